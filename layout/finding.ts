@@ -1,0 +1,44 @@
+/** A half-open range of UTF-16 offsets into the text of a layout file. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * `error`: Megatron raises, hangs or trains wrongly. `warning`: it runs, but slowly or not as the author thinks.
+ * `information`: a fact worth knowing.
+ */
+export type Severity = 'error' | 'warning' | 'information';
+
+/** Replaces the text of `span` by `newText`; an empty span inserts. */
+export interface Edit {
+  readonly span: Span;
+  readonly newText: string;
+}
+
+/** A mend: applying all edits together leaves a file without the finding that offers it. */
+export interface Fix {
+  readonly title: string;
+  readonly edits: readonly Edit[];
+}
+
+/** Another place in the file that takes part in a finding. */
+export interface Related {
+  readonly message: string;
+  readonly span: Span;
+}
+
+/** What a rule says about a file: data that the server, the command line and the panel render each in their way. */
+export interface Finding {
+  /** The stable kebab-case code of the rule; its page is `docs/rules/<code>.md`. */
+  readonly code: string;
+  readonly severity: Severity;
+  readonly message: string;
+  /** The value (or key) at fault. */
+  readonly span: Span;
+  readonly related: readonly Related[];
+  /** The message of the error that Megatron-LM would raise, or null where it raises none. */
+  readonly predicts: string | null;
+  /** The safest first. */
+  readonly fixes: readonly Fix[];
+}

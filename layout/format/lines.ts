@@ -1,0 +1,108 @@
+import type { Finding, Span } from '../finding';
+
+/** A zero-based line and a zero-based character in UTF-16 units, as the Language Server Protocol counts. */
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+/** A half-open range of positions. */
+export interface Range {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+/** Turns offsets of one text into positions and back. Lines end with LF, CRLF or a lone CR. */
+export class LineIndex {
+  readonly #starts: readonly number[];
+
+  constructor(readonly text: string) {
+    const starts = [0];
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit === 10 || (unit === 13 && text.charCodeAt(i + 1) !== 10)) {
+        starts.push(i + 1);
+      }
+    }
+    this.#starts = starts;
+  }
+
+  /** The number of lines; an empty text has one. */
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  /** The position of an offset; offsets beyond the text are clamped to its end. */
+  positionAt(offset: number): Position {
+    const at = Math.max(0, Math.min(offset, this.text.length));
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#start(middle) <= at) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return { line: low, character: at - this.#start(low) };
+  }
+
+  /** The offset of a position; characters beyond a line's end are clamped to its end. */
+  offsetAt(position: Position): number {
+    if (position.line >= this.count) {
+      return this.text.length;
+    }
+    const line = this.lineSpan(Math.max(0, position.line));
+    return Math.min(line.start + Math.max(0, position.character), line.end);
+  }
+
+  /** The span of a line without its line break. */
+  lineSpan(line: number): Span {
+    const start = this.#start(line);
+    let end = line + 1 < this.count ? this.#start(line + 1) : this.text.length;
+    while (end > start && (this.text.charCodeAt(end - 1) === 10 || this.text.charCodeAt(end - 1) === 13)) {
+      end--;
+    }
+    return { start, end };
+  }
+
+  /** The range of a span. */
+  rangeOf(span: Span): Range {
+    return { start: this.positionAt(span.start), end: this.positionAt(span.end) };
+  }
+
+  #start(line: number): number {
+    return this.#starts[line] ?? this.text.length;
+  }
+}
+
+/** A finding with positions in place of offsets: the form of `check --format jsonl` and of everything sent elsewhere. */
+export interface FindingData {
+  readonly code: string;
+  readonly severity: Finding['severity'];
+  readonly message: string;
+  readonly range: Range;
+  readonly related: readonly { readonly message: string; readonly range: Range }[];
+  readonly predicts: string | null;
+  readonly fixes: readonly {
+    readonly title: string;
+    readonly edits: readonly { readonly range: Range; readonly newText: string }[];
+  }[];
+}
+
+/** Turns a finding's offsets into positions of `lines`. */
+export function findingData(finding: Finding, lines: LineIndex): FindingData {
+  return {
+    code: finding.code,
+    severity: finding.severity,
+    message: finding.message,
+    range: lines.rangeOf(finding.span),
+    related: finding.related.map(({ message, span }) => ({ message, range: lines.rangeOf(span) })),
+    predicts: finding.predicts,
+    fixes: finding.fixes.map(({ title, edits }) => ({
+      title,
+      edits: edits.map(({ span, newText }) => ({ range: lines.rangeOf(span), newText })),
+    })),
+  };
+}

@@ -1,0 +1,259 @@
+import { type Axis, Grid, type GridGroups } from '../grid/grid';
+import type { ResolvedLayout, ResolvedModule } from './resolved';
+
+/**
+ * All process groups of one name in one grid, in the order Megatron-LM creates them. Ranks are computed when asked for,
+ * by arithmetic; a family of a million groups costs as much as one of eight.
+ */
+export interface GroupFamily {
+  /** Megatron's name of the group, as in its communicator options: `tp`, `dp_cp`, `ep_dp`, ... */
+  readonly name: string;
+  /** The module whose grid it belongs to, or null for `parallelism`. */
+  readonly module: string | null;
+  /** How many groups the family has. */
+  readonly count: number;
+  /** How many ranks its largest group has. */
+  readonly size: number;
+  /** The global ranks of group `index`, in the order in which Megatron passes them to `new_group`. */
+  ranks(index: number): number[];
+  /** The indices of the groups that hold a global rank: none, one, or (hierarchical groups) several. */
+  indicesOf(rank: number): number[];
+}
+
+/** The grid over a module's ranks in which dense parameters live. */
+export function denseGrid(module: ResolvedModule): Grid {
+  return new Grid(module.dense, module.rankOffset);
+}
+
+/** The grid over the same ranks in which expert parameters live. */
+export function expertGrid(module: ResolvedModule): Grid {
+  return new Grid(module.expert, module.rankOffset);
+}
+
+/**
+ * Every process group that the layout asks for, in Megatron's creation order: module by module in the order of the file
+ * (megatron/core/parallel_state.py `initialize_model_parallel`; examples/mimo/training/topology.py `create_topology`).
+ */
+export function processGroups(layout: ResolvedLayout): GroupFamily[] {
+  if (layout.mode === 'homogeneous') {
+    return layout.modules.flatMap((module) => homogeneousFamilies(module, layout));
+  }
+  const families = layout.modules.flatMap(moduleFamilies);
+  const language = layout.modules.find((module) => module.name === 'language');
+  return language ? [...families, ...embeddingFamilies(language)] : families;
+}
+
+/** One row of the catalogue: a name and the dimensions that its groups span. */
+type Row = readonly [name: string, dims: readonly string[]];
+
+const DENSE_ROWS: readonly Row[] = [
+  ['tp', ['tp']],
+  ['gtp_remat', ['gtp_remat']],
+  ['cp', ['cp']],
+  ['pp', ['pp']],
+  ['dp', ['dp']],
+  ['dp_cp', ['dp', 'cp']],
+  ['gtp_remat_dp_cp', ['gtp_remat', 'dp', 'cp']],
+  ['tp_cp', ['tp', 'cp']],
+  ['mp', ['tp', 'gtp_remat', 'pp']],
+  ['tp_dp', ['tp', 'gtp_remat', 'dp']],
+  ['tp_dp_cp', ['tp', 'gtp_remat', 'dp', 'cp']],
+  ['intra_dist_opt_instance', ['tp', 'gtp_remat', 'cp', 'dp', 'pp']],
+];
+
+const EXPERT_ROWS: readonly Row[] = [
+  ['ep', ['ep']],
+  ['ep_tp', ['expt_tp']],
+  ['expt_gtp_remat', ['expt_gtp_remat']],
+  ['ep_dp', ['expt_dp']],
+  ['tp_ep_mp', ['expt_tp', 'ep']],
+  ['tp_ep_pp', ['expt_tp', 'ep', 'pp']],
+  ['tp_ep_gtp_remat_pp', ['expt_tp', 'ep', 'expt_gtp_remat', 'pp']],
+  ['ep_gtp_remat_dp', ['expt_gtp_remat', 'expt_dp']],
+];
+
+/** The groups of one of `modules`, in the order of `_build_grid` (examples/mimo/training/topology.py). */
+function moduleFamilies(module: ResolvedModule): GroupFamily[] {
+  const dense = denseGrid(module);
+  const expert = expertGrid(module);
+  return [
+    ...DENSE_ROWS.map(([name, dims]) => fromGrid(name, module.name, dense.groups(dims))),
+    ...EXPERT_ROWS.map(([name, dims]) => fromGrid(name, module.name, expert.groups(dims))),
+  ];
+}
+
+/** The groups of `parallelism`, in the order of `initialize_model_parallel` (megatron/core/parallel_state.py). */
+function homogeneousFamilies(module: ResolvedModule, layout: ResolvedLayout): GroupFamily[] {
+  const denseOf = denseGrid(module);
+  const expertOf = expertGrid(module);
+  const dense = (name: string, ...dims: string[]) => fromGrid(name, module.name, denseOf.groups(dims));
+  const expert = (name: string, ...dims: string[]) => fromGrid(name, module.name, expertOf.groups(dims));
+  const instances = layout.optimizerInstances;
+  const hierarchical = layout.hierarchicalContextParallelSizes;
+  const dpCp = dense('dp_cp', 'dp', 'cp');
+  const epDp = expert('ep_dp', 'expt_dp');
+  const gtp = denseOf.sizeOf('gtp_remat') > 1;
+  const expertGtp = expertOf.sizeOf('expt_gtp_remat') > 1;
+  return [
+    dense('gtp_remat', 'gtp_remat'),
+    dpCp,
+    ...(instances > 1 ? [slices('intra_dp_cp', dpCp, dpCp.size / instances)] : []),
+    dense('dp', 'dp'),
+    ...(gtp ? [dense('gtp_remat_dp', 'gtp_remat', 'dp'), dense('gtp_remat_dp_cp', 'gtp_remat', 'dp', 'cp')] : []),
+    dense('cp', 'cp'),
+    ...(hierarchical ? [levels('hcp', dense('cp', 'cp'), hierarchical)] : []),
+    dense('mp', 'tp', 'gtp_remat', 'pp'),
+    dense('tp', 'tp'),
+    dense('pp', 'pp'),
+    ...embeddingFamilies(module),
+    dense('tp_dp_cp', 'tp', 'gtp_remat', 'dp', 'cp'),
+    dense('tp_dp', 'tp', 'gtp_remat', 'dp'),
+    dense('tp_cp', 'tp', 'cp'),
+    expert('expt_gtp_remat', 'expt_gtp_remat'),
+    expert('ep', 'ep'),
+    expert('ep_tp', 'expt_tp'),
+    expert('tp_ep_mp', 'expt_tp', 'ep'),
+    expert('tp_ep_pp', 'expt_tp', 'ep', 'pp'),
+    expert('tp_ep_gtp_remat_pp', 'expt_tp', 'ep', 'expt_gtp_remat', 'pp'),
+    epDp,
+    ...(instances > 1
+      ? [slices('intra_ep_dp', epDp, epDp.size / instances), strided('inter_ep_dp', epDp, epDp.size / instances)]
+      : []),
+    ...(expertGtp ? [expert('ep_gtp_remat_dp', 'expt_gtp_remat', 'expt_dp')] : []),
+    optimizerInstanceFamily(module, expertOf, instances, gtp || expertGtp),
+    ...(layout.allGatherGroup ? [{ ...dpCp, name: 'dp_cp_ag' }] : []),
+    ...(layout.expertAllGatherGroup ? [{ ...epDp, name: 'expt_dp_ag' }] : []),
+  ];
+}
+
+function fromGrid(name: string, module: string | null, groups: GridGroups): GroupFamily {
+  return {
+    name,
+    module,
+    count: groups.count,
+    size: groups.size,
+    ranks: (index) => groups.ranks(index),
+    indicesOf: (rank) => {
+      const index = groups.groupOf(rank);
+      return index < 0 ? [] : [index];
+    },
+  };
+}
+
+/** The first and last ranks of every pipeline group, and the first ones (`default_embedding_ranks`). */
+function embeddingFamilies(module: ResolvedModule): GroupFamily[] {
+  const pipelines = denseGrid(module).groups(['pp']);
+  const ends = (name: string, pick: (ranks: readonly number[]) => number[], size: number): GroupFamily => ({
+    name,
+    module: module.name,
+    count: pipelines.count,
+    size,
+    ranks: (index) => pick(pipelines.ranks(index)),
+    indicesOf: (rank) => {
+      const index = pipelines.groupOf(rank);
+      return index >= 0 && pick(pipelines.ranks(index)).includes(rank) ? [index] : [];
+    },
+  });
+  return [
+    ends('embd', (ranks) => [...new Set([...ranks.slice(0, 1), ...ranks.slice(-1)])], Math.min(2, pipelines.size)),
+    ends('pos_embd', (ranks) => ranks.slice(0, 1), 1),
+  ];
+}
+
+/** Cuts every group of a family into runs of `size` neighbours. */
+function slices(name: string, family: GroupFamily, size: number): GroupFamily {
+  const parts = family.size / size;
+  return {
+    name,
+    module: family.module,
+    count: family.count * parts,
+    size,
+    ranks: (index) => {
+      const start = (index % parts) * size;
+      return family.ranks(Math.floor(index / parts)).slice(start, start + size);
+    },
+    indicesOf: (rank) =>
+      family.indicesOf(rank).map((group) => group * parts + Math.floor(family.ranks(group).indexOf(rank) / size)),
+  };
+}
+
+/** Joins, in every group of a family, the ranks that stand `step` places apart. */
+function strided(name: string, family: GroupFamily, step: number): GroupFamily {
+  return {
+    name,
+    module: family.module,
+    count: family.count * step,
+    size: family.size / step,
+    ranks: (index) => {
+      const ranks = family.ranks(Math.floor(index / step));
+      return ranks.filter((_, place) => place % step === index % step);
+    },
+    indicesOf: (rank) =>
+      family.indicesOf(rank).map((group) => group * step + (family.ranks(group).indexOf(rank) % step)),
+  };
+}
+
+/**
+ * The levels of hierarchical context parallelism: every `cp` group seen as a grid of `sizes` (the first level varies
+ * fastest), and along each of its dimensions one set of groups, level by level (`create_hierarchical_groups`).
+ */
+function levels(name: string, family: GroupFamily, sizes: readonly number[]): GroupFamily {
+  const local = new Grid(sizes.map((size, level) => ({ name: String(level), size })));
+  const perLevel = sizes.map((_, level) => local.groups([String(level)]));
+  const starts: number[] = [];
+  let count = 0;
+  for (const groups of perLevel) {
+    starts.push(count);
+    count += groups.count * family.count;
+  }
+  return {
+    name,
+    module: family.module,
+    count,
+    size: Math.max(...sizes),
+    ranks: (index) => {
+      const level = starts.findLastIndex((start) => start <= index);
+      const groups = perLevel[level];
+      if (!groups) {
+        return [];
+      }
+      const at = index - (starts[level] ?? 0);
+      const members = family.ranks(Math.floor(at / groups.count));
+      return groups.ranks(at % groups.count).map((place) => members[place] ?? 0);
+    },
+    indicesOf: (rank) =>
+      family.indicesOf(rank).flatMap((group) => {
+        const place = family.ranks(group).indexOf(rank);
+        return perLevel.map((groups, level) => (starts[level] ?? 0) + group * groups.count + groups.groupOf(place));
+      }),
+  };
+}
+
+/**
+ * The ranks that hold one instance of the distributed optimizer: `expt_dp / instances` neighbouring expert model groups
+ * joined, or the whole world under generalized TP (`_INTRA_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP`).
+ */
+function optimizerInstanceFamily(
+  module: ResolvedModule,
+  grid: Grid,
+  instances: number,
+  wholeWorld: boolean,
+): GroupFamily {
+  const name = 'intra_dist_opt_instance';
+  if (wholeWorld) {
+    return fromGrid(name, module.name, grid.groups(grid.axes.map((axis: Axis) => axis.name)));
+  }
+  const model = grid.groups(['expt_tp', 'ep', 'pp']);
+  const joined = model.count / instances;
+  return {
+    name,
+    module: module.name,
+    count: instances,
+    size: joined * model.size,
+    ranks: (index) => Array.from({ length: joined }, (_, i) => model.ranks(index * joined + i)).flat(),
+    indicesOf: (rank) => {
+      const group = model.groupOf(rank);
+      return group < 0 ? [] : [Math.floor(group / joined)];
+    },
+  };
+}

@@ -1,5 +1,15 @@
+export * from './check';
 export * from './finding';
+export { appendKey, applyEdits, lineBreak, setKey } from './format/edit';
+export * from './format/keys';
 export * from './format/lines';
+export { nearest, type ReadLayout, readLayout } from './format/read';
+export * from './format/spec';
+export * from './format/tree';
 export * from './grid/grid';
+export { divisors, nearestDivisors } from './rules/numbers';
+export { RULES, ruleOf, rulePage } from './rules/registry';
+export type { Rule, RuleDocs } from './rules/rule';
+export * from './topology/facts';
 export * from './topology/process-groups';
 export * from './topology/resolved';

@@ -1,0 +1,80 @@
+import type { Edit, Fix, Span } from '../finding';
+import type { Field } from './spec';
+
+/** The line break that the text uses. */
+export function lineBreak(text: string): string {
+  return /\r\n|\r|\n/.exec(text)?.[0] ?? '\n';
+}
+
+/** The fix that puts `newText` in the place of a value. */
+export function replaceFix(span: Span, newText: string): Fix {
+  return { title: `Change to ${newText}`, edits: [{ span, newText }] };
+}
+
+/**
+ * The edit that gives a key of a map a value: the written value is replaced, a missing key appended.
+ * Null where the map cannot take a key (it is an alias of another map).
+ * @param map the span of the map's value
+ */
+export function setKey(
+  text: string,
+  map: Span,
+  name: string,
+  field: Field<unknown>,
+  value: number | string,
+): Edit | null {
+  return field.written ? { span: field.span, newText: String(value) } : appendKey(text, map, `${name}: ${value}`);
+}
+
+/**
+ * The edit that adds `line` (such as `tp: 2`) as the last key of a map, or null where the map is an alias of another.
+ * @param map the span of the map's value: in block style it begins with the first key
+ */
+export function appendKey(text: string, map: Span, line: string): Edit | null {
+  const opening = text[map.start];
+  if (opening === '*' || opening === undefined) {
+    return null;
+  }
+  if (opening === '{') {
+    const inside = text.slice(map.start + 1, map.end - 1).trimEnd();
+    const at = map.start + 1 + inside.length;
+    return { span: { start: at, end: at }, newText: inside === '' || inside.endsWith(',') ? line : `, ${line}` };
+  }
+  const lineEnd = endOfLine(text, map.end);
+  const indent = ' '.repeat(map.start - startOfLine(text, map.start));
+  return { span: { start: lineEnd, end: lineEnd }, newText: `${lineBreak(text)}${indent}${line}` };
+}
+
+/** The edit that removes a written key: its whole lines in a block map, its comma too in a flow map. */
+export function removeField(text: string, { keySpan, span }: Pick<Field<unknown>, 'keySpan' | 'span'>): Edit {
+  return { span: entrySpan(text, keySpan.start, Math.max(span.end, keySpan.end)), newText: '' };
+}
+
+function entrySpan(text: string, start: number, end: number): Span {
+  const lineStart = startOfLine(text, start);
+  if (/^[ \ufeff]*$/.test(text.slice(lineStart, start))) {
+    const rest = /^[^\r\n]*(\r\n?|\n)?/.exec(text.slice(end));
+    return { start: lineStart, end: end + (rest?.[0].length ?? 0) };
+  }
+  const comma = /^\s*:?\s*,\s*/.exec(text.slice(end));
+  if (comma) {
+    return { start, end: end + comma[0].length };
+  }
+  const before = /,?\s*$/.exec(text.slice(0, start));
+  return { start: start - (before?.[0].length ?? 0), end };
+}
+
+function startOfLine(text: string, offset: number): number {
+  return Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
+}
+
+function endOfLine(text: string, offset: number): number {
+  const rest = /[\r\n]/.exec(text.slice(offset));
+  return rest ? offset + rest.index : text.length;
+}
+
+/** The text after the edits of a fix, which must not overlap. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  const ordered = [...edits].sort((a, b) => b.span.start - a.span.start || b.span.end - a.span.end);
+  return ordered.reduce((now, { span, newText }) => now.slice(0, span.start) + newText + now.slice(span.end), text);
+}

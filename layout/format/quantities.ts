@@ -1,0 +1,25 @@
+const BYTES: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+};
+
+const SECONDS: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600 };
+
+/** Bytes in a size such as `64MiB` or `1.5 GB`; null where the text is no size of at least one byte. */
+export function parseSize(text: string): number | null {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
+  const bytes = Math.round(Number(number) * (BYTES[unit.toUpperCase()] ?? Number.NaN));
+  return Number.isSafeInteger(bytes) && bytes >= 1 ? bytes : null;
+}
+
+/** Seconds in a duration such as `60s`, `500 ms` or `2m`; null where the text is no duration above zero. */
+export function parseDuration(text: string): number | null {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
+  const seconds = Number(number) * (SECONDS[unit.toLowerCase()] ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : null;
+}

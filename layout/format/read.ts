@@ -1,0 +1,371 @@
+import { distance } from 'fastest-levenshtein';
+import type { Finding, Fix, Span } from '../finding';
+import { appendKey, removeField, replaceFix } from './edit';
+import { FORMAT, type RootKeys } from './keys';
+import { parseDuration, parseSize } from './quantities';
+import type { Field, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section } from './spec';
+import {
+  type Entry,
+  firstLine,
+  type ListNode,
+  type MapNode,
+  type Node,
+  parseTree,
+  type ScalarNode,
+  type Tree,
+} from './tree';
+
+/** The newest version of the format. */
+const VERSION = 1;
+
+/**
+ * How many values one file may hold once its aliases are followed. Aliases of aliases can multiply a few lines into
+ * billions of values; no honest layout comes near this.
+ */
+const MAX_VALUES = 200_000;
+
+/** A layout file as read: every key of the format with its value and place, and what is wrong with its shape. */
+export interface ReadLayout {
+  readonly tree: Tree;
+  /** Null where the file holds no map at all. */
+  readonly root: Section<RootKeys> | null;
+  readonly findings: readonly Finding[];
+}
+
+/** Reads a layout file's text against the one description of its keys. Never throws. */
+export function readLayout(text: string): ReadLayout {
+  const tree = parseTree(text);
+  const reader = new Reader(text);
+  if (tree.problem) {
+    reader.report('yaml-syntax', sentence(tree.problem.message), tree.problem.span);
+    return { tree, root: null, findings: reader.findings };
+  }
+  const { root } = tree;
+  if (root === null || (root.kind === 'scalar' && root.value === null)) {
+    const start = /^\ufeff?(\s*(#[^\r\n]*)?(\r\n?|\n))*/.exec(text)?.[0].length ?? 0;
+    reader.report('missing-key', 'The file is empty. A layout begins with `layout: 1`.', firstLine(text), [
+      { title: 'Insert a small layout', edits: [{ span: { start, end: start }, newText: STARTER }] },
+    ]);
+    return { tree, root: null, findings: reader.findings };
+  }
+  if (root.kind !== 'map') {
+    reader.report('wrong-type', `A layout is a map of keys such as \`layout: 1\`, not ${nodeName(root)}.`, root.span);
+    return { tree, root: null, findings: reader.findings };
+  }
+  const section = reader.section(FORMAT, root, root.span, '');
+  reader.checkVersion(section.layout);
+  return { tree, root: section, findings: reader.findings };
+}
+
+const STARTER = `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+`;
+
+class Reader {
+  readonly findings: Finding[] = [];
+  #values = 0;
+  #exhausted = false;
+
+  constructor(readonly text: string) {}
+
+  report(code: string, message: string, span: Span, fixes: readonly Fix[] = [], predicts: string | null = null): void {
+    this.findings.push({ code, severity: 'error', message, span, related: [], predicts, fixes });
+  }
+
+  /** Reads a map: its known keys become fields, all others are reported. */
+  section<K extends Keys>(spec: MapSpec<K>, node: MapNode, keySpan: Span, path: string): Section<K> {
+    const entries = new Map<string, Entry>();
+    for (const entry of node.entries) {
+      const first = entries.get(entry.key);
+      if (first) {
+        this.#duplicateKey(entry, first);
+      } else {
+        entries.set(entry.key, entry);
+        if (!Object.hasOwn(spec.keys, entry.key)) {
+          this.#unknownKey(entry, spec, node, path);
+        }
+      }
+    }
+    const fields: Record<string, Field<unknown>> = {};
+    for (const [name, keySpec] of Object.entries(spec.keys) as [string, KeySpec][]) {
+      const entry = entries.get(name);
+      if (entry) {
+        fields[name] = this.#field(keySpec, entry, path === '' ? name : `${path}.${name}`);
+      } else {
+        fields[name] = { written: false, value: undefined, span: keySpan, keySpan };
+        if (keySpec.required) {
+          this.#missingKey(name, keySpec, node, keySpan, path);
+        }
+      }
+    }
+    // every key of K was given its field by the loop above
+    return fields as Section<K>;
+  }
+
+  checkVersion(version: Field<number>): void {
+    if (version.value !== undefined && version.value !== VERSION) {
+      this.report(
+        'unsupported-version',
+        `Version ${version.value} of the layout format is not known here. Write \`layout: ${VERSION}\`.`,
+        version.span,
+        [replaceFix(version.span, String(VERSION))],
+      );
+    }
+  }
+
+  #field(spec: KeySpec, entry: Entry, path: string): Field<unknown> {
+    const value = this.#value(spec, entry.value, entry.keySpan, path);
+    return { written: true, value, span: entry.value.span, keySpan: entry.keySpan };
+  }
+
+  /** The typed value of a node, or undefined where it is unusable (a finding then says why). */
+  #value(spec: KeySpec, node: Node, keySpan: Span, path: string): unknown {
+    if (++this.#values > MAX_VALUES) {
+      this.#tooManyValues(node);
+      return undefined;
+    }
+    switch (spec.type) {
+      case 'map':
+        return node.kind === 'map' ? this.section(spec, node, keySpan, path) : this.#wrongType(spec, node, path);
+      case 'record':
+        return node.kind === 'map' ? this.#record(spec, node, path) : this.#wrongType(spec, node, path);
+      case 'list':
+        return node.kind === 'list' ? this.#list(spec.items, node, keySpan, path) : this.#wrongType(spec, node, path);
+      default:
+        return node.kind === 'scalar' ? this.#scalar(spec, node, path) : this.#wrongType(spec, node, path);
+    }
+  }
+
+  #record(spec: RecordSpec, node: MapNode, path: string): NamedField<unknown>[] {
+    const seen = new Map<string, Entry>();
+    const fields: NamedField<unknown>[] = [];
+    for (const entry of node.entries) {
+      const first = seen.get(entry.key);
+      if (first) {
+        this.#duplicateKey(entry, first);
+      } else {
+        seen.set(entry.key, entry);
+        fields.push({ name: entry.key, ...this.#field(spec.values, entry, `${path}.${entry.key}`) });
+      }
+    }
+    return fields;
+  }
+
+  #list(items: KeySpec, node: ListNode, keySpan: Span, path: string): Field<unknown>[] {
+    const fields: Field<unknown>[] = [];
+    for (const item of node.items) {
+      if (this.#exhausted) {
+        break;
+      }
+      const value = this.#value(items, item, keySpan, `${path}[${fields.length}]`);
+      fields.push({ written: true, value, span: item.span, keySpan });
+    }
+    return fields;
+  }
+
+  #scalar(spec: KeySpec, node: ScalarNode, path: string): unknown {
+    switch (spec.type) {
+      case 'integer':
+        return this.#integer(spec, node, path);
+      case 'boolean':
+        return !node.quoted && typeof node.value === 'boolean' ? node.value : this.#wrongType(spec, node, path);
+      case 'string':
+        return this.#string(spec, node, path);
+      case 'enum':
+        return this.#option(spec.options, node, path);
+      case 'size':
+        return parseSize(String(node.value ?? '')) ?? this.#wrongType(spec, node, path);
+      case 'duration':
+        return parseDuration(String(node.value ?? '')) ?? this.#wrongType(spec, node, path);
+      default:
+        return this.#wrongType(spec, node, path);
+    }
+  }
+
+  #integer(spec: ValueSpec<'integer'>, node: ScalarNode, path: string): number | undefined {
+    if (node.quoted || !/^[-+]?(\d+|0x[\da-f]+|0o[0-7]+)$/i.test(node.source) || node.value === null) {
+      return this.#wrongType(spec, node, path);
+    }
+    const value = Number(node.value);
+    if (!Number.isSafeInteger(value)) {
+      this.report('number-too-large', `${node.source} is larger than any number of ranks, layers or bytes.`, node.span);
+      return undefined;
+    }
+    if (value < spec.min) {
+      const least = spec.min === 0 ? '0 or more' : `at least ${spec.min}`;
+      const fix = replaceFix(node.span, String(spec.default ?? spec.min));
+      const message = `\`${path}\` is ${value}, but must be ${least}.`;
+      this.report('not-positive', message, node.span, [fix], spec.belowMin?.(value) ?? null);
+      return undefined;
+    }
+    return value;
+  }
+
+  #string(spec: ValueSpec<'string'>, node: ScalarNode, path: string): string | undefined {
+    if (typeof node.value === 'string') {
+      return node.value;
+    }
+    return this.#wrongType(spec, node, path);
+  }
+
+  #option(choices: readonly string[], node: ScalarNode, path: string): string | undefined {
+    const written = String(node.value ?? '');
+    if (typeof node.value === 'string' && choices.includes(written)) {
+      return written;
+    }
+    const all = choices.map((choice) => `\`${choice}\``).join(', ');
+    const near = nearest(written, choices);
+    const hint = near ? ` Did you mean \`${near}\`?` : '';
+    const fixes = (near ? [near] : choices).slice(0, 4).map((choice) => replaceFix(node.span, choice));
+    this.report('not-an-option', `\`${path}\` is \`${written}\`, but must be one of ${all}.${hint}`, node.span, fixes);
+    return undefined;
+  }
+
+  #wrongType(spec: KeySpec, node: Node, path: string): undefined {
+    const message = `\`${path}\` must be ${typeName(spec)}, not ${nodeName(node)}.`;
+    this.report('wrong-type', message, node.span, castFixes(spec, node));
+    return undefined;
+  }
+
+  #duplicateKey(entry: Entry, first: Entry): void {
+    this.findings.push({
+      code: 'duplicate-key',
+      severity: 'error',
+      message: `\`${entry.key}\` is written twice in this map; only one of them would count. Keep one.`,
+      span: entry.keySpan,
+      related: [{ message: 'the first one', span: first.keySpan }],
+      predicts: null,
+      fixes: [
+        {
+          title: `Remove the second \`${entry.key}\``,
+          edits: [removeField(this.text, { keySpan: entry.keySpan, span: entry.value.span })],
+        },
+      ],
+    });
+  }
+
+  #unknownKey(entry: Entry, spec: MapSpec, node: MapNode, path: string): void {
+    const present = new Set(node.entries.map(({ key }) => key));
+    const known = Object.keys(spec.keys);
+    const near = nearest(
+      entry.key,
+      known.filter((key) => !present.has(key)),
+    );
+    const place = path === '' ? 'a layout file' : `\`${path}\``;
+    const hint = near ? `Did you mean \`${near}\`?` : `Its keys are ${known.map((key) => `\`${key}\``).join(', ')}.`;
+    this.report('unknown-key', `${capital(place)} has no key \`${entry.key}\`. ${hint}`, entry.keySpan, [
+      ...(near ? [{ title: `Rename to \`${near}\``, edits: [{ span: entry.keySpan, newText: near }] }] : []),
+      {
+        title: `Remove \`${entry.key}\``,
+        edits: [removeField(this.text, { keySpan: entry.keySpan, span: entry.value.span })],
+      },
+    ]);
+  }
+
+  #missingKey(name: string, spec: KeySpec, node: MapNode, keySpan: Span, path: string): void {
+    const value = placeholder(name, spec);
+    const edit = appendKey(this.text, node.span, `${name}: ${value}`);
+    const place = path === '' ? 'The file' : `\`${path}\``;
+    const span = path === '' ? firstLine(this.text) : keySpan;
+    this.report('missing-key', `${place} needs the key \`${name}\`. ${spec.doc}`, span, [
+      ...(edit ? [{ title: `Insert \`${name}: ${value}\``, edits: [edit] }] : []),
+    ]);
+  }
+
+  #tooManyValues(node: Node): void {
+    if (!this.#exhausted) {
+      this.#exhausted = true;
+      const limit = MAX_VALUES.toLocaleString('en-US');
+      this.report('yaml-syntax', `The file expands to more than ${limit} values. Write fewer aliases.`, node.span);
+    }
+  }
+}
+
+type ValueSpec<T extends KeySpec['type']> = Extract<KeySpec, { type: T }>;
+
+/** The candidate that a misspelt word most likely means, or null where none is near. */
+export function nearest(word: string, candidates: readonly string[]): string | null {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, '');
+  let best: string | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const length = Math.max(word.length, candidate.length);
+    const far = distance(plain(word.slice(0, 80)), plain(candidate));
+    if (far < least && far <= Math.max(1, Math.floor(length / 3))) {
+      least = far;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+function castFixes(spec: KeySpec, node: Node): Fix[] {
+  if (node.kind !== 'scalar' || node.value === null) {
+    return [];
+  }
+  const text = String(node.value);
+  switch (spec.type) {
+    case 'integer':
+      return /^\s*[-+]?\d+(\.0*)?\s*$/.test(text) && Number(text) >= spec.min
+        ? [replaceFix(node.span, String(Number(text)))]
+        : [];
+    case 'boolean': {
+      const word = text.toLowerCase();
+      const value = ['yes', 'on', 'true', '1'].includes(word) || (!['no', 'off', 'false', '0'].includes(word) && null);
+      return value === null ? [] : [replaceFix(node.span, String(value))];
+    }
+    case 'string':
+      return [replaceFix(node.span, JSON.stringify(node.source))];
+    default:
+      return [];
+  }
+}
+
+function placeholder(name: string, spec: KeySpec): string {
+  if (name === 'layout') {
+    return String(VERSION);
+  }
+  if (spec.type === 'integer') {
+    return String(spec.default ?? spec.min);
+  }
+  return spec.type === 'list' ? '[]' : '';
+}
+
+function typeName(spec: KeySpec): string {
+  switch (spec.type) {
+    case 'integer':
+      return 'a whole number';
+    case 'boolean':
+      return 'true or false';
+    case 'string':
+      return 'a text';
+    case 'enum':
+      return `one of ${spec.options.join(', ')}`;
+    case 'size':
+      return 'a size with a unit, such as 64MiB';
+    case 'duration':
+      return 'a duration with a unit, such as 60s';
+    case 'list':
+      return 'a list';
+    case 'map':
+    case 'record':
+      return 'a map of keys';
+  }
+}
+
+function nodeName(node: Node): string {
+  if (node.kind !== 'scalar') {
+    return node.kind === 'map' ? 'a map' : 'a list';
+  }
+  if (node.value === null) {
+    return 'empty';
+  }
+  const shown = node.source.length > 40 ? `${node.source.slice(0, 40)}…` : node.source;
+  return node.quoted ? `the text ${shown}` : `\`${shown}\``;
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const sentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);

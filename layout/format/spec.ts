@@ -1,0 +1,120 @@
+import type { Span } from '../finding';
+
+/** What is said of every key, whatever its type: the source of hover, completion, the JSON schema and the key reference. */
+export interface Described {
+  /** One or two sentences of Markdown. */
+  readonly doc: string;
+  /** The Megatron-LM argument that the key becomes, such as `--tensor-model-parallel-size`. */
+  readonly flag?: string;
+  /** The default in words, where it is not a constant: `world_size / (tp * cp * pp)`. */
+  readonly derived?: string;
+  /** Whether a map without this key is incomplete. */
+  readonly required?: boolean;
+}
+
+export interface IntegerSpec extends Described {
+  readonly type: 'integer';
+  readonly min: number;
+  readonly default?: number;
+  /** The error that Megatron-LM raises for a value below `min`, where it has a check of its own. */
+  readonly belowMin?: (value: number) => string;
+}
+
+export interface BooleanSpec extends Described {
+  readonly type: 'boolean';
+  readonly default?: boolean;
+}
+
+export interface StringSpec extends Described {
+  readonly type: 'string';
+  readonly default?: string;
+}
+
+export interface EnumSpec<T extends string = string> extends Described {
+  readonly type: 'enum';
+  readonly options: readonly T[];
+  readonly default?: T;
+}
+
+/** A number of bytes written with a unit, such as `64MiB`. */
+export interface SizeSpec extends Described {
+  readonly type: 'size';
+  readonly default?: string;
+}
+
+/** A number of seconds written with a unit, such as `60s` or `2m`. */
+export interface DurationSpec extends Described {
+  readonly type: 'duration';
+  readonly default?: string;
+}
+
+export interface ListSpec<I extends KeySpec = KeySpec> extends Described {
+  readonly type: 'list';
+  readonly items: I;
+}
+
+/** A map with known keys. */
+export interface MapSpec<K extends Keys = Keys> extends Described {
+  readonly type: 'map';
+  readonly keys: K;
+}
+
+/** A map whose keys are names that the author chooses, all values having one form. */
+export interface RecordSpec<M extends MapSpec = MapSpec> extends Described {
+  readonly type: 'record';
+  readonly values: M;
+}
+
+/** The type of one key of the format, with everything that is said of it. */
+export type KeySpec =
+  | IntegerSpec
+  | BooleanSpec
+  | StringSpec
+  | EnumSpec
+  | SizeSpec
+  | DurationSpec
+  | ListSpec
+  // biome-ignore lint/suspicious/noExplicitAny: the recursion needs an open bound; every use is inferred
+  | MapSpec<any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  | RecordSpec<any>;
+
+/** The keys of a map, by name, in the order in which a formatter and completion show them. */
+export type Keys = { readonly [name: string]: KeySpec };
+
+/** The value that a key of the given type holds once it is read. */
+export type ValueOf<S> = S extends IntegerSpec | SizeSpec | DurationSpec
+  ? number
+  : S extends BooleanSpec
+    ? boolean
+    : S extends EnumSpec<infer T>
+      ? T
+      : S extends StringSpec
+        ? string
+        : S extends ListSpec<infer I>
+          ? readonly Field<ValueOf<I>>[]
+          : S extends MapSpec<infer K>
+            ? Section<K>
+            : S extends RecordSpec<infer M>
+              ? readonly NamedField<ValueOf<M>>[]
+              : never;
+
+/** One key of a map as the file has it. */
+export interface Field<T> {
+  /** Whether the file has the key at all. */
+  readonly written: boolean;
+  /** The value, or undefined where the key is not written or its value is unusable (a finding then says so). */
+  readonly value: T | undefined;
+  /** The value's place; for a key that is not written, the place of the key that holds the map. */
+  readonly span: Span;
+  /** The key's place; for a key that is not written, the place of the key that holds the map. */
+  readonly keySpan: Span;
+}
+
+/** An entry of a map whose keys are names. */
+export interface NamedField<T> extends Field<T> {
+  readonly name: string;
+}
+
+/** A map as the file has it: every key of the format, written or not. */
+export type Section<K> = { readonly [P in keyof K]: Field<ValueOf<K[P]>> };

@@ -1,0 +1,65 @@
+/** `3 ranks`, `1 rank`: a count with its noun, thousands separated. */
+export function countOf(n: number, noun: string): string {
+  return `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** `a`, `a or b`, `a, b or c`. */
+export function either(words: readonly (string | number)[]): string {
+  return joined(words, 'or');
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function both(words: readonly (string | number)[]): string {
+  return joined(words, 'and');
+}
+
+function joined(words: readonly (string | number)[], last: string): string {
+  return words.length < 2 ? String(words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+}
+
+/**
+ * The divisors of `n` up to `limit`, ascending; costs O(sqrt(n)).
+ * @param n at least 1
+ */
+export function divisors(n: number, limit = n): number[] {
+  const low: number[] = [];
+  const high: number[] = [];
+  for (let i = 1; i * i <= n; i++) {
+    if (n % i === 0) {
+      low.push(i);
+      if (i !== n / i) {
+        high.unshift(n / i);
+      }
+    }
+  }
+  return [...low, ...high].filter((divisor) => divisor <= limit);
+}
+
+/** The divisors of `n` nearest to `value` (never `value` itself), at most `most` of them, the nearest first. */
+export function nearestDivisors(n: number, value: number, most: number): number[] {
+  return divisors(n)
+    .filter((divisor) => divisor !== value)
+    .sort((a, b) => Math.abs(a - value) - Math.abs(b - value) || a - b)
+    .slice(0, most);
+}
+
+/** The multiples of `step` around `value`, the nearest first: one or two numbers, each at least `step`. */
+export function nearestMultiples(step: number, value: number): number[] {
+  const below = Math.floor(value / step) * step;
+  const above = below + step;
+  return [below, above]
+    .filter((multiple) => multiple >= step && multiple !== value)
+    .sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
+}
+
+/** Python's form of a half-open range of ranks: `(0, 4)`. */
+export function pythonTuple(start: number, end: number): string {
+  return `(${start}, ${end})`;
+}
+
+/** Python's form of a string as `repr` gives it for a plain name. */
+export function pythonString(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
+  return `${quote}${escaped}${quote}`;
+}

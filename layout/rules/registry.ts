@@ -1,0 +1,40 @@
+import * as coverage from './coverage';
+import * as factorization from './factorization';
+import type { Rule } from './rule';
+import * as shape from './shape';
+
+/** Every rule, in the order in which their findings and their pages are listed: shape first, then what builds on it. */
+export const RULES: readonly Rule[] = [
+  shape.yamlSyntax,
+  shape.duplicateKey,
+  shape.unknownKey,
+  shape.missingKey,
+  shape.wrongType,
+  shape.notPositive,
+  shape.notAnOption,
+  shape.unsupportedVersion,
+  shape.conflictingKeys,
+  shape.numberTooLarge,
+  factorization.denseFactorization,
+  factorization.denseProduct,
+  factorization.expertFactorization,
+  factorization.expertProduct,
+  coverage.languageModule,
+  coverage.worldOverflow,
+  coverage.worldOverlap,
+  coverage.mixedColocation,
+  coverage.worldGap,
+  coverage.worldClusterMismatch,
+];
+
+const byCode = new Map(RULES.map((rule) => [rule.code, rule]));
+
+/** The rule with the given code, or undefined where there is none. */
+export function ruleOf(code: string): Rule | undefined {
+  return byCode.get(code);
+}
+
+/** The page that explains a rule, relative to the root of the project. */
+export function rulePage(code: string): string {
+  return `docs/rules/${code}.md`;
+}

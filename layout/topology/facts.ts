@@ -1,0 +1,231 @@
+import type { Span } from '../finding';
+import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/keys';
+import { DEFAULT_ORDER } from '../format/keys';
+import type { Field, Section } from '../format/spec';
+
+/** The degrees that `parallelism` and every one of `modules` have alike. */
+export type DegreeFields = Pick<
+  Section<ModuleKeys>,
+  | 'tp'
+  | 'gtp_remat'
+  | 'num_weight_shards'
+  | 'cp'
+  | 'pp'
+  | 'dp'
+  | 'ep'
+  | 'expt_tp'
+  | 'expt_gtp_remat'
+  | 'expt_num_weight_shards'
+  | 'expt_dp'
+>;
+
+/** The degrees of one grid, defaults filled in. Each is at least 1. */
+export interface Degrees {
+  readonly tp: number;
+  readonly gtpRemat: number;
+  readonly cp: number;
+  readonly pp: number;
+  readonly ep: number;
+  readonly exptTp: number;
+  readonly exptGtpRemat: number;
+}
+
+/** One grid as the file has it: its fields with their places, and the numbers that follow from them. */
+export interface ModuleFacts {
+  /** The module's name, or null for `parallelism`. */
+  readonly name: string | null;
+  /** The key that opens the grid: the module's name, or `parallelism`. */
+  readonly nameSpan: Span;
+  /** The map that holds the grid's keys. */
+  readonly span: Span;
+  readonly fields: DegreeFields;
+  /** The fields that only `modules` have; null for `parallelism`. */
+  readonly own: Section<ModuleKeys> | null;
+  readonly model: Field<Section<ModelKeys>>;
+  readonly sequence: Field<Section<SequenceKeys>>;
+  /** Undefined where a degree is unusable. */
+  readonly degrees: Degrees | undefined;
+  /** The first global rank; undefined where it is unusable. */
+  readonly rankOffset: number | undefined;
+  /** How many ranks the grid has; undefined where that is unusable or unknown. */
+  readonly ranks: number | undefined;
+  /** The value that says how many ranks there are: `num_ranks`, `world_size` or `dp`. */
+  readonly ranksSpan: Span;
+  /** How that value is called in messages. */
+  readonly ranksName: string;
+  /** Ranks in one replica of the dense grid: tp x gtp_remat x cp x pp. */
+  readonly denseModel: number | undefined;
+  /** Ranks in one replica of the expert grid: expt_tp x ep x expt_gtp_remat x pp. */
+  readonly expertModel: number | undefined;
+  /** Derived data-parallel sizes; undefined where the ranks do not divide. */
+  readonly dp: number | undefined;
+  readonly exptDp: number | undefined;
+}
+
+/** How many ranks the job has, and where the file says so. */
+export interface WorldFacts {
+  /** Undefined where unusable, not said, or where `world_size` and `cluster` say different things. */
+  readonly size: number | undefined;
+  readonly span: Span;
+  /** nodes x gpus_per_node; undefined where not said. */
+  readonly clusterSize: number | undefined;
+}
+
+/** What every rule reads: the file's fields and what follows from them. Costs O(modules), never O(ranks). */
+export interface LayoutFacts {
+  readonly text: string;
+  /** The map that is the whole file. */
+  readonly span: Span;
+  readonly root: Section<RootKeys>;
+  readonly world: WorldFacts;
+  /** The one grid of `parallelism`, or the grids of `modules` in the order of the file. */
+  readonly modules: readonly ModuleFacts[];
+  readonly heterogeneous: boolean;
+  /**
+   * Whether the whole file describes a job launched by the flags of examples/mimo (which take `dp`) rather than by
+   * `ModuleGridSpec` (which takes `num_ranks`): the two raise different errors for the same fault.
+   */
+  readonly mimoFlags: boolean;
+}
+
+/** The most ranks that a world can have: torch counts them in 32 bits. */
+export const MAX_WORLD = 2 ** 31;
+
+/** Derives what follows from the fields of a file. */
+export function layoutFacts(text: string, root: Section<RootKeys>, span: Span): LayoutFacts {
+  const world = worldFacts(root);
+  const heterogeneous = !root.parallelism.written && root.modules.written;
+  const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
+  const mimoFlags =
+    heterogeneous &&
+    modules.length > 0 &&
+    modules.length <= 2 &&
+    modules.every(({ own }) => own?.dp.written && !own.num_ranks.written);
+  return { text, span, root, world, modules, heterogeneous, mimoFlags };
+}
+
+/** A field's value, its default where it is not written, or undefined where it is written but unusable. */
+export function valueOr<T>(field: Field<T>, fallback: T): T | undefined {
+  return field.written ? field.value : fallback;
+}
+
+/** The rank order in force. */
+export function orderOf(root: Section<RootKeys>): string | undefined {
+  const { parallelism } = root;
+  return parallelism.value ? valueOr(parallelism.value.order, DEFAULT_ORDER) : undefined;
+}
+
+function worldFacts(root: Section<RootKeys>): WorldFacts {
+  const cluster = root.cluster.value;
+  const nodes = cluster?.nodes.value;
+  const perNode = cluster?.gpus_per_node.value;
+  const clusterSize = nodes !== undefined && perNode !== undefined ? nodes * perNode : undefined;
+  const size = root.world_size.written ? root.world_size.value : clusterSize;
+  const usable = size !== undefined && size <= MAX_WORLD && (clusterSize === undefined || size === clusterSize);
+  return {
+    size: usable ? size : undefined,
+    span: root.world_size.written ? root.world_size.span : (cluster?.nodes.span ?? root.cluster.span),
+    clusterSize,
+  };
+}
+
+function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFacts[] {
+  const fields = root.parallelism.value;
+  if (!fields) {
+    return [];
+  }
+  return [
+    {
+      name: null,
+      nameSpan: root.parallelism.keySpan,
+      span: root.parallelism.span,
+      fields,
+      own: null,
+      model: root.model,
+      sequence: root.sequence,
+      rankOffset: 0,
+      ranksSpan: world.span,
+      ranksName: 'world_size',
+      ...sizes(fields, world.size, valueOr(fields.tp, 1)),
+    },
+  ];
+}
+
+function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {
+  return (root.modules.value ?? []).flatMap(({ name, keySpan, span, value: own }) =>
+    own === undefined
+      ? []
+      : [
+          {
+            name,
+            nameSpan: keySpan,
+            span,
+            fields: own,
+            own,
+            model: own.model,
+            sequence: own.sequence,
+            rankOffset: valueOr(own.rank_offset, 0),
+            ranksSpan: own.num_ranks.written ? own.num_ranks.span : own.dp.span,
+            ranksName: own.num_ranks.written ? 'num_ranks' : 'dp',
+            ...sizes(own, moduleRanks(own), 1),
+          },
+        ],
+  );
+}
+
+/** `num_ranks`, or what `dp` replicas need. */
+function moduleRanks(own: Section<ModuleKeys>): number | undefined {
+  if (own.num_ranks.written) {
+    return own.num_ranks.value;
+  }
+  const degrees = degreesOf(own, 1);
+  return degrees && own.dp.value !== undefined ? own.dp.value * denseModelOf(degrees) : undefined;
+}
+
+function sizes(fields: DegreeFields, ranks: number | undefined, exptTpDefault: number | undefined) {
+  const degrees = degreesOf(fields, exptTpDefault);
+  const usable = ranks !== undefined && ranks <= MAX_WORLD ? ranks : undefined;
+  const denseModel = degrees && denseModelOf(degrees);
+  const expertModel = degrees && degrees.exptTp * degrees.ep * degrees.exptGtpRemat * degrees.pp;
+  return {
+    degrees,
+    ranks: usable,
+    denseModel,
+    expertModel,
+    dp: quotient(usable, denseModel),
+    exptDp: quotient(usable, expertModel),
+  };
+}
+
+function denseModelOf({ tp, gtpRemat, cp, pp }: Degrees): number {
+  return tp * gtpRemat * cp * pp;
+}
+
+function quotient(ranks: number | undefined, model: number | undefined): number | undefined {
+  return ranks !== undefined && model !== undefined && ranks % model === 0 ? ranks / model : undefined;
+}
+
+function degreesOf(fields: DegreeFields, exptTpDefault: number | undefined): Degrees | undefined {
+  const tp = valueOr(fields.tp, 1);
+  const exptTp = fields.expt_tp.written ? fields.expt_tp.value : exptTpDefault;
+  const gtpRemat = rematDegree(fields.gtp_remat, fields.num_weight_shards, tp);
+  const exptGtpRemat = rematDegree(fields.expt_gtp_remat, fields.expt_num_weight_shards, exptTp);
+  const cp = valueOr(fields.cp, 1);
+  const pp = valueOr(fields.pp, 1);
+  const ep = valueOr(fields.ep, 1);
+  return tp && gtpRemat && cp && pp && ep && exptTp && exptGtpRemat
+    ? { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat }
+    : undefined;
+}
+
+/**
+ * The degree of generalized TP: a written number of weight shards wins over a written degree
+ * (megatron/core/model_parallel_config.py `resolve_tensor_parallel_weight_shards`). Undefined where unusable.
+ */
+function rematDegree(degree: Field<number>, shards: Field<number>, tp: number | undefined): number | undefined {
+  if (!shards.written) {
+    return valueOr(degree, 1);
+  }
+  const value = shards.value;
+  return value !== undefined && tp !== undefined && value >= tp && value % tp === 0 ? value / tp : undefined;
+}

@@ -33,8 +33,3 @@ const byCode = new Map(RULES.map((rule) => [rule.code, rule]));
 export function ruleOf(code: string): Rule | undefined {
   return byCode.get(code);
 }
-
-/** The page that explains a rule, relative to the root of the project. */
-export function rulePage(code: string): string {
-  return `docs/rules/${code}.md`;
-}

@@ -1,0 +1,86 @@
+import { type Command, Option } from 'commander';
+import { type Checked, type FindingData, findingData, hasErrors, soundFixes } from '../layout';
+import { type InputFile, inputFiles } from './files';
+import { githubLines } from './github';
+import { EXIT, exitWith, print } from './output';
+import { sarifLog } from './sarif';
+import { findingText, summaryText } from './text';
+
+/** What `check --format jsonl` prints of one file. */
+export interface FileReport {
+  readonly file: string;
+  /** Whether the file could be read and no finding of severity `error` stands against it. */
+  readonly ok: boolean;
+  readonly findings: readonly FindingData[];
+  /** Why the file could not be used at all; absent where it could. */
+  readonly error?: string;
+}
+
+/** Adds `check`: every rule over every file. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .description('check layout files; exit status 0: clean, 1: errors found, 2: a file cannot be used')
+    .argument('<file...>', 'layout files; - is standard input')
+    .addOption(
+      new Option('--format <format>', 'form of the output')
+        .choices(['text', 'json', 'jsonl', 'sarif', 'github'])
+        .default('text'),
+    )
+    .action((files: string[], { format }: { format: Format }) => print(FORMATS[format](inputFiles(files))));
+}
+
+type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github';
+
+const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable<string>>> = {
+  *text(inputs) {
+    const totals = { files: 0, unusable: 0, error: 0, warning: 0, information: 0 };
+    for (const input of inputs) {
+      if ('error' in input) {
+        totals.unusable++;
+      } else {
+        totals.files++;
+        noteErrors(input.checked);
+        for (const finding of input.checked.findings) {
+          totals[finding.severity]++;
+          yield findingText(input.file, input.checked, finding);
+        }
+      }
+    }
+    yield summaryText(totals);
+  },
+  *json(inputs) {
+    yield `${JSON.stringify([...inputs].map(fileReport), null, 2)}\n`;
+  },
+  *jsonl(inputs) {
+    for (const input of inputs) {
+      yield `${JSON.stringify(fileReport(input))}\n`;
+    }
+  },
+  *sarif(inputs) {
+    yield `${JSON.stringify(sarifLog([...inputs].map(fileReport)), null, 2)}\n`;
+  },
+  *github(inputs) {
+    for (const input of inputs) {
+      yield* githubLines(fileReport(input));
+    }
+  },
+};
+
+function fileReport(input: InputFile): FileReport {
+  if ('error' in input) {
+    return { file: input.file, ok: false, findings: [], error: input.error };
+  }
+  const { file, checked } = input;
+  noteErrors(checked);
+  const findings = checked.findings.map((finding) =>
+    findingData({ ...finding, fixes: soundFixes(checked, finding) }, checked.lines),
+  );
+  return { file, ok: !hasErrors(checked), findings };
+}
+
+function noteErrors(checked: Checked): void {
+  if (hasErrors(checked)) {
+    exitWith(EXIT.findings);
+  }
+}

@@ -1,0 +1,30 @@
+import { Command, CommanderError } from 'commander';
+import { version } from '../package.json';
+import { addCheckCommand } from './check';
+import { addExplainCommand } from './explain';
+import { addGroupsCommand } from './groups';
+import { complain, EXIT } from './output';
+
+const program = new Command('parallelism-layout')
+  .description('Check, enumerate and smoke-test the parallelism layout of large GPU training jobs.')
+  .version(version)
+  .showHelpAfterError('(run with --help for the usage)')
+  .exitOverride();
+
+addCheckCommand(program);
+addGroupsCommand(program);
+addExplainCommand(program);
+
+// a reader that stops reading (`| head`) is no error
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? EXIT.clean : EXIT.unusable);
+});
+
+program.parseAsync().catch((error: unknown) => {
+  if (!(error instanceof CommanderError)) {
+    complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exitCode = EXIT.internal;
+  } else if (error.exitCode !== 0) {
+    process.exitCode = EXIT.unusable;
+  }
+});

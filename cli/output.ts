@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { styleText } from 'node:util';
+
+/** What a run of the command line found, as its exit status says it; the gravest file decides. */
+export const EXIT = { clean: 0, findings: 1, unusable: 2, internal: 70 } as const;
+
+/** Sets the exit status unless a graver one is set already. */
+export function exitWith(status: number): void {
+  process.exitCode = Math.max(Number(process.exitCode ?? EXIT.clean), status);
+}
+
+/** Writes chunks to standard output, waiting where the reader is slower, so that no output is ever held whole. */
+export async function print(chunks: Iterable<string>): Promise<void> {
+  let buffer = '';
+  for (const chunk of chunks) {
+    buffer += chunk;
+    if (buffer.length > 64 * 1024) {
+      await write(buffer);
+      buffer = '';
+    }
+  }
+  await write(buffer);
+}
+
+async function write(text: string): Promise<void> {
+  if (text !== '' && !process.stdout.write(text)) {
+    await once(process.stdout, 'drain');
+  }
+}
+
+/** Says on standard error what is not part of the output. */
+export function complain(message: string): void {
+  process.stderr.write(`parallelism-layout: ${printable(message)}\n`);
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Styles text where standard output is a terminal that shows colours. */
+export function styled(style: Style, text: string): string {
+  return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
+}
+
+/** Text that no control character in a file can turn into terminal commands. */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
+  return text.replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}

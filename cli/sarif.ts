@@ -1,0 +1,86 @@
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
+import { type FindingData, type Range, RULES, rulePageUrl } from '../layout';
+import type { FileReport } from './check';
+
+const LEVELS = { error: 'error', warning: 'warning', information: 'note' } as const;
+
+/** A SARIF 2.1.0 log of all files, with the pages of the rules and the fixes. */
+export function sarifLog(reports: readonly FileReport[]): Log {
+  const failed = reports.filter(({ error }) => error !== undefined);
+  return {
+    version: '2.1.0',
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    runs: [
+      {
+        tool: { driver: { name: 'parallelism-layout', rules: RULES.map(descriptor) } },
+        columnKind: 'utf16CodeUnits',
+        results: reports.flatMap(({ file, findings }) => findings.map((finding) => result(file, finding))),
+        invocations: [
+          {
+            executionSuccessful: failed.length === 0,
+            toolExecutionNotifications: failed.map(({ file, error }) => ({
+              level: 'error',
+              message: { text: error ?? '' },
+              locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) } } }],
+            })),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function descriptor({ code, title, what, why, severity }: (typeof RULES)[number]): ReportingDescriptor {
+  return {
+    id: code,
+    shortDescription: { text: title },
+    fullDescription: { text: `${what} ${why}` },
+    helpUri: rulePageUrl(code),
+    defaultConfiguration: { level: LEVELS[severity] },
+  };
+}
+
+function result(file: string, finding: FindingData): Result {
+  const place = (range: Range): PhysicalLocation => ({ artifactLocation: { uri: uriOf(file) }, region: region(range) });
+  return {
+    ruleId: finding.code,
+    ruleIndex: RULES.findIndex(({ code }) => code === finding.code),
+    level: LEVELS[finding.severity],
+    message: { text: finding.predicts ? `${finding.message} Megatron-LM: ${finding.predicts}` : finding.message },
+    locations: [{ physicalLocation: place(finding.range) }],
+    relatedLocations: finding.related.map(({ message, range }, id) => ({
+      id,
+      message: { text: message },
+      physicalLocation: place(range),
+    })),
+    fixes: finding.fixes.map(({ title, edits }) => ({
+      description: { text: title },
+      artifactChanges: [
+        {
+          artifactLocation: { uri: uriOf(file) },
+          replacements: edits.map(({ range, newText }) => ({
+            deletedRegion: region(range),
+            insertedContent: { text: newText },
+          })),
+        },
+      ],
+    })),
+  };
+}
+
+/** SARIF counts lines and columns from 1. */
+function region({ start, end }: Range): Region {
+  return {
+    startLine: start.line + 1,
+    startColumn: start.character + 1,
+    endLine: end.line + 1,
+    endColumn: end.character + 1,
+  };
+}
+
+/** A relative path stays relative, so that a report is the same wherever the project lies. */
+function uriOf(file: string): string {
+  return isAbsolute(file) ? pathToFileURL(file).href : file.split(/[\\/]/).map(encodeURIComponent).join('/');
+}

@@ -1,0 +1,59 @@
+import { type Checked, type Finding, type LineIndex, type Severity, type Span, soundFixes } from '../layout';
+import { printable, styled } from './output';
+
+const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as const;
+
+/** The widest part of a source line that is shown, in characters. */
+const WIDTH = 120;
+
+/**
+ * A finding as a person reads it: the place and message, the line with the value underlined, the error that Megatron-LM
+ * would raise, the other places that take part, and how it can be mended.
+ */
+export function findingText(file: string, checked: Checked, finding: Finding): string {
+  const { lines } = checked;
+  const { line, character } = lines.positionAt(finding.span.start);
+  const head = styled(['bold', COLOURS[finding.severity]], `${finding.severity}[${finding.code}]`);
+  const gutter = ' '.repeat(String(lines.count).length + 1);
+  const note = (label: string, text: string) =>
+    `${gutter}${styled('cyan', '=')} ${styled('bold', label)}: ${printable(text)}`;
+  const fixes = soundFixes(checked, finding);
+  return [
+    `${printable(file)}:${line + 1}:${character + 1}: ${head}: ${printable(finding.message)}`,
+    ...excerpt(lines, finding.span, finding.severity, gutter),
+    ...(finding.predicts ? [note('Megatron-LM', finding.predicts)] : []),
+    ...finding.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
+    ...fixes.slice(0, 3).map(({ title }) => note('fix', title)),
+    '',
+    '',
+  ].join('\n');
+}
+
+function excerpt(lines: LineIndex, span: Span, severity: Severity, gutter: string): string[] {
+  const { line } = lines.positionAt(span.start);
+  const whole = lines.lineSpan(line);
+  const from = Math.max(whole.start, Math.min(span.start - 40, whole.end - WIDTH));
+  const to = Math.min(whole.end, from + WIDTH);
+  const source = lines.text.slice(from, to);
+  const width = Math.max(1, Math.min(span.end, to) - span.start);
+  const number = String(line + 1).padStart(gutter.length - 1);
+  const bar = styled('cyan', '|');
+  return [
+    `${gutter}${bar}`,
+    `${styled('cyan', number)} ${bar} ${printable(source)}`,
+    `${gutter}${bar} ${' '.repeat(span.start - from)}${styled(['bold', COLOURS[severity]], '^'.repeat(width))}`,
+  ];
+}
+
+/** The last line of a run: how many files, and what was found in them. */
+export function summaryText(totals: { files: number; unusable: number } & Record<Severity, number>): string {
+  const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  const found = [
+    ...(totals.error > 0 ? [styled('red', count(totals.error, 'error'))] : []),
+    ...(totals.warning > 0 ? [styled('yellow', count(totals.warning, 'warning'))] : []),
+    ...(totals.information > 0 ? [`${totals.information} for information`] : []),
+  ];
+  const files = count(totals.files, 'file');
+  const unusable = totals.unusable > 0 ? `, ${totals.unusable} not usable` : '';
+  return `${files} checked${unusable}: ${found.length > 0 ? found.join(', ') : styled('green', 'no findings')}\n`;
+}

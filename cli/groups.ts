@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type GroupFamily, hasErrors, nearest, processGroups, type ResolvedLayout } from '../layout';
+import { type GroupFamily, hasErrors, isBridge, nearest, processGroups, type ResolvedLayout } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 
@@ -98,7 +98,7 @@ function* fileJson(input: InputFile, options: Options): Iterable<string> {
   yield `${JSON.stringify(head).slice(0, -1)},"groups":[`;
   let firstFamily = true;
   for (const family of found?.families ?? []) {
-    const named = { name: family.name, module: family.module };
+    const named = { name: family.name, module: family.module, ...bridgeOf(family) };
     yield `${firstFamily ? '' : ','}${JSON.stringify(named).slice(0, -1)},"ranks":[`;
     firstFamily = false;
     let firstList = true;
@@ -124,4 +124,9 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
       yield `  [${ranks.join(', ')}]\n`;
     }
   }
+}
+
+/** What a bridge says beside its groups. */
+function bridgeOf(family: GroupFamily): object {
+  return isBridge(family) ? { direction: family.direction, scale: family.scale } : {};
 }

@@ -28,7 +28,7 @@ export interface Checked {
 export function check(text: string): Checked {
   const lines = new LineIndex(text);
   const read = readLayout(text);
-  const facts = read.root && read.tree.root ? layoutFacts(text, read.root, read.tree.root.span) : null;
+  const facts = read.root && read.tree.root ? layoutFacts(text, read.root, read.tree.root.span, read.tooSmall) : null;
   const findings = [...read.findings];
   if (facts) {
     for (const rule of RULES) {

@@ -11,6 +11,7 @@ export { divisors, nearestDivisors } from './rules/numbers';
 export { ruleMarkdown, rulePage, rulePageUrl, rulesMarkdown } from './rules/page';
 export { RULES, ruleOf } from './rules/registry';
 export type { Rule, RuleDocs } from './rules/rule';
+export * from './topology/bridge';
 export * from './topology/facts';
 export * from './topology/process-groups';
 export * from './topology/resolved';

@@ -191,7 +191,6 @@ const moduleKeys = {
     min: 0,
     default: 0,
     doc: 'The first global rank of the module.',
-    belowMin: (value: number) => `rank_offset must be non-negative, got ${value}`,
   },
   num_ranks: count('How many ranks the module has.', '', 'tp * gtp_remat * cp * pp * dp, when dp is written'),
   ...denseDegrees,

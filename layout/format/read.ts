@@ -3,7 +3,7 @@ import type { Finding, Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix } from './edit';
 import { FORMAT, type RootKeys } from './keys';
 import { parseDuration, parseSize } from './quantities';
-import type { Field, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section } from './spec';
+import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
 import {
   type Entry,
   firstLine,
@@ -30,6 +30,17 @@ export interface ReadLayout {
   /** Null where the file holds no map at all. */
   readonly root: Section<RootKeys> | null;
   readonly findings: readonly Finding[];
+  /** Whole numbers that are too small for their key; the rule `not-positive` says so. */
+  readonly tooSmall: readonly TooSmall[];
+}
+
+/** A whole number below the least that its key can have. */
+export interface TooSmall {
+  /** Where it stands: `modules.language.rank_offset`. */
+  readonly path: string;
+  readonly value: number;
+  readonly spec: IntegerSpec;
+  readonly span: Span;
 }
 
 /** Reads a layout file's text against the one description of its keys. Never throws. */
@@ -38,7 +49,7 @@ export function readLayout(text: string): ReadLayout {
   const reader = new Reader(text);
   if (tree.problem) {
     reader.report('yaml-syntax', sentence(tree.problem.message), tree.problem.span);
-    return { tree, root: null, findings: reader.findings };
+    return { tree, root: null, findings: reader.findings, tooSmall: [] };
   }
   const { root } = tree;
   if (root === null || (root.kind === 'scalar' && root.value === null)) {
@@ -46,15 +57,15 @@ export function readLayout(text: string): ReadLayout {
     reader.report('missing-key', 'The file is empty. A layout begins with `layout: 1`.', firstLine(text), [
       { title: 'Insert a small layout', edits: [{ span: { start, end: start }, newText: STARTER }] },
     ]);
-    return { tree, root: null, findings: reader.findings };
+    return { tree, root: null, findings: reader.findings, tooSmall: [] };
   }
   if (root.kind !== 'map') {
     reader.report('wrong-type', `A layout is a map of keys such as \`layout: 1\`, not ${nodeName(root)}.`, root.span);
-    return { tree, root: null, findings: reader.findings };
+    return { tree, root: null, findings: reader.findings, tooSmall: [] };
   }
   const section = reader.section(FORMAT, root, root.span, '');
   reader.checkVersion(section.layout);
-  return { tree, root: section, findings: reader.findings };
+  return { tree, root: section, findings: reader.findings, tooSmall: reader.tooSmall };
 }
 
 const STARTER = `layout: 1
@@ -65,13 +76,14 @@ parallelism:
 
 class Reader {
   readonly findings: Finding[] = [];
+  readonly tooSmall: TooSmall[] = [];
   #values = 0;
   #exhausted = false;
 
   constructor(readonly text: string) {}
 
-  report(code: string, message: string, span: Span, fixes: readonly Fix[] = [], predicts: string | null = null): void {
-    this.findings.push({ code, severity: 'error', message, span, related: [], predicts, fixes });
+  report(code: string, message: string, span: Span, fixes: readonly Fix[] = []): void {
+    this.findings.push({ code, severity: 'error', message, span, related: [], predicts: null, fixes });
   }
 
   /** Reads a map: its known keys become fields, all others are reported. */
@@ -184,7 +196,7 @@ class Reader {
     }
   }
 
-  #integer(spec: ValueSpec<'integer'>, node: ScalarNode, path: string): number | undefined {
+  #integer(spec: IntegerSpec, node: ScalarNode, path: string): number | undefined {
     if (node.quoted || !/^[-+]?(\d+|0x[\da-f]+|0o[0-7]+)$/i.test(node.source) || node.value === null) {
       return this.#wrongType(spec, node, path);
     }
@@ -194,16 +206,13 @@ class Reader {
       return undefined;
     }
     if (value < spec.min) {
-      const least = spec.min === 0 ? '0 or more' : `at least ${spec.min}`;
-      const fix = replaceFix(node.span, String(spec.default ?? spec.min));
-      const message = `\`${path}\` is ${value}, but must be ${least}.`;
-      this.report('not-positive', message, node.span, [fix], spec.belowMin?.(value) ?? null);
+      this.tooSmall.push({ path, value, spec, span: node.span });
       return undefined;
     }
     return value;
   }
 
-  #string(spec: ValueSpec<'string'>, node: ScalarNode, path: string): string | undefined {
+  #string(spec: StringSpec, node: ScalarNode, path: string): string | undefined {
     if (typeof node.value === 'string') {
       return node.value;
     }
@@ -282,8 +291,6 @@ class Reader {
     }
   }
 }
-
-type ValueSpec<T extends KeySpec['type']> = Extract<KeySpec, { type: T }>;
 
 /** The candidate that a misspelt word most likely means, or null where none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | null {

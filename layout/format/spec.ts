@@ -16,8 +16,6 @@ export interface IntegerSpec extends Described {
   readonly type: 'integer';
   readonly min: number;
   readonly default?: number;
-  /** The error that Megatron-LM raises for a value below `min`, where it has a check of its own. */
-  readonly belowMin?: (value: number) => string;
 }
 
 export interface BooleanSpec extends Described {

@@ -121,7 +121,9 @@ function overflowReport(facts: LayoutFacts, one: Placed, placed: readonly Placed
     }, or world_size ${end}.`,
     span: offset?.written && start > 0 ? offset.span : module.ranksSpan,
     related: [{ message: `the world has ${countOf(world, 'rank')}`, span: facts.world.span }],
-    predicts: `Grid shape ${shape} is over sized with world size ${world} and rank offset ${start}`,
+    predicts: facts.mimoFlags
+      ? flagsCoverPrediction(placed, world)
+      : `Grid shape ${shape} is over sized with world size ${world} and rank offset ${start}`,
     fixes: [
       ...(offset?.written && free + size <= world ? [replaceFix(offset.span, String(free))] : []),
       ...shrinkFixes(one, world - start),
@@ -189,13 +191,46 @@ function overlapReport(facts: LayoutFacts, first: Placed, second: Placed, placed
     message: `\`${first.name}\` and \`${second.name}\` both have ${rangeText(start, end)}. Start \`${high.name}\` at rank ${low.end}, or let both cover the same ranks.`,
     span: offset?.written ? offset.span : high.module.nameSpan,
     related: [spanRelated(low)],
-    predicts: overlapPrediction(placed),
+    predicts: facts.mimoFlags ? flagsOverlapPrediction(start, end) : overlapPrediction(placed),
     fixes: [...moveFixes(facts, high, low.end), ...shrinkFixes(low, high.start - low.start)],
   };
 }
 
 function overlapPrediction(placed: readonly Placed[]): string {
   return `Module grids must either fully share ranks or be pairwise disjoint, got ${rangesOf(placed)}`;
+}
+
+/** Lists of ranks longer than this are not spelt out: nobody reads them, and a keystroke must not pay for them. */
+const MAX_LISTED = 4096;
+
+/** `[0, 1, 2]` as Python prints a list of ranks, or null where it is too long. */
+function pythonRanks(spans: readonly { readonly start: number; readonly end: number }[]): string | null {
+  const count = spans.reduce((n, { start, end }) => n + end - start, 0);
+  return count <= MAX_LISTED
+    ? `[${spans.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, i) => start + i)).join(', ')}]`
+    : null;
+}
+
+/** What `validate_hetero_grid_args` in examples/mimo/training/args.py says of modules that share ranks. */
+function flagsOverlapPrediction(start: number, end: number): string | null {
+  const shared = pythonRanks([{ start, end }]);
+  return shared && `hetero MIMO expects disjoint module rank spans; spans overlap at ${shared}`;
+}
+
+/** What it says of ranks that no module has, or that do not exist. */
+function flagsCoverPrediction(placed: readonly Placed[], world: number): string | null {
+  const covered = pythonRanks([...placed].sort((a, b) => a.start - b.start));
+  const all = pythonRanks([{ start: 0, end: world }]);
+  if (!covered || !all) {
+    return null;
+  }
+  const [only] = placed;
+  if (placed.length > 1 || !only) {
+    return `The non-colocated module grids must cover every torchrun rank exactly once; covered=${covered}, world=${all}`;
+  }
+  return only.start === 0
+    ? `--llm-only requires the language grid to cover every torchrun rank exactly once; covered=${covered}, world=${all}`
+    : '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE';
 }
 
 /** Moves a module to another first rank, alone or with the world growing behind it. */
@@ -286,7 +321,9 @@ function gapReport(facts: LayoutFacts, placed: readonly Placed[], world: number,
     message: `No module has ${both(shown)}${more}: ${countOf(missing, 'rank')} of ${world} idle. ${sentenceOf(mends)}`,
     span: at?.written ? at.span : gapEnd === world ? facts.world.span : facts.root.modules.keySpan,
     related: [...(before ? [spanRelated(before)] : []), ...(after ? [spanRelated(after)] : [])],
-    predicts: `Module grids must partition the world [0, ${world}) with no gaps, got ${rangesOf(placed)}`,
+    predicts: facts.mimoFlags
+      ? flagsCoverPrediction(placed, world)
+      : `Module grids must partition the world [0, ${world}) with no gaps, got ${rangesOf(placed)}`,
     fixes: gapFixes(facts, placed, world, gaps[0] ?? [0, 0], before, after),
   };
 }

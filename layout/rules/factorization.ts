@@ -256,7 +256,8 @@ function* productReports(
   };
 }
 
-function namedFix(name: string, span: Span, value: number): Fix {
+/** The fix that changes a named value. */
+export function namedFix(name: string, span: Span, value: number): Fix {
   return { title: `Change ${name} to ${value}`, edits: [{ span, newText: String(value) }] };
 }
 

@@ -1,5 +1,6 @@
 import * as coverage from './coverage';
 import * as factorization from './factorization';
+import * as mimo from './mimo';
 import type { Rule } from './rule';
 import * as shape from './shape';
 
@@ -25,6 +26,10 @@ export const RULES: readonly Rule[] = [
   coverage.mixedColocation,
   coverage.worldGap,
   coverage.worldClusterMismatch,
+  mimo.colocatedBridge,
+  mimo.fanOut,
+  mimo.colocatedBatch,
+  mimo.mimoCp,
 ];
 
 const byCode = new Map(RULES.map((rule) => [rule.code, rule]));

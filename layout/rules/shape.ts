@@ -1,7 +1,9 @@
 import type { Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix } from '../format/edit';
+import { LANGUAGE_MODULE } from '../format/keys';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, MAX_WORLD, type ModuleFacts } from '../topology/facts';
+import { MIMO_CP } from './mimo';
 import { countOf } from './numbers';
 import type { Report, Rule } from './rule';
 
@@ -174,7 +176,28 @@ parallelism:
   tp: 1
 `,
   source: `${READER}; \`HyperCommGrid.__init__\` in megatron/core/hyper_comm_grid.py for offsets`,
+  *check(facts) {
+    for (const { path, value, spec, span } of facts.tooSmall) {
+      const least = spec.min === 0 ? '0 or more' : `at least ${spec.min}`;
+      yield {
+        message: `\`${path}\` is ${value}, but must be ${least}.`,
+        span,
+        predicts: tooSmallPrediction(facts, path, value),
+        fixes: [replaceFix(span, String(spec.default ?? spec.min))],
+      };
+    }
+  },
 };
+
+/** What Megatron-LM says of a number below the least, where it has a check of its own and does not merely divide by it. */
+function tooSmallPrediction({ modules, mimoFlags }: LayoutFacts, path: string, value: number): string | null {
+  if (path.endsWith('.rank_offset')) {
+    return mimoFlags && modules.length === 1
+      ? '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE'
+      : `rank_offset must be non-negative, got ${value}`;
+  }
+  return mimoFlags && path === `modules.${LANGUAGE_MODULE}.cp` ? MIMO_CP : null;
+}
 
 export const notAnOption: Rule = {
   code: 'not-an-option',

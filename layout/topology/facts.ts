@@ -1,6 +1,7 @@
 import type { Span } from '../finding';
 import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/keys';
 import { DEFAULT_ORDER } from '../format/keys';
+import type { TooSmall } from '../format/read';
 import type { Field, Section } from '../format/spec';
 
 /** The degrees that `parallelism` and every one of `modules` have alike. */
@@ -77,6 +78,7 @@ export interface LayoutFacts {
   /** The map that is the whole file. */
   readonly span: Span;
   readonly root: Section<RootKeys>;
+  readonly tooSmall: readonly TooSmall[];
   readonly world: WorldFacts;
   /** The one grid of `parallelism`, or the grids of `modules` in the order of the file. */
   readonly modules: readonly ModuleFacts[];
@@ -92,16 +94,24 @@ export interface LayoutFacts {
 export const MAX_WORLD = 2 ** 31;
 
 /** Derives what follows from the fields of a file. */
-export function layoutFacts(text: string, root: Section<RootKeys>, span: Span): LayoutFacts {
+export function layoutFacts(
+  text: string,
+  root: Section<RootKeys>,
+  span: Span,
+  tooSmall: readonly TooSmall[],
+): LayoutFacts {
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
   const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
-  const mimoFlags =
-    heterogeneous &&
-    modules.length > 0 &&
-    modules.length <= 2 &&
-    modules.every(({ own }) => own?.dp.written && !own.num_ranks.written);
-  return { text, span, root, world, modules, heterogeneous, mimoFlags };
+  const mimoFlags = heterogeneous && isMimoFlags(modules);
+  return { text, span, root, tooSmall, world, modules, heterogeneous, mimoFlags };
+}
+
+/** At most one encoder beside the language model, all sizes given by `dp`, and not colocated. */
+function isMimoFlags(modules: readonly ModuleFacts[]): boolean {
+  const [first, second] = modules;
+  const colocated = second !== undefined && first?.rankOffset === second.rankOffset && first?.ranks === second.ranks;
+  return modules.length > 0 && modules.length <= 2 && !colocated && modules.every(({ fields }) => fields.dp.written);
 }
 
 /** A field's value, its default where it is not written, or undefined where it is written but unusable. */

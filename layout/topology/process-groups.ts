@@ -1,4 +1,5 @@
 import { type Axis, Grid, type GridGroups } from '../grid/grid';
+import { bridgeFamilies } from './bridge';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
 /**
@@ -40,7 +41,7 @@ export function processGroups(layout: ResolvedLayout): GroupFamily[] {
   }
   const families = layout.modules.flatMap(moduleFamilies);
   const language = layout.modules.find((module) => module.name === 'language');
-  return language ? [...families, ...embeddingFamilies(language)] : families;
+  return language ? [...families, ...embeddingFamilies(language), ...bridgeFamilies(layout)] : families;
 }
 
 /** One row of the catalogue: a name and the dimensions that its groups span. */

@@ -1,0 +1,79 @@
+import { LANGUAGE_MODULE } from '../format/keys';
+import type { GroupFamily } from './process-groups';
+import type { ResolvedLayout, ResolvedModule } from './resolved';
+
+/** How activations cross from an encoder's replicas to the language model's on the same ranks. */
+export type BridgeDirection = 'fan_in' | 'fan_out' | 'equal';
+
+/** The bridge's process groups with what `ColocatedBridgeCommunicator` says of itself. */
+export interface BridgeFamily extends GroupFamily {
+  readonly direction: BridgeDirection;
+  /** How many replicas of the side with more of them share one replica of the other. */
+  readonly scale: number;
+}
+
+/** Whether a family is a bridge between colocated modules. */
+export function isBridge(family: GroupFamily): family is BridgeFamily {
+  return 'direction' in family;
+}
+
+/** Direction and scale between two data-parallel sizes; null where neither divides the other. */
+export function bridgeShape(
+  encoderDp: number,
+  languageDp: number,
+): { readonly direction: BridgeDirection; readonly scale: number } | null {
+  if (encoderDp === languageDp) {
+    return { direction: 'equal', scale: 1 };
+  }
+  const [direction, more, fewer] =
+    encoderDp > languageDp
+      ? (['fan_in', encoderDp, languageDp] as const)
+      : (['fan_out', languageDp, encoderDp] as const);
+  return more % fewer === 0 ? { direction, scale: more / fewer } : null;
+}
+
+/**
+ * The gather groups of every encoder's bridge to the language model, for colocated modules
+ * (megatron/core/models/mimo/comm/colocated_communicator.py `ColocatedBridgeCommunicator`).
+ */
+export function bridgeFamilies({ mode, modules }: ResolvedLayout): BridgeFamily[] {
+  const language = modules.find(({ name }) => name === LANGUAGE_MODULE);
+  if (mode !== 'colocated' || !language) {
+    return [];
+  }
+  return modules.filter((module) => module !== language).flatMap((encoder) => bridgeFamily(encoder, language) ?? []);
+}
+
+function bridgeFamily(encoder: ResolvedModule, language: ResolvedModule): BridgeFamily | null {
+  const shape = bridgeShape(sizeOf(encoder, 'dp'), sizeOf(language, 'dp'));
+  if (!shape) {
+    return null;
+  }
+  const { direction, scale } = shape;
+  const many = direction === 'fan_in' ? encoder : language;
+  const tp = sizeOf(many, 'tp');
+  const offset = many.rankOffset;
+  const count = direction === 'equal' ? 0 : (sizeOf(many, 'dp') / scale) * tp;
+  return {
+    name: 'bridge',
+    module: encoder.name,
+    direction,
+    scale,
+    count,
+    size: direction === 'equal' ? 0 : scale,
+    // a rank's place is (which TP group, which member of it); under generalized TP that leaves ranks without a group
+    ranks: (index) => {
+      const first = Math.floor(index / tp) * scale;
+      return Array.from({ length: scale }, (_, i) => offset + (first + i) * tp + (index % tp));
+    },
+    indicesOf: (rank) => {
+      const replica = Math.floor((rank - offset) / tp);
+      const index = Math.floor(replica / scale) * tp + ((rank - offset) % tp);
+      return rank >= offset && index < count ? [index] : [];
+    },
+  };
+}
+
+function sizeOf({ dense }: ResolvedModule, name: string): number {
+  return dense.find((dim) => dim.name === name)?.size ?? 1;
+}

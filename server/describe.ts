@@ -1,0 +1,69 @@
+import type { KeySpec, LayoutFacts, ModuleFacts } from '../layout';
+
+/** The type, default and Megatron-LM argument of a key, in one line of Markdown. */
+export function signature(name: string, spec: KeySpec): string {
+  const parts = [
+    `**${name}**: ${typeName(spec)}`,
+    ...(defaultOf(spec) === null ? [] : [`default \`${defaultOf(spec)}\``]),
+    ...('flag' in spec && spec.flag ? [`Megatron-LM \`${spec.flag}\``] : []),
+  ];
+  return parts.join(' · ');
+}
+
+/** The default of a key, as a value or in words; null where it has none. */
+export function defaultOf(spec: KeySpec): string | null {
+  if ('default' in spec && spec.default !== undefined) {
+    return String(spec.default);
+  }
+  return spec.derived ?? null;
+}
+
+/** The type of a key in words. */
+export function typeName(spec: KeySpec): string {
+  switch (spec.type) {
+    case 'integer':
+      return spec.min === 0 ? 'whole number from 0' : 'whole number from 1';
+    case 'enum':
+      return spec.options.map((option: string) => `\`${option}\``).join(', ');
+    case 'list':
+      return `list of ${typeName(spec.items)}`;
+    case 'record':
+      return 'map of names';
+    case 'size':
+      return 'size such as `64MiB`';
+    case 'duration':
+      return 'duration such as `60s`';
+    default:
+      return spec.type;
+  }
+}
+
+/** The grid that a path lies in: the module it names, or `parallelism`. */
+export function moduleAt({ modules }: LayoutFacts, path: readonly string[]): ModuleFacts | undefined {
+  return modules.find(({ name }) =>
+    name === null ? path[0] !== 'modules' : path[0] === 'modules' && path[1] === name,
+  );
+}
+
+/** What follows from the numbers of one grid, a line each. */
+export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] {
+  const { degrees, ranks, rankOffset, dp, exptDp, denseModel } = module;
+  if (!degrees || ranks === undefined) {
+    return [];
+  }
+  const span = rankOffset === undefined ? '' : `: ranks ${rankOffset} to ${rankOffset + ranks - 1}`;
+  const { micro_batch_size: micro, global_batch_size: global } = facts.root.batch.value ?? {};
+  const perStep =
+    dp && micro?.value && global?.value ? global.value / (micro.value * dp * degrees.gtpRemat) : undefined;
+  const layers = module.model.value?.num_layers.value;
+  const perStage = layers === undefined ? undefined : layers / degrees.pp;
+  return [
+    `${ranks} ranks${span}`,
+    ...(dp === undefined ? [] : [`dp ${dp}: ${dp} replicas of ${denseModel} ranks`]),
+    ...(exptDp === undefined || degrees.ep === 1
+      ? []
+      : [`expt_dp ${exptDp} (expt_tp ${degrees.exptTp}, ep ${degrees.ep})`]),
+    ...(perStep !== undefined && Number.isInteger(perStep) ? [`${perStep} micro-batches a step`] : []),
+    ...(perStage !== undefined && Number.isInteger(perStage) ? [`${perStage} layers a stage`] : []),
+  ];
+}

@@ -1,0 +1,49 @@
+import { type Entry, FORMAT, type KeySpec, type MapSpec, type Node } from '../layout';
+
+/** A place in the tree: the keys that lead to it, and the entry that the offset touches. */
+export interface Located {
+  /** Keys from the root, such as `['modules', 'language', 'tp']`. */
+  readonly path: readonly string[];
+  readonly entry: Entry;
+  readonly onKey: boolean;
+}
+
+/** The innermost entry whose key or value holds an offset; null outside of all. */
+export function locate(root: Node | null, offset: number, path: readonly string[] = []): Located | null {
+  if (root?.kind === 'list') {
+    const item = root.items.find(({ span }) => span.start <= offset && offset <= span.end);
+    return item ? locate(item, offset, path) : null;
+  }
+  if (root?.kind !== 'map') {
+    return null;
+  }
+  for (const entry of root.entries) {
+    const here = [...path, entry.key];
+    const onKey = entry.keySpan.start <= offset && offset <= entry.keySpan.end;
+    const onValue = entry.value.span.start <= offset && offset <= entry.value.span.end;
+    if (onKey || onValue) {
+      return (onKey ? null : locate(entry.value, offset, here)) ?? { path: here, entry, onKey };
+    }
+  }
+  return null;
+}
+
+/** What the format says of the key at a path; undefined where the format has no such key. Lists are passed through. */
+export function specAt(path: readonly string[]): KeySpec | undefined {
+  let spec: KeySpec | undefined = FORMAT;
+  for (const key of path) {
+    const map = mapOf(spec);
+    if (map) {
+      spec = Object.hasOwn(map.keys, key) ? map.keys[key] : undefined;
+    } else {
+      spec = spec?.type === 'record' ? spec.values : undefined;
+    }
+  }
+  return spec;
+}
+
+/** The map that a key holds, itself or as the items of a list. */
+export function mapOf(spec: KeySpec | undefined): MapSpec | undefined {
+  const inner = spec?.type === 'list' ? spec.items : spec;
+  return inner?.type === 'map' ? inner : undefined;
+}

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import {
+  createMessageConnection,
+  type MessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import type { Diagnostic, InitializeResult } from 'vscode-languageserver-protocol';
+
+const SERVER = resolve('dist/server.js');
+
+interface Published {
+  readonly uri: string;
+  readonly version?: number;
+  readonly diagnostics: Diagnostic[];
+}
+
+/** The built server over standard input and output, as an editor would run it. */
+export class ServerProcess {
+  readonly #published: Published[] = [];
+  readonly #waiting = new Set<() => void>();
+  #version = 1;
+
+  private constructor(
+    readonly process: ChildProcess,
+    readonly connection: MessageConnection,
+    readonly initialized: InitializeResult,
+  ) {
+    connection.onNotification('textDocument/publishDiagnostics', (published: Published) => {
+      this.#published.push(published);
+      for (const wake of this.#waiting) {
+        wake();
+      }
+    });
+  }
+
+  static async start(capabilities: object = {}): Promise<ServerProcess> {
+    const child = spawn(process.execPath, [SERVER, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const connection = createMessageConnection(
+      new StreamMessageReader(child.stdout),
+      new StreamMessageWriter(child.stdin),
+    );
+    connection.listen();
+    const initialized = await connection.sendRequest<InitializeResult>('initialize', {
+      processId: process.pid,
+      rootUri: null,
+      capabilities,
+    });
+    const server = new ServerProcess(child, connection, initialized);
+    await connection.sendNotification('initialized', {});
+    return server;
+  }
+
+  open(uri: string, text: string): Promise<void> {
+    const textDocument = { uri, languageId: 'parallelism-layout', version: this.#version, text };
+    return this.connection.sendNotification('textDocument/didOpen', { textDocument });
+  }
+
+  /** Sends one change and gives its version. */
+  async change(uri: string, change: object): Promise<number> {
+    this.#version++;
+    await this.connection.sendNotification('textDocument/didChange', {
+      textDocument: { uri, version: this.#version },
+      contentChanges: [change],
+    });
+    return this.#version;
+  }
+
+  /** The findings published for a version of a document, or for a later one. */
+  async diagnostics(uri: string, version = 1): Promise<Diagnostic[]> {
+    for (;;) {
+      const found = this.#published.findLast((one) => one.uri === uri && (one.version ?? 0) >= version);
+      if (found) {
+        return found.diagnostics;
+      }
+      await new Promise<void>((wake) => {
+        const once = () => {
+          this.#waiting.delete(once);
+          wake();
+        };
+        this.#waiting.add(once);
+      });
+    }
+  }
+
+  request<T>(method: string, params: object): Promise<T> {
+    return this.connection.sendRequest<T>(method, params);
+  }
+
+  /** Asks the server to end and gives its exit code. */
+  async stop(): Promise<number | null> {
+    const ended = new Promise<number | null>((done) => {
+      this.process.once('exit', done);
+    });
+    await this.connection.sendRequest('shutdown');
+    await this.connection.sendNotification('exit');
+    const code = await ended;
+    this.connection.dispose();
+    return code;
+  }
+}

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CodeAction, CompletionItem, Diagnostic, Hover, TextEdit } from 'vscode-languageserver-protocol';
+import { applyEdits, LineIndex } from '../../layout';
+import { ServerProcess } from './client';
+
+let server: ServerProcess;
+let count = 0;
+
+beforeAll(async () => {
+  server = await ServerProcess.start();
+});
+
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+});
+
+const CURSOR = '|';
+
+/** Opens a text in which `|` marks the cursor. */
+async function open(marked: string) {
+  const offset = marked.indexOf(CURSOR);
+  const text = offset < 0 ? marked : marked.slice(0, offset) + marked.slice(offset + 1);
+  count++;
+  const uri = `file:///test/${count}.layout.yaml`;
+  await server.open(uri, text);
+  const lines = new LineIndex(text);
+  return { uri, text, lines, at: { textDocument: { uri }, position: lines.positionAt(Math.max(0, offset)) } };
+}
+
+const underlined = (lines: LineIndex, { range }: Diagnostic) =>
+  lines.text.slice(lines.offsetAt(range.start), lines.offsetAt(range.end));
+
+const MIMO = `layout: 1
+world_size: 8
+modules:
+  images:
+    num_ranks: 2
+    tp: 2
+  language:
+    rank_offset: 4
+    num_ranks: 4
+    tp: 2
+    pp: 2
+`;
+
+describe('diagnostics', () => {
+  test('carry code, page, related places and the error that Megatron-LM would raise', async () => {
+    const { uri, lines } = await open(MIMO);
+    const [finding, ...more] = await server.diagnostics(uri);
+    expect(more).toEqual([]);
+    expect(finding).toMatchObject({ code: 'world-gap', source: 'parallelism-layout', severity: 1 });
+    expect(finding?.codeDescription?.href).toMatch(/docs\/rules\/world-gap\.md$/);
+    expect(finding?.message).toContain('Megatron-LM: Module grids must partition the world [0, 8) with no gaps');
+    expect(finding?.relatedInformation).toHaveLength(2);
+    expect(finding && underlined(lines, finding)).toBe('4');
+  });
+
+  test('follow incremental edits and vanish when the file is mended', async () => {
+    const { uri, lines } = await open(MIMO);
+    expect(await server.diagnostics(uri)).toHaveLength(1);
+    const start = lines.positionAt(MIMO.indexOf('num_ranks: 2') + 'num_ranks: '.length);
+    const version = await server.change(uri, {
+      range: { start, end: { line: start.line, character: start.character + 1 } },
+      text: '4',
+    });
+    expect(await server.diagnostics(uri, version)).toEqual([]);
+  });
+
+  test('come for the last of a burst of keys', async () => {
+    const { uri } = await open('layout: 1\nworld_size: 8\nparallelism:\n  tp: 2');
+    let version = 0;
+    for (let i = 0; i < 30; i++) {
+      version = await server.change(uri, {
+        range: { start: { line: 3, character: 7 }, end: { line: 3, character: 7 } },
+        text: '1',
+      });
+    }
+    const [finding] = await server.diagnostics(uri, version);
+    expect(finding?.code).toBe('number-too-large');
+  });
+
+  test('can be pulled', async () => {
+    const { uri } = await open(MIMO);
+    const report = await server.request<{ kind: string; items: Diagnostic[] }>('textDocument/diagnostic', {
+      textDocument: { uri },
+    });
+    expect(report.items.map(({ code }) => code)).toEqual(['world-gap']);
+  });
+
+  test('are not pushed to a client that pulls', async () => {
+    const pulling = await ServerProcess.start({ textDocument: { diagnostic: {} } });
+    expect(pulling.initialized.capabilities.diagnosticProvider).toBeDefined();
+    expect(server.initialized.capabilities.diagnosticProvider).toBeUndefined();
+    expect(await pulling.stop()).toBe(0);
+  });
+});
+
+describe('quick fixes', () => {
+  async function actions(uri: string, diagnostic: Diagnostic | undefined): Promise<CodeAction[]> {
+    return server.request('textDocument/codeAction', {
+      textDocument: { uri },
+      range: diagnostic?.range,
+      context: { diagnostics: diagnostic ? [diagnostic] : [] },
+    });
+  }
+
+  test.each([
+    ['world coverage', MIMO],
+    ['factorization', 'layout: 1\nworld_size: 16\nparallelism: # degrees\n  tp: 8\n  pp: 3 # stages\n'],
+  ])('of %s leave a file without findings and keep its comments', async (_, text) => {
+    const { uri, lines } = await open(text);
+    const [finding] = await server.diagnostics(uri);
+    const fixes = await actions(uri, finding);
+    expect(fixes.length).toBeGreaterThan(1);
+    expect(fixes.filter(({ isPreferred }) => isPreferred)).toHaveLength(1);
+    for (const { edit } of fixes) {
+      const mended = applyEdits(
+        text,
+        (edit?.changes?.[uri] ?? []).map(({ range, newText }: TextEdit) => ({
+          span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
+          newText,
+        })),
+      );
+      expect(mended.match(/#.*/g)).toEqual(text.match(/#.*/g));
+      const other = await open(mended);
+      expect(await server.diagnostics(other.uri)).toEqual([]);
+    }
+  });
+});
+
+describe('hover', () => {
+  async function hoverText(marked: string): Promise<string> {
+    const { at } = await open(marked);
+    const hover = await server.request<Hover | null>('textDocument/hover', at);
+    const contents = hover?.contents;
+    return contents && typeof contents === 'object' && 'value' in contents ? contents.value : '';
+  }
+
+  test('says what a key means and what its grid works out to', async () => {
+    const text = await hoverText(MIMO.replace('    tp: 2\n    pp', '    t|p: 2\n    pp'));
+    expect(text).toContain('--tensor-model-parallel-size');
+    expect(text).toContain('dp 1');
+    expect(text).toContain('ranks 4 to 7');
+    expect(text).toContain('the first [4, 5]');
+  });
+
+  test('is silent on a comment', async () => {
+    expect(await hoverText('layout: 1\n# a com|ment\nworld_size: 8\nparallelism: {tp: 2}\n')).toBe('');
+  });
+});
+
+describe('completion', () => {
+  async function labels(marked: string): Promise<CompletionItem[]> {
+    const { at } = await open(marked);
+    return server.request('textDocument/completion', at);
+  }
+
+  test('offers the keys of the map that are not there yet', async () => {
+    const items = await labels('layout: 1\nworld_size: 8\nparallelism:\n  tp: 2\n  |\n');
+    const names = items.map(({ label }) => label);
+    expect(names).toContain('pp');
+    expect(names).toContain('order');
+    expect(names).not.toContain('tp');
+    expect(names).not.toContain('world_size');
+    expect(items.find(({ label }) => label === 'pp')?.documentation).toMatchObject({ kind: 'markdown' });
+  });
+
+  test('works inside flow maps and while the file does not parse', async () => {
+    const items = await labels('layout: 1\nworld_size: 8\ncluster: {nodes: 1, g|\n');
+    expect(items.map(({ label }) => label)).toEqual(['gpus_per_node', 'gpus_per_nvlink_domain']);
+  });
+
+  test('offers the sizes of a degree that leave whole replicas, with the dp they lead to', async () => {
+    const items = await labels('layout: 1\nworld_size: 24\nparallelism:\n  tp: 4\n  pp: |\n');
+    expect(items.map(({ label, detail }) => [label, detail])).toEqual([
+      ['1', 'dp 6'],
+      ['2', 'dp 3'],
+      ['3', 'dp 2'],
+      ['6', 'dp 1'],
+    ]);
+  });
+
+  test('offers the words of a choice, and nothing in a comment', async () => {
+    expect((await labels('smoke:\n  checks: [|]\n')).map(({ label }) => label)).toContain('collectives');
+    expect(await labels('layout: 1 # |\n')).toEqual([]);
+  });
+});
+
+describe('any text', () => {
+  test.each([
+    ['empty', ''],
+    ['a byte order mark', '\ufefflayout: 1\r\nworld_size: 8\r\nparallelism: {tp: 2}\r\n'],
+    ['binary', '\u0000\u0001\ufffd'],
+    ['tabs', 'parallelism:\n\ttp: 2\n'],
+    ['an alias of itself', 'a: &a [*a]'],
+    ['deep nesting', '['.repeat(2000)],
+    ['a number beyond 53 bits', 'world_size: 99999999999999999999\n'],
+    ['two documents', 'layout: 1\n---\nlayout: 1\n'],
+  ])('%s is answered', async (_, text) => {
+    const { uri, at } = await open(text);
+    const findings = await server.diagnostics(uri);
+    expect(findings.length).toBeGreaterThanOrEqual(text.includes('tp: 2}') ? 0 : 1);
+    await server.request('textDocument/hover', at);
+    await server.request('textDocument/completion', at);
+  });
+});

@@ -1,0 +1,156 @@
+"""What the referee, the ranks and the launcher of a smoke job agree on: the plan, the exit codes and the framing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Optional
+
+#: Version of the plan and of the event stream.
+VERSION = 1
+
+#: No line of the event stream is longer, in bytes: srun breaks longer ones.
+MAX_LINE = 1023
+
+#: The exit status of the job for each verdict.
+EXITS = {
+    "ok": 0,
+    "join_timeout": 10,
+    "plan_mismatch": 11,
+    "rank_lost": 12,
+    "rank_error": 13,
+    "gate_timeout": 14,
+    "op_timeout": 15,
+    "wrong_data": 16,
+    "rank_silent": 17,
+    "device_clash": 18,
+    "total_timeout": 19,
+    "cancelled": 143,
+}
+
+#: Exit status for arguments or a plan that cannot be used.
+USAGE = 64
+
+#: Seconds that each phase may take, where the plan says nothing else.
+LIMITS = {"join": 30.0, "import": 120.0, "gate": 15.0, "operation": 20.0, "beat": 15.0, "total": 300.0}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One process group of the plan: its place in the order of creation, its family, and its global ranks."""
+
+    index: int
+    name: str
+    module: Optional[str]
+    place: int
+    ranks: List[int]
+
+    def label(self) -> str:
+        """How messages call the group: `tp group 1 of language [6, 7]`."""
+        of = "" if self.module is None else " of %s" % self.module
+        return "%s group %d%s %s" % (self.name, self.place, of, shown(self.ranks))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the engine wrote for the job. The job decides nothing about layouts beyond it."""
+
+    name: str
+    world_size: int
+    backend: str
+    groups: List[Group]
+    families: List[List[Group]]
+    checks: List[str]
+    payload_bytes: int
+    iterations: int
+    limits: Dict[str, float]
+
+    def digest(self) -> str:
+        """A short digest of the groups in their order: two ranks with different ones must not go on."""
+        return digest([[g.name, g.module, g.ranks] for g in self.groups])
+
+
+class PlanError(ValueError):
+    """The plan cannot be used; the message says why."""
+
+
+def load_plan(path: str) -> Plan:
+    """Reads a plan written by the engine.
+
+    Raises PlanError where the file is not a plan of this version or names ranks outside the world.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, ValueError) as error:
+        raise PlanError("cannot read the plan %s: %s" % (path, error)) from error
+    if not isinstance(data, dict) or data.get("version") != VERSION:
+        raise PlanError("the plan %s is not of version %d" % (path, VERSION))
+    try:
+        return _plan(data)
+    except (KeyError, TypeError) as error:
+        raise PlanError("the plan %s lacks %s" % (path, error)) from error
+
+
+def _plan(data: Dict[str, Any]) -> Plan:
+    world = int(data["world_size"])
+    families: List[List[Group]] = []
+    groups: List[Group] = []
+    for family in data["groups"]:
+        members = []
+        for place, ranks in enumerate(family["ranks"]):
+            if not ranks or len(set(ranks)) != len(ranks) or not all(0 <= rank < world for rank in ranks):
+                raise PlanError("group %s has ranks %s in a world of %d" % (family["name"], ranks, world))
+            members.append(Group(len(groups) + len(members), family["name"], family.get("module"), place, list(ranks)))
+        groups += members
+        families.append(members)
+    return Plan(
+        name=str(data.get("name", "layout")),
+        world_size=world,
+        backend=str(data.get("backend", "auto")),
+        groups=groups,
+        families=families,
+        checks=list(data.get("checks", ["groups", "collectives"])),
+        payload_bytes=int(data.get("payload_bytes", 1 << 26)),
+        iterations=int(data.get("iterations", 5)),
+        limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
+    )
+
+
+def digest(value: Any) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of a value's JSON."""
+    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()[:16]
+
+
+def shown(ranks: List[int], most: int = 8) -> str:
+    """A list of ranks, cut where it is long."""
+    text = ", ".join(str(rank) for rank in ranks[:most])
+    return "[%s%s]" % (text, ", ... %d in all" % len(ranks) if len(ranks) > most else "")
+
+
+def send(sock: socket.socket, **message: Any) -> None:
+    """Sends one message as a line of JSON."""
+    sock.sendall((json.dumps(message, separators=(",", ":")) + "\n").encode())
+
+
+class Lines:
+    """Cuts a stream of bytes into messages, one JSON value a line; what is no JSON is passed over."""
+
+    def __init__(self, most: int = 64 << 20) -> None:
+        self._rest = b""
+        self._most = most
+
+    def feed(self, data: bytes) -> Iterator[Dict[str, Any]]:
+        """The messages that these bytes complete. Raises ValueError where a line grows beyond reason."""
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > self._most:
+            raise ValueError("a line of more than %d bytes" % self._most)
+        for line in whole:
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(message, dict):
+                yield message

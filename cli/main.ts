@@ -4,6 +4,7 @@ import { addCheckCommand } from './check';
 import { addExplainCommand } from './explain';
 import { addGroupsCommand } from './groups';
 import { complain, EXIT } from './output';
+import { addSmokeCommand } from './smoke';
 
 const program = new Command('parallelism-layout')
   .description('Check, enumerate and smoke-test the parallelism layout of large GPU training jobs.')
@@ -13,6 +14,7 @@ const program = new Command('parallelism-layout')
 
 addCheckCommand(program);
 addGroupsCommand(program);
+addSmokeCommand(program);
 addExplainCommand(program);
 
 // a reader that stops reading (`| head`) is no error

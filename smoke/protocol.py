@@ -113,7 +113,7 @@ def _plan(data: Dict[str, Any]) -> Plan:
         groups=groups,
         families=families,
         checks=list(data.get("checks", ["groups", "collectives"])),
-        payload_bytes=int(data.get("payload_bytes", 1 << 26)),
+        payload_bytes=int(data.get("payload_bytes") or 1 << 20),
         iterations=int(data.get("iterations", 5)),
         limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
     )

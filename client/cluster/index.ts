@@ -1,0 +1,5 @@
+export * from './clusters';
+export * from './events';
+export * from './local';
+export * from './plan';
+export * from './run';

@@ -1,0 +1,94 @@
+import { type LayoutFacts, type LineIndex, processGroups, type ResolvedLayout } from '../../layout';
+
+/** Version of the plan that `smoke/protocol.py` reads. */
+const PLAN_VERSION = 1;
+
+/** What the job runs, where the layout's own `smoke` section says nothing. */
+const DEFAULTS = { checks: ['groups', 'collectives'], iterations: 5, timeout: 60 } as const;
+
+/** Bytes that a timed collective moves by default: gloo proves correctness, not speed. */
+const DEFAULT_PAYLOAD = { nccl: 64 * 2 ** 20, gloo: 2 ** 20 } as const;
+
+/** The communication backend: `auto` is NCCL where there is a GPU a rank, gloo otherwise. */
+export type CommBackend = 'auto' | 'nccl' | 'gloo';
+
+/** All groups of one name in one module, in the order of creation. */
+export interface PlanFamily {
+  readonly name: string;
+  readonly module: string | null;
+  readonly ranks: readonly (readonly number[])[];
+}
+
+/** The one file that the Python job reads: it decides nothing about layouts itself. */
+export interface SmokePlan {
+  readonly version: typeof PLAN_VERSION;
+  readonly name: string;
+  readonly world_size: number;
+  readonly backend: CommBackend;
+  readonly groups: readonly PlanFamily[];
+  readonly checks: readonly string[];
+  /** Null: what suits the backend. */
+  readonly payload_bytes: number | null;
+  readonly iterations: number;
+  /** Seconds, by phase. */
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+/**
+ * Writes the plan of a layout's smoke job.
+ * @param file how the job is called where the layout has no name
+ */
+export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: string, backend: CommBackend): SmokePlan {
+  const smoke = facts.root.smoke.value;
+  const checks = smoke?.checks.value?.flatMap(({ value }) => value ?? []);
+  const timeout = smoke?.timeout.value ?? DEFAULTS.timeout;
+  return {
+    version: PLAN_VERSION,
+    name: layout.name ?? file,
+    world_size: layout.worldSize,
+    backend,
+    groups: processGroups(layout)
+      .filter(({ count }) => count > 0)
+      .map((family) => ({
+        name: family.name,
+        module: family.module,
+        ranks: Array.from({ length: family.count }, (_, index) => family.ranks(index)),
+      })),
+    checks: checks && checks.length > 0 ? checks : DEFAULTS.checks,
+    payload_bytes: smoke?.payload.value ?? null,
+    iterations: smoke?.iterations.value ?? DEFAULTS.iterations,
+    limits: { join: Math.max(30, timeout), operation: timeout, total: Math.max(300, 5 * timeout) },
+  };
+}
+
+/** The plan for the backend that the machine can run. */
+export function planFor(plan: SmokePlan, backend: 'nccl' | 'gloo'): SmokePlan {
+  return { ...plan, backend, payload_bytes: plan.payload_bytes ?? DEFAULT_PAYLOAD[backend] };
+}
+
+/** The degree that makes a group, by the group's name: where a fault of the group is shown in the file. */
+const DEGREE_OF: Readonly<Record<string, string>> = {
+  ep_tp: 'expt_tp',
+  ep_dp: 'ep',
+  tp_ep_mp: 'ep',
+  tp_ep_pp: 'ep',
+  expt_dp_ag: 'ep',
+  embd: 'pp',
+  pos_embd: 'pp',
+  mp: 'pp',
+  hcp: 'cp',
+};
+
+/** The zero-based line of the layout that a group comes from: its degree where that is written, else its grid's key. */
+export function lineOfGroup(
+  facts: LayoutFacts,
+  lines: LineIndex,
+  name: string | undefined,
+  module: string | null,
+): number {
+  const grid = facts.modules.find((one) => one.name === module) ?? facts.modules[0];
+  const fields = Object.entries(grid?.fields ?? {});
+  const degree = fields.find(([key]) => key === (name === undefined ? '' : (DEGREE_OF[name] ?? name)))?.[1];
+  const span = degree?.written ? degree.keySpan : grid?.nameSpan;
+  return span ? lines.positionAt(span.start).line : 0;
+}

@@ -166,7 +166,8 @@ function report(file: string, { facts, lines }: Checked, result: SmokeResult): s
         `${result.verdict} after ${result.seconds.toFixed(1)} s, ${result.groups.length} process groups passed`,
       );
   const on = result.device === '' ? [] : [`${result.device}, ${result.software.join('; ')}`];
-  return `${[...rows, ...failure, ...on, verdict].join('\n')}\n`;
+  const words = result.verdict === 'unknown' ? result.lastWords.map(printable) : [];
+  return `${[...rows, ...words, ...failure, ...on, verdict].join('\n')}\n`;
 }
 
 /** A line for every family of groups with more than one rank, in the order of creation, with its slowest group's speeds. */

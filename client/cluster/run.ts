@@ -10,6 +10,9 @@ import { type CommBackend, planFor, type SmokePlan } from './plan';
 /** How long the job has to end by itself after it was told to, in milliseconds. */
 const CANCEL_GRACE = 15_000;
 
+/** How many of the job's last lines are kept. */
+const LAST_WORDS = 20;
+
 /** How one process group fared. */
 export interface GroupResult extends GroupFields {
   readonly ops: Readonly<Record<string, Operation>>;
@@ -26,6 +29,8 @@ export interface SmokeResult {
   /** What the ranks run on, such as `NVIDIA H200`. */
   readonly device: string;
   readonly software: readonly string[];
+  /** The last lines that the job wrote for people: all there is to go by where the stream broke off. */
+  readonly lastWords: readonly string[];
 }
 
 /** How far a run has come. */
@@ -106,7 +111,7 @@ function follow(
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       for (const line of log.feed(text)) {
-        listener.onLog?.(line);
+        outcome.hear(line);
       }
     });
     child.once('error', fail);
@@ -135,6 +140,7 @@ class Outcome {
   #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
   #device = '';
   #software: readonly string[] = [];
+  readonly #lastWords: string[] = [];
 
   constructor(
     readonly plan: SmokePlan,
@@ -146,7 +152,7 @@ class Outcome {
   read(line: string): void {
     const event = parseEvent(line);
     if (!event) {
-      this.listener.onLog?.(line);
+      this.hear(line);
       return;
     }
     this.#take(event);
@@ -158,6 +164,12 @@ class Outcome {
     });
   }
 
+  hear(line: string): void {
+    this.#lastWords.push(line);
+    this.#lastWords.splice(0, this.#lastWords.length - LAST_WORDS);
+    this.listener.onLog?.(line);
+  }
+
   result(): SmokeResult {
     return {
       verdict: this.#end?.verdict ?? 'unknown',
@@ -167,6 +179,7 @@ class Outcome {
       seconds: this.#end?.secs ?? (Date.now() - this.#began) / 1000,
       device: this.#device,
       software: this.#software,
+      lastWords: this.#lastWords,
     };
   }
 

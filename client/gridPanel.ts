@@ -1,0 +1,199 @@
+import * as vscode from 'vscode';
+import { type Checked, check } from '../layout';
+import { type FromPanel, parseFromPanel, type ToPanel } from '../webview/messages';
+
+const VIEW_TYPE = 'parallelismLayout.grid';
+
+/** What survives a reload of the window. */
+interface PanelState {
+  readonly uri: string;
+}
+
+/** The rank grid panels: one a document, kept in step with its text. */
+export class GridPanels implements vscode.WebviewPanelSerializer {
+  readonly #panels = new Map<string, GridPanel>();
+
+  constructor(readonly extensionUri: vscode.Uri) {}
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(
+      vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) =>
+        this.#of(textEditor.document)?.cursorMoved(textEditor),
+      ),
+      { dispose: () => this.#disposeAll() },
+    );
+  }
+
+  /** Opens the grid of a document beside it, or brings it to the front. */
+  show(document: vscode.TextDocument): void {
+    const known = this.#of(document);
+    if (known) {
+      known.reveal();
+      return;
+    }
+    const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
+  }
+
+  /** Shows the outcome of a smoke job on the grid of its document, where that is open. */
+  showSmoke(document: vscode.Uri, message: Extract<ToPanel, { type: 'smoke' }>): void {
+    this.#panels.get(document.toString())?.post(message);
+  }
+
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PanelState | undefined): Promise<void> {
+    try {
+      const uri = vscode.Uri.parse(state?.uri ?? '', true);
+      this.#adopt(panel, await vscode.workspace.openTextDocument(uri));
+    } catch {
+      // the document is gone, so there is nothing left to draw
+      panel.dispose();
+    }
+  }
+
+  #disposeAll(): void {
+    for (const panel of [...this.#panels.values()]) {
+      panel.dispose();
+    }
+  }
+
+  #of(document: vscode.TextDocument): GridPanel | undefined {
+    return this.#panels.get(document.uri.toString());
+  }
+
+  #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): void {
+    const key = document.uri.toString();
+    this.#panels.get(key)?.dispose();
+    this.#panels.set(key, new GridPanel(panel, document, this.extensionUri));
+    panel.onDidDispose(() => this.#panels.delete(key));
+  }
+}
+
+/** One panel and the document that it draws. */
+class GridPanel {
+  #pending = false;
+
+  constructor(
+    readonly panel: vscode.WebviewPanel,
+    readonly document: vscode.TextDocument,
+    extensionUri: vscode.Uri,
+  ) {
+    const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
+    panel.title = vscode.l10n.t('Ranks: {0}', nameOf(document));
+    panel.webview.options = { enableScripts: true, localResourceRoots: [assets] };
+    panel.webview.onDidReceiveMessage((value: unknown) => {
+      const message = parseFromPanel(value);
+      if (message) {
+        void this.#receive(message);
+      }
+    });
+    panel.webview.html = html(panel.webview, assets, document.uri);
+  }
+
+  reveal(): void {
+    this.panel.reveal(undefined, true);
+  }
+
+  dispose(): void {
+    this.panel.dispose();
+  }
+
+  post(message: ToPanel): void {
+    void this.panel.webview.postMessage(message);
+  }
+
+  /** Sends the layout once for all changes of one turn. */
+  textChanged(): void {
+    if (!this.#pending) {
+      this.#pending = true;
+      setImmediate(() => {
+        this.#pending = false;
+        this.#sendLayout();
+      });
+    }
+  }
+
+  cursorMoved(editor: vscode.TextEditor): void {
+    const offset = this.document.offsetAt(editor.selection.active);
+    this.post({ type: 'cursor', module: moduleAt(check(this.document.getText()), offset) });
+  }
+
+  #sendLayout(): void {
+    const { resolved, findings, lines } = check(this.document.getText());
+    this.post({
+      type: 'layout',
+      title: nameOf(this.document),
+      layout: resolved,
+      findings: findings
+        .filter(({ severity }) => severity !== 'information')
+        .map(({ code, severity, message, span }) => ({
+          code,
+          severity,
+          message,
+          line: lines.positionAt(span.start).line,
+        })),
+    });
+  }
+
+  async #receive(message: FromPanel): Promise<void> {
+    switch (message.type) {
+      case 'ready':
+        this.#sendLayout();
+        return;
+      case 'reveal':
+        await this.#revealModule(message.module);
+        return;
+      case 'revealLine':
+        await this.#revealRange(this.document.lineAt(Math.min(message.line, this.document.lineCount - 1)).range);
+    }
+  }
+
+  async #revealModule(name: string | null): Promise<void> {
+    const module = check(this.document.getText()).facts?.modules.find((one) => one.name === name);
+    if (module) {
+      const start = this.document.positionAt(module.nameSpan.start);
+      await this.#revealRange(new vscode.Range(start, this.document.positionAt(module.span.end)));
+    }
+  }
+
+  async #revealRange(range: vscode.Range): Promise<void> {
+    const shown = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
+    const editor = await vscode.window.showTextDocument(this.document, {
+      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+      preserveFocus: true,
+    });
+    editor.selection = new vscode.Selection(range.start, range.start);
+    editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  }
+}
+
+/** The module whose lines hold an offset. */
+function moduleAt({ facts }: Checked, offset: number): string | null {
+  const module = facts?.modules.find(({ nameSpan, span }) => nameSpan.start <= offset && offset <= span.end);
+  return module?.name ?? null;
+}
+
+function nameOf({ uri }: vscode.TextDocument): string {
+  return uri.path.split('/').at(-1) ?? uri.path;
+}
+
+/** The page: one script and one style sheet of our own, nothing else may run or load. */
+function html(webview: vscode.Webview, assets: vscode.Uri, document: vscode.Uri): string {
+  const source = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(assets, name)).toString();
+  const policy = `default-src 'none'; script-src ${webview.cspSource}; style-src ${webview.cspSource}; img-src ${webview.cspSource} blob: data:`;
+  return `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${source('grid.css')}">
+<title>Rank grid</title>
+</head>
+<body data-uri="${encodeURI(document.toString(true)).replaceAll('"', '%22')}">
+<main id="app"></main>
+<script src="${source('main.js')}"></script>
+</body>
+</html>`;
+}

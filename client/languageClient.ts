@@ -1,0 +1,90 @@
+import * as vscode from 'vscode';
+import { CloseAction, ErrorAction, LanguageClient, State, TransportKind } from 'vscode-languageclient/node';
+import { SUMMARY, type Summary } from '../server/messages';
+
+/** How many times a server that dies is started again before a person is asked. */
+const MAX_RESTARTS = 3;
+
+/** After this long without a fault earlier ones are forgotten. Milliseconds. */
+const FORGET_AFTER = 180_000;
+
+/** The language server and what the editor knows of it. */
+export class Server {
+  readonly #client: LanguageClient;
+  readonly #summaries = new Map<string, Summary>();
+  readonly #changed = new vscode.EventEmitter<void>();
+  #faults: number[] = [];
+  /** Fires when a summary arrives or the server starts or ends. */
+  readonly onDidChange = this.#changed.event;
+
+  constructor(module: vscode.Uri, output: vscode.LogOutputChannel) {
+    const run = { module: module.fsPath, transport: TransportKind.ipc };
+    this.#client = new LanguageClient(
+      'parallelismLayout',
+      'Parallelism Layout',
+      { run, debug: run },
+      {
+        documentSelector: [{ language: 'parallelism-layout' }],
+        outputChannel: output,
+        initializationOptions: { diagnostics: 'push' },
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue }),
+          closed: () => this.#closed(),
+        },
+      },
+    );
+    this.#client.onNotification(SUMMARY, (summary: Summary) => {
+      this.#summaries.set(summary.uri, summary);
+      this.#changed.fire();
+    });
+    this.#client.onDidChangeState(() => this.#changed.fire());
+  }
+
+  get state(): 'starting' | 'running' | 'stopped' {
+    const { state } = this.#client;
+    return state === State.Running ? 'running' : state === State.Starting ? 'starting' : 'stopped';
+  }
+
+  /** The outcome of the last check of a document. */
+  summary(document: vscode.TextDocument): Summary | undefined {
+    return this.#summaries.get(this.#client.code2ProtocolConverter.asUri(document.uri));
+  }
+
+  async start(): Promise<void> {
+    await this.#client.start();
+  }
+
+  async restart(): Promise<void> {
+    this.#faults = [];
+    this.#summaries.clear();
+    await this.#client.restart();
+  }
+
+  async dispose(): Promise<void> {
+    this.#changed.dispose();
+    await this.#client.dispose();
+  }
+
+  /** A server that dies is started again; one that keeps dying is a matter for a person. */
+  #closed(): { action: CloseAction; message?: string; handled?: boolean } {
+    const now = Date.now();
+    this.#faults = [...this.#faults.filter((at) => now - at < FORGET_AFTER), now];
+    if (this.#faults.length <= MAX_RESTARTS) {
+      return { action: CloseAction.Restart };
+    }
+    void this.#askToRestart();
+    return { action: CloseAction.DoNotRestart, handled: true };
+  }
+
+  async #askToRestart(): Promise<void> {
+    const restart = vscode.l10n.t('Restart');
+    const show = vscode.l10n.t('Show Output');
+    const message = vscode.l10n.t('The Parallelism Layout language server keeps ending. Layout files are not checked.');
+    const choice = await vscode.window.showErrorMessage(message, restart, show);
+    if (choice === restart) {
+      await vscode.commands.executeCommand('parallelismLayout.restartServer');
+    } else if (choice === show) {
+      await vscode.commands.executeCommand('parallelismLayout.showOutput');
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import * as vscode from 'vscode';
+import type { Server } from './languageClient';
+
+/** The status of the language server and of the layout in the active editor. */
+export function createStatus(server: Server): vscode.Disposable {
+  const item = vscode.languages.createLanguageStatusItem('parallelismLayout.status', {
+    language: 'parallelism-layout',
+  });
+  item.name = 'Parallelism Layout';
+  item.command = { command: 'parallelismLayout.showGrid', title: vscode.l10n.t('Show Rank Grid') };
+  const update = () => show(item, server);
+  update();
+  return vscode.Disposable.from(item, server.onDidChange(update), vscode.window.onDidChangeActiveTextEditor(update));
+}
+
+function show(item: vscode.LanguageStatusItem, server: Server): void {
+  item.busy = server.state === 'starting';
+  if (server.state === 'stopped') {
+    item.text = vscode.l10n.t('$(error) Layouts are not checked');
+    item.severity = vscode.LanguageStatusSeverity.Error;
+    item.command = { command: 'parallelismLayout.restartServer', title: vscode.l10n.t('Restart') };
+    return;
+  }
+  item.command = { command: 'parallelismLayout.showGrid', title: vscode.l10n.t('Show Rank Grid') };
+  const document = vscode.window.activeTextEditor?.document;
+  const summary = document && server.summary(document);
+  if (!summary) {
+    item.text = 'Parallelism Layout';
+    item.severity = vscode.LanguageStatusSeverity.Information;
+    return;
+  }
+  const ranks = summary.ranks === null ? vscode.l10n.t('ranks unknown') : vscode.l10n.t('{0} ranks', summary.ranks);
+  item.text = `$(layout) ${ranks}`;
+  item.detail =
+    summary.errors + summary.warnings === 0
+      ? vscode.l10n.t('no findings')
+      : vscode.l10n.t('{0} errors, {1} warnings', summary.errors, summary.warnings);
+  item.severity =
+    summary.errors > 0
+      ? vscode.LanguageStatusSeverity.Error
+      : summary.warnings > 0
+        ? vscode.LanguageStatusSeverity.Warning
+        : vscode.LanguageStatusSeverity.Information;
+}

@@ -1,0 +1,56 @@
+import * as vscode from 'vscode';
+
+const TYPE = 'parallelism-layout';
+
+/** A task of `tasks.json`. */
+interface LayoutTask extends vscode.TaskDefinition {
+  readonly task: 'check' | 'smoke';
+  readonly file?: string;
+  readonly cluster?: string;
+}
+
+/** Offers to check all layouts of a workspace folder, and runs the tasks that `tasks.json` names. */
+export class LayoutTasks implements vscode.TaskProvider {
+  /** @param cli the command line's bundle, run by the editor's own Node */
+  constructor(readonly cli: vscode.Uri) {}
+
+  async provideTasks(): Promise<vscode.Task[]> {
+    const tasks: vscode.Task[] = [];
+    for (const folder of vscode.workspace.workspaceFolders ?? []) {
+      const pattern = new vscode.RelativePattern(folder, '**/*.layout.{yaml,yml}');
+      const files = await vscode.workspace.findFiles(pattern, '**/node_modules/**', 1000);
+      if (files.length > 0 && folder.uri.scheme === 'file') {
+        const paths = files.map((file) => vscode.workspace.asRelativePath(file, false)).sort();
+        tasks.push(this.#task({ type: TYPE, task: 'check' }, folder, 'check all layouts', ['check', '--', ...paths]));
+      }
+    }
+    return tasks;
+  }
+
+  resolveTask(task: vscode.Task): vscode.Task | undefined {
+    const definition = task.definition as LayoutTask;
+    const scope = task.scope ?? vscode.TaskScope.Workspace;
+    if (definition.file === undefined) {
+      return undefined;
+    }
+    const arguments_ =
+      definition.task === 'smoke'
+        ? ['smoke', '--cluster', definition.cluster ?? 'local', '--', definition.file]
+        : ['check', '--', definition.file];
+    return this.#task(definition, scope, task.name, arguments_);
+  }
+
+  #task(
+    definition: LayoutTask,
+    scope: vscode.WorkspaceFolder | vscode.TaskScope,
+    name: string,
+    arguments_: readonly string[],
+  ): vscode.Task {
+    const execution = new vscode.ProcessExecution(process.execPath, [this.cli.fsPath, ...arguments_], {
+      env: { ELECTRON_RUN_AS_NODE: '1' },
+    });
+    const task = new vscode.Task(definition, scope, name, 'Parallelism Layout', execution, '$parallelism-layout');
+    task.group = definition.task === 'check' ? vscode.TaskGroup.Build : vscode.TaskGroup.Test;
+    return task;
+  }
+}

@@ -1,9 +1,12 @@
-import type { Finding, Fix } from './finding';
+import type { Finding, Fix, Severity } from './finding';
 import { applyEdits } from './format/edit';
+import { MAX_FINDINGS, MAX_MESSAGE } from './format/limits';
 import { LineIndex } from './format/lines';
 import { type ReadLayout, readLayout } from './format/read';
+import { firstLine } from './format/tree';
 import { RULES } from './rules/registry';
 import { findingsOf } from './rules/rule';
+import { fileTooLarge } from './rules/shape';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
 import type { ResolvedLayout } from './topology/resolved';
@@ -29,14 +32,67 @@ export function check(text: string): Checked {
   const lines = new LineIndex(text);
   const read = readLayout(text);
   const facts = read.root && read.tree.root ? layoutFacts(text, read.root, read.tree.root.span, read.tooSmall) : null;
-  const findings = [...read.findings];
-  if (facts) {
-    for (const rule of RULES) {
-      findings.push(...findingsOf(rule, facts));
-    }
-  }
+  const findings = listed(text, allFindings(read, facts));
   findings.sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
   return { text, lines, read, facts, findings, resolved: facts && resolveLayout(facts) };
+}
+
+function* allFindings(read: ReadLayout, facts: LayoutFacts | null): Iterable<Finding> {
+  yield* read.findings;
+  if (facts) {
+    for (const rule of RULES) {
+      yield* findingsOf(rule, facts);
+    }
+  }
+}
+
+/** The first `MAX_FINDINGS` of every severity; one more finding says where there would be others. */
+function listed(text: string, findings: Iterable<Finding>): Finding[] {
+  const kept: Finding[] = [];
+  const counts = { error: 0, warning: 0, information: 0 };
+  for (const finding of findings) {
+    const count = ++counts[finding.severity];
+    if (count <= MAX_FINDINGS) {
+      kept.push(clipped(finding));
+    } else if (count === MAX_FINDINGS + 1) {
+      kept.push(moreFindings(text, finding.severity));
+    }
+    if (counts.error > MAX_FINDINGS) {
+      break;
+    }
+  }
+  return kept;
+}
+
+/** The finding with texts that can be shown: they quote names of the file, and a name may be as long as a file. */
+function clipped(finding: Finding): Finding {
+  const { message, predicts, related, fixes } = finding;
+  const isShort = ({ length }: string) => length <= MAX_MESSAGE;
+  const short =
+    isShort(message) &&
+    isShort(predicts ?? '') &&
+    related.every((place) => isShort(place.message)) &&
+    fixes.every(({ title }) => isShort(title));
+  if (short) {
+    return finding;
+  }
+  return {
+    ...finding,
+    message: clip(message),
+    predicts: predicts && clip(predicts),
+    related: related.map((place) => ({ ...place, message: clip(place.message) })),
+    fixes: fixes.map((fix) => ({ ...fix, title: clip(fix.title) })),
+  };
+}
+
+function clip(text: string): string {
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
+}
+
+function moreFindings(text: string, severity: Severity): Finding {
+  const most = MAX_FINDINGS.toLocaleString('en-US');
+  const message = `More than ${most} findings of severity ${severity} stand against this file; the first ${most} are listed. Mend these first.`;
+  return { code: fileTooLarge.code, severity, message, span: firstLine(text), related: [], predicts: null, fixes: [] };
 }
 
 /** Whether a finding of severity `error` stands against the file. */

@@ -51,8 +51,8 @@ export function removeField(text: string, { keySpan, span }: Pick<Field<unknown>
 }
 
 function entrySpan(text: string, start: number, end: number): Span {
-  const lineStart = startOfLine(text, start);
-  if (/^[ \ufeff]*$/.test(text.slice(lineStart, start))) {
+  const lineStart = startOfIndent(text, start);
+  if (lineStart !== null) {
     const rest = /^[^\r\n]*(\r\n?|\n)?/.exec(text.slice(end));
     return { start: lineStart, end: end + (rest?.[0].length ?? 0) };
   }
@@ -60,17 +60,39 @@ function entrySpan(text: string, start: number, end: number): Span {
   if (comma) {
     return { start, end: end + comma[0].length };
   }
-  const before = /,?\s*$/.exec(text.slice(0, start));
-  return { start: start - (before?.[0].length ?? 0), end };
+  const before = text.slice(0, start).trimEnd();
+  return { start: before.endsWith(',') ? before.length - 1 : before.length, end };
 }
 
-function startOfLine(text: string, offset: number): number {
-  return Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
+/** Where the line begins on which nothing but spaces stands in front of an offset; null where something does. */
+function startOfIndent(text: string, offset: number): number | null {
+  let start = offset;
+  while (start > 0 && (text[start - 1] === ' ' || text[start - 1] === '\ufeff')) {
+    start--;
+  }
+  return start === 0 || isLineBreak(text, start - 1) ? start : null;
 }
 
-function endOfLine(text: string, offset: number): number {
-  const rest = /[\r\n]/.exec(text.slice(offset));
-  return rest ? offset + rest.index : text.length;
+/** Where the line that holds an offset begins. */
+export function startOfLine(text: string, offset: number): number {
+  let start = offset;
+  while (start > 0 && !isLineBreak(text, start - 1)) {
+    start--;
+  }
+  return start;
+}
+
+/** Where the line that holds an offset ends, in front of its line break. */
+export function endOfLine(text: string, offset: number): number {
+  let end = offset;
+  while (end < text.length && !isLineBreak(text, end)) {
+    end++;
+  }
+  return end;
+}
+
+function isLineBreak(text: string, at: number): boolean {
+  return text[at] === '\n' || text[at] === '\r';
 }
 
 /** The text after the edits of a fix, which must not overlap. */

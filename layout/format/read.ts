@@ -1,7 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 import type { Finding, Fix, Span } from '../finding';
-import { appendKey, removeField, replaceFix } from './edit';
+import { appendKey, removeField, replaceFix, startOfLine } from './edit';
 import { FORMAT, type RootKeys } from './keys';
+import { MAX_FINDINGS } from './limits';
 import { parseDuration, parseSize } from './quantities';
 import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
 import {
@@ -17,12 +18,6 @@ import {
 
 /** The newest version of the format. */
 const VERSION = 1;
-
-/**
- * How many values one file may hold once its aliases are followed. Aliases of aliases can multiply a few lines into
- * billions of values; no honest layout comes near this.
- */
-const MAX_VALUES = 200_000;
 
 /** A layout file as read: every key of the format with its value and place, and what is wrong with its shape. */
 export interface ReadLayout {
@@ -48,12 +43,13 @@ export function readLayout(text: string): ReadLayout {
   const tree = parseTree(text);
   const reader = new Reader(text);
   if (tree.problem) {
-    reader.report('yaml-syntax', sentence(tree.problem.message), tree.problem.span);
+    const { kind, message, span } = tree.problem;
+    reader.report(kind === 'syntax' ? 'yaml-syntax' : 'file-too-large', sentence(message), span);
     return { tree, root: null, findings: reader.findings, tooSmall: [] };
   }
   const { root } = tree;
   if (root === null || (root.kind === 'scalar' && root.value === null)) {
-    const start = /^\ufeff?(\s*(#[^\r\n]*)?(\r\n?|\n))*/.exec(text)?.[0].length ?? 0;
+    const start = Math.max(startOfLine(text, text.length), text.startsWith('\ufeff') ? 1 : 0);
     reader.report('missing-key', 'The file is empty. A layout begins with `layout: 1`.', firstLine(text), [
       { title: 'Insert a small layout', edits: [{ span: { start, end: start }, newText: STARTER }] },
     ]);
@@ -65,7 +61,8 @@ export function readLayout(text: string): ReadLayout {
   }
   const section = reader.section(FORMAT, root, root.span, '');
   reader.checkVersion(section.layout);
-  return { tree, root: section, findings: reader.findings, tooSmall: reader.tooSmall };
+  // where so much is wrong, no rule says anything of use
+  return { tree, root: reader.full ? null : section, findings: reader.findings, tooSmall: reader.tooSmall };
 }
 
 const STARTER = `layout: 1
@@ -77,10 +74,13 @@ parallelism:
 class Reader {
   readonly findings: Finding[] = [];
   readonly tooSmall: TooSmall[] = [];
-  #values = 0;
-  #exhausted = false;
 
   constructor(readonly text: string) {}
+
+  /** Whether there are more findings than are listed: reading on would only cost time. */
+  get full(): boolean {
+    return this.findings.length > MAX_FINDINGS;
+  }
 
   report(code: string, message: string, span: Span, fixes: readonly Fix[] = []): void {
     this.findings.push({ code, severity: 'error', message, span, related: [], predicts: null, fixes });
@@ -88,26 +88,17 @@ class Reader {
 
   /** Reads a map: its known keys become fields, all others are reported. */
   section<K extends Keys>(spec: MapSpec<K>, node: MapNode, keySpan: Span, path: string): Section<K> {
-    const entries = new Map<string, Entry>();
-    for (const entry of node.entries) {
-      const first = entries.get(entry.key);
-      if (first) {
-        this.#duplicateKey(entry, first);
-      } else {
-        entries.set(entry.key, entry);
-        if (!Object.hasOwn(spec.keys, entry.key)) {
-          this.#unknownKey(entry, spec, node, path);
-        }
-      }
-    }
+    const entries = this.#entriesOf(node);
+    this.#unknownKeys(spec, entries, path);
     const fields: Record<string, Field<unknown>> = {};
-    for (const [name, keySpec] of Object.entries(spec.keys) as [string, KeySpec][]) {
+    const missing = { written: false, value: undefined, span: keySpan, keySpan };
+    for (const [name, keySpec] of keyList(spec)) {
       const entry = entries.get(name);
       if (entry) {
         fields[name] = this.#field(keySpec, entry, path === '' ? name : `${path}.${name}`);
       } else {
-        fields[name] = { written: false, value: undefined, span: keySpan, keySpan };
-        if (keySpec.required) {
+        fields[name] = missing;
+        if (keySpec.required && !this.full) {
           this.#missingKey(name, keySpec, node, keySpan, path);
         }
       }
@@ -134,10 +125,6 @@ class Reader {
 
   /** The typed value of a node, or undefined where it is unusable (a finding then says why). */
   #value(spec: KeySpec, node: Node, keySpan: Span, path: string): unknown {
-    if (++this.#values > MAX_VALUES) {
-      this.#tooManyValues(node);
-      return undefined;
-    }
     switch (spec.type) {
       case 'map':
         return node.kind === 'map' ? this.section(spec, node, keySpan, path) : this.#wrongType(spec, node, path);
@@ -150,17 +137,28 @@ class Reader {
     }
   }
 
-  #record(spec: RecordSpec, node: MapNode, path: string): NamedField<unknown>[] {
-    const seen = new Map<string, Entry>();
-    const fields: NamedField<unknown>[] = [];
+  /** The entries of a map by their keys; of entries with the same key the first. */
+  #entriesOf(node: MapNode): Map<string, Entry> {
+    const entries = new Map<string, Entry>();
     for (const entry of node.entries) {
-      const first = seen.get(entry.key);
-      if (first) {
+      const first = entries.get(entry.key);
+      if (!first) {
+        entries.set(entry.key, entry);
+      } else if (!this.full) {
         this.#duplicateKey(entry, first);
-      } else {
-        seen.set(entry.key, entry);
-        fields.push({ name: entry.key, ...this.#field(spec.values, entry, `${path}.${entry.key}`) });
       }
+    }
+    return entries;
+  }
+
+  #record(spec: RecordSpec, node: MapNode, path: string): NamedField<unknown>[] {
+    const fields: NamedField<unknown>[] = [];
+    for (const [name, entry] of this.#entriesOf(node)) {
+      if (this.full) {
+        break;
+      }
+      const { value, span, keySpan } = this.#field(spec.values, entry, `${path}.${shortened(name, MAX_WORD)}`);
+      fields.push({ name, written: true, value, span, keySpan });
     }
     return fields;
   }
@@ -168,7 +166,7 @@ class Reader {
   #list(items: KeySpec, node: ListNode, keySpan: Span, path: string): Field<unknown>[] {
     const fields: Field<unknown>[] = [];
     for (const item of node.items) {
-      if (this.#exhausted) {
+      if (this.full) {
         break;
       }
       const value = this.#value(items, item, keySpan, `${path}[${fields.length}]`);
@@ -255,8 +253,15 @@ class Reader {
     });
   }
 
-  #unknownKey(entry: Entry, spec: MapSpec, node: MapNode, path: string): void {
-    const present = new Set(node.entries.map(({ key }) => key));
+  #unknownKeys(spec: MapSpec, entries: ReadonlyMap<string, Entry>, path: string): void {
+    for (const [key, entry] of entries) {
+      if (!Object.hasOwn(spec.keys, key) && !this.full) {
+        this.#unknownKey(entry, spec, entries, path);
+      }
+    }
+  }
+
+  #unknownKey(entry: Entry, spec: MapSpec, present: ReadonlyMap<string, Entry>, path: string): void {
     const known = Object.keys(spec.keys);
     const near = nearest(
       entry.key,
@@ -282,25 +287,35 @@ class Reader {
       ...(edit ? [{ title: `Insert \`${name}: ${value}\``, edits: [edit] }] : []),
     ]);
   }
-
-  #tooManyValues(node: Node): void {
-    if (!this.#exhausted) {
-      this.#exhausted = true;
-      const limit = MAX_VALUES.toLocaleString('en-US');
-      this.report('yaml-syntax', `The file expands to more than ${limit} values. Write fewer aliases.`, node.span);
-    }
-  }
 }
+
+const keyLists = new WeakMap<MapSpec, readonly [string, KeySpec][]>();
+
+/** The keys of a map's spec as a list, made once: a file of many modules reads the same spec over and over. */
+function keyList(spec: MapSpec): readonly [string, KeySpec][] {
+  let list = keyLists.get(spec);
+  if (!list) {
+    list = Object.entries(spec.keys);
+    keyLists.set(spec, list);
+  }
+  return list;
+}
+
+/** How much of a word is compared with others, or shown as part of a path: a name may be as long as the file. */
+const MAX_WORD = 80;
 
 /** The candidate that a misspelt word most likely means, or null where none is near. */
 export function nearest(word: string, candidates: readonly string[]): string | null {
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_\s]/g, '');
+  const wanted = plain(word.slice(0, MAX_WORD));
   let best: string | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
-    const length = Math.max(word.length, candidate.length);
-    const far = distance(plain(word.slice(0, 80)), plain(candidate));
-    if (far < least && far <= Math.max(1, Math.floor(length / 3))) {
+    const likely = plain(candidate.slice(0, MAX_WORD));
+    const allowed = Math.max(1, Math.floor(Math.max(wanted.length, likely.length) / 3));
+    // the distance is at least the difference of the lengths
+    const far = Math.abs(wanted.length - likely.length) > allowed ? Number.POSITIVE_INFINITY : distance(wanted, likely);
+    if (far < least && far <= allowed) {
       least = far;
       best = candidate;
     }
@@ -369,9 +384,11 @@ function nodeName(node: Node): string {
   if (node.value === null) {
     return 'empty';
   }
-  const shown = node.source.length > 40 ? `${node.source.slice(0, 40)}…` : node.source;
+  const shown = shortened(node.source, 40);
   return node.quoted ? `the text ${shown}` : `\`${shown}\``;
 }
+
+const shortened = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

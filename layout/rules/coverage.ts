@@ -94,20 +94,30 @@ modules:
   source: '`HyperCommGrid.__init__` in megatron/core/hyper_comm_grid.py',
   *check(facts) {
     const known = placedInWorld(facts);
-    for (const one of known?.placed ?? []) {
-      if (known && one.end > known.world) {
-        yield overflowReport(facts, one, known.placed, known.world);
+    if (!known) {
+      return;
+    }
+    const { placed, world } = known;
+    const [last = 0, beforeLast = 0] = placed.map(({ end }) => end).sort((a, b) => b - a);
+    for (const one of placed) {
+      if (one.end > world) {
+        yield overflowReport(facts, one, placed, world, one.end === last ? beforeLast : last);
       }
     }
   },
 };
 
-function overflowReport(facts: LayoutFacts, one: Placed, placed: readonly Placed[], world: number): Report {
+/** @param free the end of the last of the other modules */
+function overflowReport(
+  facts: LayoutFacts,
+  one: Placed,
+  placed: readonly Placed[],
+  world: number,
+  free: number,
+): Report {
   const { module, name, start, end } = one;
   const size = end - start;
-  const rest = placed.filter((other) => other !== one);
   const room = world - size;
-  const free = rest.reduce((most, other) => Math.max(most, other.end), 0);
   const shape = module.degrees
     ? `[${[module.degrees.tp, module.degrees.gtpRemat, module.degrees.cp, module.dp, module.degrees.pp].join(', ')}]`
     : '';
@@ -167,9 +177,12 @@ modules:
     if (!placed || isMixed(placed)) {
       return;
     }
-    for (const [first, second] of clashes(placed)) {
+    const pairs = clashes(placed);
+    // it names every module, so it is made once for all pairs
+    const allRanges = pairs.length > 0 ? overlapPrediction(placed) : '';
+    for (const [first, second] of pairs) {
       if (!sameSpan(first, second)) {
-        yield overlapReport(facts, first, second, placed);
+        yield overlapReport(facts, first, second, allRanges);
       }
     }
   },
@@ -182,7 +195,7 @@ function fitting(facts: LayoutFacts): Placed[] | null {
   return placed && (world === undefined || placed.every(({ end }) => end <= world)) ? placed : null;
 }
 
-function overlapReport(facts: LayoutFacts, first: Placed, second: Placed, placed: readonly Placed[]): Report {
+function overlapReport(facts: LayoutFacts, first: Placed, second: Placed, allRanges: string): Report {
   const start = Math.max(first.start, second.start);
   const end = Math.min(first.end, second.end);
   const [low, high] = first.start <= second.start ? [first, second] : [second, first];
@@ -191,7 +204,7 @@ function overlapReport(facts: LayoutFacts, first: Placed, second: Placed, placed
     message: `\`${first.name}\` and \`${second.name}\` both have ${rangeText(start, end)}. Start \`${high.name}\` at rank ${low.end}, or let both cover the same ranks.`,
     span: offset?.written ? offset.span : high.module.nameSpan,
     related: [spanRelated(low)],
-    predicts: facts.mimoFlags ? flagsOverlapPrediction(start, end) : overlapPrediction(placed),
+    predicts: facts.mimoFlags ? flagsOverlapPrediction(start, end) : allRanges,
     fixes: [...moveFixes(facts, high, low.end), ...shrinkFixes(low, high.start - low.start)],
   };
 }
@@ -236,7 +249,7 @@ function flagsCoverPrediction(placed: readonly Placed[], world: number): string 
 /** Moves a module to another first rank, alone or with the world growing behind it. */
 function moveFixes(facts: LayoutFacts, { module, start, end, name }: Placed, to: number): Fix[] {
   const { own } = module;
-  const edit = own && setKey(facts.text, moduleSpan(facts, name), 'rank_offset', own.rank_offset, to);
+  const edit = own && setKey(facts.text, module.span, 'rank_offset', own.rank_offset, to);
   if (!edit) {
     return [];
   }
@@ -247,11 +260,6 @@ function moveFixes(facts: LayoutFacts, { module, start, end, name }: Placed, to:
     { title, edits: [edit] },
     ...(grown ? [{ title: `${title} and change world_size to ${world}`, edits: [edit, ...grown] }] : []),
   ];
-}
-
-function moduleSpan(facts: LayoutFacts, name: string) {
-  const entry = facts.root.modules.value?.find((module) => module.name === name);
-  return entry?.span ?? facts.root.modules.span;
 }
 
 export const worldGap: Rule = {
@@ -446,6 +454,9 @@ function isMixed(placed: readonly Placed[]): boolean {
   return !isColocated(placed) && clashes(placed).some(([a, b]) => sameSpan(a, b));
 }
 
+/** How many modules are offered to be the language model: a person chooses from a short list only. */
+const MAX_RENAMES = 8;
+
 export const languageModule: Rule = {
   code: 'language-module',
   severity: 'error',
@@ -488,7 +499,7 @@ modules:
       message: `No module is called \`${LANGUAGE_MODULE}\`; exactly one must be.${hint}`,
       span: entries.find(({ name }) => name === likely)?.keySpan ?? root.modules.keySpan,
       predicts: `create_topology requires exactly one spec named '${LANGUAGE_MODULE}' (the language module), got 0`,
-      fixes: renames.map(({ name, keySpan }) => ({
+      fixes: renames.slice(0, MAX_RENAMES).map(({ name, keySpan }) => ({
         title: `Rename \`${name}\` to \`${LANGUAGE_MODULE}\``,
         edits: [{ span: keySpan, newText: LANGUAGE_MODULE }],
       })),

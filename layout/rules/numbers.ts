@@ -17,14 +17,17 @@ function joined(words: readonly (string | number)[], last: string): string {
   return words.length < 2 ? String(words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }
 
+/** No divisor beyond this is looked for but as the partner of a smaller one: all are found for `n` up to 2^24. */
+const MAX_TRIAL = 4096;
+
 /**
- * The divisors of `n` up to `limit`, ascending; costs O(sqrt(n)).
+ * The divisors of `n` up to `limit`, ascending; costs O(sqrt(n)), and no more for an `n` beyond any job.
  * @param n at least 1
  */
 export function divisors(n: number, limit = n): number[] {
   const low: number[] = [];
   const high: number[] = [];
-  for (let i = 1; i * i <= n; i++) {
+  for (let i = 1; i * i <= n && i <= MAX_TRIAL; i++) {
     if (n % i === 0) {
       low.push(i);
       if (i !== n / i) {

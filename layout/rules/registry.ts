@@ -7,6 +7,7 @@ import * as shape from './shape';
 /** Every rule, in the order in which their findings and their pages are listed: shape first, then what builds on it. */
 export const RULES: readonly Rule[] = [
   shape.yamlSyntax,
+  shape.fileTooLarge,
   shape.duplicateKey,
   shape.unknownKey,
   shape.missingKey,

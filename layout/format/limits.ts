@@ -1,0 +1,25 @@
+/*
+ * How much of a file is read. Every limit lies far beyond any layout, and together they keep the check of one keystroke
+ * well under the 200 ms that a person notices, whatever the file holds.
+ */
+
+/** The longest text, in UTF-16 units: more than twice a layout of ten thousand lines. */
+export const MAX_TEXT = 384 * 1024;
+
+/**
+ * The longest text for which the full YAML parser is asked where a file is not plain: it takes up to 2 ms a KiB where
+ * brackets or errors abound.
+ */
+export const MAX_FULL_YAML = 48 * 1024;
+
+/** How many maps and lists may stand in one another; a layout needs five. */
+export const MAX_DEPTH = 32;
+
+/** How many values a file may hold once its aliases are followed: aliases of aliases make billions out of a few lines. */
+export const MAX_NODES = 100_000;
+
+/** How many findings of one severity are listed. */
+export const MAX_FINDINGS = 1_000;
+
+/** How many characters of one message are shown. */
+export const MAX_MESSAGE = 4_000;

@@ -1,0 +1,474 @@
+import { MAX_DEPTH } from './limits';
+import type { Entry, ListNode, MapNode, Node, ScalarNode, Tree } from './tree';
+
+/**
+ * Reads the YAML that layouts are written in, many times faster than a full parser: block maps and lists, `{}` and `[]`
+ * on one line, plain and quoted scalars on one line, comments, LF and CRLF. Where it returns a tree, it is the very tree
+ * that `parseYaml` builds. Everything else is not plain, and null: anchors, aliases, tags, texts and flow collections
+ * over several lines, tabs, directives, document markers, `?`, and whatever is wrong.
+ */
+export function parsePlain(text: string): Tree | null {
+  return new Scanner(text).document();
+}
+
+/** How far a text is plain: the offset at which `parsePlain` gives up, or the end of the text. */
+export function plainLength(text: string): number {
+  const scanner = new Scanner(text);
+  return scanner.document() ? text.length : scanner.at;
+}
+
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const DOUBLE_QUOTE = 0x22;
+const HASH = 0x23;
+const SINGLE_QUOTE = 0x27;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+const LIST_OPEN = 0x5b;
+const BACKSLASH = 0x5c;
+const LIST_CLOSE = 0x5d;
+const MAP_OPEN = 0x7b;
+const MAP_CLOSE = 0x7d;
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** What no plain scalar begins with: indicators of YAML, white space, and marks that the full parser treats specially. */
+const NO_PLAIN_START = new Set([...' \t\r\n,[]{}#&*!|>\'"%@`?:\ufeff'].map((character) => character.charCodeAt(0)));
+
+/** The longest key of a block map that is read here; YAML itself allows 1024 characters. */
+const MAX_KEY = 1000;
+
+/** The end of the text, as the column of the next content. */
+const NOTHING = -1;
+
+/**
+ * One pass over a text. Methods read what begins at `at` and leave `at` behind it; they return null (or false) where it
+ * is not plain, and the whole pass then ends.
+ */
+class Scanner {
+  at = 0;
+  #lineStart = 0;
+  /** The column of the next content, once a line has been ended; `NOTHING` behind the last. */
+  #column = NOTHING;
+
+  constructor(readonly text: string) {}
+
+  document(): Tree | null {
+    const marked = this.#code() === BYTE_ORDER_MARK;
+    this.at = marked ? 1 : 0;
+    const top = this.at;
+    this.#nextContent();
+    if (this.#column === NOTHING) {
+      return { root: null, problem: null };
+    }
+    // the full parser does not count columns on a line that begins with a byte order mark
+    if (marked && this.#lineStart === top && (this.#column > 0 || this.#atDash())) {
+      return null;
+    }
+    const root = this.#block(1);
+    return root && this.#column === NOTHING ? { root, problem: null } : null;
+  }
+
+  /** The map or list whose first key or dash stands at `at`. */
+  #block(depth: number): Node | null {
+    if (depth > MAX_DEPTH) {
+      return null;
+    }
+    return this.#atDash() ? this.#list(depth) : this.#map(depth);
+  }
+
+  #map(depth: number): MapNode | null {
+    const start = this.at;
+    const column = this.#column;
+    const entries: Entry[] = [];
+    let end = start;
+    do {
+      const entry = this.#entry(column, depth);
+      if (!entry) {
+        return null;
+      }
+      entries.push(entry);
+      end = entry.value.span.end;
+    } while (this.#column === column);
+    // a deeper line would continue a scalar, or is indented wrongly
+    return this.#column < column ? { kind: 'map', entries, flow: false, span: { start, end } } : null;
+  }
+
+  #entry(column: number, depth: number): Entry | null {
+    const start = this.at;
+    const key = this.#key(false);
+    if (key === null) {
+      return null;
+    }
+    const keySpan = { start, end: this.at };
+    this.#skipSpaces();
+    const colon = this.at;
+    if (this.#code() !== COLON || !this.#isBlankAt(colon + 1) || colon - start > MAX_KEY) {
+      return null;
+    }
+    this.at = colon + 1;
+    const value = this.#entryValue(column, depth, this.#behindKey(keySpan.end));
+    return value && { key, keySpan, value };
+  }
+
+  /** The value of a key in `column`: on the same line, or as a block on the following ones, or none. */
+  #entryValue(column: number, depth: number, emptyAt: number): Node | null {
+    this.#skipSpaces();
+    if (this.#atContent()) {
+      const value = this.#inline(depth);
+      return value && this.#endLine() ? value : null;
+    }
+    if (!this.#endLine()) {
+      return null;
+    }
+    // a list may stand at the column of the key that holds it
+    const isBlock = this.#column > column || (this.#column === column && this.#atDash());
+    return isBlock ? this.#block(depth + 1) : emptyNode(emptyAt);
+  }
+
+  #list(depth: number): ListNode | null {
+    const start = this.at;
+    const column = this.#column;
+    const items: Node[] = [];
+    let end = start;
+    do {
+      const item = this.#item(column, depth);
+      if (!item) {
+        return null;
+      }
+      items.push(item);
+      end = item.span.end;
+    } while (this.#column === column && this.#atDash());
+    return this.#column <= column ? { kind: 'list', items, flow: false, span: { start, end } } : null;
+  }
+
+  #item(column: number, depth: number): Node | null {
+    this.at++;
+    this.#skipSpaces();
+    const start = this.at;
+    if (!this.#atContent()) {
+      if (!this.#endLine()) {
+        return null;
+      }
+      return this.#column > column ? this.#block(depth + 1) : emptyNode(start);
+    }
+    this.#column = start - this.#lineStart;
+    if (this.#atDash()) {
+      return this.#block(depth + 1);
+    }
+    const value = this.#inline(depth);
+    this.#skipSpaces();
+    if (this.#code() === COLON) {
+      // what looked like a scalar is the first key of a map
+      this.at = start;
+      return this.#block(depth + 1);
+    }
+    return value && this.#endLine() && this.#column <= column ? value : null;
+  }
+
+  /** A scalar or a flow collection. */
+  #inline(depth: number): Node | null {
+    return this.#atFlow() ? this.#flow(depth + 1) : this.#scalar(false);
+  }
+
+  #flow(depth: number): Node | null {
+    if (depth > MAX_DEPTH) {
+      return null;
+    }
+    return this.#code() === LIST_OPEN ? this.#flowList(depth) : this.#flowMap(depth);
+  }
+
+  #flowList(depth: number): ListNode | null {
+    const start = this.at++;
+    const items: Node[] = [];
+    this.#skipSpaces();
+    while (this.#code() !== LIST_CLOSE) {
+      const item = this.#flowValue(depth);
+      if (!item || !this.#separator(LIST_CLOSE)) {
+        return null;
+      }
+      items.push(item);
+    }
+    this.at++;
+    return { kind: 'list', items, flow: true, span: { start, end: this.at } };
+  }
+
+  #flowMap(depth: number): MapNode | null {
+    const start = this.at++;
+    const entries: Entry[] = [];
+    this.#skipSpaces();
+    while (this.#code() !== MAP_CLOSE) {
+      const entry = this.#flowEntry(depth);
+      if (!entry || !this.#separator(MAP_CLOSE)) {
+        return null;
+      }
+      entries.push(entry);
+    }
+    this.at++;
+    return { kind: 'map', entries, flow: true, span: { start, end: this.at } };
+  }
+
+  #flowEntry(depth: number): Entry | null {
+    const start = this.at;
+    const key = this.#key(true);
+    if (key === null) {
+      return null;
+    }
+    const keySpan = { start, end: this.at };
+    const emptyAt = this.#behindKey(keySpan.end);
+    this.#skipSpaces();
+    if (this.#code() !== COLON) {
+      return { key, keySpan, value: emptyNode(emptyAt) };
+    }
+    this.at++;
+    this.#skipSpaces();
+    const code = this.#code();
+    const value = code === COMMA || code === MAP_CLOSE ? emptyNode(emptyAt) : this.#flowValue(depth);
+    return value && { key, keySpan, value };
+  }
+
+  #flowValue(depth: number): Node | null {
+    return this.#atFlow() ? this.#flow(depth + 1) : this.#scalar(true);
+  }
+
+  /** Passes the comma behind an item; true too where the collection closes instead. */
+  #separator(close: number): boolean {
+    this.#skipSpaces();
+    if (this.#code() !== COMMA) {
+      return this.#code() === close;
+    }
+    this.at++;
+    this.#skipSpaces();
+    return true;
+  }
+
+  /** A key as it counts: without its quotes, but otherwise as written (`08` is not `8`). */
+  #key(flow: boolean): string | null {
+    const start = this.at;
+    if (this.#atQuote()) {
+      return this.#quoted();
+    }
+    return this.#plain(flow) ? this.text.slice(start, this.at) : null;
+  }
+
+  #scalar(flow: boolean): ScalarNode | null {
+    const start = this.at;
+    const quoted = this.#atQuote();
+    const text = this.#key(flow);
+    if (text === null) {
+      return null;
+    }
+    const span = { start, end: this.at };
+    return quoted
+      ? { kind: 'scalar', value: text, source: this.text.slice(start, this.at), quoted, span }
+      : { kind: 'scalar', value: plainValue(text), source: text, quoted, span };
+  }
+
+  /** Moves behind a plain scalar; false where there is none. */
+  #plain(flow: boolean): boolean {
+    if (!this.#atPlain(flow)) {
+      return false;
+    }
+    let end = this.at;
+    for (let at = this.at; !this.#endsPlain(at, flow); at++) {
+      const code = this.text.charCodeAt(at);
+      if (code === TAB) {
+        return false;
+      }
+      if (code !== SPACE) {
+        end = at + 1;
+      }
+    }
+    this.at = end;
+    return true;
+  }
+
+  #atPlain(flow: boolean): boolean {
+    const { text, at } = this;
+    const code = text.charCodeAt(at);
+    if (at >= text.length || NO_PLAIN_START.has(code)) {
+      return false;
+    }
+    if (code === MINUS && (this.#isBlankAt(at + 1) || (flow && isFlowIndicator(text.charCodeAt(at + 1))))) {
+      return false;
+    }
+    return at !== this.#lineStart || !(text.startsWith('---', at) || text.startsWith('...', at));
+  }
+
+  #endsPlain(at: number, flow: boolean): boolean {
+    const { text } = this;
+    const code = text.charCodeAt(at);
+    switch (code) {
+      case COLON:
+        return this.#isBlankAt(at + 1) || (flow && isFlowIndicator(text.charCodeAt(at + 1)));
+      case HASH:
+        return text.charCodeAt(at - 1) === SPACE;
+      case LF:
+      case CR:
+        return true;
+      default:
+        return (flow && isFlowIndicator(code)) || at >= text.length;
+    }
+  }
+
+  /** The value of a quoted scalar, or null where it does not end on its line or escapes more than JSON does. */
+  #quoted(): string | null {
+    const { text, at: start } = this;
+    const quote = text.charCodeAt(start);
+    let escapes = false;
+    for (let at = start + 1; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === LF || code === CR) {
+        return null;
+      }
+      if (code === quote && (quote === DOUBLE_QUOTE || text.charCodeAt(at + 1) !== quote)) {
+        this.at = at + 1;
+        return unquoted(text.slice(start, this.at), escapes);
+      }
+      if (code === quote || (code === BACKSLASH && quote === DOUBLE_QUOTE)) {
+        escapes = true;
+        at++;
+      }
+    }
+    return null;
+  }
+
+  /** Ends a line behind a value, where only spaces and a comment may be left of it, and moves to the next content. */
+  #endLine(): boolean {
+    this.#skipSpaces();
+    this.#skipComment();
+    if (!this.#newline() && this.at < this.text.length) {
+      return false;
+    }
+    this.#nextContent();
+    return true;
+  }
+
+  /** From the start of a line to the next content: past blank lines and comments. */
+  #nextContent(): void {
+    do {
+      this.#lineStart = this.at;
+      this.#skipSpaces();
+      this.#skipComment();
+    } while (this.#newline());
+    this.#column = this.at < this.text.length ? this.at - this.#lineStart : NOTHING;
+  }
+
+  #skipSpaces(): void {
+    while (this.#code() === SPACE) {
+      this.at++;
+    }
+  }
+
+  /** A comment begins a line or stands behind a space. */
+  #skipComment(): void {
+    if (this.#code() === HASH && (this.at === this.#lineStart || this.text.charCodeAt(this.at - 1) === SPACE)) {
+      const end = this.text.indexOf('\n', this.at);
+      this.at = end < 0 ? this.text.length : end;
+    }
+  }
+
+  #newline(): boolean {
+    const code = this.#code();
+    const length = code === LF ? 1 : code === CR && this.text.charCodeAt(this.at + 1) === LF ? 2 : 0;
+    this.at += length;
+    return length > 0;
+  }
+
+  /** Where the value of a key without a value would be typed. */
+  #behindKey(end: number): number {
+    return this.text.charCodeAt(end) === COLON ? end + 1 : end;
+  }
+
+  #code(): number {
+    return this.text.charCodeAt(this.at);
+  }
+
+  #isBlankAt(at: number): boolean {
+    const code = this.text.charCodeAt(at);
+    return code === SPACE || code === LF || code === CR || code === TAB || at >= this.text.length;
+  }
+
+  /** Whether something other than a comment stands between here and the end of the line. */
+  #atContent(): boolean {
+    const code = this.#code();
+    return code !== LF && code !== CR && code !== HASH && this.at < this.text.length;
+  }
+
+  #atDash(): boolean {
+    return this.#code() === MINUS && this.#isBlankAt(this.at + 1);
+  }
+
+  #atFlow(): boolean {
+    const code = this.#code();
+    return code === LIST_OPEN || code === MAP_OPEN;
+  }
+
+  #atQuote(): boolean {
+    const code = this.#code();
+    return code === DOUBLE_QUOTE || code === SINGLE_QUOTE;
+  }
+}
+
+function isFlowIndicator(code: number): boolean {
+  return code === COMMA || code === LIST_OPEN || code === LIST_CLOSE || code === MAP_OPEN || code === MAP_CLOSE;
+}
+
+function emptyNode(at: number): ScalarNode {
+  return { kind: 'scalar', value: null, source: '', quoted: false, span: { start: at, end: at } };
+}
+
+/** The text between quotes; null where it has escapes that JSON lacks. */
+function unquoted(source: string, escapes: boolean): string | null {
+  if (!escapes) {
+    return source.slice(1, -1);
+  }
+  if (source.startsWith("'")) {
+    return source.slice(1, -1).replaceAll("''", "'");
+  }
+  try {
+    return String(JSON.parse(source));
+  } catch {
+    return null;
+  }
+}
+
+const WORDS: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
+  ...['true', 'True', 'TRUE'].map((word) => [word, true] as const),
+  ...['false', 'False', 'FALSE'].map((word) => [word, false] as const),
+  ...['null', 'Null', 'NULL', '~'].map((word) => [word, null] as const),
+]);
+
+/** The value of a plain scalar in YAML's core schema. */
+function plainValue(source: string): ScalarNode['value'] {
+  const code = source.charCodeAt(0);
+  if ((code >= ZERO && code <= NINE) || code === MINUS || code === PLUS || code === DOT) {
+    return numberValue(source);
+  }
+  const word = source.length <= 5 ? WORDS.get(source) : undefined;
+  return word === undefined ? source : word;
+}
+
+function numberValue(source: string): number | string {
+  if (/^[-+]?[0-9]+$/.test(source)) {
+    return Number.parseInt(source, 10);
+  }
+  if (/^0o[0-7]+$/.test(source)) {
+    return Number.parseInt(source.slice(2), 8);
+  }
+  if (/^0x[0-9a-fA-F]+$/.test(source)) {
+    return Number.parseInt(source.slice(2), 16);
+  }
+  if (/^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$/.test(source)) {
+    return source.toLowerCase().endsWith('nan') ? Number.NaN : source.startsWith('-') ? -Infinity : Infinity;
+  }
+  return /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/.test(source)
+    ? Number.parseFloat(source)
+    : source;
+}

@@ -39,12 +39,15 @@ export async function deactivate(): Promise<void> {
 }
 
 /** Runs an action on the layout that a menu names, or else on the one in the active editor. */
-async function withLayout(uri: unknown, action: (document: vscode.TextDocument) => unknown): Promise<void> {
+async function withLayout<T>(
+  uri: unknown,
+  action: (document: vscode.TextDocument) => T | Promise<T>,
+): Promise<T | undefined> {
   const document =
     uri instanceof vscode.Uri ? await vscode.workspace.openTextDocument(uri) : vscode.window.activeTextEditor?.document;
   if (document?.languageId === LANGUAGE) {
-    await action(document);
-  } else {
-    void vscode.window.showInformationMessage(vscode.l10n.t('Open a layout file (*.layout.yaml) first.'));
+    return action(document);
   }
+  void vscode.window.showInformationMessage(vscode.l10n.t('Open a layout file (*.layout.yaml) first.'));
+  return undefined;
 }

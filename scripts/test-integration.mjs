@@ -1,0 +1,45 @@
+// Runs the integration tests inside a real extension host: `node scripts/test-integration.mjs [--electron]`.
+// With --electron, @vscode/test-electron runs the same suite in the desktop editor (downloaded, or VSCODE_EXECUTABLE).
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import esbuild from 'esbuild';
+
+const tests = resolve('out/test/integration.js');
+
+await esbuild.build({
+  entryPoints: ['test/integration/index.ts'],
+  outfile: tests,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  external: ['vscode', 'mocha'],
+  logLevel: 'warning',
+});
+
+// each run works on its own copy of the files
+const workspace = mkdtempSync(join(tmpdir(), 'parallelism-layout-workspace-'));
+cpSync('test/fixtures/workspace', workspace, { recursive: true });
+cpSync('examples', workspace, { recursive: true });
+try {
+  process.exitCode = process.argv.includes('--electron') ? await inElectron() : await inServer();
+} finally {
+  rmSync(workspace, { recursive: true, force: true });
+}
+
+async function inServer() {
+  const { runInExtensionHost } = await import('../test/harness/extensionHost.mjs');
+  return runInExtensionHost({ extension: resolve('.'), tests, workspace });
+}
+
+async function inElectron() {
+  const { runTests } = await import('@vscode/test-electron');
+  const executable = process.env.VSCODE_EXECUTABLE;
+  return runTests({
+    ...(executable ? { vscodeExecutablePath: resolve(executable) } : { version: 'stable' }),
+    extensionDevelopmentPath: resolve('.'),
+    extensionTestsPath: tests,
+    launchArgs: [workspace],
+  });
+}

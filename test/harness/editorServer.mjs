@@ -1,0 +1,124 @@
+// Starts the editor's own server (the one that code-server carries) on a free loopback port.
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MODULES = fileURLToPath(new URL('../vscode/node_modules', import.meta.url));
+
+/** The folder of the editor's server. */
+export const SERVER_ROOT = join(MODULES, 'code-server', 'lib', 'vscode');
+
+/** The script that is the editor's server, run by Node. */
+export const SERVER_MAIN = join(SERVER_ROOT, 'out', 'server-main.js');
+
+/** How Chromium must be started where there is neither a display nor a network. */
+export const CHROMIUM = {
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  headless: true,
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-dev-shm-usage',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+};
+
+const SETTINGS = {
+  'chat.disableAIFeatures': true,
+  'extensions.autoCheckUpdates': false,
+  'extensions.autoUpdate': false,
+  'extensions.ignoreRecommendations': true,
+  'files.autoSave': 'off',
+  'files.hotExit': 'off',
+  'git.enabled': false,
+  'remote.autoForwardPorts': false,
+  'telemetry.telemetryLevel': 'off',
+  'update.mode': 'none',
+  'window.commandCenter': false,
+  'workbench.enableExperiments': false,
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'workbench.startupEditor': 'none',
+  'workbench.tips.enabled': false,
+};
+
+/**
+ * @param {{ settings?: object, env?: NodeJS.ProcessEnv, extensionsDir?: string, trust?: boolean }} [options]
+ *   `trust`: ask for workspace trust as on a person's machine; by default every workspace is trusted
+ */
+export async function startEditorServer({ settings = {}, env = {}, extensionsDir, trust = false } = {}) {
+  const data = mkdtempSync(join(tmpdir(), 'parallelism-layout-editor-'));
+  const user = join(data, 'data', 'User');
+  mkdirSync(user, { recursive: true });
+  const trusted = trust
+    ? { 'security.workspace.trust.startupPrompt': 'never' }
+    : { 'security.workspace.trust.enabled': false };
+  writeFileSync(join(user, 'settings.json'), JSON.stringify({ ...SETTINGS, ...trusted, ...settings }));
+  const child = spawn(
+    process.execPath,
+    [
+      SERVER_MAIN,
+      ...['--host', '127.0.0.1', '--port', '0', '--without-connection-token', '--accept-server-license-terms'],
+      ...['--enable-smoke-test-driver', '--server-data-dir', data, '--disable-telemetry', '--disable-experiments'],
+      ...[
+        '--disable-getting-started-override',
+        '--skip-welcome',
+        '--builtin-extensions-dir',
+        join(MODULES, '.builtin'),
+      ],
+      ...(trust ? [] : ['--disable-workspace-trust']),
+      ...(extensionsDir ? ['--extensions-dir', extensionsDir] : []),
+    ],
+    {
+      env: { ...process.env, EXTENSIONS_GALLERY: '{"serviceUrl":""}', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    },
+  );
+  const port = await announcedPort(child);
+  return {
+    port,
+    /** Ends the server and every process that it started. */
+    async stop() {
+      if (child.exitCode === null) {
+        const gone = new Promise((done) => child.once('exit', done));
+        child.kill('SIGTERM');
+        const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+        await gone;
+        clearTimeout(timer);
+      }
+      try {
+        process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // no process of its group is left
+      }
+      rmSync(data, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    },
+  };
+}
+
+function announcedPort(child) {
+  let log = '';
+  return new Promise((done, fail) => {
+    const timer = setTimeout(() => fail(new Error(`the editor's server did not start in 60 s:\n${log}`)), 60_000);
+    const read = (bytes) => {
+      log = (log + bytes).slice(-20_000);
+      const port = /Web UI available at http:\/\/[^:]+:(\d+)/.exec(log)?.[1];
+      if (port) {
+        clearTimeout(timer);
+        done(Number(port));
+      }
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      fail(new Error(`the editor's server ended with ${code}:\n${log}`));
+    });
+  });
+}

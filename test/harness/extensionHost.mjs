@@ -1,0 +1,68 @@
+// Runs a test module inside the editor's real extension host, with a page in Chromium as the window.
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+import { CHROMIUM, startEditorServer } from './editorServer.mjs';
+
+const TIMEOUT = 300_000;
+
+/**
+ * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean }} options
+ *   paths of the extension, of the module whose `run` holds the tests, and of the folder that is opened
+ * @returns {Promise<number>} the exit code of the tests
+ */
+export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust }) {
+  const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-host-'));
+  const output = join(work, 'tests.txt');
+  const log = process.env.EDITOR_LOG ?? join(work, 'editor.log');
+  writeFileSync(output, '');
+  writeFileSync(log, '');
+  const server = await startEditorServer({ settings, trust, env: { TEST_OUTPUT: output, ...env } });
+  const browser = await chromium.launch(CHROMIUM);
+  try {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    const ended = exitCode(page, log);
+    const authority = `127.0.0.1:${server.port}`;
+    const remote = (path) => `vscode-remote://${authority}${resolve(path)}`;
+    const url = new URL(`http://${authority}/`);
+    url.searchParams.set('folder', resolve(workspace));
+    url.searchParams.set(
+      'payload',
+      JSON.stringify([
+        ['extensionDevelopmentPath', remote(extension)],
+        ['extensionTestsPath', remote(tests)],
+        ['skipWelcome', 'true'],
+      ]),
+    );
+    await page.goto(url.href);
+    const code = await ended;
+    if (code !== 0) {
+      const errors = readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('[error]'));
+      console.error(errors.slice(-30).join('\n'));
+    }
+    return code;
+  } finally {
+    await browser.close();
+    await server.stop();
+    process.stdout.write(readFileSync(output, 'utf8'));
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** The workbench reports the end of the tests through functions that the page offers it. */
+function exitCode(page, log) {
+  return new Promise((done, fail) => {
+    const timer = setTimeout(() => fail(new Error(`the tests did not end within ${TIMEOUT / 1000} s`)), TIMEOUT);
+    page.exposeFunction('codeAutomationLog', (type, args) =>
+      appendFileSync(log, `[${type}] ${args.map(String).join(' ')}\n`),
+    );
+    page.exposeFunction('codeAutomationExit', (code) => {
+      clearTimeout(timer);
+      done(code);
+    });
+    page.on('crash', () => fail(new Error('the page crashed')));
+  });
+}

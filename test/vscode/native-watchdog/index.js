@@ -1,0 +1,3 @@
+'use strict';
+exports.start = () => {};
+exports.exit = (code) => process.exit(code);

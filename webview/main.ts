@@ -1,0 +1,473 @@
+import type { ResolvedLayout } from '../layout';
+import { processGroups } from '../layout';
+import { type Marks, RankCanvas } from './canvas';
+import { type Colouring, colourChoices, colourOf, dimensionColouring, groupColouring, groupNames } from './colour';
+import { formatted, h } from './dom';
+import { coordinatesOf, findRank, groupsOf, modulesOf, placeOf, rankList } from './facts';
+import { type FromPanel, isToPanel, type PanelFinding, type ToPanel } from './messages';
+import { type GridKind, logicalPlacement, type Placement, physicalPlacement } from './placement';
+import { rankTable } from './table';
+import { worldView } from './world';
+
+interface VsCodeApi {
+  postMessage(message: FromPanel): void;
+  getState(): unknown;
+  setState(state: PanelState): void;
+}
+
+declare function acquireVsCodeApi(): VsCodeApi;
+
+const VIEWS = ['physical', 'logical', 'groups', 'world', 'table'] as const;
+type View = (typeof VIEWS)[number];
+
+/** What a person chose; it survives hiding, moving and reloading the panel. */
+interface PanelState {
+  readonly uri: string;
+  readonly view: View;
+  readonly colour: string;
+  readonly group: string;
+  readonly grid: GridKind;
+}
+
+/** More ranks than this are named by their number alone in the legend's place. */
+const MAX_LEGEND = 12;
+
+class GridApp {
+  readonly #api = acquireVsCodeApi();
+  readonly #canvas = new RankCanvas();
+  readonly #live = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
+  readonly #toolbar = h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Rank grid' });
+  readonly #stage = h('div', { class: 'stage' });
+  readonly #notice = h('div', { class: 'notice', role: 'alert' });
+  readonly #legend = h('div', { class: 'legend' });
+  readonly #details = h('aside', { class: 'details', 'aria-label': 'Rank' });
+  readonly #title = h('h1');
+  #state: PanelState;
+  #layout: ResolvedLayout | null = null;
+  #placement: Placement | null = null;
+  #findings: readonly PanelFinding[] = [];
+  #focus = -1;
+  #pinned = false;
+  #cursorModule: string | null = null;
+  #smoke: Extract<ToPanel, { type: 'smoke' }> | null = null;
+
+  constructor(root: HTMLElement) {
+    this.#state = restoredState(this.#api.getState(), decodeURI(document.body.dataset.uri ?? ''));
+    this.#canvas.element.tabIndex = 0;
+    this.#canvas.element.setAttribute('role', 'img');
+    root.append(
+      h('header', {}, this.#title, this.#toolbar),
+      this.#notice,
+      h('div', { class: 'body' }, h('div', { class: 'main' }, this.#stage, this.#legend), this.#details),
+      this.#live,
+    );
+    this.#listen();
+    this.#api.setState(this.#state);
+    this.#api.postMessage({ type: 'ready' });
+  }
+
+  #listen(): void {
+    const { element } = this.#canvas;
+    window.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+      if (isToPanel(data)) {
+        this.#receive(data);
+      }
+    });
+    element.addEventListener('pointermove', ({ offsetX, offsetY }) => {
+      if (!this.#pinned) {
+        this.#setFocus(this.#canvas.rankAt(offsetX, offsetY), false);
+      }
+    });
+    element.addEventListener('pointerleave', () => {
+      if (!this.#pinned) {
+        this.#setFocus(-1, false);
+      }
+    });
+    element.addEventListener('click', ({ offsetX, offsetY }) => {
+      const rank = this.#canvas.rankAt(offsetX, offsetY);
+      this.#pinned = rank >= 0;
+      this.#setFocus(rank, true);
+      if (rank >= 0) {
+        this.#reveal(rank);
+      }
+    });
+    element.addEventListener('keydown', (event) => this.#key(event));
+  }
+
+  #receive(message: ToPanel): void {
+    switch (message.type) {
+      case 'layout':
+        this.#findings = message.findings;
+        this.#title.textContent = message.layout?.name ?? message.title;
+        if (message.layout) {
+          this.#layout = message.layout;
+        }
+        document.body.classList.toggle('stale', message.layout === null);
+        this.#render();
+        break;
+      case 'cursor':
+        this.#cursorModule = message.module;
+        this.#mark();
+        break;
+      case 'smoke':
+        this.#smoke = message;
+        this.#mark();
+        this.#announce(`Smoke job: ${message.verdict}, ${message.groups.length} process groups passed`);
+        break;
+    }
+  }
+
+  #change(part: Partial<PanelState>): void {
+    this.#state = { ...this.#state, ...part };
+    this.#api.setState(this.#state);
+    this.#render();
+  }
+
+  #render(): void {
+    this.#renderNotice();
+    const layout = this.#layout;
+    if (!layout) {
+      this.#stage.replaceChildren(h('p', { class: 'empty' }, 'The grid is drawn as soon as the layout has no errors.'));
+      return;
+    }
+    if (this.#focus >= layout.worldSize) {
+      this.#focus = -1;
+      this.#pinned = false;
+    }
+    this.#renderToolbar(layout);
+    const { view } = this.#state;
+    if (view === 'world') {
+      this.#stage.replaceChildren(worldView(layout, (module) => this.#api.postMessage({ type: 'reveal', module })));
+      this.#legend.replaceChildren();
+    } else if (view === 'table') {
+      this.#stage.replaceChildren(rankTable(layout, (rank) => this.#choose(rank)));
+      this.#legend.replaceChildren();
+    } else {
+      this.#renderPicture(layout);
+    }
+    this.#renderDetails();
+    this.#mark();
+  }
+
+  #renderPicture(layout: ResolvedLayout): void {
+    if (this.#canvas.element.parentElement !== this.#stage) {
+      this.#stage.replaceChildren(this.#canvas.element);
+    }
+    const { clientWidth, clientHeight } = this.#stage;
+    const aspect = Math.max(0.4, Math.min(4, (clientWidth || 4) / (clientHeight || 3)));
+    const { view, grid, group } = this.#state;
+    this.#placement = view === 'logical' ? logicalPlacement(layout, grid, aspect) : physicalPlacement(layout, aspect);
+    const colouring =
+      view === 'groups' ? groupColouring(processGroups(layout), group) : dimensionColouring(layout, this.#state.colour);
+    this.#canvas.show({
+      placement: this.#placement,
+      colouring,
+      describe: (rank) =>
+        modulesOf(layout, rank)
+          .slice(0, 1)
+          .flatMap((module) => describeCell(module.name, coordinatesOf(module, rank))),
+    });
+    this.#canvas.element.setAttribute(
+      'aria-label',
+      `${formatted(layout.worldSize)} ranks, ${this.#state.view} view, coloured by ${colouring.name}. Arrow keys move between ranks.`,
+    );
+    this.#renderLegend(colouring);
+  }
+
+  #renderToolbar(layout: ResolvedLayout): void {
+    const { view } = this.#state;
+    const tabs = VIEWS.map((name) => {
+      const tab = h('button', { type: 'button', 'aria-pressed': String(name === view), class: 'tab' }, capital(name));
+      tab.addEventListener('click', () => this.#change({ view: name }));
+      return tab;
+    });
+    const colours = colourChoices(layout);
+    if (!colours.some(({ id }) => id === this.#state.colour)) {
+      this.#state = { ...this.#state, colour: colours[0]?.id ?? 'node' };
+    }
+    const groups = groupNames(layout);
+    if (!groups.includes(this.#state.group)) {
+      this.#state = { ...this.#state, group: groups[0] ?? 'tp' };
+    }
+    const pickers: HTMLElement[] = [];
+    if (view === 'physical' || view === 'logical') {
+      const options = colours.map(({ id, label }) => ({ value: id, label }));
+      pickers.push(picker('Colour', options, this.#state.colour, (colour) => this.#change({ colour })));
+    }
+    if (view === 'logical') {
+      const options = [
+        { value: 'dense', label: 'dense' },
+        { value: 'expert', label: 'expert' },
+      ];
+      pickers.push(picker('Grid', options, this.#state.grid, (grid) => this.#change({ grid: grid as GridKind })));
+    }
+    if (view === 'groups') {
+      const options = groups.map((name) => ({ value: name, label: name }));
+      pickers.push(picker('Process group', options, this.#state.group, (group) => this.#change({ group })));
+    }
+    // keep the search box itself, so that typing in it is not interrupted by edits of the text
+    const find = this.#toolbar.querySelector('.find') ?? this.#findBox();
+    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.textContent : null;
+    this.#toolbar.replaceChildren(
+      h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' }, ...tabs),
+      ...pickers,
+      find,
+    );
+    tabs.find((tab) => tab.textContent === focused)?.focus();
+  }
+
+  #findBox(): HTMLElement {
+    const input = h('input', {
+      type: 'search',
+      class: 'find',
+      placeholder: 'Find: 5, 0:5, dp=1 pp=0',
+      'aria-label': 'Find a rank by number, node:gpu or coordinates',
+    });
+    input.addEventListener('keydown', ({ key }) => {
+      const rank = key === 'Enter' && this.#layout ? findRank(this.#layout, input.value) : null;
+      input.setAttribute('aria-invalid', String(key === 'Enter' && rank === null));
+      if (rank !== null) {
+        this.#choose(rank);
+      }
+    });
+    return input;
+  }
+
+  #renderNotice(): void {
+    const errors = this.#findings.filter(({ severity }) => severity === 'error');
+    const rows = errors.slice(0, 3).map(({ code, message, line }) => {
+      const link = h('button', { type: 'button', class: 'link' }, `line ${line + 1}`);
+      link.addEventListener('click', () => this.#api.postMessage({ type: 'revealLine', line }));
+      return h('div', { class: 'finding' }, h('span', { class: 'code' }, code), ` ${message} `, link);
+    });
+    const more = errors.length > 3 ? [h('div', {}, `and ${errors.length - 3} more`)] : [];
+    const stale =
+      this.#layout && errors.length > 0
+        ? [h('div', { class: 'hint' }, 'The picture is of the last layout that was whole.')]
+        : [];
+    const isStale = document.body.classList.contains('stale');
+    this.#notice.replaceChildren(...rows, ...more, ...(isStale ? stale : []));
+    this.#notice.hidden = errors.length === 0;
+  }
+
+  #renderLegend(colouring: Colouring): void {
+    const shown = Math.min(colouring.values, MAX_LEGEND);
+    const items = Array.from({ length: shown }, (_, i) => {
+      const value = colouring.values <= MAX_LEGEND ? i : Math.round((i * (colouring.values - 1)) / (MAX_LEGEND - 1));
+      const swatch = h('span', { class: 'swatch' });
+      swatch.style.backgroundColor = colourOf(value, colouring);
+      return h('span', { class: 'item' }, swatch, colouring.label(value));
+    });
+    const more =
+      colouring.values > MAX_LEGEND ? [h('span', { class: 'item' }, `${formatted(colouring.values)} in all`)] : [];
+    this.#legend.replaceChildren(h('span', { class: 'what' }, `Colour: ${colouring.name}`), ...items, ...more);
+  }
+
+  #renderDetails(): void {
+    const layout = this.#layout;
+    const rank = this.#focus;
+    if (!layout || rank < 0) {
+      this.#details.replaceChildren(...(layout ? [summary(layout)] : []));
+      return;
+    }
+    const modules = modulesOf(layout, rank);
+    const groups = groupsOf(layout, rank).map(({ name, module, index, ranks }) => {
+      const row = h(
+        'button',
+        { type: 'button', class: 'group', 'aria-pressed': String(name === this.#state.group) },
+        h('span', { class: 'name' }, name),
+        h('span', { class: 'peers' }, rankList(ranks)),
+      );
+      row.title = `${name}${module === null ? '' : ` of ${module}`}, group ${index}: colour by it`;
+      row.addEventListener('click', () => this.#change({ view: 'groups', group: name }));
+      return h('li', {}, row);
+    });
+    const reveal = h('button', { type: 'button', class: 'link' }, 'Show in the file');
+    reveal.addEventListener('click', () => this.#reveal(rank));
+    this.#details.replaceChildren(
+      h('h2', {}, `Rank ${formatted(rank)}`),
+      h('p', { class: 'place' }, placeOf(layout, rank)),
+      ...modules.map((module) =>
+        h(
+          'p',
+          {},
+          ...(module.name === null ? [] : [h('strong', {}, module.name), ' ']),
+          coordinatesOf(module, rank).join(', ') || 'alone',
+        ),
+      ),
+      ...(modules.length === 0 ? [h('p', { class: 'warning' }, 'No module has this rank.')] : [reveal]),
+      h('h3', {}, `${groups.length} process groups with peers`),
+      h('ul', { class: 'groups' }, ...groups),
+    );
+  }
+
+  #setFocus(rank: number, announce: boolean): void {
+    if (rank === this.#focus) {
+      return;
+    }
+    this.#focus = rank;
+    this.#mark();
+    this.#renderDetails();
+    const layout = this.#layout;
+    if (announce && layout && rank >= 0) {
+      const where = modulesOf(layout, rank).map(
+        (module) => `${module.name ?? ''} ${coordinatesOf(module, rank).join(', ')}`,
+      );
+      this.#announce(`Rank ${rank}, ${placeOf(layout, rank)}, ${where.join('; ')}`);
+    }
+  }
+
+  #mark(): void {
+    const layout = this.#layout;
+    if (!layout) {
+      return;
+    }
+    const peers =
+      this.#focus < 0
+        ? []
+        : (groupsOf(layout, this.#focus).find(({ name }) => name === this.#lightGroup())?.ranks ?? []);
+    const module = layout.modules.find(({ name }) => name !== null && name === this.#cursorModule);
+    const highlight: Marks['highlight'] = module ? [module.rankOffset, module.rankOffset + module.numRanks] : null;
+    this.#canvas.mark({ focus: this.#focus, peers, suspects: this.#smoke?.suspects ?? [], highlight });
+  }
+
+  /** The group whose peers light up: the one that is chosen, or that of the dimension that gives the colours. */
+  #lightGroup(): string {
+    const { view, group, colour } = this.#state;
+    return view === 'groups' ? group : colour;
+  }
+
+  #choose(rank: number): void {
+    this.#pinned = true;
+    this.#setFocus(rank, true);
+    this.#canvas.reveal(rank);
+  }
+
+  #reveal(rank: number): void {
+    const [module] = this.#layout ? modulesOf(this.#layout, rank) : [];
+    this.#api.postMessage({ type: 'reveal', module: module?.name ?? null });
+  }
+
+  #key(event: KeyboardEvent): void {
+    const steps: Readonly<Record<string, readonly [number, number]>> = {
+      ArrowLeft: [-1, 0],
+      ArrowRight: [1, 0],
+      ArrowUp: [0, -1],
+      ArrowDown: [0, 1],
+    };
+    const step = steps[event.key];
+    if (step) {
+      this.#move(...step);
+    } else if (event.key === 'Enter' && this.#focus >= 0) {
+      this.#reveal(this.#focus);
+    } else if (event.key === 'Escape') {
+      this.#pinned = false;
+      this.#setFocus(-1, false);
+    } else if (event.key === '+' || event.key === '=') {
+      this.#canvas.zoomBy(1.5);
+    } else if (event.key === '-') {
+      this.#canvas.zoomBy(1 / 1.5);
+    } else if (event.key === '0') {
+      this.#canvas.fit();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  /** Moves the focused rank to the next cell that holds one. */
+  #move(dx: number, dy: number): void {
+    const placement = this.#placement;
+    if (!placement) {
+      return;
+    }
+    const from = placement.cellOf(this.#focus);
+    if (!from) {
+      this.#choose(placement.blocks[0]?.offset ?? 0);
+      return;
+    }
+    let { x, y } = from;
+    // a gap is at most a few cells wide
+    for (let i = 0; i < 4; i++) {
+      x += dx;
+      y += dy;
+      const rank = placement.rankAt(x, y);
+      if (rank >= 0) {
+        this.#choose(rank);
+        return;
+      }
+    }
+  }
+
+  #announce(text: string): void {
+    this.#live.textContent = text;
+  }
+}
+
+/** The text under a rank's number: the module, then its coordinates, two a line. */
+function describeCell(module: string | null, coordinates: readonly string[]): string[] {
+  const lines = module === null ? [] : [module];
+  for (let i = 0; i < coordinates.length; i += 2) {
+    lines.push(coordinates.slice(i, i + 2).join(' · '));
+  }
+  return lines;
+}
+
+function summary(layout: ResolvedLayout): HTMLElement {
+  const modules = layout.modules.map(({ name, dense, rankOffset, numRanks }) => {
+    const dims = dense.filter(({ size }) => size > 1).map((dim) => `${dim.name} ${formatted(dim.size)}`);
+    const span = `ranks ${formatted(rankOffset)} to ${formatted(rankOffset + numRanks - 1)}`;
+    return h(
+      'li',
+      {},
+      h('strong', {}, name ?? 'one grid'),
+      h('span', {}, span),
+      h('span', {}, dims.join(' × ') || 'one rank'),
+    );
+  });
+  return h(
+    'div',
+    { class: 'summary' },
+    h('h2', {}, `${formatted(layout.worldSize)} ranks`),
+    h('p', { class: 'place' }, `${formatted(layout.nodes)} × ${layout.gpusPerNode} GPUs`),
+    h('ul', {}, ...modules),
+    h(
+      'p',
+      { class: 'hint' },
+      'Point at a rank to see its groups; click to keep it. Arrow keys move, + and − zoom, 0 fits, Enter shows the lines in the file.',
+    ),
+  );
+}
+
+function picker(
+  label: string,
+  options: readonly { value: string; label: string }[],
+  value: string,
+  change: (value: string) => void,
+): HTMLElement {
+  const select = h(
+    'select',
+    {},
+    ...options.map((option) => h('option', { value: option.value, selected: option.value === value }, option.label)),
+  );
+  select.addEventListener('change', () => change(select.value));
+  return h('label', { class: 'picker' }, label, select);
+}
+
+function restoredState(value: unknown, uri: string): PanelState {
+  const saved = typeof value === 'object' && value !== null ? (value as Partial<PanelState>) : {};
+  return {
+    uri,
+    view: VIEWS.find((view) => view === saved.view) ?? 'physical',
+    colour: typeof saved.colour === 'string' ? saved.colour : 'module',
+    group: typeof saved.group === 'string' ? saved.group : 'tp',
+    grid: saved.grid === 'expert' ? 'expert' : 'dense',
+  };
+}
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const root = document.getElementById('app');
+if (root) {
+  new GridApp(root);
+}

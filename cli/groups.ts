@@ -80,16 +80,8 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
 }
 
 /** The lists of one family, those of one rank only where one is asked for. */
-function* lists(family: GroupFamily, rank: number | undefined): Iterable<number[]> {
-  if (rank !== undefined) {
-    for (const index of family.indicesOf(rank)) {
-      yield family.ranks(index);
-    }
-    return;
-  }
-  for (let index = 0; index < family.count; index++) {
-    yield family.ranks(index);
-  }
+function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Array | readonly number[]> {
+  return rank === undefined ? family.all() : family.indicesOf(rank).map((index) => family.ranks(index));
 }
 
 function* fileJson(input: InputFile, options: Options): Iterable<string> {

@@ -99,6 +99,21 @@ export class GridGroups {
     return ranks;
   }
 
+  /** The ranks of every group, as `ranks` gives them: one addition a rank, for when all are wanted. */
+  all(): RankLists {
+    const starts = distances(this.#outer);
+    const steps = distances(this.#inner);
+    const ranks = new Int32Array(this.grid.size);
+    let at = 0;
+    for (let group = 0; group < starts.length; group++) {
+      const base = this.grid.offset + (starts[group] ?? 0);
+      for (let member = 0; member < steps.length; member++) {
+        ranks[at++] = base + (steps[member] ?? 0);
+      }
+    }
+    return RankLists.even(ranks, this.size);
+  }
+
   /** The group that holds a global rank, or -1 where the grid does not hold it. */
   groupOf(rank: number): number {
     return this.grid.has(rank) ? this.#ravel(rank, this.#outer) : -1;
@@ -118,6 +133,91 @@ export class GridGroups {
     }
     return index;
   }
+}
+
+/**
+ * Many lists of ranks, one behind another in a single array: a million ranks take 4 MB and no garbage. Ranks fit, as a
+ * world has at most 2^31.
+ */
+export class RankLists implements Iterable<Int32Array> {
+  /**
+   * @param ranks the ranks of all lists
+   * @param starts where each list begins in `ranks`, and at last where the last one ends
+   */
+  constructor(
+    readonly ranks: Int32Array,
+    readonly starts: Int32Array,
+  ) {}
+
+  /** Cuts `ranks` into lists of one size. */
+  static even(ranks: Int32Array, size: number): RankLists {
+    const starts = new Int32Array(size > 0 ? ranks.length / size + 1 : 1);
+    for (let i = 0; i < starts.length; i++) {
+      starts[i] = i * size;
+    }
+    return new RankLists(ranks, starts);
+  }
+
+  /** The lists of all, in order. */
+  static joined(all: readonly RankLists[]): RankLists {
+    const ranks = new Int32Array(all.reduce((length, lists) => length + lists.ranks.length, 0));
+    const starts = new Int32Array(all.reduce((count, lists) => count + lists.count, 0) + 1);
+    let at = 0;
+    let index = 0;
+    for (const lists of all) {
+      ranks.set(lists.ranks, at);
+      for (let i = 0; i < lists.count; i++) {
+        starts[index++] = at + (lists.starts[i] ?? 0);
+      }
+      at += lists.ranks.length;
+    }
+    starts[index] = at;
+    return new RankLists(ranks, starts);
+  }
+
+  get count(): number {
+    return this.starts.length - 1;
+  }
+
+  /** The ranks of one list; a view, not a copy. */
+  at(index: number): Int32Array {
+    return this.ranks.subarray(this.starts[index], this.starts[index + 1]);
+  }
+
+  *[Symbol.iterator](): Iterator<Int32Array> {
+    for (let index = 0; index < this.count; index++) {
+      yield this.at(index);
+    }
+  }
+
+  /**
+   * Lists of `size` ranks made of these, which all have one length: of each the ranks at `places`, in that order, cut
+   * anew.
+   */
+  picked(places: ArrayLike<number>, size: number): RankLists {
+    const picked = new Int32Array(this.count * places.length);
+    let at = 0;
+    for (let index = 0; index < this.count; index++) {
+      const start = this.starts[index] ?? 0;
+      for (let i = 0; i < places.length; i++) {
+        picked[at++] = this.ranks[start + (places[i] ?? 0)] ?? 0;
+      }
+    }
+    return RankLists.even(picked, size);
+  }
+}
+
+/** What `unravel` gives for every index along `axes`: each axis repeats what is there so far, one stride further on. */
+function distances(axes: readonly Axis[]): Int32Array {
+  const all = new Int32Array(axes.reduce((n, axis) => n * axis.size, 1));
+  let known = 1;
+  for (const { size, stride } of axes) {
+    for (let i = known; i < known * size; i++) {
+      all[i] = (all[i - known] ?? 0) + stride;
+    }
+    known *= size;
+  }
+  return all;
 }
 
 /** The distance from a group's base of its `index`-th member, counting along `axes` with the first varying fastest. */

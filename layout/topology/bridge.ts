@@ -1,4 +1,5 @@
 import { LANGUAGE_MODULE } from '../format/keys';
+import { Grid } from '../grid/grid';
 import type { GroupFamily } from './process-groups';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
@@ -51,25 +52,27 @@ function bridgeFamily(encoder: ResolvedModule, language: ResolvedModule): Bridge
   }
   const { direction, scale } = shape;
   const many = direction === 'fan_in' ? encoder : language;
-  const tp = sizeOf(many, 'tp');
-  const offset = many.rankOffset;
-  const count = direction === 'equal' ? 0 : (sizeOf(many, 'dp') / scale) * tp;
+  // a rank's place is (which TP group, which member of it); under generalized TP that leaves ranks without a group
+  const groups = new Grid(
+    [
+      { name: 'tp', size: sizeOf(many, 'tp') },
+      { name: 'scale', size: scale },
+      { name: 'replica', size: direction === 'equal' ? 0 : sizeOf(many, 'dp') / scale },
+    ],
+    many.rankOffset,
+  ).groups(['scale']);
   return {
     name: 'bridge',
     module: encoder.name,
     direction,
     scale,
-    count,
+    count: groups.count,
     size: direction === 'equal' ? 0 : scale,
-    // a rank's place is (which TP group, which member of it); under generalized TP that leaves ranks without a group
-    ranks: (index) => {
-      const first = Math.floor(index / tp) * scale;
-      return Array.from({ length: scale }, (_, i) => offset + (first + i) * tp + (index % tp));
-    },
+    ranks: (index) => groups.ranks(index),
+    all: () => groups.all(),
     indicesOf: (rank) => {
-      const replica = Math.floor((rank - offset) / tp);
-      const index = Math.floor(replica / scale) * tp + ((rank - offset) % tp);
-      return rank >= offset && index < count ? [index] : [];
+      const index = groups.groupOf(rank);
+      return index < 0 ? [] : [index];
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type Axis, Grid, type GridGroups } from '../grid/grid';
+import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
 import { bridgeFamilies } from './bridge';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
@@ -17,6 +17,8 @@ export interface GroupFamily {
   readonly size: number;
   /** The global ranks of group `index`, in the order in which Megatron passes them to `new_group`. */
   ranks(index: number): number[];
+  /** The ranks of every group, as `ranks` gives them: for when all are wanted, at a fraction of the cost. */
+  all(): RankLists;
   /** The indices of the groups that hold a global rank: none, one, or (hierarchical groups) several. */
   indicesOf(rank: number): number[];
 }
@@ -134,6 +136,7 @@ function fromGrid(name: string, module: string | null, groups: GridGroups): Grou
     count: groups.count,
     size: groups.size,
     ranks: (index) => groups.ranks(index),
+    all: () => groups.all(),
     indicesOf: (rank) => {
       const index = groups.groupOf(rank);
       return index < 0 ? [] : [index];
@@ -144,21 +147,22 @@ function fromGrid(name: string, module: string | null, groups: GridGroups): Grou
 /** The first and last ranks of every pipeline group, and the first ones (`default_embedding_ranks`). */
 function embeddingFamilies(module: ResolvedModule): GroupFamily[] {
   const pipelines = denseGrid(module).groups(['pp']);
-  const ends = (name: string, pick: (ranks: readonly number[]) => number[], size: number): GroupFamily => ({
+  const stages = (name: string, places: readonly number[]): GroupFamily => ({
     name,
     module: module.name,
     count: pipelines.count,
-    size,
-    ranks: (index) => pick(pipelines.ranks(index)),
+    size: places.length,
+    ranks: (index) => {
+      const ranks = pipelines.ranks(index);
+      return places.map((place) => ranks[place] ?? 0);
+    },
+    all: () => pipelines.all().picked(places, places.length),
     indicesOf: (rank) => {
       const index = pipelines.groupOf(rank);
-      return index >= 0 && pick(pipelines.ranks(index)).includes(rank) ? [index] : [];
+      return index >= 0 && places.includes(pipelines.placeOf(rank)) ? [index] : [];
     },
   });
-  return [
-    ends('embd', (ranks) => [...new Set([...ranks.slice(0, 1), ...ranks.slice(-1)])], Math.min(2, pipelines.size)),
-    ends('pos_embd', (ranks) => ranks.slice(0, 1), 1),
-  ];
+  return [stages('embd', [...new Set([0, pipelines.size - 1])]), stages('pos_embd', [0])];
 }
 
 /** Cuts every group of a family into runs of `size` neighbours. */
@@ -173,6 +177,7 @@ function slices(name: string, family: GroupFamily, size: number): GroupFamily {
       const start = (index % parts) * size;
       return family.ranks(Math.floor(index / parts)).slice(start, start + size);
     },
+    all: () => RankLists.even(family.all().ranks, size),
     indicesOf: (rank) =>
       family.indicesOf(rank).map((group) => group * parts + Math.floor(family.ranks(group).indexOf(rank) / size)),
   };
@@ -180,6 +185,10 @@ function slices(name: string, family: GroupFamily, size: number): GroupFamily {
 
 /** Joins, in every group of a family, the ranks that stand `step` places apart. */
 function strided(name: string, family: GroupFamily, step: number): GroupFamily {
+  const places = new Grid([
+    { name: 'step', size: step },
+    { name: 'member', size: family.size / step },
+  ]).groups(['member']);
   return {
     name,
     module: family.module,
@@ -189,6 +198,7 @@ function strided(name: string, family: GroupFamily, step: number): GroupFamily {
       const ranks = family.ranks(Math.floor(index / step));
       return ranks.filter((_, place) => place % step === index % step);
     },
+    all: () => family.all().picked(places.all().ranks, places.size),
     indicesOf: (rank) =>
       family.indicesOf(rank).map((group) => group * step + (family.ranks(group).indexOf(rank) % step)),
   };
@@ -222,6 +232,7 @@ function levels(name: string, family: GroupFamily, sizes: readonly number[]): Gr
       const members = family.ranks(Math.floor(at / groups.count));
       return groups.ranks(at % groups.count).map((place) => members[place] ?? 0);
     },
+    all: () => RankLists.joined(perLevel.map((groups) => family.all().picked(groups.all().ranks, groups.size))),
     indicesOf: (rank) =>
       family.indicesOf(rank).flatMap((group) => {
         const place = family.ranks(group).indexOf(rank);
@@ -252,6 +263,7 @@ function optimizerInstanceFamily(
     count: instances,
     size: joined * model.size,
     ranks: (index) => Array.from({ length: joined }, (_, i) => model.ranks(index * joined + i)).flat(),
+    all: () => RankLists.even(model.all().ranks, joined * model.size),
     indicesOf: (rank) => {
       const group = model.groupOf(rank);
       return group < 0 ? [] : [Math.floor(group / joined)];

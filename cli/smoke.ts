@@ -9,13 +9,13 @@ import {
   LOCAL,
   lineOfGroup,
   localCommand,
-  readClusterFile,
   runSmoke,
   type SmokePlan,
   type SmokeProgress,
   type SmokeResult,
   smokePlan,
 } from '../client/cluster';
+import { readClusterFile } from '../client/cluster/clusterFile';
 import { type Checked, hasErrors } from '../layout';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith, print, printable, styled } from './output';

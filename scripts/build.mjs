@@ -15,14 +15,44 @@ const common = {
   mainFields: ['module', 'main'],
 };
 
+/**
+ * The engine is one file that the extension, the server and the command line share: three copies would triple the package.
+ * @type {esbuild.Plugin}
+ */
+const sharedEngine = {
+  name: 'shared-engine',
+  setup(build) {
+    build.onResolve({ filter: /^(\.\.\/)+layout$/ }, () => ({ path: './engine.js', external: true }));
+  },
+};
+
 /** @type {esbuild.BuildOptions} */
 const node = { ...common, platform: 'node', target: 'node20', format: 'cjs' };
 
 /** @type {esbuild.BuildOptions[]} */
 const bundles = [
-  { ...node, entryPoints: ['client/extension.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
-  { ...node, entryPoints: ['server/stdio.ts'], outfile: 'dist/server.js', banner: { js: '#!/usr/bin/env node' } },
-  { ...node, entryPoints: ['cli/main.ts'], outfile: 'dist/cli.js', banner: { js: '#!/usr/bin/env node' } },
+  { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/engine.js' },
+  {
+    ...node,
+    entryPoints: ['client/extension.ts'],
+    outfile: 'dist/extension.js',
+    external: ['vscode'],
+    plugins: [sharedEngine],
+  },
+  {
+    ...node,
+    entryPoints: ['server/stdio.ts'],
+    outfile: 'dist/server.js',
+    plugins: [sharedEngine],
+    banner: { js: '#!/usr/bin/env node' },
+  },
+  {
+    ...node,
+    entryPoints: ['cli/main.ts'],
+    outfile: 'dist/cli.js',
+    plugins: [sharedEngine],
+    banner: { js: '#!/usr/bin/env node' },
+  },
   {
     ...common,
     platform: 'browser',
@@ -43,5 +73,5 @@ if (watch) {
 await mkdir('dist/smoke', { recursive: true });
 await cp('smoke', 'dist/smoke', {
   recursive: true,
-  filter: (path) => !/__pycache__|[/\\]tests?([/\\]|$)|\.pyc$/.test(path),
+  filter: (path) => !/__pycache__|\.pyc$|\.txt$/.test(path),
 });

@@ -13,7 +13,8 @@ const CELL_COORDINATES = 58;
 /** How many peers are outlined one by one. */
 const MAX_OUTLINES = 4096;
 
-const PADDING = 16;
+/** Space around the picture in pixels: enough for the label of the topmost box. */
+const PADDING = 32;
 
 /** What is drawn on top of the colours. */
 export interface Marks {
@@ -285,14 +286,22 @@ export class RankCanvas {
       this.#outlineSpan(placement, highlight, theme, cell);
     }
     for (const rank of peers.slice(0, MAX_OUTLINES)) {
-      this.#outline(placement, rank, theme.foreground, Math.max(1.5, cell * 0.05), cell);
+      this.#ring(placement, rank, theme, cell);
     }
     for (const rank of suspects) {
       this.#cross(placement, rank, theme.error, cell);
     }
     if (focus >= 0) {
-      this.#outline(placement, focus, theme.focus, Math.max(2.5, cell * 0.07), cell);
+      this.#ring(placement, focus, theme, cell);
+      this.#outline(placement, focus, theme.foreground, Math.max(3, cell * 0.06), cell);
     }
+  }
+
+  /** A line in the text's colour inside one in the background's: it shows on every fill. */
+  #ring(placement: Placement, rank: number, theme: Theme, cell: number): void {
+    const line = Math.max(1.5, cell * 0.03);
+    this.#outline(placement, rank, theme.background, line * 2.5, cell);
+    this.#outline(placement, rank, theme.foreground, line, cell);
   }
 
   #outline(placement: Placement, rank: number, colour: string, line: number, cell: number): void {
@@ -374,6 +383,10 @@ class Theme {
 
   get foreground(): string {
     return this.#value('--grid-foreground');
+  }
+
+  get background(): string {
+    return this.#value('--grid-background');
   }
 
   get muted(): string {

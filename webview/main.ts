@@ -29,7 +29,10 @@ interface PanelState {
   readonly grid: GridKind;
 }
 
-/** More ranks than this are named by their number alone in the legend's place. */
+/** The process groups along expert dimensions have names of their own. */
+const GROUP_OF_DIM: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
+
+/** More values than this are named by their number alone in the legend's place. */
 const MAX_LEGEND = 12;
 
 class GridApp {
@@ -331,10 +334,10 @@ class GridApp {
     this.#canvas.mark({ focus: this.#focus, peers, suspects: this.#smoke?.suspects ?? [], highlight });
   }
 
-  /** The group whose peers light up: the one that is chosen, or that of the dimension that gives the colours. */
+  /** The group whose peers light up: that of the dimension that gives the colours, else the one chosen last. */
   #lightGroup(): string {
     const { view, group, colour } = this.#state;
-    return view === 'groups' ? group : colour;
+    return view === 'groups' || colour === 'module' || colour === 'node' ? group : (GROUP_OF_DIM[colour] ?? colour);
   }
 
   #choose(rank: number): void {

@@ -113,14 +113,13 @@ export function physicalPlacement(layout: ResolvedLayout, aspect: number): Place
   const pitchY = rows + gap;
   const perRow = Math.max(1, Math.min(nodes, Math.round(Math.sqrt((nodes * pitchY * aspect) / pitchX))));
   const nodeRows = Math.ceil(nodes / perRow);
-  const top = worldSize <= MAX_SPACED ? 1 : 0;
   const width = perRow * pitchX - gap;
   const height = nodeRows * pitchY - gap;
   const block: Block = {
     offset: 0,
     count: worldSize,
     x: 0,
-    y: top,
+    y: 0,
     width,
     height,
     axes: [
@@ -135,12 +134,12 @@ export function physicalPlacement(layout: ResolvedLayout, aspect: number): Place
       ? Array.from({ length: nodes }, (_, node) => ({
           label: `node ${node}`,
           x: (node % perRow) * pitchX,
-          y: top + Math.floor(node / perRow) * pitchY,
+          y: Math.floor(node / perRow) * pitchY,
           width: columns,
           height: rows,
         }))
       : [];
-  return new Placement(width, top + height, [block], boxes);
+  return new Placement(width, height, [block], boxes);
 }
 
 /** The widest divisor of a node's GPUs that still makes a box, not a strip. */
@@ -167,14 +166,13 @@ export function logicalPlacement(layout: ResolvedLayout, kind: GridKind, aspect:
   // colocated modules cover the same ranks: one picture holds each rank once
   const shown = layout.mode === 'colocated' ? layout.modules.slice(0, 1) : layout.modules;
   for (const module of shown) {
-    y += spaced ? 1 : 0;
     const { block, slices } = moduleBlock(module, kind, y, spaced ? 1 : 0, aspect);
     blocks.push(block);
     boxes.push(...slices);
     width = Math.max(width, block.width);
     y += block.height + (spaced ? 1 : 0);
   }
-  return new Placement(width, Math.max(1, y), blocks, boxes);
+  return new Placement(width, Math.max(1, y - (spaced ? 1 : 0)), blocks, boxes);
 }
 
 function moduleBlock(module: ResolvedModule, kind: GridKind, y: number, gap: number, aspect: number) {

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { parse, YAMLParseError } from 'yaml';
 import type { CommBackend } from './plan';
 
 /** This machine, through torchrun. */
@@ -40,22 +38,6 @@ export function parseClusters(value: unknown): Cluster[] {
   return names.includes(LOCAL.name) ? clusters : [LOCAL, ...clusters];
 }
 
-/**
- * Reads a cluster file: YAML with a list `clusters`.
- * @throws ClusterError where the file cannot be read or used
- */
-export function readClusterFile(path: string): Cluster[] {
-  try {
-    const data: unknown = parse(readFileSync(path, 'utf8'), { maxAliasCount: 100 });
-    return parseClusters(isRecord(data) ? data.clusters : data);
-  } catch (error) {
-    if (error instanceof ClusterError || error instanceof YAMLParseError || isSystemError(error)) {
-      throw new ClusterError(`${path}: ${error.message}`);
-    }
-    throw error;
-  }
-}
-
 function parseCluster(value: unknown, place: number): Cluster {
   const at = `cluster ${place + 1}`;
   if (!isRecord(value)) {
@@ -90,8 +72,4 @@ function isBackend(value: unknown): value is CommBackend {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error;
 }

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { parse, YAMLParseError } from 'yaml';
+import { type Cluster, ClusterError, parseClusters } from './clusters';
+
+/**
+ * Reads a cluster file: YAML with a list `clusters`.
+ * @throws ClusterError where the file cannot be read or used
+ */
+export function readClusterFile(path: string): Cluster[] {
+  try {
+    const data: unknown = parse(readFileSync(path, 'utf8'), { maxAliasCount: 100 });
+    return parseClusters(typeof data === 'object' && data !== null && 'clusters' in data ? data.clusters : data);
+  } catch (error) {
+    if (error instanceof ClusterError || error instanceof YAMLParseError || isSystemError(error)) {
+      throw new ClusterError(`${path}: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error;
+}

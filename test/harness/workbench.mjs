@@ -1,0 +1,143 @@
+// A page object of the workbench: what a person sees and does, by names that a newcomer understands.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+import { CHROMIUM, SERVER_MAIN, startEditorServer } from './editorServer.mjs';
+
+/** The editor in a browser, with the packaged extension installed and a copy of a folder open. */
+export class Workbench {
+  #page;
+  #browser;
+  #server;
+  #work;
+
+  /**
+   * @param {{ vsix: string, folder: string, settings?: object, width?: number, height?: number }} options
+   */
+  static async open({ vsix, folder, settings = {}, width = 1440, height = 900 }) {
+    const workbench = new Workbench();
+    workbench.#work = mkdtempSync(join(tmpdir(), 'parallelism-layout-e2e-'));
+    const project = join(workbench.#work, basename(resolve(folder)));
+    cpSync(resolve(folder), project, { recursive: true });
+    const extensionsDir = installExtension(vsix, workbench.#work);
+    workbench.#server = await startEditorServer({
+      extensionsDir,
+      settings: { 'editor.minimap.enabled': false, ...settings },
+    });
+    workbench.#browser = await chromium.launch(CHROMIUM);
+    workbench.#page = await workbench.#browser.newPage({ viewport: { width, height } });
+    workbench.#page.setDefaultTimeout(30_000);
+    await workbench.#page.goto(`http://127.0.0.1:${workbench.#server.port}/?folder=${encodeURIComponent(project)}`);
+    await workbench.#page.locator('.monaco-workbench').waitFor();
+    return workbench;
+  }
+
+  async close() {
+    await this.#browser?.close();
+    await this.#server?.stop();
+    rmSync(this.#work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+
+  get page() {
+    return this.#page;
+  }
+
+  /** Opens a file of the folder from the Explorer. */
+  async openFile(name) {
+    await this.#page.getByRole('treeitem', { name }).dblclick();
+    await this.#page.locator('.editor-instance .view-line').first().waitFor();
+    await this.editorTab(name).waitFor();
+  }
+
+  editorTab(name) {
+    return this.#page.locator('.tabs-container .tab', { hasText: name });
+  }
+
+  /** The line of the text editor that has the given text; spaces there are not plain spaces. */
+  line(text) {
+    return this.#page
+      .locator('.editor-instance .view-line', { hasText: new RegExp(text.replaceAll(' ', '\\s')) })
+      .first();
+  }
+
+  get squiggles() {
+    return this.#page.locator('.squiggly-error');
+  }
+
+  /**
+   * Presses a key until what it opens is there: one that comes while the workbench is busy can get lost.
+   */
+  async press(key, opened) {
+    for (let i = 1; ; i++) {
+      await this.#page.keyboard.press(key);
+      try {
+        await opened.first().waitFor({ timeout: 4000 });
+        return;
+      } catch (error) {
+        if (i === 5) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  /** Puts the cursor at the end of the word in the line that has the given text, and types over the last characters. */
+  async typeOver(lineText, word, replacement) {
+    await this.line(lineText).locator('span', { hasText: word }).last().click();
+    await this.#page.keyboard.press('End');
+    for (let i = 0; i < word.length; i++) {
+      await this.#page.keyboard.press('Backspace');
+    }
+    await this.#page.keyboard.type(replacement);
+  }
+
+  /** Shows the Problems panel and gives its row with the given text. */
+  async problem(text) {
+    const row = this.#page.locator('.markers-panel .monaco-list-row', { hasText: text });
+    await this.press('Control+Shift+M', row);
+    return row.first();
+  }
+
+  /** Runs a command from the palette. */
+  async command(title) {
+    await this.press('F1', this.#page.locator('.quick-input-widget input'));
+    await this.#page.keyboard.type(title);
+    await this.#page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
+    await this.#page.keyboard.press('Enter');
+  }
+
+  /** Opens the quick fixes at the cursor and applies one. */
+  async quickFix(title) {
+    const entry = this.#page.locator('.action-widget').getByText(title);
+    await this.press('Control+.', entry);
+    await entry.first().click();
+  }
+
+  /** The inside of the rank grid: a webview is two frames deep. */
+  get grid() {
+    return this.#page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  }
+
+  /** Keeps a picture of the whole window as an artefact of the run. */
+  async screenshot(name) {
+    mkdirSync('artifacts', { recursive: true });
+    await this.#page.screenshot({ path: join('artifacts', `${name}.png`) });
+  }
+}
+
+/** Installs a packaged extension as a person would, into a folder of its own. */
+export function installExtension(vsix, work) {
+  const extensionsDir = join(work, 'extensions');
+  execFileSync(
+    process.execPath,
+    [
+      SERVER_MAIN,
+      ...['--install-extension', resolve(vsix), '--extensions-dir', extensionsDir],
+      ...['--server-data-dir', join(work, 'install'), '--accept-server-license-terms'],
+    ],
+    { stdio: 'pipe' },
+  );
+  return extensionsDir;
+}

@@ -30,7 +30,7 @@ for (const theme of THEMES) {
       await workbench.typeOver('rank_offset: 4', '4', '6');
       await workbench.squiggles.first().waitFor();
       const problem = await workbench.problem('world has ranks 0 to 7');
-      assert.match(await problem.innerText(), /world-overflow/);
+      assert.match(await problem.textContent(), /world-overflow/);
       await workbench.screenshot(`finding-${name}`);
     });
 
@@ -53,7 +53,7 @@ for (const theme of THEMES) {
       await grid.locator('.details h2', { hasText: 'Rank 0' }).waitFor();
       await workbench.page.keyboard.press('ArrowRight');
       await grid.locator('.details h2', { hasText: 'Rank 1' }).waitFor();
-      assert.match(await grid.locator('.details').innerText(), /images/);
+      assert.match(await grid.locator('.details').textContent(), /images/);
       assert.ok(box && box.width > 200);
       await workbench.screenshot(`grid-${name}`);
     });

@@ -101,15 +101,15 @@ export class GridGroups {
 
   /** The ranks of every group, as `ranks` gives them: one addition a rank, for when all are wanted. */
   all(): RankLists {
-    const starts = distances(this.#outer);
-    const steps = distances(this.#inner);
     const ranks = new Int32Array(this.grid.size);
-    let at = 0;
-    for (let group = 0; group < starts.length; group++) {
-      const base = this.grid.offset + (starts[group] ?? 0);
-      for (let member = 0; member < steps.length; member++) {
-        ranks[at++] = base + (steps[member] ?? 0);
+    ranks[0] = this.grid.offset;
+    // members first, then groups: each axis repeats the ranks so far, one stride further on
+    let known = 1;
+    for (const { size, stride } of [...this.#inner, ...this.#outer]) {
+      for (let i = known; i < known * size; i++) {
+        ranks[i] = (ranks[i - known] ?? 0) + stride;
       }
+      known *= size;
     }
     return RankLists.even(ranks, this.size);
   }
@@ -205,19 +205,6 @@ export class RankLists implements Iterable<Int32Array> {
     }
     return RankLists.even(picked, size);
   }
-}
-
-/** What `unravel` gives for every index along `axes`: each axis repeats what is there so far, one stride further on. */
-function distances(axes: readonly Axis[]): Int32Array {
-  const all = new Int32Array(axes.reduce((n, axis) => n * axis.size, 1));
-  let known = 1;
-  for (const { size, stride } of axes) {
-    for (let i = known; i < known * size; i++) {
-      all[i] = (all[i - known] ?? 0) + stride;
-    }
-    known *= size;
-  }
-  return all;
 }
 
 /** The distance from a group's base of its `index`-th member, counting along `axes` with the first varying fastest. */

@@ -17,7 +17,8 @@ const homogeneous = fc
     tp: degree,
     cp: fc.constantFrom(1, 2, 4),
     pp: degree,
-    dp: fc.constantFrom(4, 8),
+    // so that every number of optimizer instances divides `dp` and `expt_dp`
+    dp: fc.constantFrom(8, 16),
     ep: fc.constantFrom(1, 2),
     gtp_remat: fc.constantFrom(1, 1, 2),
     order: fc.constantFrom('tp-cp-ep-dp-pp', 'tp-cp-ep-pp-dp', 'pp-dp-ep-cp-tp'),

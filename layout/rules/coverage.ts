@@ -177,13 +177,11 @@ modules:
     if (!placed || isMixed(placed)) {
       return;
     }
-    const pairs = clashes(placed);
+    const pairs = clashes(placed).filter(([first, second]) => !sameSpan(first, second));
     // it names every module, so it is made once for all pairs
     const allRanges = pairs.length > 0 ? overlapPrediction(placed) : '';
     for (const [first, second] of pairs) {
-      if (!sameSpan(first, second)) {
-        yield overlapReport(facts, first, second, allRanges);
-      }
+      yield overlapReport(facts, first, second, allRanges);
     }
   },
 };

@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { check, type Finding, findingData, hasErrors, RULES } from '../../layout';
+import { MAX_FINDINGS, MAX_MESSAGE } from '../../layout/format/limits';
+import { nastyTexts } from './nasty';
+
+const CODES = new Set(RULES.map(({ code }) => code));
+
+/** Checks a text, and that what is said of it can be shown. */
+function findingsOf(text: string): readonly Finding[] {
+  const checked = check(text);
+  for (const finding of checked.findings) {
+    const { code, message, span, related, fixes } = finding;
+    expect(CODES).toContain(code);
+    expect(message.length).toBeLessThanOrEqual(MAX_MESSAGE + 1);
+    const edits = fixes.flatMap((fix) => fix.edits);
+    for (const place of [span, ...related.map((one) => one.span), ...edits.map((edit) => edit.span)]) {
+      expect(place.start).toBeGreaterThanOrEqual(0);
+      expect(place.end).toBeGreaterThanOrEqual(place.start);
+      expect(place.end).toBeLessThanOrEqual(text.length);
+    }
+    findingData(finding, checked.lines);
+  }
+  return checked.findings;
+}
+
+const codes = (text: string) => [...new Set(findingsOf(text).map(({ code }) => code))];
+
+describe('whatever a file holds, it is checked', () => {
+  test.each(nastyTexts())('%s', (_, text) => {
+    const findings = findingsOf(text);
+    for (const severity of ['error', 'warning', 'information']) {
+      expect(findings.filter((finding) => finding.severity === severity).length).toBeLessThanOrEqual(MAX_FINDINGS + 1);
+    }
+  });
+
+  const named = new Map(nastyTexts());
+  test.each([
+    ...['"["', '"{"', '"- "', '"? "', '"{a: "', '"[a: "'].map((part) => [`${part} nested`, 'file-too-large']),
+    ['100,000 [', 'file-too-large'],
+    ['a billion laughs', 'file-too-large'],
+    ['a billion laughs of maps', 'file-too-large'],
+    ['laughs in non_active_ranks_per_dp', 'file-too-large'],
+    ['a chain of aliases', 'file-too-large'],
+    ['an alias of itself', 'yaml-syntax'],
+    ['one line of 500 KB', 'file-too-large'],
+    ['5 MB', 'file-too-large'],
+    ['a mistake in a long file', 'file-too-large'],
+    ['a number of 100,000 digits', 'number-too-large'],
+    ['NUL', 'yaml-syntax'],
+    ['NUL only', 'yaml-syntax'],
+    ['U+FFFD', 'yaml-syntax'],
+    ['a second document', 'yaml-syntax'],
+  ])('%s: only %s', (name, code) => {
+    expect(codes(named.get(name ?? '') ?? '')).toEqual([code]);
+  });
+
+  test('lone surrogates and line separators are text like any other', () => {
+    const text = 'layout: 1\nname: "\ud83d \u2028 \u0085"\nworld_size: 8\nparallelism: {tp: 2}\n';
+    expect(findingsOf(text)).toEqual([]);
+  });
+
+  test('names that JavaScript gives to every object are names like any other', () => {
+    const text =
+      'layout: 1\nworld_size: 8\nmodules:\n  __proto__: {num_ranks: 4}\n  language: {num_ranks: 4, rank_offset: 4}\n';
+    expect(findingsOf(text)).toEqual([]);
+    expect(check(text).resolved?.modules.map(({ name }) => name)).toEqual(['__proto__', 'language']);
+    expect(codes('layout: 1\nworld_size: 8\nparallelism: {constructor: 1, toString: 2}\n')).toEqual(['unknown-key']);
+  });
+});
+
+describe('more findings than anyone reads', () => {
+  const head = 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n';
+  const wrong = (count: number) => head + Array.from({ length: count }, (_, i) => `k${i}: 1\n`).join('');
+
+  test('are listed up to the limit', () => {
+    expect(findingsOf(wrong(MAX_FINDINGS))).toHaveLength(MAX_FINDINGS);
+    expect(codes(wrong(MAX_FINDINGS))).toEqual(['unknown-key']);
+  });
+
+  test('beyond it one finding says that there are others', () => {
+    const findings = findingsOf(wrong(MAX_FINDINGS + 1));
+    expect(findings).toHaveLength(MAX_FINDINGS + 1);
+    const more = findings.filter(({ code }) => code === 'file-too-large');
+    expect(more).toHaveLength(1);
+    expect(more[0]).toMatchObject({ severity: 'error', span: { start: 0 } });
+    expect(more[0]?.message).toContain('1,000');
+  });
+
+  test('never hide that a file has errors', () => {
+    expect(hasErrors(check(wrong(3 * MAX_FINDINGS)))).toBe(true);
+  });
+});
+
+describe('random files', () => {
+  const examples = readdirSync('examples').map((name) => readFileSync(`examples/${name}`, 'utf8'));
+  const sources = [...examples, ...RULES.flatMap(({ failing, passing }) => [failing, passing])];
+  const words = sources.join('\n').match(/\w+|[^\w\n]|\n */g) ?? [];
+
+  test('made of the words of layouts are checked', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 80, size: 'max' }), (parts) => {
+        findingsOf(parts.join(''));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('made by changing layouts are checked', () => {
+    const change = fc.tuple(fc.nat(), fc.nat(8), fc.oneof(fc.constantFrom(...words), fc.string({ maxLength: 4 })));
+    fc.assert(
+      fc.property(fc.constantFrom(...sources), fc.array(change, { minLength: 1, maxLength: 5 }), (text, changes) => {
+        const changed = changes.reduce((now, [where, removed, added]) => {
+          const at = where % (now.length + 1);
+          return now.slice(0, at) + added + now.slice(at + removed);
+        }, text);
+        findingsOf(changed);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});

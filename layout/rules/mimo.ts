@@ -2,7 +2,7 @@ import { LANGUAGE_MODULE } from '../format/keys';
 import { bridgeShape } from '../topology/bridge';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { namedFix } from './factorization';
-import { divisors, either, nearestDivisors, nearestMultiples } from './numbers';
+import { divisors, either, gcd, nearestDivisors, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
 
 /** What `validate_hetero_grid_args` in examples/mimo/training/args.py says of context parallelism. */
@@ -227,7 +227,3 @@ modules:
     };
   },
 };
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
-}

@@ -1,8 +1,14 @@
+import * as communicators from './communicators';
+import * as context from './context';
 import * as coverage from './coverage';
 import * as factorization from './factorization';
 import * as mimo from './mimo';
+import * as optimizer from './optimizer';
+import * as order from './order';
+import * as pipeline from './pipeline';
 import type { Rule } from './rule';
 import * as shape from './shape';
+import * as shards from './shards';
 
 /** Every rule, in the order in which their findings and their pages are listed: shape first, then what builds on it. */
 export const RULES: readonly Rule[] = [
@@ -21,6 +27,17 @@ export const RULES: readonly Rule[] = [
   factorization.denseProduct,
   factorization.expertFactorization,
   factorization.expertProduct,
+  shards.weightShards,
+  shards.expertTpDefault,
+  order.orderInvalid,
+  order.orderExpertMismatch,
+  pipeline.vppNeedsPp,
+  optimizer.optimizerInstances,
+  context.hierarchicalCp,
+  communicators.sharpGroup,
+  communicators.sharpDpBroken,
+  communicators.unknownGroup,
+  context.cpCommType,
   coverage.languageModule,
   coverage.worldOverflow,
   coverage.worldOverlap,

@@ -7,6 +7,7 @@ import { type LayoutFacts, MAX_WORLD, type ModuleFacts } from '../topology/facts
 import { MIMO_CP } from './mimo';
 import { countOf } from './numbers';
 import type { Report, Rule } from './rule';
+import { shardsBelowOne } from './shards';
 
 const READER = 'the layout format itself';
 
@@ -210,13 +211,14 @@ parallelism:
 };
 
 /** What Megatron-LM says of a number below the least, where it has a check of its own and does not merely divide by it. */
-function tooSmallPrediction({ modules, mimoFlags }: LayoutFacts, path: string, value: number): string | null {
+function tooSmallPrediction(facts: LayoutFacts, path: string, value: number): string | null {
+  const { modules, mimoFlags } = facts;
   if (path.endsWith('.rank_offset')) {
     return mimoFlags && modules.length === 1
       ? '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE'
       : `rank_offset must be non-negative, got ${value}`;
   }
-  return mimoFlags && path === `modules.${LANGUAGE_MODULE}.cp` ? MIMO_CP : null;
+  return mimoFlags && path === `modules.${LANGUAGE_MODULE}.cp` ? MIMO_CP : shardsBelowOne(facts, path, value);
 }
 
 export const notAnOption: Rule = {

@@ -1,20 +1,22 @@
-import { ORDER_TOKENS } from '../format/keys';
+import type { Dim } from '../grid/grid';
 
-/** What is wrong with a rank order. */
+/** The dimensions of a rank generator in the order in which Megatron-LM looks for those that an order leaves out. */
+const DIMS = ['tp', 'pp', 'dp', 'ep', 'cp', 'gtp_remat'] as const;
+type OrderDim = (typeof DIMS)[number];
+
+/** The sizes of one rank generator's dimensions. */
+export type OrderSizes = Readonly<Record<OrderDim, number>>;
+
+/** What is wrong with a rank order as it is written. */
 export interface OrderProblem {
   readonly unknown: readonly string[];
   readonly repeated: readonly string[];
 }
 
-/** The tokens of an order such as `tp-cp-ep-dp-pp`; `gtp_remat` may stand among them. */
-export function orderTokens(order: string): string[] {
-  return order.split('-');
-}
-
-/** The tokens that no grid has, and those that stand twice. */
+/** The tokens of an order that no grid has, and those that stand twice. */
 export function orderProblem(order: string): OrderProblem {
-  const tokens = orderTokens(order);
-  const known = new Set<string>([...ORDER_TOKENS, 'gtp_remat']);
+  const tokens = order.toLowerCase().split('-');
+  const known = new Set<string>(DIMS);
   return {
     unknown: tokens.filter((token) => !known.has(token)),
     repeated: tokens.filter((token, i) => known.has(token) && tokens.indexOf(token) !== i),
@@ -22,29 +24,45 @@ export function orderProblem(order: string): OrderProblem {
 }
 
 /**
- * The dense grid's dims in rank order, the fastest first: `gtp_remat` behind `tp`, dims of size 1 that the order leaves
- * out at the end (`RankGenerator` in megatron/core/parallel_state.py). Null where the order cannot be read.
+ * The order of the dense grid's generator: `gtp_remat` is put behind `tp` where the order does not place it. The search
+ * is for the small letters, so an order in capitals gets it in front (megatron/core/parallel_state.py
+ * `initialize_model_parallel`).
  */
-export function denseOrder(order: string): string[] | null {
-  return completed(order, 'tp', ['tp', 'gtp_remat', 'cp', 'dp', 'pp']);
+export function denseOrder(order: string): string {
+  return withGtp(order, ['tp']);
 }
 
-/** The expert grid's dims: `gtp_remat` behind `ep`, and every dim under its expert name. Null as for `denseOrder`. */
-export function expertOrder(order: string): string[] | null {
-  const names: Readonly<Record<string, string>> = { tp: 'expt_tp', gtp_remat: 'expt_gtp_remat', dp: 'expt_dp' };
-  return completed(order, 'ep', ['tp', 'ep', 'gtp_remat', 'dp', 'pp'])?.map((token) => names[token] ?? token) ?? null;
+/** The order of the expert grid's generator: `gtp_remat` behind `ep`, or behind `tp` where `ep` is left out. */
+export function expertOrder(order: string): string {
+  return withGtp(order, ['ep', 'tp']);
 }
 
-function completed(order: string, before: string, wanted: readonly string[]): string[] | null {
+function withGtp(order: string, anchors: readonly string[]): string {
+  const tokens = order.split('-');
+  if (tokens.includes('gtp_remat')) {
+    return order;
+  }
+  const anchor = anchors.find((token) => tokens.includes(token));
+  tokens.splice(anchor === undefined ? 0 : tokens.indexOf(anchor) + 1, 0, 'gtp_remat');
+  return tokens.join('-');
+}
+
+/** The dimension larger than 1 that an order leaves out, the first in Megatron's order of looking; null for none. */
+export function missingDim(order: string, sizes: OrderSizes): OrderDim | null {
+  const tokens = order.toLowerCase().split('-');
+  return DIMS.find((dim) => !tokens.includes(dim) && sizes[dim] !== 1) ?? null;
+}
+
+/**
+ * A generator's dimensions in rank order, the fastest first; those of size 1 that the order leaves out come last
+ * (`RankGenerator` in megatron/core/parallel_state.py). Null where the order cannot be used.
+ */
+export function orderedDims(order: string, sizes: OrderSizes): Dim[] | null {
   const { unknown, repeated } = orderProblem(order);
-  if (unknown.length > 0 || repeated.length > 0) {
+  if (unknown.length > 0 || repeated.length > 0 || missingDim(order, sizes) !== null) {
     return null;
   }
-  const tokens = orderTokens(order);
-  if (!tokens.includes('gtp_remat')) {
-    const at = tokens.indexOf(before);
-    tokens.splice(at < 0 ? tokens.length : at + 1, 0, 'gtp_remat');
-  }
-  const kept = tokens.filter((token) => wanted.includes(token));
-  return [...kept, ...wanted.filter((token) => !kept.includes(token))];
+  const tokens = order.toLowerCase().split('-');
+  const all = [...tokens, ...DIMS.filter((dim) => !tokens.includes(dim))];
+  return all.map((name) => ({ name, size: sizes[name as OrderDim] }));
 }

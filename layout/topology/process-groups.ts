@@ -46,6 +46,14 @@ export function processGroups(layout: ResolvedLayout): GroupFamily[] {
   return language ? [...families, ...embeddingFamilies(language), ...bridgeFamilies(layout)] : families;
 }
 
+/** The names of all process groups, as Megatron-LM's communicator options know them. */
+export const GROUP_NAMES: readonly string[] = [
+  ...['tp', 'cp', 'hcp', 'pp', 'mp', 'embd', 'pos_embd', 'tp_cp', 'tp_dp', 'tp_dp_cp'],
+  ...['dp', 'dp_cp', 'intra_dp_cp', 'gtp_remat', 'gtp_remat_dp', 'gtp_remat_dp_cp', 'dp_cp_ag'],
+  ...['ep', 'ep_tp', 'ep_dp', 'tp_ep_mp', 'tp_ep_pp', 'tp_ep_gtp_remat_pp', 'intra_ep_dp', 'inter_ep_dp'],
+  ...['expt_gtp_remat', 'ep_gtp_remat_dp', 'expt_dp_ag', 'intra_dist_opt_instance'],
+];
+
 /** One row of the catalogue: a name and the dimensions that its groups span. */
 type Row = readonly [name: string, dims: readonly string[]];
 
@@ -156,7 +164,7 @@ function embeddingFamilies(module: ResolvedModule): GroupFamily[] {
       const ranks = pipelines.ranks(index);
       return places.map((place) => ranks[place] ?? 0);
     },
-    all: () => pipelines.all().picked(places, places.length),
+    all: () => pipelines.allAt(places),
     indicesOf: (rank) => {
       const index = pipelines.groupOf(rank);
       return index >= 0 && places.includes(pipelines.placeOf(rank)) ? [index] : [];

@@ -1,6 +1,6 @@
 import type { Dim } from '../grid/grid';
-import { type LayoutFacts, type ModuleFacts, orderOf, valueOr } from './facts';
-import { denseOrder, expertOrder } from './order';
+import { type LayoutFacts, type ModuleFacts, valueOr } from './facts';
+import { parallelismDims } from './generators';
 import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 
 /** The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py). */
@@ -74,10 +74,8 @@ function resolveModule(module: ModuleFacts, facts: LayoutFacts): ResolvedModule 
   if (name !== null) {
     return { name, rankOffset, numRanks: ranks, dense: dims(MODULE_DENSE), expert: dims(MODULE_EXPERT) };
   }
-  const order = orderOf(facts.root);
-  const dense = order === undefined ? null : denseOrder(order);
-  const expert = order === undefined ? null : expertOrder(order);
-  return dense && expert ? { name, rankOffset, numRanks: ranks, dense: dims(dense), expert: dims(expert) } : null;
+  const generators = parallelismDims(facts.root, module);
+  return generators && { name, rankOffset, numRanks: ranks, ...generators };
 }
 
 function resolveNtp({ root, modules }: LayoutFacts): ResolvedNtp | null {

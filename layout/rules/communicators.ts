@@ -1,0 +1,240 @@
+import type { Fix } from '../finding';
+import { removeField, replaceFix } from '../format/edit';
+import { nearest } from '../format/read';
+import type { Field } from '../format/spec';
+import { communicatorCount, communicatorNames, namesOf } from '../topology/communicators';
+import { type LayoutFacts, valueOr } from '../topology/facts';
+import { processGroups } from '../topology/process-groups';
+import { resolveLayout } from '../topology/resolve';
+import { both, countOf } from './numbers';
+import type { Report, Rule } from './rule';
+
+const SOURCE = '`initialize_model_parallel` in megatron/core/parallel_state.py';
+const SHARP_GROUPS = ['dp', 'dp_replica'];
+
+/** The SHARP options as written; null where one is unusable, or where no `parallelism` reads them. */
+function sharpOf({ root, heterogeneous }: LayoutFacts) {
+  const options = root.communicators.value;
+  const useSharp = options && valueOr(options.use_sharp, false);
+  if (heterogeneous || !options || useSharp === undefined) {
+    return null;
+  }
+  const group = options.sharp_enabled_group;
+  return group.written && group.value === undefined ? null : { options, useSharp, group };
+}
+
+export const sharpGroup: Rule = {
+  code: 'sharp-group',
+  severity: 'error',
+  title: 'A group that cannot use SHARP',
+  what: '`sharp_enabled_group` is written without `use_sharp`, is neither `dp` nor `dp_replica`, or is `dp_replica` while there is one optimizer instance.',
+  why: 'SHARP reduces in the network for one kind of group only: the data-parallel group, or the group across optimizer instances. Megatron-LM stops every rank.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+communicators:
+  use_sharp: true
+  sharp_enabled_group: dp_replica
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  num_distributed_optimizer_instances: 2
+communicators:
+  use_sharp: true
+  sharp_enabled_group: dp_replica
+`,
+  source: SOURCE,
+  *check(facts) {
+    const sharp = sharpOf(facts);
+    const group = sharp?.group.value;
+    if (!sharp || group === undefined) {
+      return;
+    }
+    if (!sharp.useSharp) {
+      yield withoutSharp(facts, sharp.group, sharp.options.use_sharp);
+    } else if (!SHARP_GROUPS.includes(group)) {
+      yield invalidGroup(sharp.group, group);
+    } else if (group === 'dp_replica') {
+      yield* oneInstance(facts, sharp.group);
+    }
+  },
+};
+
+function withoutSharp({ text }: LayoutFacts, group: Field<string>, useSharp: Field<boolean>): Report {
+  return {
+    message: '`sharp_enabled_group` names a group, but `use_sharp` is off. Remove it, or switch `use_sharp` on.',
+    span: group.span,
+    related: useSharp.written ? [{ message: 'use_sharp is off here', span: useSharp.span }] : [],
+    predicts: 'sharp_enabled_group is only valid when use_sharp is True',
+    fixes: [{ title: 'Remove `sharp_enabled_group`', edits: [removeField(text, group)] }],
+  };
+}
+
+function invalidGroup(field: Field<string>, group: string): Report {
+  const near = nearest(group, SHARP_GROUPS);
+  return {
+    message: `SHARP cannot be used by \`${group}\`. Use \`dp_replica\`, with two optimizer instances or more.`,
+    span: field.span,
+    predicts: 'Invalid sharp_enabled_group',
+    fixes: [...new Set([...(near ? [near] : []), 'dp_replica'])].map((name) => replaceFix(field.span, name)),
+  };
+}
+
+function* oneInstance({ text, root }: LayoutFacts, group: Field<string>): Iterable<Report> {
+  const parallelism = root.parallelism.value;
+  const field = parallelism?.num_distributed_optimizer_instances;
+  if (!field || valueOr(field, 1) !== 1) {
+    return;
+  }
+  yield {
+    message: '`dp_replica` is the group across optimizer instances, and there is one instance. Use two or more.',
+    span: group.span,
+    related: field.written ? [{ message: 'one instance here', span: field.span }] : [],
+    predicts: 'dp_replica group requires num_distributed_optimizer_instances > 1',
+    fixes: [
+      ...(field.written ? [{ title: 'Use two optimizer instances', edits: [{ span: field.span, newText: '2' }] }] : []),
+      { title: 'Remove `sharp_enabled_group`', edits: [removeField(text, group)] },
+    ],
+  };
+}
+
+export const sharpDpBroken: Rule = {
+  code: 'sharp-dp-broken',
+  severity: 'error',
+  title: 'SHARP for the data-parallel group does not start',
+  what: '`use_sharp` is on for the group `dp`, which is also the default of `sharp_enabled_group`.',
+  why: 'Megatron-LM runs a barrier in the data-parallel group before that group is kept where the barrier looks for it, and stops every rank. `dp_replica` works.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+communicators:
+  use_sharp: true
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  num_distributed_optimizer_instances: 2
+communicators:
+  use_sharp: true
+  sharp_enabled_group: dp_replica
+`,
+  source: '`initialize_model_parallel` and `get_data_parallel_group` in megatron/core/parallel_state.py',
+  *check(facts) {
+    const sharp = sharpOf(facts);
+    if (!sharp?.useSharp || (sharp.group.value ?? 'dp') !== 'dp') {
+      return;
+    }
+    const { group, options } = sharp;
+    const instances = facts.root.parallelism.value?.num_distributed_optimizer_instances.value ?? 1;
+    yield {
+      message:
+        'SHARP for the group `dp` stops Megatron-LM before training begins. Use `dp_replica` with two optimizer instances or more, or switch `use_sharp` off.',
+      span: group.written ? group.span : options.use_sharp.span,
+      predicts: 'data parallel group with CP (with GTP_remat) is not initialized',
+      fixes: [
+        ...(group.written && instances > 1 ? [replaceFix(group.span, 'dp_replica')] : []),
+        {
+          title: 'Switch `use_sharp` off',
+          edits: [
+            { span: options.use_sharp.span, newText: 'false' },
+            ...(group.written ? [removeField(facts.text, group)] : []),
+          ],
+        },
+      ],
+    };
+  },
+};
+
+export const unknownGroup: Rule = {
+  code: 'unknown-group',
+  severity: 'error',
+  title: 'No process group has this name',
+  what: '`high_priority_stream_groups` names a process group that does not exist. It is a warning where the group exists in other layouts, but not in this one.',
+  why: 'Megatron-LM takes any name and never looks at one that it does not know: the communicator that was meant stays on a stream of normal priority.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+communicators:
+  high_priority_stream_groups: [dp_pc]
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+communicators:
+  high_priority_stream_groups: [dp_cp]
+`,
+  source: '`overwrite_nccl_comm_cfgs` and `get_nccl_options` in megatron/core/parallel_state.py',
+  *check(facts) {
+    const groups = facts.root.communicators.value?.high_priority_stream_groups.value ?? [];
+    const resolved = groups.length > 0 ? resolveLayout(facts) : null;
+    const made = new Set(resolved ? namesOf(processGroups(resolved)) : communicatorNames());
+    for (const { value: name, span } of groups) {
+      if (name === undefined || made.has(name)) {
+        continue;
+      }
+      yield communicatorNames().includes(name)
+        ? { severity: 'warning', message: `This layout makes no group \`${name}\`. Remove it from the list.`, span }
+        : { message: unknownMessage(name), span, fixes: nameFixes(name, span) };
+    }
+  },
+};
+
+function unknownMessage(name: string): string {
+  const near = nearest(name, communicatorNames());
+  const all = communicatorNames().map((one) => `\`${one}\``);
+  return `No process group is called \`${name}\`. ${near ? `Did you mean \`${near}\`?` : `They are ${both(all)}.`}`;
+}
+
+function nameFixes(name: string, span: Field<string>['span']): Fix[] {
+  const near = nearest(name, communicatorNames());
+  return near ? [replaceFix(span, near)] : [];
+}
+
+export const communicatorCountRule: Rule = {
+  code: 'communicator-count',
+  severity: 'information',
+  title: 'What separate all-gather groups add',
+  what: 'The layout makes separate all-gather groups. The finding says how many communicators a rank then holds: groups of two ranks or more that it is in, each name by itself even where another has the same ranks. A group of one rank is not counted, as it never becomes a communicator.',
+  why: 'Every NCCL communicator has channels and buffers in GPU memory of its own and takes time to come up. Two communicators over the same ranks are the price of letting all-gather and reduce-scatter run side by side.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+fsdp:
+  enabled: true
+  create_all_gather_group: true
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+fsdp:
+  enabled: true
+`,
+  source: '`initialize_model_parallel` and `create_all_gather_groups` in megatron/core/parallel_state.py',
+  *check(facts) {
+    const layout = facts.heterogeneous || !facts.root.fsdp.value?.enabled.value ? null : resolveLayout(facts);
+    if (!layout?.allGatherGroup && !layout?.expertAllGatherGroup) {
+      return;
+    }
+    const { each, atEnds, allGather } = communicatorCount(layout);
+    if (allGather.length === 0) {
+      return;
+    }
+    const ends = atEnds > 0 ? ` (${each + atEnds} at the two ends of a pipeline)` : '';
+    yield {
+      message: `Each rank holds ${countOf(each, 'communicator')}${ends}; ${both(allGather.map((name) => `\`${name}\``))} ${
+        allGather.length === 1 ? 'is' : 'are'
+      } there only so that all-gather overlaps reduce-scatter.`,
+      span: facts.root.parallelism.keySpan,
+      related: [{ message: 'all-gather groups are asked for here', span: facts.root.fsdp.keySpan }],
+    };
+  },
+};

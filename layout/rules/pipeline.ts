@@ -1,0 +1,45 @@
+import { removeField, setKey } from '../format/edit';
+import { valueOr } from '../topology/facts';
+import { namedFix } from './factorization';
+import type { Rule } from './rule';
+
+export const vppNeedsPp: Rule = {
+  code: 'vpp-needs-pp',
+  severity: 'error',
+  title: 'Virtual stages without a pipeline',
+  what: '`vpp` is written while `pp` is 1.',
+  why: 'The interleaved schedule lays several chunks of layers on every stage of a pipeline; without a pipeline there is nothing to interleave. Megatron-LM stops every rank.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+  vpp: 2
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+  pp: 2
+  vpp: 2
+`,
+  source: '`initialize_model_parallel` in megatron/core/parallel_state.py',
+  *check({ text, root }) {
+    const { value: parallelism, span } = root.parallelism;
+    if (!parallelism || parallelism.vpp.value === undefined || valueOr(parallelism.pp, 1) !== 1) {
+      return;
+    }
+    const { pp, vpp } = parallelism;
+    const pipeline = pp.written ? null : setKey(text, span, 'pp', pp, 2);
+    yield {
+      message: `vpp is ${vpp.value}, but pp is 1: without a pipeline there are no stages to interleave. Remove vpp, or use pp 2 or more.`,
+      span: vpp.span,
+      related: pp.written ? [{ message: 'pp is 1 here', span: pp.span }] : [],
+      predicts: 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
+      fixes: [
+        { title: 'Remove `vpp`', edits: [removeField(text, vpp)] },
+        ...(pp.written ? [namedFix('pp', pp.span, 2)] : []),
+        ...(pipeline ? [{ title: 'Write pp 2', edits: [pipeline] }] : []),
+      ],
+    };
+  },
+};

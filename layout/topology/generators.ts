@@ -1,0 +1,40 @@
+import type { RootKeys } from '../format/keys';
+import type { Section } from '../format/spec';
+import type { Dim } from '../grid/grid';
+import { type ModuleFacts, orderOf } from './facts';
+import { denseOrder, expertOrder, type OrderSizes, orderedDims } from './order';
+
+/** The expert grid's names for its own dimensions. */
+const EXPERT_NAMES: Readonly<Record<string, string>> = { tp: 'expt_tp', gtp_remat: 'expt_gtp_remat', dp: 'expt_dp' };
+
+/** The sizes that `parallelism` gives its two rank generators; null where a degree is open. */
+export function generatorSizes({ degrees, dp, exptDp }: ModuleFacts): { dense: OrderSizes; expert: OrderSizes } | null {
+  if (!degrees || dp === undefined || exptDp === undefined) {
+    return null;
+  }
+  const { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat } = degrees;
+  return {
+    dense: { tp, gtp_remat: gtpRemat, cp, dp, pp, ep: 1 },
+    expert: { tp: exptTp, gtp_remat: exptGtpRemat, cp: 1, dp: exptDp, pp, ep },
+  };
+}
+
+/** The dimensions of the dense and the expert grid of `parallelism` in rank order; null where the order cannot be used. */
+export function parallelismDims(root: Section<RootKeys>, module: ModuleFacts): { dense: Dim[]; expert: Dim[] } | null {
+  const order = orderOf(root);
+  const sizes = generatorSizes(module);
+  if (order === undefined || !sizes) {
+    return null;
+  }
+  const dense = orderedDims(denseOrder(order), sizes.dense);
+  const expert = orderedDims(expertOrder(order), sizes.expert);
+  return (
+    dense &&
+    expert && {
+      dense: dense.filter(({ name }) => name !== 'ep'),
+      expert: expert
+        .filter(({ name }) => name !== 'cp')
+        .map(({ name, size }) => ({ name: EXPERT_NAMES[name] ?? name, size })),
+    }
+  );
+}

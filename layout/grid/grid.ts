@@ -101,17 +101,13 @@ export class GridGroups {
 
   /** The ranks of every group, as `ranks` gives them: one addition a rank, for when all are wanted. */
   all(): RankLists {
-    const ranks = new Int32Array(this.grid.size);
-    ranks[0] = this.grid.offset;
-    // members first, then groups: each axis repeats the ranks so far, one stride further on
-    let known = 1;
-    for (const { size, stride } of [...this.#inner, ...this.#outer]) {
-      for (let i = known; i < known * size; i++) {
-        ranks[i] = (ranks[i - known] ?? 0) + stride;
-      }
-      known *= size;
-    }
-    return RankLists.even(ranks, this.size);
+    return RankLists.even(repeated([this.grid.offset], [...this.#inner, ...this.#outer]), this.size);
+  }
+
+  /** Of every group the ranks at the given places. */
+  allAt(places: readonly number[]): RankLists {
+    const first = places.map((place) => this.grid.offset + unravel(place, this.#inner));
+    return RankLists.even(repeated(first, this.#outer), places.length);
   }
 
   /** The group that holds a global rank, or -1 where the grid does not hold it. */
@@ -205,6 +201,20 @@ export class RankLists implements Iterable<Int32Array> {
     }
     return RankLists.even(picked, size);
   }
+}
+
+/** The first ranks, and their repetitions along `axes`: each axis repeats all ranks so far, one stride further on. */
+function repeated(first: readonly number[], axes: readonly Axis[]): Int32Array {
+  const ranks = new Int32Array(axes.reduce((n, axis) => n * axis.size, first.length));
+  ranks.set(first.slice(0, ranks.length));
+  let known = first.length;
+  for (const { size, stride } of axes) {
+    for (let i = known; i < known * size; i++) {
+      ranks[i] = (ranks[i - known] ?? 0) + stride;
+    }
+    known *= size;
+  }
+  return ranks;
 }
 
 /** The distance from a group's base of its `index`-th member, counting along `axes` with the first varying fastest. */

@@ -2,9 +2,9 @@ import type { Fix } from '../finding';
 import { removeField, replaceFix } from '../format/edit';
 import { nearest } from '../format/read';
 import type { Field } from '../format/spec';
-import { communicatorCount, communicatorNames, namesOf } from '../topology/communicators';
+import { communicatorCount } from '../topology/communicators';
 import { type LayoutFacts, valueOr } from '../topology/facts';
-import { processGroups } from '../topology/process-groups';
+import { GROUP_NAMES, processGroups } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
 import { both, countOf } from './numbers';
 import type { Report, Rule } from './rule';
@@ -174,12 +174,12 @@ communicators:
   *check(facts) {
     const groups = facts.root.communicators.value?.high_priority_stream_groups.value ?? [];
     const resolved = groups.length > 0 ? resolveLayout(facts) : null;
-    const made = new Set(resolved ? namesOf(processGroups(resolved)) : communicatorNames());
+    const made = new Set(resolved ? processGroups(resolved).map((family) => family.name) : GROUP_NAMES);
     for (const { value: name, span } of groups) {
       if (name === undefined || made.has(name)) {
         continue;
       }
-      yield communicatorNames().includes(name)
+      yield GROUP_NAMES.includes(name)
         ? { severity: 'warning', message: `This layout makes no group \`${name}\`. Remove it from the list.`, span }
         : { message: unknownMessage(name), span, fixes: nameFixes(name, span) };
     }
@@ -187,13 +187,13 @@ communicators:
 };
 
 function unknownMessage(name: string): string {
-  const near = nearest(name, communicatorNames());
-  const all = communicatorNames().map((one) => `\`${one}\``);
+  const near = nearest(name, GROUP_NAMES);
+  const all = GROUP_NAMES.map((one) => `\`${one}\``);
   return `No process group is called \`${name}\`. ${near ? `Did you mean \`${near}\`?` : `They are ${both(all)}.`}`;
 }
 
 function nameFixes(name: string, span: Field<string>['span']): Fix[] {
-  const near = nearest(name, communicatorNames());
+  const near = nearest(name, GROUP_NAMES);
   return near ? [replaceFix(span, near)] : [];
 }
 

@@ -2,10 +2,13 @@ import * as communicators from './communicators';
 import * as context from './context';
 import * as coverage from './coverage';
 import * as factorization from './factorization';
+import * as fsdp from './fsdp';
 import * as mimo from './mimo';
+import * as name from './name';
 import * as optimizer from './optimizer';
 import * as order from './order';
 import * as pipeline from './pipeline';
+import * as placement from './placement';
 import type { Rule } from './rule';
 import * as shape from './shape';
 import * as shards from './shards';
@@ -48,6 +51,16 @@ export const RULES: readonly Rule[] = [
   mimo.fanOut,
   mimo.colocatedBatch,
   mimo.mimoCp,
+  fsdp.fsdpNotEnabled,
+  fsdp.fsdpExpertGroup,
+  fsdp.fsdpGroupIdle,
+  fsdp.allGatherGroups,
+  communicators.communicatorCountRule,
+  placement.tpCrossesNvlink,
+  placement.epCrossesNode,
+  placement.cpCrossesNode,
+  placement.moduleSplitsNode,
+  name.nameDisagrees,
 ];
 
 const byCode = new Map(RULES.map((rule) => [rule.code, rule]));

@@ -1,0 +1,89 @@
+import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import { either } from './numbers';
+import type { Report, Rule } from './rule';
+
+export const nameDisagrees: Rule = {
+  code: 'name-disagrees',
+  severity: 'information',
+  title: 'The name says other degrees than the file',
+  what: '`name` contains a degree such as `tp8` or `pp4` that no grid of the file has.',
+  why: 'Names travel into job names, logs and checkpoints; one that is wrong sends its readers to the wrong run. Mostly a file was copied and one of the two was changed.',
+  failing: `layout: 1
+name: llama-tp4-dp4
+world_size: 16
+parallelism:
+  tp: 2
+  pp: 2
+`,
+  passing: `layout: 1
+name: llama-tp2-dp4
+world_size: 16
+parallelism:
+  tp: 2
+  pp: 2
+`,
+  source: 'The layout format itself',
+  *check(facts) {
+    for (const claim of claimsOf(facts)) {
+      yield* claimReport(facts, claim);
+    }
+  },
+};
+
+/** A degree in the name: `tp8`, where it stands, and the number. */
+interface Claim {
+  readonly degree: string;
+  readonly size: number;
+  readonly start: number;
+  readonly end: number;
+  readonly numberStart: number;
+}
+
+/** The degrees that the name writes; a letter in front makes it another word (`http2`). */
+function claimsOf({ text, root }: LayoutFacts): Claim[] {
+  const { written, span } = root.name;
+  if (!written) {
+    return [];
+  }
+  const found = text.slice(span.start, span.end).matchAll(/(?<![a-z])(tp|pp|cp|ep|dp|etp)(\d{1,7})(?!\d)/gi);
+  return [...found].map(({ index, 0: all, 1: degree = '', 2: size = '' }) => ({
+    degree: degree.toLowerCase(),
+    size: Number(size),
+    start: span.start + index,
+    end: span.start + index + all.length,
+    numberStart: span.start + index + degree.length,
+  }));
+}
+
+function* claimReport({ modules }: LayoutFacts, { degree, size, start, end, numberStart }: Claim): Iterable<Report> {
+  const sizes = modules.map((module) => degreeOf(module, degree));
+  if (sizes.length === 0 || sizes.includes(undefined) || sizes.includes(size)) {
+    return;
+  }
+  const actual = [...new Set(sizes)].filter((one) => one !== undefined);
+  yield {
+    message: `The name says ${degree} ${size}, but the file has ${degree} ${either(actual)}. Change the name, or the degree.`,
+    span: { start, end },
+    fixes: actual.slice(0, 3).map((one) => ({
+      title: `Write ${degree}${one} in the name`,
+      edits: [{ span: { start: numberStart, end }, newText: String(one) }],
+    })),
+  };
+}
+
+function degreeOf({ degrees, dp }: ModuleFacts, degree: string): number | undefined {
+  switch (degree) {
+    case 'tp':
+      return degrees?.tp;
+    case 'pp':
+      return degrees?.pp;
+    case 'cp':
+      return degrees?.cp;
+    case 'ep':
+      return degrees?.ep;
+    case 'etp':
+      return degrees?.exptTp;
+    default:
+      return dp;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Axis, Grid } from '../grid/grid';
+
+/** How the groups over some dimensions of a grid lie over equal neighbouring domains of ranks (nodes, NVLink domains). */
+export interface Crossings {
+  /** How many groups there are. */
+  readonly groups: number;
+  /** How many of them have ranks in more than one domain. */
+  readonly crossing: number;
+  /** The first of those, by its index and its first and last rank; null where none crosses. */
+  readonly first: { readonly index: number; readonly start: number; readonly end: number } | null;
+}
+
+/**
+ * Counts the groups over the named dimensions that have ranks in more than one domain, by arithmetic on strides.
+ *
+ * A group reaches from its lowest rank (its base) over the same extent as all others, so it crosses exactly the domain
+ * borders that lie behind its base and within that extent. The bases repeat with the stride of the outermost dimension,
+ * and so do the borders among them after a few steps: one period is looked at, whatever the size of the world. At most
+ * `sqrt(2 * ranks)` borders are visited, mostly one or two.
+ * @param domain how many ranks a domain has; domain d has ranks `[d * domain, (d + 1) * domain)`
+ */
+export function crossings(grid: Grid, names: readonly string[], domain: number): Crossings {
+  const axes = grid.axes.filter(({ size }) => size > 1);
+  const inner = axes.filter(({ name }) => names.includes(name));
+  const extent = inner.reduce((sum, { size, stride }) => sum + (size - 1) * stride, 0);
+  const outer = joinedAxes(axes.filter((axis) => !inner.includes(axis)));
+  const groups = countOf(outer);
+  if (extent >= domain) {
+    return { groups, crossing: groups, first: { index: 0, start: grid.offset, end: grid.offset + extent } };
+  }
+  // block by block along the outermost dimension, where groups lie side by side along it
+  const outermost = axes.at(-1) === inner.at(-1) ? undefined : outer.at(-1);
+  const block = outermost?.stride ?? grid.size;
+  const bases = outermost ? outer.slice(0, -1) : outer;
+  const border = domain - (grid.offset % domain);
+  const borders = border < grid.size ? Math.floor((grid.size - 1 - border) / domain) + 1 : 0;
+  const period = block / greatestCommonDivisor(block, domain);
+  let crossing = 0;
+  let first: Crossings['first'] = null;
+  for (let i = 0; i < Math.min(borders, period); i++) {
+    const place = border + i * domain;
+    const inBlock = place % block;
+    const below = basesBelow(bases, inBlock - extent);
+    const count = basesBelow(bases, inBlock) - below;
+    crossing += count * (Math.floor(borders / period) + (i < borders % period ? 1 : 0));
+    if (count > 0 && first === null) {
+      const blocks = Math.floor(place / block);
+      const start = grid.offset + blocks * block + baseAt(bases, below);
+      first = { index: blocks * countOf(bases) + below, start, end: start + extent };
+    }
+  }
+  return { groups, crossing, first };
+}
+
+type Step = Pick<Axis, 'size' | 'stride'>;
+
+/** Neighbouring dimensions seen as one. */
+function joinedAxes(axes: readonly Axis[]): Step[] {
+  const joined: { size: number; stride: number }[] = [];
+  for (const { size, stride } of axes) {
+    const last = joined.at(-1);
+    if (last && last.size * last.stride === stride) {
+      last.size *= size;
+    } else {
+      joined.push({ size, stride });
+    }
+  }
+  return joined;
+}
+
+function countOf(axes: readonly Step[]): number {
+  return axes.reduce((n, { size }) => n * size, 1);
+}
+
+/** How many sums of steps along the axes (ascending, each stride beyond all steps below it) are less than `limit`. */
+function basesBelow(axes: readonly Step[], limit: number): number {
+  let rest = limit;
+  let count = 0;
+  let weight = countOf(axes);
+  for (const { size, stride } of axes.toReversed()) {
+    if (rest <= 0) {
+      return count;
+    }
+    weight /= size;
+    const digit = Math.floor(rest / stride);
+    if (digit >= size) {
+      return count + size * weight;
+    }
+    count += digit * weight;
+    rest -= digit * stride;
+  }
+  return count + (rest > 0 ? 1 : 0);
+}
+
+/** The sum of steps that has `index` smaller ones. */
+function baseAt(axes: readonly Step[], index: number): number {
+  let rest = index;
+  let base = 0;
+  for (const { size, stride } of axes) {
+    base += (rest % size) * stride;
+    rest = Math.floor(rest / size);
+  }
+  return base;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Grid } from '../../layout';
+import { crossings } from '../../layout/topology/crossings';
+
+const NAMES = ['a', 'b', 'c', 'd', 'e'];
+
+/** Every group, rank by rank. */
+function enumerated(grid: Grid, names: readonly string[], domain: number) {
+  const groups = grid.groups(names);
+  const crossing = Array.from({ length: groups.count }, (_, index) => ({ index, ranks: groups.ranks(index) })).filter(
+    ({ ranks }) => new Set(ranks.map((rank) => Math.floor(rank / domain))).size > 1,
+  );
+  const [first] = crossing;
+  return {
+    groups: groups.count,
+    crossing: crossing.length,
+    first: first ? { index: first.index, start: Math.min(...first.ranks), end: Math.max(...first.ranks) } : null,
+  };
+}
+
+test('counting by strides equals looking at every rank', () => {
+  const dims = fc.tuple(...NAMES.map(() => fc.integer({ min: 1, max: 5 })));
+  fc.assert(
+    fc.property(
+      dims,
+      fc.subarray(NAMES),
+      fc.integer({ min: 0, max: 40 }),
+      fc.integer({ min: 1, max: 100 }),
+      (sizes, names, offset, domain) => {
+        const grid = new Grid(
+          NAMES.map((name, i) => ({ name, size: sizes[i] ?? 1 })),
+          offset,
+        );
+        expect(crossings(grid, names, domain)).toEqual(enumerated(grid, names, domain));
+      },
+    ),
+    { numRuns: 2000 },
+  );
+});
+
+test('a world of 2^31 ranks that no domain divides is counted too', () => {
+  const grid = new Grid([
+    { name: 'tp', size: 8 },
+    { name: 'dp', size: 2 ** 28 },
+  ]);
+  // of the 12 ranks from one border to the next but one, three in two groups of eight: every third border lies between groups
+  expect(crossings(grid, ['tp'], 12).crossing).toBe(Math.floor((2 ** 31 - 1) / 12) - Math.floor((2 ** 31 - 1) / 24));
+});

@@ -56,7 +56,7 @@ function entrySpan(text: string, start: number, end: number): Span {
     const rest = /^[^\r\n]*(\r\n?|\n)?/.exec(text.slice(end));
     return { start: lineStart, end: end + (rest?.[0].length ?? 0) };
   }
-  const comma = /^\s*:?\s*,\s*/.exec(text.slice(end));
+  const comma = /^\s*(?::\s*)?,\s*/.exec(text.slice(end));
   if (comma) {
     return { start, end: end + comma[0].length };
   }

@@ -124,6 +124,12 @@ const long = (): Nasty[] => [
   ['a quoted number with spaces', around('layout: 1\nworld_size: "1', ' ', 'x"\n')],
   ['spaces before a comma', around('{layout: 1', ' ', ', x: 1}\n')],
   ['spaces in a broken map', around('layout: {x: 1, y: 1', ' ', 'z}\n')],
+  ['spaces behind an unknown key', around('{layout: 1, x: 1', ' ', '}\n', FULL)],
+  ['spaces behind an unknown key of a module', around('modules: {m: {layout: 1, x: 1', ' ', '}}\n')],
+  [
+    'a long first line',
+    `name: ${repeated('x', 200_000)}\nntp:\n  non_active_ranks_per_dp:\n${repeated('  - dp: 1\n', 20_000)}`,
+  ],
   ['spaces at line ends', repeated(`${' '.repeat(1000)}\n`, PLAIN)],
   ['blank lines', repeated('\n', PLAIN)],
   ['comments', repeated('#\n', PLAIN)],

@@ -186,6 +186,7 @@ world_size: 16
 parallelism:
   tp: 2
   gtp_remat: 2
+batch: {micro_batch_size: 1, global_batch_size: 8}
 fsdp:
   enabled: true
   create_all_gather_group: true
@@ -194,6 +195,7 @@ fsdp:
 world_size: 16
 parallelism:
   tp: 4
+batch: {micro_batch_size: 1, global_batch_size: 8}
 fsdp:
   enabled: true
   create_all_gather_group: true

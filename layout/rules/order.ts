@@ -4,7 +4,7 @@ import { nearest } from '../format/read';
 import { Grid } from '../grid/grid';
 import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
 import { generatorSizes, parallelismDims } from '../topology/generators';
-import { denseOrder, expertOrder, missingDim, orderProblem } from '../topology/order';
+import { denseOrder, expertOrder, missingDim, missingMessage, orderProblem } from '../topology/order';
 import { either } from './numbers';
 import type { Report, Rule } from './rule';
 
@@ -52,11 +52,15 @@ parallelism:
     const { unknown, repeated } = orderProblem(order);
     const fixes = [replaceFix(span, DEFAULT_ORDER)];
     const [wrong] = unknown;
+    // Megatron-LM looks for dimensions that are left out before it looks at the tokens
+    const sizes = generatorSizes(module);
+    const predicts = sizes && missingMessage(denseOrder(order), sizes.dense);
     if (wrong !== undefined) {
       const near = nearest(wrong, ['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat']);
       yield {
         message: `The order \`${order}\` has the token \`${wrong}\`; the dimensions are ${either(['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat'])}.${near ? ` Did you mean \`${near}\`?` : ''}`,
         span,
+        predicts,
         fixes: near
           ? [
               replaceFix(
@@ -75,6 +79,7 @@ parallelism:
       yield {
         message: `The order \`${order}\` names \`${repeated[0]}\` twice. Name each dimension once.`,
         span,
+        predicts,
         fixes: [replaceFix(span, once), ...fixes],
       };
     } else {
@@ -83,28 +88,28 @@ parallelism:
   },
 };
 
-/** A dimension larger than 1 that the order leaves out, looked for in the dense grid, then in the expert grid. */
+/** A dimension that the order leaves out and must name, looked for in the dense grid, then in the expert grid. */
 function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string): Iterable<Report> {
   const sizes = generatorSizes(module);
   if (!sizes) {
     return;
   }
-  const dense = missingDim(denseOrder(order), sizes.dense);
-  const expert = missingDim(expertOrder(order), sizes.expert);
-  const dim = dense ?? expert;
+  const { dense, expert } = sizes;
+  const inDense = missingDim(denseOrder(order), dense);
+  const dim = inDense ?? (expert && missingDim(expertOrder(order), expert));
   if (dim === null) {
     return;
   }
-  const size = (dense === null ? sizes.expert : sizes.dense)[dim];
-  const shown = dense === null ? expertOrder(order) : denseOrder(order);
+  const size = (inDense === null && expert ? expert : dense)[dim];
   const span = orderSpan(facts, module);
   const tokens = order.split('-');
-  const before = tokens.at(-1)?.toLowerCase() === 'pp' ? tokens.length - 1 : tokens.length;
+  const last = tokens.at(-1)?.toLowerCase() === 'pp' ? tokens.length - 1 : tokens.length;
+  const before = dim === 'tp' ? 0 : last;
   const completed = [...tokens.slice(0, before), dim, ...tokens.slice(before)].join('-');
   yield {
-    message: `The order \`${order}\` leaves out \`${dim}\`, which is ${size} here. Write \`${completed}\`.`,
+    message: `The order \`${order}\` leaves out \`${dim}\`, which is ${size} here${size === 1 ? ' and must be named all the same' : ''}. Write \`${completed}\`.`,
     span,
-    predicts: `The size of (${dim}) is (${size}), but you haven'tspecified the order (${shown}).`,
+    predicts: missingMessage(denseOrder(order), dense) ?? (expert && missingMessage(expertOrder(order), expert)),
     fixes: [replaceFix(span, completed), replaceFix(span, DEFAULT_ORDER)],
   };
 }

@@ -9,12 +9,14 @@ import type { Report, Rule } from './rule';
 /** What the dense and the expert number of weight shards are called, here and in Megatron-LM. */
 const DENSE = {
   shards: 'num_weight_shards',
+  remat: 'gtp_remat',
   tp: 'tp',
   flag: 'tensor_parallel_num_weight_shards',
   tpFlag: 'tensor_model_parallel_size',
 } as const;
 const EXPERT = {
   shards: 'expt_num_weight_shards',
+  remat: 'expt_gtp_remat',
   tp: 'expt_tp',
   flag: 'expert_tensor_parallel_num_weight_shards',
   tpFlag: 'expert_tensor_parallel_size',
@@ -63,13 +65,24 @@ function tooFewShards(names: typeof DENSE | typeof EXPERT, shards: number, tp: n
   return `${names.flag} (${shards}) must be >= ${names.tpFlag} (${tp}).`;
 }
 
-/** What Megatron-LM says of a number of weight shards below 1, given the path of its key; null for other keys. */
+/**
+ * What Megatron-LM says of weight shards below 1, written as their number or, under `parallelism`, as a degree that
+ * makes one. Null for other keys.
+ * @param path of the key
+ */
 export function shardsBelowOne({ modules }: LayoutFacts, path: string, value: number): string | null {
-  const names = [DENSE, EXPERT].find(({ shards }) => path.endsWith(`.${shards}`));
+  const names = [DENSE, EXPERT].find(({ shards, remat }) => path.endsWith(`.${shards}`) || path.endsWith(`.${remat}`));
   const module = modules.find(({ name }) => name === null || path.startsWith(`modules.${name}.`));
   const dense = module && valueOr(module.fields.tp, 1);
   const tp = module && (names === EXPERT ? expertTp(module, dense) : dense);
-  return names && tp !== undefined ? tooFewShards(names, value, tp) : null;
+  if (!names || !module || tp === undefined) {
+    return null;
+  }
+  if (path.endsWith(`.${names.shards}`)) {
+    return tooFewShards(names, value, tp);
+  }
+  // a written number of shards wins over the degree, and a module hands the degree on as it is
+  return module.own || module.fields[names.shards].written ? null : tooFewShards(names, value * tp, tp);
 }
 
 function* shardReports(

@@ -7,15 +7,22 @@ import { denseOrder, expertOrder, type OrderSizes, orderedDims } from './order';
 /** The expert grid's names for its own dimensions. */
 const EXPERT_NAMES: Readonly<Record<string, string>> = { tp: 'expt_tp', gtp_remat: 'expt_gtp_remat', dp: 'expt_dp' };
 
-/** The sizes that `parallelism` gives its two rank generators; null where a degree is open. */
-export function generatorSizes({ degrees, dp, exptDp }: ModuleFacts): { dense: OrderSizes; expert: OrderSizes } | null {
-  if (!degrees || dp === undefined || exptDp === undefined) {
+/**
+ * The sizes that `parallelism` gives its two rank generators. The dense one is made first: it has sizes even where the
+ * expert grid does not divide. Null where a degree is open or the dense grid does not divide.
+ */
+export function generatorSizes({
+  degrees,
+  dp,
+  exptDp,
+}: ModuleFacts): { dense: OrderSizes; expert: OrderSizes | null } | null {
+  if (!degrees || dp === undefined) {
     return null;
   }
   const { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat } = degrees;
   return {
     dense: { tp, gtp_remat: gtpRemat, cp, dp, pp, ep: 1 },
-    expert: { tp: exptTp, gtp_remat: exptGtpRemat, cp: 1, dp: exptDp, pp, ep },
+    expert: exptDp === undefined ? null : { tp: exptTp, gtp_remat: exptGtpRemat, cp: 1, dp: exptDp, pp, ep },
   };
 }
 
@@ -23,7 +30,7 @@ export function generatorSizes({ degrees, dp, exptDp }: ModuleFacts): { dense: O
 export function parallelismDims(root: Section<RootKeys>, module: ModuleFacts): { dense: Dim[]; expert: Dim[] } | null {
   const order = orderOf(root);
   const sizes = generatorSizes(module);
-  if (order === undefined || !sizes) {
+  if (order === undefined || !sizes?.expert) {
     return null;
   }
   const dense = orderedDims(denseOrder(order), sizes.dense);

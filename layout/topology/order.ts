@@ -47,10 +47,25 @@ function withGtp(order: string, anchors: readonly string[]): string {
   return tokens.join('-');
 }
 
-/** The dimension larger than 1 that an order leaves out, the first in Megatron's order of looking; null for none. */
+/**
+ * The dimension that an order must name and does not, the first in Megatron's order of looking: `tp`, or one larger
+ * than 1. Null for none.
+ */
 export function missingDim(order: string, sizes: OrderSizes): OrderDim | null {
   const tokens = order.toLowerCase().split('-');
-  return DIMS.find((dim) => !tokens.includes(dim) && sizes[dim] !== 1) ?? null;
+  return DIMS.find((dim) => !tokens.includes(dim) && (dim === 'tp' || sizes[dim] !== 1)) ?? null;
+}
+
+/**
+ * What `RankGenerator` says of an order that leaves out a dimension larger than 1, or null where it says nothing. It
+ * looks for names anywhere in the text: `tp` is always found, in `gtp_remat`, and fails later without a message.
+ * @param order with `gtp_remat` in it
+ */
+export function missingMessage(order: string, sizes: OrderSizes): string | null {
+  const text = order.toLowerCase();
+  const dim = DIMS.find((name) => !text.includes(name) && sizes[name] !== 1);
+  // the missing space is Megatron's
+  return dim ? `The size of (${dim}) is (${sizes[dim]}), but you haven'tspecified the order (${order}).` : null;
 }
 
 /**

@@ -4,6 +4,7 @@ import { addCheckCommand } from './check';
 import { addExplainCommand } from './explain';
 import { addGroupsCommand } from './groups';
 import { complain, EXIT } from './output';
+import { addSequenceCommand } from './sequence';
 import { addSmokeCommand } from './smoke';
 
 const program = new Command('parallelism-layout')
@@ -14,6 +15,7 @@ const program = new Command('parallelism-layout')
 
 addCheckCommand(program);
 addGroupsCommand(program);
+addSequenceCommand(program);
 addSmokeCommand(program);
 addExplainCommand(program);
 

@@ -15,3 +15,4 @@ export * from './topology/bridge';
 export * from './topology/facts';
 export * from './topology/process-groups';
 export * from './topology/resolved';
+export * from './topology/sequence';

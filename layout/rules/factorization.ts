@@ -77,7 +77,7 @@ parallelism:
     for (const module of facts.modules) {
       const view = denseView(module);
       if (view && undivided(module, view)) {
-        yield factorizationReport(facts, module, view, densePrediction(module));
+        yield factorizationReport(facts, module, view, densePrediction(facts, module));
       }
     }
   },
@@ -180,7 +180,10 @@ function undivided(module: ModuleFacts, view: View): boolean {
   return module.ranks !== undefined && module.ranks % view.model !== 0;
 }
 
-function densePrediction({ name, ranks, denseModel }: ModuleFacts): string {
+function densePrediction({ trainingScript }: LayoutFacts, { name, ranks, denseModel }: ModuleFacts): string {
+  if (trainingScript) {
+    return `world size (${ranks}) is not divisible by total_model_size (total_model_size=${denseModel})`;
+  }
   return name === null
     ? `world_size (${ranks}) is not divisible by ${denseModel}`
     : `num_ranks (${ranks}) must be divisible by tp*gtp_remat*cp*pp (${denseModel})`;

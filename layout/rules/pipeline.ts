@@ -23,7 +23,7 @@ parallelism:
   vpp: 2
 `,
   source: '`initialize_model_parallel` in megatron/core/parallel_state.py',
-  *check({ text, root }) {
+  *check({ text, root, trainingScript }) {
     const { value: parallelism, span } = root.parallelism;
     if (!parallelism || parallelism.vpp.value === undefined || valueOr(parallelism.pp, 1) !== 1) {
       return;
@@ -34,7 +34,9 @@ parallelism:
       message: `vpp is ${vpp.value}, but pp is 1: without a pipeline there are no stages to interleave. Remove vpp, or use pp 2 or more.`,
       span: vpp.span,
       related: pp.written ? [{ message: 'pp is 1 here', span: pp.span }] : [],
-      predicts: 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
+      predicts: trainingScript
+        ? 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1'
+        : 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
       fixes: [
         { title: 'Remove `vpp`', edits: [removeField(text, vpp)] },
         ...(pp.written ? [namedFix('pp', pp.span, 2)] : []),

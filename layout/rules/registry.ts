@@ -1,15 +1,19 @@
+import * as batch from './batch';
 import * as communicators from './communicators';
 import * as context from './context';
 import * as coverage from './coverage';
 import * as factorization from './factorization';
 import * as fsdp from './fsdp';
+import * as layers from './layers';
 import * as mimo from './mimo';
+import * as model from './model';
 import * as name from './name';
 import * as optimizer from './optimizer';
 import * as order from './order';
 import * as pipeline from './pipeline';
 import * as placement from './placement';
 import type { Rule } from './rule';
+import * as sequence from './sequence';
 import * as shape from './shape';
 import * as shards from './shards';
 
@@ -51,6 +55,20 @@ export const RULES: readonly Rule[] = [
   mimo.fanOut,
   mimo.colocatedBatch,
   mimo.mimoCp,
+  model.attentionHeads,
+  model.queryGroups,
+  model.experts,
+  model.ffnShards,
+  layers.pipelineLayers,
+  layers.virtualPipelineLayers,
+  sequence.sequenceDivisible,
+  sequence.sequenceParallelNeedsTp,
+  sequence.sequenceParallelWithExperts,
+  sequence.tpCommOverlapNeedsSp,
+  sequence.tpCommOverlapLength,
+  sequence.denseMaskUnderCp,
+  batch.globalBatch,
+  batch.virtualPipelineWindow,
   fsdp.fsdpNotEnabled,
   fsdp.fsdpExpertGroup,
   fsdp.fsdpGroupIdle,

@@ -218,7 +218,17 @@ function tooSmallPrediction(facts: LayoutFacts, path: string, value: number): st
       ? '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE'
       : `rank_offset must be non-negative, got ${value}`;
   }
-  return mimoFlags && path === `modules.${LANGUAGE_MODULE}.cp` ? MIMO_CP : shardsBelowOne(facts, path, value);
+  if (mimoFlags && path === `modules.${LANGUAGE_MODULE}.cp`) {
+    return MIMO_CP;
+  }
+  const [, end] = /\.num_layers_in_(first|last)_pipeline_stage$/.exec(path) ?? [];
+  if (end !== undefined) {
+    return `num_layers_in_${end}_pipeline_stage must be larger than 0`;
+  }
+  if (path.endsWith('.num_experts') && value < 0) {
+    return 'num_moe_experts must be non-negative.';
+  }
+  return shardsBelowOne(facts, path, value);
 }
 
 export const notAnOption: Rule = {

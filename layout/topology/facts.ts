@@ -88,6 +88,11 @@ export interface LayoutFacts {
    * `ModuleGridSpec` (which takes `num_ranks`): the two raise different errors for the same fault.
    */
   readonly mimoFlags: boolean;
+  /**
+   * Whether the file says all that the training script asks for (layers, hidden size, heads, sequence length and
+   * micro-batch): then its arguments are validated first, and their errors come before those of the library.
+   */
+  readonly trainingScript: boolean;
 }
 
 /** The most ranks that a world can have: torch counts them in 32 bits. */
@@ -104,7 +109,17 @@ export function layoutFacts(
   const heterogeneous = !root.parallelism.written && root.modules.written;
   const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
   const mimoFlags = heterogeneous && isMimoFlags(modules);
-  return { text, span, root, tooSmall, world, modules, heterogeneous, mimoFlags };
+  return {
+    text,
+    span,
+    root,
+    tooSmall,
+    world,
+    modules,
+    heterogeneous,
+    mimoFlags,
+    trainingScript: !heterogeneous && isTrainingScript(root),
+  };
 }
 
 /** At most one encoder beside the language model, all sizes given by `dp`, and not colocated. */
@@ -112,6 +127,18 @@ function isMimoFlags(modules: readonly ModuleFacts[]): boolean {
   const [first, second] = modules;
   const colocated = second !== undefined && first?.rankOffset === second.rankOffset && first?.ranks === second.ranks;
   return modules.length > 0 && modules.length <= 2 && !colocated && modules.every(({ fields }) => fields.dp.written);
+}
+
+function isTrainingScript(root: Section<RootKeys>): boolean {
+  const model = root.model.value;
+  const asked = [
+    model?.num_layers,
+    model?.hidden_size,
+    model?.num_attention_heads,
+    root.sequence.value?.seq_length,
+    root.batch.value?.micro_batch_size,
+  ];
+  return asked.every((field) => field?.written);
 }
 
 /** A field's value, its default where it is not written, or undefined where it is written but unusable. */

@@ -1,0 +1,83 @@
+import { type Command, Option } from 'commander';
+import { hasErrors, type LayoutFacts, type SequencePlan, sequenceShares } from '../layout';
+import { type InputFile, inputFiles } from './files';
+import { complain, EXIT, exitWith, print } from './output';
+
+type Format = 'text' | 'jsonl';
+
+/** Adds `sequence`: which tokens of a sequence each rank of a replica holds. */
+export function addSequenceCommand(program: Command): void {
+  program
+    .command('sequence')
+    .description('print which token positions each context- and tensor-parallel rank holds')
+    .argument('<file...>', 'layout files; - is standard input')
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .action((files: string[], { format }: { format: Format }) => print(output(files, format)));
+}
+
+function* output(files: readonly string[], format: Format): Iterable<string> {
+  for (const input of inputFiles(files)) {
+    yield* format === 'text' ? fileText(input) : fileJson(input);
+  }
+}
+
+/** How one grid spreads a sequence. */
+interface ModulePlan {
+  readonly module: string | null;
+  readonly plan: SequencePlan;
+}
+
+/** The plans of a file's grids that describe a sequence; null, with the reason said, where there are none. */
+function plansOf(input: InputFile): ModulePlan[] | null {
+  if (!('checked' in input)) {
+    return null;
+  }
+  const { file, checked } = input;
+  if (hasErrors(checked) || !checked.facts) {
+    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
+    exitWith(EXIT.findings);
+    return null;
+  }
+  const plans = modulePlans(checked.facts);
+  if (plans.length === 0) {
+    complain(`${file}: no \`sequence\` with \`seq_length\` is written`);
+    exitWith(EXIT.findings);
+    return null;
+  }
+  return plans;
+}
+
+function modulePlans({ modules }: LayoutFacts): ModulePlan[] {
+  return modules.flatMap(({ name, sequence, degrees }) => {
+    const length = sequence.value?.seq_length.value;
+    const sequenceParallel = (sequence.value?.sequence_parallel.value ?? false) && (degrees?.tp ?? 1) > 1;
+    return length === undefined || !degrees
+      ? []
+      : [{ module: name, plan: { length, cp: degrees.cp, tp: degrees.tp, sequenceParallel } }];
+  });
+}
+
+function* fileJson(input: InputFile): Iterable<string> {
+  const plans = plansOf(input);
+  yield `${JSON.stringify({ file: input.file, ok: plans !== null }).slice(0, -1)},"ranks":[`;
+  let first = true;
+  for (const { module, plan } of plans ?? []) {
+    for (const { cpRank, tpRank, embeddings, labels } of sequenceShares(plan)) {
+      const rank = { ...(module !== null && { module }), cp_rank: cpRank, tp_rank: tpRank, embeddings, labels };
+      yield `${first ? '' : ','}${JSON.stringify(rank)}`;
+      first = false;
+    }
+  }
+  yield ']}\n';
+}
+
+function* fileText(input: InputFile): Iterable<string> {
+  for (const { module, plan } of plansOf(input) ?? []) {
+    const of = module === null ? '' : ` of ${module}`;
+    yield `${input.file}: ${plan.length} tokens${of} over cp ${plan.cp} x tp ${plan.tp}\n`;
+    for (const { cpRank, tpRank, embeddings, labels } of sequenceShares(plan)) {
+      const shown = (ranges: typeof labels) => ranges.map(([start, end]) => `[${start}, ${end})`).join(' ');
+      yield `  cp ${cpRank} tp ${tpRank}  embeddings ${shown(embeddings)}  labels ${shown(labels)}\n`;
+    }
+  }
+}

@@ -1,0 +1,299 @@
+import { appendKey, removeField, replaceFix } from '../format/edit';
+import { type LayoutFacts, valueOr } from '../topology/facts';
+import { sequenceDivisor } from '../topology/sequence';
+import { namedFix } from './factorization';
+import { either, nearestMultiples } from './numbers';
+import type { Rule } from './rule';
+
+/** The grids whose sequences are described. */
+function* described({ modules }: LayoutFacts) {
+  for (const module of modules) {
+    const sequence = module.sequence.value;
+    if (sequence && module.degrees) {
+      const sequenceParallel = valueOr(sequence.sequence_parallel, false) ?? false;
+      yield { module, sequence, degrees: module.degrees, sequenceParallel };
+    }
+  }
+}
+
+export const sequenceDivisible: Rule = {
+  code: 'sequence-divisible',
+  severity: 'error',
+  title: 'A sequence that does not divide among its ranks',
+  what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`.',
+  why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded each by itself and are exempt.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 4
+sequence:
+  seq_length: 8196
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 4
+sequence:
+  seq_length: 8192
+`,
+  source:
+    '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py; `validate_args` in megatron/training/arguments.py',
+  *check(facts) {
+    for (const { module, sequence, degrees, sequenceParallel } of described(facts)) {
+      const { seq_length: field, max_seq_len: most } = sequence;
+      const length = field.value;
+      if (length === undefined) {
+        continue;
+      }
+      if (most.value !== undefined && most.value < length && !sequence.tp_comm_overlap.value) {
+        yield {
+          message: `seq_length ${length} is more than max_seq_len ${most.value}. Use max_seq_len ${length}, or a shorter sequence.`,
+          span: most.span,
+          related: [{ message: `seq_length is ${length} here`, span: field.span }],
+          predicts: `max_position_embeddings (${most.value}) must be greater than or equal to seq_length (${length}).`,
+          fixes: [namedFix('max_seq_len', most.span, length), namedFix('seq_length', field.span, most.value)],
+        };
+        continue;
+      }
+      const divisor = sequenceDivisor({
+        cp: degrees.cp,
+        tp: degrees.tp,
+        sequenceParallel: sequenceParallel && degrees.tp > 1,
+      });
+      if (sequence.qkv_format.value === 'thd' || length % divisor === 0) {
+        continue;
+      }
+      const better = nearestMultiples(divisor, length);
+      const scriptStops = degrees.cp > 1 && length % (2 * degrees.cp) !== 0;
+      const parts = [
+        ...(degrees.cp > 1 ? [`2 x cp ${degrees.cp}`] : []),
+        ...(sequenceParallel ? [`tp ${degrees.tp}`] : []),
+      ];
+      yield {
+        severity: facts.trainingScript && !scriptStops ? 'warning' : 'error',
+        message: `seq_length ${length} is not a multiple of ${parts.join(' x ')} = ${divisor}. Use ${either([...better].sort((a, b) => a - b))}.`,
+        span: field.span,
+        related: module.fields.cp.written ? [{ message: `cp is ${degrees.cp} here`, span: module.fields.cp.span }] : [],
+        predicts: facts.trainingScript
+          ? scriptStops
+            ? 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.'
+            : null
+          : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
+        fixes: better.map((size) => namedFix('seq_length', field.span, size)),
+      };
+    }
+  },
+};
+
+export const sequenceParallelNeedsTp: Rule = {
+  code: 'sequence-parallel-needs-tp',
+  severity: 'error',
+  title: 'Sequence parallelism without tp',
+  what: '`sequence_parallel` is true and `tp` is 1.',
+  why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. The library stops; the training script switches it off with a warning.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 1
+sequence:
+  sequence_parallel: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  sequence_parallel: true
+`,
+  source:
+    '`ModelParallelConfig.__post_init__` in megatron/core/model_parallel_config.py; `validate_args` in megatron/training/arguments.py',
+  *check(facts) {
+    for (const { module, sequence, degrees, sequenceParallel } of described(facts)) {
+      if (sequenceParallel && degrees.tp === 1) {
+        const { tp } = module.fields;
+        yield {
+          severity: facts.trainingScript ? 'warning' : 'error',
+          message: 'Sequence parallelism needs tp above 1. Switch it off, or use tp 2 or more.',
+          span: sequence.sequence_parallel.span,
+          related: tp.written ? [{ message: 'tp is 1 here', span: tp.span }] : [],
+          predicts: facts.trainingScript ? null : 'Cannot use sequence parallelism without tensor parallelism',
+          fixes: [
+            replaceFix(sequence.sequence_parallel.span, 'false'),
+            ...(tp.written ? [namedFix('tp', tp.span, 2)] : []),
+          ],
+        };
+      }
+    }
+  },
+};
+
+export const sequenceParallelWithExperts: Rule = {
+  code: 'sequence-parallel-with-experts',
+  severity: 'warning',
+  title: 'Experts and tp without sequence parallelism',
+  what: '`ep` and `tp` are above 1 and `sequence_parallel` is off.',
+  why: 'Without it every tensor-parallel rank sends the same tokens to the experts. Megatron-LM advises against it and its MoE layers are tested with it on.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+  ep: 2
+sequence:
+  seq_length: 4096
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+  ep: 2
+sequence:
+  seq_length: 4096
+  sequence_parallel: true
+`,
+  source: '`MoELayer` in megatron/core/transformer/moe/moe_layer.py',
+  *check(facts) {
+    for (const { module, sequence, degrees } of described(facts)) {
+      const { sequence_parallel: field } = sequence;
+      if (degrees.ep > 1 && degrees.tp > 1 && valueOr(field, false) === false) {
+        const edit = field.written
+          ? { span: field.span, newText: 'true' }
+          : appendKey(facts.text, module.sequence.span, 'sequence_parallel: true');
+        yield {
+          message: `With ep ${degrees.ep} and tp ${degrees.tp} every tp rank sends the same tokens to the experts. Switch sequence_parallel on.`,
+          span: field.written ? field.span : module.sequence.keySpan,
+          related: [{ message: `ep is ${degrees.ep} here`, span: module.fields.ep.span }],
+          fixes: edit ? [{ title: 'Switch `sequence_parallel` on', edits: [edit] }] : [],
+        };
+      }
+    }
+  },
+};
+
+export const tpCommOverlapNeedsSp: Rule = {
+  code: 'tp-comm-overlap-needs-sp',
+  severity: 'error',
+  title: 'Overlapped TP communication without sequence parallelism',
+  what: '`tp_comm_overlap` is true and `sequence_parallel` is not.',
+  why: 'What is overlapped with the matrix products is the all-gather and reduce-scatter that sequence parallelism brings.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  tp_comm_overlap: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  sequence_parallel: true
+  tp_comm_overlap: true
+`,
+  source: '`validate_args` in megatron/training/arguments.py',
+  *check(facts) {
+    for (const { sequence } of described(facts)) {
+      const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
+      if (overlap.value === true && valueOr(field, false) === false) {
+        yield {
+          message: 'tp_comm_overlap needs sequence_parallel. Switch that on, or the overlap off.',
+          span: overlap.span,
+          predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
+          fixes: [
+            ...(field.written
+              ? [{ title: 'Switch `sequence_parallel` on', edits: [{ span: field.span, newText: 'true' }] }]
+              : []),
+            { title: 'Remove `tp_comm_overlap`', edits: [removeField(facts.text, overlap)] },
+          ],
+        };
+      }
+    }
+  },
+};
+
+export const tpCommOverlapLength: Rule = {
+  code: 'tp-comm-overlap-length',
+  severity: 'error',
+  title: 'Overlapped TP communication for another length',
+  what: '`tp_comm_overlap` and `sequence_parallel` are on and `seq_length` differs from `max_seq_len`.',
+  why: 'The buffers of the overlap are made for one length only.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  seq_length: 4096
+  max_seq_len: 8192
+  sequence_parallel: true
+  tp_comm_overlap: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  seq_length: 8192
+  max_seq_len: 8192
+  sequence_parallel: true
+  tp_comm_overlap: true
+`,
+  source: '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py',
+  *check(facts) {
+    for (const { sequence, sequenceParallel } of described(facts)) {
+      const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
+      if (
+        overlap.value &&
+        sequenceParallel &&
+        length.value !== undefined &&
+        most.value !== undefined &&
+        length.value !== most.value
+      ) {
+        yield {
+          message: `tp_comm_overlap needs sequences of max_seq_len ${most.value}, but seq_length is ${length.value}. Make them the same.`,
+          span: length.span,
+          related: [{ message: `max_seq_len is ${most.value} here`, span: most.span }],
+          predicts: 'TP Comm overlap requires Vision+Text token length == language_max_sequence_length',
+          fixes: [namedFix('seq_length', length.span, most.value), namedFix('max_seq_len', most.span, length.value)],
+        };
+      }
+    }
+  },
+};
+
+export const denseMaskUnderCp: Rule = {
+  code: 'dense-mask-under-cp',
+  severity: 'error',
+  title: 'A dense mask under context parallelism',
+  what: '`attention_mask` is `dense` and `cp` is above 1.',
+  why: 'Context parallelism splits a mask along its query dimension only, so a rank would apply the wrong part of it to its keys. A causal mask needs no splitting.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 2
+sequence:
+  attention_mask: dense
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 2
+sequence:
+  attention_mask: causal
+`,
+  source: '`get_batch_on_this_cp_rank` in megatron/core/utils.py',
+  *check(facts) {
+    for (const { module, sequence, degrees } of described(facts)) {
+      if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
+        yield {
+          message: `A dense attention mask cannot be split over cp ${degrees.cp}. Use a causal mask, or cp 1.`,
+          span: sequence.attention_mask.span,
+          related: [{ message: `cp is ${degrees.cp} here`, span: module.fields.cp.span }],
+          fixes: [
+            replaceFix(sequence.attention_mask.span, 'causal'),
+            ...(module.fields.cp.written ? [namedFix('cp', module.fields.cp.span, 1)] : []),
+          ],
+        };
+      }
+    }
+  },
+};

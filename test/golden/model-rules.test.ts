@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { check } from '../../layout';
+import { type GoldenCase, layoutText, loadGolden, predictions } from './golden';
+
+type Config = Readonly<Record<string, number | string | boolean | null>>;
+
+interface Input {
+  readonly kind: 'config' | 'args' | 'microbatches';
+  readonly config?: Config;
+  readonly world_size?: number;
+  readonly argv?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly global_batch_size?: number;
+  readonly micro_batch_size?: number;
+  readonly data_parallel_size?: number;
+  readonly decrease_batch_size_if_needed?: boolean;
+}
+
+interface Expect {
+  /** Layers built, by virtual stage and stage: [layers, offset]. */
+  readonly layers?: readonly (readonly (readonly [number, number])[])[] | null;
+  readonly layers_error?: { readonly message: string } | null;
+}
+
+type Case = GoldenCase<Input, Expect>;
+
+/** Where the fields of TransformerConfig stand in a layout; the value is the section. */
+const CONFIG_KEYS: Readonly<Record<string, readonly [section: string, key: string]>> = {
+  num_layers: ['model', 'num_layers'],
+  hidden_size: ['model', 'hidden_size'],
+  num_attention_heads: ['model', 'num_attention_heads'],
+  num_query_groups: ['model', 'num_query_groups'],
+  num_moe_experts: ['model', 'num_experts'],
+  moe_ffn_hidden_size: ['model', 'moe_ffn_hidden_size'],
+  num_layers_in_first_pipeline_stage: ['model', 'num_layers_in_first_pipeline_stage'],
+  num_layers_in_last_pipeline_stage: ['model', 'num_layers_in_last_pipeline_stage'],
+  tensor_model_parallel_size: ['parallelism', 'tp'],
+  pipeline_model_parallel_size: ['parallelism', 'pp'],
+  virtual_pipeline_model_parallel_size: ['parallelism', 'vpp'],
+  context_parallel_size: ['parallelism', 'cp'],
+  expert_model_parallel_size: ['parallelism', 'ep'],
+  expert_tensor_parallel_size: ['parallelism', 'expt_tp'],
+  sequence_parallel: ['sequence', 'sequence_parallel'],
+};
+
+/** The flags of the training script that a layout has a key for. */
+const FLAG_KEYS: Readonly<Record<string, readonly [section: string, key: string]>> = {
+  '--num-layers': ['model', 'num_layers'],
+  '--hidden-size': ['model', 'hidden_size'],
+  '--num-attention-heads': ['model', 'num_attention_heads'],
+  '--num-query-groups': ['model', 'num_query_groups'],
+  '--num-experts': ['model', 'num_experts'],
+  '--decoder-first-pipeline-num-layers': ['model', 'num_layers_in_first_pipeline_stage'],
+  '--decoder-last-pipeline-num-layers': ['model', 'num_layers_in_last_pipeline_stage'],
+  '--seq-length': ['sequence', 'seq_length'],
+  '--max-position-embeddings': ['sequence', 'max_seq_len'],
+  '--sequence-parallel': ['sequence', 'sequence_parallel'],
+  '--tp-comm-overlap': ['sequence', 'tp_comm_overlap'],
+  '--cp-comm-type': ['sequence', 'cp_comm_type'],
+  '--micro-batch-size': ['batch', 'micro_batch_size'],
+  '--global-batch-size': ['batch', 'global_batch_size'],
+  '--tensor-model-parallel-size': ['parallelism', 'tp'],
+  '--pipeline-model-parallel-size': ['parallelism', 'pp'],
+  '--context-parallel-size': ['parallelism', 'cp'],
+  '--expert-model-parallel-size': ['parallelism', 'ep'],
+  '--expert-tensor-parallel-size': ['parallelism', 'expt_tp'],
+  '--num-virtual-stages-per-pipeline-rank': ['parallelism', 'vpp'],
+  '--tensor-parallel-num-weight-shards': ['parallelism', 'num_weight_shards'],
+  '--expert-tensor-parallel-num-weight-shards': ['parallelism', 'expt_num_weight_shards'],
+  '--hierarchical-context-parallel-sizes': ['parallelism', 'hierarchical_context_parallel_sizes'],
+};
+
+/** Flags that change nothing that a layout speaks of. */
+const NEUTRAL_FLAGS = ['--group-query-attention', '--disable-bias-linear'];
+const NEUTRAL_FIELDS = ['pipeline_dtype', 'params_dtype', 'bf16', 'add_bias_linear'];
+
+type Sections = Record<string, Record<string, unknown>>;
+
+function put(sections: Sections, [section, key]: readonly [string, string], value: unknown): void {
+  sections[section] = { ...sections[section], [key]: value };
+}
+
+/** The layout of a TransformerConfig in the smallest world that holds it; null where it says what a layout cannot. */
+function configText(config: Config): string | null {
+  const sections: Sections = { parallelism: {} };
+  for (const [name, value] of Object.entries(config)) {
+    const place = CONFIG_KEYS[name];
+    if (value === null || value === false) {
+      continue;
+    }
+    if (place) {
+      put(sections, place, value);
+    } else if (!NEUTRAL_FIELDS.includes(name)) {
+      return null;
+    }
+  }
+  const size = (name: string) => Number(config[name] ?? 1);
+  const tp = size('tensor_model_parallel_size');
+  const expert = Number(config.expert_tensor_parallel_size ?? tp) * size('expert_model_parallel_size');
+  const world_size = tp * size('context_parallel_size') * size('pipeline_model_parallel_size') * expert;
+  return layoutText({ world_size, ...sections });
+}
+
+/** The layout of a command line; null where it says what a layout cannot. */
+function argsText(world_size: number, argv: readonly string[]): string | null {
+  const sections: Sections = { parallelism: {} };
+  for (let i = 0; i < argv.length; ) {
+    const flag = argv[i] ?? '';
+    const values: string[] = [];
+    for (i++; i < argv.length && !argv[i]?.startsWith('--'); i++) {
+      values.push(argv[i] ?? '');
+    }
+    const place = FLAG_KEYS[flag];
+    if (place) {
+      const parsed = values.map((value) => (/^-?\d+$/.test(value) ? Number(value) : value));
+      const isList = flag === '--hierarchical-context-parallel-sizes';
+      put(sections, place, isList ? parsed : (parsed[0] ?? true));
+    } else if (!NEUTRAL_FLAGS.includes(flag)) {
+      return null;
+    }
+  }
+  // a layout may say nothing of sequences; the training script insists on their length
+  return sections.sequence?.seq_length === undefined ? null : layoutText({ world_size, ...sections });
+}
+
+function textOf({ input }: Case): string | null {
+  switch (input.kind) {
+    case 'config':
+      return configText(input.config ?? {});
+    case 'args':
+      return Object.keys(input.env ?? {}).some((name) => name !== 'CUDA_DEVICE_MAX_CONNECTIONS')
+        ? null
+        : argsText(input.world_size ?? 1, input.argv ?? []);
+    case 'microbatches': {
+      const { data_parallel_size: world_size, micro_batch_size, global_batch_size } = input;
+      return input.decrease_batch_size_if_needed
+        ? null
+        : layoutText({ world_size, parallelism: {}, batch: { micro_batch_size, global_batch_size } });
+    }
+  }
+}
+
+/** Layers that Megatron-LM builds; it may accept a configuration and build fewer or more than were asked for. */
+function buildsOther({ input, expect: golden }: Case): boolean {
+  if (input.kind !== 'config' || golden.layers_error) {
+    return Boolean(golden.layers_error);
+  }
+  const built = (golden.layers ?? []).flat().reduce((total, [layers]) => total + layers, 0);
+  return golden.layers !== undefined && built !== input.config?.num_layers;
+}
+
+/** Faults of the launch, not of a layout: a missing environment variable, a bias that experts cannot have. */
+const ELSEWHERE = /CUDA_DEVICE_MAX_CONNECTIONS|Bias in Moe is only supported/;
+
+describe('sizes of models, sequences and batches', () => {
+  const cases = loadGolden<Input, Expect>('model_rules')
+    .map((one) => ({ ...one, text: textOf(one) }))
+    .filter(({ text, error }) => text !== null && !ELSEWHERE.test(error?.message ?? ''));
+
+  test('there are enough of them', () => {
+    expect(cases.length).toBeGreaterThan(40);
+  });
+
+  test.each(cases)('$id', (one) => {
+    const found = predictions(check(one.text ?? ''));
+    if (one.ok && !buildsOther(one)) {
+      // a degree of 0 has no meaning, whatever Python makes of it
+      expect(one.text?.includes('ep: 0') ? [] : found).toEqual([]);
+    } else {
+      expect(found).not.toEqual([]);
+      const message = one.error?.origin === 'megatron' ? one.error.message : one.expect.layers_error?.message;
+      if (message !== undefined && !/^number of microbatches/.test(message)) {
+        expect(found).toContain(message);
+      }
+    }
+  });
+});

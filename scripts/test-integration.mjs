@@ -30,7 +30,10 @@ try {
 
 async function inServer() {
   const { runInExtensionHost } = await import('../test/harness/extensionHost.mjs');
-  return runInExtensionHost({ extension: resolve('.'), tests, workspace });
+  const options = { extension: resolve('.'), tests, workspace };
+  const trusted = await runInExtensionHost(options);
+  const untrusted = await runInExtensionHost({ ...options, trust: true, env: { TEST_SUITE: 'untrusted' } });
+  return trusted || untrusted;
 }
 
 async function inElectron() {

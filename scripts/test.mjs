@@ -48,9 +48,11 @@ function pytest(output) {
   return { passed: numberBefore(line, 'passed'), failed: numberBefore(line, 'failed') + numberBefore(line, 'error') };
 }
 
+/** A suite may run in several editors, each with a line of its own. */
 function plain(output) {
-  const [, passed = '0', failed = '0'] = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)].at(-1) ?? [];
-  return { passed: Number(passed), failed: Number(failed) };
+  const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)];
+  const total = (group) => lines.reduce((sum, line) => sum + Number(line[group]), 0);
+  return { passed: total(1), failed: total(2) };
 }
 
 function nodeTest(output) {

@@ -48,6 +48,7 @@ const SETTINGS = {
 };
 
 /**
+ * Starts a server with a data folder of its own.
  * @param {{ settings?: object, env?: NodeJS.ProcessEnv, extensionsDir?: string, trust?: boolean }} [options]
  *   `trust`: ask for workspace trust as on a person's machine; by default every workspace is trusted
  */
@@ -80,26 +81,34 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
       detached: true,
     },
   );
-  const port = await announcedPort(child);
-  return {
-    port,
-    /** Ends the server and every process that it started. */
-    async stop() {
-      if (child.exitCode === null) {
-        const gone = new Promise((done) => child.once('exit', done));
-        child.kill('SIGTERM');
-        const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
-        await gone;
-        clearTimeout(timer);
-      }
-      try {
-        process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // no process of its group is left
-      }
-      rmSync(data, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
-    },
+  // whatever ends this process, an interrupt included, ends the server and all that it started
+  const endAll = () => {
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // no process of its group is left
+    }
+    rmSync(data, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
+  process.once('exit', endAll);
+  /** Ends the server and every process that it started. */
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = new Promise((done) => child.once('exit', done));
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+      await gone;
+      clearTimeout(timer);
+    }
+    process.off('exit', endAll);
+    endAll();
+  };
+  try {
+    return { port: await announcedPort(child), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 function announcedPort(child) {

@@ -18,9 +18,11 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
   const log = process.env.EDITOR_LOG ?? join(work, 'editor.log');
   writeFileSync(output, '');
   writeFileSync(log, '');
-  const server = await startEditorServer({ settings, trust, env: { TEST_OUTPUT: output, ...env } });
-  const browser = await chromium.launch(CHROMIUM);
+  let server;
+  let browser;
   try {
+    server = await startEditorServer({ settings, trust, env: { TEST_OUTPUT: output, ...env } });
+    browser = await chromium.launch(CHROMIUM);
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     const ended = exitCode(page, log);
     const authority = `127.0.0.1:${server.port}`;
@@ -45,8 +47,8 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
     }
     return code;
   } finally {
-    await browser.close();
-    await server.stop();
+    await browser?.close();
+    await server?.stop();
     process.stdout.write(readFileSync(output, 'utf8'));
     rmSync(work, { recursive: true, force: true });
   }

@@ -18,20 +18,28 @@ export class Workbench {
    */
   static async open({ vsix, folder, settings = {}, width = 1440, height = 900 }) {
     const workbench = new Workbench();
-    workbench.#work = mkdtempSync(join(tmpdir(), 'parallelism-layout-e2e-'));
-    const project = join(workbench.#work, basename(resolve(folder)));
+    try {
+      await workbench.#start({ vsix, folder, settings, width, height });
+      return workbench;
+    } catch (error) {
+      await workbench.close();
+      throw error;
+    }
+  }
+
+  async #start({ vsix, folder, settings, width, height }) {
+    this.#work = mkdtempSync(join(tmpdir(), 'parallelism-layout-e2e-'));
+    const project = join(this.#work, basename(resolve(folder)));
     cpSync(resolve(folder), project, { recursive: true });
-    const extensionsDir = installExtension(vsix, workbench.#work);
-    workbench.#server = await startEditorServer({
-      extensionsDir,
+    this.#server = await startEditorServer({
+      extensionsDir: installExtension(vsix, this.#work),
       settings: { 'editor.minimap.enabled': false, ...settings },
     });
-    workbench.#browser = await chromium.launch(CHROMIUM);
-    workbench.#page = await workbench.#browser.newPage({ viewport: { width, height } });
-    workbench.#page.setDefaultTimeout(30_000);
-    await workbench.#page.goto(`http://127.0.0.1:${workbench.#server.port}/?folder=${encodeURIComponent(project)}`);
-    await workbench.#page.locator('.monaco-workbench').waitFor();
-    return workbench;
+    this.#browser = await chromium.launch(CHROMIUM);
+    this.#page = await this.#browser.newPage({ viewport: { width, height } });
+    this.#page.setDefaultTimeout(30_000);
+    await this.#page.goto(`http://127.0.0.1:${this.#server.port}/?folder=${encodeURIComponent(project)}`);
+    await this.#page.locator('.monaco-workbench').waitFor();
   }
 
   async close() {

@@ -51,12 +51,10 @@ async function create(type, name, file) {
   return new Logger(type, name, file);
 }
 
-module.exports = {
-  version: 0,
-  Logger,
-  setLevel() {},
-  setFlushOn() {},
-  setFlushOn() {},
-  createRotatingLogger: (name, file) => create('rotating', name, file),
-  createAsyncRotatingLogger: (name, file) => create('rotating_async', name, file),
-};
+// one assignment a name: the editor imports these by name, and only so does Node see them
+exports.version = 0;
+exports.Logger = Logger;
+exports.setLevel = () => {};
+exports.setFlushOn = () => {};
+exports.createRotatingLogger = (name, file) => create('rotating', name, file);
+exports.createAsyncRotatingLogger = (name, file) => create('rotating_async', name, file);

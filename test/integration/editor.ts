@@ -1,0 +1,48 @@
+// What the tests do in the editor, by names that a person would use.
+import { strict as assert } from 'node:assert';
+import * as vscode from 'vscode';
+
+const SOURCE = 'parallelism-layout';
+const PATIENCE = 20_000;
+
+/** Waits until a condition holds; fails with what was seen last. */
+export async function until<T>(look: () => T | Promise<T>, good: (seen: T) => boolean, what: string): Promise<T> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const seen = await look();
+    if (good(seen)) {
+      return seen;
+    }
+    assert.ok(Date.now() < end, `${what}; last seen: ${JSON.stringify(seen)}`);
+    await new Promise((done) => setTimeout(done, 25));
+  }
+}
+
+export const folder = () => {
+  const [first] = vscode.workspace.workspaceFolders ?? [];
+  assert.ok(first, 'a folder is open');
+  return first;
+};
+
+export async function open(name: string): Promise<vscode.TextEditor> {
+  return vscode.window.showTextDocument(vscode.Uri.joinPath(folder().uri, name));
+}
+
+export const findings = (uri: vscode.Uri) =>
+  vscode.languages.getDiagnostics(uri).filter(({ source }) => source === SOURCE);
+
+export const codeOf = ({ code }: vscode.Diagnostic) => (typeof code === 'object' ? code.value : code);
+
+/** Replaces the first occurrence of a text in an editor. */
+export async function replace(editor: vscode.TextEditor, from: string, to: string): Promise<void> {
+  const { document } = editor;
+  const at = document.getText().indexOf(from);
+  assert.ok(at >= 0, `${from} is in the file`);
+  const range = new vscode.Range(document.positionAt(at), document.positionAt(at + from.length));
+  assert.ok(await editor.edit((edit) => edit.replace(range, to)));
+}
+
+export async function revert(editor: vscode.TextEditor): Promise<void> {
+  await vscode.window.showTextDocument(editor.document);
+  await vscode.commands.executeCommand('workbench.action.files.revert');
+}

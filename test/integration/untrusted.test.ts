@@ -1,0 +1,56 @@
+import { strict as assert } from 'node:assert';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { codeOf, findings, open, replace, revert, until } from './editor';
+
+/** The tests in a workspace that nobody has trusted: everything works but what starts processes. */
+export function defineUntrusted(): void {
+  describe('in a workspace that is not trusted', () => {
+    it('opens without trust', () => {
+      assert.equal(vscode.workspace.isTrusted, false);
+    });
+
+    it('checks a layout as it is typed', async () => {
+      const editor = await open('mimo-8gpu.layout.yaml');
+      await replace(editor, 'rank_offset: 4', 'rank_offset: 6');
+      const [finding] = await until(
+        () => findings(editor.document.uri),
+        ({ length }) => length === 1,
+        'one finding',
+      );
+      assert.equal(finding && codeOf(finding), 'world-overflow');
+      await revert(editor);
+    });
+
+    it('draws the rank grid', async () => {
+      await open('mimo-8gpu.layout.yaml');
+      await vscode.commands.executeCommand('parallelismLayout.showGrid');
+      await until(
+        () => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ label }) => label)),
+        (labels) => labels.some((label) => label.startsWith('Ranks')),
+        'the panel is open',
+      );
+    });
+
+    it('refuses the smoke job before any process starts', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-python-'));
+      const python = join(folder, 'python');
+      const trace = join(folder, 'was-run');
+      writeFileSync(python, `#!/bin/sh\ntouch '${trace}'\nexit 1\n`);
+      chmodSync(python, 0o755);
+      const settings = vscode.workspace.getConfiguration('parallelismLayout');
+      try {
+        await settings.update('python', python, vscode.ConfigurationTarget.Global);
+        await open('two-ranks.layout.yaml');
+        const result = await vscode.commands.executeCommand('parallelismLayout.runSmokeJob');
+        assert.equal(result, undefined);
+        assert.ok(!existsSync(trace), 'the interpreter was started');
+      } finally {
+        await settings.update('python', undefined, vscode.ConfigurationTarget.Global);
+        rmSync(folder, { recursive: true });
+      }
+    });
+  });
+}

@@ -1,6 +1,6 @@
 import type { Finding, Fix, Severity } from './finding';
 import { applyEdits } from './format/edit';
-import { MAX_FINDINGS, MAX_MESSAGE } from './format/limits';
+import { MAX_FINDINGS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
 import { LineIndex } from './format/lines';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
@@ -70,7 +70,7 @@ function clipped(finding: Finding): Finding {
   const isShort = ({ length }: string) => length <= MAX_MESSAGE;
   const short =
     isShort(message) &&
-    isShort(predicts ?? '') &&
+    (predicts ?? '').length <= MAX_PREDICTION &&
     related.every((place) => isShort(place.message)) &&
     fixes.every(({ title }) => isShort(title));
   if (short) {
@@ -79,14 +79,14 @@ function clipped(finding: Finding): Finding {
   return {
     ...finding,
     message: clip(message),
-    predicts: predicts && clip(predicts),
+    predicts: predicts && clip(predicts, MAX_PREDICTION),
     related: related.map((place) => ({ ...place, message: clip(place.message) })),
     fixes: fixes.map((fix) => ({ ...fix, title: clip(fix.title) })),
   };
 }
 
-function clip(text: string): string {
-  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
+function clip(text: string, most = MAX_MESSAGE): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 function moreFindings(text: string, severity: Severity): Finding {

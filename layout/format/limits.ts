@@ -23,3 +23,9 @@ export const MAX_FINDINGS = 1_000;
 
 /** How many characters of one message are shown. */
 export const MAX_MESSAGE = 4_000;
+
+/**
+ * How many characters of Megatron-LM's own message are kept: some spell out every rank, and a prediction is of use only
+ * when it is the whole message.
+ */
+export const MAX_PREDICTION = 64 * 1024;

@@ -13,9 +13,12 @@ export interface OrderProblem {
   readonly repeated: readonly string[];
 }
 
-/** The tokens of an order that no grid has, and those that stand twice. */
+/**
+ * The tokens of an order that no grid has, and those that stand twice: also `GTP_REMAT`, as Megatron-LM looks for the
+ * small letters and then adds its own.
+ */
 export function orderProblem(order: string): OrderProblem {
-  const tokens = order.toLowerCase().split('-');
+  const tokens = denseOrder(order).toLowerCase().split('-');
   const known = new Set<string>(DIMS);
   return {
     unknown: tokens.filter((token) => !known.has(token)),

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import {
@@ -6,12 +7,14 @@ import {
   type CommBackend,
   EnvironmentError,
   type GroupResult,
+  type Launch,
   LOCAL,
   lineOfGroup,
-  localCommand,
+  prepareSmoke,
   runSmoke,
   type SmokePlan,
   type SmokeProgress,
+  type SmokeRequest,
   type SmokeResult,
   smokePlan,
 } from '../client/cluster';
@@ -28,9 +31,6 @@ interface Options {
   readonly dryRun?: boolean;
   readonly format: 'text' | 'jsonl';
 }
-
-/** The exit status of a run that was cancelled from the keyboard. */
-const CANCELLED = 130;
 
 /** Adds `smoke`: proves on real machines that the process groups of a layout work. */
 export function addSmokeCommand(program: Command): void {
@@ -62,11 +62,30 @@ async function smoke(file: string, options: Options): Promise<void> {
     return;
   }
   const plan = smokePlan(resolved, facts, file, options.backend ?? cluster.backend ?? 'auto');
-  if (options.dryRun) {
-    await print([dryRun(cluster, plan)]);
-    return;
+  const request = { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) };
+  const abort = new AbortController();
+  const cancel = (signal: NodeJS.Signals) => abort.abort(signal);
+  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+  try {
+    await (options.dryRun ? dryRun(request, abort.signal) : run(file, checked, request, options, abort.signal));
+  } catch (error) {
+    clearProgress();
+    if (abort.signal.aborted) {
+      process.exitCode = cancelledStatus(abort.signal);
+    } else if (error instanceof EnvironmentError) {
+      complain(error.message);
+      exitWith(EXIT.unusable);
+    } else {
+      throw error;
+    }
+  } finally {
+    process.removeListener('SIGINT', cancel).removeListener('SIGTERM', cancel);
   }
-  await run(file, checked, plan, cluster, options);
+}
+
+/** What a shell reports of a program that a signal ended. */
+function cancelledStatus({ reason }: AbortSignal): number {
+  return reason === 'SIGTERM' ? 143 : 130;
 }
 
 function clusterOf({ clusters, cluster: wanted }: Options): Cluster | null {
@@ -91,52 +110,65 @@ function jobFolder(): string {
   return join(__dirname, 'smoke');
 }
 
-function dryRun(cluster: Cluster, plan: SmokePlan): string {
-  const command = localCommand(cluster.python ?? 'python3', join(jobFolder(), 'smoke_job.py'), 'plan.json');
-  return `# command, with this plan as plan.json\n${JSON.stringify(command)}\n# plan\n${JSON.stringify(plan)}\n`;
+/** Prints what would run, word for word, and runs nothing. */
+async function dryRun(request: SmokeRequest, signal: AbortSignal): Promise<void> {
+  const launch = await prepareSmoke(request, join(tmpdir(), 'parallelism-layout-smoke'), signal);
+  await print([dryRunText(launch)]);
 }
 
-async function run(file: string, checked: Checked, plan: SmokePlan, cluster: Cluster, options: Options): Promise<void> {
-  const abort = new AbortController();
-  const cancel = () => abort.abort();
-  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+function dryRunText({ notes, command, planFile, plan }: Launch): string {
+  return [
+    ...notes.map((note) => `# ${note}`),
+    `# runs on ${plan.world_size} ranks, with the plan below in ${planFile}`,
+    command.map(shellWord).join(' '),
+    '# plan',
+    planText(plan),
+    '',
+  ].join('\n');
+}
+
+/** The plan with a line for every family of groups. */
+function planText({ groups, ...settings }: SmokePlan): string {
+  const head = JSON.stringify(settings, null, 1).replace(/\n}$/, '');
+  return `${head},\n "groups": [\n${groups.map((family) => `  ${JSON.stringify(family)}`).join(',\n')}\n ]\n}`;
+}
+
+/** A word as a POSIX shell reads it back: for people to copy, never for us to run. */
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function run(
+  file: string,
+  checked: Checked,
+  request: SmokeRequest,
+  options: Options,
+  signal: AbortSignal,
+): Promise<void> {
   const jsonl = options.format === 'jsonl';
-  try {
-    const result = await runSmoke(
-      { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) },
-      {
-        onCommand: (_, backend) => {
-          if (backend === 'gloo') {
-            complain('running on the CPU with gloo: groups and data are proved, speed is not');
-          }
-        },
-        onEvent: (event, progress) => {
-          if (jsonl) {
-            process.stdout.write(`${JSON.stringify(event)}\n`);
-          }
-          showProgress(progress);
-        },
+  const result = await runSmoke(
+    request,
+    {
+      onCommand: (_, __, notes) => {
+        for (const note of notes) {
+          complain(note);
+        }
       },
-      abort.signal,
-    );
-    clearProgress();
-    if (!jsonl) {
-      await print([report(file, checked, result)]);
-    }
-    process.exitCode = result.ok ? EXIT.clean : result.verdict === 'cancelled' ? CANCELLED : EXIT.findings;
-  } catch (error) {
-    clearProgress();
-    if (abort.signal.aborted) {
-      process.exitCode = CANCELLED;
-    } else if (error instanceof EnvironmentError) {
-      complain(error.message);
-      exitWith(EXIT.unusable);
-    } else {
-      throw error;
-    }
-  } finally {
-    process.removeListener('SIGINT', cancel).removeListener('SIGTERM', cancel);
+      onEvent: (_, progress, line) => {
+        if (jsonl) {
+          process.stdout.write(`${line}\n`);
+        }
+        showProgress(progress);
+      },
+    },
+    signal,
+  );
+  clearProgress();
+  if (!jsonl) {
+    await print([report(file, checked, result)]);
   }
+  const failed = result.verdict === 'cancelled' && signal.aborted ? cancelledStatus(signal) : EXIT.findings;
+  process.exitCode = result.ok ? EXIT.clean : failed;
 }
 
 function showProgress({ ranks, world, groups, allGroups }: SmokeProgress): void {
@@ -160,38 +192,56 @@ function report(file: string, { facts, lines }: Checked, result: SmokeResult): s
     ? [`${file}:${line}:1: error[smoke-${fault.code.replaceAll('_', '-')}]: ${printable(fault.msg)}`]
     : [];
   const verdict = result.ok
-    ? styled('green', `passed: ${result.groups.length} process groups in ${result.seconds.toFixed(1)} s`)
+    ? styled(
+        'green',
+        `passed: ${result.groups.length} process groups of more than one rank in ${result.seconds.toFixed(1)} s`,
+      )
     : styled(
         'red',
         `${result.verdict} after ${result.seconds.toFixed(1)} s, ${result.groups.length} process groups passed`,
       );
-  const on = result.device === '' ? [] : [`${result.device}, ${result.software.join('; ')}`];
+  const on = result.device === '' ? [] : [machineText(result)];
   const words = result.verdict === 'unknown' ? result.lastWords.map(printable) : [];
-  return `${[...rows, ...words, ...failure, ...on, verdict].join('\n')}\n`;
+  const skipped = result.skipped.map(
+    ({ name, reason }) => `${styled('yellow', 'skipped')}  ${name}: ${printable(reason)}`,
+  );
+  const warnings = result.warnings.map((warning) => `${styled('yellow', 'warning')}  ${printable(warning)}`);
+  return `${[...rows, ...skipped, ...warnings, ...words, ...failure, ...on, verdict].join('\n')}\n`;
 }
 
-/** A line for every family of groups with more than one rank, in the order of creation, with its slowest group's speeds. */
+function machineText({ device, software, communicatorBytes }: SmokeResult): string {
+  const memory =
+    communicatorBytes === null
+      ? ''
+      : `, communicators hold ${(communicatorBytes / 2 ** 30).toFixed(2)} GiB of each GPU`;
+  return printable(`${device}, ${software.join('; ')}${memory}`);
+}
+
+/** A line for every family of groups of more than one rank, in the order of creation, with its slowest group's speeds. */
 function familyRows(groups: readonly GroupResult[]): string[] {
   const families = new Map<string, GroupResult[]>();
   for (const group of [...groups].sort((a, b) => a.group - b.group)) {
     const name = group.module === null ? group.kind : `${group.kind} of ${group.module}`;
     families.set(name, [...(families.get(name) ?? []), group]);
   }
-  const shared = [...families].filter(([, members]) => members.some(({ ranks }) => ranks.length > 1));
-  const width = Math.max(0, ...shared.map(([name]) => name.length));
-  const rows = shared.map(([name, members]) => {
+  const width = Math.max(0, ...[...families.keys()].map((name) => name.length));
+  return [...families].map(([name, members]) => {
     const shape = `${members.length} x ${members[0]?.ranks.length ?? 0}`;
     return `${styled('green', 'ok')}  ${name.padEnd(width)}  ${shape.padEnd(9)}  ${speeds(members)}`.trimEnd();
   });
-  const single = families.size - shared.length;
-  return single === 0
-    ? rows
-    : [...rows, `${styled('green', 'ok')}  and ${single} families whose groups are single ranks`];
 }
 
+/** Of each operation the slowest group's bandwidth. */
 function speeds(members: readonly GroupResult[]): string {
-  const names = Object.keys(members[0]?.ops ?? {});
+  const [first] = members;
   const slowest = (name: string) =>
     Math.min(...members.map(({ ops }) => ops[name]?.busGBs ?? Number.POSITIVE_INFINITY));
-  return names.map((name) => `${name} ${slowest(name).toFixed(1)} GB/s`).join(', ');
+  return [
+    ...Object.keys(first?.ops ?? {}).map((name) => `${name} ${bandwidth(slowest(name))}`),
+    ...Object.keys(first?.skippedOps ?? {}).map((name) => `${name} not on this backend`),
+  ].join(', ');
+}
+
+function bandwidth(gigabytes: number): string {
+  return `${gigabytes < 10 ? gigabytes.toPrecision(2) : gigabytes.toFixed(0)} GB/s`;
 }

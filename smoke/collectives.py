@@ -1,144 +1,199 @@
-"""Collectives that check what they receive and measure how long they take. Runs inside a rank, after torch is imported."""
+"""Collectives that check what they receive and measure how long they take. Runs inside a rank, after torch is imported.
+
+Every member fills its buffers with values that tell its place in the group: small whole numbers, which float32 adds
+exactly, so that a wrong member, order, offset or sum shows.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
 
 from protocol import Group
 
-#: Bytes and milliseconds of one timed operation.
-Timing = Tuple[int, float]
+#: Values of two places are alike only where the places are a multiple of this apart.
+PLACES = 61
+
+#: The values also vary along a buffer, with this period, so that shifted data shows.
+RIPPLE = 8
+
+#: An operation that was checked once: the bytes that it moves, and the call to repeat for timing.
+Checked = Tuple[int, Callable[[], Any]]
 
 
 class WrongData(Exception):
     """A collective delivered something else than its members sent; `suspect` are the ranks whose data it was."""
 
-    def __init__(self, message: str, suspect: List[int]) -> None:
+    def __init__(self, message: str, suspect: Sequence[int] = ()) -> None:
         super().__init__(message)
-        self.suspect = suspect
+        self.suspect = list(suspect)
 
 
 class Checker:
-    """Runs the checked collectives of one group on one rank."""
+    """Runs the checked collectives of one group on one rank.
 
-    def __init__(self, group: Group, handle: Any, rank: int, device: torch.device, payload_bytes: int, iterations: int, spoil: bool = False) -> None:
-        self._group = group
+    `payload_bytes` is the size of the larger buffer of an operation.
+    """
+
+    def __init__(self, group: Group, handle: Any, rank: int, device: torch.device, payload_bytes: int, iterations: int) -> None:
+        self._name = group.name
         self._handle = handle
         self._rank = rank
-        self._size = len(group.ranks)
         # torch orders the members of a group by global rank, whatever the order of the list
         self._members = sorted(group.ranks)
+        self._size = len(self._members)
         self._place = self._members.index(rank)
         self._device = device
-        self._spoil = spoil
         self._iterations = iterations
         # every member's part has the same number of elements
         self._part = max(1, payload_bytes // 4 // self._size)
 
     def membership(self) -> None:
         """Every member sends its rank: everyone must see all of them, in the order of the group."""
-        mine = torch.tensor([self._rank + (1_000_000 if self._spoil else 0)], dtype=torch.int64, device=self._device)
+        mine = torch.tensor([self._rank], dtype=torch.int64, device=self._device)
         seen = [torch.zeros_like(mine) for _ in self._members]
-        if self._size > 1:
-            dist.all_gather(seen, mine, group=self._handle)
-        else:
-            seen = [mine]
+        dist.all_gather(seen, mine, group=self._handle)
         got = [int(one) for one in seen]
         wrong = [rank for rank, value in zip(self._members, got) if rank != value]
         if wrong:
             raise WrongData("the members gave the ranks %s, not %s" % (got[:16], self._members[:16]), wrong)
 
-    def collectives(self) -> Dict[str, Timing]:
-        """The collectives that this kind of group carries in training, each checked, then timed."""
-        if self._size == 1:
-            return {}
-        timings = {"all_reduce": self._all_reduce()}
-        for name, run in self._others():
-            timings[name] = run()
-        return timings
+    def operations(self) -> Dict[str, Callable[[], Checked]]:
+        """The collectives that this kind of group carries in training, by name."""
+        if self._name == "pp":
+            return {"all_reduce": self._all_reduce, "send_recv": self._send_recv}
+        if self._name in ("ep", "tp_ep_mp"):
+            return {"all_reduce": self._all_reduce, "all_to_all": self._all_to_all}
+        if self._name in ("embd", "pos_embd", "mp", "intra_dist_opt_instance"):
+            return {"all_reduce": self._all_reduce}
+        return {"all_reduce": self._all_reduce, "all_gather": self._all_gather, "reduce_scatter": self._reduce_scatter}
 
-    def _others(self) -> List[Tuple[str, Callable[[], Timing]]]:
-        name, gloo = self._group.name, dist.get_backend() == "gloo"
-        if name == "pp":
-            return [("send_recv", self._send_recv)]
-        if name in ("ep", "tp_ep_mp"):
-            # gloo has no all_to_all
-            return [] if gloo else [("all_to_all", self._all_to_all)]
-        if name in ("embd", "pos_embd", "mp", "intra_dist_opt_instance"):
-            return []
-        scatter: List[Tuple[str, Callable[[], Timing]]] = [] if gloo else [("reduce_scatter", self._reduce_scatter)]
-        return [("all_gather", self._all_gather), *scatter]
+    def run(self, operation: Callable[[], Checked]) -> Dict[str, Any]:
+        """Checks an operation, then times it: bytes and milliseconds, or why the backend cannot run it."""
+        try:
+            moved, call = operation()
+        except (RuntimeError, NotImplementedError) as error:
+            # gloo lacks some operations, and says so before anything is sent
+            if "support" not in str(error):
+                raise
+            return {"skipped": str(error).strip().splitlines()[0][:80]}
+        return {"bytes": moved, "ms": self._milliseconds(call)}
 
-    def _need(self, good: bool, message: str) -> None:
-        if not good:
-            raise WrongData(message, [])
-
-    def _all_reduce(self) -> Timing:
-        data = torch.full((self._part * self._size,), float(self._place + 1), device=self._device)
-        dist.all_reduce(data, group=self._handle)
-        want = self._size * (self._size + 1) / 2
-        self._need(bool((data == want).all()), "all_reduce gave %s instead of %g" % (data[:3].tolist(), want))
-        data.zero_()
-        return self._timed(data.numel() * 4, lambda: dist.all_reduce(data, group=self._handle))
-
-    def _all_gather(self) -> Timing:
-        part = torch.full((self._part,), float(self._rank), device=self._device)
-        parts = list(torch.empty(self._part * self._size, device=self._device).chunk(self._size))
-        dist.all_gather(parts, part, group=self._handle)
-        wrong = [rank for rank, one in zip(self._members, parts) if not bool((one == rank).all())]
-        if wrong:
-            raise WrongData("all_gather gave other data than rank(s) %s sent" % wrong[:8], wrong)
-        return self._timed(self._part * self._size * 4, lambda: dist.all_gather(parts, part, group=self._handle))
-
-    def _reduce_scatter(self) -> Timing:
-        whole = torch.arange(self._size, dtype=torch.float32, device=self._device).repeat_interleave(self._part)
-        part = torch.empty(self._part, device=self._device)
-        run = lambda: dist.reduce_scatter(part, list(whole.chunk(self._size)), group=self._handle)  # noqa: E731
-        run()
-        want = self._place * self._size
-        self._need(bool((part == want).all()), "reduce_scatter gave %s instead of %g" % (part[:3].tolist(), want))
-        return self._timed(whole.numel() * 4, run)
-
-    def _all_to_all(self) -> Timing:
-        sent = torch.full((self._part * self._size,), float(self._rank), device=self._device)
-        got = torch.empty_like(sent)
-        run = lambda: dist.all_to_all_single(got, sent, group=self._handle)  # noqa: E731
-        run()
-        want = torch.tensor(self._members, dtype=torch.float32, device=self._device).repeat_interleave(self._part)
-        self._need(bool((got == want).all()), "all_to_all gave %s" % got[:: self._part][:8].tolist())
-        return self._timed(sent.numel() * 4, run)
-
-    def _send_recv(self) -> Timing:
-        """Every stage sends to the next one, the last to the first."""
-        after = self._members[(self._place + 1) % self._size]
-        before = self._members[self._place - 1]
-        sent = torch.full((self._part,), float(self._rank), device=self._device)
-        got = torch.empty_like(sent)
-
-        def run() -> None:
-            operations = [dist.P2POp(dist.isend, sent, after, self._handle), dist.P2POp(dist.irecv, got, before, self._handle)]
-            for request in dist.batch_isend_irecv(operations):
-                request.wait()
-
-        run()
-        if not bool((got == before).all()):
-            raise WrongData("recv gave %s instead of %d" % (got[:3].tolist(), before), [before])
-        return self._timed(sent.numel() * 4, run)
-
-    def _timed(self, moved: int, run: Callable[[], Any]) -> Timing:
-        """The mean time of one operation, issued back to back as training does."""
-        run()
+    def _milliseconds(self, call: Callable[[], Any]) -> float:
+        """The mean time of one call, issued back to back as training does."""
+        call()
         self._synchronize()
         began = time.perf_counter()
         for _ in range(self._iterations):
-            run()
+            call()
         self._synchronize()
-        return moved, (time.perf_counter() - began) * 1e3 / self._iterations
+        return (time.perf_counter() - began) * 1e3 / self._iterations
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
+
+    # ---- buffers
+
+    def contribution(self, place: int, count: int) -> torch.Tensor:
+        """What the member at `place` sends: `count` elements."""
+        return self._expected(place, count)
+
+    def _expected(self, place: int, count: int) -> torch.Tensor:
+        return self._ripple(count) + float(place % PLACES + 1)
+
+    def _ripple(self, count: int) -> torch.Tensor:
+        return torch.arange(count, device=self._device).remainder(RIPPLE).to(torch.float32)
+
+    def _sum(self, count: int) -> torch.Tensor:
+        """What the contributions of all members add up to."""
+        return self._ripple(count) * self._size + float(sum(place % PLACES + 1 for place in range(self._size)))
+
+    def _need(self, got: torch.Tensor, want: torch.Tensor, what: str, suspect: Sequence[int]) -> None:
+        if not torch.equal(got, want):
+            at = int((got != want).nonzero()[0])
+            message = "%s gave %g at element %d, not %g" % (what, got[at].item(), at, want[at].item())
+            raise WrongData(message, suspect)
+
+    def _need_sum(self, got: torch.Tensor, want: torch.Tensor, what: str, sent: torch.Tensor) -> None:
+        """A wrong sum does not tell whose part was wrong; a member that finds its own part wrong does."""
+        at_fault = not torch.equal(sent, self._expected(self._place, sent.numel()))
+        self._need(got, want, what, [self._rank] if at_fault else [])
+
+    # ---- operations
+
+    def _all_reduce(self) -> Checked:
+        count = self._part * self._size
+        sent = self.contribution(self._place, count)
+        data = sent.clone()
+        dist.all_reduce(data, group=self._handle)
+        self._need_sum(data, self._sum(count), "all_reduce", sent)
+        data.zero_()
+        return count * 4, lambda: dist.all_reduce(data, group=self._handle)
+
+    def _all_gather(self) -> Checked:
+        part = self.contribution(self._place, self._part)
+        whole = torch.empty(self._part * self._size, device=self._device)
+        parts = list(whole.chunk(self._size))
+
+        def call() -> Any:
+            # one buffer where the backend takes one: lists cost copies that training does not have
+            if self._device.type == "cuda":
+                return dist.all_gather_into_tensor(whole, part, group=self._handle)
+            return dist.all_gather(parts, part, group=self._handle)
+
+        call()
+        self._need_parts(parts, "all_gather", lambda sender: sender)
+        return whole.numel() * 4, call
+
+    def _reduce_scatter(self) -> Checked:
+        whole = self.contribution(self._place, self._part * self._size)
+        parts = list(whole.chunk(self._size))
+        part = torch.empty(self._part, device=self._device)
+
+        def call() -> Any:
+            if self._device.type == "cuda":
+                return dist.reduce_scatter_tensor(part, whole, group=self._handle)
+            return dist.reduce_scatter(part, parts, group=self._handle)
+
+        call()
+        self._need_sum(part, self._sum(whole.numel()).chunk(self._size)[self._place], "reduce_scatter", whole)
+        return whole.numel() * 4, call
+
+    def _all_to_all(self) -> Checked:
+        sent = torch.cat([self.contribution(self._place * self._size + to, self._part) for to in range(self._size)])
+        got = torch.empty_like(sent)
+
+        def call() -> Any:
+            return dist.all_to_all_single(got, sent, group=self._handle)
+
+        call()
+        self._need_parts(got.chunk(self._size), "all_to_all", lambda sender: sender * self._size + self._place)
+        return sent.numel() * 4, call
+
+    def _need_parts(self, parts: Sequence[torch.Tensor], what: str, code: Callable[[int], int]) -> None:
+        """Every part must be what its sender, by place, was to send."""
+        for sender, part in enumerate(parts):
+            rank = self._members[sender]
+            self._need(part, self._expected(code(sender), self._part), "%s from rank %d" % (what, rank), [rank])
+
+    def _send_recv(self) -> Checked:
+        """Every stage sends to the next one, the last to the first."""
+        following = self._members[(self._place + 1) % self._size]
+        before = self._members[self._place - 1]
+        sent = self.contribution(self._place, self._part * self._size)
+        got = torch.empty_like(sent)
+
+        def call() -> None:
+            send = dist.P2POp(dist.isend, sent, following, self._handle)
+            receive = dist.P2POp(dist.irecv, got, before, self._handle)
+            for request in dist.batch_isend_irecv([send, receive]):
+                request.wait()
+
+        call()
+        want = self._expected((self._place - 1) % self._size, got.numel())
+        self._need(got, want, "receive from rank %d" % before, [before])
+        return sent.numel() * 4, call

@@ -11,6 +11,15 @@ from typing import Any, Dict, Iterator, List, Optional
 #: Version of the plan and of the event stream.
 VERSION = 1
 
+#: What the referee answers to a rank that it takes in.
+WELCOME = b"\n"
+
+#: A link that moves less than this many bytes a second counts as stuck.
+SLOWEST_LINK = 100e6
+
+#: Seconds that creating one group may add to the limit of creating its family.
+SLOWEST_CREATION = 1.0
+
 #: No line of the event stream is longer, in bytes: srun breaks longer ones.
 MAX_LINE = 1023
 
@@ -29,6 +38,9 @@ EXITS = {
     "total_timeout": 19,
     "cancelled": 143,
 }
+
+#: The checks that this version of the job has.
+CHECKS = ("groups", "collectives")
 
 #: Exit status for arguments or a plan that cannot be used.
 USAGE = 64
@@ -68,8 +80,17 @@ class Plan:
     limits: Dict[str, float]
 
     def digest(self) -> str:
-        """A short digest of the groups in their order: two ranks with different ones must not go on."""
-        return digest([[g.name, g.module, g.ranks] for g in self.groups])
+        """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
+        groups = [[g.name, g.module, g.ranks] for g in self.groups]
+        return digest([groups, self.world_size, self.backend, self.checks, self.payload_bytes, self.iterations])
+
+    def operation_limit(self) -> float:
+        """Seconds that the operations of one group may take: at least the plan's limit, more for many bytes."""
+        return self.limits["operation"] + 3 * self.payload_bytes * (self.iterations + 2) / SLOWEST_LINK
+
+    def creation_limit(self, family: List[Group]) -> float:
+        """Seconds that creating the groups of a family may take."""
+        return self.limits["operation"] + SLOWEST_CREATION * len(family)
 
 
 class PlanError(ValueError):

@@ -15,21 +15,21 @@ import socket
 import sys
 import tempfile
 import time
-from dataclasses import replace
-from typing import Any, Dict, List, Optional
+import traceback
+from typing import Any, Dict, List, Optional, Tuple, Type
 
-from protocol import Lines, Plan, send
+from protocol import WELCOME, Group, Lines, Plan, send
 
 #: Seconds between two signs of life.
-BEAT = 2.0
+BEAT = 1.0
 
-#: How long a rank tries to reach the referee, in seconds.
-CONNECT = 30.0
+#: How long a rank has to end when it is asked to, in seconds; then it is killed.
+GRACE = 0.5
 
 #: Exit status of a rank that failed; the referee's verdict is the job's.
 FAILED = 13
 
-#: The process groups' own limit lies beyond every limit of the referee, which names faults better.
+#: The process groups' own limit lies beyond every limit of the referee, which names faults better. Seconds.
 BACKSTOP = 120.0
 
 
@@ -43,7 +43,7 @@ def environment_number(*names: str) -> Optional[int]:
 
 
 class Identity:
-    """Who this rank is, as the launcher says: torchrun, srun, or mpirun."""
+    """Who this rank is, as the launcher says (torchrun, srun, or mpirun), and where its referee is."""
 
     def __init__(self) -> None:
         rank = environment_number("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
@@ -54,122 +54,132 @@ class Identity:
         self.world = world
         self.local = environment_number("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK") or 0
         self.node = os.environ.get("SLURMD_NODENAME")
-        #: torchrun hosts the store of the process groups itself.
-        self.has_store = "TORCHELASTIC_RUN_ID" in os.environ
+        self.token = os.environ.get("SMOKE_TOKEN", "")
+        self.referee = [address(text) for text in os.environ.get("SMOKE_REFEREE", "").split(",") if text]
+        if not self.referee:
+            raise SystemExit("smoke job: SMOKE_REFEREE is not set; ranks are started by the referee's launcher")
+
+
+def address(text: str) -> Tuple[str, int]:
+    """The host and the port of `host:port`."""
+    host, _, port = text.rpartition(":")
+    return host, int(port)
 
 
 class Line:
     """This rank's line to the referee, through the helper process."""
 
-    def __init__(self, referee: str) -> None:
+    def __init__(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
         self._sock, other = socket.socketpair()
         stacks = tempfile.TemporaryFile()
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
+        pid = os.getpid()
         if os.fork() == 0:
             self._sock.close()
-            status = 1
             try:
-                Helper(referee, other, stacks.fileno()).run()
-                status = 0
+                Helper(pid, other, stacks.fileno()).run(referee, hello, patience)
             finally:
-                os._exit(status)
+                os._exit(0)
         other.close()
         self._lines = Lines()
         self._waiting: List[Dict[str, Any]] = []
 
     def say(self, **message: Any) -> None:
         """Tells the referee something."""
-        send(self._sock, **message)
+        try:
+            send(self._sock, **message)
+        except OSError:
+            self._alone()
 
     def hear(self) -> Dict[str, Any]:
         """The referee's next message. A rank without a referee has nothing left to do and ends."""
         while not self._waiting:
             data = self._sock.recv(1 << 16)
             if not data:
-                os._exit(FAILED)
+                self._alone()
             self._waiting += self._lines.feed(data)
         return self._waiting.pop(0)
 
-    def gate(self, step: str) -> None:
-        """Waits until all members of a step have come."""
+    def gate(self, step: str) -> Dict[str, Any]:
+        """Waits until all members of a step have come; the referee's message."""
         self.say(cmd="gate", step=step)
         while True:
             message = self.hear()
             if message.get("cmd") == "go" and message.get("step") == step:
-                return
+                return message
+
+    def wait_for_the_end(self) -> None:
+        """Stays, with all connections open, until the referee has judged: to leave first would look like a cause."""
+        while True:
+            self.hear()
+
+    @staticmethod
+    def _alone() -> None:
+        sys.stderr.write("smoke job: the referee is gone\n")
+        sys.stderr.flush()
+        os._exit(FAILED)
 
 
 class Helper:
     """The helper process of one rank."""
 
-    def __init__(self, referee: str, rank: socket.socket, stacks: int) -> None:
-        self._referee = referee
+    def __init__(self, pid: int, rank: socket.socket, stacks: int) -> None:
+        self._pid = pid
         self._rank = rank
         self._stacks = stacks
-        self._pid = os.getppid()
 
-    def run(self) -> None:
-        """Carries messages both ways until either end is gone; then the rank ends too."""
+    def run(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
+        """Carries messages both ways until the rank is gone; without a referee the rank is ended."""
         # the launcher's pipes must not stay open through this process, and it outlives the rank by a moment
         null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 1)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        line = self._connect()
-        if line is None:
+        line = connect(referee, hello, patience)
+        try:
+            ended = line is not None and self._carry(line)
+        except OSError:
+            ended = False
+        if not ended:
             self._end_rank()
-            return
+
+    def _carry(self, line: socket.socket) -> bool:
+        """True once the rank has ended; False once the referee is gone, or wants the rank to end."""
         messages = Lines()
         beat = 0.0
         while True:
-            ready, _, _ = select.select([line, self._rank], [], [], BEAT / 2)
+            if time.monotonic() - beat >= BEAT:
+                beat = time.monotonic()
+                send(line, cmd="beat", state=self._state())
+            ready, _, _ = select.select([line, self._rank], [], [], BEAT)
             if self._rank in ready:
                 data = self._rank.recv(1 << 16)
                 if not data:
-                    return  # the rank ended: the line closes with this process, and the referee knows at once
+                    return True  # the line closes with this process, and the referee knows at once
                 line.sendall(data)
             if line in ready:
                 data = line.recv(1 << 16)
                 if not data:
-                    self._end_rank()
-                    return
+                    return False
                 for message in messages.feed(data):
                     if message.get("cmd") == "abort":
-                        self._end_rank()
-                        return
+                        return False
                     if message.get("cmd") == "stack":
                         send(line, cmd="stack", stack=self._stack(), state=self._state())
                     else:
                         send(self._rank, **message)
-            if time.monotonic() - beat > BEAT:
-                beat = time.monotonic()
-                send(line, cmd="beat", state=self._state())
-
-    def _connect(self) -> Optional[socket.socket]:
-        host, _, port = self._referee.rpartition(":")
-        until = time.monotonic() + CONNECT
-        while time.monotonic() < until:
-            try:
-                line = socket.create_connection((host, int(port)), 5)
-                line.settimeout(None)
-                return line
-            except OSError:
-                time.sleep(0.2)
-        return None
 
     def _end_rank(self) -> None:
-        """Asks, then makes, the rank end; a stopped one is woken so that it can."""
-        for number, patience in ((signal.SIGTERM, 0.5), (signal.SIGCONT, 0.3), (signal.SIGKILL, 0.0)):
+        """Asks the rank to end, and after a moment kills it, which also ends a stopped process."""
+        for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, 0.0)):
             try:
                 os.kill(self._pid, number)
             except ProcessLookupError:
                 return
-            if select.select([self._rank], [], [], patience)[0]:
-                try:
-                    if not self._rank.recv(1 << 16):
-                        return
-                except OSError:
+            until = time.monotonic() + patience
+            while time.monotonic() < until and select.select([self._rank], [], [], patience)[0]:
+                if not self._rank.recv(1 << 16):
                     return
 
     def _stack(self) -> List[str]:
@@ -193,48 +203,52 @@ class Helper:
             return ""
 
 
-def free_port() -> int:
-    """A port on this machine that nobody listens on at the moment."""
-    with socket.socket() as sock:
-        sock.bind(("", 0))
-        port: int = sock.getsockname()[1]
-        return port
+def connect(referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> Optional[socket.socket]:
+    """A connection on which the referee has welcomed this rank, at whichever of its addresses is reached first."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        for place in referee:
+            try:
+                line = socket.create_connection(place, 5)
+                send(line, **hello)
+                if line.recv(len(WELCOME)) == WELCOME:
+                    line.settimeout(None)
+                    return line
+                line.close()
+            except OSError:
+                pass
+        time.sleep(0.2)
+    return None
 
 
-def run_rank(plan: Plan, referee: str, token: str) -> int:
-    """Runs one rank of the plan to its end and gives its exit status."""
+def run_rank(plan: Plan, kind: "Type[Run]") -> int:
+    """Runs one rank of the plan to its end and gives its exit status; `kind` is the class that runs the steps."""
+    # one stream, which the launcher keeps apart by rank
+    os.dup2(1, 2)
     identity = Identity()
-    plan = spoilt(plan, identity.rank)
-    line = Line(referee)
+    hello = {
+        "cmd": "hello",
+        "token": identity.token,
+        "rank": identity.rank,
+        "world": identity.world,
+        "local": identity.local,
+        "node": identity.node,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "plan": plan.digest(),
+    }
     # before torch is imported: "did not start" and "cannot import torch" are two different faults
-    line.say(
-        cmd="hello",
-        token=token,
-        rank=identity.rank,
-        world=identity.world,
-        local=identity.local,
-        node=identity.node,
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        port=free_port(),
-        plan=plan.digest(),
-    )
-    message = line.hear()
-    if message.get("cmd") == "plan":
+    line = Line(identity.referee, hello, plan.limits["join"])
+    if line.hear().get("cmd") == "plan":
         line.say(cmd="plan", groups=[[group.name, group.module, group.ranks] for group in plan.groups])
-        line.hear()
-        return FAILED
-    os.environ.update(RANK=str(identity.rank), WORLD_SIZE=str(identity.world), LOCAL_RANK=str(identity.local))
-    if not identity.has_store:
-        os.environ.update(MASTER_ADDR=str(message["address"]), MASTER_PORT=str(message["port"]))
-    run = Run(plan, identity, line)
+        line.wait_for_the_end()
+    run = kind(plan, identity, line)
     try:
         run.whole()
     except Exception as error:  # noqa: BLE001 - whatever it is, the referee must hear of it
-        text = str(error).strip().splitlines()
-        line.say(cmd="error", step=run.step, msg=("%s: %s" % (type(error).__name__, text[0] if text else ""))[:400])
-        line.hear()
-        return FAILED
+        traceback.print_exc()
+        line.say(step=run.step, **run.report(error))
+        line.wait_for_the_end()
     return 0
 
 
@@ -251,122 +265,139 @@ class Run:
     def whole(self) -> None:
         """All steps in their order."""
         import torch  # the slow part of a start, after the rank has said that it is there
+        import torch.distributed
 
-        backend = self._choose_backend(torch)
-        device = self._device(torch, backend)
-        self._say_device(torch, backend, device)
-        self._enter("init")
-        began = time.perf_counter()
-        limit = datetime.timedelta(seconds=self._plan.limits["operation"] + BACKSTOP)
-        torch.distributed.init_process_group(backend, timeout=limit)
-        self._done("init", began)
-        self._create(torch, limit)
-        self._run_groups(device)
+        self._torch = torch
+        backend = self._choose_backend()
+        self._device = self._choose_device(backend)
+        self._say_device(backend)
+        free = self._free_memory()
+        self._initialize(backend)
+        for place, family in enumerate(self._plan.families):
+            self._create(place, family)
+        for place, family in enumerate(self._plan.families):
+            self._run_family(place, family)
         self._enter("finish")
-        # communicators that were never used have cost nothing; the others show in what the device has left
-        used = torch.cuda.mem_get_info(device) if device.type == "cuda" else None
-        held = torch.cuda.memory_reserved(device) if device.type == "cuda" else 0
-        self._done("finish", time.perf_counter(), bytes=used[1] - used[0] - held if used else None)
+        # communicators that were never used have cost nothing; the others show in what the device has lost
+        held = free - self._free_memory() - torch.cuda.memory_reserved(self._device) if free is not None else None
+        began = time.perf_counter()
+        torch.distributed.destroy_process_group()
+        self._done("finish", began, bytes=held)
+        # rank 0 keeps the store until everyone has closed its groups
+        self._line.gate("leave")
         self._line.say(cmd="bye")
-        if device.type == "cuda":
-            torch.distributed.destroy_process_group()
 
-    def _choose_backend(self, torch: Any) -> str:
+    def report(self, error: Exception) -> Dict[str, Any]:
+        """What the referee is told of an error."""
+        from collectives import WrongData
+
+        if isinstance(error, WrongData):
+            return {"cmd": "wrong", "suspect": error.suspect, "msg": str(error)}
+        first = (str(error).strip().splitlines() or [""])[0]
+        return {"cmd": "error", "msg": ("%s: %s" % (type(error).__name__, first))[:400]}
+
+    def _choose_backend(self) -> str:
         if self._plan.backend != "auto":
             return self._plan.backend
-        return "nccl" if torch.cuda.is_available() and torch.cuda.device_count() > self._identity.local else "gloo"
+        return "nccl" if self._torch.cuda.is_available() else "gloo"
 
-    def _device(self, torch: Any, backend: str) -> Any:
+    def _choose_device(self, backend: str) -> Any:
+        torch = self._torch
         if backend != "nccl":
             torch.set_num_threads(1)
             return torch.device("cpu")
-        if torch.cuda.device_count() <= self._identity.local:
-            raise RuntimeError("local rank %d has no GPU: this host has %d" % (self._identity.local, torch.cuda.device_count()))
-        device = torch.device("cuda", self._identity.local)
+        # a launcher may show each rank one GPU of its own
+        count, local = torch.cuda.device_count(), self._identity.local
+        index = 0 if count == 1 else local
+        if index >= count:
+            raise RuntimeError("local rank %d has no GPU: torch sees %d on this host" % (local, count))
+        device = torch.device("cuda", index)
         torch.cuda.set_device(device)
         return device
 
-    def _say_device(self, torch: Any, backend: str, device: Any) -> None:
+    def _say_device(self, backend: str) -> None:
+        torch = self._torch
         software = ["torch " + torch.__version__, backend]
-        name, uuid = "CPU", None
-        if device.type == "cuda":
-            properties = torch.cuda.get_device_properties(device)
+        name, unique = "CPU", None
+        if self._device.type == "cuda":
+            properties = torch.cuda.get_device_properties(self._device)
             software.append("NCCL " + ".".join(str(part) for part in torch.cuda.nccl.version()))
             name = properties.name
-            uuid = str(getattr(properties, "uuid", "")) or None
-        self._line.say(cmd="device", name=name, uuid=uuid, software=" ".join(software))
+            unique = pci_bus(properties) or str(getattr(properties, "uuid", "")) or None
+        self._line.say(cmd="device", name=name, unique=unique, software=" ".join(software))
 
-    def _enter(self, step: str) -> None:
+    def _free_memory(self) -> Any:
+        """Free bytes of the GPU; None on a CPU."""
+        return self._torch.cuda.mem_get_info(self._device)[0] if self._device.type == "cuda" else None
+
+    def _initialize(self, backend: str) -> None:
+        """The default group, over a store that rank 0 hosts on a port of the system's choice, where the referee sees it."""
+        dist, world, rank = self._torch.distributed, self._plan.world_size, self._identity.rank
+        limit = self._backstop()
+        store = None
+        if rank == 0:
+            store = dist.TCPStore("127.0.0.1", 0, world, True, limit, wait_for_workers=False)
+            self._line.say(cmd="store", port=store.port)
+        go = self._enter("init")
+        began = time.perf_counter()
+        if store is None:
+            store = dist.TCPStore(go["address"], go["port"], world, False, limit)
+        dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=limit)
+        self._done("init", began)
+
+    def _backstop(self) -> datetime.timedelta:
+        return datetime.timedelta(seconds=self._plan.operation_limit() + BACKSTOP)
+
+    def _enter(self, step: str) -> Dict[str, Any]:
+        message = self._line.gate(step)
         self.step = step
-        self._line.gate(step)
+        return message
 
     def _done(self, step: str, began: float, **more: Any) -> None:
         self._line.say(cmd="done", step=step, ms=round((time.perf_counter() - began) * 1e3, 3), **more)
 
-    def _create(self, torch: Any, limit: datetime.timedelta) -> None:
+    def _create(self, place: int, family: List[Group]) -> None:
         """Every rank makes every group, also those it is not in: that is how torch keeps them in step."""
-        for place, family in enumerate(self._plan.families):
-            step = "create:%d" % place
-            self._enter(step)
-            began = time.perf_counter()
-            for group in family:
-                trip("create", group.index, self._identity.rank)
-                self._handles.append(torch.distributed.new_group(group.ranks, timeout=limit))
-            self._done(step, began)
+        self._enter("create:%d" % place)
+        began = time.perf_counter()
+        for group in family:
+            self._handles.append(self.create_group(group))
+        self._done(self.step, began)
 
-    def _run_groups(self, device: Any) -> None:
-        from collectives import Checker, WrongData
+    def create_group(self, group: Group) -> Any:
+        """Makes one group, connected lazily as in training."""
+        return self._torch.distributed.new_group(group.ranks, timeout=self._backstop())
 
-        for group in self._plan.groups:
-            if self._identity.rank not in group.ranks:
-                continue
-            step = "run:%d" % group.index
-            trip("gate", group.index, self._identity.rank)
-            self._enter(step)
-            spoil = trip("run", group.index, self._identity.rank)
-            began = time.perf_counter()
-            checker = Checker(group, self._handles[group.index], self._identity.rank, device, self._plan.payload_bytes, self._plan.iterations, spoil)
-            try:
-                checker.membership()
-                operations = checker.collectives() if "collectives" in self._plan.checks else {}
-            except WrongData as wrong:
-                self._line.say(cmd="wrong", step=step, suspect=wrong.suspect, msg=str(wrong))
-                self._line.hear()
-                raise
-            self._done(step, began, ops=operations)
+    def _run_family(self, place: int, family: List[Group]) -> None:
+        """The groups of a family that this rank is in; a single rank has nobody to talk to, and moves nothing."""
+        for group in family:
+            if len(group.ranks) > 1 and self._identity.rank in group.ranks:
+                self.come(group)
+                self._enter("run:%d" % group.index)
+                began = time.perf_counter()
+                self._done(self.step, began, ops=self.try_group(group))
 
+    def come(self, group: Group) -> None:
+        """What happens between two groups: nothing."""
 
-def spoilt(plan: Plan, rank: int) -> Plan:
-    """The plan as a rank has it into which the tests inject another one (`swap` or `members` at `plan:GROUP`)."""
-    who, _, what = os.environ.get("SMOKE_FAULT", "").partition(":")
-    kind, _, where = what.partition("@plan:")
-    if who != str(rank) or kind not in ("swap", "members"):
-        return plan
-    groups, at = list(plan.groups), int(where)
-    if kind == "swap":
-        groups[at], groups[at + 1] = groups[at + 1], groups[at]
-    else:
-        groups[at] = replace(groups[at], ranks=groups[at].ranks[:-1])
-    return replace(plan, groups=groups)
+    def try_group(self, group: Group) -> Dict[str, Dict[str, Any]]:
+        """Proves who is in a group and, where the plan asks for it, what its collectives give and take."""
+        checker = self.checker(group)
+        checker.membership()
+        if "collectives" not in self._plan.checks:
+            return {}
+        return {name: checker.run(operation) for name, operation in checker.operations().items()}
+
+    def checker(self, group: Group) -> Any:
+        """The collectives of one group."""
+        from collectives import Checker
+
+        handle, rank = self._handles[group.index], self._identity.rank
+        return Checker(group, handle, rank, self._device, self._plan.payload_bytes, self._plan.iterations)
 
 
-def trip(place: str, group: int, rank: int) -> bool:
-    """The faults that the tests of this job inject: SMOKE_FAULT=RANK:KIND@PLACE:GROUP. True where data is to be spoilt."""
-    wanted = os.environ.get("SMOKE_FAULT", "")
-    if not wanted:
-        return False
-    who, _, what = wanted.partition(":")
-    kind, _, where = what.partition("@")
-    if int(who) != rank or where != "%s:%d" % (place, group):
-        return False
-    sys.stderr.write("rank %d: injected fault %s\n" % (rank, kind))
-    sys.stderr.flush()
-    if kind == "exit":
-        os._exit(7)
-    if kind == "hang":
-        time.sleep(1e6)
-    if kind in ("kill", "stop"):
-        os.kill(os.getpid(), signal.SIGKILL if kind == "kill" else signal.SIGSTOP)
-    if kind == "raise":
-        raise RuntimeError("injected")
-    return kind == "data"
+def pci_bus(properties: Any) -> Optional[str]:
+    """The PCI bus id of a GPU, where torch tells it."""
+    if not hasattr(properties, "pci_bus_id"):
+        return None
+    return "%04x:%02x:%02x" % (properties.pci_domain_id, properties.pci_bus_id, properties.pci_device_id)

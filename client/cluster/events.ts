@@ -2,15 +2,17 @@
 export interface Operation {
   readonly bytes: number;
   readonly ms: number;
-  readonly busGBs?: number;
+  readonly busGBs: number;
 }
 
 /** Which process group an event speaks of. */
 export interface GroupFields {
+  /** The group's place in the order of creation. */
   readonly group: number;
   readonly kind: string;
   readonly module: string | null;
   readonly idx: number;
+  /** Its global ranks; the first of them where the line would have been too long. */
   readonly ranks: readonly number[];
 }
 
@@ -22,6 +24,10 @@ export interface Fault extends Partial<GroupFields> {
   readonly msg: string;
   /** The ranks that the fault names: the one that failed, those that are missing, or those under suspicion. */
   readonly culprits: readonly number[];
+  /** The host of the first of them. */
+  readonly host?: string;
+  /** Ranks that wait for them. */
+  readonly waiting: readonly number[];
 }
 
 /** One line of the event stream, as schemas/smoke-events.schema.json describes it. */
@@ -34,6 +40,8 @@ export type SmokeEvent =
       readonly ok: boolean;
       readonly device?: string;
       readonly software?: readonly string[];
+      readonly msg?: string;
+      /** GPU memory that communicators hold, the most of any rank. */
       readonly bytes?: number;
     }
   | ({
@@ -41,8 +49,17 @@ export type SmokeEvent =
       readonly ok: boolean;
       readonly ms: number;
       readonly ops: Readonly<Record<string, Operation>>;
+      /** Operations that the backend cannot run, and why. */
+      readonly skippedOps: Readonly<Record<string, string>>;
     } & GroupFields)
-  | { readonly ev: 'check'; readonly name: string; readonly ok: boolean; readonly msg?: string }
+  | {
+      readonly ev: 'check';
+      readonly name: string;
+      readonly ok: boolean;
+      readonly msg?: string;
+      /** Why the check was not run. */
+      readonly skipped?: string;
+    }
   | Fault
   | {
       readonly ev: 'end';
@@ -50,103 +67,196 @@ export type SmokeEvent =
       readonly verdict: string;
       readonly exit: number;
       readonly secs: number;
+      /** Processes that could not be ended. */
+      readonly left: readonly number[];
     };
 
-type Json = Readonly<Record<string, unknown>>;
+/** A line that is no event of this version. */
+class NoEventError extends Error {}
 
 /**
  * Reads one line of the event stream.
  * @returns null for a line that is no event of this version: it is passed over, never guessed at
  */
 export function parseEvent(line: string): SmokeEvent | null {
-  let value: unknown;
   try {
-    value = JSON.parse(line);
-  } catch {
-    return null;
+    return eventOf(new Fields(JSON.parse(line)));
+  } catch (error) {
+    if (error instanceof NoEventError || error instanceof SyntaxError) {
+      return null;
+    }
+    throw error;
   }
-  return isRecord(value) ? eventOf(value) : null;
 }
 
-function eventOf(value: Json): SmokeEvent | null {
-  switch (value.ev) {
+/** The fields of a JSON object, each asked for by the type that it must have. */
+class Fields {
+  readonly #value: Readonly<Record<string, unknown>>;
+
+  constructor(value: unknown) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new NoEventError();
+    }
+    this.#value = { ...value };
+  }
+
+  has(key: string): boolean {
+    return this.#value[key] !== undefined;
+  }
+
+  string(key: string): string {
+    return string(this.#value[key]);
+  }
+
+  number(key: string): number {
+    return number(this.#value[key]);
+  }
+
+  boolean(key: string): boolean {
+    const value = this.#value[key];
+    if (typeof value !== 'boolean') {
+      throw new NoEventError();
+    }
+    return value;
+  }
+
+  list<T>(key: string, item: (value: unknown) => T): T[] {
+    const value = this.#value[key];
+    if (!Array.isArray(value)) {
+      throw new NoEventError();
+    }
+    return value.map(item);
+  }
+
+  entries<T>(key: string, item: (value: unknown) => T): Record<string, T> {
+    const entries = Object.entries(new Fields(this.#value[key]).#value);
+    return Object.fromEntries(entries.map(([name, value]) => [name, item(value)]));
+  }
+
+  /** `read` of a field that may be absent, as an object to spread. */
+  optional<K extends string, T>(key: K, read: (key: K) => T): Partial<Record<K, T>> {
+    const found: Partial<Record<K, T>> = {};
+    if (this.has(key)) {
+      found[key] = read(key);
+    }
+    return found;
+  }
+}
+
+function string(value: unknown): string {
+  if (typeof value !== 'string') {
+    throw new NoEventError();
+  }
+  return value;
+}
+
+function number(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) {
+    throw new NoEventError();
+  }
+  return value;
+}
+
+function eventOf(fields: Fields): SmokeEvent {
+  fields.number('t');
+  const ev = fields.string('ev');
+  const text = (key: string) => fields.string(key);
+  switch (ev) {
     case 'start':
-      return isNumber(value.world) && isNumber(value.groups)
-        ? { ev: 'start', world: value.world, groups: value.groups, layout: String(value.layout) }
-        : null;
+      if (fields.number('version') !== 1) {
+        throw new NoEventError();
+      }
+      return { ev, world: fields.number('world'), groups: fields.number('groups'), layout: fields.string('layout') };
     case 'rank':
-      return isNumber(value.rank)
-        ? { ev: 'rank', rank: value.rank, host: String(value.host), pid: Number(value.pid) }
-        : null;
+      return { ev, rank: fields.number('rank'), host: fields.string('host'), pid: fields.number('pid') };
     case 'phase':
       return {
-        ev: 'phase',
-        name: String(value.name),
-        ok: value.ok === true,
-        ...(typeof value.device === 'string' && { device: value.device }),
-        ...(Array.isArray(value.software) && { software: value.software.map(String) }),
-        ...(isNumber(value.bytes) && { bytes: value.bytes }),
+        ev,
+        name: fields.string('name'),
+        ok: fields.boolean('ok'),
+        ...fields.optional('device', text),
+        ...fields.optional('software', (key) => fields.list(key, string)),
+        ...fields.optional('msg', text),
+        ...fields.optional('bytes', (key) => fields.number(key)),
       };
-    case 'group': {
-      const group = groupOf(value);
-      return (
-        group && { ev: 'group', ok: value.ok === true, ms: Number(value.ms), ops: operationsOf(value.ops), ...group }
-      );
-    }
+    case 'group':
+      return {
+        ev,
+        ok: fields.boolean('ok'),
+        ms: fields.number('ms'),
+        ...operationsOf(fields),
+        ...groupOf(fields),
+      };
     case 'check':
       return {
-        ev: 'check',
-        name: String(value.name),
-        ok: value.ok === true,
-        ...(typeof value.msg === 'string' && { msg: value.msg }),
+        ev,
+        name: fields.string('name'),
+        ok: fields.boolean('ok'),
+        ...fields.optional('msg', text),
+        ...fields.optional('skipped', text),
       };
     case 'fault':
-      return faultOf(value);
+      return faultOf(fields);
     case 'end':
-      return isNumber(value.exit) && typeof value.verdict === 'string'
-        ? { ev: 'end', ok: value.ok === true, verdict: value.verdict, exit: value.exit, secs: Number(value.secs) }
-        : null;
+      return {
+        ev,
+        ok: fields.boolean('ok'),
+        verdict: fields.string('verdict'),
+        exit: fields.number('exit'),
+        secs: fields.number('secs'),
+        left: fields.has('left') ? fields.list('left', number) : [],
+      };
     default:
-      return null;
+      throw new NoEventError();
   }
 }
 
-function faultOf(value: Json): Fault {
-  const named = [value.suspect, value.missing, value.rank === undefined ? undefined : [value.rank]].find(Array.isArray);
+function faultOf(fields: Fields): Fault {
+  const ranks = (key: string) => (fields.has(key) ? fields.list(key, number) : undefined);
+  const one = fields.has('rank') ? [fields.number('rank')] : [];
+  // a fault in the making of a family names no single group
+  const family = {
+    ...fields.optional('kind', (key) => fields.string(key)),
+    ...fields.optional('module', (key) => fields.string(key)),
+  };
   return {
     ev: 'fault',
-    code: String(value.code),
-    exit: Number(value.exit),
-    msg: String(value.msg),
-    culprits: (named ?? []).filter(isNumber),
-    ...groupOf(value),
+    code: fields.string('code'),
+    exit: fields.number('exit'),
+    msg: fields.string('msg'),
+    culprits: ranks('suspect') ?? ranks('missing') ?? one,
+    waiting: ranks('waiting') ?? [],
+    ...fields.optional('host', (key) => fields.string(key)),
+    ...(fields.has('group') ? groupOf(fields) : family),
   };
 }
 
-function groupOf(value: Json): GroupFields | null {
-  const { group, kind, idx, ranks, module } = value;
-  return isNumber(group) && typeof kind === 'string' && isNumber(idx) && Array.isArray(ranks)
-    ? { group, kind, module: typeof module === 'string' ? module : null, idx, ranks: ranks.filter(isNumber) }
-    : null;
+function groupOf(fields: Fields): GroupFields {
+  return {
+    group: fields.number('group'),
+    kind: fields.string('kind'),
+    module: fields.has('module') ? fields.string('module') : null,
+    idx: fields.number('idx'),
+    ranks: fields.list('ranks', number),
+  };
 }
 
-function operationsOf(value: unknown): Record<string, Operation> {
-  const operations: Record<string, Operation> = {};
-  for (const [name, operation] of Object.entries(isRecord(value) ? value : {})) {
-    if (isRecord(operation) && isNumber(operation.bytes) && isNumber(operation.ms)) {
-      const { bytes, ms, busGBs } = operation;
-      operations[name] = { bytes, ms, ...(isNumber(busGBs) && { busGBs }) };
+/** The operations that were timed, and those that were not. */
+function operationsOf(fields: Fields) {
+  const ops: Record<string, Operation> = {};
+  const skippedOps: Record<string, string> = {};
+  for (const [name, operation] of Object.entries(fields.entries('ops', (value) => new Fields(value)))) {
+    if (operation.has('skipped')) {
+      skippedOps[name] = operation.string('skipped');
+    } else {
+      ops[name] = {
+        bytes: operation.number('bytes'),
+        ms: operation.number('ms'),
+        busGBs: operation.number('busGBs'),
+      };
     }
   }
-  return operations;
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
+  return { ops, skippedOps };
 }
 
 /** Cuts a stream of text into lines; a last line without a break is given by `end`. */

@@ -1,3 +1,4 @@
+export * from './backend';
 export * from './clusters';
 export * from './events';
 export * from './local';

@@ -1,18 +1,20 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type Backend, EnvironmentError, type JobOutput } from './backend';
 import type { LocalCluster } from './clusters';
-import type { CommBackend } from './plan';
+import { type CommBackend, planFor } from './plan';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 
 /** How long one look at an interpreter may take: importing torch is slow on a cold disk. Milliseconds. */
 const PROBE_TIMEOUT = 120_000;
 
-const PROBE = `
-import json, sys
-import torch
-print(json.dumps({"torch": torch.__version__, "gpus": torch.cuda.device_count() if torch.cuda.is_available() else 0}))
-`;
+/** How long the job has to end by itself after it was told to, in milliseconds. */
+const CANCEL_GRACE = 15_000;
+
+/** The first of these that has torch is used where the cluster names none. */
+const INTERPRETERS = ['python3', 'python', '/usr/bin/python3'];
 
 /** What a Python interpreter can run. */
 export interface PythonEnvironment {
@@ -22,32 +24,71 @@ export interface PythonEnvironment {
   readonly gpus: number;
 }
 
-/** The machine cannot run the job; the message says what is missing and what to do. */
-export class EnvironmentError extends Error {}
+/** This machine: the referee starts torchrun, which starts all ranks. */
+export const localBackend: Backend<LocalCluster> = {
+  async prepare({ plan, cluster, job, backend: wanted }, folder, signal) {
+    if (process.platform === 'win32') {
+      throw new EnvironmentError('The smoke job needs Linux or macOS. On Windows, run it inside WSL.');
+    }
+    const environment = await findPython(cluster, job, signal);
+    const backend = chooseBackend(wanted ?? cluster.backend ?? 'auto', environment, plan.world_size);
+    const planFile = join(folder, 'plan.json');
+    const command = localCommand(environment.python, job, planFile, plan.world_size, join(folder, 'ranks'));
+    return {
+      plan: planFor(plan, backend),
+      planFile,
+      backend,
+      command,
+      notes: backend === 'gloo' ? [glooNote(environment, plan.world_size)] : [],
+      run: (output, cancel) => runProcess(command, output, cancel),
+    };
+  },
+};
+
+function glooNote({ gpus }: PythonEnvironment, ranks: number): string {
+  const why = gpus === 0 ? 'torch sees no GPU' : `gloo was asked for, beside ${gpus} GPUs`;
+  return `${why}: ${ranks} ranks run on the CPU with gloo, which proves groups and data, not speed`;
+}
 
 /**
  * Finds the interpreter that a local cluster names, or else the first usual one that has torch.
+ * @param job the folder of the Python job
  * @throws EnvironmentError where none has
  */
-export async function findPython(cluster: LocalCluster, signal?: AbortSignal): Promise<PythonEnvironment> {
-  const candidates = cluster.python ? [cluster.python] : ['python3', 'python', '/usr/bin/python3'];
+export async function findPython(cluster: LocalCluster, job: string, signal?: AbortSignal): Promise<PythonEnvironment> {
   const reasons: string[] = [];
-  for (const python of candidates) {
-    try {
-      const { stdout } = await run(python, ['-c', PROBE], { timeout: PROBE_TIMEOUT, ...(signal && { signal }) });
-      const { torch, gpus } = JSON.parse(stdout) as { torch: string; gpus: number };
-      return { python, torch, gpus };
-    } catch (error) {
-      signal?.throwIfAborted();
-      reasons.push(`${python}: ${reasonOf(error)}`);
+  for (const python of cluster.python ? [cluster.python] : INTERPRETERS) {
+    const found = await probe(python, join(job, 'probe.py'), signal);
+    if (typeof found !== 'string') {
+      return found;
     }
+    reasons.push(`${python}: ${found}`);
   }
   throw new EnvironmentError(
     `No Python with torch was found (${reasons.join('; ')}). Install torch, or name the interpreter in the settings.`,
   );
 }
 
+/** What an interpreter can run, or why it cannot run the job. */
+async function probe(python: string, script: string, signal?: AbortSignal): Promise<PythonEnvironment | string> {
+  try {
+    const { stdout } = await execute(python, [script], { timeout: PROBE_TIMEOUT, ...(signal && { signal }) });
+    const said: unknown = JSON.parse(stdout);
+    if (typeof said !== 'object' || said === null || !('torch' in said) || !('gpus' in said)) {
+      return 'is no Python interpreter';
+    }
+    const { torch, gpus } = said;
+    return typeof torch === 'string' && typeof gpus === 'number' ? { python, torch, gpus } : 'has no torch';
+  } catch (error) {
+    signal?.throwIfAborted();
+    return reasonOf(error);
+  }
+}
+
 function reasonOf(error: unknown): string {
+  if (error instanceof SyntaxError) {
+    return 'is no Python interpreter';
+  }
   if (!(error instanceof Error)) {
     return String(error);
   }
@@ -62,19 +103,61 @@ function reasonOf(error: unknown): string {
  * The backend for so many ranks on this machine: NCCL with a GPU a rank, gloo without any GPU.
  * @throws EnvironmentError with some GPUs but too few: sharing one would prove nothing, and gloo must be asked for
  */
-export function chooseBackend(wanted: CommBackend, { gpus }: PythonEnvironment, ranks: number): 'nccl' | 'gloo' {
+export function chooseBackend(
+  wanted: CommBackend,
+  { gpus }: Pick<PythonEnvironment, 'gpus'>,
+  ranks: number,
+): 'nccl' | 'gloo' {
   if (wanted === 'gloo' || (wanted === 'auto' && gpus === 0)) {
     return 'gloo';
   }
   if (gpus < ranks) {
     throw new EnvironmentError(
-      `The layout has ${ranks} ranks, but this machine has ${gpus} GPUs. Run on a larger machine, or on the CPU with the backend gloo.`,
+      `The layout has ${ranks} ranks, but torch sees ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} on this machine. Run on a larger machine, or on the CPU with the backend gloo.`,
     );
   }
   return 'nccl';
 }
 
-/** The command that runs a plan on this machine, as an array: no shell reads it. */
-export function localCommand(python: string, job: string, plan: string): string[] {
-  return [python, job, 'local', '--plan', plan];
+/** The command that runs a plan on this machine. */
+function localCommand(python: string, job: string, plan: string, ranks: number, logs: string): string[] {
+  const script = join(job, 'smoke_job.py');
+  return [
+    ...[python, script, 'referee', '--tether', '--plan', plan, '--'],
+    ...[python, '-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', String(ranks)],
+    ...['--max_restarts', '0', '--monitor_interval', '0.5'],
+    // named one by one, because torch 1.13 fails under Python 3.11 without, and with any other value
+    ...['--redirects', '1', '--tee', '1', '--log_dir', logs],
+    ...[script, 'rank', '--plan', plan],
+  ];
+}
+
+/** Runs a command in a session of its own; its standard input stays open for as long as this process lives. */
+function runProcess(
+  [program = '', ...arguments_]: readonly string[],
+  output: JobOutput,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn(program, arguments_, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    let patience: NodeJS.Timeout | undefined;
+    const cancel = () => {
+      child.kill('SIGTERM');
+      // the ranks' helpers end them when the referee is gone, so this leaves nothing behind either
+      patience = setTimeout(() => child.kill('SIGKILL'), CANCEL_GRACE);
+    };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => output.events(text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => output.log(text));
+    const finish = (settle: () => void) => () => {
+      clearTimeout(patience);
+      signal.removeEventListener('abort', cancel);
+      settle();
+    };
+    child.once('error', (error) => finish(() => fail(error))());
+    child.once('close', finish(done));
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) {
+      cancel();
+    }
+  });
 }

@@ -1,4 +1,4 @@
-import { type LayoutFacts, type LineIndex, processGroups, type ResolvedLayout } from '../../layout';
+import { type LayoutFacts, LineIndex, processGroups, type ResolvedLayout } from '../../layout';
 
 /** Version of the plan that `smoke/protocol.py` reads. */
 const PLAN_VERSION = 1;
@@ -16,6 +16,9 @@ export type CommBackend = 'auto' | 'nccl' | 'gloo';
 export interface PlanFamily {
   readonly name: string;
   readonly module: string | null;
+  /** The layout file, and the line of it (from 1) that the family comes from. */
+  readonly file: string;
+  readonly line: number;
   readonly ranks: readonly (readonly number[])[];
 }
 
@@ -36,12 +39,13 @@ export interface SmokePlan {
 
 /**
  * Writes the plan of a layout's smoke job.
- * @param file how the job is called where the layout has no name
+ * @param file the layout file: a fault is shown at its line
  */
 export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: string, backend: CommBackend): SmokePlan {
   const smoke = facts.root.smoke.value;
   const checks = smoke?.checks.value?.flatMap(({ value }) => value ?? []);
   const timeout = smoke?.timeout.value ?? DEFAULTS.timeout;
+  const lines = new LineIndex(facts.text);
   return {
     version: PLAN_VERSION,
     name: layout.name ?? file,
@@ -52,6 +56,8 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
       .map((family) => ({
         name: family.name,
         module: family.module,
+        file,
+        line: lineOfGroup(facts, lines, family.name, family.module) + 1,
         ranks: Array.from({ length: family.count }, (_, index) => family.ranks(index)),
       })),
     checks: checks && checks.length > 0 ? checks : DEFAULTS.checks,

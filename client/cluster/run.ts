@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LocalCluster } from './clusters';
+import type { Launch, SmokeRequest } from './backend';
 import { type Fault, type GroupFields, LineSplitter, type Operation, parseEvent, type SmokeEvent } from './events';
-import { chooseBackend, findPython, localCommand } from './local';
-import { type CommBackend, planFor, type SmokePlan } from './plan';
-
-/** How long the job has to end by itself after it was told to, in milliseconds. */
-const CANCEL_GRACE = 15_000;
+import { localBackend } from './local';
+import type { CommBackend, SmokePlan } from './plan';
 
 /** How many of the job's last lines are kept. */
 const LAST_WORDS = 20;
@@ -16,6 +12,14 @@ const LAST_WORDS = 20;
 /** How one process group fared. */
 export interface GroupResult extends GroupFields {
   readonly ops: Readonly<Record<string, Operation>>;
+  /** Operations that the backend cannot run, and why. */
+  readonly skippedOps: Readonly<Record<string, string>>;
+}
+
+/** A check that a layout asks for and the job did not run. */
+export interface SkippedCheck {
+  readonly name: string;
+  readonly reason: string;
 }
 
 /** The outcome of a run. */
@@ -23,12 +27,18 @@ export interface SmokeResult {
   /** `ok`, `cancelled`, a fault's code, or `unknown` where the stream broke off: never passed. */
   readonly verdict: string;
   readonly ok: boolean;
+  /** The groups of more than one rank that passed. */
   readonly groups: readonly GroupResult[];
   readonly fault: Fault | null;
   readonly seconds: number;
   /** What the ranks run on, such as `NVIDIA H200`. */
   readonly device: string;
   readonly software: readonly string[];
+  /** GPU memory that communicators hold, the most of any rank, in bytes; null on a CPU. */
+  readonly communicatorBytes: number | null;
+  readonly skipped: readonly SkippedCheck[];
+  /** What the job warns of, such as ranks that run different software. */
+  readonly warnings: readonly string[];
   /** The last lines that the job wrote for people: all there is to go by where the stream broke off. */
   readonly lastWords: readonly string[];
 }
@@ -37,6 +47,7 @@ export interface SmokeResult {
 export interface SmokeProgress {
   readonly ranks: number;
   readonly world: number;
+  /** Groups of more than one rank that passed, and all of them. */
   readonly groups: number;
   readonly allGroups: number;
 }
@@ -44,90 +55,63 @@ export interface SmokeProgress {
 /** Who listens to a run. */
 export interface SmokeListener {
   /** The command is about to run. */
-  onCommand?(command: readonly string[], backend: CommBackend): void;
-  onEvent?(event: SmokeEvent, progress: SmokeProgress): void;
+  onCommand?(command: readonly string[], backend: CommBackend, notes: readonly string[]): void;
+  /** @param line the event as the job wrote it */
+  onEvent?(event: SmokeEvent, progress: SmokeProgress, line: string): void;
   /** A line that the job, torchrun or a rank wrote for people. */
   onLog?(line: string): void;
 }
 
-/** What a run needs. */
-export interface SmokeRequest {
-  readonly plan: SmokePlan;
-  readonly cluster: LocalCluster;
-  /** The folder of the Python job. */
-  readonly job: string;
-  /** Overrides the cluster's backend. */
-  readonly backend?: CommBackend;
+/**
+ * Finds out how a job would run, and starts nothing.
+ * @param folder where the files of the run would be
+ * @throws EnvironmentError where it cannot run
+ */
+export function prepareSmoke(request: SmokeRequest, folder: string, signal?: AbortSignal): Promise<Launch> {
+  return localBackend.prepare(request, folder, signal);
 }
 
 /**
- * Runs a smoke job on this machine to its end.
+ * Runs a smoke job to its end. Its files are in a folder of their own, which is removed.
  * @param signal cancels it: every process that it started ends
- * @throws EnvironmentError where the machine cannot run it
+ * @throws EnvironmentError where it cannot run
  */
 export async function runSmoke(
   request: SmokeRequest,
   listener: SmokeListener,
   signal: AbortSignal,
 ): Promise<SmokeResult> {
-  const environment = await findPython(request.cluster, signal);
-  const wanted = request.backend ?? request.cluster.backend ?? 'auto';
-  const backend = chooseBackend(wanted, environment, request.plan.world_size);
   const folder = await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
   try {
-    const path = join(folder, 'plan.json');
-    await writeFile(path, JSON.stringify(planFor(request.plan, backend)));
-    const command = localCommand(environment.python, join(request.job, 'smoke_job.py'), path);
-    listener.onCommand?.(command, backend);
+    const launch = await prepareSmoke(request, folder, signal);
+    await mkdir(join(folder, 'ranks'));
+    await writeFile(launch.planFile, JSON.stringify(launch.plan));
+    listener.onCommand?.(launch.command, launch.backend, launch.notes);
     signal.throwIfAborted();
-    return await follow(command, request.plan, listener, signal);
+    return await follow(launch, listener, signal);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Starts the command and reads its events until it ends. */
-function follow(
-  [program = '', ...arguments_]: readonly string[],
-  plan: SmokePlan,
-  listener: SmokeListener,
-  signal: AbortSignal,
-): Promise<SmokeResult> {
-  const outcome = new Outcome(plan, listener);
-  return new Promise((done, fail) => {
-    const child = spawn(program, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let patience: NodeJS.Timeout | undefined;
-    const cancel = () => {
-      child.kill('SIGTERM');
-      // the ranks' helpers end them when the referee is gone, so this leaves nothing behind either
-      patience = setTimeout(() => child.kill('SIGKILL'), CANCEL_GRACE);
-    };
-    const events = new LineSplitter();
-    const log = new LineSplitter();
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      for (const line of events.feed(text)) {
-        outcome.read(line);
-      }
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      for (const line of log.feed(text)) {
-        outcome.hear(line);
-      }
-    });
-    child.once('error', fail);
-    child.once('close', () => {
-      clearTimeout(patience);
-      signal.removeEventListener('abort', cancel);
-      for (const line of events.end()) {
-        outcome.read(line);
-      }
-      done(outcome.result());
-    });
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) {
-      cancel();
+async function follow(launch: Launch, listener: SmokeListener, signal: AbortSignal): Promise<SmokeResult> {
+  const outcome = new Outcome(launch.plan, listener);
+  const events = new LineSplitter();
+  const log = new LineSplitter();
+  const each = (lines: Iterable<string>, take: (line: string) => void) => {
+    for (const line of lines) {
+      take(line);
     }
-  });
+  };
+  const read = (line: string) => outcome.read(line);
+  const hear = (line: string) => outcome.hear(line);
+  await launch.run(
+    { events: (text) => each(events.feed(text), read), log: (text) => each(log.feed(text), hear) },
+    signal,
+  );
+  each(events.end(), read);
+  each(log.end(), hear);
+  return outcome.result();
 }
 
 /** Gathers the events of one run. */
@@ -135,18 +119,21 @@ class Outcome {
   readonly #began = Date.now();
   readonly #groups: GroupResult[] = [];
   readonly #allGroups: number;
+  readonly #skipped: SkippedCheck[] = [];
+  readonly #warnings: string[] = [];
+  readonly #lastWords: string[] = [];
   #ranks = 0;
   #fault: Fault | null = null;
   #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
   #device = '';
   #software: readonly string[] = [];
-  readonly #lastWords: string[] = [];
+  #communicatorBytes: number | null = null;
 
   constructor(
     readonly plan: SmokePlan,
     readonly listener: SmokeListener,
   ) {
-    this.#allGroups = plan.groups.reduce((n, { ranks }) => n + ranks.length, 0);
+    this.#allGroups = plan.groups.reduce((n, { ranks }) => n + ranks.filter(({ length }) => length > 1).length, 0);
   }
 
   read(line: string): void {
@@ -156,17 +143,20 @@ class Outcome {
       return;
     }
     this.#take(event);
-    this.listener.onEvent?.(event, {
+    const progress = {
       ranks: this.#ranks,
       world: this.plan.world_size,
       groups: this.#groups.length,
       allGroups: this.#allGroups,
-    });
+    };
+    this.listener.onEvent?.(event, progress, line);
   }
 
   hear(line: string): void {
     this.#lastWords.push(line);
-    this.#lastWords.splice(0, this.#lastWords.length - LAST_WORDS);
+    if (this.#lastWords.length > LAST_WORDS) {
+      this.#lastWords.shift();
+    }
     this.listener.onLog?.(line);
   }
 
@@ -179,6 +169,9 @@ class Outcome {
       seconds: this.#end?.secs ?? (Date.now() - this.#began) / 1000,
       device: this.#device,
       software: this.#software,
+      communicatorBytes: this.#communicatorBytes,
+      skipped: this.#skipped,
+      warnings: this.#warnings,
       lastWords: this.#lastWords,
     };
   }
@@ -191,15 +184,27 @@ class Outcome {
       case 'phase':
         this.#device = event.device ?? this.#device;
         this.#software = event.software ?? this.#software;
+        this.#communicatorBytes = event.bytes ?? this.#communicatorBytes;
+        if (event.msg !== undefined) {
+          this.#warnings.push(event.msg);
+        }
         break;
       case 'group':
         this.#groups.push(event);
+        break;
+      case 'check':
+        if (event.skipped !== undefined) {
+          this.#skipped.push({ name: event.name, reason: event.skipped });
+        }
         break;
       case 'fault':
         this.#fault = event;
         break;
       case 'end':
         this.#end = event;
+        if (event.left.length > 0) {
+          this.#warnings.push(`Processes that could not be ended: ${event.left.join(', ')}.`);
+        }
         break;
     }
   }

@@ -1,5 +1,6 @@
 """The smoke job under real gloo, whole and with faults injected: each fault is named, and nothing is left running."""
 
+import glob
 import json
 import os
 import signal
@@ -9,9 +10,16 @@ import tempfile
 import time
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 JOB = os.path.join(ROOT, "smoke", "smoke_job.py")
-SCHEMA = os.path.join(ROOT, "schemas", "smoke-events.schema.json")
+FAULTY = os.path.join(HERE, "faulty_rank.py")
+HOST = os.uname().nodename
+
+with open(os.path.join(ROOT, "schemas", "smoke-events.schema.json"), encoding="utf-8") as schema_file:
+    EVENTS = json.load(schema_file)
+with open(os.path.join(ROOT, "schemas", "smoke-plan.schema.json"), encoding="utf-8") as schema_file:
+    PLAN = json.load(schema_file)
 
 #: tp 2 x pp 2 on four ranks: groups 0 and 1 are tp, 2 and 3 are pp, 4 is everybody.
 FAMILIES = [
@@ -20,151 +28,345 @@ FAMILIES = [
     {"name": "dp_cp", "module": "language", "ranks": [[0, 1, 2, 3]]},
 ]
 
-LIMITS = {"join": 20, "gate": 3, "operation": 4, "beat": 8, "total": 90}
+LIMITS = {"join": 20, "import": 60, "gate": 3, "operation": 4, "beat": 9, "total": 90}
+
+#: Every verdict has its exit status.
+EXITS = {
+    "ok": 0,
+    "join_timeout": 10,
+    "plan_mismatch": 11,
+    "rank_lost": 12,
+    "rank_error": 13,
+    "gate_timeout": 14,
+    "op_timeout": 15,
+    "wrong_data": 16,
+    "rank_silent": 17,
+    "device_clash": 18,
+    "total_timeout": 19,
+    "cancelled": 143,
+}
 
 
-def descendants_of_session(pid):
-    """Processes that run this job with the plan of one test."""
+def flaw(value, schema):
+    """What a JSON schema (as much of it as ours use) has against a value; None where nothing."""
+    if "oneOf" in schema:
+        fits = [option for option in schema["oneOf"] if flaw(value, option) is None]
+        return None if len(fits) == 1 else "%s fits %d of oneOf" % (value, len(fits))
+    if "const" in schema:
+        return None if value == schema["const"] else "%s is not %s" % (value, schema["const"])
+    if "enum" in schema and value not in schema["enum"]:
+        return "%s is not one of %s" % (value, schema["enum"])
+    kinds = schema.get("type", [])
+    if kinds and not any(is_kind(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+        return "%s is no %s" % (value, kinds)
+    if isinstance(value, list):
+        return next((found for item in value if (found := flaw(item, schema.get("items", {})))), None)
+    if isinstance(value, dict):
+        return flaw_of_object(value, schema)
+    return None
+
+
+def flaw_of_object(value, schema):
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+    missing = [key for key in schema.get("required", []) if key not in value]
+    if missing:
+        return "%s lacks %s" % (value, missing)
+    if others is False and set(value) - set(known):
+        return "%s has also %s" % (value, sorted(set(value) - set(known)))
+    rules = [(item, known.get(key, others)) for key, item in value.items()]
+    return next((found for item, rule in rules if rule and (found := flaw(item, rule))), None)
+
+
+def is_kind(value, kind):
+    classes = {"string": str, "object": dict, "array": list, "boolean": bool, "null": type(None)}
+    if kind in classes:
+        return isinstance(value, classes[kind])
+    return isinstance(value, int if kind == "integer" else (int, float)) and not isinstance(value, bool)
+
+
+def processes_with(text):
+    """Processes with a text in their command line."""
     found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open("/proc/%s/cmdline" % name, "rb") as file:
-                    if pid.encode() in file.read():
-                        found.append(int(name))
-            except OSError:
-                pass
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                if text.encode() in file.read():
+                    found.append(int(path.split("/")[2]))
+        except OSError:
+            pass
     return found
 
 
-class SmokeJob(unittest.TestCase):
-    def run_job(self, fault="", world=4, families=FAMILIES, limits=LIMITS, cancel_at=None, **more):
+class Job:
+    """One run of the job: its exit status, its events, and what it left behind."""
+
+    def __init__(self, fault=None, world=4, families=FAMILIES, limits=LIMITS, at=None, torchrun=False, kill_referee=False, **more):
+        """`at` names the event at which the job is told to stop (or its referee killed)."""
+        plan = {
+            "version": 1,
+            "name": "test",
+            "world_size": world,
+            "backend": "gloo",
+            "groups": families,
+            "checks": ["groups", "collectives"],
+            "payload_bytes": 65536,
+            "iterations": 2,
+            "limits": limits,
+            **more,
+        }
+        assert flaw(plan, PLAN) is None, flaw(plan, PLAN)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "plan.json")
-            plan = {"version": 1, "name": "test", "world_size": world, "backend": "gloo", "groups": families, "payload_bytes": 65536, "iterations": 2, "limits": limits, **more}
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(plan, file)
-            job = subprocess.Popen([sys.executable, JOB, "local", "--plan", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "SMOKE_FAULT": fault})
-            lines = []
-            for line in job.stdout:
-                lines.append(line)
-                if cancel_at and json.loads(line)["ev"] == cancel_at:
-                    job.send_signal(signal.SIGTERM)
-                    cancel_at = None
-            job.stderr.read()
-            status = job.wait(30)
-            job.stdout.close()
-            job.stderr.close()
-            time.sleep(0.2)
-            self.assertEqual(descendants_of_session(path), [], "processes were left running")
-        for line in lines:
-            self.assertLess(len(line.encode()), 1024)
-        events = [json.loads(line) for line in lines]
-        self.assert_stream(events, status)
-        return status, events
+            script = [JOB] if fault is None else [FAULTY, fault]
+            launcher = self.torchrun(world, folder) if torchrun else [sys.executable, os.path.join(HERE, "many.py"), str(world)]
+            command = [sys.executable, JOB, "referee", "--plan", path, "--", *launcher, *script, "rank", "--plan", path]
+            with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
+                job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+                self.lines = []
+                for line in job.stdout:
+                    self.lines.append(line)
+                    if at and json.loads(line)["ev"] == at:
+                        job.send_signal(signal.SIGKILL if kill_referee else signal.SIGTERM)
+                        at = None
+                job.stdout.close()
+                self.status = job.wait(30)
+                log.seek(0)
+                self.log = log.read()
+            self.left = processes_with(path)
+            # after a killed referee the ranks' helpers do the work, in a moment of their own
+            until = time.monotonic() + (10 if kill_referee else 0)
+            while self.left and time.monotonic() < until:
+                time.sleep(0.1)
+                self.left = processes_with(path)
+        self.events = [json.loads(line) for line in self.lines]
 
-    def assert_stream(self, events, status):
-        with open(SCHEMA, encoding="utf-8") as file:
-            schema = json.load(file)
-        kinds = {option["properties"]["ev"]["const"]: option for option in schema["oneOf"]}
-        types = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
-        for event in events:
-            form = kinds[event["ev"]]
-            for key in form["required"]:
-                self.assertIn(key, event)
-            for key, value in event.items():
-                self.assertIn(key, form["properties"], event)
-                kind = form["properties"][key].get("type")
-                if kind:
-                    self.assertIsInstance(value, types[kind], (key, event))
-        self.assertEqual(events[0]["ev"], "start")
-        self.assertEqual(events[-1]["ev"], "end")
-        self.assertEqual(events[-1]["exit"], status)
-        self.assertLessEqual(sum(event["ev"] == "fault" for event in events), 1)
+    @staticmethod
+    def torchrun(world, folder):
+        return [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(world)),
+            *("--monitor_interval", "0.5", "--redirects", "1", "--tee", "1", "--log_dir", folder),
+        ]
+
+    def all(self, kind):
+        return [event for event in self.events if event["ev"] == kind]
+
+
+class SmokeJob(unittest.TestCase):
+    def run_job(self, *arguments, **more):
+        job = Job(*arguments, **more)
+        self.assertEqual(job.left, [], "processes were left running")
+        for line, event in zip(job.lines, job.events):
+            self.assertLess(len(line.encode()), 1024)
+            self.assertIsNone(flaw(event, EVENTS))
+        if not more.get("kill_referee"):
+            self.assertEqual(job.events[0]["ev"], "start", job.log)
+            self.assertEqual(job.events[-1]["ev"], "end")
+            self.assertEqual(job.events[-1]["exit"], job.status)
+            self.assertEqual(EXITS[job.events[-1]["verdict"]], job.status)
+            self.assertLessEqual(len(job.all("fault")), 1)
+        return job
 
     def fault(self, fault, **more):
-        status, events = self.run_job(fault, **more)
-        found = [event for event in events if event["ev"] == "fault"]
-        self.assertEqual(len(found), 1)
-        self.assertEqual(found[0]["exit"], status)
-        return found[0]
+        job = self.run_job(fault, **more)
+        self.assertEqual(len(job.all("fault")), 1, job.log)
+        found = job.all("fault")[0]
+        self.assertEqual(found["exit"], job.status)
+        return found
 
-    def test_passes_and_measures_every_group(self):
-        status, events = self.run_job()
-        self.assertEqual(status, 0)
-        groups = [event for event in events if event["ev"] == "group"]
-        self.assertEqual(sorted(event["group"] for event in groups), [0, 1, 2, 3, 4])
+    def test_torchrun_brings_up_eight_ranks(self):
+        families = [
+            {"name": "tp", "module": None, "ranks": [[0, 1], [2, 3], [4, 5], [6, 7]]},
+            {"name": "dp", "module": None, "ranks": [[0, 2, 4, 6], [1, 3, 5, 7]]},
+            {"name": "pos_embd", "module": None, "ranks": [[rank] for rank in range(8)]},
+        ]
+        job = self.run_job(world=8, families=families, torchrun=True)
+        self.assertEqual(job.status, 0, job.log)
+        self.assertEqual(sorted(event["rank"] for event in job.all("rank")), list(range(8)))
+        self.assertEqual([event["name"] for event in job.all("phase") if "ms" in event], ["join", "plan", "devices", "init", "create", "finish"])
+        # a group of one rank is created, but has nothing to move
+        self.assertEqual(sorted(event["group"] for event in job.all("group")), [0, 1, 2, 3, 4, 5])
+        self.assertNotIn("Signal", job.log)
+
+    def test_measures_what_each_kind_of_group_carries(self):
+        families = [*FAMILIES, {"name": "ep", "module": "language", "ranks": [[0, 2], [1, 3]]}]
+        job = self.run_job(families=families)
+        self.assertEqual(job.status, 0, job.log)
+        groups = job.all("group")
+        self.assertEqual(sorted(event["group"] for event in groups), [0, 1, 2, 3, 4, 5, 6])
         by_kind = {event["kind"]: event for event in groups}
-        self.assertEqual(sorted(by_kind["tp"]["ops"]), ["all_gather", "all_reduce"])
-        self.assertEqual(sorted(by_kind["pp"]["ops"]), ["all_reduce", "send_recv"])
+        self.assertEqual(list(by_kind["tp"]["ops"]), ["all_reduce", "all_gather", "reduce_scatter"])
+        self.assertEqual(list(by_kind["pp"]["ops"]), ["all_reduce", "send_recv"])
+        self.assertEqual(list(by_kind["ep"]["ops"]), ["all_reduce", "all_to_all"])
         self.assertEqual(by_kind["dp_cp"]["module"], "language")
-        self.assertGreater(by_kind["dp_cp"]["ops"]["all_reduce"]["busGBs"], 0)
+        for event in groups:
+            for name, operation in event["ops"].items():
+                if name != "reduce_scatter":
+                    self.assertGreater(operation["busGBs"], 0, (name, event))
 
     def test_one_rank(self):
-        status, _ = self.run_job(world=1, families=[{"name": "tp", "module": None, "ranks": [[0]]}])
-        self.assertEqual(status, 0)
+        self.assertEqual(self.run_job(world=1, families=[{"name": "tp", "module": None, "ranks": [[0]]}]).status, 0)
+
+    def test_a_plan_without_groups(self):
+        self.assertEqual(self.run_job(world=2, families=[]).status, 0)
+
+    def test_members_in_another_order_than_ascending(self):
+        self.assertEqual(self.run_job(families=[{"name": "dp", "module": None, "ranks": [[3, 0, 2, 1]]}]).status, 0)
 
     def test_groups_alone_are_not_timed(self):
-        status, events = self.run_job(checks=["groups"])
-        self.assertEqual(status, 0)
-        self.assertTrue(all(event["ops"] == {} for event in events if event["ev"] == "group"))
+        job = self.run_job(checks=["groups"])
+        self.assertEqual(job.status, 0)
+        self.assertEqual([event["ops"] for event in job.all("group")], [{}] * 5)
+
+    def test_says_which_checks_it_does_not_have(self):
+        job = self.run_job(checks=["groups", "ntp"])
+        self.assertEqual([(event["name"], event["ok"], "skipped" in event) for event in job.all("check")], [("ntp", False, True)])
 
     def test_a_rank_that_never_starts(self):
-        found = self.fault("3:never", limits={**LIMITS, "join": 8})
+        found = self.fault("3:never@start", limits={**LIMITS, "join": 4})
         self.assertEqual((found["code"], found["missing"]), ("join_timeout", [3]))
 
-    def test_a_rank_that_exits_between_steps(self):
+    def test_a_rank_that_never_starts_under_torchrun(self):
+        found = self.fault("1:never@start", world=2, families=[], limits={**LIMITS, "join": 8}, torchrun=True)
+        self.assertEqual((found["code"], found["missing"]), ("join_timeout", [1]))
+
+    def test_a_rank_that_fails_before_it_joins(self):
+        found = self.fault("1:exit@start", world=2, families=[], torchrun=True)
+        self.assertEqual((found["code"], found["missing"]), ("join_timeout", [1]))
+        self.assertIn("launcher ended", found["msg"])
+
+    def test_a_rank_that_exits_between_groups(self):
         found = self.fault("1:exit@gate:4")
-        self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 1, "dp_cp"))
+        self.assertEqual((found["code"], found["rank"], found["host"], found["kind"]), ("rank_lost", 1, HOST, "dp_cp"))
 
     def test_a_rank_that_is_killed_inside_a_group(self):
         found = self.fault("2:kill@run:1")
-        self.assertEqual((found["code"], found["rank"], found["group"], found["kind"]), ("rank_lost", 2, 1, "tp"))
-        self.assertIn("Rank 2", found["msg"])
+        self.assertEqual((found["code"], found["rank"], found["host"], found["group"]), ("rank_lost", 2, HOST, 1))
+        self.assertEqual((found["ranks"], found["waiting"]), ([2, 3], [3]))
+
+    def test_a_rank_that_is_killed_inside_a_group_under_torchrun(self):
+        found = self.fault("1:kill@run:4", torchrun=True)
+        self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 1, "dp_cp"))
+
+    def test_a_rank_that_is_killed_while_groups_are_created(self):
+        found = self.fault("3:kill@create:2")
+        self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 3, "pp"))
 
     def test_a_rank_that_hangs_before_a_group(self):
         found = self.fault("1:hang@gate:3")
-        self.assertEqual((found["code"], found["missing"], found["group"]), ("gate_timeout", [1], 3))
+        self.assertEqual((found["code"], found["missing"], found["host"], found["group"]), ("gate_timeout", [1], HOST, 3))
+        self.assertIn("faulty_rank.py", json.dumps(found["stacks"]))
 
     def test_a_rank_that_hangs_inside_a_group(self):
         found = self.fault("3:hang@run:1")
-        self.assertEqual((found["code"], found["suspect"], found["group"]), ("op_timeout", [3], 1))
+        self.assertEqual((found["code"], found["suspect"], found["host"], found["group"]), ("op_timeout", [3], HOST, 1))
+        self.assertEqual(found["waiting"], [2])
 
-    def test_a_stopped_rank(self):
+    def test_a_slow_group_is_not_blamed_on_those_who_wait_for_its_members(self):
+        # rank 2 waits for rank 0 at the gate of group 2 for longer than the limit of a gate
+        found = self.fault("1:hang@run:0", limits={**LIMITS, "gate": 2, "operation": 6})
+        self.assertEqual((found["code"], found["suspect"], found["group"]), ("op_timeout", [1], 0))
+
+    def test_a_stopped_rank_between_groups(self):
         found = self.fault("2:stop@gate:4")
-        self.assertEqual((found["code"], found["missing"]), ("gate_timeout", [2]))
-        self.assertIn("stopped", json.dumps(found))
+        self.assertEqual((found["code"], found["missing"], found["host"], found["kind"]), ("gate_timeout", [2], HOST, "dp_cp"))
+        self.assertIn("stopped", found["msg"])
 
-    def test_wrong_data(self):
+    def test_a_stopped_rank_inside_a_group(self):
+        found = self.fault("0:stop@run:4")
+        self.assertEqual((found["code"], found["suspect"], found["kind"]), ("op_timeout", [0], "dp_cp"))
+        self.assertIn("stopped", json.dumps(found["where"]))
+
+    def test_a_machine_that_falls_silent(self):
+        found = self.fault("2:freeze@run:4", limits={**LIMITS, "operation": 30, "beat": 4})
+        self.assertEqual((found["code"], found["rank"], found["host"], found["kind"]), ("rank_silent", 2, HOST, "dp_cp"))
+
+    def test_a_corrupted_value(self):
         found = self.fault("3:data@run:4")
-        self.assertEqual((found["code"], found["suspect"], found["kind"]), ("wrong_data", [3], "dp_cp"))
+        self.assertEqual((found["code"], found["suspect"], found["host"], found["kind"]), ("wrong_data", [3], HOST, "dp_cp"))
+
+    def test_a_rank_that_is_not_who_the_others_expect(self):
+        found = self.fault("2:identity@run:1")
+        self.assertEqual((found["code"], found["suspect"], found["group"]), ("wrong_data", [2], 1))
 
     def test_an_exception_in_one_rank(self):
         found = self.fault("0:raise@create:2")
-        self.assertEqual((found["code"], found["rank"]), ("rank_error", 0))
+        self.assertEqual((found["code"], found["rank"], found["host"], found["kind"]), ("rank_error", 0, HOST, "pp"))
         self.assertIn("injected", found["msg"])
 
     def test_groups_in_another_order(self):
         found = self.fault("2:swap@plan:0")
-        self.assertEqual((found["code"], found["rank"], found["group"]), ("plan_mismatch", 2, 0))
+        self.assertEqual((found["code"], found["rank"], found["host"], found["group"]), ("plan_mismatch", 2, HOST, 0))
         self.assertIn("another order", found["msg"])
 
     def test_another_list_of_members(self):
         found = self.fault("1:members@plan:2")
         self.assertEqual((found["code"], found["rank"], found["kind"]), ("plan_mismatch", 1, "pp"))
+        self.assertEqual((found["want"], found["got"]), (["pp", None, [0, 2]], ["pp", None, [0]]))
 
-    def test_cancel(self):
-        status, events = self.run_job(cancel_at="rank")
-        self.assertEqual(status, 143)
-        self.assertEqual(events[-1]["verdict"], "cancelled")
+    def test_the_whole_time(self):
+        found = self.fault("0:never@start", limits={**LIMITS, "total": 2})
+        self.assertEqual(found["code"], "total_timeout")
+
+    def test_cancel_while_ranks_join(self):
+        self.assertEqual(self.run_job("3:never@start", at="rank").events[-1]["verdict"], "cancelled")
+
+    def test_cancel_while_groups_run(self):
+        self.assertEqual(self.run_job("0:hang@run:4", at="group").events[-1]["verdict"], "cancelled")
+
+    def test_a_killed_referee_leaves_nothing_behind(self):
+        self.run_job("0:hang@run:4", at="group", kill_referee=True)
+
+    def test_whoever_asked_for_the_job_is_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            plan = {"version": 1, "name": "t", "world_size": 1, "backend": "gloo", "groups": [], "checks": [], "payload_bytes": 4, "iterations": 1, "limits": {}}
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(plan, file)
+            command = [sys.executable, JOB, "referee", "--tether", "--plan", path, "--", "sleep", "1000"]
+            # an empty input is a pipe that ends at once
+            done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=30)
+        self.assertEqual(done.returncode, 143, done.stderr)
+
+    def test_a_launcher_that_is_not_there(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"version": 1, "name": "t", "world_size": 1, "backend": "gloo", "groups": [], "checks": [], "payload_bytes": 4, "iterations": 1, "limits": {}}, file)
+            file.flush()
+            done = subprocess.run([sys.executable, JOB, "referee", "--plan", file.name, "--", "/no/such"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("/no/such", done.stderr)
 
     def test_a_plan_that_cannot_be_used(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             file.write("{}")
             file.flush()
-            done = subprocess.run([sys.executable, JOB, "local", "--plan", file.name], capture_output=True, text=True, check=False)
+            done = subprocess.run([sys.executable, JOB, "referee", "--plan", file.name, "--", "true"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 64)
         self.assertIn("version", done.stderr)
+
+
+class LongEvents(unittest.TestCase):
+    def test_no_line_is_too_long_and_all_say_that_they_were_cut(self):
+        sys.path.insert(0, os.path.join(ROOT, "smoke"))
+        from events import fit
+
+        body = {
+            "ev": "fault",
+            "t": 1.0,
+            "code": "op_timeout",
+            "exit": 15,
+            "msg": "m\u00e9" * 900,
+            "ranks": list(range(4096)),
+            "stacks": [["f" * 2000, list(range(1024))]],
+            "where": {str(rank): "somewhere" for rank in range(500)},
+        }
+        line = fit(body)
+        self.assertLess(len(line.encode()) + 1, 1024 + 1)
+        event = json.loads(line)
+        self.assertTrue(event["cut"])
+        self.assertEqual((event["ev"], event["code"], event["ranks"][:2]), ("fault", "op_timeout", [0, 1]))
+        self.assertIsNone(flaw(event, EVENTS))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,183 @@
+"""What the referee knows of every rank: who is at which step, and since when.
+
+Each rank has a clock of its own. It runs while the rank imports torch, is between two steps, or is inside one, and it
+stands while the rank waits at a gate for others: so the first clock that runs out is that of a rank that is to blame.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Dict, Iterator, List, Optional
+
+from protocol import Group, Plan
+
+#: Process states of Linux that explain a silence.
+STATES = {"T": "stopped", "t": "stopped by a debugger", "D": "waiting in the kernel", "Z": "ended, not yet reaped"}
+
+
+class Rank:
+    """What the referee knows of one rank that has joined.
+
+    `stage` is `joined`, `import`, `between` (after `step`), `gate` (of `step`), `inside` (`step`) or `left`.
+    """
+
+    def __init__(self, number: int, connection: Any, hello: Dict[str, Any]) -> None:
+        self.number = number
+        self.connection: Optional[Any] = connection
+        self.host = str(hello.get("host", "?"))
+        self.node = hello.get("node")
+        self.local = int(hello.get("local") or 0)
+        self.pid = int(hello.get("pid", 0))
+        self.plan_digest = hello.get("plan")
+        self.device: Optional[Dict[str, Any]] = None
+        self.beat = time.monotonic()
+        self.state = ""
+        #: The innermost Python frames, once they were asked for and told.
+        self.stack: Optional[List[str]] = None
+        self.move("joined", "import")
+
+    def move(self, stage: str, step: str) -> None:
+        """The rank is somewhere else: its clock begins anew."""
+        self.stage, self.step, self.since = stage, step, time.monotonic()
+
+    def condition(self) -> str:
+        """What the kernel says of the process, where that explains something; else nothing."""
+        why = STATES.get(self.state)
+        return " (process %s)" % why if why else ""
+
+
+class Roll:
+    """All ranks of a plan, and the steps that they take together."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.ranks: Dict[int, Rank] = {}
+        self._came: Dict[str, int] = {}
+        self._done: Dict[str, List[Dict[str, Any]]] = {}
+        self._steps: Dict[int, List[str]] = {}
+
+    def __iter__(self) -> Iterator[Rank]:
+        return iter(self.ranks.values())
+
+    def complete(self) -> bool:
+        """Whether every rank has joined."""
+        return len(self.ranks) == self.plan.world_size
+
+    def missing(self) -> List[int]:
+        """The ranks that have not joined."""
+        return [number for number in range(self.plan.world_size) if number not in self.ranks]
+
+    def connected(self) -> List[Rank]:
+        """The ranks whose connection is open."""
+        return [rank for rank in self if rank.connection is not None]
+
+    # ---- steps
+
+    def group_of(self, step: str) -> Optional[Group]:
+        """The group that a step tries; None for a step of all."""
+        kind, _, index = step.partition(":")
+        return self.plan.groups[int(index)] if kind == "run" else None
+
+    def family_of(self, step: str) -> Optional[List[Group]]:
+        """The family of groups that a step creates; None for another step."""
+        kind, _, index = step.partition(":")
+        return self.plan.families[int(index)] if kind == "create" else None
+
+    def members(self, step: str) -> List[Rank]:
+        """Those who take a step together."""
+        group = self.group_of(step)
+        return [self.ranks[number] for number in group.ranks] if group else list(self)
+
+    def title(self, step: str) -> str:
+        """How messages call a step."""
+        group, family = self.group_of(step), self.family_of(step)
+        if group:
+            return group.label()
+        if family:
+            of = "" if family[0].module is None else " of %s" % family[0].module
+            return "the creation of the %s groups%s" % (family[0].name, of)
+        return {"import": "the import of torch", "init": "init_process_group", "finish": "the end", "leave": "the end"}[step]
+
+    def steps(self, number: int) -> List[str]:
+        """The steps of a rank, in order."""
+        if number not in self._steps:
+            own = [group for group in self.plan.groups if len(group.ranks) > 1 and number in group.ranks]
+            creations = ["create:%d" % place for place in range(len(self.plan.families))]
+            runs = ["run:%d" % group.index for group in own]
+            self._steps[number] = ["import", "init", *creations, *runs, "finish", "leave"]
+        return self._steps[number]
+
+    def due(self, rank: Rank) -> str:
+        """The step that a rank is in, or at the gate of, or owes next."""
+        if rank.stage != "between":
+            return rank.step
+        steps = self.steps(rank.number)
+        return steps[min(steps.index(rank.step) + 1, len(steps) - 1)]
+
+    def waiting(self, step: str) -> List[int]:
+        """Those who wait at the gate of a step."""
+        return sorted(rank.number for rank in self if rank.stage == "gate" and rank.step == step)
+
+    def arrive(self, rank: Rank, step: str) -> List[Rank]:
+        """A rank is at a gate: gives all members once they are complete, and lets them in."""
+        rank.move("gate", step)
+        members = self.members(step)
+        self._came[step] = self._came.get(step, 0) + 1
+        if self._came[step] < len(members):
+            return []
+        for member in members:
+            member.move("inside", step)
+        return members
+
+    def leave(self, rank: Rank, step: str, message: Dict[str, Any]) -> Optional[List[Dict[str, Any]]]:
+        """A rank has done a step: gives what all members said of it once they all have."""
+        rank.move("between", step)
+        done = self._done.setdefault(step, [])
+        done.append(message)
+        return done if len(done) == len(self.members(step)) else None
+
+    # ---- clocks
+
+    def limit(self, rank: Rank) -> Optional[float]:
+        """Seconds that a rank may be where it is; None where it waits for others."""
+        limits = self.plan.limits
+        if rank.stage == "import":
+            return limits["import"]
+        if rank.stage == "between":
+            return limits["gate"]
+        if rank.stage != "inside":
+            return None
+        group, family = self.group_of(rank.step), self.family_of(rank.step)
+        if group:
+            return self.plan.operation_limit()
+        return self.plan.creation_limit(family) if family else limits["operation"]
+
+    def late(self, now: float) -> Optional[Rank]:
+        """A rank whose clock has run out."""
+        for rank in self:
+            limit = self.limit(rank)
+            if limit is not None and now - rank.since > limit:
+                return rank
+        return None
+
+    def involved(self, rank: Rank) -> List[Rank]:
+        """Those whose stacks tell why a rank is late: itself, and whoever is in the same step."""
+        if rank.stage != "inside":
+            return [rank]
+        return [other for other in self.members(rank.step) if other.stage == "inside" and other.step == rank.step]
+
+    def place(self, number: int) -> str:
+        """Where a rank was seen last, with its host."""
+        rank = self.ranks.get(number)
+        if rank is None:
+            return "never joined"
+        words = {
+            "joined": "joined",
+            "import": "importing torch",
+            "between": "on the way to %s",
+            "gate": "at the gate of %s",
+            "inside": "in %s",
+            "left": "at the end",
+        }[rank.stage]
+        where = words % self.title(self.due(rank)) if "%s" in words else words
+        return "%s, %s%s" % (rank.host, where, rank.condition())

@@ -1,0 +1,288 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import {
+  chooseBackend,
+  EnvironmentError,
+  LOCAL,
+  parseEvent,
+  prepareSmoke,
+  runSmoke,
+  type SmokeProgress,
+  smokePlan,
+} from '../../client/cluster';
+import { check } from '../../layout';
+
+const FILE = 'examples/mimo-8gpu.layout.yaml';
+const JOB = resolve('smoke');
+const CLI = resolve('dist/cli.js');
+const JOB_IN_DIST = resolve('dist/smoke');
+const SECONDS = 1000;
+
+const folder = mkdtempSync(join(tmpdir(), 'smoke-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function planOf(text: string, file = FILE) {
+  const { resolved, facts } = check(text);
+  if (!resolved || !facts) {
+    throw new Error('the layout has errors');
+  }
+  return smokePlan(resolved, facts, file, 'gloo');
+}
+
+const plan = planOf(readFileSync(FILE, 'utf8'));
+
+/** Processes whose command line holds a text. */
+function processesWith(text: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function fileOf(command: readonly string[]): string {
+  return command[command.indexOf('--plan') + 1] ?? '';
+}
+
+describe('the plan', () => {
+  test('says for every family of groups the line of the layout that it comes from', () => {
+    const text = readFileSync(FILE, 'utf8').split('\n');
+    const line = (name: string, module: string) =>
+      text[(plan.groups.find((family) => family.name === name && family.module === module)?.line ?? 0) - 1]?.trim();
+    expect(line('tp', 'images')).toBe('tp: 2');
+    expect(line('pp', 'language')).toBe('pp: 2');
+    expect(line('cp', 'language')).toBe('language:');
+    expect(plan.groups.every(({ file }) => file === FILE)).toBe(true);
+  });
+
+  test('is what the layout asks for', () => {
+    const text = `layout: 1\nworld_size: 2\nparallelism: {tp: 2}\nsmoke: {checks: [groups], payload: 1KiB, iterations: 7, timeout: 90s}\n`;
+    expect(planOf(text)).toMatchObject({
+      world_size: 2,
+      checks: ['groups'],
+      payload_bytes: 1024,
+      iterations: 7,
+      limits: { operation: 90 },
+    });
+  });
+});
+
+describe('the backend', () => {
+  test('is gloo where there is no GPU, or where it is asked for', () => {
+    expect(chooseBackend('auto', { gpus: 0 }, 8)).toBe('gloo');
+    expect(chooseBackend('gloo', { gpus: 4 }, 8)).toBe('gloo');
+    expect(chooseBackend('auto', { gpus: 8 }, 8)).toBe('nccl');
+  });
+
+  test('never lets two ranks share a GPU', () => {
+    expect(() => chooseBackend('auto', { gpus: 4 }, 8)).toThrow(EnvironmentError);
+    expect(() => chooseBackend('nccl', { gpus: 0 }, 8)).toThrow(/8 ranks, but torch sees 0 GPUs/);
+  });
+});
+
+describe('the interpreter', () => {
+  const prepare = (python: string) =>
+    prepareSmoke({ plan, cluster: { ...LOCAL, python }, job: JOB }, folder).catch((error: unknown) => error);
+
+  test('that is not there, or is no Python, is refused with the reason', async () => {
+    expect(String(await prepare('/no/such/python'))).toContain('/no/such/python: not found');
+    expect(String(await prepare('/bin/echo'))).toContain('/bin/echo: is no Python interpreter');
+  });
+});
+
+describe('an event', () => {
+  const schema = JSON.parse(readFileSync('schemas/smoke-events.schema.json', 'utf8'));
+  const group = { group: 3, kind: 'tp', idx: 1, ranks: [2, 3] };
+  const limits = { join: 1, import: 1, gate: 1, operation: 1, beat: 1, total: 1 };
+  const whole: Record<string, Record<string, unknown>> = {
+    start: { version: 1, job: 'local', world: 8, groups: 9, layout: 'x', wall: 1.5, limits },
+    rank: { rank: 1, host: 'a', local: 1, pid: 7 },
+    phase: { name: 'join', ok: true },
+    group: { ok: true, ms: 1, ops: { all_reduce: { bytes: 4, ms: 1, busGBs: 2 }, x: { skipped: 'no' } }, ...group },
+    check: { name: 'ntp', ok: false, skipped: 'no' },
+    fault: { code: 'op_timeout', exit: 15, msg: 'stuck', suspect: [3], host: 'a', ...group },
+    end: { ok: false, verdict: 'op_timeout', exit: 15, secs: 3 },
+  };
+  /** What the schema requires and no reader here needs. */
+  const unread: Record<string, string[]> = { start: ['job', 'wall', 'limits'], rank: ['local'] };
+
+  test.each(schema.oneOf.map((one: { properties: { ev: { const: string } } }) => [one.properties.ev.const, one]))(
+    '%s is read, and refused without a field that it must have',
+    (ev, { required }) => {
+      const event = { ev, t: 1, ...whole[String(ev)] };
+      expect(parseEvent(JSON.stringify(event))).toMatchObject({ ev });
+      for (const key of required.filter((name: string) => !unread[String(ev)]?.includes(name))) {
+        expect(parseEvent(JSON.stringify({ ...event, [key]: undefined })), key).toBeNull();
+        expect(parseEvent(JSON.stringify({ ...event, [key]: { wrong: 'type' } })), key).toBeNull();
+      }
+    },
+  );
+
+  test('names the culprits of a fault, whichever way the job names them', () => {
+    const culprits = (fields: object) => parseEvent(JSON.stringify({ ev: 'fault', t: 1, ...whole.fault, ...fields }));
+    expect(culprits({})).toMatchObject({ culprits: [3], group: 3, module: null, host: 'a' });
+    expect(culprits({ suspect: undefined, missing: [1, 2] })).toMatchObject({ culprits: [1, 2] });
+    expect(culprits({ suspect: undefined, rank: 5 })).toMatchObject({ culprits: [5] });
+  });
+
+  test.each(['', 'x', 'null', '[]', '{"ev":"other","t":1}'])('%j is none', (line) => {
+    expect(parseEvent(line)).toBeNull();
+  });
+});
+
+describe('a run on this machine', () => {
+  test('brings up every group of the example, and leaves nothing behind', { timeout: 120 * SECONDS }, async () => {
+    const seen: SmokeProgress[] = [];
+    let command: readonly string[] = [];
+    const result = await runSmoke(
+      { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
+      {
+        onCommand: (words) => {
+          command = words;
+        },
+        onEvent: (_, progress) => seen.push(progress),
+      },
+      new AbortController().signal,
+    );
+    expect(result.fault).toBeNull();
+    expect(result).toMatchObject({ ok: true, verdict: 'ok', device: 'CPU', warnings: [] });
+    const wanted = plan.groups.flatMap(({ name, module, ranks }) =>
+      ranks.flatMap((group, idx) => (group.length > 1 ? [`${name} ${module} ${idx} ${group}`] : [])),
+    );
+    const got = result.groups.map(({ kind, module, idx, ranks }) => `${kind} ${module} ${idx} ${ranks}`);
+    expect(got.sort()).toEqual(wanted.sort());
+    expect(result.groups.every(({ ops }) => (ops.all_reduce?.busGBs ?? 0) > 0)).toBe(true);
+    expect(seen.at(-1)).toEqual({ ranks: 8, world: 8, groups: wanted.length, allGroups: wanted.length });
+    for (const [i, { ranks, groups }] of seen.entries()) {
+      expect(ranks).toBeGreaterThanOrEqual(seen[i - 1]?.ranks ?? 0);
+      expect(groups).toBeGreaterThanOrEqual(seen[i - 1]?.groups ?? 0);
+    }
+    expect(processesWith(fileOf(command))).toEqual([]);
+  });
+
+  test('is cancelled in its middle, and leaves nothing behind', { timeout: 120 * SECONDS }, async () => {
+    const abort = new AbortController();
+    let command: readonly string[] = [];
+    const result = await runSmoke(
+      { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
+      {
+        onCommand: (words) => {
+          command = words;
+        },
+        onEvent: (event) => {
+          if (event.ev === 'phase' && event.name === 'join') {
+            expect(processesWith(fileOf(command)).length).toBeGreaterThan(8);
+            abort.abort();
+          }
+        },
+      },
+      abort.signal,
+    );
+    expect(result).toMatchObject({ ok: false, verdict: 'cancelled', groups: [] });
+    expect(processesWith(fileOf(command))).toEqual([]);
+  });
+});
+
+describe('the command line', () => {
+  const two = join(folder, 'two.layout.yaml');
+  writeFileSync(
+    two,
+    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsmoke: {checks: [groups, collectives, ntp], payload: 4KiB, iterations: 1}\n',
+  );
+
+  function cli(...words: string[]): ChildProcess {
+    return spawn(process.execPath, [CLI, 'smoke', ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  /** Sends a signal once all ranks have joined. */
+  function signalInTheMiddle(child: ChildProcess, signal: NodeJS.Signals): void {
+    child.stdout?.on('data', (text) => {
+      if (String(text).includes('"name":"join"')) {
+        child.kill(signal);
+      }
+    });
+  }
+
+  async function outcome(child: ChildProcess): Promise<{ status: number; out: string; err: string }> {
+    let out = '';
+    let err = '';
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
+      out += text;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      err += text;
+    });
+    const [status] = await once(child, 'close');
+    return { status, out, err };
+  }
+
+  test('prints a table, says what was not checked and that the CPU proves no speed', async () => {
+    const { status, out, err } = await outcome(cli(two));
+    expect(status).toBe(0);
+    expect(out).toMatch(
+      /^ok {2}tp +1 x 2 +all_reduce .* GB\/s, all_gather .* GB\/s, reduce_scatter not on this backend$/m,
+    );
+    expect(out).toMatch(/^skipped {2}ntp: /m);
+    expect(out).toMatch(/passed: \d+ process groups/);
+    expect(err).toContain('not speed');
+  });
+
+  test('prints the events word for word', async () => {
+    const { status, out } = await outcome(cli(two, '--format', 'jsonl'));
+    expect(status).toBe(0);
+    const events = out.trim().split('\n');
+    expect(events.every((line) => parseEvent(line) !== null)).toBe(true);
+    expect(JSON.parse(events[0] ?? '')).toMatchObject({ ev: 'start', limits: { operation: 60 } });
+    expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ ev: 'end', ok: true });
+  });
+
+  test('shows the exact command and the plan in a dry run, and starts nothing', async () => {
+    const { status, out } = await outcome(cli(FILE, '--dry-run'));
+    expect(status).toBe(0);
+    const [, , command = '', , ...rest] = out.split('\n');
+    const words = execFileSync('/bin/sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
+      .trim()
+      .split('\n');
+    expect(words).toContain('torch.distributed.run');
+    expect(words).toContain(fileOf(words));
+    expect(JSON.parse(rest.join('\n'))).toMatchObject({ world_size: 8, backend: 'gloo', payload_bytes: 2 ** 20 });
+    expect(processesWith(fileOf(words))).toEqual([]);
+  });
+
+  test('refuses a layout with errors, a file that is not there, and a cluster that nobody knows', async () => {
+    const bad = join(folder, 'bad.layout.yaml');
+    writeFileSync(bad, 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n');
+    const errors = await outcome(cli(bad));
+    expect(errors.status).toBe(2);
+    expect(errors.err).toContain('error[dense-factorization]');
+    expect((await outcome(cli(join(folder, 'none.layout.yaml')))).status).toBe(2);
+    const unknown = await outcome(cli(two, '--cluster', 'moon'));
+    expect(unknown.status).toBe(2);
+    expect(unknown.err).toContain('moon');
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends with a status of its own on %s, and leaves nothing behind', async (signal, status) => {
+    const child = cli(FILE, '--format', 'jsonl');
+    signalInTheMiddle(child, signal);
+    const done = await outcome(child);
+    expect(done.status).toBe(status);
+    expect(done.out).toContain('"verdict":"cancelled"');
+    expect(processesWith(`${JOB_IN_DIST}/smoke_job.py`)).toEqual([]);
+  });
+
+  test('leaves nothing behind when it is killed', async () => {
+    const child = cli(FILE, '--format', 'jsonl');
+    signalInTheMiddle(child, 'SIGKILL');
+    await outcome(child);
+    await expect.poll(() => processesWith(`${JOB_IN_DIST}/smoke_job.py`), { timeout: 30 * SECONDS }).toEqual([]);
+  });
+});

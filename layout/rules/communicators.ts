@@ -2,11 +2,10 @@ import type { Fix } from '../finding';
 import { removeField, replaceFix } from '../format/edit';
 import { nearest } from '../format/read';
 import type { Field } from '../format/spec';
-import { communicatorCount } from '../topology/communicators';
 import { type LayoutFacts, valueOr } from '../topology/facts';
 import { GROUP_NAMES, processGroups } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
-import { both, countOf } from './numbers';
+import { both } from './numbers';
 import type { Report, Rule } from './rule';
 
 const SOURCE = '`initialize_model_parallel` in megatron/core/parallel_state.py';
@@ -196,45 +195,3 @@ function nameFixes(name: string, span: Field<string>['span']): Fix[] {
   const near = nearest(name, GROUP_NAMES);
   return near ? [replaceFix(span, near)] : [];
 }
-
-export const communicatorCountRule: Rule = {
-  code: 'communicator-count',
-  severity: 'information',
-  title: 'What separate all-gather groups add',
-  what: 'The layout makes separate all-gather groups. The finding says how many communicators a rank then holds: groups of two ranks or more that it is in, each name by itself even where another has the same ranks. A group of one rank is not counted, as it never becomes a communicator.',
-  why: 'Every NCCL communicator has channels and buffers in GPU memory of its own and takes time to come up. Two communicators over the same ranks are the price of letting all-gather and reduce-scatter run side by side.',
-  failing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  enabled: true
-  create_all_gather_group: true
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  enabled: true
-`,
-  source: '`initialize_model_parallel` and `create_all_gather_groups` in megatron/core/parallel_state.py',
-  *check(facts) {
-    const layout = facts.heterogeneous || !facts.root.fsdp.value?.enabled.value ? null : resolveLayout(facts);
-    if (!layout?.allGatherGroup && !layout?.expertAllGatherGroup) {
-      return;
-    }
-    const { each, atEnds, allGather } = communicatorCount(layout);
-    if (allGather.length === 0) {
-      return;
-    }
-    const ends = atEnds > 0 ? ` (${each + atEnds} at the two ends of a pipeline)` : '';
-    yield {
-      message: `Each rank holds ${countOf(each, 'communicator')}${ends}; ${both(allGather.map((name) => `\`${name}\``))} ${
-        allGather.length === 1 ? 'is' : 'are'
-      } there only so that all-gather overlaps reduce-scatter.`,
-      span: facts.root.parallelism.keySpan,
-      related: [{ message: 'all-gather groups are asked for here', span: facts.root.fsdp.keySpan }],
-    };
-  },
-};

@@ -3,9 +3,11 @@ import { removeField } from '../format/edit';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { Field } from '../format/spec';
 import { Grid } from '../grid/grid';
+import { countCommunicators } from '../topology/communicators';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { denseGrid, expertGrid } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
+import { both, countOf } from './numbers';
 import type { Report, Rule } from './rule';
 
 const SOURCE = '`create_all_gather_groups` in megatron/core/parallel_state.py';
@@ -307,3 +309,49 @@ function shapeOf({ axes }: Grid, names: readonly string[]): string {
   }
   return runs.map(({ stride, size }) => `${stride}x${size}`).join(' ');
 }
+
+export const communicatorCount: Rule = {
+  code: 'communicator-count',
+  severity: 'information',
+  title: 'What separate all-gather groups add',
+  what: 'The layout makes separate all-gather groups. The finding says how many communicators a rank then holds: groups of two ranks or more that it is in, each name by itself even where another has the same ranks. A group of one rank is not counted, as it never becomes a communicator.',
+  why: 'Every NCCL communicator has channels and buffers in GPU memory of its own and takes time to come up. Two communicators over the same ranks are the price of letting all-gather and reduce-scatter run side by side.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+fsdp:
+  enabled: true
+  create_all_gather_group: true
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+fsdp:
+  enabled: true
+`,
+  source: '`initialize_model_parallel` and `create_all_gather_groups` in megatron/core/parallel_state.py',
+  *check(facts) {
+    const { root } = facts;
+    const layout = onlyGrid(facts) && isEnabled(facts) ? resolveLayout(facts) : null;
+    // where the groups are of no use, or not to be had, that is the finding
+    const faulty = [fsdpExpertGroup, fsdpGroupIdle, allGatherGroups].some(
+      ({ check }) => [...(check?.(facts) ?? [])].length > 0,
+    );
+    if (!layout || faulty) {
+      return;
+    }
+    const { each, atEnds, allGather } = countCommunicators(layout);
+    if (allGather.length === 0) {
+      return;
+    }
+    const ends = atEnds > 0 ? ` (${each + atEnds} at the two ends of a pipeline)` : '';
+    const extra = both(allGather.map((name) => `\`${name}\``));
+    yield {
+      message: `Each rank holds ${countOf(each, 'communicator')}${ends}; ${extra} ${allGather.length === 1 ? 'is' : 'are'} there only so that all-gather overlaps reduce-scatter.`,
+      span: root.parallelism.keySpan,
+      related: [{ message: 'all-gather groups are asked for here', span: root.fsdp.keySpan }],
+    };
+  },
+};

@@ -73,7 +73,7 @@ export const RULES: readonly Rule[] = [
   fsdp.fsdpExpertGroup,
   fsdp.fsdpGroupIdle,
   fsdp.allGatherGroups,
-  communicators.communicatorCountRule,
+  fsdp.communicatorCount,
   placement.tpCrossesNvlink,
   placement.epCrossesNode,
   placement.cpCrossesNode,

@@ -15,7 +15,7 @@ export interface CommunicatorCount {
 }
 
 /** Counts the communicators of a layout of `parallelism` at full width, before nonuniform TP removes ranks. */
-export function communicatorCount(layout: ResolvedLayout): CommunicatorCount {
+export function countCommunicators(layout: ResolvedLayout): CommunicatorCount {
   const pp = layout.modules[0]?.dense.find(({ name }) => name === 'pp')?.size ?? 1;
   const shared = processGroups(layout).filter(({ name, size }) => size > 1 && name !== 'embd');
   const levels = layout.hierarchicalContextParallelSizes?.filter((size) => size > 1).length ?? 0;

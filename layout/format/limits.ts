@@ -7,16 +7,19 @@
 export const MAX_TEXT = 384 * 1024;
 
 /**
- * The longest text for which the full YAML parser is asked where a file is not plain: it takes up to 2 ms a KiB where
+ * The longest text for which the full YAML parser is asked where a file is not plain: it takes up to 3 ms a KiB where
  * brackets or errors abound.
  */
-export const MAX_FULL_YAML = 48 * 1024;
+export const MAX_FULL_YAML = 32 * 1024;
 
 /** How many maps and lists may stand in one another; a layout needs five. */
 export const MAX_DEPTH = 32;
 
 /** How many values a file may hold once its aliases are followed: aliases of aliases make billions out of a few lines. */
 export const MAX_NODES = 100_000;
+
+/** The longest text that one key may hold; a description is far shorter. */
+export const MAX_STRING = 10_000;
 
 /** How many findings of one severity are listed. */
 export const MAX_FINDINGS = 1_000;

@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein';
 import type { Finding, Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix, startOfLine } from './edit';
 import { FORMAT, type RootKeys } from './keys';
-import { MAX_FINDINGS } from './limits';
+import { MAX_FINDINGS, MAX_STRING } from './limits';
 import { parseDuration, parseSize } from './quantities';
 import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
 import {
@@ -211,10 +211,19 @@ class Reader {
   }
 
   #string(spec: StringSpec, node: ScalarNode, path: string): string | undefined {
-    if (typeof node.value === 'string') {
-      return node.value;
+    if (typeof node.value !== 'string') {
+      return this.#wrongType(spec, node, path);
     }
-    return this.#wrongType(spec, node, path);
+    if (node.value.length > MAX_STRING) {
+      const [length, most] = [node.value.length, MAX_STRING].map((count) => count.toLocaleString('en-US'));
+      this.report(
+        'file-too-large',
+        `\`${path}\` has ${length} characters; up to ${most} are read. Shorten it.`,
+        node.span,
+      );
+      return undefined;
+    }
+    return node.value;
   }
 
   #option(choices: readonly string[], node: ScalarNode, path: string): string | undefined {

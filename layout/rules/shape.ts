@@ -1,7 +1,7 @@
 import type { Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/keys';
-import { MAX_DEPTH, MAX_FINDINGS, MAX_FULL_YAML, MAX_NODES, MAX_TEXT } from '../format/limits';
+import { MAX_DEPTH, MAX_FINDINGS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../format/limits';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, MAX_WORLD, type ModuleFacts } from '../topology/facts';
 import { MIMO_CP } from './mimo';
@@ -34,7 +34,7 @@ export const fileTooLarge: Rule = {
   code: 'file-too-large',
   severity: 'error',
   title: 'The file is larger than is read',
-  what: `The file has more than ${MAX_TEXT.toLocaleString('en-US')} characters; or more than ${MAX_FULL_YAML.toLocaleString('en-US')} and is not plain block YAML throughout (it has an anchor, a tag, a tab, a text or brackets over several lines, or a mistake, at the place of the finding); or it nests more than ${MAX_DEPTH} levels deep; or its aliases stand for more than ${MAX_NODES.toLocaleString('en-US')} values; or more than ${MAX_FINDINGS.toLocaleString('en-US')} things are wrong with it.`,
+  what: `The file has more than ${MAX_TEXT.toLocaleString('en-US')} characters; or more than ${MAX_FULL_YAML.toLocaleString('en-US')} and is not plain block YAML throughout (it has an anchor, a tag, a tab, a text or brackets over several lines, or a mistake, at the place of the finding); or it nests more than ${MAX_DEPTH} levels deep; or its aliases stand for more than ${MAX_NODES.toLocaleString('en-US')} values; or a text has more than ${MAX_STRING.toLocaleString('en-US')} characters; or more than ${MAX_FINDINGS.toLocaleString('en-US')} things are wrong with it.`,
   why: 'Every limit is far beyond any layout. Within them the checker answers at once on every keystroke, whatever the file holds; beyond them nothing is reported but this.',
   failing: `layout: 1
 world_size: 8

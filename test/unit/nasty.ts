@@ -1,3 +1,5 @@
+import { MAX_FULL_YAML, MAX_TEXT } from '../../layout/format/limits';
+
 /*
  * Texts made to be slow, or to break the checker: each a case of `robustness.test.ts`, and measured by `bench/check.mjs`.
  */
@@ -5,9 +7,9 @@
 /** What the text is, and the text. */
 export type Nasty = readonly [name: string, text: string];
 
-/** The full YAML parser is asked up to 48 KiB, the plain scanner up to 384 KiB: each text comes close to its limit. */
-const FULL = 48 * 1024 - 64;
-const PLAIN = 384 * 1024 - 64;
+/** Most texts come close to what the full parser, or the plain scanner, is asked to read. */
+const FULL = MAX_FULL_YAML - 64;
+const PLAIN = MAX_TEXT - 64;
 
 /** `part` over and over, up to `length`. */
 const repeated = (part: string, length = FULL): string => part.repeat(Math.floor(length / part.length));

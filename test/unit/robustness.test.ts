@@ -46,6 +46,7 @@ describe('whatever a file holds, it is checked', () => {
     ['an alias of itself', 'yaml-syntax'],
     ['one line of 500 KB', 'file-too-large'],
     ['5 MB', 'file-too-large'],
+    ['a long order', 'file-too-large'],
     ['a mistake in a long file', 'file-too-large'],
     ['a number of 100,000 digits', 'number-too-large'],
     ['NUL', 'yaml-syntax'],

@@ -1,0 +1,328 @@
+import { describe } from 'vitest';
+import { checkTable, job } from './rule-table';
+
+const BATCH = 'batch: {micro_batch_size: 1, global_batch_size: 1024}';
+const sharp = (options: string) => `communicators: {${options}}`;
+
+describe('rank orders', () => {
+  checkTable(
+    ['order-invalid', 'order-expert-mismatch'],
+    [
+      { title: 'dims of size 1 may be left out', text: job(8, 'tp: 2, pp: 2, order: tp-dp-pp'), findings: [] },
+      { title: 'capitals are read', text: job(8, 'tp: 2, pp: 2, order: TP-CP-EP-DP-PP'), findings: [] },
+      { title: 'gtp_remat may stand in it', text: job(8, 'tp: 2, order: gtp_remat-tp-dp'), findings: [] },
+      {
+        title: 'a word that is no dimension',
+        text: job(8, 'tp: 2, order: tp-cp-ep-dp-pp-xx'),
+        findings: [['order-invalid', 'tp-cp-ep-dp-pp-xx']],
+      },
+      {
+        title: 'a word too many, and one too few: Megatron-LM says the latter',
+        text: job(8, 'tp: 2, order: tp-pd-pp'),
+        findings: [
+          [
+            'order-invalid',
+            'tp-pd-pp',
+            "The size of (dp) is (4), but you haven'tspecified the order (tp-gtp_remat-pd-pp).",
+          ],
+        ],
+      },
+      {
+        title: 'an empty order',
+        text: job(8, 'tp: 2, order: ""'),
+        findings: [
+          ['order-invalid', '""', "The size of (dp) is (4), but you haven'tspecified the order (gtp_remat-)."],
+        ],
+      },
+      {
+        title: 'a word twice',
+        text: job(8, 'tp: 2, order: tp-dp-tp-pp'),
+        findings: [['order-invalid', 'tp-dp-tp-pp']],
+      },
+      {
+        title: 'gtp_remat in capitals, beside the one that is put in',
+        text: job(8, 'tp: 2, order: TP-GTP_REMAT-DP'),
+        findings: [['order-invalid', 'TP-GTP_REMAT-DP']],
+      },
+      {
+        title: 'tp left out, which is looked for in gtp_remat and found',
+        text: job(8, 'tp: 2, order: cp-dp-pp'),
+        findings: [['order-invalid', 'cp-dp-pp']],
+      },
+      {
+        title: 'tp of size 1 must be named too',
+        text: job(8, 'order: cp-dp-pp'),
+        findings: [['order-invalid', 'cp-dp-pp']],
+      },
+      {
+        title: 'the dense grid comes first',
+        text: job(16, 'tp: 2, cp: 2, ep: 2, order: tp-dp-pp'),
+        findings: [
+          [
+            'order-invalid',
+            'tp-dp-pp',
+            "The size of (cp) is (2), but you haven'tspecified the order (tp-gtp_remat-dp-pp).",
+          ],
+        ],
+      },
+      {
+        title: 'also where the expert grid does not divide',
+        text: job(16, 'tp: 2, cp: 2, ep: 3, order: tp-dp-pp'),
+        findings: [
+          [
+            'expert-factorization',
+            '3',
+            'world_size (16) is not divisible by expert_tensor_model_pipeline_parallel size (6)',
+          ],
+          [
+            'order-invalid',
+            'tp-dp-pp',
+            "The size of (cp) is (2), but you haven'tspecified the order (tp-gtp_remat-dp-pp).",
+          ],
+        ],
+      },
+      {
+        title: 'ep left out',
+        text: job(16, 'tp: 2, ep: 4, order: tp-cp-dp-pp'),
+        findings: [
+          [
+            'order-invalid',
+            'tp-cp-dp-pp',
+            "The size of (ep) is (4), but you haven'tspecified the order (tp-gtp_remat-cp-dp-pp).",
+          ],
+        ],
+      },
+      {
+        title: 'dp and expt_dp differ under an order that does not end in pp',
+        text: job(16, 'tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp'),
+        findings: [
+          [
+            'order-expert-mismatch',
+            'tp-cp-ep-pp-dp',
+            'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same',
+          ],
+        ],
+      },
+      {
+        title: 'PP does not end in pp',
+        text: job(16, 'tp: 2, pp: 2, ep: 2, order: TP-CP-EP-DP-PP'),
+        findings: [
+          [
+            'order-expert-mismatch',
+            'TP-CP-EP-DP-PP',
+            'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same',
+          ],
+        ],
+      },
+      {
+        title: 'equal dp, yet other pipelines',
+        text: job(8, 'tp: 2, pp: 2, ep: 2, expt_tp: 1, order: tp-cp-pp-ep-dp'),
+        findings: [
+          [
+            'order-expert-mismatch',
+            'tp-cp-pp-ep-dp',
+            'Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got [[0, 2], [1, 3], [4, 6], [5, 7]] and [[0, 1], [2, 3], [4, 5], [6, 7]]',
+          ],
+        ],
+      },
+      {
+        title: 'equal dp, and the same pipelines',
+        text: job(8, 'tp: 2, pp: 2, order: tp-cp-pp-ep-dp'),
+        findings: [],
+      },
+      {
+        title: 'one stage lies anywhere',
+        text: job(16, 'tp: 2, ep: 4, order: pp-tp-cp-ep-dp'),
+        findings: [],
+      },
+    ],
+  );
+});
+
+describe('weight shards and the default of expt_tp', () => {
+  checkTable(
+    ['weight-shards', 'expert-tp-default', 'conflicting-keys'],
+    [
+      { title: 'a multiple of tp', text: job(16, 'tp: 2, num_weight_shards: 4', BATCH), findings: [] },
+      {
+        title: 'fewer than tp',
+        text: job(16, 'tp: 4, num_weight_shards: 2'),
+        findings: [
+          ['weight-shards', '2', 'tensor_parallel_num_weight_shards (2) must be >= tensor_model_parallel_size (4).'],
+        ],
+      },
+      {
+        title: 'no multiple of expt_tp, which is tp here',
+        text: job(16, 'tp: 2, expt_num_weight_shards: 3'),
+        findings: [
+          [
+            'weight-shards',
+            '3',
+            'expert_tensor_parallel_num_weight_shards (3) must be divisible by expert_tensor_parallel_size (2).',
+          ],
+        ],
+      },
+      {
+        title: 'any number of shards of expt_tp 1, which it is in a module',
+        text: `layout: 1\nworld_size: 6\nmodules:\n  language: {num_ranks: 6, tp: 2, expt_num_weight_shards: 3}\n`,
+        findings: [],
+      },
+      {
+        title: 'shards win over the degree',
+        text: job(16, 'tp: 2, gtp_remat: 4, num_weight_shards: 4', BATCH),
+        findings: [['conflicting-keys', '4']],
+      },
+      {
+        title: 'an unusable tp has one finding',
+        text: job(16, 'tp: two, num_weight_shards: 3'),
+        findings: [['wrong-type', 'two']],
+      },
+      {
+        title: 'a module with experts says how they are cut',
+        text: 'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2, ep: 4}\n',
+        findings: [['expert-tp-default', '4']],
+      },
+      {
+        title: 'tp 1 leaves nothing to doubt',
+        text: 'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, ep: 4}\n',
+        findings: [],
+      },
+      { title: 'under parallelism the default is tp', text: job(8, 'tp: 2, ep: 4'), findings: [] },
+    ],
+  );
+});
+
+describe('virtual stages, optimizer instances and context levels', () => {
+  const shardFactor = 'Data parallel size should be divisible by partial DistOpt shard factor';
+  checkTable(
+    ['vpp-needs-pp', 'optimizer-instances', 'hierarchical-cp', 'cp-comm-type'],
+    [
+      { title: 'vpp in a pipeline', text: job(8, 'pp: 2, vpp: 2'), findings: [] },
+      {
+        title: 'vpp without one',
+        text: job(8, 'pp: 1, vpp: 2'),
+        findings: [
+          ['vpp-needs-pp', '2', 'pipeline-model-parallel size should be greater than 1 with interleaved schedule'],
+        ],
+      },
+      { title: 'instances that divide', text: job(16, 'tp: 2, num_distributed_optimizer_instances: 4'), findings: [] },
+      {
+        title: 'instances that do not divide dp x cp',
+        text: job(16, 'tp: 2, num_distributed_optimizer_instances: 3'),
+        findings: [['optimizer-instances', '3', shardFactor]],
+      },
+      {
+        title: 'instances that divide dp x cp but not expt_dp',
+        text: job(16, 'tp: 2, ep: 4, num_distributed_optimizer_instances: 4'),
+        findings: [
+          ['optimizer-instances', '4', `Expert ${shardFactor.charAt(0).toLowerCase()}${shardFactor.slice(1)}`],
+        ],
+      },
+      {
+        title: 'instances with generalized TP of experts',
+        text: job(16, 'expt_gtp_remat: 2, num_distributed_optimizer_instances: 2', BATCH),
+        findings: [
+          ['optimizer-instances', '2', 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.'],
+        ],
+      },
+      {
+        title: 'levels that make cp',
+        text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]'),
+        findings: [],
+      },
+      { title: 'no levels', text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: []'), findings: [] },
+      {
+        title: 'levels that do not',
+        text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),
+        findings: [['hierarchical-cp', '[2, 2]', '']],
+      },
+      {
+        title: 'an unusable level has one finding',
+        text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, x]'),
+        findings: [['wrong-type', 'x']],
+      },
+      {
+        title: 'hierarchical exchange without levels',
+        text: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a+p2p}'),
+        findings: [
+          [
+            'cp-comm-type',
+            'a2a+p2p',
+            '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm',
+          ],
+        ],
+      },
+      {
+        title: 'with levels',
+        text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]', 'sequence: {cp_comm_type: a2a+p2p}'),
+        findings: [],
+      },
+      { title: 'all to all needs none', text: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a}'), findings: [] },
+    ],
+  );
+});
+
+describe('options of communicators', () => {
+  const REPLICA = 'dp_replica group requires num_distributed_optimizer_instances > 1';
+  const BROKEN = 'data parallel group with CP (with GTP_remat) is not initialized';
+  checkTable(
+    ['sharp-group', 'sharp-dp-broken', 'unknown-group'],
+    [
+      { title: 'SHARP off', text: job(16, 'tp: 2', sharp('use_sharp: false')), findings: [] },
+      {
+        title: 'SHARP across instances',
+        text: job(
+          16,
+          'tp: 2, num_distributed_optimizer_instances: 2',
+          sharp('use_sharp: true, sharp_enabled_group: dp_replica'),
+        ),
+        findings: [],
+      },
+      {
+        title: 'across one instance',
+        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: dp_replica')),
+        findings: [['sharp-group', 'dp_replica', REPLICA]],
+      },
+      {
+        title: 'a group while SHARP is off',
+        text: job(16, 'tp: 2', sharp('sharp_enabled_group: dp')),
+        findings: [['sharp-group', 'dp', 'sharp_enabled_group is only valid when use_sharp is True']],
+      },
+      {
+        title: 'another group, by case',
+        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: DP')),
+        findings: [['sharp-group', 'DP', 'Invalid sharp_enabled_group']],
+      },
+      {
+        title: 'an empty name',
+        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: ""')),
+        findings: [['sharp-group', '""', 'Invalid sharp_enabled_group']],
+      },
+      {
+        title: 'the default group does not start',
+        text: job(16, 'tp: 2', sharp('use_sharp: true')),
+        findings: [['sharp-dp-broken', 'true', BROKEN]],
+      },
+      {
+        title: 'nor does dp where it is written',
+        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: dp')),
+        findings: [['sharp-dp-broken', 'dp', BROKEN]],
+      },
+      {
+        title: 'names of groups',
+        text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [dp_cp, ep_dp, tp]')),
+        findings: [],
+      },
+      {
+        title: 'a name that is no group',
+        text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [dp_cp, edp]')),
+        findings: [['unknown-group', 'edp']],
+      },
+      {
+        title: 'a group that this layout does not make',
+        text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [intra_dp_cp]')),
+        findings: [['unknown-group', 'intra_dp_cp']],
+      },
+    ],
+  );
+});

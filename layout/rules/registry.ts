@@ -8,6 +8,7 @@ import * as layers from './layers';
 import * as mimo from './mimo';
 import * as model from './model';
 import * as name from './name';
+import { NTP_RULES } from './ntp';
 import * as optimizer from './optimizer';
 import * as order from './order';
 import * as pipeline from './pipeline';
@@ -79,6 +80,7 @@ export const RULES: readonly Rule[] = [
   placement.cpCrossesNode,
   placement.moduleSplitsNode,
   name.nameDisagrees,
+  ...NTP_RULES,
 ];
 
 const byCode = new Map(RULES.map((rule) => [rule.code, rule]));

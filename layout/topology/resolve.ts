@@ -78,7 +78,8 @@ function resolveModule(module: ModuleFacts, facts: LayoutFacts): ResolvedModule 
   return generators && { name, rankOffset, numRanks: ranks, ...generators };
 }
 
-function resolveNtp({ root, modules }: LayoutFacts): ResolvedNtp | null {
+/** The settings of nonuniform TP with their defaults; null where the file has none. */
+export function resolveNtp({ root, modules }: LayoutFacts): ResolvedNtp | null {
   const ntp = root.ntp.value;
   if (!ntp) {
     return null;

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import {
+  activeSlots,
+  check,
+  type ResolvedNtp,
+  replacementGroups,
+  reshardSplits,
+  spareRanks,
+  syncConflicts,
+  uniformSpares,
+} from '../../layout';
+import { layoutText, loadGolden, predictions } from './golden';
+
+type Key = number | readonly [dp: number, cp: number, pp: number];
+
+interface Ntp {
+  readonly tp_base: number;
+  readonly tp_spares: number;
+  readonly num_reduced_tp_dp_ranks: number;
+  readonly non_active_ranks_per_dp: readonly (readonly [Key, readonly number[]])[] | null;
+}
+
+interface Input {
+  readonly kind?: 'spares' | 'active' | 'init' | 'map';
+  readonly tp_base?: number;
+  readonly faulty_gpu_map?: readonly (readonly [number, readonly number[]])[];
+  readonly ntp: Ntp;
+  readonly dp_rank: number;
+  readonly cp_rank: number;
+  readonly pp_rank: number;
+  readonly world_size: number;
+  readonly layout: {
+    readonly tp: number;
+    readonly cp: number;
+    readonly pp: number;
+    readonly ep: number;
+    readonly etp: number | null;
+    readonly order: string;
+  };
+  readonly num_shards: number;
+  readonly shape: readonly number[];
+  readonly partition_dim: number | null;
+}
+
+interface Expect {
+  readonly tp_spares: number;
+  readonly non_active_ranks_per_dp: readonly (readonly [number, readonly number[]])[];
+  readonly active: readonly number[];
+  readonly new_group_calls: readonly (readonly number[])[];
+  readonly spares: readonly number[];
+  readonly dp_sync_conflicts: readonly object[];
+  readonly applied: boolean;
+  readonly send_splits: readonly (readonly number[])[];
+  readonly recv_splits: readonly (readonly number[])[];
+  readonly class: string;
+}
+
+const cases = loadGolden<Input, Expect>('ntp');
+const ofKind = (kind: Input['kind']) => cases.filter(({ input, id }) => input.kind === kind && !id.includes('odd'));
+
+function resolved({ tp_base, tp_spares, num_reduced_tp_dp_ranks, non_active_ranks_per_dp }: Ntp): ResolvedNtp {
+  return {
+    tpBase: tp_base,
+    tpSpares: tp_spares,
+    numReducedTpDpRanks: num_reduced_tp_dp_ranks,
+    nonActive:
+      non_active_ranks_per_dp?.map(([key, localRanks]) =>
+        typeof key === 'number'
+          ? { dp: key, cp: null, pp: null, localRanks }
+          : { dp: key[0], cp: key[1], pp: key[2], localRanks },
+      ) ?? null,
+    failedRanks: [],
+    placement: 'nominal',
+  };
+}
+
+function textOf({ world_size, layout, ntp }: Input): string {
+  const { tp, cp, pp, ep, etp, order } = layout;
+  const entries = ntp.non_active_ranks_per_dp?.map(([key, local_ranks]) =>
+    typeof key === 'number' ? { dp: key, local_ranks } : { dp: key[0], cp: key[1], pp: key[2], local_ranks },
+  );
+  const parallelism = { tp, cp, pp, ep, expt_tp: etp, order };
+  return layoutText({ world_size, parallelism, ntp: { ...ntp, non_active_ranks_per_dp: entries } });
+}
+
+const shapeOf = ({ world_size, layout: { tp, cp, pp } }: Input) => ({ cp, dp: world_size / (tp * cp * pp) });
+
+/** Inputs of kind `init` that a careful checker refuses although Megatron-LM takes them, as the unchecked cases show. */
+function isTrap({ input, expect: golden }: (typeof cases)[number]): boolean {
+  const noMap = (input.ntp.non_active_ranks_per_dp?.length ?? 0) === 0;
+  return noMap || golden.dp_sync_conflicts.length > 0 || input.layout.ep > 1;
+}
+
+describe('nonuniform TP', () => {
+  test.each(ofKind('spares'))('$id: spares with parity', ({ input, expect: golden }) => {
+    const { tpSpares, nonActive } = uniformSpares(input.tp_base ?? 0, input.faulty_gpu_map ?? []);
+    expect(tpSpares).toBe(golden.tp_spares);
+    expect(nonActive).toEqual(golden.non_active_ranks_per_dp);
+  });
+
+  test.each(ofKind('active'))('$id: active slots', ({ input, expect: golden }) => {
+    const ntp = { ...resolved(input.ntp), tpBase: input.tp_base ?? 0 };
+    expect(activeSlots(ntp, input.dp_rank, input.cp_rank, input.pp_rank)).toEqual(golden.active);
+  });
+
+  test.each(ofKind('init').filter(({ ok }) => ok))('$id: groups, spares, conflicts', ({ input, expect: golden }) => {
+    const ntp = resolved(input.ntp);
+    expect(replacementGroups(ntp, shapeOf(input)).map(({ ranks }) => ranks)).toEqual(golden.new_group_calls);
+    expect(spareRanks(ntp, shapeOf(input))).toEqual(golden.spares);
+    expect(syncConflicts(ntp, shapeOf(input))).toEqual(golden.dp_sync_conflicts);
+  });
+
+  test.each(ofKind('init'))('$id: verdict', (one) => {
+    const found = predictions(check(textOf(one.input)));
+    if (!one.ok) {
+      expect(found).toContain(one.error?.message);
+    } else if (isTrap(one)) {
+      expect(found).not.toEqual([]);
+    } else {
+      expect(found).toEqual([]);
+    }
+  });
+
+  test.each(ofKind('map').filter(({ input }) => input.partition_dim !== null))(
+    '$id: splits',
+    ({ input, ok, expect: golden }) => {
+      const { tp_base, tp_spares } = input.ntp;
+      const splits = reshardSplits(tp_base, tp_spares, input.num_shards, input.shape[input.partition_dim ?? 0] ?? 0);
+      if (!ok) {
+        expect(splits).toBeNull();
+      } else if (golden.applied) {
+        expect(splits).toEqual({ send: golden.send_splits, recv: golden.recv_splits });
+      }
+    },
+  );
+});
+
+describe('what Megatron-LM does not check', () => {
+  const unchecked = loadGolden<Input, Expect>('ntp_unchecked').filter(({ input }) => input.layout !== undefined);
+
+  test.each(unchecked)('$id is refused', ({ input }) => {
+    expect(predictions(check(textOf(input)))).not.toEqual([]);
+  });
+});

@@ -1,5 +1,5 @@
 import type { Fix } from '../finding';
-import { removeField, replaceFix } from '../format/edit';
+import { removeField, replaceFix, setKey } from '../format/edit';
 import { nearest } from '../format/read';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, valueOr } from '../topology/facts';
@@ -82,9 +82,8 @@ function invalidGroup(field: Field<string>, group: string): Report {
   };
 }
 
-function* oneInstance({ text, root }: LayoutFacts, group: Field<string>): Iterable<Report> {
-  const parallelism = root.parallelism.value;
-  const field = parallelism?.num_distributed_optimizer_instances;
+function* oneInstance(facts: LayoutFacts, group: Field<string>): Iterable<Report> {
+  const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;
   if (!field || valueOr(field, 1) !== 1) {
     return;
   }
@@ -93,11 +92,32 @@ function* oneInstance({ text, root }: LayoutFacts, group: Field<string>): Iterab
     span: group.span,
     related: field.written ? [{ message: 'one instance here', span: field.span }] : [],
     predicts: 'dp_replica group requires num_distributed_optimizer_instances > 1',
-    fixes: [
-      ...(field.written ? [{ title: 'Use two optimizer instances', edits: [{ span: field.span, newText: '2' }] }] : []),
-      { title: 'Remove `sharp_enabled_group`', edits: [removeField(text, group)] },
-    ],
+    fixes: [...offFix(facts), ...replicaFix(facts, group)],
   };
+}
+
+/** The group across optimizer instances, made to exist with two of them where there is one. */
+function replicaFix({ text, root }: LayoutFacts, group: Field<string>): Fix[] {
+  const field = root.parallelism.value?.num_distributed_optimizer_instances;
+  const instances = field && (field.value ?? 1) > 1 ? field.value : 2;
+  const more =
+    field && setKey(text, root.parallelism.span, 'num_distributed_optimizer_instances', field, instances ?? 2);
+  const named = setKey(text, root.communicators.span, 'sharp_enabled_group', group, 'dp_replica');
+  return more && named ? [{ title: `Use dp_replica with ${instances} optimizer instances`, edits: [more, named] }] : [];
+}
+
+/** Switches SHARP off and takes out the group that would use it. */
+function offFix({ text, root }: LayoutFacts): Fix[] {
+  const options = root.communicators.value;
+  if (!options?.use_sharp.written) {
+    return [];
+  }
+  const { use_sharp, sharp_enabled_group } = options;
+  const edits = [
+    { span: use_sharp.span, newText: 'false' },
+    ...(sharp_enabled_group.written ? [removeField(text, sharp_enabled_group)] : []),
+  ];
+  return [{ title: 'Switch `use_sharp` off', edits }];
 }
 
 export const sharpDpBroken: Rule = {
@@ -129,22 +149,12 @@ communicators:
       return;
     }
     const { group, options } = sharp;
-    const instances = facts.root.parallelism.value?.num_distributed_optimizer_instances.value ?? 1;
     yield {
       message:
         'SHARP for the group `dp` stops Megatron-LM before training begins. Use `dp_replica` with two optimizer instances or more, or switch `use_sharp` off.',
       span: group.written ? group.span : options.use_sharp.span,
       predicts: 'data parallel group with CP (with GTP_remat) is not initialized',
-      fixes: [
-        ...(group.written && instances > 1 ? [replaceFix(group.span, 'dp_replica')] : []),
-        {
-          title: 'Switch `use_sharp` off',
-          edits: [
-            { span: options.use_sharp.span, newText: 'false' },
-            ...(group.written ? [removeField(facts.text, group)] : []),
-          ],
-        },
-      ],
+      fixes: [...offFix(facts), ...replicaFix(facts, group)],
     };
   },
 };
@@ -160,7 +170,7 @@ world_size: 16
 parallelism:
   tp: 2
 communicators:
-  high_priority_stream_groups: [dp_pc]
+  high_priority_stream_groups: [dpcp]
 `,
   passing: `layout: 1
 world_size: 16

@@ -1,5 +1,5 @@
 import type { Fix } from '../finding';
-import { removeField } from '../format/edit';
+import { appendKey, removeField } from '../format/edit';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { Field } from '../format/spec';
 import { Grid } from '../grid/grid';
@@ -78,14 +78,16 @@ fsdp:
       return;
     }
     const name = first?.name ?? 'data_parallel_sharding_strategy';
+    const enable = fsdp.enabled.written
+      ? { span: fsdp.enabled.span, newText: 'true' }
+      : appendKey(text, root.fsdp.span, 'enabled: true');
     yield {
       message: `\`${name}\` has no effect while FSDP is off. Write \`enabled: true\`, or remove it.`,
       span: field.span,
       related: fsdp.enabled.written ? [{ message: 'FSDP is off here', span: fsdp.enabled.span }] : [],
       fixes: [
-        fsdp.enabled.written
-          ? { title: 'Switch FSDP on', edits: [{ span: fsdp.enabled.span, newText: 'true' }] }
-          : { title: `Remove \`${name}\``, edits: [removeField(text, field)] },
+        ...(enable ? [{ title: 'Switch FSDP on', edits: [enable] }] : []),
+        { title: `Remove \`${name}\``, edits: [removeField(text, field)] },
       ],
     };
   },

@@ -110,7 +110,7 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
     message: `The order \`${order}\` leaves out \`${dim}\`, which is ${size} here${size === 1 ? ' and must be named all the same' : ''}. Write \`${completed}\`.`,
     span,
     predicts: missingMessage(denseOrder(order), dense) ?? (expert && missingMessage(expertOrder(order), expert)),
-    fixes: [replaceFix(span, completed), replaceFix(span, DEFAULT_ORDER)],
+    fixes: [...new Set([completed, DEFAULT_ORDER])].map((better) => replaceFix(span, better)),
   };
 }
 
@@ -153,7 +153,7 @@ parallelism:
         .filter((token) => token !== 'pp'),
       'pp',
     ].join('-');
-    const fixes = [replaceFix(span, last), replaceFix(span, DEFAULT_ORDER)];
+    const fixes = [...new Set([last, DEFAULT_ORDER])].map((better) => replaceFix(span, better));
     const related = module.fields.ep.written
       ? [{ message: `ep is ${degrees?.ep} here`, span: module.fields.ep.span }]
       : [];

@@ -50,16 +50,17 @@ function crossingText({ label, grid, dims }: Kind, domain: Domain): string | nul
   if (!first) {
     return null;
   }
-  const many =
-    crossing === groups
-      ? groups === 1
-        ? `The ${label} group`
-        : `All ${groups.toLocaleString('en-US')} ${label} groups`
-      : `${crossing.toLocaleString('en-US')} of ${countOf(groups, `${label} group`)}`;
-  const verb = crossing === 1 ? 'reaches' : 'reach';
-  const which =
-    groups === 1 ? 'it has' : crossing === 1 ? `group ${first.index} has` : `the first, group ${first.index}, has`;
-  return `${many} ${verb} over more than one ${domain.label} of ${countOf(domain.size, 'GPU')}: ${which} ranks from ${first.start} to ${first.end}.`;
+  const one = crossing === 1;
+  const which = groups === 1 ? 'it has' : one ? `group ${first.index} has` : `the first, group ${first.index}, has`;
+  return `${quantity(crossing, groups, `${label} group`)} ${one ? 'reaches' : 'reach'} over more than one ${domain.label} of ${countOf(domain.size, 'GPU')}: ${which} ranks from ${first.start} to ${first.end}.`;
+}
+
+/** `The TP group`, `Both TP groups`, `All 4 TP groups`, `1 of 4 TP groups`. */
+function quantity(part: number, whole: number, noun: string): string {
+  if (part < whole) {
+    return `${part.toLocaleString('en-US')} of ${countOf(whole, noun)}`;
+  }
+  return whole === 1 ? `The ${noun}` : whole === 2 ? `Both ${noun}s` : `All ${countOf(whole, noun)}`;
 }
 
 export const tpCrossesNvlink: Rule = {
@@ -113,9 +114,10 @@ function tensorReport(
 ): Report {
   const { fields, degrees, own } = module;
   const degree = kind.label === 'TP' && fields.tp.written ? degrees?.tp : undefined;
-  // the largest size that fills a domain without rest and keeps the sum of ranks
-  const fitting = divisors(domain).filter((size) => degree !== undefined && size < degree && degree % size === 0);
-  const better = fitting.at(-1);
+  // the largest size of which groups fill a domain without rest, and of which the old one is a multiple
+  const better = divisors(domain)
+    .filter((size) => degree !== undefined && size > 1 && size < degree && degree % size === 0)
+    .at(-1);
   const order = facts.root.parallelism.value?.order;
   const fixes: Fix[] = [
     ...(order?.written && module.name === null
@@ -123,7 +125,7 @@ function tensorReport(
       : []),
     ...(better === undefined ? [] : [namedFix('tp', fields.tp.span, better)]),
   ];
-  const mend = better === undefined ? 'Keep them inside one' : `Keep them inside one, as tp ${better} may`;
+  const mend = better === undefined ? 'Keep each inside one' : `Use tp ${better} to keep each inside one`;
   return {
     message: `${text} ${mend}.`,
     span: kind.span,
@@ -172,7 +174,7 @@ parallelism:
   *check(facts) {
     for (const { module, expert, layout } of placedModules(facts)) {
       const kind = { label: 'EP', grid: expert, dims: ['ep'], span: module.fields.ep.span };
-      yield* nodeReport(facts, kind, layout, 'Its all-to-all goes over the network.');
+      yield* nodeReport(facts, kind, layout, 'The all-to-all goes over the network.');
     }
   },
 };
@@ -200,7 +202,7 @@ parallelism:
   *check(facts) {
     for (const { module, dense, layout } of placedModules(facts)) {
       const kind = { label: 'CP', grid: dense, dims: ['cp'], span: module.fields.cp.span };
-      yield* nodeReport(facts, kind, layout, 'Its exchange of keys and values goes over the network.');
+      yield* nodeReport(facts, kind, layout, 'The exchange of keys and values goes over the network.');
     }
   },
 };

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { applyEdits, check, type Finding, hasErrors, soundFixes } from '../../layout';
+import { layoutText, loadGolden } from './golden';
+
+const errorsOf = (text: string): readonly Finding[] =>
+  check(text).findings.filter(({ severity }) => severity === 'error');
+
+interface HeteroInput {
+  readonly world_size: number;
+  readonly specs: readonly ({ readonly name: string } & Readonly<Record<string, unknown>>)[];
+}
+
+interface HomogeneousInput extends Readonly<Record<string, unknown>> {
+  readonly world_size: number;
+}
+
+const heteroText = ({ world_size, specs }: HeteroInput) =>
+  layoutText({ world_size, modules: Object.fromEntries(specs.map(({ name, ...degrees }) => [name, degrees])) });
+
+function homogeneousText(input: HomogeneousInput): string {
+  const { world_size, tp, pp, vpp, cp, ep, etp, gtp_remat, expt_gtp_remat, order } = input;
+  return layoutText({
+    world_size,
+    parallelism: { tp, gtp_remat, cp, pp, vpp, ep, expt_tp: etp, expt_gtp_remat, order },
+  });
+}
+
+function goldenTexts(): string[] {
+  const hetero = loadGolden<HeteroInput, unknown>('hetero').map(({ input }) => heteroText(input));
+  const homogeneous = loadGolden<HomogeneousInput, unknown>('homogeneous').map(({ input }) => homogeneousText(input));
+  return [...hetero, ...homogeneous];
+}
+
+const examples = readdirSync('examples').map((name) => readFileSync(join('examples', name), 'utf8'));
+
+/** Every text that differs from a valid one in a single number. */
+function* mutations(text: string): Iterable<string> {
+  for (const match of text.matchAll(/(?<=: |\[|, )\d+(?=[\n,}\]]|$)/g)) {
+    const value = Number(match[0]);
+    for (const other of [value + 1, value * 3, Math.max(0, value - 1)]) {
+      if (other !== value) {
+        yield text.slice(0, match.index) + other + text.slice(match.index + match[0].length);
+      }
+    }
+  }
+}
+
+describe('one mistake, one finding', () => {
+  test('a single wrong number in a valid layout mostly gives a single error', () => {
+    const valid = [...examples, ...goldenTexts()].filter((text) => !hasErrors(check(text)));
+    const counts = new Map<number, number>();
+    for (const mutated of valid.flatMap((text) => [...mutations(text)])) {
+      const { length } = errorsOf(mutated);
+      counts.set(length, (counts.get(length) ?? 0) + 1);
+    }
+    const wrong = [...counts].reduce((total, [errors, n]) => total + (errors > 0 ? n : 0), 0);
+    const share = (counts.get(1) ?? 0) / wrong;
+    console.log(
+      `${wrong} wrong layouts of ${valid.length} valid ones; exactly one error: ${(100 * share).toFixed(1)} %`,
+    );
+    expect(wrong).toBeGreaterThan(500);
+    expect(share).toBeGreaterThan(0.95);
+  });
+});
+
+describe('fixes', () => {
+  test('every fix of a golden invalid layout leaves it without that finding and with no new error', () => {
+    let offered = 0;
+    for (const text of goldenTexts()) {
+      const checked = check(text);
+      for (const finding of checked.findings.filter(({ severity }) => severity === 'error')) {
+        for (const { title, edits } of soundFixes(checked, finding)) {
+          offered++;
+          const before = errorsOf(text).map(({ code }) => code);
+          const after = errorsOf(applyEdits(text, edits)).map(({ code }) => code);
+          const count = (codes: readonly string[], code: string) => codes.filter((one) => one === code).length;
+          expect(count(after, finding.code), title).toBeLessThan(count(before, finding.code));
+          for (const code of after) {
+            expect(count(after, code), `${title}: ${code}`).toBeLessThanOrEqual(count(before, code));
+          }
+        }
+      }
+    }
+    expect(offered).toBeGreaterThan(50);
+  });
+
+  test('most golden invalid layouts with a single error can be mended', () => {
+    const single = goldenTexts().filter((text) => errorsOf(text).length === 1);
+    const mended = single.filter((text) => {
+      const checked = check(text);
+      return checked.findings.some(
+        (finding) => finding.severity === 'error' && soundFixes(checked, finding).length > 0,
+      );
+    });
+    console.log(`${mended.length} of ${single.length} layouts with one error have a fix that holds`);
+    expect(mended.length / single.length).toBeGreaterThan(0.5);
+  });
+});

@@ -55,7 +55,7 @@ communicators:
     if (!sharp.useSharp) {
       yield withoutSharp(facts, sharp.group, sharp.options.use_sharp);
     } else if (!SHARP_GROUPS.includes(group)) {
-      yield invalidGroup(sharp.group, group);
+      yield invalidGroup(facts, sharp.group, group);
     } else if (group === 'dp_replica') {
       yield* oneInstance(facts, sharp.group);
     }
@@ -72,13 +72,12 @@ function withoutSharp({ text }: LayoutFacts, group: Field<string>, useSharp: Fie
   };
 }
 
-function invalidGroup(field: Field<string>, group: string): Report {
-  const near = nearest(group, SHARP_GROUPS);
+function invalidGroup(facts: LayoutFacts, field: Field<string>, group: string): Report {
   return {
-    message: `SHARP cannot be used by \`${group}\`. Use \`dp_replica\`, with two optimizer instances or more.`,
+    message: `SHARP cannot be used by ${group === '' ? 'a group without a name' : `\`${group}\``}. Use \`dp_replica\`, with two optimizer instances or more.`,
     span: field.span,
     predicts: 'Invalid sharp_enabled_group',
-    fixes: [...new Set([...(near ? [near] : []), 'dp_replica'])].map((name) => replaceFix(field.span, name)),
+    fixes: [...offFix(facts), ...replicaFix(facts, field)],
   };
 }
 

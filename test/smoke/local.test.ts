@@ -97,7 +97,11 @@ describe('the interpreter', () => {
 });
 
 describe('an event', () => {
-  const schema = JSON.parse(readFileSync('schemas/smoke-events.schema.json', 'utf8'));
+  interface EventSchema {
+    readonly required: readonly string[];
+    readonly properties: { readonly ev: { readonly const: string } };
+  }
+  const schema = JSON.parse(readFileSync('schemas/smoke-events.schema.json', 'utf8')) as { oneOf: EventSchema[] };
   const group = { group: 3, kind: 'tp', idx: 1, ranks: [2, 3] };
   const limits = { join: 1, import: 1, gate: 1, operation: 1, beat: 1, total: 1 };
   const whole: Record<string, Record<string, unknown>> = {
@@ -112,12 +116,12 @@ describe('an event', () => {
   /** What the schema requires and no reader here needs. */
   const unread: Record<string, string[]> = { start: ['job', 'wall', 'limits'], rank: ['local'] };
 
-  test.each(schema.oneOf.map((one: { properties: { ev: { const: string } } }) => [one.properties.ev.const, one]))(
-    '%s is read, and refused without a field that it must have',
-    (ev, { required }) => {
-      const event = { ev, t: 1, ...whole[String(ev)] };
+  test.each(schema.oneOf.map(({ required, properties }) => ({ ev: properties.ev.const, required })))(
+    '$ev is read, and refused without a field that it must have',
+    ({ ev, required }) => {
+      const event = { ev, t: 1, ...whole[ev] };
       expect(parseEvent(JSON.stringify(event))).toMatchObject({ ev });
-      for (const key of required.filter((name: string) => !unread[String(ev)]?.includes(name))) {
+      for (const key of required.filter((name) => !unread[ev]?.includes(name))) {
         expect(parseEvent(JSON.stringify({ ...event, [key]: undefined })), key).toBeNull();
         expect(parseEvent(JSON.stringify({ ...event, [key]: { wrong: 'type' } })), key).toBeNull();
       }

@@ -7,8 +7,20 @@ import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 const MODULE_DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
 const MODULE_EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
 
+const known = new WeakMap<LayoutFacts, ResolvedLayout | null>();
+
 /** The layout with every number known, or null where the file leaves one open or a grid does not divide. */
 export function resolveLayout(facts: LayoutFacts): ResolvedLayout | null {
+  let layout = known.get(facts);
+  // several rules ask for the same layout: it is worked out once
+  if (layout === undefined) {
+    layout = resolve(facts);
+    known.set(facts, layout);
+  }
+  return layout;
+}
+
+function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const { root, world } = facts;
   const modules = facts.modules.map((module) => resolveModule(module, facts));
   if (world.size === undefined || modules.length === 0 || !modules.every((module) => module !== null)) {

@@ -151,7 +151,7 @@ export function defineTrusted(): void {
         'parallelismLayout.runSmokeJob',
       );
       assert.deepEqual({ ok: result.ok, verdict: result.verdict }, { ok: true, verdict: 'ok' });
-      assert.ok(result.groups.length > 10);
+      assert.ok(result.groups.length >= 5, String(result.groups.length));
     });
   });
 }

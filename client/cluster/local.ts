@@ -124,7 +124,9 @@ function localCommand(python: string, job: string, plan: string, ranks: number, 
   const script = join(job, 'smoke_job.py');
   return [
     ...[python, script, 'referee', '--tether', '--plan', plan, '--'],
-    ...[python, '-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', String(ranks)],
+    // what --standalone stands for, but at a free port: that of torch 1.13 is fixed, and two jobs would meet there
+    ...[python, '-m', 'torch.distributed.run', '--rdzv_backend', 'c10d', '--rdzv_endpoint', 'localhost:0'],
+    ...['--rdzv_id', 'smoke', '--nnodes', '1', '--nproc_per_node', String(ranks)],
     ...['--max_restarts', '0', '--monitor_interval', '0.5'],
     // named one by one, because torch 1.13 fails under Python 3.11 without, and with any other value
     ...['--redirects', '1', '--tee', '1', '--log_dir', logs],

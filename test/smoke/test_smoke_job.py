@@ -145,7 +145,8 @@ class Job:
     @staticmethod
     def torchrun(world, folder):
         return [
-            *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(world)),
+            *(sys.executable, "-m", "torch.distributed.run", "--rdzv_backend", "c10d", "--rdzv_endpoint", "localhost:0"),
+            *("--rdzv_id", "smoke", "--nnodes", "1", "--nproc_per_node", str(world)),
             *("--monitor_interval", "0.5", "--redirects", "1", "--tee", "1", "--log_dir", folder),
         ]
 

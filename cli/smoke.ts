@@ -206,7 +206,7 @@ function report(file: string, { facts, lines }: Checked, result: SmokeResult): s
     ({ name, reason }) => `${styled('yellow', 'skipped')}  ${name}: ${printable(reason)}`,
   );
   const warnings = result.warnings.map((warning) => `${styled('yellow', 'warning')}  ${printable(warning)}`);
-  return `${[...rows, ...skipped, ...warnings, ...words, ...failure, ...on, verdict].join('\n')}\n`;
+  return `${[...rows, ...bandwidthRows(result.bandwidth), ...skipped, ...warnings, ...words, ...failure, ...on, verdict].join('\n')}\n`;
 }
 
 function machineText({ device, software, communicatorBytes }: SmokeResult): string {
@@ -217,17 +217,38 @@ function machineText({ device, software, communicatorBytes }: SmokeResult): stri
   return printable(`${device}, ${software.join('; ')}${memory}`);
 }
 
-/** A line for every family of groups of more than one rank, in the order of creation, with its slowest group's speeds. */
-function familyRows(groups: readonly GroupResult[]): string[] {
+/** Results by kind and module, in the order of creation; names are as wide as the widest. */
+function byFamily(groups: readonly GroupResult[]): [name: string, members: GroupResult[]][] {
   const families = new Map<string, GroupResult[]>();
   for (const group of [...groups].sort((a, b) => a.group - b.group)) {
     const name = group.module === null ? group.kind : `${group.kind} of ${group.module}`;
     families.set(name, [...(families.get(name) ?? []), group]);
   }
   const width = Math.max(0, ...[...families.keys()].map((name) => name.length));
-  return [...families].map(([name, members]) => {
+  return [...families].map(([name, members]) => [name.padEnd(width), members]);
+}
+
+/** A line for every operation of every kind that the check `bandwidth` measured, payload by payload. */
+function bandwidthRows(measured: readonly GroupResult[]): string[] {
+  return byFamily(measured).flatMap(([name, sweep]) =>
+    Object.keys(sweep[0]?.ops ?? {}).map((operation) => {
+      const steps = sweep.flatMap(({ ops }) => ops[operation] ?? []);
+      const shown = steps.map(({ bytes, busGBs }) => `${bandwidth(busGBs)} at ${mebibytes(bytes)}`);
+      return `bandwidth  ${name}  ${operation} ${shown.join(', ')}`;
+    }),
+  );
+}
+
+/** An operation rounds the payload down to equal parts, so that the number is seldom whole. */
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
+
+/** A line for every family of groups of more than one rank, in the order of creation, with its slowest group's speeds. */
+function familyRows(groups: readonly GroupResult[]): string[] {
+  return byFamily(groups).map(([name, members]) => {
     const shape = `${members.length} x ${members[0]?.ranks.length ?? 0}`;
-    return `${styled('green', 'ok')}  ${name.padEnd(width)}  ${shape.padEnd(9)}  ${speeds(members)}`.trimEnd();
+    return `${styled('green', 'ok')}  ${name}  ${shape.padEnd(9)}  ${speeds(members)}`.trimEnd();
   });
 }
 

@@ -71,6 +71,10 @@ class Checker:
             return {"all_reduce": self._all_reduce}
         return {"all_reduce": self._all_reduce, "all_gather": self._all_gather, "reduce_scatter": self._reduce_scatter}
 
+    def run_all(self) -> Dict[str, Dict[str, Any]]:
+        """Checks and times every operation of the group, by name."""
+        return {name: self.run(operation) for name, operation in self.operations().items()}
+
     def run(self, operation: Callable[[], Checked]) -> Dict[str, Any]:
         """Checks an operation, then times it: bytes and milliseconds, or why the backend cannot run it."""
         try:

@@ -69,8 +69,9 @@ def human(event: str, body: Dict[str, Any]) -> str:
         return "smoke job %(job)s: %(layout)s, %(world)d ranks, %(groups)d process groups" % body
     if event == "rank":
         return "rank %(rank)d joined from %(host)s, pid %(pid)d" % body
-    if event == "group":
-        return "ok  %s %s%s %s  %s" % (
+    if "ops" in body:
+        return "ok  %s%s %s%s %s  %s" % (
+            body["name"] + "  " if "name" in body else "",
             body["kind"],
             body["idx"],
             " of " + body["module"] if "module" in body else "",
@@ -89,4 +90,4 @@ def speed(name: str, operation: Dict[str, Any]) -> str:
     """One operation of a group, for people."""
     if "skipped" in operation:
         return "%s skipped" % name
-    return "%s %s GB/s" % (name, operation["busGBs"])
+    return "%s %s GB/s at %s bytes" % (name, operation["busGBs"], operation["bytes"])

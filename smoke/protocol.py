@@ -40,7 +40,10 @@ EXITS = {
 }
 
 #: The checks that this version of the job has.
-CHECKS = ("groups", "collectives")
+CHECKS = ("groups", "collectives", "bandwidth")
+
+#: Payloads of the check `bandwidth`, in bytes, where the plan names none.
+SWEEP = [1 << 20, 16 << 20, 64 << 20]
 
 #: Exit status for arguments or a plan that cannot be used.
 USAGE = 64
@@ -76,17 +79,27 @@ class Plan:
     families: List[List[Group]]
     checks: List[str]
     payload_bytes: int
+    sweep_bytes: List[int]
     iterations: int
     limits: Dict[str, float]
 
     def digest(self) -> str:
         """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
         groups = [[g.name, g.module, g.ranks] for g in self.groups]
-        return digest([groups, self.world_size, self.backend, self.checks, self.payload_bytes, self.iterations])
+        payloads = [self.payload_bytes, self.sweep_bytes, self.iterations]
+        return digest([groups, self.world_size, self.backend, self.checks, payloads])
 
-    def operation_limit(self) -> float:
-        """Seconds that the operations of one group may take: at least the plan's limit, more for many bytes."""
-        return self.limits["operation"] + 3 * self.payload_bytes * (self.iterations + 2) / SLOWEST_LINK
+    def operation_limit(self, kind: str = "run") -> float:
+        """Seconds that a step of one group may take: at least the plan's limit, more for many bytes."""
+        moved = sum(self.sweep_bytes) if kind == "bandwidth" else self.payload_bytes
+        return self.limits["operation"] + 3 * moved * (self.iterations + 2) / SLOWEST_LINK
+
+    def swept(self) -> List[Group]:
+        """The groups whose bandwidth is measured at every payload: of each family the first that moves anything."""
+        if "bandwidth" not in self.checks:
+            return []
+        moving = ([group for group in family if len(group.ranks) > 1] for family in self.families)
+        return [groups[0] for groups in moving if groups]
 
     def creation_limit(self, family: List[Group]) -> float:
         """Seconds that creating the groups of a family may take."""
@@ -135,6 +148,7 @@ def _plan(data: Dict[str, Any]) -> Plan:
         families=families,
         checks=list(data.get("checks", ["groups", "collectives"])),
         payload_bytes=int(data.get("payload_bytes") or 1 << 20),
+        sweep_bytes=[int(size) for size in data.get("sweep_bytes", SWEEP)],
         iterations=int(data.get("iterations", 5)),
         limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
     )

@@ -277,6 +277,7 @@ class Run:
             self._create(place, family)
         for place, family in enumerate(self._plan.families):
             self._run_family(place, family)
+        self._measure_bandwidth()
         self._enter("finish")
         # communicators that were never used have cost nothing; the others show in what the device has lost
         held = free - self._free_memory() - torch.cuda.memory_reserved(self._device) if free is not None else None
@@ -346,7 +347,7 @@ class Run:
         self._done("init", began)
 
     def _backstop(self) -> datetime.timedelta:
-        return datetime.timedelta(seconds=self._plan.operation_limit() + BACKSTOP)
+        return datetime.timedelta(seconds=max(self._plan.operation_limit(kind) for kind in ("run", "bandwidth")) + BACKSTOP)
 
     def _enter(self, step: str) -> Dict[str, Any]:
         message = self._line.gate(step)
@@ -382,18 +383,26 @@ class Run:
 
     def try_group(self, group: Group) -> Dict[str, Dict[str, Any]]:
         """Proves who is in a group and, where the plan asks for it, what its collectives give and take."""
-        checker = self.checker(group)
+        checker = self.checker(group, self._plan.payload_bytes)
         checker.membership()
         if "collectives" not in self._plan.checks:
             return {}
-        return {name: checker.run(operation) for name, operation in checker.operations().items()}
+        return checker.run_all()
 
-    def checker(self, group: Group) -> Any:
-        """The collectives of one group."""
+    def _measure_bandwidth(self) -> None:
+        """The same collectives at several payloads, one group of a kind after another."""
+        for group in self._plan.swept():
+            if self._identity.rank in group.ranks:
+                self._enter("bandwidth:%d" % group.index)
+                began = time.perf_counter()
+                self._done(self.step, began, sweep=[self.checker(group, size).run_all() for size in self._plan.sweep_bytes])
+
+    def checker(self, group: Group, payload_bytes: int) -> Any:
+        """The collectives of one group, at a payload."""
         from collectives import Checker
 
         handle, rank = self._handles[group.index], self._identity.rank
-        return Checker(group, handle, rank, self._device, self._plan.payload_bytes, self._plan.iterations)
+        return Checker(group, handle, rank, self._device, payload_bytes, self._plan.iterations)
 
 
 def pci_bus(properties: Any) -> Optional[str]:

@@ -12,7 +12,7 @@ import os
 import selectors
 import socket
 import time
-from typing import Any, Callable, Dict, List, Optional, TextIO, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, TextIO, Tuple
 
 from events import EventWriter
 from protocol import CHECKS, EXITS, VERSION, WELCOME, Group, Lines, Plan, send, shown
@@ -330,8 +330,7 @@ class Referee:
             return
         group, family = self._roll.group_of(step), self._roll.family_of(step)
         if group:
-            ms = round(max(one["ms"] for one in done), 3)
-            self._emit("group", ok=True, ms=ms, ops=operations(done, len(group.ranks)), **group_fields(group))
+            self._tried(step, group, done)
         elif family:
             self._created(family[-1].index + 1)
         elif step == "finish":
@@ -342,6 +341,16 @@ class Referee:
                     self._emit("check", name=name, ok=False, skipped="This version of the job does not have it.")
         else:
             self._phase(step)
+
+    def _tried(self, step: str, group: Group, done: List[Dict[str, Any]]) -> None:
+        """All members of a group have passed a step of it."""
+        size = len(group.ranks)
+        if step.startswith("bandwidth:"):
+            for sweep in zip(*(one["sweep"] for one in done)):
+                self._emit("check", name="bandwidth", ok=True, ops=operations(sweep, size), **group_fields(group))
+        else:
+            ms = round(max(one["ms"] for one in done), 3)
+            self._emit("group", ok=True, ms=ms, ops=operations([one["ops"] for one in done], size), **group_fields(group))
 
     def _created(self, count: int) -> None:
         """Creating many groups takes a while: say how far it is, but not too often."""
@@ -519,14 +528,14 @@ def group_fields(group: Group) -> Dict[str, Any]:
     return {"group": group.index, "kind": group.name, "module": group.module, "idx": group.place, "ranks": group.ranks}
 
 
-def operations(done: List[Dict[str, Any]], size: int) -> Dict[str, Dict[str, Any]]:
+def operations(timed: Sequence[Dict[str, Any]], size: int) -> Dict[str, Dict[str, Any]]:
     """The slowest member's time for each operation of a group, and the bandwidth that it means."""
     result: Dict[str, Dict[str, Any]] = {}
-    for name, first in done[0]["ops"].items():
+    for name, first in timed[0].items():
         if "skipped" in first:
             result[name] = first
             continue
-        ms = max(one["ops"][name]["ms"] for one in done)
+        ms = max(one[name]["ms"] for one in timed)
         bandwidth = first["bytes"] * BUS_FACTORS[name](size) / ms / 1e6
         result[name] = {"bytes": first["bytes"], "ms": round(ms, 4), "busGBs": round(bandwidth, 3)}
     return result

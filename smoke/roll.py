@@ -15,6 +15,10 @@ from protocol import Group, Plan
 STATES = {"T": "stopped", "t": "stopped by a debugger", "D": "waiting in the kernel", "Z": "ended, not yet reaped"}
 
 
+#: Steps that the members of one group take together.
+OF_A_GROUP = ("run", "bandwidth")
+
+
 class Rank:
     """What the referee knows of one rank that has joined.
 
@@ -76,7 +80,7 @@ class Roll:
     def group_of(self, step: str) -> Optional[Group]:
         """The group that a step tries; None for a step of all."""
         kind, _, index = step.partition(":")
-        return self.plan.groups[int(index)] if kind == "run" else None
+        return self.plan.groups[int(index)] if kind in OF_A_GROUP else None
 
     def family_of(self, step: str) -> Optional[List[Group]]:
         """The family of groups that a step creates; None for another step."""
@@ -104,7 +108,8 @@ class Roll:
             own = [group for group in self.plan.groups if len(group.ranks) > 1 and number in group.ranks]
             creations = ["create:%d" % place for place in range(len(self.plan.families))]
             runs = ["run:%d" % group.index for group in own]
-            self._steps[number] = ["import", "init", *creations, *runs, "finish", "leave"]
+            sweeps = ["bandwidth:%d" % group.index for group in self.plan.swept() if number in group.ranks]
+            self._steps[number] = ["import", "init", *creations, *runs, *sweeps, "finish", "leave"]
         return self._steps[number]
 
     def due(self, rank: Rank) -> str:
@@ -149,7 +154,7 @@ class Roll:
             return None
         group, family = self.group_of(rank.step), self.family_of(rank.step)
         if group:
-            return self.plan.operation_limit()
+            return self.plan.operation_limit(rank.step.partition(":")[0])
         return self.plan.creation_limit(family) if family else limits["operation"]
 
     def late(self, now: float) -> Optional[Rank]:

@@ -16,6 +16,13 @@ export interface GroupFields {
   readonly ranks: readonly number[];
 }
 
+/** The operations of one group, timed at one payload. */
+export interface GroupOperations extends GroupFields {
+  readonly ops: Readonly<Record<string, Operation>>;
+  /** Operations that the backend cannot run, and why. */
+  readonly skippedOps: Readonly<Record<string, string>>;
+}
+
 /** What went wrong: at most one in a stream. */
 export interface Fault extends Partial<GroupFields> {
   readonly ev: 'fault';
@@ -44,14 +51,7 @@ export type SmokeEvent =
       /** GPU memory that communicators hold, the most of any rank. */
       readonly bytes?: number;
     }
-  | ({
-      readonly ev: 'group';
-      readonly ok: boolean;
-      readonly ms: number;
-      readonly ops: Readonly<Record<string, Operation>>;
-      /** Operations that the backend cannot run, and why. */
-      readonly skippedOps: Readonly<Record<string, string>>;
-    } & GroupFields)
+  | ({ readonly ev: 'group'; readonly ok: boolean; readonly ms: number } & GroupOperations)
   | {
       readonly ev: 'check';
       readonly name: string;
@@ -59,6 +59,8 @@ export type SmokeEvent =
       readonly msg?: string;
       /** Why the check was not run. */
       readonly skipped?: string;
+      /** With `bandwidth`: one group at one payload. */
+      readonly measured?: GroupOperations;
     }
   | Fault
   | {
@@ -194,6 +196,7 @@ function eventOf(fields: Fields): SmokeEvent {
         ok: fields.boolean('ok'),
         ...fields.optional('msg', text),
         ...fields.optional('skipped', text),
+        ...(fields.has('ops') && { measured: { ...operationsOf(fields), ...groupOf(fields) } }),
       };
     case 'fault':
       return faultOf(fields);

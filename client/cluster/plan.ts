@@ -9,6 +9,9 @@ const DEFAULTS = { checks: ['groups', 'collectives'], iterations: 5, timeout: 60
 /** Bytes that a timed collective moves by default: gloo proves correctness, not speed. */
 const DEFAULT_PAYLOAD = { nccl: 64 * 2 ** 20, gloo: 2 ** 20 } as const;
 
+/** Bytes that the check `bandwidth` moves, one after another. */
+const SWEEP = [2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20] as const;
+
 /** The communication backend: `auto` is NCCL where there is a GPU a rank, gloo otherwise. */
 export type CommBackend = 'auto' | 'nccl' | 'gloo';
 
@@ -32,6 +35,8 @@ export interface SmokePlan {
   readonly checks: readonly string[];
   /** Null: what suits the backend. */
   readonly payload_bytes: number | null;
+  /** Payloads of the check `bandwidth`. */
+  readonly sweep_bytes: readonly number[];
   readonly iterations: number;
   /** Seconds, by phase. */
   readonly limits: Readonly<Record<string, number>>;
@@ -62,6 +67,7 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
       })),
     checks: checks && checks.length > 0 ? checks : DEFAULTS.checks,
     payload_bytes: smoke?.payload.value ?? null,
+    sweep_bytes: SWEEP,
     iterations: smoke?.iterations.value ?? DEFAULTS.iterations,
     limits: { join: Math.max(30, timeout), operation: timeout, total: Math.max(300, 5 * timeout) },
   };

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Launch, SmokeRequest } from './backend';
-import { type Fault, type GroupFields, LineSplitter, type Operation, parseEvent, type SmokeEvent } from './events';
+import { type Fault, type GroupOperations, LineSplitter, parseEvent, type SmokeEvent } from './events';
 import { localBackend } from './local';
 import type { CommBackend, SmokePlan } from './plan';
 
@@ -10,11 +10,7 @@ import type { CommBackend, SmokePlan } from './plan';
 const LAST_WORDS = 20;
 
 /** How one process group fared. */
-export interface GroupResult extends GroupFields {
-  readonly ops: Readonly<Record<string, Operation>>;
-  /** Operations that the backend cannot run, and why. */
-  readonly skippedOps: Readonly<Record<string, string>>;
-}
+export type GroupResult = GroupOperations;
 
 /** A check that a layout asks for and the job did not run. */
 export interface SkippedCheck {
@@ -37,6 +33,8 @@ export interface SmokeResult {
   /** GPU memory that communicators hold, the most of any rank, in bytes; null on a CPU. */
   readonly communicatorBytes: number | null;
   readonly skipped: readonly SkippedCheck[];
+  /** What the check `bandwidth` measured: of each kind one group, once a payload. */
+  readonly bandwidth: readonly GroupOperations[];
   /** What the job warns of, such as ranks that run different software. */
   readonly warnings: readonly string[];
   /** The last lines that the job wrote for people: all there is to go by where the stream broke off. */
@@ -120,6 +118,7 @@ class Outcome {
   readonly #groups: GroupResult[] = [];
   readonly #allGroups: number;
   readonly #skipped: SkippedCheck[] = [];
+  readonly #bandwidth: GroupOperations[] = [];
   readonly #warnings: string[] = [];
   readonly #lastWords: string[] = [];
   #ranks = 0;
@@ -171,6 +170,7 @@ class Outcome {
       software: this.#software,
       communicatorBytes: this.#communicatorBytes,
       skipped: this.#skipped,
+      bandwidth: this.#bandwidth,
       warnings: this.#warnings,
       lastWords: this.#lastWords,
     };
@@ -195,6 +195,8 @@ class Outcome {
       case 'check':
         if (event.skipped !== undefined) {
           this.#skipped.push({ name: event.name, reason: event.skipped });
+        } else if (event.measured) {
+          this.#bandwidth.push(event.measured);
         }
         break;
       case 'fault':

@@ -1,7 +1,8 @@
 """A rank of the smoke job with a fault: `faulty_rank.py RANK:KIND@PLACE:GROUP rank --plan PLAN`.
 
 KIND is `never`, `exit`, `kill`, `hang`, `stop`, `freeze` (the helper too), `raise`, `data`, `identity`, `swap` or
-`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group) or `plan`.
+`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth`
+(inside a group) or `plan`.
 """
 
 import os
@@ -73,11 +74,12 @@ class FaultyRun(Run):
         fault.trip("run", group.index)
         return super().try_group(group)
 
-    def checker(self, group):
-        checker = super().checker(group)
-        if fault.strikes("run", group.index) and fault.kind == "identity":
+    def checker(self, group, payload_bytes):
+        checker = super().checker(group, payload_bytes)
+        struck = fault.strikes(self.step.partition(":")[0], group.index)
+        if struck and fault.kind == "identity":
             checker._rank += 100
-        if fault.strikes("run", group.index) and fault.kind == "data":
+        if struck and fault.kind == "data":
             honest = checker.contribution
             checker.contribution = lambda place, count: honest(place, count) + 1
         return checker

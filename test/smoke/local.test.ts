@@ -103,16 +103,26 @@ describe('an event', () => {
   }
   const schema = JSON.parse(readFileSync('schemas/smoke-events.schema.json', 'utf8')) as { oneOf: EventSchema[] };
   const group = { group: 3, kind: 'tp', idx: 1, ranks: [2, 3] };
+  const ops = { all_reduce: { bytes: 4, ms: 1, busGBs: 2 }, x: { skipped: 'no' } };
   const limits = { join: 1, import: 1, gate: 1, operation: 1, beat: 1, total: 1 };
   const whole: Record<string, Record<string, unknown>> = {
     start: { version: 1, job: 'local', world: 8, groups: 9, layout: 'x', wall: 1.5, limits },
     rank: { rank: 1, host: 'a', local: 1, pid: 7 },
     phase: { name: 'join', ok: true },
-    group: { ok: true, ms: 1, ops: { all_reduce: { bytes: 4, ms: 1, busGBs: 2 }, x: { skipped: 'no' } }, ...group },
+    group: { ok: true, ms: 1, ops, ...group },
     check: { name: 'ntp', ok: false, skipped: 'no' },
     fault: { code: 'op_timeout', exit: 15, msg: 'stuck', suspect: [3], host: 'a', ...group },
     end: { ok: false, verdict: 'op_timeout', exit: 15, secs: 3 },
   };
+  test('of the check `bandwidth` tells of one group at one payload', () => {
+    expect(parseEvent(JSON.stringify({ ev: 'check', t: 1, name: 'bandwidth', ok: true, ops, ...group }))).toEqual({
+      ev: 'check',
+      name: 'bandwidth',
+      ok: true,
+      measured: { ops: { all_reduce: ops.all_reduce }, skippedOps: { x: 'no' }, module: null, ...group },
+    });
+  });
+
   /** What the schema requires and no reader here needs. */
   const unread: Record<string, string[]> = { start: ['job', 'wall', 'limits'], rank: ['local'] };
 

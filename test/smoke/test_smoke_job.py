@@ -220,6 +220,16 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual(job.status, 0)
         self.assertEqual([event["ops"] for event in job.all("group")], [{}] * 5)
 
+    def test_sweeps_payloads_over_a_group_of_each_kind(self):
+        job = self.run_job(checks=["groups", "bandwidth"], sweep_bytes=[4096, 65536])
+        self.assertEqual(job.status, 0, job.log)
+        found = [(event["kind"], event["group"], event["ops"]["all_reduce"]["bytes"]) for event in job.all("check")]
+        self.assertEqual(sorted(found), [(kind, group, size) for kind, group in (("dp_cp", 4), ("pp", 2), ("tp", 0)) for size in (4096, 65536)])
+
+    def test_a_value_corrupted_at_a_payload(self):
+        found = self.fault("2:data@bandwidth:2", checks=["groups", "bandwidth"], sweep_bytes=[4096])
+        self.assertEqual((found["code"], found["suspect"], found["kind"]), ("wrong_data", [2], "pp"))
+
     def test_says_which_checks_it_does_not_have(self):
         job = self.run_job(checks=["groups", "ntp"])
         self.assertEqual([(event["name"], event["ok"], "skipped" in event) for event in job.all("check")], [("ntp", False, True)])

@@ -30,6 +30,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     command('restartServer', () => running.restart()),
     command('showOutput', () => output.show()),
   );
+  // the server offers the smoke job only where it may run
+  context.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()));
   await vscode.commands.executeCommand('setContext', 'parallelismLayout.active', true);
   await running.start();
 }
@@ -38,13 +40,17 @@ export async function deactivate(): Promise<void> {
   await server?.dispose();
 }
 
-/** Runs an action on the layout that a menu names, or else on the one in the active editor. */
+/** Runs an action on the layout that a menu or a lens names, or else on the one in the active editor. */
 async function withLayout<T>(
   uri: unknown,
   action: (document: vscode.TextDocument) => T | Promise<T>,
 ): Promise<T | undefined> {
+  // a menu gives an address, a lens of the server its text
+  const named = typeof uri === 'string' ? vscode.Uri.parse(uri, true) : uri;
   const document =
-    uri instanceof vscode.Uri ? await vscode.workspace.openTextDocument(uri) : vscode.window.activeTextEditor?.document;
+    named instanceof vscode.Uri
+      ? await vscode.workspace.openTextDocument(named)
+      : vscode.window.activeTextEditor?.document;
   if (document?.languageId === LANGUAGE) {
     return action(document);
   }

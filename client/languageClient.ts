@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { CloseAction, ErrorAction, LanguageClient, State, TransportKind } from 'vscode-languageclient/node';
-import { SUMMARY, type Summary } from '../server/messages';
+import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 
 /** How many times a server that dies is started again before a person is asked. */
 const MAX_RESTARTS = 3;
@@ -26,7 +26,7 @@ export class Server {
       {
         documentSelector: [{ language: 'parallelism-layout' }],
         outputChannel: output,
-        initializationOptions: { diagnostics: 'push' },
+        initializationOptions: () => serverOptions(),
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue }),
           closed: () => this.#closed(),
@@ -87,4 +87,15 @@ export class Server {
       await vscode.commands.executeCommand('parallelismLayout.showOutput');
     }
   }
+}
+
+/** What the server is told when it starts: lenses offer only what can be done in this workspace. */
+function serverOptions(): ServerOptions {
+  return {
+    diagnostics: 'push',
+    commands: {
+      showGrid: 'parallelismLayout.showGrid',
+      ...(vscode.workspace.isTrusted && { runSmokeJob: 'parallelismLayout.runSmokeJob' }),
+    },
+  };
 }

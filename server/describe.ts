@@ -52,18 +52,36 @@ export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] 
     return [];
   }
   const span = rankOffset === undefined ? '' : `: ranks ${rankOffset} to ${rankOffset + ranks - 1}`;
-  const { micro_batch_size: micro, global_batch_size: global } = facts.root.batch.value ?? {};
-  const perStep =
-    dp && micro?.value && global?.value ? global.value / (micro.value * dp * degrees.gtpRemat) : undefined;
-  const layers = module.model.value?.num_layers.value;
-  const perStage = layers === undefined ? undefined : layers / degrees.pp;
+  const perStep = microBatches(facts, module);
+  const perStage = layersPerStage(module);
   return [
     `${ranks} ranks${span}`,
     ...(dp === undefined ? [] : [`dp ${dp}: ${dp} replicas of ${denseModel} ranks`]),
     ...(exptDp === undefined || degrees.ep === 1
       ? []
       : [`expt_dp ${exptDp} (expt_tp ${degrees.exptTp}, ep ${degrees.ep})`]),
-    ...(perStep !== undefined && Number.isInteger(perStep) ? [`${perStep} micro-batches a step`] : []),
-    ...(perStage !== undefined && Number.isInteger(perStage) ? [`${perStage} layers a stage`] : []),
+    ...(perStep !== undefined ? [`${perStep} micro-batches a step`] : []),
+    ...(perStage !== undefined ? [`${perStage} layers a stage`] : []),
   ];
+}
+
+/** The micro-batches that each replica of a grid runs in one step; undefined where that is open or not whole. */
+export function microBatches({ root }: LayoutFacts, { dp, degrees }: ModuleFacts): number | undefined {
+  const { micro_batch_size: micro, global_batch_size: global } = root.batch.value ?? {};
+  if (!dp || !degrees || !micro?.value || !global?.value) {
+    return undefined;
+  }
+  const count = global.value / (micro.value * dp * degrees.gtpRemat);
+  return Number.isInteger(count) ? count : undefined;
+}
+
+/** The layers of each pipeline stage, where all stages have as many; undefined where that is open or not so. */
+export function layersPerStage({ model, degrees }: ModuleFacts): number | undefined {
+  const facts = model.value;
+  const uneven = facts?.num_layers_in_first_pipeline_stage.written || facts?.num_layers_in_last_pipeline_stage.written;
+  if (!facts?.num_layers.value || !degrees || uneven) {
+    return undefined;
+  }
+  const layers = facts.num_layers.value / degrees.pp;
+  return Number.isInteger(layers) ? layers : undefined;
 }

@@ -12,3 +12,18 @@ export interface Summary {
   readonly errors: number;
   readonly warnings: number;
 }
+
+/** Commands of the client that lenses may run; one that is left out does not exist there, or cannot run now. */
+export interface Commands {
+  /** Takes the document's address. */
+  readonly showGrid?: string;
+  /** Takes the document's address. */
+  readonly runSmokeJob?: string;
+}
+
+/** What a client may say when it starts the server (`initializationOptions`). */
+export interface ServerOptions {
+  /** `push`: findings are sent as they arise although the client could ask for them. */
+  readonly diagnostics?: 'push';
+  readonly commands?: Commands;
+}

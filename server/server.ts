@@ -7,18 +7,29 @@ import {
 } from 'vscode-languageserver';
 import type { Checked } from '../layout';
 import { codeActions } from './codeActions';
+import { codeLenses } from './codeLens';
 import { completion } from './completion';
 import { pulledDiagnostics, watchChanges } from './diagnostics';
 import { Documents } from './documents';
+import { foldingRanges } from './folding';
 import { hover } from './hover';
+import { inlayHints } from './inlayHints';
+import { documentLinks } from './links';
+import type { Commands } from './messages';
+import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
+import { commandsOf, wantsPush } from './options';
+import { selectionRanges } from './selection';
+import { documentSymbols } from './symbols';
 
 /** Wires every feature to a connection and begins to listen. */
 export function serve(connection: Connection): void {
   const documents = new Documents();
+  let commands: Commands = {};
   connection.onInitialize(({ capabilities, initializationOptions }): InitializeResult => {
     // a client that pulls would show pushed findings twice
     const pulls = capabilities.textDocument?.diagnostic !== undefined && !wantsPush(initializationOptions);
     watchChanges(connection, documents, !pulls);
+    commands = commandsOf(initializationOptions);
     return {
       serverInfo: { name: 'parallelism-layout' },
       capabilities: {
@@ -26,6 +37,15 @@ export function serve(connection: Connection): void {
         completionProvider: { triggerCharacters: [' ', ':', '{', ',', '['] },
         hoverProvider: true,
         codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+        codeLensProvider: {},
+        inlayHintProvider: true,
+        documentSymbolProvider: true,
+        documentHighlightProvider: true,
+        documentLinkProvider: {},
+        foldingRangeProvider: true,
+        selectionRangeProvider: true,
+        referencesProvider: true,
+        renameProvider: { prepareProvider: true },
         ...(pulls && { diagnosticProvider: { interFileDependencies: false, workspaceDiagnostics: false } }),
       },
     };
@@ -48,11 +68,30 @@ export function serve(connection: Connection): void {
   connection.onCodeAction(({ textDocument, range, context }) =>
     codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
   );
+  connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
+  connection.languages.inlayHint.on(({ textDocument, range }) => inlayHints(checkedOf(textDocument.uri), range));
+  connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
+  connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
+  connection.onFoldingRanges(({ textDocument }) => foldingRanges(checkedOf(textDocument.uri)));
+  connection.onSelectionRanges(({ textDocument, positions }) =>
+    selectionRanges(checkedOf(textDocument.uri), positions),
+  );
+  connection.onDocumentHighlight(({ textDocument, position }) => {
+    const checked = checkedOf(textDocument.uri);
+    return moduleHighlights(checked, checked.lines.offsetAt(position));
+  });
+  connection.onReferences(({ textDocument: { uri }, position }) => {
+    const checked = checkedOf(uri);
+    return moduleReferences(uri, checked, checked.lines.offsetAt(position));
+  });
+  connection.onPrepareRename(({ textDocument, position }) => {
+    const checked = checkedOf(textDocument.uri);
+    return renameRange(checked, checked.lines.offsetAt(position));
+  });
+  connection.onRenameRequest(({ textDocument: { uri }, position, newName }) => {
+    const checked = checkedOf(uri);
+    return renameModule(uri, checked, checked.lines.offsetAt(position), newName);
+  });
   documents.listen(connection);
   connection.listen();
-}
-
-/** Whether a client that could pull asks for findings to be pushed, which reach it sooner. */
-function wantsPush(options: unknown): boolean {
-  return typeof options === 'object' && options !== null && 'diagnostics' in options && options.diagnostics === 'push';
 }

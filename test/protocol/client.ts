@@ -7,7 +7,9 @@ import {
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import type { Diagnostic, InitializeResult } from 'vscode-languageserver-protocol';
+import { LineIndex } from '../../layout';
 
+const CURSOR = '|';
 const SERVER = resolve('dist/server.js');
 
 interface Published {
@@ -21,6 +23,7 @@ export class ServerProcess {
   readonly #published: Published[] = [];
   readonly #waiting = new Set<() => void>();
   #version = 1;
+  #opened = 0;
 
   private constructor(
     readonly process: ChildProcess,
@@ -35,7 +38,7 @@ export class ServerProcess {
     });
   }
 
-  static async start(capabilities: object = {}): Promise<ServerProcess> {
+  static async start(capabilities: object = {}, initializationOptions: object = {}): Promise<ServerProcess> {
     const child = spawn(process.execPath, [SERVER, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),
@@ -46,6 +49,7 @@ export class ServerProcess {
       processId: process.pid,
       rootUri: null,
       capabilities,
+      initializationOptions,
     });
     const server = new ServerProcess(child, connection, initialized);
     await connection.sendNotification('initialized', {});
@@ -55,6 +59,17 @@ export class ServerProcess {
   open(uri: string, text: string): Promise<void> {
     const textDocument = { uri, languageId: 'parallelism-layout', version: this.#version, text };
     return this.connection.sendNotification('textDocument/didOpen', { textDocument });
+  }
+
+  /** Opens a text of its own in which `|` marks the cursor. */
+  async openMarked(marked: string) {
+    const offset = marked.indexOf(CURSOR);
+    const text = offset < 0 ? marked : marked.slice(0, offset) + marked.slice(offset + CURSOR.length);
+    this.#opened++;
+    const uri = `file:///test/${this.#opened}.layout.yaml`;
+    await this.open(uri, text);
+    const lines = new LineIndex(text);
+    return { uri, text, lines, at: { textDocument: { uri }, position: lines.positionAt(Math.max(0, offset)) } };
   }
 
   /** Sends one change and gives its version. */

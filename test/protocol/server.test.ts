@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CodeAction, CompletionItem, Diagnostic, Hover, TextEdit } from 'vscode-languageserver-protocol';
-import { applyEdits, LineIndex } from '../../layout';
+import { applyEdits, type LineIndex } from '../../layout';
 import { ServerProcess } from './client';
 
 let server: ServerProcess;
-let count = 0;
 
 beforeAll(async () => {
   server = await ServerProcess.start();
@@ -14,18 +13,7 @@ afterAll(async () => {
   expect(await server.stop()).toBe(0);
 });
 
-const CURSOR = '|';
-
-/** Opens a text in which `|` marks the cursor. */
-async function open(marked: string) {
-  const offset = marked.indexOf(CURSOR);
-  const text = offset < 0 ? marked : marked.slice(0, offset) + marked.slice(offset + 1);
-  count++;
-  const uri = `file:///test/${count}.layout.yaml`;
-  await server.open(uri, text);
-  const lines = new LineIndex(text);
-  return { uri, text, lines, at: { textDocument: { uri }, position: lines.positionAt(Math.max(0, offset)) } };
-}
+const open = (marked: string) => server.openMarked(marked);
 
 const underlined = (lines: LineIndex, { range }: Diagnostic) =>
   lines.text.slice(lines.offsetAt(range.start), lines.offsetAt(range.end));

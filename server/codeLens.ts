@@ -1,0 +1,42 @@
+import type { CodeLens } from 'vscode-languageserver';
+import { type Checked, hasErrors, type LineIndex, processGroups, type Span } from '../layout';
+import type { Commands } from './messages';
+
+/** What can be done with a layout, and how many ranks and process groups its grids have. */
+export function codeLenses(uri: string, checked: Checked, commands: Commands): CodeLens[] {
+  const { facts, lines } = checked;
+  if (!facts) {
+    return [];
+  }
+  const top = { start: facts.span.start, end: facts.span.start };
+  const { showGrid, runSmokeJob } = commands;
+  return [
+    ...(showGrid ? [lens(top, lines, 'Show Rank Grid', showGrid, uri)] : []),
+    ...(runSmokeJob && checked.resolved && !hasErrors(checked)
+      ? [lens(top, lines, 'Run Smoke Job', runSmokeJob, uri)]
+      : []),
+    ...gridLenses(uri, checked, showGrid ?? ''),
+  ];
+}
+
+function gridLenses(uri: string, { facts, resolved, lines }: Checked, command: string): CodeLens[] {
+  if (!facts || !resolved) {
+    return [];
+  }
+  const groups = new Map<string | null, number>();
+  for (const { module, size, count } of processGroups(resolved)) {
+    // a group of one rank has nobody to talk to
+    groups.set(module, (groups.get(module) ?? 0) + (size > 1 ? count : 0));
+  }
+  return facts.modules.map(({ name, nameSpan, ranks }) =>
+    lens(nameSpan, lines, `${ranks} ranks, ${groups.get(name) ?? 0} process groups`, command, uri),
+  );
+}
+
+/** A lens whose command is empty is shown as text. */
+function lens(span: Span, lines: LineIndex, title: string, command: string, uri: string): CodeLens {
+  return {
+    range: lines.rangeOf(span),
+    command: { title, command, ...(command !== '' && { arguments: [uri] }) },
+  };
+}

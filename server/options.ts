@@ -1,0 +1,21 @@
+import type { Commands } from './messages';
+
+/** Whether a client that could pull asks for findings to be pushed, which reach it sooner. */
+export function wantsPush(options: unknown): boolean {
+  return property(options, 'diagnostics') === 'push';
+}
+
+/** The client's commands, of which only texts are believed. */
+export function commandsOf(options: unknown): Commands {
+  const commands = property(options, 'commands');
+  const showGrid = property(commands, 'showGrid');
+  const runSmokeJob = property(commands, 'runSmokeJob');
+  return {
+    ...(typeof showGrid === 'string' && { showGrid }),
+    ...(typeof runSmokeJob === 'string' && { runSmokeJob }),
+  };
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

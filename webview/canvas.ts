@@ -8,7 +8,10 @@ const CELL_DETAIL = 14;
 
 /** From this cell size on, ranks carry their number; from the larger one on, their coordinates too. */
 const CELL_NUMBER = 22;
-const CELL_COORDINATES = 58;
+const CELL_COORDINATES = 50;
+
+/** Cells grow no larger than this when the whole picture is shown. */
+const MAX_CELL = 150;
 
 /** How many peers are outlined one by one. */
 const MAX_OUTLINES = 4096;
@@ -139,7 +142,7 @@ export class RankCanvas {
     const { placement } = this.#picture ?? {};
     const columns = placement?.width ?? 1;
     const rows = placement?.height ?? 1;
-    return Math.min((width - 2 * PADDING) / columns, (height - 2 * PADDING) / rows, 120);
+    return Math.min((width - 2 * PADDING) / columns, (height - 2 * PADDING) / rows, MAX_CELL);
   }
 
   #geometry(): { originX: number; originY: number; cell: number } {
@@ -242,8 +245,8 @@ export class RankCanvas {
       return;
     }
     const lines = describe(rank).slice(0, 3);
-    const big = Math.min(22, cell * 0.24);
-    const small = Math.min(12, cell * 0.135);
+    const big = Math.min(26, cell * 0.24);
+    const small = Math.max(8, Math.min(14, cell * 0.135));
     context.textBaseline = 'alphabetic';
     const block = big + lines.length * (small + 3);
     let baseline = y + (size - block) / 2 + big * 0.85;
@@ -269,13 +272,13 @@ export class RankCanvas {
         context.roundRect(x - 2.5, y - 2.5, width + 5, height + 5, 6);
         context.stroke();
       }
-      const size = Math.min(13, cell * 0.6);
+      const size = Math.min(13, cell * 0.52);
       if (size >= 8 && box.label !== '') {
         context.fillStyle = theme.muted;
         context.font = `500 ${size}px ${FONT}`;
         context.textAlign = 'left';
         context.textBaseline = 'bottom';
-        context.fillText(box.label, x, y - 7, width);
+        context.fillText(box.label, x, y - 5, width);
       }
     }
   }
@@ -394,7 +397,7 @@ class Theme {
   }
 
   get border(): string {
-    return this.#value('--grid-border');
+    return this.#value('--grid-box');
   }
 
   get outline(): string {

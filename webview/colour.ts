@@ -103,22 +103,24 @@ export function groupNames(layout: ResolvedLayout): string[] {
   ];
 }
 
+/** Whether values are steps of a ramp, not categories. */
+export const isRamp = ({ values, name }: Colouring): boolean =>
+  values > CATEGORICAL.length && !name.endsWith(' groups');
+
 /** The colour of a value: categories while they can be told apart, then a ramp (dimensions) or a cycle (groups). */
-export function colourOf(value: number, { values, name }: Colouring): string {
+export function colourOf(value: number, colouring: Colouring): string {
   if (value < 0) {
     return 'transparent';
   }
-  if (values <= CATEGORICAL.length || name.endsWith(' groups')) {
-    return CATEGORICAL[value % CATEGORICAL.length] ?? '';
-  }
-  return interpolateCividis(0.08 + (0.92 * value) / (values - 1));
+  return isRamp(colouring)
+    ? interpolateCividis(0.08 + (0.92 * value) / (colouring.values - 1))
+    : (CATEGORICAL[value % CATEGORICAL.length] ?? '');
 }
 
 /** Colours of all values as one little-endian RGBA word each, for a bitmap; the last is for ranks without a value. */
 export function palette(colouring: Colouring): { words: Uint32Array; step: (value: number) => number } {
   const steps = Math.min(colouring.values, MAX_STEPS);
-  const scale =
-    colouring.values <= MAX_STEPS || colouring.name.endsWith(' groups') ? null : MAX_STEPS / colouring.values;
+  const scale = colouring.values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / colouring.values : null;
   const words = new Uint32Array(steps + 1);
   for (let i = 0; i < steps; i++) {
     const { r, g, b } = rgb(colourOf(scale ? Math.floor(i / scale) : i, colouring));

@@ -1,4 +1,11 @@
-import { denseGrid, expertGrid, processGroups, type ResolvedLayout, type ResolvedModule } from '../layout';
+import {
+  denseGrid,
+  expertGrid,
+  type GroupFamily,
+  processGroups,
+  type ResolvedLayout,
+  type ResolvedModule,
+} from '../layout';
 import { formatted } from './dom';
 
 /** One process group of a rank, for the list beside the picture. */
@@ -6,8 +13,13 @@ export interface RankGroup {
   readonly name: string;
   readonly module: string | null;
   readonly index: number;
-  readonly ranks: readonly number[];
+  readonly size: number;
+  /** Its ranks; null where there are too many to list while a pointer moves. */
+  readonly ranks: readonly number[] | null;
 }
+
+/** Groups larger than this are counted, not listed. */
+const MAX_LISTED = 16_384;
 
 /** The modules that hold a rank: several where they are colocated. */
 export function modulesOf(layout: ResolvedLayout, rank: number): ResolvedModule[] {
@@ -33,12 +45,14 @@ export function coordinatesOf(module: ResolvedModule, rank: number): string[] {
 export function groupsOf(layout: ResolvedLayout, rank: number): RankGroup[] {
   return processGroups(layout)
     .filter(({ size }) => size > 1)
-    .flatMap((family) =>
-      family
-        .indicesOf(rank)
-        .map((index) => ({ name: family.name, module: family.module, index, ranks: family.ranks(index) })),
-    )
-    .filter(({ ranks }) => ranks.length > 1);
+    .flatMap((family) => family.indicesOf(rank).map((index) => rankGroup(family, index)))
+    .filter(({ size }) => size > 1);
+}
+
+function rankGroup(family: GroupFamily, index: number): RankGroup {
+  const { name, module } = family;
+  const ranks = family.size > MAX_LISTED ? null : family.ranks(index);
+  return { name, module, index, size: ranks?.length ?? family.size, ranks };
 }
 
 /** A list of ranks as text, cut where it is long. */

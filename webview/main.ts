@@ -1,7 +1,15 @@
 import type { ResolvedLayout } from '../layout';
 import { processGroups } from '../layout';
 import { type Marks, RankCanvas } from './canvas';
-import { type Colouring, colourChoices, colourOf, dimensionColouring, groupColouring, groupNames } from './colour';
+import {
+  type Colouring,
+  colourChoices,
+  colourOf,
+  dimensionColouring,
+  groupColouring,
+  groupNames,
+  isRamp,
+} from './colour';
 import { formatted, h } from './dom';
 import { coordinatesOf, findRank, groupsOf, modulesOf, placeOf, rankList } from './facts';
 import { type FromPanel, isToPanel, type PanelFinding, type ToPanel } from './messages';
@@ -32,8 +40,8 @@ interface PanelState {
 /** The process groups along expert dimensions have names of their own. */
 const GROUP_OF_DIM: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
 
-/** More values than this are named by their number alone in the legend's place. */
-const MAX_LEGEND = 12;
+/** The legend names at most this many categories. */
+const MAX_LEGEND = 14;
 
 class GridApp {
   readonly #api = acquireVsCodeApi();
@@ -254,16 +262,8 @@ class GridApp {
   }
 
   #renderLegend(colouring: Colouring): void {
-    const shown = Math.min(colouring.values, MAX_LEGEND);
-    const items = Array.from({ length: shown }, (_, i) => {
-      const value = colouring.values <= MAX_LEGEND ? i : Math.round((i * (colouring.values - 1)) / (MAX_LEGEND - 1));
-      const swatch = h('span', { class: 'swatch' });
-      swatch.style.backgroundColor = colourOf(value, colouring);
-      return h('span', { class: 'item' }, swatch, colouring.label(value));
-    });
-    const more =
-      colouring.values > MAX_LEGEND ? [h('span', { class: 'item' }, `${formatted(colouring.values)} in all`)] : [];
-    this.#legend.replaceChildren(h('span', { class: 'what' }, `Colour: ${colouring.name}`), ...items, ...more);
+    const items = isRamp(colouring) ? rampLegend(colouring) : categoryLegend(colouring);
+    this.#legend.replaceChildren(h('span', { class: 'what' }, `Colour: ${colouring.name}`), ...items);
   }
 
   #renderDetails(): void {
@@ -274,12 +274,12 @@ class GridApp {
       return;
     }
     const modules = modulesOf(layout, rank);
-    const groups = groupsOf(layout, rank).map(({ name, module, index, ranks }) => {
+    const groups = groupsOf(layout, rank).map(({ name, module, index, size, ranks }) => {
       const row = h(
         'button',
         { type: 'button', class: 'group', 'aria-pressed': String(name === this.#state.group) },
         h('span', { class: 'name' }, name),
-        h('span', { class: 'peers' }, rankList(ranks)),
+        h('span', { class: 'peers' }, ranks ? rankList(ranks) : `${formatted(size)} ranks`),
       );
       row.title = `${name}${module === null ? '' : ` of ${module}`}, group ${index}: colour by it`;
       row.addEventListener('click', () => this.#change({ view: 'groups', group: name }));
@@ -414,6 +414,32 @@ function describeCell(module: string | null, coordinates: readonly string[]): st
     lines.push(coordinates.slice(i, i + 2).join(' · '));
   }
   return lines;
+}
+
+/** A swatch for each value; where colours come round again, how many values there are. */
+function categoryLegend(colouring: Colouring): HTMLElement[] {
+  const shown = Math.min(colouring.values, MAX_LEGEND);
+  const items = Array.from({ length: shown }, (_, value) =>
+    h('span', { class: 'item' }, swatch(value, colouring), colouring.label(value)),
+  );
+  return shown < colouring.values
+    ? [...items, h('span', { class: 'item' }, `… ${formatted(colouring.values)} in all, colours repeat`)]
+    : items;
+}
+
+/** The ramp from the first value to the last. */
+function rampLegend(colouring: Colouring): HTMLElement[] {
+  const last = colouring.values - 1;
+  const steps = Math.min(colouring.values, 32);
+  const swatches = Array.from({ length: steps }, (_, i) => swatch(Math.round((i * last) / (steps - 1)), colouring));
+  const ramp = h('span', { class: 'ramp', 'aria-hidden': 'true' }, ...swatches);
+  return [h('span', { class: 'item' }, colouring.label(0), ramp, colouring.label(last))];
+}
+
+function swatch(value: number, colouring: Colouring): HTMLElement {
+  const element = h('span', { class: 'swatch' });
+  element.style.backgroundColor = colourOf(value, colouring);
+  return element;
 }
 
 function summary(layout: ResolvedLayout): HTMLElement {

@@ -111,7 +111,7 @@ export function physicalPlacement(layout: ResolvedLayout, aspect: number): Place
   const rows = Math.ceil(gpusPerNode / columns);
   const pitchX = columns + gap;
   const pitchY = rows + gap;
-  const perRow = Math.max(1, Math.min(nodes, Math.round(Math.sqrt((nodes * pitchY * aspect) / pitchX))));
+  const perRow = nodesPerRow(nodes, Math.sqrt((nodes * pitchY * aspect) / pitchX));
   const nodeRows = Math.ceil(nodes / perRow);
   const width = perRow * pitchX - gap;
   const height = nodeRows * pitchY - gap;
@@ -140,6 +140,15 @@ export function physicalPlacement(layout: ResolvedLayout, aspect: number): Place
         }))
       : [];
   return new Placement(width, height, [block], boxes);
+}
+
+/**
+ * How many nodes stand side by side: a divisor near to `wanted`, so that no row is cut short and patterns line up; where
+ * there is none (a prime number of nodes, say) the last row is cut short.
+ */
+function nodesPerRow(nodes: number, wanted: number): number {
+  const even = nearestDivisor(nodes, wanted);
+  return even >= wanted / 2 && even <= wanted * 2 ? even : Math.max(1, Math.min(nodes, Math.round(wanted)));
 }
 
 /** The widest divisor of a node's GPUs that still makes a box, not a strip. */
@@ -221,10 +230,8 @@ function moduleBlock(module: ResolvedModule, kind: GridKind, y: number, gap: num
   return { block, slices };
 }
 
-/** The divisor of `n` nearest to `wanted`. */
+/** The divisor of `n` nearest to `wanted`, as a ratio. */
 function nearestDivisor(n: number, wanted: number): number {
-  return divisors(n).reduce(
-    (best, divisor) => (Math.abs(divisor - wanted) < Math.abs(best - wanted) ? divisor : best),
-    n,
-  );
+  const ratio = (divisor: number) => Math.max(divisor / wanted, wanted / divisor);
+  return divisors(n).reduce((best, divisor) => (ratio(divisor) < ratio(best) ? divisor : best), n);
 }

@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   hasErrors,
+  isPacked,
   type NtpShape,
+  packedFamilies,
   type ReshardSplits,
   type ResolvedNtp,
   reducedSlices,
@@ -101,13 +103,19 @@ function reportOf(input: InputFile, options: Options): NtpReport {
 }
 
 function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'file' | 'ok'> {
+  const packed = isPacked(ntp);
   return {
     tp_spares: ntp.tpSpares,
     active: reducedSlices(ntp, shape).map(({ dp, cp, active }) => ({ dp, cp, pp: 0, local_ranks: active })),
-    spares: spareRanks(ntp, shape),
-    groups: replacementGroups(ntp, shape),
-    dp_sync_conflicts: syncConflicts(ntp, shape),
+    // packed, the spares are not launched, every group is explicit, and no group has a member that leaves
+    spares: packed ? [] : spareRanks(ntp, shape),
+    groups: packed ? explicitGroups(ntp, shape) : replacementGroups(ntp, shape),
+    dp_sync_conflicts: packed ? [] : syncConflicts(ntp, shape),
   };
+}
+
+function explicitGroups(ntp: ResolvedNtp, shape: NtpShape): NtpReport['groups'] {
+  return packedFamilies(ntp, shape).flatMap(({ name, lists }) => lists.map((ranks) => ({ name, ranks })));
 }
 
 function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: Options): Partial<NtpReport> {

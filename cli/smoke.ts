@@ -202,11 +202,12 @@ function report(file: string, { facts, lines }: Checked, result: SmokeResult): s
       );
   const on = result.device === '' ? [] : [machineText(result)];
   const words = result.verdict === 'unknown' ? result.lastWords.map(printable) : [];
+  const passed = result.passed.map(({ name, message }) => `${styled('green', 'ok')}  ${name}: ${printable(message)}`);
   const skipped = result.skipped.map(
     ({ name, reason }) => `${styled('yellow', 'skipped')}  ${name}: ${printable(reason)}`,
   );
   const warnings = result.warnings.map((warning) => `${styled('yellow', 'warning')}  ${printable(warning)}`);
-  return `${[...rows, ...bandwidthRows(result.bandwidth), ...skipped, ...warnings, ...words, ...failure, ...on, verdict].join('\n')}\n`;
+  return `${[...rows, ...bandwidthRows(result.bandwidth), ...passed, ...skipped, ...warnings, ...words, ...failure, ...on, verdict].join('\n')}\n`;
 }
 
 function machineText({ device, software, communicatorBytes }: SmokeResult): string {

@@ -17,3 +17,4 @@ export * from './topology/ntp';
 export * from './topology/process-groups';
 export * from './topology/resolved';
 export * from './topology/sequence';
+export { type ModuleSequence, sequencePlans } from './topology/sequence-plans';

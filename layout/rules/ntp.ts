@@ -1,17 +1,10 @@
 import type { Edit, Fix, Span } from '../finding';
 import { removeField, replaceFix, setKey } from '../format/edit';
-import type { NtpKeys } from '../format/keys';
+import { DEFAULT_ORDER, type NtpKeys } from '../format/keys';
 import type { Field, Section } from '../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import {
-  activeSlots,
-  faultySlots,
-  type NtpShape,
-  reducedSlices,
-  spareRanks,
-  syncConflicts,
-  uniformSpares,
-} from '../topology/ntp';
+import { parallelismDims } from '../topology/generators';
+import { activeSlots, conflictingSlots, faultySlots, type NtpShape, spareCount, uniformSpares } from '../topology/ntp';
 import { resolveNtp } from '../topology/resolve';
 import type { ResolvedNtp } from '../topology/resolved';
 import { namedFix } from './factorization';
@@ -20,6 +13,7 @@ import type { Report, Rule, RuleDocs } from './rule';
 
 /** Everything that the rules on nonuniform TP read. */
 interface Context {
+  readonly root: LayoutFacts['root'];
   readonly text: string;
   readonly fields: Section<NtpKeys>;
   readonly keySpan: Span;
@@ -31,6 +25,9 @@ interface Context {
   readonly shape: NtpShape;
   readonly ntp: ResolvedNtp;
 }
+
+/** More replicas than this are not written out one by one. */
+const MAX_NAMED = 64;
 
 type Found = readonly [code: string, report: Report];
 
@@ -45,7 +42,19 @@ function contextOf(facts: LayoutFacts): Context | null {
   }
   const { tp, cp, pp, ep } = module.degrees;
   const shape = { cp, dp: module.dp };
-  return { text: facts.text, fields, keySpan: section.keySpan, span: section.span, module, tp, ep, pp, shape, ntp };
+  return {
+    root: facts.root,
+    text: facts.text,
+    fields,
+    keySpan: section.keySpan,
+    span: section.span,
+    module,
+    tp,
+    ep,
+    pp,
+    shape,
+    ntp,
+  };
 }
 
 /** Whether every written value could be read; another finding says so where not. */
@@ -79,14 +88,26 @@ function staged(facts: LayoutFacts): readonly Found[] {
   if (context.ntp.tpSpares === 0) {
     return [...failedRankReports(context)];
   }
-  for (const stage of [settingReports, entryReports, sliceReports, semanticReports]) {
+  for (const stage of STAGES) {
     const reports = [...stage(context)];
-    if (reports.some(([, { severity }]) => severity !== 'warning' && severity !== 'information')) {
+    if (reports.length > 0) {
       return reports;
     }
   }
-  return [...semanticReports(context), ...costReports(context)];
+  return [...unevenReports(context), ...costReports(context)];
 }
+
+/** Each stage assumes what those before it have found in order, so that one mistake is said once. */
+const STAGES: readonly ((context: Context) => Iterable<Found>)[] = [
+  gridReports,
+  settingReports,
+  entryReports,
+  sliceReports,
+  failedRankReports,
+  mapReports,
+  syncReports,
+  expertReports,
+];
 
 function ofModules({ text, root }: LayoutFacts): Found {
   return [
@@ -101,7 +122,9 @@ function ofModules({ text, root }: LayoutFacts): Found {
   ];
 }
 
-function* settingReports({ fields, keySpan, tp, pp, module, ntp, shape }: Context): Iterable<Found> {
+/** The helper computes ranks of a grid in the order tp, cp, dp, in one stage, without generalized TP. */
+function* gridReports({ keySpan, pp, module, root }: Context): Iterable<Found> {
+  const related = [{ message: 'nonuniform TP is asked for here', span: keySpan }];
   if (pp > 1) {
     const { span } = module.fields.pp;
     yield [
@@ -109,11 +132,38 @@ function* settingReports({ fields, keySpan, tp, pp, module, ntp, shape }: Contex
       {
         message: `With pp ${pp} only the first stage of a reduced replica would be reconfigured; the others would keep groups with ranks that have left. Use pp 1.`,
         span,
-        related: [{ message: 'nonuniform TP is asked for here', span: keySpan }],
+        related,
         fixes: [namedFix('pp', span, 1)],
       },
     ];
+    return;
   }
+  const dims = parallelismDims(root, module)?.dense.filter(({ size }) => size > 1) ?? [];
+  const names = dims.map(({ name }) => name);
+  const expected = ['tp', 'cp', 'dp'].filter((name) => names.includes(name));
+  if (names.join() !== expected.join()) {
+    const gtp = names.includes('gtp_remat');
+    const order = root.parallelism.value?.order;
+    const field = gtp ? shardField(module) : order;
+    yield [
+      'ntp-grid',
+      {
+        message: gtp
+          ? 'Nonuniform TP knows nothing of generalized TP: it would rebuild the groups of other ranks. Use gtp_remat 1.'
+          : `Nonuniform TP takes ranks to lie in the order tp, cp, dp, but here it is ${names.join(', ')}: it would rebuild the groups of other ranks. Use the default order.`,
+        span: field?.span ?? keySpan,
+        related,
+        fixes: gtp || !order?.written ? [] : [replaceFix(order.span, DEFAULT_ORDER)],
+      },
+    ];
+  }
+}
+
+function shardField({ fields }: ModuleFacts): Field<number> {
+  return fields.num_weight_shards.written ? fields.num_weight_shards : fields.gtp_remat;
+}
+
+function* settingReports({ fields, tp, module, ntp, shape }: Context): Iterable<Found> {
   if (ntp.tpBase !== tp) {
     yield [
       'ntp-base',
@@ -149,12 +199,25 @@ function* settingReports({ fields, keySpan, tp, pp, module, ntp, shape }: Contex
 /** What is wrong with single entries of the map. */
 function* entryReports(context: Context): Iterable<Found> {
   const { fields, shape, ntp, text, pp } = context;
+  const seen = new Set<string>();
   for (const { value: entry, span } of fields.non_active_ranks_per_dp.value ?? []) {
     const dp = entry?.dp.value;
     const slots = entry?.local_ranks.value;
     if (!entry || dp === undefined || !slots) {
       continue;
     }
+    const key = `${dp}/${entry.cp.value}/${entry.pp.value}`;
+    if (seen.has(key)) {
+      yield [
+        'ntp-unapplied-entry',
+        {
+          message: `Replica dp ${dp} has an entry already; only one of them would be read. Keep one.`,
+          span: entry.dp.span,
+        },
+      ];
+      continue;
+    }
+    seen.add(key);
     const places = [
       ['dp', entry.dp, shape.dp],
       ['cp', entry.cp, shape.cp],
@@ -254,9 +317,9 @@ function padToCount(slots: readonly number[], { tpBase, tpSpares }: ResolvedNtp)
 
 /** CP slices of one replica that do not agree. */
 function* sliceReports({ fields, shape, ntp, keySpan }: Context): Iterable<Found> {
-  const slices = reducedSlices(ntp, shape);
-  for (let first = 0; first < slices.length; first += shape.cp) {
-    const replica = slices.slice(first, first + shape.cp);
+  // replicas that no entry names are alike in all slices
+  for (const dp of new Set((ntp.nonActive ?? []).map((entry) => entry.dp))) {
+    const replica = Array.from({ length: shape.cp }, (_, cp) => ({ dp, cp, active: activeSlots(ntp, dp, cp, 0) }));
     const odd = replica.find(({ active }) => active.join() !== replica[0]?.active.join());
     if (odd) {
       const entries = fields.non_active_ranks_per_dp.value ?? [];
@@ -272,18 +335,18 @@ function* sliceReports({ fields, shape, ntp, keySpan }: Context): Iterable<Found
             'Legacy NTP process-group reconfiguration requires the same active local TP ranks for every CP slice in a DP replica.',
         },
       ];
+      return;
     }
   }
 }
 
-/** What Megatron-LM accepts and then does wrong. */
-function* semanticReports(context: Context): Iterable<Found> {
-  const { shape, ntp, ep, fields } = context;
-  yield* mapReports(context);
+/** Data-parallel groups in which some ranks wait for others that never come. */
+function* syncReports(context: Context): Iterable<Found> {
+  const { shape, ntp, fields } = context;
   if (ntp.placement === 'nominal') {
-    const conflicts = syncConflicts(ntp, shape);
-    const [first] = conflicts;
-    if (first) {
+    const hanging = conflictingSlots(ntp, shape);
+    const [first] = hanging;
+    if (first !== undefined) {
       const tail = Array.from({ length: ntp.tpSpares }, (_, i) => ntp.tpBase - ntp.tpSpares + i);
       const entries = fields.non_active_ranks_per_dp.value ?? [];
       const culprits = entries.filter(({ value }) => slotsOf(value?.local_ranks.value).join() !== tail.join());
@@ -291,10 +354,11 @@ function* semanticReports(context: Context): Iterable<Found> {
       yield [
         'ntp-dp-sync',
         {
-          message: `Data-parallel groups are not rebuilt, so ${countOf(conflicts.length, 'group')} would hang: in ${shortList(first.group)} rank ${first.syncing[0]} waits for rank ${first.exited[0] ?? first.kept_not_syncing[0]}. Remove the last ${countOf(ntp.tpSpares, 'slot')} (${tail.join(', ')}) of each replica.`,
+          message: `Data-parallel groups are not rebuilt, so those of the local ${hanging.length === 1 ? 'slot' : 'slots'} ${both(hanging)} would hang: some ranks enter the gradient all-reduce while others have left or stay out. Remove the last ${countOf(ntp.tpSpares, 'slot')} (${tail.join(', ')}) of each replica, or use packed placement.`,
           span: lists[0] ?? context.keySpan,
           fixes:
-            lists.length > 0
+            // a failed rank must not come back
+            lists.length > 0 && (fields.failed_ranks.value ?? []).length === 0
               ? [
                   {
                     title: `Remove the slots ${tail.join(', ')} everywhere`,
@@ -306,39 +370,43 @@ function* semanticReports(context: Context): Iterable<Found> {
       ];
     }
   }
-  if (ep > 1) {
-    const { span } = context.module.fields.ep;
+}
+
+/** Expert groups are never rebuilt. */
+function* expertReports({ ep, module, keySpan, ntp }: Context): Iterable<Found> {
+  if (ep > 1 && ntp.placement === 'nominal') {
+    const { span } = module.fields.ep;
     yield [
       'ntp-expert-groups',
       {
         message: `Expert groups are not rebuilt: with ep ${ep} ranks that stay keep groups with ranks that have left, and hang in the first MoE layer. Use ep 1.`,
         span,
-        related: [{ message: 'nonuniform TP is asked for here', span: context.keySpan }],
+        related: [{ message: 'nonuniform TP is asked for here', span: keySpan }],
         fixes: [namedFix('ep', span, 1)],
       },
     ];
   }
-  yield* unevenReports(context);
-  yield* failedRankReports(context);
 }
 
 const slotsOf = (fields: readonly Field<number>[] | undefined): number[] =>
   (fields ?? []).flatMap(({ value }) => value ?? []).sort((a, b) => a - b);
 
-const shortList = (ranks: readonly number[]): string =>
-  `[${ranks.slice(0, 4).join(', ')}${ranks.length > 4 ? ', …' : ''}]`;
-
 /** The group code asks the count, the reshard maps the map: they must say the same. */
 function* mapReports({ ntp, fields, text, span, keySpan }: Context): Iterable<Found> {
   const written = ntp.nonActive ?? [];
-  const missing = Array.from({ length: ntp.numReducedTpDpRanks }, (_, dp) => dp).filter(
-    (dp) => !written.some((entry) => entry.dp === dp),
-  );
+  const named = new Set(written.map((entry) => entry.dp));
+  const missing: number[] = [];
+  for (let dp = 0; dp < ntp.numReducedTpDpRanks && missing.length < MAX_NAMED; dp++) {
+    if (!named.has(dp)) {
+      missing.push(dp);
+    }
+  }
   if (missing.length === 0) {
     return;
   }
   const tail = Array.from({ length: ntp.tpSpares }, (_, i) => ntp.tpBase - ntp.tpSpares + i).join(', ');
   const added = missing.map((dp) => `{dp: ${dp}, local_ranks: [${tail}]}`);
+  const shown = missing.length > 4 ? `${missing.slice(0, 4).join(', ')} and others` : both(missing);
   const field = fields.non_active_ranks_per_dp;
   const edit = mapEdit(text, span, field, added);
   yield [
@@ -346,10 +414,13 @@ function* mapReports({ ntp, fields, text, span, keySpan }: Context): Iterable<Fo
     {
       message:
         written.length === 0
-          ? `Without non_active_ranks_per_dp the groups are reduced, but the reshard maps treat all replicas as healthy. Write the slots of ${missing.length === 1 ? `replica dp ${missing[0]}` : `replicas dp 0 to ${missing.at(-1)}`}.`
-          : `Replica dp ${both(missing)} is reduced but has no entry: its groups shrink while the reshard maps treat it as healthy. Write an entry.`,
+          ? `Without non_active_ranks_per_dp the groups are reduced, but the reshard maps treat all replicas as healthy. Write the slots of replica dp ${shown}.`
+          : `Replica dp ${shown} is reduced but has no entry: its groups shrink while the reshard maps treat it as healthy. Write an entry.`,
       span: field.written ? field.keySpan : keySpan,
-      fixes: edit ? [{ title: `Write the last slots (${tail}) of each replica`, edits: [edit] }] : [],
+      fixes:
+        edit && missing.length < MAX_NAMED
+          ? [{ title: `Write the last slots (${tail}) of each replica`, edits: [edit] }]
+          : [],
     },
   ];
 }
@@ -384,11 +455,13 @@ function* unevenReports({ module, ntp }: Context): Iterable<Found> {
   for (const [name, field] of sizes) {
     if (field?.value !== undefined && field.value % reduced !== 0 && field.value % ntp.tpBase === 0) {
       const least = Math.floor(field.value / reduced);
+      // `ntp_map` cuts the units into equal chunks and then misses one for the last active slots
+      const fails = Math.ceil(field.value / Math.ceil(field.value / reduced)) < reduced;
       yield [
         'ntp-uneven-shards',
         {
-          severity: 'warning',
-          message: `${name} ${field.value} does not divide among the ${reduced} active slots: some would hold ${least + 1}, others ${least}. The slowest sets the pace.`,
+          severity: fails ? 'error' : 'warning',
+          message: `${name} ${field.value} does not divide among the ${reduced} active slots: some would hold ${least + 1}, others ${least}. ${fails ? 'The reshard maps fail with an IndexError.' : 'The slowest sets the pace.'}`,
           span: field.span,
         },
       ];
@@ -399,7 +472,6 @@ function* unevenReports({ module, ntp }: Context): Iterable<Found> {
 function* failedRankReports(context: Context): Iterable<Found> {
   const { fields, ntp, shape, tp, text, span } = context;
   const failed = fields.failed_ranks.value ?? [];
-  const spares = new Set(ntp.tpSpares > 0 && ntp.tpBase === tp ? spareRanks(ntp, shape) : []);
   const world = tp * shape.cp * shape.dp * context.pp;
   const outside = failed.find(({ value }) => (value ?? 0) >= world);
   if (outside) {
@@ -409,7 +481,7 @@ function* failedRankReports(context: Context): Iterable<Found> {
     ];
     return;
   }
-  const active = failed.find(({ value }) => value !== undefined && !spares.has(value));
+  const active = failed.find(({ value }) => value !== undefined && !leaves(ntp, shape, tp, value));
   if (active) {
     yield [
       'ntp-failed-rank',
@@ -420,6 +492,13 @@ function* failedRankReports(context: Context): Iterable<Found> {
       },
     ];
   }
+}
+
+/** Whether a global rank is among the removed slots. */
+function leaves(ntp: ResolvedNtp, { cp }: NtpShape, tp: number, rank: number): boolean {
+  const slice = Math.floor(rank / tp);
+  const dp = Math.floor(slice / cp);
+  return ntp.tpSpares > 0 && dp < ntp.numReducedTpDpRanks && !activeSlots(ntp, dp, slice % cp, 0).includes(rank % tp);
 }
 
 /** One edit of the three settings that follow from the failed ranks. */
@@ -478,7 +557,7 @@ function joinInsertions(edits: readonly Edit[]): Edit[] {
 function* costReports({ ntp, shape, keySpan, tp }: Context): Iterable<Found> {
   const hit = Math.min(ntp.numReducedTpDpRanks, shape.dp);
   const gpus = tp * shape.cp * shape.dp;
-  const idle = spareRanks(ntp, shape).length;
+  const idle = spareCount(ntp, shape);
   const kept = 100 * (1 - (hit * (ntp.tpSpares / ntp.tpBase)) / shape.dp);
   const dropped = 100 * (1 - hit / shape.dp);
   const active = activeSlots(ntp, 0, 0, 0).length;
@@ -537,6 +616,12 @@ export const NTP_RULES: readonly Rule[] = [
     what: '`tp_spares` is above 0 and `pp` above 1.',
     why: 'Only the first stage of a reduced replica is reconfigured; later stages keep pipeline groups with ranks that have left.',
     failing: example(WHOLE, 'tp: 4, pp: 2', 16),
+  }),
+  ntpRule('ntp-grid', 'error', {
+    title: 'Nonuniform TP on a grid that it does not know',
+    what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
+    why: 'The helper computes global ranks from the places in the default order; in another one it rebuilds the groups of other ranks.',
+    failing: example(WHOLE, 'tp: 4, order: dp-tp-cp-ep-pp'),
   }),
   ntpRule('ntp-base', 'error', {
     title: 'A tp_base that is not tp',

@@ -183,9 +183,26 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFac
       rankOffset: 0,
       ranksSpan: world.span,
       ranksName: 'world_size',
-      ...sizes(fields, world.size, valueOr(fields.tp, 1)),
+      ...sizes(fields, nominalRanks(root, world.size), valueOr(fields.tp, 1)),
     },
   ];
+}
+
+/**
+ * The ranks of the whole grid: with packed nonuniform TP the world holds only the active ones, and the spares, which are
+ * not launched, are added.
+ */
+function nominalRanks(root: Section<RootKeys>, world: number | undefined): number | undefined {
+  const ntp = root.ntp.value;
+  const cp = root.parallelism.value && valueOr(root.parallelism.value.cp, 1);
+  if (world === undefined || ntp?.placement.value !== 'packed') {
+    return world;
+  }
+  const replicas = valueOr(ntp.num_reduced_tp_dp_ranks, 1);
+  const spares = valueOr(ntp.tp_spares, 0);
+  return cp === undefined || replicas === undefined || spares === undefined
+    ? undefined
+    : world + replicas * cp * spares;
 }
 
 function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {

@@ -112,6 +112,11 @@ export function replacementGroups(ntp: ResolvedNtp, shape: NtpShape): Replacemen
   return groups;
 }
 
+/** How many ranks leave. */
+export function spareCount(ntp: ResolvedNtp, { cp, dp }: NtpShape): number {
+  return ntp.tpSpares * Math.min(ntp.numReducedTpDpRanks, dp) * cp;
+}
+
 /** The global ranks that leave after the groups are made, ascending. */
 export function spareRanks(ntp: ResolvedNtp, shape: NtpShape): number[] {
   return reducedSlices(ntp, shape).flatMap(({ dp, cp, active }) =>
@@ -138,11 +143,7 @@ function syncState(ntp: ResolvedNtp, dp: number, cp: number, slot: number): Sync
 
 /** The data-parallel groups that hang, since they are never rebuilt: one for each local slot in which states differ. */
 export function syncConflicts(ntp: ResolvedNtp, shape: NtpShape): SyncConflict[] {
-  if (ntp.tpSpares === 0) {
-    return [];
-  }
-  const conflicts: SyncConflict[] = [];
-  for (let slot = 0; slot < ntp.tpBase; slot++) {
+  return conflictingSlots(ntp, shape).map((slot) => {
     const states: Record<SyncState, number[]> = { syncing: [], kept_not_syncing: [], exited: [] };
     const group: number[] = [];
     for (let dp = 0; dp < shape.dp; dp++) {
@@ -152,11 +153,38 @@ export function syncConflicts(ntp: ResolvedNtp, shape: NtpShape): SyncConflict[]
         states[syncState(ntp, dp, cp, slot)].push(rank);
       }
     }
-    if (states.syncing.length > 0 && states.syncing.length < group.length) {
-      conflicts.push({ group, ...states });
+    return { group, ...states };
+  });
+}
+
+/**
+ * The local slots whose data-parallel group hangs. Replicas that no entry names behave alike, so of those one reduced and
+ * one healthy are looked at: the cost does not grow with the world.
+ */
+export function conflictingSlots(ntp: ResolvedNtp, shape: NtpShape): number[] {
+  if (ntp.tpSpares === 0) {
+    return [];
+  }
+  const named = new Set((ntp.nonActive ?? []).map((entry) => entry.dp).filter((dp) => dp < shape.dp));
+  const unnamed = (from: number, to: number) => {
+    let dp = from;
+    while (dp < to && named.has(dp)) {
+      dp++;
+    }
+    return dp < to ? [dp] : [];
+  };
+  const reduced = Math.min(ntp.numReducedTpDpRanks, shape.dp);
+  const replicas = [...named, ...unnamed(0, reduced), ...unnamed(reduced, shape.dp)];
+  const slots: number[] = [];
+  for (let slot = 0; slot < ntp.tpBase; slot++) {
+    const states = new Set(
+      replicas.flatMap((dp) => Array.from({ length: shape.cp }, (_, cp) => syncState(ntp, dp, cp, slot))),
+    );
+    if (states.has('syncing') && states.size > 1) {
+      slots.push(slot);
     }
   }
-  return conflicts;
+  return slots;
 }
 
 /** How many elements each rank of a healthy replica sends to and receives from each other one. */
@@ -198,4 +226,57 @@ export function reshardSplits(
     }
   }
   return { send, recv };
+}
+
+/** A family of explicit groups, each a list of launched ranks. */
+export interface ExplicitFamily {
+  readonly name: string;
+  readonly lists: readonly (readonly number[])[];
+}
+
+/** Whether only the active ranks are launched, so that every group is explicit. */
+export function isPacked(ntp: ResolvedNtp | null): ntp is ResolvedNtp {
+  return ntp !== null && ntp.placement === 'packed' && ntp.tpSpares > 0;
+}
+
+/** The launched rank of every slot of every slice: `null` for a slot that is not launched. */
+export function packedRanks(ntp: ResolvedNtp, { cp, dp }: NtpShape): (number | null)[][] {
+  let next = 0;
+  return Array.from({ length: dp * cp }, (_, i) => {
+    const replica = Math.floor(i / cp);
+    const active = replica < ntp.numReducedTpDpRanks ? new Set(activeSlots(ntp, replica, i % cp, 0)) : null;
+    return Array.from({ length: ntp.tpBase }, (_, slot) => (active && !active.has(slot) ? null : next++));
+  });
+}
+
+/**
+ * The groups of packed placement, in the order of the nominal ones: TP groups of each slice's launched ranks; DP groups
+ * over matching active slots, the first of each replica, the second, and so on; healthy replicas' slots beyond those that
+ * reduced ones have stand alone, since their gradients travel by the reshard splits.
+ */
+export function packedFamilies(ntp: ResolvedNtp, shape: NtpShape): ExplicitFamily[] {
+  const slices = packedRanks(ntp, shape).map((slots) => slots.filter((rank) => rank !== null));
+  const reduced = ntp.tpBase - ntp.tpSpares;
+  const of = (dp: number, cp: number) => slices[dp * shape.cp + cp] ?? [];
+  const count = (n: number) => Array.from({ length: n }, (_, i) => i);
+  const replicas = count(shape.dp);
+  const cps = count(shape.cp);
+  const matching = (members: (slot: number) => number[]) => count(reduced).map(members);
+  const extras = slices.flatMap((ranks) => ranks.slice(reduced).map((rank) => [rank]));
+  const cp = replicas.flatMap((dp) => of(dp, 0).map((_, place) => cps.map((slice) => of(dp, slice)[place] ?? 0)));
+  const tpCp = replicas.map((dp) => cps.flatMap((slice) => of(dp, slice)));
+  return [
+    {
+      name: 'dp_cp',
+      lists: [...matching((slot) => replicas.flatMap((dp) => cps.map((slice) => of(dp, slice)[slot] ?? 0))), ...extras],
+    },
+    {
+      name: 'dp',
+      lists: [...cps.flatMap((slice) => matching((slot) => replicas.map((dp) => of(dp, slice)[slot] ?? 0))), ...extras],
+    },
+    { name: 'cp', lists: cp },
+    { name: 'mp', lists: slices },
+    { name: 'tp', lists: slices },
+    { name: 'tp_cp', lists: tpCp },
+  ];
 }

@@ -1,6 +1,7 @@
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
 import { bridgeFamilies } from './bridge';
-import type { ResolvedLayout, ResolvedModule } from './resolved';
+import { isPacked, packedFamilies } from './ntp';
+import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 
 /**
  * All process groups of one name in one grid, in the order Megatron-LM creates them. Ranks are computed when asked for,
@@ -38,12 +39,30 @@ export function expertGrid(module: ResolvedModule): Grid {
  * (megatron/core/parallel_state.py `initialize_model_parallel`; examples/mimo/training/topology.py `create_topology`).
  */
 export function processGroups(layout: ResolvedLayout): GroupFamily[] {
+  const { ntp } = layout;
+  if (isPacked(ntp)) {
+    return layout.modules.flatMap((module) => packedGroups(module, ntp));
+  }
   if (layout.mode === 'homogeneous') {
     return layout.modules.flatMap((module) => homogeneousFamilies(module, layout));
   }
   const families = layout.modules.flatMap(moduleFamilies);
   const language = layout.modules.find((module) => module.name === 'language');
   return language ? [...families, ...embeddingFamilies(language), ...bridgeFamilies(layout)] : families;
+}
+
+/** The explicit groups of packed nonuniform TP, which no arithmetic on a whole grid gives. */
+function packedGroups(module: ResolvedModule, ntp: ResolvedNtp): GroupFamily[] {
+  const grid = denseGrid(module);
+  return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }).map(({ name, lists }) => ({
+    name,
+    module: module.name,
+    count: lists.length,
+    size: lists.reduce((most, { length }) => Math.max(most, length), 0),
+    ranks: (index) => [...(lists[index] ?? [])],
+    indicesOf: (rank) => lists.flatMap((ranks, index) => (ranks.includes(rank) ? [index] : [])),
+    all: () => RankLists.joined(lists.map((ranks) => RankLists.even(Int32Array.from(ranks), ranks.length))),
+  }));
 }
 
 /** The names of all process groups, as Megatron-LM's communicator options know them. */

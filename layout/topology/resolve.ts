@@ -87,7 +87,8 @@ function resolveModule(module: ModuleFacts, facts: LayoutFacts): ResolvedModule 
     return { name, rankOffset, numRanks: ranks, dense: dims(MODULE_DENSE), expert: dims(MODULE_EXPERT) };
   }
   const generators = parallelismDims(facts.root, module);
-  return generators && { name, rankOffset, numRanks: ranks, ...generators };
+  // with packed nonuniform TP the spares of the grid are not launched
+  return generators && { name, rankOffset, numRanks: facts.world.size ?? ranks, ...generators };
 }
 
 /** The settings of nonuniform TP with their defaults; null where the file has none. */

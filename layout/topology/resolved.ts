@@ -6,7 +6,7 @@ export interface ResolvedModule {
   readonly name: string | null;
   /** The first global rank. */
   readonly rankOffset: number;
-  /** How many ranks the grid has. */
+  /** How many ranks the grid has; fewer than its dims make where packed nonuniform TP leaves some out. */
   readonly numRanks: number;
   /** `tp`, `gtp_remat`, `cp`, `dp`, `pp` in rank order, the fastest first. */
   readonly dense: readonly Dim[];

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { check } from '../../layout';
+import { checkTable, job } from './rule-table';
+
+const ntp = (settings: string, ranks = 16, degrees = 'tp: 8', ...rest: readonly string[]) =>
+  job(ranks, degrees, ...rest, `ntp: {${settings}}`);
+
+const entry = (dp: number, slots: string) => `{dp: ${dp}, local_ranks: [${slots}]}`;
+const map = (...entries: readonly string[]) => `non_active_ranks_per_dp: [${entries.join(', ')}]`;
+
+const CP_SLICES =
+  'Legacy NTP process-group reconfiguration requires the same active local TP ranks for every CP slice in a DP replica.';
+
+describe('rules on nonuniform TP', () => {
+  checkTable(
+    ['ntp-uneven-shards'],
+    [
+      { title: 'the last slots of one replica', text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`), findings: [] },
+      { title: 'switched off', text: ntp('tp_spares: 0'), findings: [] },
+      {
+        title: 'a pipeline, once, whatever else is wrong',
+        text: ntp('tp_spares: 2, num_reduced_tp_dp_ranks: 9', 32, 'tp: 8, pp: 2'),
+        findings: [['ntp-pipeline', '2']],
+      },
+      {
+        title: 'another order',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8, order: dp-tp-cp-ep-pp'),
+        findings: [['ntp-grid', 'dp-tp-cp-ep-pp']],
+      },
+      {
+        title: 'generalized TP',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8, gtp_remat: 2'),
+        findings: [['ntp-grid', '2']],
+      },
+      { title: 'another base', text: ntp('tp_base: 4, tp_spares: 2'), findings: [['ntp-base', '4']] },
+      { title: 'too many spares', text: ntp('tp_spares: 8'), findings: [['ntp-spares', '8']] },
+      {
+        title: 'more reduced replicas than there are',
+        text: ntp(`tp_spares: 2, num_reduced_tp_dp_ranks: 3, ${map(entry(0, '6, 7'))}`),
+        findings: [['ntp-replica-range', '3']],
+      },
+      {
+        title: 'a replica outside',
+        text: ntp(`tp_spares: 2, num_reduced_tp_dp_ranks: 2, ${map(entry(0, '6, 7'), entry(5, '6, 7'))}`),
+        findings: [['ntp-replica-range', '5']],
+      },
+      {
+        title: 'an entry that is not applied',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'), entry(1, '6, 7'))}`),
+        findings: [['ntp-unapplied-entry', '1']],
+      },
+      {
+        title: 'the same replica twice',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'), entry(0, '5, 7'))}`),
+        findings: [['ntp-unapplied-entry', '0']],
+      },
+      {
+        title: 'a slot outside',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 8'))}`),
+        findings: [['ntp-slot-range', '8']],
+      },
+      {
+        title: 'a slot twice',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '7, 7'))}`),
+        findings: [['ntp-slot-range', '7']],
+      },
+      {
+        title: 'too few slots',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '7'))}`),
+        findings: [['ntp-slot-count', '[7]']],
+      },
+      {
+        title: 'slices that differ, said once',
+        text: ntp(
+          `tp_spares: 1, num_reduced_tp_dp_ranks: 2, ${map(
+            '{dp: 0, cp: 0, local_ranks: [7]}',
+            '{dp: 0, cp: 1, local_ranks: [6]}',
+            '{dp: 1, cp: 0, local_ranks: [7]}',
+            '{dp: 1, cp: 1, local_ranks: [6]}',
+          )}`,
+          32,
+          'tp: 8, cp: 2',
+        ),
+        findings: [['ntp-cp-slices', '[6]', CP_SLICES]],
+      },
+      { title: 'no map', text: ntp('tp_spares: 2'), findings: [['ntp-map-incomplete', 'ntp']] },
+      {
+        title: 'a map that lacks a replica',
+        text: ntp(`tp_spares: 2, num_reduced_tp_dp_ranks: 2, ${map(entry(0, '6, 7'))}`),
+        findings: [['ntp-map-incomplete', 'non_active_ranks_per_dp']],
+      },
+      {
+        title: 'slots that are not the last',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '2, 5'))}`),
+        findings: [['ntp-dp-sync', '[2, 5]']],
+      },
+      {
+        title: 'slots that are not the last, packed',
+        text: ntp(`tp_spares: 2, placement: packed, ${map(entry(0, '2, 5'))}`, 14),
+        findings: [],
+      },
+      {
+        title: 'experts',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8, ep: 2, expt_tp: 1'),
+        findings: [['ntp-expert-groups', '2']],
+      },
+      {
+        title: 'a failed rank that stays',
+        text: ntp(`tp_spares: 2, failed_ranks: [5], ${map(entry(0, '6, 7'))}`),
+        findings: [['ntp-failed-rank', '5']],
+      },
+      {
+        title: 'a failed rank with nothing else',
+        text: ntp('failed_ranks: [7]'),
+        findings: [['ntp-failed-rank', '7']],
+      },
+      {
+        title: 'a failed rank that does not exist',
+        text: ntp('failed_ranks: [16]'),
+        findings: [['ntp-failed-rank', '16']],
+      },
+      {
+        title: 'heads that do not divide',
+        text: ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8', 'model: {num_attention_heads: 64}'),
+        findings: [['ntp-uneven-shards', '64']],
+      },
+      {
+        title: 'so few heads that the reshard maps fail',
+        text: ntp(`tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`, 16, 'tp: 8', 'model: {num_attention_heads: 8}'),
+        findings: [['ntp-uneven-shards', '8']],
+      },
+    ],
+  );
+
+  test('a check costs the same however many replicas there are', () => {
+    const text = ntp('tp_spares: 2, num_reduced_tp_dp_ranks: 131072', 1_048_576);
+    const [finding] = check(text).findings.filter(({ severity }) => severity === 'error');
+    expect(finding?.code).toBe('ntp-map-incomplete');
+    expect(finding?.message.length).toBeLessThan(300);
+  });
+});

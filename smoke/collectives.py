@@ -75,6 +75,36 @@ class Checker:
         """Checks and times every operation of the group, by name."""
         return {name: self.run(operation) for name, operation in self.operations().items()}
 
+    def overlap(self, other: Any) -> List[float]:
+        """Milliseconds of an all_gather beside a reduce_scatter: both in this group, then the all_gather in the `other`.
+
+        Needs CUDA: gloo runs both on the same CPU.
+        """
+        part = self.contribution(self._place, self._part)
+        gathered = torch.empty(self._part * self._size, device=self._device)
+        whole = self.contribution(self._place, self._part * self._size)
+        reduced = torch.empty(self._part, device=self._device)
+        sums = self._sum(whole.numel()).chunk(self._size)[self._place]
+
+        def milliseconds(handle: Any) -> float:
+            def call() -> None:
+                # asynchronous, or else the second would wait for the first
+                requests = [
+                    dist.all_gather_into_tensor(gathered, part, group=handle, async_op=True),
+                    dist.reduce_scatter_tensor(reduced, whole, group=self._handle, async_op=True),
+                ]
+                for request in requests:
+                    request.wait()
+
+            gathered.zero_()
+            reduced.zero_()
+            ms = self._milliseconds(call)
+            self._need_parts(gathered.chunk(self._size), "all_gather", lambda sender: sender)
+            self._need_sum(reduced, sums, "reduce_scatter", whole)
+            return ms
+
+        return [milliseconds(self._handle), milliseconds(other)]
+
     def run(self, operation: Callable[[], Checked]) -> Dict[str, Any]:
         """Checks an operation, then times it: bytes and milliseconds, or why the backend cannot run it."""
         try:

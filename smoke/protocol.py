@@ -40,7 +40,7 @@ EXITS = {
 }
 
 #: The checks that this version of the job has.
-CHECKS = ("groups", "collectives", "bandwidth")
+CHECKS = ("groups", "collectives", "bandwidth", "all_gather_overlap")
 
 #: Payloads of the check `bandwidth`, in bytes, where the plan names none.
 SWEEP = [1 << 20, 16 << 20, 64 << 20]
@@ -61,6 +61,8 @@ class Group:
     module: Optional[str]
     place: int
     ranks: List[int]
+    #: The check that the group is made for; None for a group of the layout.
+    check: Optional[str] = None
 
     def label(self) -> str:
         """How messages call the group: `tp group 1 of language [6, 7]`."""
@@ -82,12 +84,14 @@ class Plan:
     sweep_bytes: List[int]
     iterations: int
     limits: Dict[str, float]
+    #: For `all_gather_overlap`: groups, each with another one of the same ranks.
+    overlap: Dict[int, int]
 
     def digest(self) -> str:
         """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
         groups = [[g.name, g.module, g.ranks] for g in self.groups]
-        payloads = [self.payload_bytes, self.sweep_bytes, self.iterations]
-        return digest([groups, self.world_size, self.backend, self.checks, payloads])
+        settings = [self.payload_bytes, self.sweep_bytes, self.iterations, sorted(self.overlap.items())]
+        return digest([groups, self.world_size, self.backend, self.checks, settings])
 
     def operation_limit(self, kind: str = "run") -> float:
         """Seconds that a step of one group may take: at least the plan's limit, more for many bytes."""
@@ -98,7 +102,7 @@ class Plan:
         """The groups whose bandwidth is measured at every payload: of each family the first that moves anything."""
         if "bandwidth" not in self.checks:
             return []
-        moving = ([group for group in family if len(group.ranks) > 1] for family in self.families)
+        moving = ([group for group in family if len(group.ranks) > 1 and group.check is None] for family in self.families)
         return [groups[0] for groups in moving if groups]
 
     def creation_limit(self, family: List[Group]) -> float:
@@ -137,7 +141,7 @@ def _plan(data: Dict[str, Any]) -> Plan:
         for place, ranks in enumerate(family["ranks"]):
             if not ranks or len(set(ranks)) != len(ranks) or not all(0 <= rank < world for rank in ranks):
                 raise PlanError("group %s has ranks %s in a world of %d" % (family["name"], ranks, world))
-            members.append(Group(len(groups) + len(members), family["name"], family.get("module"), place, list(ranks)))
+            members.append(Group(len(groups) + len(members), family["name"], family.get("module"), place, list(ranks), family.get("check")))
         groups += members
         families.append(members)
     return Plan(
@@ -151,6 +155,7 @@ def _plan(data: Dict[str, Any]) -> Plan:
         sweep_bytes=[int(size) for size in data.get("sweep_bytes", SWEEP)],
         iterations=int(data.get("iterations", 5)),
         limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
+        overlap={int(pair["group"]): int(pair["other"]) for pair in data.get("overlap", [])},
     )
 
 

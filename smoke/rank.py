@@ -278,6 +278,7 @@ class Run:
         for place, family in enumerate(self._plan.families):
             self._run_family(place, family)
         self._measure_bandwidth()
+        self._measure_overlap()
         self._enter("finish")
         # communicators that were never used have cost nothing; the others show in what the device has lost
         held = free - self._free_memory() - torch.cuda.memory_reserved(self._device) if free is not None else None
@@ -372,7 +373,7 @@ class Run:
     def _run_family(self, place: int, family: List[Group]) -> None:
         """The groups of a family that this rank is in; a single rank has nobody to talk to, and moves nothing."""
         for group in family:
-            if len(group.ranks) > 1 and self._identity.rank in group.ranks:
+            if group.check is None and len(group.ranks) > 1 and self._identity.rank in group.ranks:
                 self.come(group)
                 self._enter("run:%d" % group.index)
                 began = time.perf_counter()
@@ -396,6 +397,17 @@ class Run:
                 self._enter("bandwidth:%d" % group.index)
                 began = time.perf_counter()
                 self._done(self.step, began, sweep=[self.checker(group, size).run_all() for size in self._plan.sweep_bytes])
+
+    def _measure_overlap(self) -> None:
+        """An all_gather beside a reduce_scatter, in one communicator and in two."""
+        for index, other in self._plan.overlap.items():
+            group = self._plan.groups[index]
+            if self._identity.rank in group.ranks:
+                self._enter("overlap:%d" % index)
+                began = time.perf_counter()
+                cuda = self._device.type == "cuda"
+                checker = self.checker(group, self._plan.payload_bytes)
+                self._done(self.step, began, times=checker.overlap(self._handles[other]) if cuda else None)
 
     def checker(self, group: Group, payload_bytes: int) -> Any:
         """The collectives of one group, at a payload."""

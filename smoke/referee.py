@@ -12,7 +12,7 @@ import os
 import selectors
 import socket
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, TextIO, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, TextIO, Tuple
 
 from events import EventWriter
 from protocol import CHECKS, EXITS, VERSION, WELCOME, Group, Lines, Plan, send, shown
@@ -45,6 +45,12 @@ BUS_FACTORS: Dict[str, Callable[[int], float]] = {
     "send_recv": lambda n: 1.0,
 }
 
+#: Why a check had nothing to do.
+NOTHING = {
+    "bandwidth": "No group has more than one rank.",
+    "all_gather_overlap": "No data-parallel group (dp_cp) has more than one rank.",
+}
+
 #: Where the innermost frame of a rank lies while it merely waits for others: in torch, or where the job calls it.
 LIBRARY = ("distributed_c10d", "c10d_logger", "collectives.py", "__init__.py")
 
@@ -73,6 +79,7 @@ class Referee:
         self._events = EventWriter(out)
         self._roll = Roll(plan)
         self._verdict: Optional[str] = None
+        self._told: Set[str] = set()
         self._strangers: List[Connection] = []
         self._store: Dict[str, Any] = {}
         self._phase_began = self._progressed = time.monotonic()
@@ -338,7 +345,9 @@ class Referee:
             self._phase("finish", bytes=max(memory) if memory else None)
             for name in self._plan.checks:
                 if name not in CHECKS:
-                    self._emit("check", name=name, ok=False, skipped="This version of the job does not have it.")
+                    self._skip(name, "This version of the job does not have it.")
+                elif name in NOTHING and name not in self._told:
+                    self._skip(name, NOTHING[name])
         else:
             self._phase(step)
 
@@ -347,10 +356,35 @@ class Referee:
         size = len(group.ranks)
         if step.startswith("bandwidth:"):
             for sweep in zip(*(one["sweep"] for one in done)):
-                self._emit("check", name="bandwidth", ok=True, ops=operations(sweep, size), **group_fields(group))
+                self._passed("bandwidth", ops=operations(sweep, size), **group_fields(group))
+        elif step.startswith("overlap:"):
+            self._overlapped(group, done)
         else:
             ms = round(max(one["ms"] for one in done), 3)
             self._emit("group", ok=True, ms=ms, ops=operations([one["ops"] for one in done], size), **group_fields(group))
+
+    def _overlapped(self, group: Group, done: List[Dict[str, Any]]) -> None:
+        """The slowest member's times in one communicator and in two."""
+        times = [one["times"] for one in done]
+        if None in times:
+            self._skip("all_gather_overlap", "Not measured: gloo runs collectives on the CPU, where none overlaps another.", group)
+            return
+        one, two = (round(max(column), 4) for column in zip(*times))
+        ratio = round(one / two, 3)
+        self._passed(
+            "all_gather_overlap",
+            ratio=ratio,
+            msg="all_gather beside reduce_scatter in %s: %g ms in one communicator, %g ms in two: %g times as fast" % (group.label(), one, two, ratio),
+            **group_fields(group),
+        )
+
+    def _passed(self, check: str, **fields: Any) -> None:
+        self._told.add(check)
+        self._emit("check", name=check, ok=True, **fields)
+
+    def _skip(self, check: str, why: str, group: Optional[Group] = None) -> None:
+        self._told.add(check)
+        self._emit("check", name=check, ok=False, skipped=why, **(group_fields(group) if group else {}))
 
     def _created(self, count: int) -> None:
         """Creating many groups takes a while: say how far it is, but not too often."""

@@ -16,7 +16,7 @@ STATES = {"T": "stopped", "t": "stopped by a debugger", "D": "waiting in the ker
 
 
 #: Steps that the members of one group take together.
-OF_A_GROUP = ("run", "bandwidth")
+OF_A_GROUP = ("run", "bandwidth", "overlap")
 
 
 class Rank:
@@ -105,11 +105,12 @@ class Roll:
     def steps(self, number: int) -> List[str]:
         """The steps of a rank, in order."""
         if number not in self._steps:
-            own = [group for group in self.plan.groups if len(group.ranks) > 1 and number in group.ranks]
+            own = [group for group in self.plan.groups if group.check is None and len(group.ranks) > 1 and number in group.ranks]
             creations = ["create:%d" % place for place in range(len(self.plan.families))]
             runs = ["run:%d" % group.index for group in own]
             sweeps = ["bandwidth:%d" % group.index for group in self.plan.swept() if number in group.ranks]
-            self._steps[number] = ["import", "init", *creations, *runs, *sweeps, "finish", "leave"]
+            overlaps = ["overlap:%d" % index for index in self.plan.overlap if number in self.plan.groups[index].ranks]
+            self._steps[number] = ["import", "init", *creations, *runs, *sweeps, *overlaps, "finish", "leave"]
         return self._steps[number]
 
     def due(self, rank: Rank) -> str:

@@ -61,6 +61,8 @@ export type SmokeEvent =
       readonly skipped?: string;
       /** With `bandwidth`: one group at one payload. */
       readonly measured?: GroupOperations;
+      /** With `all_gather_overlap`: the time in one communicator over the time in two. */
+      readonly ratio?: number;
     }
   | Fault
   | {
@@ -196,6 +198,7 @@ function eventOf(fields: Fields): SmokeEvent {
         ok: fields.boolean('ok'),
         ...fields.optional('msg', text),
         ...fields.optional('skipped', text),
+        ...fields.optional('ratio', (key) => fields.number(key)),
         ...(fields.has('ops') && { measured: { ...operationsOf(fields), ...groupOf(fields) } }),
       };
     case 'fault':

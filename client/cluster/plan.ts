@@ -23,6 +23,14 @@ export interface PlanFamily {
   readonly file: string;
   readonly line: number;
   readonly ranks: readonly (readonly number[])[];
+  /** The check that the groups are made for, after those of the layout. */
+  readonly check?: 'all_gather_overlap';
+}
+
+/** Two groups of the same ranks, by their places in the order of creation. */
+export interface GroupPair {
+  readonly group: number;
+  readonly other: number;
 }
 
 /** The one file that the Python job reads: it decides nothing about layouts itself. */
@@ -40,6 +48,8 @@ export interface SmokePlan {
   readonly iterations: number;
   /** Seconds, by phase. */
   readonly limits: Readonly<Record<string, number>>;
+  /** What the check `all_gather_overlap` measures. */
+  readonly overlap?: readonly GroupPair[];
 }
 
 /**
@@ -48,29 +58,58 @@ export interface SmokePlan {
  */
 export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: string, backend: CommBackend): SmokePlan {
   const smoke = facts.root.smoke.value;
-  const checks = smoke?.checks.value?.flatMap(({ value }) => value ?? []);
+  const asked = smoke?.checks.value?.flatMap(({ value }) => value ?? []) ?? [];
+  const checks: readonly string[] = asked.length > 0 ? asked : DEFAULTS.checks;
   const timeout = smoke?.timeout.value ?? DEFAULTS.timeout;
   const lines = new LineIndex(facts.text);
+  const groups = processGroups(layout)
+    .filter(({ count }) => count > 0)
+    .map((family) => ({
+      name: family.name,
+      module: family.module,
+      file,
+      line: lineOfGroup(facts, lines, family.name, family.module) + 1,
+      ranks: Array.from({ length: family.count }, (_, index) => family.ranks(index)),
+    }));
   return {
     version: PLAN_VERSION,
     name: layout.name ?? file,
     world_size: layout.worldSize,
     backend,
-    groups: processGroups(layout)
-      .filter(({ count }) => count > 0)
-      .map((family) => ({
-        name: family.name,
-        module: family.module,
-        file,
-        line: lineOfGroup(facts, lines, family.name, family.module) + 1,
-        ranks: Array.from({ length: family.count }, (_, index) => family.ranks(index)),
-      })),
-    checks: checks && checks.length > 0 ? checks : DEFAULTS.checks,
+    groups,
+    checks,
     payload_bytes: smoke?.payload.value ?? null,
     sweep_bytes: SWEEP,
     iterations: smoke?.iterations.value ?? DEFAULTS.iterations,
     limits: { join: Math.max(30, timeout), operation: timeout, total: Math.max(300, 5 * timeout) },
+    ...(checks.includes('all_gather_overlap') && withOverlap(groups)),
   };
+}
+
+/**
+ * The first data-parallel group of each module, paired with the communicator that `all_gather_overlap` would gather in:
+ * the layout's own (`dp_cp_ag`), or one that is made for the check.
+ */
+function withOverlap(families: readonly PlanFamily[]): Required<Pick<SmokePlan, 'groups' | 'overlap'>> {
+  const groups = [...families];
+  const startOf = (family: PlanFamily) =>
+    groups.slice(0, groups.indexOf(family)).reduce((count, { ranks }) => count + ranks.length, 0);
+  const overlap = families.flatMap((family): GroupPair[] => {
+    const place = family.name === 'dp_cp' ? family.ranks.findIndex(({ length }) => length > 1) : -1;
+    const ranks = family.ranks[place];
+    if (!ranks) {
+      return [];
+    }
+    const group = startOf(family) + place;
+    const own = families.find(({ name, module }) => name === 'dp_cp_ag' && module === family.module);
+    if (own) {
+      return [{ group, other: startOf(own) + place }];
+    }
+    const made: PlanFamily = { ...family, name: 'dp_cp_ag', ranks: [ranks], check: 'all_gather_overlap' };
+    groups.push(made);
+    return [{ group, other: startOf(made) }];
+  });
+  return { groups, overlap };
 }
 
 /** The plan for the backend that the machine can run. */

@@ -18,6 +18,12 @@ export interface SkippedCheck {
   readonly reason: string;
 }
 
+/** A check beside the groups that passed, and what it found. */
+export interface PassedCheck {
+  readonly name: string;
+  readonly message: string;
+}
+
 /** The outcome of a run. */
 export interface SmokeResult {
   /** `ok`, `cancelled`, a fault's code, or `unknown` where the stream broke off: never passed. */
@@ -33,6 +39,7 @@ export interface SmokeResult {
   /** GPU memory that communicators hold, the most of any rank, in bytes; null on a CPU. */
   readonly communicatorBytes: number | null;
   readonly skipped: readonly SkippedCheck[];
+  readonly passed: readonly PassedCheck[];
   /** What the check `bandwidth` measured: of each kind one group, once a payload. */
   readonly bandwidth: readonly GroupOperations[];
   /** What the job warns of, such as ranks that run different software. */
@@ -118,6 +125,7 @@ class Outcome {
   readonly #groups: GroupResult[] = [];
   readonly #allGroups: number;
   readonly #skipped: SkippedCheck[] = [];
+  readonly #passed: PassedCheck[] = [];
   readonly #bandwidth: GroupOperations[] = [];
   readonly #warnings: string[] = [];
   readonly #lastWords: string[] = [];
@@ -132,7 +140,9 @@ class Outcome {
     readonly plan: SmokePlan,
     readonly listener: SmokeListener,
   ) {
-    this.#allGroups = plan.groups.reduce((n, { ranks }) => n + ranks.filter(({ length }) => length > 1).length, 0);
+    this.#allGroups = plan.groups
+      .filter(({ check }) => check !== 'all_gather_overlap')
+      .reduce((n, { ranks }) => n + ranks.filter(({ length }) => length > 1).length, 0);
   }
 
   read(line: string): void {
@@ -170,6 +180,7 @@ class Outcome {
       software: this.#software,
       communicatorBytes: this.#communicatorBytes,
       skipped: this.#skipped,
+      passed: this.#passed,
       bandwidth: this.#bandwidth,
       warnings: this.#warnings,
       lastWords: this.#lastWords,
@@ -197,6 +208,8 @@ class Outcome {
           this.#skipped.push({ name: event.name, reason: event.skipped });
         } else if (event.measured) {
           this.#bandwidth.push(event.measured);
+        } else if (event.ok) {
+          this.#passed.push({ name: event.name, message: event.msg ?? '' });
         }
         break;
       case 'fault':

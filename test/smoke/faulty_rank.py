@@ -1,8 +1,8 @@
 """A rank of the smoke job with a fault: `faulty_rank.py RANK:KIND@PLACE:GROUP rank --plan PLAN`.
 
 KIND is `never`, `exit`, `kill`, `hang`, `stop`, `freeze` (the helper too), `raise`, `data`, `identity`, `swap` or
-`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth`
-(inside a group) or `plan`.
+`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth` or
+`overlap` (inside a check) or `plan`.
 """
 
 import os
@@ -76,6 +76,7 @@ class FaultyRun(Run):
 
     def checker(self, group, payload_bytes):
         checker = super().checker(group, payload_bytes)
+        fault.trip("overlap", group.index if self.step.startswith("overlap:") else None)
         struck = fault.strikes(self.step.partition(":")[0], group.index)
         if struck and fault.kind == "identity":
             checker._rank += 100

@@ -71,6 +71,21 @@ describe('the plan', () => {
       limits: { operation: 90 },
     });
   });
+
+  const overlapOf = (text: string) => planOf(`layout: 1\nsmoke: {checks: [all_gather_overlap]}\n${text}`);
+
+  test('makes a second communicator for the check of overlap, where the layout has none', () => {
+    const { groups, overlap } = overlapOf('world_size: 4\nparallelism: {tp: 2}\n');
+    const flat = groups.flatMap(({ name, check, ranks }) => ranks.map((members) => ({ name, check, members })));
+    const [pair] = overlap ?? [];
+    expect(flat[pair?.group ?? -1]).toEqual({ name: 'dp_cp', check: undefined, members: [0, 2] });
+    expect(flat[pair?.other ?? -1]).toEqual({ name: 'dp_cp_ag', check: 'all_gather_overlap', members: [0, 2] });
+  });
+
+  test('has nothing to overlap without data parallelism, and does not unless asked', () => {
+    expect(overlapOf('world_size: 2\nparallelism: {tp: 2}\n').overlap).toEqual([]);
+    expect(plan.overlap).toBeUndefined();
+  });
 });
 
 describe('the backend', () => {
@@ -121,6 +136,11 @@ describe('an event', () => {
       ok: true,
       measured: { ops: { all_reduce: ops.all_reduce }, skippedOps: { x: 'no' }, module: null, ...group },
     });
+  });
+
+  test('of the check `all_gather_overlap` tells the ratio', () => {
+    const found = { ev: 'check', t: 1, name: 'all_gather_overlap', ok: true, ratio: 1.12, msg: 'faster', ...group };
+    expect(parseEvent(JSON.stringify(found))).toMatchObject({ ok: true, ratio: 1.12, msg: 'faster' });
   });
 
   /** What the schema requires and no reader here needs. */
@@ -207,7 +227,7 @@ describe('the command line', () => {
   const two = join(folder, 'two.layout.yaml');
   writeFileSync(
     two,
-    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsmoke: {checks: [groups, collectives, ntp], payload: 4KiB, iterations: 1}\n',
+    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsmoke: {checks: [groups, collectives, all_gather_overlap], payload: 4KiB, iterations: 1}\n',
   );
 
   function cli(...words: string[]): ChildProcess {
@@ -242,7 +262,7 @@ describe('the command line', () => {
     expect(out).toMatch(
       /^ok {2}tp +1 x 2 +all_reduce .* GB\/s, all_gather .* GB\/s, reduce_scatter not on this backend$/m,
     );
-    expect(out).toMatch(/^skipped {2}ntp: /m);
+    expect(out).toMatch(/^skipped {2}all_gather_overlap: No data-parallel group/m);
     expect(out).toMatch(/passed: \d+ process groups/);
     expect(err).toContain('not speed');
   });

@@ -230,6 +230,25 @@ class SmokeJob(unittest.TestCase):
         found = self.fault("2:data@bandwidth:2", checks=["groups", "bandwidth"], sweep_bytes=[4096])
         self.assertEqual((found["code"], found["suspect"], found["kind"]), ("wrong_data", [2], "pp"))
 
+    def test_overlap_is_not_measured_under_gloo(self):
+        families = [*FAMILIES, {"name": "dp_cp_ag", "module": "language", "check": "all_gather_overlap", "ranks": [[0, 1, 2, 3]]}]
+        job = self.run_job(families=families, checks=["groups", "all_gather_overlap"], overlap=[{"group": 4, "other": 5}])
+        self.assertEqual(job.status, 0, job.log)
+        (found,) = job.all("check")
+        self.assertEqual((found["name"], found["ok"], found["kind"]), ("all_gather_overlap", False, "dp_cp"))
+        self.assertIn("Not measured: gloo", found["skipped"])
+        # the second communicator is made for the check only
+        self.assertNotIn(5, [event["group"] for event in job.all("group")])
+
+    def test_overlap_without_groups_says_so(self):
+        job = self.run_job(world=1, families=[], checks=["groups", "all_gather_overlap"])
+        self.assertEqual(job.status, 0, job.log)
+        self.assertIn("dp_cp", job.all("check")[0]["skipped"])
+
+    def test_a_rank_that_is_killed_at_the_overlap(self):
+        found = self.fault("2:kill@overlap:4", checks=["groups", "all_gather_overlap"], overlap=[{"group": 4, "other": 4}])
+        self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 2, "dp_cp"))
+
     def test_says_which_checks_it_does_not_have(self):
         job = self.run_job(checks=["groups", "ntp"])
         self.assertEqual([(event["name"], event["ok"], "skipped" in event) for event in job.all("check")], [("ntp", False, True)])

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Checked, check } from '../layout';
+import { type Checked, check, sequencePlans } from '../layout';
 import { type FromPanel, parseFromPanel, type ToPanel } from '../webview/messages';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
@@ -120,11 +120,12 @@ class GridPanel {
   }
 
   #sendLayout(): void {
-    const { resolved, findings, lines } = check(this.document.getText());
+    const { resolved, findings, lines, facts } = check(this.document.getText());
     this.post({
       type: 'layout',
       title: nameOf(this.document),
       layout: resolved,
+      sequences: facts ? sequencePlans(facts) : [],
       findings: findings
         .filter(({ severity }) => severity !== 'information')
         .map(({ code, severity, message, span }) => ({

@@ -329,14 +329,16 @@ export class RankCanvas {
     if (!at) {
       return;
     }
-    this.#outline(placement, rank, colour, Math.max(2.5, cell * 0.08), cell);
+    this.#outline(placement, rank, colour, Math.max(2.5, cell * 0.05), cell);
     const { x, y } = this.#cellRect(at.x, at.y);
+    // a cell with a number keeps it: the cross goes into its corner
+    const [from, to] = cell < CELL_NUMBER ? [0.2, 0.8] : [0.1, 0.3];
     const context = this.#context;
     context.beginPath();
-    context.moveTo(x + cell * 0.2, y + cell * 0.2);
-    context.lineTo(x + cell * 0.8, y + cell * 0.8);
-    context.moveTo(x + cell * 0.8, y + cell * 0.2);
-    context.lineTo(x + cell * 0.2, y + cell * 0.8);
+    context.moveTo(x + cell * (1 - to), y + cell * from);
+    context.lineTo(x + cell * (1 - from), y + cell * to);
+    context.moveTo(x + cell * (1 - from), y + cell * from);
+    context.lineTo(x + cell * (1 - to), y + cell * to);
     context.stroke();
   }
 

@@ -1,6 +1,15 @@
 import { rgb } from 'd3-color';
 import { interpolateCividis } from 'd3-scale-chromatic';
-import { denseGrid, expertGrid, type GroupFamily, processGroups, type ResolvedLayout } from '../layout';
+import {
+  denseGrid,
+  expertGrid,
+  type GroupFamily,
+  type NtpShape,
+  processGroups,
+  type ResolvedLayout,
+  spareRanks,
+} from '../layout';
+import type { PanelGroupResult } from './messages';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
 const CATEGORICAL = ['#56b4e9', '#e69f00', '#009e73', '#f0e442', '#0072b2', '#d55e00', '#cc79a7'];
@@ -15,6 +24,8 @@ export interface Colouring {
   readonly values: number;
   readonly name: string;
   readonly label: (value: number) => string;
+  /** Fills of its own, one a value, where values have a meaning that colour should carry. */
+  readonly fills?: readonly string[];
 }
 
 /** A dimension or group that ranks can be coloured by. */
@@ -33,11 +44,73 @@ export function colourChoices(layout: ResolvedLayout): ColourChoice[] {
   }
   const dims = [...sizes].filter(([, size]) => size > 1).map(([name]) => ({ id: name, label: name }));
   const modules = layout.modules.length > 1 && layout.mode !== 'colocated' ? [{ id: 'module', label: 'module' }] : [];
-  return [...modules, ...dims, { id: 'node', label: 'node' }];
+  const ntp = hasSlots(layout) ? [{ id: 'ntp', label: 'nonuniform TP' }] : [];
+  return [...modules, ...ntp, ...dims, { id: 'node', label: 'node' }];
 }
 
-/** The colouring by a dimension, by module or by node. */
+/** Whether nonuniform TP takes ranks out of the grid that is drawn; packed placement launches no spare at all. */
+const hasSlots = ({ ntp }: ResolvedLayout): boolean =>
+  ntp !== null && ntp.placement === 'nominal' && (ntp.tpSpares > 0 || ntp.failedRanks.length > 0);
+
+const NTP_ROLES = ['active', 'spare', 'failed'];
+const NTP_FILLS = ['#56b4e9', '#f0e442', '#d55e00'];
+
+/** What nonuniform TP makes of each rank. */
+function ntpColouring(layout: ResolvedLayout): Colouring {
+  const { ntp } = layout;
+  const [module] = layout.modules;
+  const grid = module && denseGrid(module);
+  const shape: NtpShape = { cp: grid?.sizeOf('cp') ?? 1, dp: grid?.sizeOf('dp') ?? 1 };
+  const failed = new Set(ntp?.failedRanks);
+  const spare = new Set(ntp ? spareRanks(ntp, shape) : []);
+  return {
+    name: 'nonuniform TP',
+    fills: NTP_FILLS,
+    values: NTP_ROLES.length,
+    label: (value) => NTP_ROLES[value] ?? '',
+    valueOf: (rank) => (failed.has(rank) ? 2 : spare.has(rank) ? 1 : 0),
+  };
+}
+
+/** Steps of the ramp of bandwidths. */
+const BANDWIDTH_STEPS = 100;
+
+/** The colouring by the bus bandwidth that a smoke job measured in the groups of one name; from 0 to the best. */
+export function bandwidthColouring(
+  families: readonly GroupFamily[],
+  name: string,
+  results: readonly PanelGroupResult[],
+): Colouring {
+  const own = families.filter((family) => family.name === name);
+  const measured = own.map(
+    ({ module }) =>
+      new Map(
+        results
+          .filter((result) => result.name === name && result.module === module)
+          .map(({ index, busGBs }) => [index, busGBs]),
+      ),
+  );
+  const best = measured.reduce(
+    (most, map) => [...map.values()].reduce((m: number, gbs) => Math.max(m, gbs ?? 0), most),
+    0,
+  );
+  return {
+    name: `bus bandwidth of ${name}, GB/s`,
+    values: BANDWIDTH_STEPS + 1,
+    label: (step) => ((best * step) / BANDWIDTH_STEPS).toPrecision(3),
+    valueOf: (rank) => {
+      const found = own.flatMap((family, i) => family.indicesOf(rank).map((index) => measured[i]?.get(index) ?? null));
+      const gbs = found.find((value) => value !== null) ?? null;
+      return gbs === null || best === 0 ? -1 : Math.round((gbs / best) * BANDWIDTH_STEPS);
+    },
+  };
+}
+
+/** The colouring by a dimension, by module, by node or by what nonuniform TP makes of a rank. */
 export function dimensionColouring(layout: ResolvedLayout, id: string): Colouring {
+  if (id === 'ntp') {
+    return ntpColouring(layout);
+  }
   if (id === 'module') {
     const { modules } = layout;
     return {
@@ -114,7 +187,7 @@ export function colourOf(value: number, colouring: Colouring): string {
   }
   return isRamp(colouring)
     ? interpolateCividis(0.08 + (0.92 * value) / (colouring.values - 1))
-    : (CATEGORICAL[value % CATEGORICAL.length] ?? '');
+    : ((colouring.fills ?? CATEGORICAL)[value % CATEGORICAL.length] ?? '');
 }
 
 /** Colours of all values as one little-endian RGBA word each, for a bitmap; the last is for ranks without a value. */

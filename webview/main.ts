@@ -1,7 +1,8 @@
-import type { ResolvedLayout } from '../layout';
+import type { ModuleSequence, ResolvedLayout } from '../layout';
 import { processGroups } from '../layout';
 import { type Marks, RankCanvas } from './canvas';
 import {
+  bandwidthColouring,
   type Colouring,
   colourChoices,
   colourOf,
@@ -14,6 +15,7 @@ import { formatted, h } from './dom';
 import { coordinatesOf, findRank, groupsOf, modulesOf, placeOf, rankList } from './facts';
 import { type FromPanel, isToPanel, type PanelFinding, type ToPanel } from './messages';
 import { type GridKind, logicalPlacement, type Placement, physicalPlacement } from './placement';
+import { sequenceView } from './sequence';
 import { rankTable } from './table';
 import { worldView } from './world';
 
@@ -25,8 +27,11 @@ interface VsCodeApi {
 
 declare function acquireVsCodeApi(): VsCodeApi;
 
-const VIEWS = ['physical', 'logical', 'groups', 'world', 'table'] as const;
+const VIEWS = ['physical', 'logical', 'groups', 'sequence', 'world', 'table'] as const;
 type View = (typeof VIEWS)[number];
+
+/** What the group view colours by; bandwidth needs the result of a smoke job. */
+type GroupShow = 'members' | 'bandwidth';
 
 /** What a person chose; it survives hiding, moving and reloading the panel. */
 interface PanelState {
@@ -34,6 +39,7 @@ interface PanelState {
   readonly view: View;
   readonly colour: string;
   readonly group: string;
+  readonly show: GroupShow;
   readonly grid: GridKind;
 }
 
@@ -57,6 +63,7 @@ class GridApp {
   #layout: ResolvedLayout | null = null;
   #placement: Placement | null = null;
   #findings: readonly PanelFinding[] = [];
+  #sequences: readonly ModuleSequence[] = [];
   #focus = -1;
   #pinned = false;
   #cursorModule: string | null = null;
@@ -112,6 +119,7 @@ class GridApp {
         this.#title.textContent = message.layout?.name ?? message.title;
         if (message.layout) {
           this.#layout = message.layout;
+          this.#sequences = message.sequences;
         }
         document.body.classList.toggle('stale', message.layout === null);
         this.#render();
@@ -122,7 +130,7 @@ class GridApp {
         break;
       case 'smoke':
         this.#smoke = message;
-        this.#mark();
+        this.#render();
         this.#announce(`Smoke job: ${message.verdict}, ${message.groups.length} process groups passed`);
         break;
     }
@@ -146,8 +154,11 @@ class GridApp {
       this.#pinned = false;
     }
     this.#renderToolbar(layout);
-    const { view } = this.#state;
-    if (view === 'world') {
+    const view = this.#view();
+    if (view === 'sequence') {
+      this.#stage.replaceChildren(sequenceView(this.#sequences));
+      this.#legend.replaceChildren();
+    } else if (view === 'world') {
       this.#stage.replaceChildren(worldView(layout, (module) => this.#api.postMessage({ type: 'reveal', module })));
       this.#legend.replaceChildren();
     } else if (view === 'table') {
@@ -166,10 +177,10 @@ class GridApp {
     }
     const { clientWidth, clientHeight } = this.#stage;
     const aspect = Math.max(0.4, Math.min(4, (clientWidth || 4) / (clientHeight || 3)));
-    const { view, grid, group } = this.#state;
+    const { grid } = this.#state;
+    const view = this.#view();
     this.#placement = view === 'logical' ? logicalPlacement(layout, grid, aspect) : physicalPlacement(layout, aspect);
-    const colouring =
-      view === 'groups' ? groupColouring(processGroups(layout), group) : dimensionColouring(layout, this.#state.colour);
+    const colouring = view === 'groups' ? this.#groupColouring(layout) : dimensionColouring(layout, this.#state.colour);
     this.#canvas.show({
       placement: this.#placement,
       colouring,
@@ -185,9 +196,24 @@ class GridApp {
     this.#renderLegend(colouring);
   }
 
-  #renderToolbar(layout: ResolvedLayout): void {
+  /** The view that is shown: the chosen one, or the first where the layout has nothing to show in that one. */
+  #view(): View {
     const { view } = this.#state;
-    const tabs = VIEWS.map((name) => {
+    return view === 'sequence' && this.#sequences.length === 0 ? 'physical' : view;
+  }
+
+  #groupColouring(layout: ResolvedLayout): Colouring {
+    const { group, show } = this.#state;
+    const families = processGroups(layout);
+    return show === 'bandwidth' && this.#smoke
+      ? bandwidthColouring(families, group, this.#smoke.groups)
+      : groupColouring(families, group);
+  }
+
+  #renderToolbar(layout: ResolvedLayout): void {
+    const view = this.#view();
+    const views = VIEWS.filter((name) => name !== 'sequence' || this.#sequences.length > 0);
+    const tabs = views.map((name) => {
       const tab = h('button', { type: 'button', 'aria-pressed': String(name === view), class: 'tab' }, capital(name));
       tab.addEventListener('click', () => this.#change({ view: name }));
       return tab;
@@ -215,6 +241,14 @@ class GridApp {
     if (view === 'groups') {
       const options = groups.map((name) => ({ value: name, label: name }));
       pickers.push(picker('Process group', options, this.#state.group, (group) => this.#change({ group })));
+      if (this.#smoke) {
+        const shows = [
+          { value: 'members', label: 'members' },
+          { value: 'bandwidth', label: 'smoke job bandwidth' },
+        ];
+        const change = (show: string) => this.#change({ show: show === 'bandwidth' ? 'bandwidth' : 'members' });
+        pickers.push(picker('Colour', shows, this.#state.show, change));
+      }
     }
     // keep the search box itself, so that typing in it is not interrupted by edits of the text
     const find = this.#toolbar.querySelector('.find') ?? this.#findBox();
@@ -331,7 +365,12 @@ class GridApp {
         : (groupsOf(layout, this.#focus).find(({ name }) => name === this.#lightGroup())?.ranks ?? []);
     const module = layout.modules.find(({ name }) => name !== null && name === this.#cursorModule);
     const highlight: Marks['highlight'] = module ? [module.rankOffset, module.rankOffset + module.numRanks] : null;
-    this.#canvas.mark({ focus: this.#focus, peers, suspects: this.#smoke?.suspects ?? [], highlight });
+    this.#canvas.mark({
+      focus: this.#focus,
+      peers,
+      suspects: [...(this.#smoke?.suspects ?? []), ...failedRanks(layout)],
+      highlight,
+    });
   }
 
   /** The group whose peers light up: that of the dimension that gives the colours, else the one chosen last. */
@@ -406,6 +445,10 @@ class GridApp {
     this.#live.textContent = text;
   }
 }
+
+/** The ranks that the file calls failed, where they are drawn: packed placement numbers ranks anew. */
+const failedRanks = ({ ntp }: ResolvedLayout): readonly number[] =>
+  ntp?.placement === 'nominal' ? ntp.failedRanks : [];
 
 /** The text under a rank's number: the module, then its coordinates, two a line. */
 function describeCell(module: string | null, coordinates: readonly string[]): string[] {
@@ -490,6 +533,7 @@ function restoredState(value: unknown, uri: string): PanelState {
     view: VIEWS.find((view) => view === saved.view) ?? 'physical',
     colour: typeof saved.colour === 'string' ? saved.colour : 'module',
     group: typeof saved.group === 'string' ? saved.group : 'tp',
+    show: saved.show === 'bandwidth' ? 'bandwidth' : 'members',
     grid: saved.grid === 'expert' ? 'expert' : 'dense',
   };
 }

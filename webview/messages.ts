@@ -1,4 +1,4 @@
-import type { ResolvedLayout, Severity } from '../layout';
+import type { ModuleSequence, ResolvedLayout, Severity } from '../layout';
 
 /** A finding as the panel shows it beside the picture. */
 export interface PanelFinding {
@@ -27,6 +27,8 @@ export type ToPanel =
       readonly title: string;
       /** Null where the file has errors that leave a number open: the panel keeps its last picture, greyed. */
       readonly layout: ResolvedLayout | null;
+      /** How the sequences of the modules are spread, where the file says how long they are. */
+      readonly sequences: readonly ModuleSequence[];
       readonly findings: readonly PanelFinding[];
     }
   /** The cursor is in this module (null: in none). */
@@ -77,7 +79,12 @@ export function isToPanel(value: unknown): value is ToPanel {
   }
   switch (value.type) {
     case 'layout':
-      return typeof value.title === 'string' && Array.isArray(value.findings) && isLayout(value.layout);
+      return (
+        typeof value.title === 'string' &&
+        Array.isArray(value.findings) &&
+        Array.isArray(value.sequences) &&
+        isLayout(value.layout)
+      );
     case 'cursor':
       return value.module === null || typeof value.module === 'string';
     case 'smoke':

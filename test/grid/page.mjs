@@ -179,17 +179,19 @@ export async function startGrid() {
         message,
       );
     };
-    return { page, errors, send, sendText: (text) => send(layoutMessage(engine.check(text))) };
+    return { page, errors, send, sendText: (text) => send(layoutMessage(engine, text)) };
   };
   return { engine, open, close: () => browser.close() };
 }
 
-/** What the editor tells the panel of a checked text. */
-export function layoutMessage({ resolved, findings, lines }) {
+/** What the editor tells the panel of a text. */
+export function layoutMessage({ check, sequencePlans }, text) {
+  const { resolved, findings, lines, facts } = check(text);
   return {
     type: 'layout',
     title: 'a.layout.yaml',
     layout: resolved,
+    sequences: facts ? sequencePlans(facts) : [],
     findings: findings
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({

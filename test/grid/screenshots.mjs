@@ -16,6 +16,14 @@ const pictures = [
     state: { view: 'groups', group: 'dp' },
     hover: [500, 300],
   },
+  { name: 'moe-64-sequence', text: await example('moe-64gpu'), state: { view: 'sequence' } },
+  {
+    name: 'sequence-cp',
+    text: layoutText('zigzag', 2, { cp: 4, tp: 2 }, 'sequence:\n  seq_length: 8192\n'),
+    state: { view: 'sequence' },
+    themes: ['light'],
+  },
+  { name: 'ntp-64', text: await example('ntp-64gpu'), state: { colour: 'ntp' } },
   { name: 'mimo-8-world', text: await example('mimo-8gpu'), state: { view: 'world' } },
   {
     name: 'ranks-512',

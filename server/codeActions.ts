@@ -1,12 +1,26 @@
-import { type CodeAction, CodeActionKind, type Diagnostic, type Range } from 'vscode-languageserver';
-import { type Checked, type Finding, type Fix, type LineIndex, soundFixes } from '../layout';
+import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver';
+import { applyEdits, type Checked, check, type Finding, type Fix, type LineIndex, soundFixes } from '../layout';
 import { diagnosticOf } from './diagnostics';
+import { refactors } from './refactors';
 
-/** The quick fixes of the findings that touch a range, the safest of each preferred. */
+/** Mends everything that can be mended in one way only. */
+const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;
+
+/** The kinds of actions there are. */
+export const CODE_ACTION_KINDS = [CodeActionKind.QuickFix, CodeActionKind.RefactorRewrite, FIX_ALL];
+
+/** What can be done at a range: quick fixes of its findings, the safest preferred; other ways to write it; fix all. */
 export function codeActions(uri: string, checked: Checked, range: Range, only?: readonly string[]): CodeAction[] {
-  if (only && !only.some((kind) => CodeActionKind.QuickFix.startsWith(kind))) {
-    return [];
-  }
+  const wanted = (kind: string) => !only || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
+  return [
+    ...(wanted(CodeActionKind.QuickFix) ? quickFixes(uri, checked, range) : []),
+    ...(wanted(CodeActionKind.RefactorRewrite) ? rewrites(uri, checked, range) : []),
+    // it tries fixes one after the other, so only when it is asked for
+    ...(only && wanted(FIX_ALL) ? fixAll(uri, checked) : []),
+  ];
+}
+
+function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {
   const { lines, findings } = checked;
   const start = lines.offsetAt(range.start);
   const end = lines.offsetAt(range.end);
@@ -16,22 +30,58 @@ export function codeActions(uri: string, checked: Checked, range: Range, only?: 
 }
 
 function fixActions(uri: string, checked: Checked, finding: Finding): CodeAction[] {
-  const diagnostic = diagnosticOf(uri, finding, checked.lines);
-  return soundFixes(checked, finding).map((fix, i) => quickFix(uri, fix, diagnostic, checked.lines, i === 0));
+  const diagnostics = [diagnosticOf(uri, finding, checked.lines)];
+  return soundFixes(checked, finding).map((fix, i) => ({
+    ...action(uri, fix, checked.lines, CodeActionKind.QuickFix),
+    diagnostics,
+    isPreferred: i === 0,
+  }));
 }
 
-function quickFix(
-  uri: string,
-  { title, edits }: Fix,
-  diagnostic: Diagnostic,
-  lines: LineIndex,
-  isPreferred: boolean,
-): CodeAction {
+function rewrites(uri: string, checked: Checked, range: Range): CodeAction[] {
+  const { lines } = checked;
+  const place = { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) };
+  return refactors(checked, place).map((fix) => action(uri, fix, lines, CodeActionKind.RefactorRewrite));
+}
+
+/** The most findings that one "fix all" mends. */
+const MAX_ROUNDS = 50;
+
+/**
+ * Mends the findings that leave no choice, one after the other, as each fix may change what the next one is. Where a
+ * finding could be mended in several ways, the author decides.
+ */
+function fixAll(uri: string, checked: Checked): CodeAction[] {
+  let now = checked;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const next = onlyFix(now);
+    if (!next) {
+      break;
+    }
+    now = check(applyEdits(now.text, next.edits));
+  }
+  if (now.text === checked.text) {
+    return [];
+  }
+  const whole = { start: 0, end: checked.text.length };
+  const fix = { title: 'Fix all that can be mended in one way only', edits: [{ span: whole, newText: now.text }] };
+  return [action(uri, fix, checked.lines, FIX_ALL)];
+}
+
+function onlyFix(checked: Checked): Fix | undefined {
+  for (const finding of checked.findings) {
+    const [fix, ...others] = finding.fixes.length > 0 ? soundFixes(checked, finding) : [];
+    if (fix && others.length === 0) {
+      return fix;
+    }
+  }
+  return undefined;
+}
+
+function action(uri: string, { title, edits }: Fix, lines: LineIndex, kind: string): CodeAction {
   return {
     title,
-    kind: CodeActionKind.QuickFix,
-    diagnostics: [diagnostic],
-    isPreferred,
+    kind,
     edit: { changes: { [uri]: edits.map(({ span, newText }) => ({ range: lines.rangeOf(span), newText })) } },
   };
 }

@@ -1,17 +1,12 @@
-import {
-  CodeActionKind,
-  type Connection,
-  type InitializeResult,
-  LSPErrorCodes,
-  ResponseError,
-} from 'vscode-languageserver';
+import { type Connection, type InitializeResult, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
 import type { Checked } from '../layout';
-import { codeActions } from './codeActions';
+import { CODE_ACTION_KINDS, codeActions } from './codeActions';
 import { codeLenses } from './codeLens';
 import { completion } from './completion';
 import { pulledDiagnostics, watchChanges } from './diagnostics';
 import { Documents } from './documents';
 import { foldingRanges } from './folding';
+import { formatting } from './formatting';
 import { hover } from './hover';
 import { inlayHints } from './inlayHints';
 import { documentLinks } from './links';
@@ -36,11 +31,12 @@ export function serve(connection: Connection): void {
         textDocumentSync: { openClose: true, change: Documents.syncKind },
         completionProvider: { triggerCharacters: [' ', ':', '{', ',', '['] },
         hoverProvider: true,
-        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+        codeActionProvider: { codeActionKinds: CODE_ACTION_KINDS },
         codeLensProvider: {},
         inlayHintProvider: true,
         documentSymbolProvider: true,
         documentHighlightProvider: true,
+        documentFormattingProvider: true,
         documentLinkProvider: {},
         foldingRangeProvider: true,
         selectionRangeProvider: true,
@@ -72,6 +68,7 @@ export function serve(connection: Connection): void {
   connection.languages.inlayHint.on(({ textDocument, range }) => inlayHints(checkedOf(textDocument.uri), range));
   connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
   connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
+  connection.onDocumentFormatting(({ textDocument }) => formatting(checkedOf(textDocument.uri)));
   connection.onFoldingRanges(({ textDocument }) => foldingRanges(checkedOf(textDocument.uri)));
   connection.onSelectionRanges(({ textDocument, positions }) =>
     selectionRanges(checkedOf(textDocument.uri), positions),

@@ -88,7 +88,7 @@ describe('quick fixes', () => {
     return server.request('textDocument/codeAction', {
       textDocument: { uri },
       range: diagnostic?.range,
-      context: { diagnostics: diagnostic ? [diagnostic] : [] },
+      context: { diagnostics: diagnostic ? [diagnostic] : [], only: ['quickfix'] },
     });
   }
 

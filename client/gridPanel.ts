@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Checked, check, sequencePlans } from '../layout';
+import { type Checked, check, failureEdits, failurePlan, sequencePlans } from '../layout';
 import { type FromPanel, parseFromPanel, type ToPanel } from '../webview/messages';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
@@ -147,7 +147,28 @@ class GridPanel {
         return;
       case 'revealLine':
         await this.#revealRange(this.document.lineAt(Math.min(message.line, this.document.lineCount - 1)).range);
+        return;
+      case 'writeFailed':
+        await this.#writeFailed(message.ranks);
     }
+  }
+
+  /** Writes `ntp` for failed ranks; the file is left unsaved, and one undo takes it back. */
+  async #writeFailed(ranks: readonly number[]): Promise<void> {
+    const { facts, resolved } = check(this.document.getText());
+    const known = ranks.every((rank) => rank < (resolved?.worldSize ?? 0));
+    const plan = resolved && known ? failurePlan(resolved, ranks) : null;
+    const edits = facts && plan ? failureEdits(facts, plan) : null;
+    if (!edits) {
+      void vscode.window.showWarningMessage(vscode.l10n.t('The failed ranks could not be written into this file.'));
+      return;
+    }
+    const change = new vscode.WorkspaceEdit();
+    for (const { span, newText } of edits) {
+      const range = new vscode.Range(this.document.positionAt(span.start), this.document.positionAt(span.end));
+      change.replace(this.document.uri, range, newText);
+    }
+    await vscode.workspace.applyEdit(change);
   }
 
   async #revealModule(name: string | null): Promise<void> {

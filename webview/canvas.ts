@@ -292,7 +292,7 @@ export class RankCanvas {
       this.#ring(placement, rank, theme, cell);
     }
     for (const rank of suspects) {
-      this.#cross(placement, rank, theme.error, cell);
+      this.#cross(placement, rank, theme, cell);
     }
     if (focus >= 0) {
       this.#ring(placement, focus, theme, cell);
@@ -324,7 +324,7 @@ export class RankCanvas {
     context.stroke();
   }
 
-  #cross(placement: Placement, rank: number, colour: string, cell: number): void {
+  #cross(placement: Placement, rank: number, { error: colour, background: halo }: Theme, cell: number): void {
     const at = placement.cellOf(rank);
     if (!at) {
       return;
@@ -339,6 +339,11 @@ export class RankCanvas {
     context.lineTo(x + cell * (1 - from), y + cell * to);
     context.moveTo(x + cell * (1 - from), y + cell * from);
     context.lineTo(x + cell * (1 - to), y + cell * to);
+    context.strokeStyle = halo;
+    context.lineWidth *= 2.4;
+    context.stroke();
+    context.strokeStyle = colour;
+    context.lineWidth /= 2.4;
     context.stroke();
   }
 

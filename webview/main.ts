@@ -1,5 +1,5 @@
 import type { ModuleSequence, ResolvedLayout } from '../layout';
-import { processGroups } from '../layout';
+import { failurePlan, processGroups } from '../layout';
 import { type Marks, RankCanvas } from './canvas';
 import {
   bandwidthColouring,
@@ -13,7 +13,7 @@ import {
 } from './colour';
 import { formatted, h } from './dom';
 import { coordinatesOf, findRank, groupsOf, modulesOf, placeOf, rankList } from './facts';
-import { type FromPanel, isToPanel, type PanelFinding, type ToPanel } from './messages';
+import { type FromPanel, isToPanel, MAX_FAILED, type PanelFinding, type ToPanel } from './messages';
 import { type GridKind, logicalPlacement, type Placement, physicalPlacement } from './placement';
 import { sequenceView } from './sequence';
 import { rankTable } from './table';
@@ -67,6 +67,8 @@ class GridApp {
   #focus = -1;
   #pinned = false;
   #cursorModule: string | null = null;
+  /** Ranks that a person marked as failed and that are not in the file. */
+  readonly #failed = new Set<number>();
   #smoke: Extract<ToPanel, { type: 'smoke' }> | null = null;
 
   constructor(root: HTMLElement) {
@@ -304,7 +306,7 @@ class GridApp {
     const layout = this.#layout;
     const rank = this.#focus;
     if (!layout || rank < 0) {
-      this.#details.replaceChildren(...(layout ? [summary(layout)] : []));
+      this.#details.replaceChildren(...(layout ? [...this.#failureCard(layout), summary(layout)] : []));
       return;
     }
     const modules = modulesOf(layout, rank);
@@ -321,7 +323,14 @@ class GridApp {
     });
     const reveal = h('button', { type: 'button', class: 'link' }, 'Show in the file');
     reveal.addEventListener('click', () => this.#reveal(rank));
+    const fail = h(
+      'button',
+      { type: 'button', class: 'link' },
+      this.#failed.has(rank) ? 'Not failed' : 'Mark as failed',
+    );
+    fail.addEventListener('click', () => this.#toggleFailed(rank));
     this.#details.replaceChildren(
+      ...this.#failureCard(layout),
       h('h2', {}, `Rank ${formatted(rank)}`),
       h('p', { class: 'place' }, placeOf(layout, rank)),
       ...modules.map((module) =>
@@ -332,10 +341,52 @@ class GridApp {
           coordinatesOf(module, rank).join(', ') || 'alone',
         ),
       ),
-      ...(modules.length === 0 ? [h('p', { class: 'warning' }, 'No module has this rank.')] : [reveal]),
+      ...(modules.length === 0
+        ? [h('p', { class: 'warning' }, 'No module has this rank.')]
+        : [h('p', { class: 'actions' }, reveal, fail)]),
       h('h3', {}, `${groups.length} process groups with peers`),
       h('ul', { class: 'groups' }, ...groups),
     );
+  }
+
+  #toggleFailed(rank: number): void {
+    if (!this.#failed.delete(rank) && this.#failed.size < MAX_FAILED) {
+      this.#failed.add(rank);
+    }
+    this.#announce(`Rank ${rank} ${this.#failed.has(rank) ? 'marked as failed' : 'no longer marked as failed'}`);
+    this.#mark();
+    this.#renderDetails();
+  }
+
+  /** What going on without the marked ranks costs, and the button that writes it into the file. */
+  #failureCard(layout: ResolvedLayout): HTMLElement[] {
+    if (this.#failed.size === 0) {
+      return [];
+    }
+    const ranks = [...new Set([...failedRanks(layout), ...this.#failed])]
+      .filter((rank) => rank < layout.worldSize)
+      .sort((a, b) => a - b);
+    const plan = failurePlan(layout, ranks);
+    const write = h('button', { type: 'button', class: 'primary' }, 'Write to file');
+    write.addEventListener('click', () => {
+      this.#api.postMessage({ type: 'writeFailed', ranks });
+      this.#failed.clear();
+      this.#renderDetails();
+    });
+    const clear = h('button', { type: 'button', class: 'link' }, 'Clear');
+    clear.addEventListener('click', () => {
+      this.#failed.clear();
+      this.#mark();
+      this.#renderDetails();
+    });
+    const cost = plan
+      ? `Nonuniform TP goes on with ${plan.tpBase - plan.tpSpares} of ${plan.tpBase} TP ranks in ${plan.reducedReplicas === 1 ? 'replica dp 0' : `replicas dp 0 to ${plan.reducedReplicas - 1}`}: ${formatted(plan.idleRanks)} of ${formatted(layout.worldSize)} ranks stop.`
+      : 'Nonuniform TP cannot take these ranks out: it needs one grid without pipeline stages, and an active rank in every TP group.';
+    const title = `${formatted(ranks.length)} failed ${ranks.length === 1 ? 'rank' : 'ranks'}`;
+    const actions = h('p', { class: 'actions' }, ...(plan ? [write] : []), clear);
+    return [
+      h('section', { class: 'card' }, h('h2', {}, title), h('p', {}, rankList(ranks)), h('p', {}, cost), actions),
+    ];
   }
 
   #setFocus(rank: number, announce: boolean): void {
@@ -402,6 +453,8 @@ class GridApp {
       this.#move(...step);
     } else if (event.key === 'Enter' && this.#focus >= 0) {
       this.#reveal(this.#focus);
+    } else if (event.key === 'x' && this.#focus >= 0) {
+      this.#toggleFailed(this.#focus);
     } else if (event.key === 'Escape') {
       this.#pinned = false;
       this.#setFocus(-1, false);
@@ -506,7 +559,7 @@ function summary(layout: ResolvedLayout): HTMLElement {
     h(
       'p',
       { class: 'hint' },
-      'Point at a rank to see its groups; click to keep it. Arrow keys move, + and − zoom, 0 fits, Enter shows the lines in the file.',
+      'Point at a rank to see its groups; click to keep it. Arrow keys move, + and − zoom, 0 fits, Enter shows the lines in the file, X marks a rank as failed.',
     ),
   );
 }

@@ -46,10 +46,18 @@ export type FromPanel =
   | { readonly type: 'ready' }
   /** A person chose a rank: show the lines that place it. */
   | { readonly type: 'reveal'; readonly module: string | null }
-  | { readonly type: 'revealLine'; readonly line: number };
+  | { readonly type: 'revealLine'; readonly line: number }
+  /** Write into the file how the job goes on without these ranks. */
+  | { readonly type: 'writeFailed'; readonly ranks: readonly number[] };
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
+
+const isIndex = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+/** How many ranks can be marked as failed by hand. */
+export const MAX_FAILED = 1024;
 
 /** Reads a message from the panel; null for anything that the panel does not send. */
 export function parseFromPanel(value: unknown): FromPanel | null {
@@ -64,8 +72,10 @@ export function parseFromPanel(value: unknown): FromPanel | null {
         ? { type: 'reveal', module: value.module }
         : null;
     case 'revealLine':
-      return typeof value.line === 'number' && Number.isSafeInteger(value.line) && value.line >= 0
-        ? { type: 'revealLine', line: value.line }
+      return isIndex(value.line) ? { type: 'revealLine', line: value.line } : null;
+    case 'writeFailed':
+      return Array.isArray(value.ranks) && value.ranks.length <= MAX_FAILED && value.ranks.every(isIndex)
+        ? { type: 'writeFailed', ranks: value.ranks }
         : null;
     default:
       return null;

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { applyEdits, check, failureEdits, failurePlan } from '../../../layout';
+import { isToPanel, parseFromPanel } from '../../../webview/messages';
+
+describe('messages between the panel and the editor', () => {
+  test('what the panel sends is read as it is', () => {
+    expect(parseFromPanel({ type: 'ready' })).toEqual({ type: 'ready' });
+    expect(parseFromPanel({ type: 'reveal', module: 'images' })).toEqual({ type: 'reveal', module: 'images' });
+    expect(parseFromPanel({ type: 'writeFailed', ranks: [3, 9] })).toEqual({ type: 'writeFailed', ranks: [3, 9] });
+  });
+
+  test.each([
+    null,
+    'ready',
+    { type: 'run' },
+    { type: 'reveal', module: 3 },
+    { type: 'revealLine', line: -1 },
+    { type: 'writeFailed', ranks: [1.5] },
+    { type: 'writeFailed', ranks: 'all' },
+    { type: 'writeFailed', ranks: new Array(5000).fill(0) },
+  ])('anything else is refused: %j', (value) => {
+    expect(parseFromPanel(value)).toBeNull();
+  });
+
+  test('a layout without its sequences is not one', () => {
+    const message = { type: 'layout', title: 'a', layout: null, findings: [], sequences: [] };
+    expect(isToPanel(message)).toBe(true);
+    expect(isToPanel({ ...message, sequences: undefined })).toBe(false);
+  });
+});
+
+describe('failed ranks written into a file', () => {
+  const text = 'layout: 1\nworld_size: 32\nparallelism:\n  tp: 8\n';
+  const written = (before: string, ranks: number[]) => {
+    const { facts, resolved } = check(before);
+    const plan = resolved && failurePlan(resolved, ranks);
+    const edits = facts && plan && failureEdits(facts, plan);
+    return edits ? applyEdits(before, edits) : null;
+  };
+
+  test('the plan takes out every failed rank and breaks no rule', () => {
+    const after = written(text, [6, 7]) ?? '';
+    const { findings, resolved } = check(after);
+    expect(findings.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(resolved?.ntp).toMatchObject({ tpSpares: 2, numReducedTpDpRanks: 1, failedRanks: [6, 7] });
+  });
+
+  test('a failure in a late replica reduces the ones before it', () => {
+    const { resolved } = check(text);
+    expect(resolved && failurePlan(resolved, [19])).toMatchObject({ tpSpares: 1, reducedReplicas: 3, idleRanks: 3 });
+  });
+
+  test('the keys of a written ntp are changed in place', () => {
+    const before = `${text}ntp:\n  # two died\n  tp_spares: 1\n  failed_ranks:\n    - 7\n`;
+    const after = written(before, [6, 7]) ?? '';
+    expect(after).toContain('# two died');
+    expect(check(after).resolved?.ntp).toMatchObject({ tpSpares: 2, failedRanks: [6, 7] });
+  });
+
+  test('pipelines and whole failed TP groups have no plan', () => {
+    const whole = check(text).resolved;
+    const staged = check('layout: 1\nworld_size: 32\nparallelism:\n  tp: 8\n  pp: 2\n').resolved;
+    expect(whole && failurePlan(whole, [0, 1, 2, 3, 4, 5, 6, 7])).toBeNull();
+    expect(staged && failurePlan(staged, [7])).toBeNull();
+  });
+});

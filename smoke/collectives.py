@@ -7,6 +7,7 @@ exactly, so that a wrong member, order, offset or sum shows.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
@@ -231,3 +232,32 @@ class Checker:
         want = self._expected((self._place - 1) % self._size, got.numel())
         self._need(got, want, "receive from rank %d" % before, [before])
         return sent.numel() * 4, call
+
+
+def gather_positions(group: Group, handle: Any, mine: List[int], want: List[List[int]], device: torch.device) -> List[int]:
+    """Joins the token positions that the members of a group hold; `want` says them place by place.
+
+    Raises WrongData where a member holds others.
+    """
+    sent = torch.tensor(mine, dtype=torch.int64, device=device)
+    members = sorted(group.ranks)
+    parts = [torch.empty_like(sent) for _ in members]
+    if len(members) > 1:
+        dist.all_gather(parts, sent, group=handle)
+    else:
+        parts = [sent]
+    got = [part.tolist() for part in parts]
+    for rank, positions, wanted in zip(members, got, want):
+        if positions != wanted:
+            at = next(at for at, (one, other) in enumerate(zip(positions, wanted)) if one != other)
+            message = "rank %d holds token position %d at place %d of its part, not %d" % (rank, positions[at], at, wanted[at])
+            raise WrongData(message, [rank])
+    return [position for positions in got for position in positions]
+
+
+def need_each_position_once(positions: List[int], length: int) -> None:
+    """Raises WrongData unless some token positions are those of a whole sequence, each of them once."""
+    times = Counter(positions)
+    odd = next((position for position in range(length) if times[position] != 1), None)
+    if odd is not None or len(positions) != length:
+        raise WrongData("token position %s is held %d times among %d positions" % (odd, times[odd], len(positions)))

@@ -40,7 +40,7 @@ EXITS = {
 }
 
 #: The checks that this version of the job has.
-CHECKS = ("groups", "collectives", "bandwidth", "all_gather_overlap")
+CHECKS = ("groups", "collectives", "bandwidth", "all_gather_overlap", "sequence")
 
 #: Payloads of the check `bandwidth`, in bytes, where the plan names none.
 SWEEP = [1 << 20, 16 << 20, 64 << 20]
@@ -71,6 +71,30 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Share:
+    """The token positions that one rank of a replica holds, as half-open ranges in the order in which it holds them."""
+
+    cp_rank: int
+    tp_rank: int
+    ranges: List[List[int]]
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """How one module spreads a sequence of `length` tokens; `gather` names the groups that join it again, in order."""
+
+    module: Optional[str]
+    length: int
+    gather: List[str]
+    shares: List[Share]
+
+    def label(self) -> str:
+        """How messages call the sequence."""
+        of = "" if self.module is None else " of %s" % self.module
+        return "the sequence of %d tokens%s" % (self.length, of)
+
+
+@dataclass(frozen=True)
 class Plan:
     """What the engine wrote for the job. The job decides nothing about layouts beyond it."""
 
@@ -86,17 +110,29 @@ class Plan:
     limits: Dict[str, float]
     #: For `all_gather_overlap`: groups, each with another one of the same ranks.
     overlap: Dict[int, int]
+    sequences: List[Sequence]
 
     def digest(self) -> str:
         """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
         groups = [[g.name, g.module, g.ranks] for g in self.groups]
         settings = [self.payload_bytes, self.sweep_bytes, self.iterations, sorted(self.overlap.items())]
+        settings += [[one.module, one.length, one.gather, [share.ranges for share in one.shares]] for one in self.sequences]
         return digest([groups, self.world_size, self.backend, self.checks, settings])
 
     def operation_limit(self, kind: str = "run") -> float:
         """Seconds that a step of one group may take: at least the plan's limit, more for many bytes."""
         moved = sum(self.sweep_bytes) if kind == "bandwidth" else self.payload_bytes
         return self.limits["operation"] + 3 * moved * (self.iterations + 2) / SLOWEST_LINK
+
+    def group_with(self, name: str, module: Optional[str], rank: int) -> Optional[Group]:
+        """The layout's group of a name that a rank is in."""
+        fits = (group for group in self.groups if (group.name, group.module, group.check) == (name, module, None))
+        return next((group for group in fits if rank in group.ranks), None)
+
+    def holders(self, place: int) -> List[int]:
+        """The ranks that hold parts of the sequence at `place`: all of its module."""
+        module = self.sequences[place].module
+        return sorted({rank for group in self.groups if (group.name, group.module) == ("tp", module) for rank in group.ranks})
 
     def swept(self) -> List[Group]:
         """The groups whose bandwidth is measured at every payload: of each family the first that moves anything."""
@@ -156,7 +192,13 @@ def _plan(data: Dict[str, Any]) -> Plan:
         iterations=int(data.get("iterations", 5)),
         limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
         overlap={int(pair["group"]): int(pair["other"]) for pair in data.get("overlap", [])},
+        sequences=[_sequence(one) for one in data.get("sequence", [])],
     )
+
+
+def _sequence(data: Dict[str, Any]) -> Sequence:
+    shares = [Share(int(one["cp_rank"]), int(one["tp_rank"]), one["ranges"]) for one in data["shares"]]
+    return Sequence(data["module"], int(data["length"]), list(data["gather"]), shares)
 
 
 def digest(value: Any) -> str:

@@ -18,7 +18,7 @@ import time
 import traceback
 from typing import Any, Dict, List, Optional, Tuple, Type
 
-from protocol import WELCOME, Group, Lines, Plan, send
+from protocol import WELCOME, Group, Lines, Plan, Sequence, send
 
 #: Seconds between two signs of life.
 BEAT = 1.0
@@ -279,6 +279,12 @@ class Run:
             self._run_family(place, family)
         self._measure_bandwidth()
         self._measure_overlap()
+        for place, sequence in enumerate(self._plan.sequences):
+            if self._identity.rank in self._plan.holders(place):
+                self._enter("sequence:%d" % place)
+                began = time.perf_counter()
+                self._gather(sequence)
+                self._done(self.step, began)
         self._enter("finish")
         # communicators that were never used have cost nothing; the others show in what the device has lost
         held = free - self._free_memory() - torch.cuda.memory_reserved(self._device) if free is not None else None
@@ -409,12 +415,44 @@ class Run:
                 checker = self.checker(group, self._plan.payload_bytes)
                 self._done(self.step, began, times=checker.overlap(self._handles[other]) if cuda else None)
 
+    def _gather(self, sequence: Sequence) -> None:
+        """Fills the token positions that this rank owns, and joins everyone's as training joins activations."""
+        from collectives import gather_positions, need_each_position_once
+
+        groups = {name: self._plan.group_with(name, sequence.module, self._identity.rank) for name in ("tp", "cp")}
+        place = {name: sorted(group.ranks).index(self._identity.rank) if group else 0 for name, group in groups.items()}
+        owned = {(share.cp_rank, share.tp_rank): share.ranges for share in sequence.shares}
+        held = self.positions(owned[place["cp"], place["tp"]])
+        # what every place of a group holds; a group gathered first is part of what the next one joins
+        parts = {key: positions_of(ranges) for key, ranges in owned.items()}
+        for name in sequence.gather:
+            group = groups[name]
+            if group is None:
+                continue
+            if name == "tp":
+                size = len(group.ranks)
+                want = [parts[place["cp"], other] for other in range(size)]
+                parts = {(cp, tp): sum((parts[cp, part] for part in range(size)), []) for cp, tp in parts}
+            else:
+                want = [parts[other, place["tp"]] for other in range(len(group.ranks))]
+            held = gather_positions(group, self._handles[group.index], held, want, self._device)
+        need_each_position_once(held, sequence.length)
+
+    def positions(self, ranges: List[List[int]]) -> List[int]:
+        """The token positions that this rank says it holds."""
+        return positions_of(ranges)
+
     def checker(self, group: Group, payload_bytes: int) -> Any:
         """The collectives of one group, at a payload."""
         from collectives import Checker
 
         handle, rank = self._handles[group.index], self._identity.rank
         return Checker(group, handle, rank, self._device, payload_bytes, self._plan.iterations)
+
+
+def positions_of(ranges: List[List[int]]) -> List[int]:
+    """The token positions in some half-open ranges."""
+    return [position for start, end in ranges for position in range(start, end)]
 
 
 def pci_bus(properties: Any) -> Optional[str]:

@@ -48,6 +48,7 @@ BUS_FACTORS: Dict[str, Callable[[int], float]] = {
 #: Why a check had nothing to do.
 NOTHING = {
     "bandwidth": "No group has more than one rank.",
+    "sequence": "The plan has no token positions: the layout has no `sequence` with `seq_length`, or packs nonuniform TP.",
     "all_gather_overlap": "No data-parallel group (dp_cp) has more than one rank.",
 }
 
@@ -157,6 +158,9 @@ class Referee:
         group, family = self._roll.group_of(step), self._roll.family_of(step)
         if group:
             return group_fields(group)
+        sequence = self._roll.sequence_of(step)
+        if sequence is not None:
+            return {"kind": "cp", "module": self._plan.sequences[sequence].module}
         return {"kind": family[0].name, "module": family[0].module} if family else {}
 
     # ---- messages
@@ -338,6 +342,8 @@ class Referee:
         group, family = self._roll.group_of(step), self._roll.family_of(step)
         if group:
             self._tried(step, group, done)
+        elif self._roll.sequence_of(step) is not None:
+            self._passed("sequence", msg="%s, gathered over %s: every position exactly once" % self._gathered(step))
         elif family:
             self._created(family[-1].index + 1)
         elif step == "finish":
@@ -350,6 +356,10 @@ class Referee:
                     self._skip(name, NOTHING[name])
         else:
             self._phase(step)
+
+    def _gathered(self, step: str) -> Tuple[str, str]:
+        sequence = self._plan.sequences[self._roll.sequence_of(step) or 0]
+        return sequence.label(), " and ".join(sequence.gather)
 
     def _tried(self, step: str, group: Group, done: List[Dict[str, Any]]) -> None:
         """All members of a group have passed a step of it."""

@@ -87,10 +87,17 @@ class Roll:
         kind, _, index = step.partition(":")
         return self.plan.families[int(index)] if kind == "create" else None
 
+    def sequence_of(self, step: str) -> Optional[int]:
+        """The place of the sequence that a step gathers; None for another step."""
+        kind, _, index = step.partition(":")
+        return int(index) if kind == "sequence" else None
+
     def members(self, step: str) -> List[Rank]:
         """Those who take a step together."""
-        group = self.group_of(step)
-        return [self.ranks[number] for number in group.ranks] if group else list(self)
+        group, sequence = self.group_of(step), self.sequence_of(step)
+        if group:
+            return [self.ranks[number] for number in group.ranks]
+        return [self.ranks[number] for number in self.plan.holders(sequence)] if sequence is not None else list(self)
 
     def title(self, step: str) -> str:
         """How messages call a step."""
@@ -100,6 +107,9 @@ class Roll:
         if family:
             of = "" if family[0].module is None else " of %s" % family[0].module
             return "the creation of the %s groups%s" % (family[0].name, of)
+        sequence = self.sequence_of(step)
+        if sequence is not None:
+            return self.plan.sequences[sequence].label()
         return {"import": "the import of torch", "init": "init_process_group", "finish": "the end", "leave": "the end"}[step]
 
     def steps(self, number: int) -> List[str]:
@@ -110,7 +120,9 @@ class Roll:
             runs = ["run:%d" % group.index for group in own]
             sweeps = ["bandwidth:%d" % group.index for group in self.plan.swept() if number in group.ranks]
             overlaps = ["overlap:%d" % index for index in self.plan.overlap if number in self.plan.groups[index].ranks]
-            self._steps[number] = ["import", "init", *creations, *runs, *sweeps, *overlaps, "finish", "leave"]
+            places = range(len(self.plan.sequences))
+            sequences = ["sequence:%d" % place for place in places if number in self.plan.holders(place)]
+            self._steps[number] = ["import", "init", *creations, *runs, *sweeps, *overlaps, *sequences, "finish", "leave"]
         return self._steps[number]
 
     def due(self, rank: Rank) -> str:

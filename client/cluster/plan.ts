@@ -1,4 +1,12 @@
-import { type LayoutFacts, LineIndex, processGroups, type ResolvedLayout } from '../../layout';
+import {
+  type LayoutFacts,
+  LineIndex,
+  processGroups,
+  type ResolvedLayout,
+  sequencePlans,
+  sequenceShares,
+  type TokenRange,
+} from '../../layout';
 
 /** Version of the plan that `smoke/protocol.py` reads. */
 const PLAN_VERSION = 1;
@@ -33,6 +41,21 @@ export interface GroupPair {
   readonly other: number;
 }
 
+/** How one module spreads a sequence over the ranks of a replica. */
+export interface PlanSequence {
+  readonly module: string | null;
+  /** Tokens in the sequence. */
+  readonly length: number;
+  /** The groups that join the sequence again, in order. */
+  readonly gather: readonly ('tp' | 'cp')[];
+  /** What each rank of a replica holds, as half-open ranges of token positions. */
+  readonly shares: readonly {
+    readonly cp_rank: number;
+    readonly tp_rank: number;
+    readonly ranges: readonly TokenRange[];
+  }[];
+}
+
 /** The one file that the Python job reads: it decides nothing about layouts itself. */
 export interface SmokePlan {
   readonly version: typeof PLAN_VERSION;
@@ -50,6 +73,8 @@ export interface SmokePlan {
   readonly limits: Readonly<Record<string, number>>;
   /** What the check `all_gather_overlap` measures. */
   readonly overlap?: readonly GroupPair[];
+  /** What the check `sequence` proves. */
+  readonly sequence?: readonly PlanSequence[];
 }
 
 /**
@@ -83,6 +108,7 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
     iterations: smoke?.iterations.value ?? DEFAULTS.iterations,
     limits: { join: Math.max(30, timeout), operation: timeout, total: Math.max(300, 5 * timeout) },
     ...(checks.includes('all_gather_overlap') && withOverlap(groups)),
+    ...(checks.includes('sequence') && { sequence: sequencesOf(layout, facts) }),
   };
 }
 
@@ -110,6 +136,23 @@ function withOverlap(families: readonly PlanFamily[]): Required<Pick<SmokePlan, 
     return [{ group, other: startOf(made) }];
   });
   return { groups, overlap };
+}
+
+/** Who holds which tokens, module by module; packed nonuniform TP has groups of unlike sizes, for which there is no rule. */
+function sequencesOf({ ntp }: ResolvedLayout, facts: LayoutFacts): PlanSequence[] {
+  if (ntp?.placement === 'packed') {
+    return [];
+  }
+  return sequencePlans(facts).map(({ module, plan }) => ({
+    module,
+    length: plan.length,
+    gather: plan.sequenceParallel ? ['tp', 'cp'] : ['cp'],
+    shares: [...sequenceShares(plan)].map(({ cpRank, tpRank, embeddings }) => ({
+      cp_rank: cpRank,
+      tp_rank: tpRank,
+      ranges: embeddings,
+    })),
+  }));
 }
 
 /** The plan for the backend that the machine can run. */

@@ -1,8 +1,8 @@
 """A rank of the smoke job with a fault: `faulty_rank.py RANK:KIND@PLACE:GROUP rank --plan PLAN`.
 
 KIND is `never`, `exit`, `kill`, `hang`, `stop`, `freeze` (the helper too), `raise`, `data`, `identity`, `swap` or
-`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth` or
-`overlap` (inside a check) or `plan`.
+`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth`,
+`overlap` or `sequence` (inside a check) or `plan`.
 """
 
 import os
@@ -73,6 +73,15 @@ class FaultyRun(Run):
     def try_group(self, group):
         fault.trip("run", group.index)
         return super().try_group(group)
+
+    def positions(self, ranges):
+        fault.trip(*self.step_and_place())
+        honest = super().positions(ranges)
+        return [position + 1 for position in honest] if fault.kind == "data" and fault.strikes(*self.step_and_place()) else honest
+
+    def step_and_place(self):
+        kind, _, place = self.step.partition(":")
+        return kind, int(place)
 
     def checker(self, group, payload_bytes):
         checker = super().checker(group, payload_bytes)

@@ -86,6 +86,21 @@ describe('the plan', () => {
     expect(overlapOf('world_size: 2\nparallelism: {tp: 2}\n').overlap).toEqual([]);
     expect(plan.overlap).toBeUndefined();
   });
+
+  test('says which tokens every rank of a replica holds', () => {
+    const { sequence } = planOf(
+      'layout: 1\nworld_size: 4\nparallelism: {tp: 2, cp: 2}\nsequence: {seq_length: 16, sequence_parallel: true}\nsmoke: {checks: [sequence]}\n',
+    );
+    const share = (cp_rank: number, tp_rank: number, ranges: number[][]) => ({ cp_rank, tp_rank, ranges });
+    expect(sequence).toEqual([
+      {
+        module: null,
+        length: 16,
+        gather: ['tp', 'cp'],
+        shares: [share(0, 0, [[0, 4]]), share(0, 1, [[12, 16]]), share(1, 0, [[4, 8]]), share(1, 1, [[8, 12]])],
+      },
+    ]);
+  });
 });
 
 describe('the backend', () => {
@@ -227,7 +242,7 @@ describe('the command line', () => {
   const two = join(folder, 'two.layout.yaml');
   writeFileSync(
     two,
-    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsmoke: {checks: [groups, collectives, all_gather_overlap], payload: 4KiB, iterations: 1}\n',
+    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsequence: {seq_length: 64, sequence_parallel: true}\nsmoke: {checks: [groups, collectives, sequence, all_gather_overlap], payload: 4KiB, iterations: 1}\n',
   );
 
   function cli(...words: string[]): ChildProcess {
@@ -261,6 +276,9 @@ describe('the command line', () => {
     expect(status).toBe(0);
     expect(out).toMatch(
       /^ok {2}tp +1 x 2 +all_reduce .* GB\/s, all_gather .* GB\/s, reduce_scatter not on this backend$/m,
+    );
+    expect(out).toMatch(
+      /^ok {2}sequence: the sequence of 64 tokens, gathered over tp and cp: every position exactly once$/m,
     );
     expect(out).toMatch(/^skipped {2}all_gather_overlap: No data-parallel group/m);
     expect(out).toMatch(/passed: \d+ process groups/);

@@ -249,6 +249,47 @@ class SmokeJob(unittest.TestCase):
         found = self.fault("2:kill@overlap:4", checks=["groups", "all_gather_overlap"], overlap=[{"group": 4, "other": 4}])
         self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 2, "dp_cp"))
 
+    #: 16 tokens over tp 2 x cp 2 under sequence parallelism: each context-parallel rank has a front and a back chunk.
+    SPREAD = {
+        "families": [
+            {"name": "tp", "module": None, "ranks": [[0, 1], [2, 3]]},
+            {"name": "cp", "module": None, "ranks": [[0, 2], [1, 3]]},
+        ],
+        "checks": ["groups", "sequence"],
+        "sequence": [
+            {
+                "module": None,
+                "length": 16,
+                "gather": ["tp", "cp"],
+                "shares": [
+                    {"cp_rank": 0, "tp_rank": 0, "ranges": [[0, 4]]},
+                    {"cp_rank": 0, "tp_rank": 1, "ranges": [[12, 16]]},
+                    {"cp_rank": 1, "tp_rank": 0, "ranges": [[4, 8]]},
+                    {"cp_rank": 1, "tp_rank": 1, "ranges": [[8, 12]]},
+                ],
+            }
+        ],
+    }
+
+    def test_every_position_of_a_sequence_exactly_once(self):
+        job = self.run_job(**self.SPREAD)
+        self.assertEqual(job.status, 0, job.log)
+        (found,) = job.all("check")
+        self.assertEqual((found["name"], found["ok"]), ("sequence", True))
+        self.assertIn("16 tokens, gathered over tp and cp", found["msg"])
+
+    def test_a_rank_that_holds_other_positions(self):
+        found = self.fault("3:data@sequence:0", **self.SPREAD)
+        self.assertEqual((found["code"], found["suspect"], found["kind"]), ("wrong_data", [3], "cp"))
+        self.assertIn("token position 9 at place 0 of its part, not 8", found["msg"])
+
+    def test_a_position_that_nobody_holds(self):
+        (sequence,) = self.SPREAD["sequence"]
+        short = {**sequence, "shares": [{**share, "ranges": [[0, 4]]} for share in sequence["shares"]]}
+        job = self.run_job(**{**self.SPREAD, "sequence": [short]})
+        self.assertEqual(job.events[-1]["verdict"], "wrong_data")
+        self.assertIn("token position 0 is held 4 times", job.all("fault")[0]["msg"])
+
     def test_says_which_checks_it_does_not_have(self):
         job = self.run_job(checks=["groups", "ntp"])
         self.assertEqual([(event["name"], event["ok"], "skipped" in event) for event in job.all("check")], [("ntp", False, True)])

@@ -380,8 +380,8 @@ class GridApp {
       this.#renderDetails();
     });
     const cost = plan
-      ? `Nonuniform TP goes on with ${plan.tpBase - plan.tpSpares} of ${plan.tpBase} TP ranks in ${plan.reducedReplicas === 1 ? 'replica dp 0' : `replicas dp 0 to ${plan.reducedReplicas - 1}`}: ${formatted(plan.idleRanks)} of ${formatted(layout.worldSize)} ranks stop.`
-      : 'Nonuniform TP cannot take these ranks out: it needs one grid without pipeline stages, and an active rank in every TP group.';
+      ? `Nonuniform TP goes on with ${plan.tpBase - plan.tpSpares} of ${plan.tpBase} TP ranks in ${plan.reducedReplicas === 1 ? 'replica dp 0' : `replicas dp 0 to ${plan.reducedReplicas - 1}`}: ${formatted(plan.idleRanks)} of ${formatted(layout.worldSize)} ranks stop. Data-parallel groups are not rebuilt, so only the last TP slots can go.`
+      : 'Nonuniform TP cannot take these ranks out: it needs one grid without pipeline stages, and a healthy first slot in every TP group.';
     const title = `${formatted(ranks.length)} failed ${ranks.length === 1 ? 'rank' : 'ranks'}`;
     const actions = h('p', { class: 'actions' }, ...(plan ? [write] : []), clear);
     return [

@@ -38,23 +38,27 @@ describe('failed ranks written into a file', () => {
     return edits ? applyEdits(before, edits) : null;
   };
 
-  test('the plan takes out every failed rank and breaks no rule', () => {
-    const after = written(text, [6, 7]) ?? '';
+  test.each([[[6, 7]], [[19]], [[3]], [[6, 15]]])('the plan takes out ranks %j and breaks no rule', (ranks) => {
+    const after = written(text, ranks) ?? '';
     const { findings, resolved } = check(after);
-    expect(findings.filter(({ severity }) => severity === 'error')).toEqual([]);
-    expect(resolved?.ntp).toMatchObject({ tpSpares: 2, numReducedTpDpRanks: 1, failedRanks: [6, 7] });
+    expect(findings.filter(({ severity }) => severity !== 'information')).toEqual([]);
+    expect(resolved?.ntp?.failedRanks).toEqual(ranks);
   });
 
-  test('a failure in a late replica reduces the ones before it', () => {
+  test('a failed slot takes all behind it along, and a late replica all before it', () => {
     const { resolved } = check(text);
-    expect(resolved && failurePlan(resolved, [19])).toMatchObject({ tpSpares: 1, reducedReplicas: 3, idleRanks: 3 });
+    expect(resolved && failurePlan(resolved, [21])).toMatchObject({ tpSpares: 3, reducedReplicas: 3, idleRanks: 9 });
   });
 
   test('the keys of a written ntp are changed in place', () => {
-    const before = `${text}ntp:\n  # two died\n  tp_spares: 1\n  failed_ranks:\n    - 7\n`;
+    const before = `${text}ntp:\n  # two died\n  tp_spares: 1\n  failed_ranks:\n    - 7\n  non_active_ranks_per_dp:\n    - { dp: 0, local_ranks: [7] }\n`;
     const after = written(before, [6, 7]) ?? '';
     expect(after).toContain('# two died');
-    expect(check(after).resolved?.ntp).toMatchObject({ tpSpares: 2, failedRanks: [6, 7] });
+    expect(check(after).resolved?.ntp).toMatchObject({
+      tpSpares: 2,
+      nonActive: [{ dp: 0, localRanks: [6, 7] }],
+      failedRanks: [6, 7],
+    });
   });
 
   test('pipelines and whole failed TP groups have no plan', () => {

@@ -150,6 +150,9 @@ class GridPanel {
         return;
       case 'writeFailed':
         await this.#writeFailed(message.ranks);
+        return;
+      case 'save':
+        await this.#save(message.format, Buffer.from(message.data, message.format === 'png' ? 'base64' : 'utf8'));
     }
   }
 
@@ -169,6 +172,24 @@ class GridPanel {
       change.replace(this.document.uri, range, newText);
     }
     await vscode.workspace.applyEdit(change);
+  }
+
+  /** Asks where a picture goes, beside the document at first, and writes it there. */
+  async #save(format: 'svg' | 'png', content: Uint8Array): Promise<void> {
+    const name = nameOf(this.document).replace(/\.layout\.ya?ml$/, '');
+    const target = await vscode.window.showSaveDialog({
+      defaultUri: vscode.Uri.joinPath(this.document.uri, '..', `${name}.${format}`),
+      filters: { [format.toUpperCase()]: [format] },
+    });
+    if (!target) {
+      return;
+    }
+    try {
+      await vscode.workspace.fs.writeFile(target, content);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      void vscode.window.showErrorMessage(vscode.l10n.t('The picture could not be saved: {0}', reason));
+    }
   }
 
   async #revealModule(name: string | null): Promise<void> {

@@ -68,6 +68,11 @@ export class RankCanvas {
     this.requestDraw();
   }
 
+  /** What is shown, with its bitmap of one pixel a rank; null while there is nothing. */
+  get shown(): { readonly picture: Picture; readonly bitmap: HTMLCanvasElement } | null {
+    return this.#picture && { picture: this.#picture, bitmap: this.#bitmap };
+  }
+
   mark(marks: Marks): void {
     this.#marks = marks;
     this.requestDraw();

@@ -12,6 +12,7 @@ import {
   isRamp,
 } from './colour';
 import { formatted, h } from './dom';
+import { type ExportFormat, pngOf, svgOf } from './export';
 import { coordinatesOf, findRank, groupsOf, modulesOf, placeOf, rankList } from './facts';
 import { type FromPanel, isToPanel, MAX_FAILED, type PanelFinding, type ToPanel } from './messages';
 import { type GridKind, logicalPlacement, type Placement, physicalPlacement } from './placement';
@@ -258,9 +259,29 @@ class GridApp {
     this.#toolbar.replaceChildren(
       h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' }, ...tabs),
       ...pickers,
+      ...(view === 'physical' || view === 'logical' || view === 'groups' ? [this.#exportPicker()] : []),
       find,
     );
     tabs.find((tab) => tab.textContent === focused)?.focus();
+  }
+
+  #exportPicker(): HTMLElement {
+    const options = ['', 'svg', 'png'].map((value) => ({ value, label: value === '' ? 'as …' : value.toUpperCase() }));
+    return picker('Export', options, '', (format) => {
+      if (format === 'svg' || format === 'png') {
+        void this.#export(format);
+      }
+      this.#render();
+    });
+  }
+
+  async #export(format: ExportFormat): Promise<void> {
+    const { shown } = this.#canvas;
+    const layout = this.#layout;
+    if (shown && layout) {
+      const svg = svgOf(shown.picture, shown.bitmap, this.#title.textContent ?? '', layout.worldSize);
+      this.#api.postMessage({ type: 'save', format, data: format === 'svg' ? svg : await pngOf(svg) });
+    }
   }
 
   #findBox(): HTMLElement {

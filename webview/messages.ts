@@ -48,7 +48,9 @@ export type FromPanel =
   | { readonly type: 'reveal'; readonly module: string | null }
   | { readonly type: 'revealLine'; readonly line: number }
   /** Write into the file how the job goes on without these ranks. */
-  | { readonly type: 'writeFailed'; readonly ranks: readonly number[] };
+  | { readonly type: 'writeFailed'; readonly ranks: readonly number[] }
+  /** Save a picture: SVG as text, PNG in base64. */
+  | { readonly type: 'save'; readonly format: 'svg' | 'png'; readonly data: string };
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
@@ -76,6 +78,10 @@ export function parseFromPanel(value: unknown): FromPanel | null {
     case 'writeFailed':
       return Array.isArray(value.ranks) && value.ranks.length <= MAX_FAILED && value.ranks.every(isIndex)
         ? { type: 'writeFailed', ranks: value.ranks }
+        : null;
+    case 'save':
+      return (value.format === 'svg' || value.format === 'png') && typeof value.data === 'string'
+        ? { type: 'save', format: value.format, data: value.data }
         : null;
     default:
       return null;

@@ -40,7 +40,7 @@ EXITS = {
 }
 
 #: The checks that this version of the job has.
-CHECKS = ("groups", "collectives", "bandwidth", "all_gather_overlap", "sequence")
+CHECKS = ("groups", "collectives", "bandwidth", "all_gather_overlap", "sequence", "ntp")
 
 #: Payloads of the check `bandwidth`, in bytes, where the plan names none.
 SWEEP = [1 << 20, 16 << 20, 64 << 20]
@@ -111,11 +111,13 @@ class Plan:
     #: For `all_gather_overlap`: groups, each with another one of the same ranks.
     overlap: Dict[int, int]
     sequences: List[Sequence]
+    #: Ranks that leave after the groups are made (nonuniform TP).
+    spares: List[int]
 
     def digest(self) -> str:
         """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
         groups = [[g.name, g.module, g.ranks] for g in self.groups]
-        settings = [self.payload_bytes, self.sweep_bytes, self.iterations, sorted(self.overlap.items())]
+        settings = [self.payload_bytes, self.sweep_bytes, self.iterations, sorted(self.overlap.items()), self.spares]
         settings += [[one.module, one.length, one.gather, [share.ranges for share in one.shares]] for one in self.sequences]
         return digest([groups, self.world_size, self.backend, self.checks, settings])
 
@@ -128,6 +130,10 @@ class Plan:
         """The layout's group of a name that a rank is in."""
         fits = (group for group in self.groups if (group.name, group.module, group.check) == (name, module, None))
         return next((group for group in fits if rank in group.ranks), None)
+
+    def active(self) -> List[int]:
+        """The ranks that stay to the end."""
+        return [rank for rank in range(self.world_size) if rank not in self.spares]
 
     def holders(self, place: int) -> List[int]:
         """The ranks that hold parts of the sequence at `place`: all of its module."""
@@ -193,6 +199,7 @@ def _plan(data: Dict[str, Any]) -> Plan:
         limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
         overlap={int(pair["group"]): int(pair["other"]) for pair in data.get("overlap", [])},
         sequences=[_sequence(one) for one in data.get("sequence", [])],
+        spares=sorted(data.get("spares", [])),
     )
 
 

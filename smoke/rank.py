@@ -275,8 +275,7 @@ class Run:
         self._initialize(backend)
         for place, family in enumerate(self._plan.families):
             self._create(place, family)
-        for place, family in enumerate(self._plan.families):
-            self._run_family(place, family)
+        self._run_groups(None)
         self._measure_bandwidth()
         self._measure_overlap()
         for place, sequence in enumerate(self._plan.sequences):
@@ -285,13 +284,23 @@ class Run:
                 began = time.perf_counter()
                 self._gather(sequence)
                 self._done(self.step, began)
+        if self._plan.spares:
+            self._pass("spares")
+            if self._identity.rank in self._plan.spares:
+                # as in training: the process ends by itself, and closes nothing that others share
+                self._line.say(cmd="bye")
+                return
+            self._pass("stay")
+            self._run_groups("ntp")
         self._enter("finish")
         # communicators that were never used have cost nothing; the others show in what the device has lost
         held = free - self._free_memory() - torch.cuda.memory_reserved(self._device) if free is not None else None
         began = time.perf_counter()
-        torch.distributed.destroy_process_group()
+        if not self._plan.spares:
+            # NCCL closes a communicator together with all its members
+            torch.distributed.destroy_process_group()
         self._done("finish", began, bytes=held)
-        # rank 0 keeps the store until everyone has closed its groups
+        # its host keeps the store until everyone has closed its groups
         self._line.gate("leave")
         self._line.say(cmd="bye")
 
@@ -339,11 +348,11 @@ class Run:
         return self._torch.cuda.mem_get_info(self._device)[0] if self._device.type == "cuda" else None
 
     def _initialize(self, backend: str) -> None:
-        """The default group, over a store that rank 0 hosts on a port of the system's choice, where the referee sees it."""
+        """The default group, over a store that the first rank to stay hosts on a port of the system's choice, where the referee sees it."""
         dist, world, rank = self._torch.distributed, self._plan.world_size, self._identity.rank
         limit = self._backstop()
         store = None
-        if rank == 0:
+        if rank == self._plan.active()[0]:
             store = dist.TCPStore("127.0.0.1", 0, world, True, limit, wait_for_workers=False)
             self._line.say(cmd="store", port=store.port)
         go = self._enter("init")
@@ -364,6 +373,11 @@ class Run:
     def _done(self, step: str, began: float, **more: Any) -> None:
         self._line.say(cmd="done", step=step, ms=round((time.perf_counter() - began) * 1e3, 3), **more)
 
+    def _pass(self, step: str) -> None:
+        """A step at which ranks only meet."""
+        self._enter(step)
+        self._done(step, time.perf_counter())
+
     def _create(self, place: int, family: List[Group]) -> None:
         """Every rank makes every group, also those it is not in: that is how torch keeps them in step."""
         self._enter("create:%d" % place)
@@ -376,10 +390,10 @@ class Run:
         """Makes one group, connected lazily as in training."""
         return self._torch.distributed.new_group(group.ranks, timeout=self._backstop())
 
-    def _run_family(self, place: int, family: List[Group]) -> None:
-        """The groups of a family that this rank is in; a single rank has nobody to talk to, and moves nothing."""
-        for group in family:
-            if group.check is None and len(group.ranks) > 1 and self._identity.rank in group.ranks:
+    def _run_groups(self, check: Optional[str]) -> None:
+        """The groups of a check that this rank is in; a single rank has nobody to talk to, and moves nothing."""
+        for group in self._plan.groups:
+            if group.check == check and len(group.ranks) > 1 and self._identity.rank in group.ranks:
                 self.come(group)
                 self._enter("run:%d" % group.index)
                 began = time.perf_counter()

@@ -48,6 +48,7 @@ BUS_FACTORS: Dict[str, Callable[[int], float]] = {
 #: Why a check had nothing to do.
 NOTHING = {
     "bandwidth": "No group has more than one rank.",
+    "ntp": "The plan has no spares: the layout has no nonuniform TP that removes ranks, or packs them.",
     "sequence": "The plan has no token positions: the layout has no `sequence` with `seq_length`, or packs nonuniform TP.",
     "all_gather_overlap": "No data-parallel group (dp_cp) has more than one rank.",
 }
@@ -81,6 +82,7 @@ class Referee:
         self._roll = Roll(plan)
         self._verdict: Optional[str] = None
         self._told: Set[str] = set()
+        self._replaced = 0
         self._strangers: List[Connection] = []
         self._store: Dict[str, Any] = {}
         self._phase_began = self._progressed = time.monotonic()
@@ -205,7 +207,9 @@ class Referee:
             self._strangers.remove(connection)
             return
         rank.connection = None
-        if rank.stage != "left":
+        if rank.stage == "leaving":
+            self._tell(self._roll.depart(rank), cmd="go", step="stay")
+        elif rank.stage != "left":
             self._lost.append((time.monotonic(), rank, {}))
 
     def _hello(self, connection: Connection, message: Dict[str, Any]) -> None:
@@ -347,6 +351,8 @@ class Referee:
         elif family:
             self._created(family[-1].index + 1)
         elif step == "finish":
+            if self._plan.spares:
+                self._passed("ntp", msg="spares that left: %d; replacement groups that passed without them: %d" % (len(self._plan.spares), self._replaced))
             memory = [one["bytes"] for one in done if one.get("bytes") is not None]
             self._phase("finish", bytes=max(memory) if memory else None)
             for name in self._plan.checks:
@@ -354,7 +360,7 @@ class Referee:
                     self._skip(name, "This version of the job does not have it.")
                 elif name in NOTHING and name not in self._told:
                     self._skip(name, NOTHING[name])
-        else:
+        elif step not in ("spares", "stay"):
             self._phase(step)
 
     def _gathered(self, step: str) -> Tuple[str, str]:
@@ -367,6 +373,8 @@ class Referee:
         if step.startswith("bandwidth:"):
             for sweep in zip(*(one["sweep"] for one in done)):
                 self._passed("bandwidth", ops=operations(sweep, size), **group_fields(group))
+        elif group.check == "ntp":
+            self._replaced += 1
         elif step.startswith("overlap:"):
             self._overlapped(group, done)
         else:
@@ -406,6 +414,9 @@ class Referee:
             self._emit("phase", name="create", ok=True, done=count, of=every)
 
     def _on_bye(self, rank: Rank, _: Dict[str, Any]) -> None:
+        if rank.number in self._plan.spares:
+            rank.move("leaving", "stay")
+            return
         rank.move("left", "leave")
         if all(one.stage == "left" for one in self._roll) and self._verdict is None:
             self._verdict = "ok"

@@ -15,6 +15,9 @@ from protocol import Group, Plan
 STATES = {"T": "stopped", "t": "stopped by a debugger", "D": "waiting in the kernel", "Z": "ended, not yet reaped"}
 
 
+#: Steps that spares have no part in; ranks enter the first once all spares are gone.
+OF_THE_ACTIVE = ("stay", "finish", "leave")
+
 #: Steps that the members of one group take together.
 OF_A_GROUP = ("run", "bandwidth", "overlap")
 
@@ -22,7 +25,8 @@ OF_A_GROUP = ("run", "bandwidth", "overlap")
 class Rank:
     """What the referee knows of one rank that has joined.
 
-    `stage` is `joined`, `import`, `between` (after `step`), `gate` (of `step`), `inside` (`step`) or `left`.
+    `stage` is `joined`, `import`, `between` (after `step`), `gate` (of `step`), `inside` (`step`),
+    `leaving` (a spare that has said so) or `left`.
     """
 
     def __init__(self, number: int, connection: Any, hello: Dict[str, Any]) -> None:
@@ -56,6 +60,7 @@ class Roll:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.ranks: Dict[int, Rank] = {}
+        self._active = plan.active()
         self._came: Dict[str, int] = {}
         self._done: Dict[str, List[Dict[str, Any]]] = {}
         self._steps: Dict[int, List[str]] = {}
@@ -97,7 +102,9 @@ class Roll:
         group, sequence = self.group_of(step), self.sequence_of(step)
         if group:
             return [self.ranks[number] for number in group.ranks]
-        return [self.ranks[number] for number in self.plan.holders(sequence)] if sequence is not None else list(self)
+        if sequence is not None:
+            return [self.ranks[number] for number in self.plan.holders(sequence)]
+        return [self.ranks[number] for number in self._active] if step in OF_THE_ACTIVE else list(self)
 
     def title(self, step: str) -> str:
         """How messages call a step."""
@@ -110,19 +117,25 @@ class Roll:
         sequence = self.sequence_of(step)
         if sequence is not None:
             return self.plan.sequences[sequence].label()
+        if step in ("spares", "stay"):
+            return "the leaving of the spares"
         return {"import": "the import of torch", "init": "init_process_group", "finish": "the end", "leave": "the end"}[step]
 
     def steps(self, number: int) -> List[str]:
         """The steps of a rank, in order."""
         if number not in self._steps:
-            own = [group for group in self.plan.groups if group.check is None and len(group.ranks) > 1 and number in group.ranks]
+            own = [group for group in self.plan.groups if len(group.ranks) > 1 and number in group.ranks]
             creations = ["create:%d" % place for place in range(len(self.plan.families))]
-            runs = ["run:%d" % group.index for group in own]
+            runs = ["run:%d" % group.index for group in own if group.check is None]
+            replacements = ["run:%d" % group.index for group in own if group.check == "ntp"]
             sweeps = ["bandwidth:%d" % group.index for group in self.plan.swept() if number in group.ranks]
             overlaps = ["overlap:%d" % index for index in self.plan.overlap if number in self.plan.groups[index].ranks]
             places = range(len(self.plan.sequences))
             sequences = ["sequence:%d" % place for place in places if number in self.plan.holders(place)]
-            self._steps[number] = ["import", "init", *creations, *runs, *sweeps, *overlaps, *sequences, "finish", "leave"]
+            steps = ["import", "init", *creations, *runs, *sweeps, *overlaps, *sequences]
+            if self.plan.spares:
+                steps += ["spares", "stay", *replacements]
+            self._steps[number] = [*steps, "finish", "leave"]
         return self._steps[number]
 
     def due(self, rank: Rank) -> str:
@@ -139,9 +152,19 @@ class Roll:
     def arrive(self, rank: Rank, step: str) -> List[Rank]:
         """A rank is at a gate: gives all members once they are complete, and lets them in."""
         rank.move("gate", step)
-        members = self.members(step)
         self._came[step] = self._came.get(step, 0) + 1
-        if self._came[step] < len(members):
+        return self._open(step)
+
+    def depart(self, rank: Rank) -> List[Rank]:
+        """A spare is gone: gives those who waited for all spares to go, once they are complete."""
+        rank.move("left", "stay")
+        return self._open("stay")
+
+    def _open(self, step: str) -> List[Rank]:
+        members = self.members(step)
+        if self._came.get(step, 0) < len(members):
+            return []
+        if step == "stay" and any(self.ranks[spare].stage != "left" for spare in self.plan.spares):
             return []
         for member in members:
             member.move("inside", step)
@@ -161,7 +184,7 @@ class Roll:
         limits = self.plan.limits
         if rank.stage == "import":
             return limits["import"]
-        if rank.stage == "between":
+        if rank.stage in ("between", "leaving"):
             return limits["gate"]
         if rank.stage != "inside":
             return None
@@ -195,6 +218,7 @@ class Roll:
             "between": "on the way to %s",
             "gate": "at the gate of %s",
             "inside": "in %s",
+            "leaving": "leaving as a spare",
             "left": "at the end",
         }[rank.stage]
         where = words % self.title(self.due(rank)) if "%s" in words else words

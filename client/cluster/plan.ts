@@ -1,10 +1,13 @@
 import {
+  isPacked,
   type LayoutFacts,
   LineIndex,
   processGroups,
   type ResolvedLayout,
+  replacementGroups,
   sequencePlans,
   sequenceShares,
+  spareRanks,
   type TokenRange,
 } from '../../layout';
 
@@ -32,7 +35,7 @@ export interface PlanFamily {
   readonly line: number;
   readonly ranks: readonly (readonly number[])[];
   /** The check that the groups are made for, after those of the layout. */
-  readonly check?: 'all_gather_overlap';
+  readonly check?: 'all_gather_overlap' | 'ntp';
 }
 
 /** Two groups of the same ranks, by their places in the order of creation. */
@@ -75,6 +78,8 @@ export interface SmokePlan {
   readonly overlap?: readonly GroupPair[];
   /** What the check `sequence` proves. */
   readonly sequence?: readonly PlanSequence[];
+  /** Ranks that leave once all groups are made: the check `ntp` then runs the replacement groups. */
+  readonly spares?: readonly number[];
 }
 
 /**
@@ -96,18 +101,21 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
       line: lineOfGroup(facts, lines, family.name, family.module) + 1,
       ranks: Array.from({ length: family.count }, (_, index) => family.ranks(index)),
     }));
+  const overlap = checks.includes('all_gather_overlap') ? overlapOf(groups) : null;
+  const reduced = checks.includes('ntp') ? reducedBy(layout, facts, file, lines) : null;
   return {
     version: PLAN_VERSION,
     name: layout.name ?? file,
     world_size: layout.worldSize,
     backend,
-    groups,
+    groups: [...groups, ...(overlap?.made ?? []), ...(reduced?.made ?? [])],
     checks,
     payload_bytes: smoke?.payload.value ?? null,
     sweep_bytes: SWEEP,
     iterations: smoke?.iterations.value ?? DEFAULTS.iterations,
     limits: { join: Math.max(30, timeout), operation: timeout, total: Math.max(300, 5 * timeout) },
-    ...(checks.includes('all_gather_overlap') && withOverlap(groups)),
+    ...(overlap && { overlap: overlap.pairs }),
+    ...(reduced && { spares: reduced.spares }),
     ...(checks.includes('sequence') && { sequence: sequencesOf(layout, facts) }),
   };
 }
@@ -116,11 +124,11 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
  * The first data-parallel group of each module, paired with the communicator that `all_gather_overlap` would gather in:
  * the layout's own (`dp_cp_ag`), or one that is made for the check.
  */
-function withOverlap(families: readonly PlanFamily[]): Required<Pick<SmokePlan, 'groups' | 'overlap'>> {
+function overlapOf(families: readonly PlanFamily[]): { made: PlanFamily[]; pairs: GroupPair[] } {
   const groups = [...families];
   const startOf = (family: PlanFamily) =>
     groups.slice(0, groups.indexOf(family)).reduce((count, { ranks }) => count + ranks.length, 0);
-  const overlap = families.flatMap((family): GroupPair[] => {
+  const pairs = families.flatMap((family): GroupPair[] => {
     const place = family.name === 'dp_cp' ? family.ranks.findIndex(({ length }) => length > 1) : -1;
     const ranks = family.ranks[place];
     if (!ranks) {
@@ -135,12 +143,40 @@ function withOverlap(families: readonly PlanFamily[]): Required<Pick<SmokePlan, 
     groups.push(made);
     return [{ group, other: startOf(made) }];
   });
-  return { groups, overlap };
+  return { made: groups.slice(families.length), pairs };
+}
+
+/** The spares of nominal nonuniform TP, and the replacement groups that every rank makes, in runs of one name. */
+function reducedBy(
+  { ntp }: ResolvedLayout,
+  facts: LayoutFacts,
+  file: string,
+  lines: LineIndex,
+): { made: PlanFamily[]; spares: number[] } | null {
+  const [grid] = facts.modules;
+  if (!ntp || isPacked(ntp) || !grid?.degrees || grid.dp === undefined) {
+    return null;
+  }
+  const shape = { cp: grid.degrees.cp, dp: grid.dp };
+  const runs: { name: string; ranks: (readonly number[])[] }[] = [];
+  for (const { name, ranks } of replacementGroups(ntp, shape)) {
+    const last = runs.at(-1);
+    if (last?.name === name) {
+      last.ranks.push(ranks);
+    } else {
+      runs.push({ name, ranks: [ranks] });
+    }
+  }
+  const line = (name: string) => lineOfGroup(facts, lines, name, grid.name) + 1;
+  const made = runs.map(
+    ({ name, ranks }): PlanFamily => ({ name, module: grid.name, file, line: line(name), ranks, check: 'ntp' }),
+  );
+  return { made, spares: spareRanks(ntp, shape) };
 }
 
 /** Who holds which tokens, module by module; packed nonuniform TP has groups of unlike sizes, for which there is no rule. */
 function sequencesOf({ ntp }: ResolvedLayout, facts: LayoutFacts): PlanSequence[] {
-  if (ntp?.placement === 'packed') {
+  if (isPacked(ntp)) {
     return [];
   }
   return sequencePlans(facts).map(({ module, plan }) => ({

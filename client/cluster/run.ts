@@ -141,7 +141,7 @@ class Outcome {
     readonly listener: SmokeListener,
   ) {
     this.#allGroups = plan.groups
-      .filter(({ check }) => check !== 'all_gather_overlap')
+      .filter(({ check }) => check === undefined)
       .reduce((n, { ranks }) => n + ranks.filter(({ length }) => length > 1).length, 0);
   }
 

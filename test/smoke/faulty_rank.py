@@ -1,8 +1,8 @@
 """A rank of the smoke job with a fault: `faulty_rank.py RANK:KIND@PLACE:GROUP rank --plan PLAN`.
 
 KIND is `never`, `exit`, `kill`, `hang`, `stop`, `freeze` (the helper too), `raise`, `data`, `identity`, `swap` or
-`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth`,
-`overlap` or `sequence` (inside a check) or `plan`.
+`members`. PLACE is `start`, `create`, `gate` (between two groups), `run` (inside a group), `bandwidth`, `overlap` or
+`sequence` (inside a check), `spares` (after a spare has said that it leaves) or `plan`.
 """
 
 import os
@@ -63,6 +63,10 @@ def spoilt(plan, fault):
 
 
 class FaultyRun(Run):
+    def whole(self):
+        super().whole()
+        fault.trip("spares")
+
     def create_group(self, group):
         fault.trip("create", group.index)
         return super().create_group(group)

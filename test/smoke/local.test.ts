@@ -87,6 +87,14 @@ describe('the plan', () => {
     expect(plan.overlap).toBeUndefined();
   });
 
+  test('carries the spares of nonuniform TP, and its replacement groups after those of the layout', () => {
+    const text = readFileSync('examples/ntp-64gpu.layout.yaml', 'utf8');
+    const { spares, groups } = planOf(`${text}\nsmoke: {checks: [groups, ntp]}\n`);
+    expect(spares).toEqual([6, 7]);
+    expect(groups.at(-1)).toMatchObject({ name: 'tp', check: 'ntp', ranks: [[0, 1, 2, 3, 4, 5]] });
+    expect(groups.filter(({ check }) => check !== undefined)).toHaveLength(1);
+  });
+
   test('says which tokens every rank of a replica holds', () => {
     const { sequence } = planOf(
       'layout: 1\nworld_size: 4\nparallelism: {tp: 2, cp: 2}\nsequence: {seq_length: 16, sequence_parallel: true}\nsmoke: {checks: [sequence]}\n',

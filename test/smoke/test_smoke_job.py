@@ -294,12 +294,45 @@ class SmokeJob(unittest.TestCase):
         job = self.run_job(checks=["groups", "ntp"])
         self.assertEqual([(event["name"], event["ok"], "skipped" in event) for event in job.all("check")], [("ntp", False, True)])
 
+    #: Two replicas of tp 4: the first loses its ranks 0 and 3 and goes on with 1 and 2.
+    REDUCED = {
+        "world": 8,
+        "families": [
+            {"name": "tp", "module": None, "ranks": [[0, 1, 2, 3], [4, 5, 6, 7]]},
+            {"name": "tp", "module": None, "check": "ntp", "ranks": [[1, 2]]},
+        ],
+        "checks": ["groups", "ntp"],
+        "spares": [0, 3],
+    }
+
+    def test_spares_leave_and_the_others_run_the_replacement_groups(self):
+        job = self.run_job(**self.REDUCED)
+        self.assertEqual(job.status, 0, job.log)
+        self.assertEqual(sorted(event["group"] for event in job.all("group")), [0, 1])
+        (found,) = job.all("check")
+        self.assertEqual((found["name"], found["ok"]), ("ntp", True))
+        self.assertIn("spares that left: 2; replacement groups that passed without them: 1", found["msg"])
+
+    def test_spares_may_leave_a_job_that_torchrun_started(self):
+        job = self.run_job(torchrun=True, **self.REDUCED)
+        self.assertEqual(job.status, 0, job.log)
+        self.assertTrue(job.all("check")[0]["ok"])
+
+    def test_a_spare_that_does_not_leave(self):
+        found = self.fault("3:hang@spares", **self.REDUCED)
+        self.assertEqual((found["code"], found["missing"]), ("gate_timeout", [3]))
+        self.assertIn("leaving of the spares", found["msg"])
+
+    def test_a_rank_that_is_killed_in_a_replacement_group(self):
+        found = self.fault("2:kill@run:2", **self.REDUCED)
+        self.assertEqual((found["code"], found["rank"], found["group"]), ("rank_lost", 2, 2))
+
     def test_a_rank_that_never_starts(self):
-        found = self.fault("3:never@start", limits={**LIMITS, "join": 4})
+        found = self.fault("3:never@start", limits={**LIMITS, "join": 15})
         self.assertEqual((found["code"], found["missing"]), ("join_timeout", [3]))
 
     def test_a_rank_that_never_starts_under_torchrun(self):
-        found = self.fault("1:never@start", world=2, families=[], limits={**LIMITS, "join": 8}, torchrun=True)
+        found = self.fault("1:never@start", world=2, families=[], limits={**LIMITS, "join": 20}, torchrun=True)
         self.assertEqual((found["code"], found["missing"]), ("join_timeout", [1]))
 
     def test_a_rank_that_fails_before_it_joins(self):

@@ -23,7 +23,7 @@ const SUITES = [
     name: 'end to end',
     commands: [
       [execPath, 'scripts/package.mjs'],
-      [execPath, '--test', '--test-reporter=spec', 'test/e2e/walk.test.mjs'],
+      [execPath, '--test', '--test-reporter=spec', '--test-concurrency=1', 'test/e2e/*.test.mjs'],
     ],
     count: nodeTest,
   },

@@ -13,6 +13,8 @@ export const SERVER_ROOT = join(MODULES, 'code-server', 'lib', 'vscode');
 /** The script that is the editor's server, run by Node. */
 export const SERVER_MAIN = join(SERVER_ROOT, 'out', 'server-main.js');
 
+const TETHER = fileURLToPath(new URL('tether.mjs', import.meta.url));
+
 /** How Chromium must be started where there is neither a display nor a network. */
 export const CHROMIUM = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -63,7 +65,7 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
   const child = spawn(
     process.execPath,
     [
-      SERVER_MAIN,
+      ...[TETHER, data, SERVER_MAIN],
       ...['--host', '127.0.0.1', '--port', '0', '--without-connection-token', '--accept-server-license-terms'],
       ...['--enable-smoke-test-driver', '--server-data-dir', data, '--disable-telemetry', '--disable-experiments'],
       ...[
@@ -77,7 +79,8 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
     ],
     {
       env: { ...process.env, EXTENSIONS_GALLERY: '{"serviceUrl":""}', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      // its input is what ties the server to this process: it closes even where this process is killed
+      stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     },
   );
@@ -104,7 +107,7 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
     endAll();
   };
   try {
-    return { port: await announcedPort(child), stop };
+    return { port: await announcedPort(child), data, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -16,6 +16,16 @@ export function defineTrusted(): void {
       const { document } = await open('mimo-8gpu.layout.yaml');
       assert.equal(document.languageId, 'parallelism-layout');
       await until(() => vscode.extensions.getExtension(ID)?.isActive, Boolean, 'the extension is active');
+      // an empty list says nothing before the server has looked; it looks at files in the order in which they are opened
+      const wrong = await vscode.workspace.openTextDocument({
+        language: 'parallelism-layout',
+        content: 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n',
+      });
+      await until(
+        () => findings(wrong.uri),
+        ({ length }) => length > 0,
+        'the wrong file has a finding',
+      );
       assert.deepEqual(findings(document.uri), []);
     });
 

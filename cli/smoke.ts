@@ -111,14 +111,15 @@ function jobFolder(): string {
 }
 
 /** Prints what would run, word for word, and runs nothing. */
-async function dryRun(request: SmokeRequest, signal: AbortSignal): Promise<void> {
+async function dryRun(request: SmokeRequest<Cluster>, signal: AbortSignal): Promise<void> {
   const launch = await prepareSmoke(request, join(tmpdir(), 'parallelism-layout-smoke'), signal);
   await print([dryRunText(launch)]);
 }
 
-function dryRunText({ notes, command, planFile, plan }: Launch): string {
+function dryRunText({ notes, command, files, planFile, plan }: Launch): string {
   return [
     ...notes.map((note) => `# ${note}`),
+    ...files.flatMap(({ path, text }) => [`# ${path}`, text.trimEnd()]),
     `# runs on ${plan.world_size} ranks, with the plan below in ${planFile}`,
     command.map(shellWord).join(' '),
     '# plan',
@@ -141,7 +142,7 @@ function shellWord(word: string): string {
 async function run(
   file: string,
   checked: Checked,
-  request: SmokeRequest,
+  request: SmokeRequest<Cluster>,
   options: Options,
   signal: AbortSignal,
 ): Promise<void> {

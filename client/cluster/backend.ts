@@ -1,11 +1,11 @@
-import type { Cluster } from './clusters';
 import type { CommBackend, SmokePlan } from './plan';
+import type { ClusterBase } from './settings';
 
 /** The machine cannot run the job; the message says what is missing and what to do. */
 export class EnvironmentError extends Error {}
 
 /** What a run needs. */
-export interface SmokeRequest<C extends Cluster = Cluster> {
+export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly plan: SmokePlan;
   readonly cluster: C;
   /** The folder of the Python job. */
@@ -14,12 +14,36 @@ export interface SmokeRequest<C extends Cluster = Cluster> {
   readonly backend?: CommBackend;
 }
 
+/** Where a job stands with its scheduler: what its own events cannot tell. */
+export interface JobState {
+  /** The scheduler's name of the job; undefined before it has one. */
+  readonly job?: string;
+  readonly phase: 'submitting' | 'queued' | 'running' | 'ending' | 'disconnected';
+  /** Why it waits, on which nodes it runs, what was lost: for people. */
+  readonly detail: string;
+}
+
 /** Where a running job writes to. */
 export interface JobOutput {
   /** A piece of the event stream. */
   events(text: string): void;
   /** A piece of what the job, its launcher and its ranks write for people. */
   log(text: string): void;
+  /** The scheduler says something new of the job. */
+  state(state: JobState): void;
+}
+
+/** How the scheduler ended a job, where it was not the job itself: a verdict, and what a person should know. */
+export interface Ending {
+  /** A fault's code, such as `preempted`; or `cancelled`. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A file of a run, beside the plan and the Python job. */
+export interface RunFile {
+  readonly path: string;
+  readonly text: string;
 }
 
 /** A job that is ready to run: what a dry run shows, and the run itself. */
@@ -30,20 +54,23 @@ export interface Launch {
   readonly backend: CommBackend;
   /** The command as an array: no shell reads it. */
   readonly command: readonly string[];
+  /** Scripts and manifests that the command uses, word for word. */
+  readonly files: readonly RunFile[];
   /** What the user must know about this run, a sentence each. */
   readonly notes: readonly string[];
   /**
    * Runs the job; resolves once nothing of it is left.
    * @param signal cancels it
+   * @returns how the scheduler ended the job, where that is not in the event stream
    */
-  run(output: JobOutput, signal: AbortSignal): Promise<void>;
+  run(output: JobOutput, signal: AbortSignal): Promise<Ending | null>;
 }
 
 /** A kind of cluster: drives an existing engine, such as torchrun or Slurm. */
-export interface Backend<C extends Cluster> {
+export interface Backend<C extends ClusterBase> {
   /**
    * Finds out how the job can be run, and starts nothing.
-   * @param folder where the files of the run will be
+   * @param folder for files of the run on this machine; it exists while the job runs
    * @throws EnvironmentError where it cannot
    */
   prepare(request: SmokeRequest<C>, folder: string, signal?: AbortSignal): Promise<Launch>;

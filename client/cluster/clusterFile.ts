@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, YAMLParseError } from 'yaml';
-import { type Cluster, ClusterError, parseClusters } from './clusters';
+import { ClusterError, parseClusters } from './clusters';
+import type { Cluster } from './kinds';
 
 /**
  * Reads a cluster file: YAML with a list `clusters`.

@@ -1,25 +1,12 @@
-import type { CommBackend } from './plan';
-
-/** This machine, through torchrun. */
-export interface LocalCluster {
-  readonly name: string;
-  readonly kind: 'local';
-  /** The Python interpreter with torch; left out: the first on PATH that has it. */
-  readonly python?: string;
-  readonly backend?: CommBackend;
-}
-
-/** Where a smoke job can run: the user's own setting, never part of a layout. */
-export type Cluster = LocalCluster;
+import { type Cluster, KINDS } from './kinds';
+import type { LocalCluster } from './local';
+import { flawOf, NAME_FIELD } from './settings';
 
 /** The cluster that is always there. */
 export const LOCAL: LocalCluster = { name: 'local', kind: 'local' };
 
 /** A list of clusters that cannot be used; the message says why. */
 export class ClusterError extends Error {}
-
-const BACKENDS: readonly string[] = ['auto', 'nccl', 'gloo'];
-const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
 /**
  * Reads the clusters of a settings list or a cluster file; `local` is always among them.
@@ -43,31 +30,32 @@ function parseCluster(value: unknown, place: number): Cluster {
   if (!isRecord(value)) {
     throw new ClusterError(`${at} is not a map of settings`);
   }
-  const { name, kind, python, backend, ...rest } = value;
-  if (typeof name !== 'string' || !NAME.test(name)) {
-    throw new ClusterError(`${at} needs a name of letters, digits, dots and dashes`);
+  const { name, kind: wanted, ...settings } = value;
+  const flaw = flawOf(NAME_FIELD, name);
+  if (flaw !== null) {
+    throw new ClusterError(`${at}: name ${flaw}`);
   }
-  if (kind !== 'local') {
-    throw new ClusterError(`cluster ${name} has the kind ${String(kind)}; known kinds: local`);
+  const kind = KINDS.find((one) => one.kind === wanted);
+  if (!kind) {
+    const known = KINDS.map((one) => one.kind).join(', ');
+    throw new ClusterError(`cluster ${name} has the kind ${String(wanted)}; known kinds: ${known}`);
   }
-  if (
-    python !== undefined &&
-    (typeof python !== 'string' || python === '' || /[\0\r\n]/.test(python) || python.startsWith('-'))
-  ) {
-    throw new ClusterError(`cluster ${name}: python must be the path of an interpreter`);
+  const missing = kind.required.find((key) => settings[key] === undefined);
+  if (missing !== undefined) {
+    throw new ClusterError(`cluster ${name} needs the setting ${missing}`);
   }
-  if (backend !== undefined && !isBackend(backend)) {
-    throw new ClusterError(`cluster ${name}: backend must be one of ${BACKENDS.join(', ')}`);
+  for (const [key, setting] of Object.entries(settings)) {
+    const field = Object.hasOwn(kind.fields, key) ? kind.fields[key] : undefined;
+    if (!field) {
+      throw new ClusterError(`cluster ${name} has no setting ${key}`);
+    }
+    const against = flawOf(field, setting);
+    if (against !== null) {
+      throw new ClusterError(`cluster ${name}: ${key} ${against}`);
+    }
   }
-  const [unknown] = Object.keys(rest);
-  if (unknown !== undefined) {
-    throw new ClusterError(`cluster ${name} has no setting ${unknown}`);
-  }
-  return { name, kind, ...(python !== undefined && { python }), ...(backend !== undefined && { backend }) };
-}
-
-function isBackend(value: unknown): value is CommBackend {
-  return typeof value === 'string' && BACKENDS.includes(value);
+  // every field has been held against its description, from which the type comes too
+  return value as unknown as Cluster;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

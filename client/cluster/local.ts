@@ -1,11 +1,35 @@
 import { execFile, spawn } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Backend, EnvironmentError, type JobOutput } from './backend';
-import type { LocalCluster } from './clusters';
 import { type CommBackend, planFor } from './plan';
+import { BACKEND_FIELD, type Fields, type KindDescription, PYTHON_FIELD, type SettingsOf } from './settings';
 
 const execute = promisify(execFile);
+
+const FIELDS = {
+  python: {
+    ...PYTHON_FIELD,
+    description: 'The Python interpreter (3.9 or newer) with torch. Left out: the first on PATH that has torch.',
+  },
+  backend: BACKEND_FIELD,
+} as const satisfies Fields;
+
+/** This machine, through torchrun. */
+export interface LocalCluster extends SettingsOf<typeof FIELDS> {
+  readonly name: string;
+  readonly kind: 'local';
+}
+
+/** How a user writes down this machine. */
+export const LOCAL_KIND: KindDescription = {
+  kind: 'local',
+  description: 'This machine: torchrun starts all ranks.',
+  fields: FIELDS,
+  required: [],
+  snippet: { python: 'python3' },
+};
 
 /** How long one look at an interpreter may take: importing torch is slow on a cold disk. Milliseconds. */
 const PROBE_TIMEOUT = 120_000;
@@ -33,14 +57,23 @@ export const localBackend: Backend<LocalCluster> = {
     const environment = await findPython(cluster, job, signal);
     const backend = chooseBackend(wanted ?? cluster.backend ?? 'auto', environment, plan.world_size);
     const planFile = join(folder, 'plan.json');
-    const command = localCommand(environment.python, job, planFile, plan.world_size, join(folder, 'ranks'));
+    const logs = join(folder, 'ranks');
+    const written = planFor(plan, backend);
+    const command = localCommand(environment.python, job, planFile, plan.world_size, logs);
     return {
-      plan: planFor(plan, backend),
+      plan: written,
       planFile,
       backend,
       command,
+      files: [],
       notes: backend === 'gloo' ? [glooNote(environment, plan.world_size)] : [],
-      run: (output, cancel) => runProcess(command, output, cancel),
+      async run(output, cancel) {
+        await mkdir(logs);
+        await writeFile(planFile, JSON.stringify(written));
+        cancel.throwIfAborted();
+        await runProcess(command, output, cancel);
+        return null;
+      },
     };
   },
 };

@@ -1,13 +1,16 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Launch, SmokeRequest } from './backend';
+import type { Ending, JobState, Launch, SmokeRequest } from './backend';
 import { type Fault, type GroupOperations, LineSplitter, parseEvent, type SmokeEvent } from './events';
-import { localBackend } from './local';
+import { backendOf, type Cluster } from './kinds';
 import type { CommBackend, SmokePlan } from './plan';
 
 /** How many of the job's last lines are kept. */
 const LAST_WORDS = 20;
+
+/** The exit status of a job that its scheduler ended: that of a job that was told to stop. */
+const ENDED_BY_SCHEDULER = 143;
 
 /** How one process group fared. */
 export type GroupResult = GroupOperations;
@@ -63,6 +66,8 @@ export interface SmokeListener {
   onCommand?(command: readonly string[], backend: CommBackend, notes: readonly string[]): void;
   /** @param line the event as the job wrote it */
   onEvent?(event: SmokeEvent, progress: SmokeProgress, line: string): void;
+  /** The scheduler says something new of the job. */
+  onState?(state: JobState): void;
   /** A line that the job, torchrun or a rank wrote for people. */
   onLog?(line: string): void;
 }
@@ -72,8 +77,8 @@ export interface SmokeListener {
  * @param folder where the files of the run would be
  * @throws EnvironmentError where it cannot run
  */
-export function prepareSmoke(request: SmokeRequest, folder: string, signal?: AbortSignal): Promise<Launch> {
-  return localBackend.prepare(request, folder, signal);
+export function prepareSmoke(request: SmokeRequest<Cluster>, folder: string, signal?: AbortSignal): Promise<Launch> {
+  return backendOf(request.cluster).prepare(request, folder, signal);
 }
 
 /**
@@ -82,15 +87,13 @@ export function prepareSmoke(request: SmokeRequest, folder: string, signal?: Abo
  * @throws EnvironmentError where it cannot run
  */
 export async function runSmoke(
-  request: SmokeRequest,
+  request: SmokeRequest<Cluster>,
   listener: SmokeListener,
   signal: AbortSignal,
 ): Promise<SmokeResult> {
   const folder = await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
   try {
     const launch = await prepareSmoke(request, folder, signal);
-    await mkdir(join(folder, 'ranks'));
-    await writeFile(launch.planFile, JSON.stringify(launch.plan));
     listener.onCommand?.(launch.command, launch.backend, launch.notes);
     signal.throwIfAborted();
     return await follow(launch, listener, signal);
@@ -110,13 +113,22 @@ async function follow(launch: Launch, listener: SmokeListener, signal: AbortSign
   };
   const read = (line: string) => outcome.read(line);
   const hear = (line: string) => outcome.hear(line);
-  await launch.run(
-    { events: (text) => each(events.feed(text), read), log: (text) => each(log.feed(text), hear) },
+  const ending = await launch.run(
+    {
+      events: (text) => each(events.feed(text), read),
+      log: (text) => each(log.feed(text), hear),
+      state: (state) => listener.onState?.(state),
+    },
     signal,
   );
   each(events.end(), read);
   each(log.end(), hear);
-  return outcome.result();
+  return outcome.result(ending);
+}
+
+/** A scheduler's word as a fault of the run, which names no rank and no group. */
+function faultOf({ code, message }: Ending): Fault {
+  return { ev: 'fault', code, exit: ENDED_BY_SCHEDULER, msg: message, culprits: [], waiting: [] };
 }
 
 /** Gathers the events of one run. */
@@ -169,12 +181,13 @@ class Outcome {
     this.listener.onLog?.(line);
   }
 
-  result(): SmokeResult {
+  /** @param ending how the scheduler ended the job: it knows better than the job why the job had to stop */
+  result(ending: Ending | null): SmokeResult {
     return {
-      verdict: this.#end?.verdict ?? 'unknown',
-      ok: this.#end?.ok ?? false,
+      verdict: ending?.code ?? this.#end?.verdict ?? 'unknown',
+      ok: ending === null && (this.#end?.ok ?? false),
       groups: this.#groups,
-      fault: this.#fault,
+      fault: ending ? faultOf(ending) : this.#fault,
       seconds: this.#end?.secs ?? (Date.now() - this.#began) / 1000,
       device: this.#device,
       software: this.#software,

@@ -1,0 +1,35 @@
+import type { Backend } from './backend';
+import { LOCAL_KIND, type LocalCluster, localBackend } from './local';
+import { entrySchema, type KindDescription } from './settings';
+
+/** Where a smoke job can run: the user's own setting, never part of a layout. */
+export type Cluster = LocalCluster;
+
+/** The kinds of clusters, in the order in which people are shown them. A kind is its line here and its own file. */
+export const KINDS: readonly KindDescription[] = [LOCAL_KIND];
+
+/** The engine that runs jobs on a cluster, with the cluster that it is for. */
+export function backendOf(cluster: Cluster): Backend<Cluster> {
+  switch (cluster.kind) {
+    case 'local':
+      return localBackend;
+  }
+}
+
+/** The JSON schema of a list of clusters. */
+export function clusterListSchema(): object {
+  return { type: 'array', items: { oneOf: KINDS.map(entrySchema) } };
+}
+
+/** The JSON schema of a cluster file: a map with the list `clusters`. */
+export function clusterFileSchema(): object {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Clusters',
+    description: 'The clusters that smoke jobs can run on.',
+    type: 'object',
+    required: ['clusters'],
+    properties: { clusters: clusterListSchema() },
+    additionalProperties: false,
+  };
+}

@@ -5,23 +5,21 @@ import {
   type Cluster,
   ClusterError,
   type CommBackend,
+  dryRunScript,
   EnvironmentError,
-  type GroupResult,
-  type Launch,
+  Estimate,
   LOCAL,
-  lineOfGroup,
   prepareSmoke,
   runSmoke,
-  type SmokePlan,
   type SmokeProgress,
   type SmokeRequest,
-  type SmokeResult,
   smokePlan,
 } from '../client/cluster';
 import { readClusterFile } from '../client/cluster/clusterFile';
 import { type Checked, hasErrors } from '../layout';
 import { inputFiles } from './files';
-import { complain, EXIT, exitWith, print, printable, styled } from './output';
+import { complain, EXIT, exitWith, print } from './output';
+import { smokeReport } from './smokeReport';
 import { findingText } from './text';
 
 interface Options {
@@ -29,8 +27,11 @@ interface Options {
   readonly clusters?: string;
   readonly backend?: CommBackend;
   readonly dryRun?: boolean;
-  readonly format: 'text' | 'jsonl';
+  readonly format: 'text' | 'json' | 'jsonl';
 }
+
+const EXIT_HELP = `
+Exit status: 0 passed; 1 failed, or no verdict; 2 cannot run; 130 or 143 cancelled by SIGINT or SIGTERM.`;
 
 /** Adds `smoke`: proves on real machines that the process groups of a layout work. */
 export function addSmokeCommand(program: Command): void {
@@ -42,7 +43,12 @@ export function addSmokeCommand(program: Command): void {
     .option('--clusters <file>', 'a YAML file with a list of clusters')
     .addOption(new Option('--backend <backend>', "instead of the cluster's own").choices(['auto', 'nccl', 'gloo']))
     .option('--dry-run', 'print the command and the plan, and run nothing')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .addOption(
+      new Option('--format <format>', 'text for people, the result as json, or the events as jsonl')
+        .choices(['text', 'json', 'jsonl'])
+        .default('text'),
+    )
+    .addHelpText('after', EXIT_HELP)
     .action(smoke);
 }
 
@@ -113,30 +119,7 @@ function jobFolder(): string {
 /** Prints what would run, word for word, and runs nothing. */
 async function dryRun(request: SmokeRequest<Cluster>, signal: AbortSignal): Promise<void> {
   const launch = await prepareSmoke(request, join(tmpdir(), 'parallelism-layout-smoke'), signal);
-  await print([dryRunText(launch)]);
-}
-
-function dryRunText({ notes, command, files, planFile, plan }: Launch): string {
-  return [
-    ...notes.map((note) => `# ${note}`),
-    ...files.flatMap(({ path, text }) => [`# ${path}`, text.trimEnd()]),
-    `# runs on ${plan.world_size} ranks, with the plan below in ${planFile}`,
-    command.map(shellWord).join(' '),
-    '# plan',
-    planText(plan),
-    '',
-  ].join('\n');
-}
-
-/** The plan with a line for every family of groups. */
-function planText({ groups, ...settings }: SmokePlan): string {
-  const head = JSON.stringify(settings, null, 1).replace(/\n}$/, '');
-  return `${head},\n "groups": [\n${groups.map((family) => `  ${JSON.stringify(family)}`).join(',\n')}\n ]\n}`;
-}
-
-/** A word as a POSIX shell reads it back: for people to copy, never for us to run. */
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  await print([dryRunScript(launch, `Dry run of the smoke job of ${request.plan.name} on ${request.cluster.name}`)]);
 }
 
 async function run(
@@ -146,35 +129,39 @@ async function run(
   options: Options,
   signal: AbortSignal,
 ): Promise<void> {
-  const jsonl = options.format === 'jsonl';
+  const estimate = new Estimate(undefined, Date.now());
   const result = await runSmoke(
     request,
     {
-      onCommand: (_, __, notes) => {
+      onLaunch: ({ notes }) => {
         for (const note of notes) {
           complain(note);
         }
       },
       onEvent: (_, progress, line) => {
-        if (jsonl) {
+        if (options.format === 'jsonl') {
           process.stdout.write(`${line}\n`);
         }
-        showProgress(progress);
+        showProgress(progress, estimate.secondsLeft(progress, Date.now()));
       },
     },
     signal,
   );
   clearProgress();
-  if (!jsonl) {
-    await print([report(file, checked, result)]);
+  if (options.format === 'text') {
+    await print([smokeReport(file, checked, result)]);
+  } else if (options.format === 'json') {
+    await print([`${JSON.stringify({ version: 1, file, cluster: request.cluster.name, ...result }, null, 2)}\n`]);
   }
   const failed = result.verdict === 'cancelled' && signal.aborted ? cancelledStatus(signal) : EXIT.findings;
   process.exitCode = result.ok ? EXIT.clean : failed;
 }
 
-function showProgress({ ranks, world, groups, allGroups }: SmokeProgress): void {
+/** @param seconds how long it may still take */
+function showProgress({ ranks, world, groups, allGroups }: SmokeProgress, seconds: number | undefined): void {
   if (process.stderr.isTTY) {
-    process.stderr.write(`\r\u001b[K${ranks} of ${world} ranks up, ${groups} of ${allGroups} groups done`);
+    const left = seconds === undefined ? '' : `, about ${Math.ceil(seconds)} s left`;
+    process.stderr.write(`\r\u001b[K${ranks} of ${world} ranks up, ${groups} of ${allGroups} groups done${left}`);
   }
 }
 
@@ -182,89 +169,4 @@ function clearProgress(): void {
   if (process.stderr.isTTY) {
     process.stderr.write('\r\u001b[K');
   }
-}
-
-/** The outcome for a person: one line a family of groups, and the fault with the line of the layout it comes from. */
-function report(file: string, { facts, lines }: Checked, result: SmokeResult): string {
-  const rows = familyRows(result.groups);
-  const { fault } = result;
-  const line = fault && facts ? lineOfGroup(facts, lines, fault.kind, fault.module ?? null) + 1 : 1;
-  const failure = fault
-    ? [`${file}:${line}:1: error[smoke-${fault.code.replaceAll('_', '-')}]: ${printable(fault.msg)}`]
-    : [];
-  const verdict = result.ok
-    ? styled(
-        'green',
-        `passed: ${result.groups.length} process groups of more than one rank in ${result.seconds.toFixed(1)} s`,
-      )
-    : styled(
-        'red',
-        `${result.verdict} after ${result.seconds.toFixed(1)} s, ${result.groups.length} process groups passed`,
-      );
-  const on = result.device === '' ? [] : [machineText(result)];
-  const words = result.verdict === 'unknown' ? result.lastWords.map(printable) : [];
-  const passed = result.passed.map(({ name, message }) => `${styled('green', 'ok')}  ${name}: ${printable(message)}`);
-  const skipped = result.skipped.map(
-    ({ name, reason }) => `${styled('yellow', 'skipped')}  ${name}: ${printable(reason)}`,
-  );
-  const warnings = result.warnings.map((warning) => `${styled('yellow', 'warning')}  ${printable(warning)}`);
-  return `${[...rows, ...bandwidthRows(result.bandwidth), ...passed, ...skipped, ...warnings, ...words, ...failure, ...on, verdict].join('\n')}\n`;
-}
-
-function machineText({ device, software, communicatorBytes }: SmokeResult): string {
-  const memory =
-    communicatorBytes === null
-      ? ''
-      : `, communicators hold ${(communicatorBytes / 2 ** 30).toFixed(2)} GiB of each GPU`;
-  return printable(`${device}, ${software.join('; ')}${memory}`);
-}
-
-/** Results by kind and module, in the order of creation; names are as wide as the widest. */
-function byFamily(groups: readonly GroupResult[]): [name: string, members: GroupResult[]][] {
-  const families = new Map<string, GroupResult[]>();
-  for (const group of [...groups].sort((a, b) => a.group - b.group)) {
-    const name = group.module === null ? group.kind : `${group.kind} of ${group.module}`;
-    families.set(name, [...(families.get(name) ?? []), group]);
-  }
-  const width = Math.max(0, ...[...families.keys()].map((name) => name.length));
-  return [...families].map(([name, members]) => [name.padEnd(width), members]);
-}
-
-/** A line for every operation of every kind that the check `bandwidth` measured, payload by payload. */
-function bandwidthRows(measured: readonly GroupResult[]): string[] {
-  return byFamily(measured).flatMap(([name, sweep]) =>
-    Object.keys(sweep[0]?.ops ?? {}).map((operation) => {
-      const steps = sweep.flatMap(({ ops }) => ops[operation] ?? []);
-      const shown = steps.map(({ bytes, busGBs }) => `${bandwidth(busGBs)} at ${mebibytes(bytes)}`);
-      return `bandwidth  ${name}  ${operation} ${shown.join(', ')}`;
-    }),
-  );
-}
-
-/** An operation rounds the payload down to equal parts, so that the number is seldom whole. */
-function mebibytes(bytes: number): string {
-  return `${Math.round(bytes / 2 ** 20)} MiB`;
-}
-
-/** A line for every family of groups of more than one rank, in the order of creation, with its slowest group's speeds. */
-function familyRows(groups: readonly GroupResult[]): string[] {
-  return byFamily(groups).map(([name, members]) => {
-    const shape = `${members.length} x ${members[0]?.ranks.length ?? 0}`;
-    return `${styled('green', 'ok')}  ${name}  ${shape.padEnd(9)}  ${speeds(members)}`.trimEnd();
-  });
-}
-
-/** Of each operation the slowest group's bandwidth. */
-function speeds(members: readonly GroupResult[]): string {
-  const [first] = members;
-  const slowest = (name: string) =>
-    Math.min(...members.map(({ ops }) => ops[name]?.busGBs ?? Number.POSITIVE_INFINITY));
-  return [
-    ...Object.keys(first?.ops ?? {}).map((name) => `${name} ${bandwidth(slowest(name))}`),
-    ...Object.keys(first?.skippedOps ?? {}).map((name) => `${name} not on this backend`),
-  ].join(', ');
-}
-
-function bandwidth(gigabytes: number): string {
-  return `${gigabytes < 10 ? gigabytes.toPrecision(2) : gigabytes.toFixed(0)} GB/s`;
 }

@@ -67,7 +67,7 @@ export class SmokeJobs implements vscode.Disposable {
         runSmoke(
           { plan, cluster, job },
           {
-            onCommand: (command, backend) => this.#log.line(`${backend}: ${JSON.stringify(command)}`),
+            onLaunch: ({ command, backend }) => this.#log.line(`${backend}: ${JSON.stringify(command)}`),
             onEvent: (_, { ranks, world, groups, allGroups }) =>
               report(
                 ranks < world ? ranks / world / 5 : 0.2 + (0.8 * groups) / allGroups,

@@ -4,6 +4,9 @@ import type { ClusterBase } from './settings';
 /** The machine cannot run the job; the message says what is missing and what to do. */
 export class EnvironmentError extends Error {}
 
+/** There are GPUs, but fewer than ranks: the job can run on the CPU, which a person must want. */
+export class TooFewGpusError extends EnvironmentError {}
+
 /** What a run needs. */
 export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly plan: SmokePlan;
@@ -46,6 +49,13 @@ export interface RunFile {
   readonly text: string;
 }
 
+/** What a person should agree to before a job runs; a script agrees by calling for it. */
+export interface Question {
+  /** `cpu`: nothing runs on a GPU. `crowded`: more processes than this machine is made for. */
+  readonly code: 'cpu' | 'crowded';
+  readonly message: string;
+}
+
 /** A job that is ready to run: what a dry run shows, and the run itself. */
 export interface Launch {
   /** The plan that the job reads, as it will be written to `planFile`. */
@@ -58,6 +68,7 @@ export interface Launch {
   readonly files: readonly RunFile[];
   /** What the user must know about this run, a sentence each. */
   readonly notes: readonly string[];
+  readonly questions?: readonly Question[];
   /**
    * Runs the job; resolves once nothing of it is left.
    * @param signal cancels it

@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Backend, EnvironmentError, type JobOutput } from './backend';
+import { type Backend, EnvironmentError, type JobOutput, type Question, TooFewGpusError } from './backend';
 import { type CommBackend, planFor } from './plan';
 import { BACKEND_FIELD, type Fields, type KindDescription, PYTHON_FIELD, type SettingsOf } from './settings';
 
@@ -37,6 +38,12 @@ const PROBE_TIMEOUT = 120_000;
 /** How long the job has to end by itself after it was told to, in milliseconds. */
 const CANCEL_GRACE = 15_000;
 
+/** So many ranks run on any machine; and so many on each core of it: most of the time they wait for each other. */
+const SENSIBLE = { ranks: 16, ranksPerCore: 4 } as const;
+
+/** Memory that a rank takes on the CPU, torch included, in GiB. */
+const RANK_MEMORY = 0.25;
+
 /** The first of these that has torch is used where the cluster names none. */
 const INTERPRETERS = ['python3', 'python', '/usr/bin/python3'];
 
@@ -55,7 +62,8 @@ export const localBackend: Backend<LocalCluster> = {
       throw new EnvironmentError('The smoke job needs Linux or macOS. On Windows, run it inside WSL.');
     }
     const environment = await findPython(cluster, job, signal);
-    const backend = chooseBackend(wanted ?? cluster.backend ?? 'auto', environment, plan.world_size);
+    const asked = wanted ?? cluster.backend ?? 'auto';
+    const backend = chooseBackend(asked, environment, plan.world_size);
     const planFile = join(folder, 'plan.json');
     const logs = join(folder, 'ranks');
     const written = planFor(plan, backend);
@@ -67,6 +75,7 @@ export const localBackend: Backend<LocalCluster> = {
       command,
       files: [],
       notes: backend === 'gloo' ? [glooNote(environment, plan.world_size)] : [],
+      questions: backend === 'gloo' ? glooQuestions(asked, environment, plan.world_size) : [],
       async run(output, cancel) {
         await mkdir(logs);
         await writeFile(planFile, JSON.stringify(written));
@@ -81,6 +90,23 @@ export const localBackend: Backend<LocalCluster> = {
 function glooNote({ gpus }: PythonEnvironment, ranks: number): string {
   const why = gpus === 0 ? 'torch sees no GPU' : `gloo was asked for, beside ${gpus} GPUs`;
   return `${why}: ${ranks} ranks run on the CPU with gloo, which proves groups and data, not speed`;
+}
+
+function glooQuestions(asked: CommBackend, environment: PythonEnvironment, ranks: number): Question[] {
+  const cores = availableParallelism();
+  const crowded = ranks > Math.max(SENSIBLE.ranks, SENSIBLE.ranksPerCore * cores);
+  const memory = Math.ceil(ranks * RANK_MEMORY);
+  return [
+    ...(asked === 'auto' ? [{ code: 'cpu' as const, message: `${glooNote(environment, ranks)}.` }] : []),
+    ...(crowded
+      ? [
+          {
+            code: 'crowded' as const,
+            message: `${ranks} processes on ${cores} cores take about ${memory} GiB of memory, and slow this machine down.`,
+          },
+        ]
+      : []),
+  ];
 }
 
 /**
@@ -145,7 +171,7 @@ export function chooseBackend(
     return 'gloo';
   }
   if (gpus < ranks) {
-    throw new EnvironmentError(
+    throw new TooFewGpusError(
       `The layout has ${ranks} ranks, but torch sees ${gpus} ${gpus === 1 ? 'GPU' : 'GPUs'} on this machine. Run on a larger machine, or on the CPU with the backend gloo.`,
     );
   }

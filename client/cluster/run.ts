@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Ending, JobState, Launch, SmokeRequest } from './backend';
 import { type Fault, type GroupOperations, LineSplitter, parseEvent, type SmokeEvent } from './events';
 import { backendOf, type Cluster } from './kinds';
-import type { CommBackend, SmokePlan } from './plan';
+import type { SmokePlan } from './plan';
 
 /** How many of the job's last lines are kept. */
 const LAST_WORDS = 20;
@@ -62,8 +62,8 @@ export interface SmokeProgress {
 
 /** Who listens to a run. */
 export interface SmokeListener {
-  /** The command is about to run. */
-  onCommand?(command: readonly string[], backend: CommBackend, notes: readonly string[]): void;
+  /** The job is about to run: the last moment to cancel it before it starts. */
+  onLaunch?(launch: Launch): void | Promise<void>;
   /** @param line the event as the job wrote it */
   onEvent?(event: SmokeEvent, progress: SmokeProgress, line: string): void;
   /** The scheduler says something new of the job. */
@@ -94,7 +94,7 @@ export async function runSmoke(
   const folder = await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
   try {
     const launch = await prepareSmoke(request, folder, signal);
-    listener.onCommand?.(launch.command, launch.backend, launch.notes);
+    await listener.onLaunch?.(launch);
     signal.throwIfAborted();
     return await follow(launch, listener, signal);
   } finally {

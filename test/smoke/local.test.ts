@@ -1,8 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
   chooseBackend,
@@ -200,8 +200,8 @@ describe('a run on this machine', () => {
     const result = await runSmoke(
       { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
       {
-        onCommand: (words) => {
-          command = words;
+        onLaunch: (launch) => {
+          command = launch.command;
         },
         onEvent: (_, progress) => seen.push(progress),
       },
@@ -229,8 +229,8 @@ describe('a run on this machine', () => {
     const result = await runSmoke(
       { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
       {
-        onCommand: (words) => {
-          command = words;
+        onLaunch: (launch) => {
+          command = launch.command;
         },
         onEvent: (event) => {
           if (event.ev === 'phase' && event.name === 'join') {
@@ -282,9 +282,9 @@ describe('the command line', () => {
   test('prints a table, says what was not checked and that the CPU proves no speed', async () => {
     const { status, out, err } = await outcome(cli(two));
     expect(status).toBe(0);
-    expect(out).toMatch(
-      /^ok {2}tp +1 x 2 +all_reduce .* GB\/s, all_gather .* GB\/s, reduce_scatter not on this backend$/m,
-    );
+    expect(out).toMatch(/^ +Group +Groups x ranks +all_reduce +all_gather +all_to_all$/m);
+    expect(out).toMatch(/^ok {2}tp +1 x 2 +\d+ [GM]B\/s +\d+ [GM]B\/s +-$/m);
+    expect(out).toMatch(/^skipped {2}reduce_scatter: not on this backend$/m);
     expect(out).toMatch(
       /^ok {2}sequence: the sequence of 64 tokens, gathered over tp and cp: every position exactly once$/m,
     );
@@ -302,17 +302,23 @@ describe('the command line', () => {
     expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ ev: 'end', ok: true });
   });
 
-  test('shows the exact command and the plan in a dry run, and starts nothing', async () => {
-    const { status, out } = await outcome(cli(FILE, '--dry-run'));
+  test('prints the result as one JSON object', async () => {
+    const { status, out } = await outcome(cli(two, '--format', 'json'));
     expect(status).toBe(0);
-    const [, , command = '', , ...rest] = out.split('\n');
-    const words = execFileSync('/bin/sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
-      .trim()
-      .split('\n');
-    expect(words).toContain('torch.distributed.run');
-    expect(words).toContain(fileOf(words));
-    expect(JSON.parse(rest.join('\n'))).toMatchObject({ world_size: 8, backend: 'gloo', payload_bytes: 2 ** 20 });
-    expect(processesWith(fileOf(words))).toEqual([]);
+    expect(JSON.parse(out)).toMatchObject({ version: 1, file: two, cluster: 'local', verdict: 'ok', fault: null });
+  });
+
+  test('shows in a dry run a script that does the same where a person runs it, and starts nothing', async () => {
+    const { status, out } = await outcome(cli(two, '--dry-run'));
+    expect(status).toBe(0);
+    const [, planFile = ''] = /^cat > (\S+) <</m.exec(out) ?? [];
+    expect(processesWith(planFile)).toEqual([]);
+    expect(out).toMatch(/^# {3}tp: 1 x 2 ranks$/m);
+    // its input stays open, as that of a terminal does: the job ends when it closes
+    const person = await outcome(spawn('/bin/sh', ['-c', out], { stdio: ['pipe', 'pipe', 'pipe'] }));
+    expect(parseEvent(person.out.trim().split('\n').at(-1) ?? '')).toMatchObject({ ev: 'end', ok: true });
+    expect(JSON.parse(readFileSync(planFile, 'utf8'))).toMatchObject({ world_size: 2, backend: 'gloo' });
+    rmSync(dirname(planFile), { recursive: true });
   });
 
   test('refuses a layout with errors, a file that is not there, and a cluster that nobody knows', async () => {

@@ -1,0 +1,86 @@
+import {
+  bandwidthText,
+  bytesText,
+  groupedBy,
+  kindsOf,
+  lineOfGroup,
+  nameOfKind,
+  type SmokeResult,
+  speedTable,
+} from '../client/cluster';
+import type { Checked } from '../layout';
+import { printable, styled } from './output';
+
+/**
+ * The outcome of a smoke job for a person: a table of bandwidths by kind of group, what the checks found, and the fault at the
+ * line of the layout that it comes from, in the form of a finding of `check`.
+ */
+export function smokeReport(file: string, checked: Checked, result: SmokeResult): string {
+  const line = (style: 'green' | 'yellow', word: string, text: string) => `${styled(style, word)}  ${printable(text)}`;
+  const lines = [
+    ...kindRows(result),
+    ...sweepRows(result),
+    ...result.passed.map(({ name, message }) => line('green', 'ok', `${name}: ${message}`)),
+    ...result.skipped.map(({ name, reason }) => line('yellow', 'skipped', `${name}: ${reason}`)),
+    ...result.warnings.map((warning) => line('yellow', 'warning', warning)),
+    ...(result.verdict === 'unknown' ? result.lastWords.map(printable) : []),
+    ...faultLine(file, checked, result),
+    ...(result.device === '' ? [] : [machineText(result)]),
+    verdictLine(result),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function verdictLine({ ok, verdict, groups, seconds }: SmokeResult): string {
+  const took = `${seconds.toFixed(1)} s`;
+  return ok
+    ? styled('green', `passed: ${groups.length} process groups of more than one rank in ${took}`)
+    : styled('red', `${verdict} after ${took}, ${groups.length} process groups passed`);
+}
+
+function faultLine(file: string, { facts, lines }: Checked, { fault }: SmokeResult): string[] {
+  if (!fault) {
+    return [];
+  }
+  const line = facts ? lineOfGroup(facts, lines, fault.kind, fault.module ?? null) + 1 : 1;
+  const head = styled(['bold', 'red'], `error[smoke-${fault.code.replaceAll('_', '-')}]`);
+  return [`${printable(file)}:${line}:1: ${head}: ${printable(fault.msg)}`];
+}
+
+function machineText({ device, software, communicatorBytes }: SmokeResult): string {
+  const memory =
+    communicatorBytes === null
+      ? ''
+      : `, communicators hold ${(communicatorBytes / 2 ** 30).toFixed(2)} GiB of each GPU`;
+  return printable(`${device}, ${software.join('; ')}${memory}`);
+}
+
+/** A row for every kind of group of more than one rank, in the order of creation, with its slowest group's bandwidths. */
+function kindRows({ groups }: SmokeResult): string[] {
+  const kinds = kindsOf(groups);
+  if (kinds.length === 0) {
+    return [];
+  }
+  const [head = [], ...rows] = speedTable(kinds);
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const padded = (row: readonly string[]) =>
+    row.map((cell, i) => printable(i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
+  const skipped = new Set(kinds.flatMap((kind) => kind.skipped));
+  return [
+    styled('bold', `    ${padded(head)}`),
+    ...rows.map((row) => `${styled('green', 'ok')}  ${padded(row)}`),
+    ...(skipped.size > 0 ? [`${styled('yellow', 'skipped')}  ${[...skipped].join(', ')}: not on this backend`] : []),
+  ];
+}
+
+/** A line for every operation that the check `bandwidth` measured, payload by payload. */
+function sweepRows({ bandwidth }: SmokeResult): string[] {
+  const sweeps = groupedBy(
+    bandwidth.flatMap((group) => Object.entries(group.ops).map(([operation, step]) => ({ group, operation, step }))),
+    ({ group, operation }) => `${nameOfKind(group)}  ${operation}`,
+  );
+  return [...sweeps].map(([name, steps]) => {
+    const shown = steps.map(({ step }) => `${bandwidthText(step.busGBs)} at ${bytesText(step.bytes)}`);
+    return printable(`bandwidth  ${name} ${shown.join(', ')}`);
+  });
+}

@@ -1,0 +1,100 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RECORD_VERSION, type RunDetail, type RunRecord } from './record';
+
+/** How many runs are kept; the oldest go first. */
+const MAX_RUNS = 100;
+
+const RECORD = '.run.json';
+const DETAIL = '.detail.json';
+
+/**
+ * Smoke jobs that have ended, in a folder of their own: a small file a run, which is read at the start, and a larger one
+ * beside it, which is read when somebody asks. A file that cannot be read, or is of another version, is passed over.
+ */
+export class RunHistory {
+  #runs: RunRecord[] = [];
+
+  constructor(readonly folder: string) {}
+
+  /** The last first. */
+  get runs(): readonly RunRecord[] {
+    return this.#runs;
+  }
+
+  /** Reads what earlier sessions left. */
+  async load(): Promise<void> {
+    const names = (await filesOf(this.folder)).filter((name) => name.endsWith(RECORD));
+    const read = await Promise.all(names.map((name) => readJson(join(this.folder, name))));
+    const known = new Set(this.#runs.map(({ id }) => id));
+    this.#runs = [...this.#runs, ...read.filter(isRecord).filter(({ id }) => !known.has(id))].sort((a, b) =>
+      b.started.localeCompare(a.started),
+    );
+  }
+
+  /** Keeps a run that has ended, and drops the oldest where there are too many. */
+  async add(record: RunRecord, detail: RunDetail): Promise<void> {
+    this.#runs = [record, ...this.#runs];
+    await mkdir(this.folder, { recursive: true });
+    await writeWhole(join(this.folder, record.id + DETAIL), detail);
+    await writeWhole(join(this.folder, record.id + RECORD), record);
+    await this.remove(this.#runs.slice(MAX_RUNS).map(({ id }) => id));
+  }
+
+  /** The groups and the log of a run; null where they are gone. */
+  async detail({ id }: RunRecord): Promise<RunDetail | null> {
+    const detail = await readJson(join(this.folder, id + DETAIL));
+    return isVersioned(detail) && 'groups' in detail && 'log' in detail ? (detail as RunDetail) : null;
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    this.#runs = this.#runs.filter(({ id }) => !ids.includes(id));
+    await Promise.all(
+      ids.flatMap((id) => [RECORD, DETAIL].map((kind) => rm(join(this.folder, id + kind), { force: true }))),
+    );
+  }
+
+  async clear(): Promise<void> {
+    this.#runs = [];
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    // before the first run there is no folder
+    return [];
+  }
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a file so that nobody ever reads half of it. */
+async function writeWhole(path: string, value: unknown): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(value));
+  await rename(`${path}.new`, path);
+}
+
+function isVersioned(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'version' in value && value.version === RECORD_VERSION;
+}
+
+/** A file of this version was written by this class, so that a look at what everybody reads is enough. */
+function isRecord(value: unknown): value is RunRecord {
+  return (
+    isVersioned(value) &&
+    ['id', 'uri', 'name', 'cluster', 'started', 'verdict'].every(
+      (key) => typeof Object.entries(value).find(([name]) => name === key)?.[1] === 'string',
+    ) &&
+    'kinds' in value &&
+    Array.isArray(value.kinds)
+  );
+}

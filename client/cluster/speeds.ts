@@ -1,0 +1,86 @@
+import type { GroupOperations } from './events';
+
+/** One operation of a kind of group, at one payload: the slowest group's numbers. */
+export interface Speed {
+  readonly operation: string;
+  readonly bytes: number;
+  /** Milliseconds. */
+  readonly ms: number;
+  /** Bus bandwidth in GB/s. */
+  readonly busGBs: number;
+}
+
+/** All groups of one name in one module. */
+export interface KindOfGroups {
+  readonly kind: string;
+  readonly module: string | null;
+  /** Groups of more than one rank that passed. */
+  readonly groups: number;
+  /** Ranks in the largest of them. */
+  readonly size: number;
+  readonly speeds: readonly Speed[];
+  /** Operations that the backend does not have. */
+  readonly skipped: readonly string[];
+}
+
+/** What a kind of group is called: `tp`, or `tp of language`. */
+export function nameOfKind({ kind, module }: Pick<KindOfGroups, 'kind' | 'module'>): string {
+  return module === null ? kind : `${kind} of ${module}`;
+}
+
+/** Items that have the same key, in their order. */
+export function groupedBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) {
+      group.push(item);
+    } else {
+      groups.set(key, [item]);
+    }
+  }
+  return groups;
+}
+
+/** Results by kind and module, in the order of creation. */
+export function kindsOf(groups: readonly GroupOperations[]): KindOfGroups[] {
+  const kinds = groupedBy(
+    [...groups].sort((a, b) => a.group - b.group),
+    nameOfKind,
+  );
+  return [...kinds.values()].flatMap((members) => {
+    const [first] = members;
+    return first
+      ? [
+          {
+            kind: first.kind,
+            module: first.module,
+            groups: members.length,
+            size: members.reduce((most, { ranks }) => Math.max(most, ranks.length), 0),
+            speeds: Object.keys(first.ops).flatMap((operation) => slowest(operation, members)),
+            skipped: Object.keys(first.skippedOps),
+          },
+        ]
+      : [];
+  });
+}
+
+function slowest(operation: string, members: readonly GroupOperations[]): Speed[] {
+  const measured = members.flatMap(({ ops }) => ops[operation] ?? []);
+  const [worst] = measured.sort((a, b) => a.busGBs - b.busGBs);
+  return worst ? [{ operation, ...worst }] : [];
+}
+
+/** A bandwidth for people, with the digits that mean something. */
+export function bandwidthText(gigabytes: number): string {
+  return gigabytes < 1
+    ? `${Math.round(gigabytes * 1000)} MB/s`
+    : `${gigabytes < 10 ? gigabytes.toPrecision(2) : gigabytes.toFixed(0)} GB/s`;
+}
+
+/** A payload for people. An operation rounds it down to equal parts, so that the number is seldom whole. */
+export function bytesText(bytes: number): string {
+  const [unit, name] = bytes < 2 ** 20 ? [2 ** 10, 'KiB'] : [2 ** 20, 'MiB'];
+  return `${Math.round(bytes / unit)} ${name}`;
+}

@@ -6,6 +6,7 @@ exactly, so that a wrong member, order, offset or sum shows.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections import Counter
 from typing import Any, Callable, Dict, List, Sequence, Tuple
@@ -20,6 +21,9 @@ PLACES = 61
 
 #: The values also vary along a buffer, with this period, so that shifted data shows.
 RIPPLE = 8
+
+#: Timed repetitions are cut into this many batches.
+BATCHES = 3
 
 #: An operation that was checked once: the bytes that it moves, and the call to repeat for timing.
 Checked = Tuple[int, Callable[[], Any]]
@@ -118,14 +122,22 @@ class Checker:
         return {"bytes": moved, "ms": self._milliseconds(call)}
 
     def _milliseconds(self, call: Callable[[], Any]) -> float:
-        """The mean time of one call, issued back to back as training does."""
+        """The time of one call, issued back to back as training does.
+
+        The median over a few batches: other groups make their communicators meanwhile, and a hiccup of theirs is not the
+        speed of this one.
+        """
         call()
+        batch = -(-self._iterations // BATCHES)
+        return statistics.median(self._batch(call, batch) for _ in range(-(-self._iterations // batch)))
+
+    def _batch(self, call: Callable[[], Any], calls: int) -> float:
         self._synchronize()
         began = time.perf_counter()
-        for _ in range(self._iterations):
+        for _ in range(calls):
             call()
         self._synchronize()
-        return (time.perf_counter() - began) * 1e3 / self._iterations
+        return (time.perf_counter() - began) * 1e3 / calls
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":

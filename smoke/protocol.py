@@ -111,8 +111,8 @@ class Plan:
     #: For `all_gather_overlap`: groups, each with another one of the same ranks.
     overlap: Dict[int, int]
     sequences: List[Sequence]
-    #: Ranks that leave after the groups are made (nonuniform TP).
-    spares: List[int]
+    #: Ranks that leave after the groups are made; `None` without nonuniform TP, empty where only active ranks are launched.
+    spares: Optional[List[int]]
 
     def digest(self) -> str:
         """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
@@ -133,7 +133,7 @@ class Plan:
 
     def active(self) -> List[int]:
         """The ranks that stay to the end."""
-        return [rank for rank in range(self.world_size) if rank not in self.spares]
+        return [rank for rank in range(self.world_size) if rank not in (self.spares or [])]
 
     def holders(self, place: int) -> List[int]:
         """The ranks that hold parts of the sequence at `place`: all of its module."""
@@ -199,7 +199,7 @@ def _plan(data: Dict[str, Any]) -> Plan:
         limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
         overlap={int(pair["group"]): int(pair["other"]) for pair in data.get("overlap", [])},
         sequences=[_sequence(one) for one in data.get("sequence", [])],
-        spares=sorted(data.get("spares", [])),
+        spares=sorted(data["spares"]) if "spares" in data else None,
     )
 
 

@@ -48,7 +48,7 @@ BUS_FACTORS: Dict[str, Callable[[int], float]] = {
 #: Why a check had nothing to do.
 NOTHING = {
     "bandwidth": "No group has more than one rank.",
-    "ntp": "The plan has no spares: the layout has no nonuniform TP that removes ranks, or packs them.",
+    "ntp": "The layout has no nonuniform TP that removes ranks.",
     "sequence": "The plan has no token positions: the layout has no `sequence` with `seq_length`, or packs nonuniform TP.",
     "all_gather_overlap": "No data-parallel group (dp_cp) has more than one rank.",
 }
@@ -351,8 +351,7 @@ class Referee:
         elif family:
             self._created(family[-1].index + 1)
         elif step == "finish":
-            if self._plan.spares:
-                self._passed("ntp", msg="spares that left: %d; replacement groups that passed without them: %d" % (len(self._plan.spares), self._replaced))
+            self._reduced()
             memory = [one["bytes"] for one in done if one.get("bytes") is not None]
             self._phase("finish", bytes=max(memory) if memory else None)
             for name in self._plan.checks:
@@ -362,6 +361,15 @@ class Referee:
                     self._skip(name, NOTHING[name])
         elif step not in ("spares", "stay"):
             self._phase(step)
+
+    def _reduced(self) -> None:
+        """Says what nonuniform TP came to."""
+        spares = self._plan.spares
+        if spares:
+            counts = (len(spares), self._replaced)
+            self._passed("ntp", msg="spares that left: %d; replacement groups that passed without them: %d" % counts)
+        elif spares is not None:
+            self._passed("ntp", msg="only the active ranks were launched, so nobody had to leave; their groups passed")
 
     def _gathered(self, step: str) -> Tuple[str, str]:
         sequence = self._plan.sequences[self._roll.sequence_of(step) or 0]
@@ -414,7 +422,7 @@ class Referee:
             self._emit("phase", name="create", ok=True, done=count, of=every)
 
     def _on_bye(self, rank: Rank, _: Dict[str, Any]) -> None:
-        if rank.number in self._plan.spares:
+        if rank.number in (self._plan.spares or []):
             rank.move("leaving", "stay")
             return
         rank.move("left", "leave")

@@ -78,7 +78,10 @@ export interface SmokePlan {
   readonly overlap?: readonly GroupPair[];
   /** What the check `sequence` proves. */
   readonly sequence?: readonly PlanSequence[];
-  /** Ranks that leave once all groups are made: the check `ntp` then runs the replacement groups. */
+  /**
+   * Ranks that leave once all groups are made: the check `ntp` then runs the replacement groups. Empty with packed
+   * placement, where only active ranks are launched.
+   */
   readonly spares?: readonly number[];
 }
 
@@ -146,7 +149,7 @@ function overlapOf(families: readonly PlanFamily[]): { made: PlanFamily[]; pairs
   return { made: groups.slice(families.length), pairs };
 }
 
-/** The spares of nominal nonuniform TP, and the replacement groups that every rank makes, in runs of one name. */
+/** The spares of nonuniform TP, and the replacement groups that every rank makes, in runs of one name. */
 function reducedBy(
   { ntp }: ResolvedLayout,
   facts: LayoutFacts,
@@ -154,8 +157,11 @@ function reducedBy(
   lines: LineIndex,
 ): { made: PlanFamily[]; spares: number[] } | null {
   const [grid] = facts.modules;
-  if (!ntp || isPacked(ntp) || !grid?.degrees || grid.dp === undefined) {
+  if (!ntp || !grid?.degrees || grid.dp === undefined) {
     return null;
+  }
+  if (isPacked(ntp)) {
+    return { made: [], spares: [] };
   }
   const shape = { cp: grid.degrees.cp, dp: grid.dp };
   const runs: { name: string; ranks: (readonly number[])[] }[] = [];

@@ -93,6 +93,8 @@ describe('the plan', () => {
     expect(spares).toEqual([6, 7]);
     expect(groups.at(-1)).toMatchObject({ name: 'tp', check: 'ntp', ranks: [[0, 1, 2, 3, 4, 5]] });
     expect(groups.filter(({ check }) => check !== undefined)).toHaveLength(1);
+    const packed = text.replace('world_size: 64', 'world_size: 62').replace(/cluster:[\s\S]*?\n\n/, '');
+    expect(planOf(`${packed}  placement: packed\nsmoke: {checks: [groups, ntp]}\n`)).toMatchObject({ spares: [] });
   });
 
   test('says which tokens every rank of a replica holds', () => {

@@ -313,6 +313,12 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual((found["name"], found["ok"]), ("ntp", True))
         self.assertIn("spares that left: 2; replacement groups that passed without them: 1", found["msg"])
 
+    def test_packed_ranks_need_nobody_to_leave(self):
+        job = self.run_job(checks=["groups", "ntp"], spares=[])
+        (found,) = job.all("check")
+        self.assertEqual((found["name"], found["ok"]), ("ntp", True))
+        self.assertIn("only the active ranks were launched", found["msg"])
+
     def test_spares_may_leave_a_job_that_torchrun_started(self):
         job = self.run_job(torchrun=True, **self.REDUCED)
         self.assertEqual(job.status, 0, job.log)

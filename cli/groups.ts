@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type GroupFamily, hasErrors, isBridge, nearest, processGroups, type ResolvedLayout } from '../layout';
 import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { complain, EXIT, exitWith, print, refusesToList } from './output';
 
 interface Options {
   readonly format: 'text' | 'json' | 'jsonl';
@@ -59,6 +59,9 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
     return null;
   }
   const layout = checked.resolved;
+  if (refusesToList(file, layout.worldSize)) {
+    return null;
+  }
   const all = processGroups(layout);
   const named = all.filter(({ name }) => options.group === undefined || name === options.group);
   if (named.length === 0 && options.group !== undefined) {

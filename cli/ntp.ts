@@ -13,7 +13,7 @@ import {
   syncConflicts,
 } from '../layout';
 import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { complain, EXIT, exitWith, print, refusesToList } from './output';
 
 interface Options {
   readonly format: 'text' | 'jsonl';
@@ -92,6 +92,9 @@ function reportOf(input: InputFile, options: Options): NtpReport {
     exitWith(EXIT.findings);
     return none;
   }
+  if (refusesToList(file, ntp.tpBase * degrees.cp * dp)) {
+    return none;
+  }
   // what goes wrong is shown too: the conflicts are there to be seen
   const ok = !hasErrors(checked);
   if (!ok) {
@@ -115,7 +118,9 @@ function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'file' |
 }
 
 function explicitGroups(ntp: ResolvedNtp, shape: NtpShape): NtpReport['groups'] {
-  return packedFamilies(ntp, shape).flatMap(({ name, lists }) => lists.map((ranks) => ({ name, ranks })));
+  return packedFamilies(ntp, shape).flatMap(({ name, count, ranks }) =>
+    Array.from({ length: count }, (_, index) => ({ name, ranks: ranks(index) })),
+  );
 }
 
 function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: Options): Partial<NtpReport> {

@@ -33,6 +33,20 @@ export function complain(message: string): void {
   process.stderr.write(`parallelism-layout: ${printable(message)}\n`);
 }
 
+/** The most ranks that are listed one by one: four million, far beyond any job. */
+const MAX_LISTED_RANKS = 2 ** 22;
+
+/** Whether ranks are too many to list; says so, and sets the exit status. */
+export function refusesToList(file: string, ranks: number): boolean {
+  if (ranks <= MAX_LISTED_RANKS) {
+    return false;
+  }
+  const [count, most] = [ranks, MAX_LISTED_RANKS].map((n) => n.toLocaleString('en-US'));
+  complain(`${file}: ${count} ranks are more than can be listed; up to ${most} are`);
+  exitWith(EXIT.unusable);
+  return true;
+}
+
 type Style = Parameters<typeof styleText>[0];
 
 /** Styles text where standard output is a terminal that shows colours. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { hasErrors, type LayoutFacts, type SequencePlan, sequenceShares } from '../layout';
+import { hasErrors, type ModuleSequence, sequencePlans, sequenceShares } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 
@@ -21,14 +21,8 @@ function* output(files: readonly string[], format: Format): Iterable<string> {
   }
 }
 
-/** How one grid spreads a sequence. */
-interface ModulePlan {
-  readonly module: string | null;
-  readonly plan: SequencePlan;
-}
-
 /** The plans of a file's grids that describe a sequence; null, with the reason said, where there are none. */
-function plansOf(input: InputFile): ModulePlan[] | null {
+function plansOf(input: InputFile): ModuleSequence[] | null {
   if (!('checked' in input)) {
     return null;
   }
@@ -38,23 +32,13 @@ function plansOf(input: InputFile): ModulePlan[] | null {
     exitWith(EXIT.findings);
     return null;
   }
-  const plans = modulePlans(checked.facts);
+  const plans = sequencePlans(checked.facts);
   if (plans.length === 0) {
-    complain(`${file}: no \`sequence\` with \`seq_length\` is written`);
+    complain(`${file}: no \`sequence\` with a \`seq_length\` that its ranks can share is written`);
     exitWith(EXIT.findings);
     return null;
   }
   return plans;
-}
-
-function modulePlans({ modules }: LayoutFacts): ModulePlan[] {
-  return modules.flatMap(({ name, sequence, degrees }) => {
-    const length = sequence.value?.seq_length.value;
-    const sequenceParallel = (sequence.value?.sequence_parallel.value ?? false) && (degrees?.tp ?? 1) > 1;
-    return length === undefined || !degrees
-      ? []
-      : [{ module: name, plan: { length, cp: degrees.cp, tp: degrees.tp, sequenceParallel } }];
-  });
 }
 
 function* fileJson(input: InputFile): Iterable<string> {

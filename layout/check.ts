@@ -5,7 +5,7 @@ import { LineIndex } from './format/lines';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
 import { RULES } from './rules/registry';
-import { findingsOf } from './rules/rule';
+import { findingsOf, type Rule } from './rules/rule';
 import { fileTooLarge } from './rules/shape';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
@@ -41,7 +41,21 @@ function* allFindings(read: ReadLayout, facts: LayoutFacts | null): Iterable<Fin
   yield* read.findings;
   if (facts) {
     for (const rule of RULES) {
-      yield* findingsOf(rule, facts);
+      yield* firstOf(rule, facts);
+    }
+  }
+}
+
+/**
+ * The findings of one rule; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
+ * that reports errors is never cut short: one alone decides whether a file passes.
+ */
+function* firstOf(rule: Rule, facts: LayoutFacts): Iterable<Finding> {
+  let count = 0;
+  for (const finding of findingsOf(rule, facts)) {
+    yield finding;
+    if (++count > MAX_FINDINGS && rule.severity !== 'error') {
+      return;
     }
   }
 }

@@ -4,10 +4,10 @@ import {
   denseGrid,
   expertGrid,
   type GroupFamily,
+  isSpare,
   type NtpShape,
   processGroups,
   type ResolvedLayout,
-  spareRanks,
 } from '../layout';
 import type { PanelGroupResult } from './messages';
 
@@ -62,13 +62,13 @@ function ntpColouring(layout: ResolvedLayout): Colouring {
   const grid = module && denseGrid(module);
   const shape: NtpShape = { cp: grid?.sizeOf('cp') ?? 1, dp: grid?.sizeOf('dp') ?? 1 };
   const failed = new Set(ntp?.failedRanks);
-  const spare = new Set(ntp ? spareRanks(ntp, shape) : []);
+  const isSpareRank = (rank: number) => ntp !== null && isSpare(ntp, shape, rank);
   return {
     name: 'nonuniform TP',
     fills: NTP_FILLS,
     values: NTP_ROLES.length,
     label: (value) => NTP_ROLES[value] ?? '',
-    valueOf: (rank) => (failed.has(rank) ? 2 : spare.has(rank) ? 1 : 0),
+    valueOf: (rank) => (failed.has(rank) ? 2 : isSpareRank(rank) ? 1 : 0),
   };
 }
 

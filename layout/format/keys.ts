@@ -340,3 +340,4 @@ export type ModuleKeys = typeof moduleKeys;
 export type ModelKeys = typeof modelKeys;
 export type SequenceKeys = typeof sequenceKeys;
 export type NtpKeys = typeof ntpKeys;
+export type SlotEntryKeys = typeof slotEntryKeys;

@@ -109,6 +109,18 @@ export interface Field<T> {
   readonly keySpan: Span;
 }
 
+/** The values of a list of fields, without those that are unusable. */
+export function valuesOf<T>(fields: readonly Field<T>[] | undefined): T[] {
+  // a list may be as long as a file allows: no array an item
+  const values: T[] = [];
+  for (const { value } of fields ?? []) {
+    if (value !== undefined) {
+      values.push(value);
+    }
+  }
+  return values;
+}
+
 /** An entry of a map whose keys are names. */
 export interface NamedField<T> extends Field<T> {
   readonly name: string;

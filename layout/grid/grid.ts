@@ -154,6 +154,23 @@ export class RankLists implements Iterable<Int32Array> {
     return new RankLists(ranks, starts);
   }
 
+  /**
+   * The lists that `listOf` gives for 0 up to `count`.
+   * @param total how many ranks they have together
+   */
+  static of(count: number, total: number, listOf: (index: number) => readonly number[]): RankLists {
+    const ranks = new Int32Array(total);
+    const starts = new Int32Array(count + 1);
+    let at = 0;
+    for (let index = 0; index < count; index++) {
+      const list = listOf(index);
+      ranks.set(list, at);
+      at += list.length;
+      starts[index + 1] = at;
+    }
+    return new RankLists(ranks, starts);
+  }
+
   /** The lists of all, in order. */
   static joined(all: readonly RankLists[]): RankLists {
     const ranks = new Int32Array(all.reduce((length, lists) => length + lists.ranks.length, 0));

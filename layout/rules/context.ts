@@ -1,7 +1,8 @@
 import type { Fix } from '../finding';
 import { appendKey, removeField, replaceFix } from '../format/edit';
-import type { Field } from '../format/spec';
-import { type LayoutFacts, valueOr } from '../topology/facts';
+import { type Field, valuesOf } from '../format/spec';
+import { type LayoutFacts, MAX_LEVELS, valueOr } from '../topology/facts';
+import { namedFix } from './factorization';
 import { countOf, divisors } from './numbers';
 import type { Rule } from './rule';
 
@@ -9,7 +10,7 @@ export const hierarchicalCp: Rule = {
   code: 'hierarchical-cp',
   severity: 'error',
   title: 'The levels of hierarchical context parallelism do not make cp',
-  what: 'The product of `hierarchical_context_parallel_sizes` is not `cp`.',
+  what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
   why: 'Every context-parallel group is cut into levels, of which the product is the group. Megatron-LM stops with an assertion that has no message.',
   failing: `layout: 1
 world_size: 16
@@ -28,29 +29,31 @@ parallelism:
   *check({ text, root }) {
     const parallelism = root.parallelism.value;
     const field = parallelism?.hierarchical_context_parallel_sizes;
-    const sizes = field?.value?.map(({ value }) => value).filter((value) => value !== undefined);
+    const sizes = valuesOf(field?.value);
     const cp = parallelism && valueOr(parallelism.cp, 1);
-    if (!parallelism || !field || !sizes || sizes.length !== field.value?.length || cp === undefined) {
+    // an empty list counts as none
+    if (!parallelism || !field || sizes.length === 0 || sizes.length !== field.value?.length || cp === undefined) {
       return;
     }
     const product = sizes.reduce((n, size) => n * size, 1);
-    // an empty list counts as none
-    if (sizes.length === 0 || product === cp) {
-      return;
+    const related = parallelism.cp.written ? [{ message: `cp is ${cp} here`, span: parallelism.cp.span }] : [];
+    const remove = { title: 'Remove `hierarchical_context_parallel_sizes`', edits: [removeField(text, field)] };
+    if (sizes.length > MAX_LEVELS) {
+      const message = `${countOf(sizes.length, 'level')} are more than any cp can be cut into. Leave out those of 1.`;
+      yield { message, span: field.span, related, fixes: [remove] };
+    } else if (product !== cp) {
+      yield {
+        message: `The levels ${sizes.join(' x ')} = ${product} do not make cp ${cp}. Use sizes of which the product is ${cp}, or cp ${product}.`,
+        span: field.span,
+        related,
+        predicts: '',
+        fixes: [
+          ...levelFixes(field, sizes, cp),
+          remove,
+          ...(parallelism.cp.written ? [namedFix('cp', parallelism.cp.span, product)] : []),
+        ],
+      };
     }
-    yield {
-      message: `The levels ${sizes.join(' x ')} = ${product} do not make cp ${cp}. Use sizes of which the product is ${cp}, or cp ${product}.`,
-      span: field.span,
-      related: parallelism.cp.written ? [{ message: `cp is ${cp} here`, span: parallelism.cp.span }] : [],
-      predicts: '',
-      fixes: [
-        ...levelFixes(field, sizes, cp),
-        { title: 'Remove `hierarchical_context_parallel_sizes`', edits: [removeField(text, field)] },
-        ...(parallelism.cp.written
-          ? [{ title: `Change cp to ${product}`, edits: [{ span: parallelism.cp.span, newText: String(product) }] }]
-          : []),
-      ],
-    };
   },
 };
 

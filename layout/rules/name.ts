@@ -24,8 +24,11 @@ parallelism:
 `,
   source: 'The layout format itself',
   *check(facts) {
+    const sizes = new Map<string, Sizes>();
     for (const claim of claimsOf(facts)) {
-      yield* claimReport(facts, claim);
+      const known = sizes.get(claim.degree) ?? sizesOf(facts, claim.degree);
+      sizes.set(claim.degree, known);
+      yield* claimReport(claim, known);
     }
   },
 };
@@ -55,12 +58,18 @@ function claimsOf({ text, root }: LayoutFacts): Claim[] {
   }));
 }
 
-function* claimReport({ modules }: LayoutFacts, { degree, size, start, end, numberStart }: Claim): Iterable<Report> {
-  const sizes = modules.map((module) => degreeOf(module, degree));
-  if (sizes.length === 0 || sizes.includes(undefined) || sizes.includes(size)) {
+/** The sizes that the grids of a file have for one degree; undefined for a grid of which it is not known. */
+type Sizes = ReadonlySet<number | undefined>;
+
+function sizesOf({ modules }: LayoutFacts, degree: string): Sizes {
+  return new Set(modules.map((module) => degreeOf(module, degree)));
+}
+
+function* claimReport({ degree, size, start, end, numberStart }: Claim, sizes: Sizes): Iterable<Report> {
+  if (sizes.size === 0 || sizes.has(undefined) || sizes.has(size)) {
     return;
   }
-  const actual = [...new Set(sizes)].filter((one) => one !== undefined);
+  const actual = [...sizes].filter((one) => one !== undefined);
   yield {
     message: `The name says ${degree} ${size}, but the file has ${degree} ${either(actual)}. Change the name, or the degree.`,
     span: { start, end },

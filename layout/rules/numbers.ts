@@ -1,6 +1,7 @@
 /** `3 ranks`, `1 rank`: a count with its noun, thousands separated. */
 export function countOf(n: number, noun: string): string {
-  return `${n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
+  // formatting for a locale is slow, and most counts are small
+  return `${n < 1000 ? n : n.toLocaleString('en-US')} ${noun}${n === 1 ? '' : 's'}`;
 }
 
 /** `a`, `a or b`, `a, b or c`. */

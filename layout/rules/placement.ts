@@ -2,39 +2,59 @@ import type { Fix, Related, Span } from '../finding';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { Grid } from '../grid/grid';
 import { crossings } from '../topology/crossings';
-import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import type { Degrees, LayoutFacts, ModuleFacts } from '../topology/facts';
 import { denseGrid, expertGrid } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
-import type { ResolvedLayout } from '../topology/resolved';
+import type { ResolvedLayout, ResolvedModule } from '../topology/resolved';
 import { namedFix } from './factorization';
 import { countOf, divisors } from './numbers';
 import type { Report, Rule } from './rule';
 
-/** A module with its two grids, in a world of which the file says where its ranks land. */
+/** A module in a world of which the file says where its ranks land. */
 interface Placed {
   readonly module: ModuleFacts;
-  readonly dense: Grid;
-  readonly expert: Grid;
+  readonly degrees: Degrees;
+  readonly resolved: ResolvedModule;
   readonly layout: ResolvedLayout;
+  /** How many domain borders are looked at, for each kind of group. */
+  readonly borders: number;
 }
 
-/** The modules of a whole layout with a written cluster of more than one node; where ranks land is not known before. */
-function placedModules(facts: LayoutFacts): Placed[] {
+/** How many domain borders are looked at over all modules of a file, and for each module at least. */
+const MAX_BORDERS = 4096;
+const MIN_BORDERS = 16;
+
+const known = new WeakMap<LayoutFacts, readonly Placed[]>();
+
+/** The modules of a whole layout with a written cluster, worked out once for all rules; none where places are not known. */
+function placedModules(facts: LayoutFacts): readonly Placed[] {
+  const modules = known.get(facts) ?? placed(facts);
+  known.set(facts, modules);
+  return modules;
+}
+
+function placed(facts: LayoutFacts): readonly Placed[] {
   const cluster = facts.root.cluster.value;
   // where only active ranks are launched, they lie closer together than the grid says
   const packed = facts.root.ntp.value?.placement.value === 'packed';
   const layout = cluster?.gpus_per_node.value === undefined || packed ? null : resolveLayout(facts);
-  return (layout?.modules ?? []).flatMap((resolved, i) => {
+  if (!layout) {
+    return [];
+  }
+  const borders = Math.max(MIN_BORDERS, Math.floor(MAX_BORDERS / layout.modules.length));
+  return layout.modules.flatMap((resolved, i) => {
     const module = facts.modules[i];
-    return layout && module ? [{ module, dense: denseGrid(resolved), expert: expertGrid(resolved), layout }] : [];
+    return module?.degrees ? [{ module, degrees: module.degrees, resolved, layout, borders }] : [];
   });
 }
 
 /** A kind of group whose ranks should lie together, and the keys that make it as large as it is. */
 interface Kind {
   readonly label: string;
-  readonly grid: Grid;
+  readonly grid: (module: ResolvedModule) => Grid;
   readonly dims: readonly string[];
+  /** The degree that makes the groups of this kind larger than those of the kind before it: nothing to see at 1. */
+  readonly degree: number;
   readonly span: Span;
 }
 
@@ -45,14 +65,19 @@ interface Domain {
 }
 
 /** Says how many groups of a kind leave their domain, or nothing where none does. */
-function crossingText({ label, grid, dims }: Kind, domain: Domain): string | null {
-  const { groups, crossing, first } = crossings(grid, dims, domain.size);
+function crossingText(kind: Kind, { resolved, borders }: Placed, domain: Domain): string | null {
+  const { label, grid, dims, degree } = kind;
+  if (degree === 1) {
+    return null;
+  }
+  const { groups, crossing, exact, first } = crossings(grid(resolved), dims, domain.size, borders);
   if (!first) {
     return null;
   }
-  const one = crossing === 1;
+  const one = crossing === 1 && exact;
   const which = groups === 1 ? 'it has' : one ? `group ${first.index} has` : `the first, group ${first.index}, has`;
-  return `${quantity(crossing, groups, `${label} group`)} ${one ? 'reaches' : 'reach'} over more than one ${domain.label} of ${countOf(domain.size, 'GPU')}: ${which} ranks from ${first.start} to ${first.end}.`;
+  const count = `${exact ? '' : 'At least '}${quantity(crossing, groups, `${label} group`)}`;
+  return `${count} ${one ? 'reaches' : 'reach'} over more than one ${domain.label} of ${countOf(domain.size, 'GPU')}: ${which} ranks from ${first.start} to ${first.end}.`;
 }
 
 /** `The TP group`, `Both TP groups`, `All 4 TP groups`, `1 of 4 TP groups`. */
@@ -84,7 +109,7 @@ parallelism:
     for (const placed of placedModules(facts)) {
       const domain = { label: 'NVLink domain', size: placed.layout.gpusPerNvlinkDomain };
       for (const kind of tensorKinds(placed)) {
-        const text = crossingText(kind, domain);
+        const text = crossingText(kind, placed, domain);
         if (text !== null) {
           yield tensorReport(facts, placed, kind, text, domain.size);
           // the other kinds contain this one, or follow from the same degree
@@ -95,13 +120,13 @@ parallelism:
   },
 };
 
-function tensorKinds({ module: { fields }, dense, expert }: Placed): Kind[] {
+function tensorKinds({ module: { fields }, degrees }: Placed): Kind[] {
   const shards = fields.num_weight_shards.written ? fields.num_weight_shards : fields.gtp_remat;
   const exptTp = fields.expt_tp.written ? fields.expt_tp : fields.tp;
   return [
-    { label: 'TP', grid: dense, dims: ['tp'], span: fields.tp.span },
-    { label: 'TP x GTP', grid: dense, dims: ['tp', 'gtp_remat'], span: shards.span },
-    { label: 'expert TP', grid: expert, dims: ['expt_tp'], span: exptTp.span },
+    { label: 'TP', grid: denseGrid, dims: ['tp'], degree: degrees.tp, span: fields.tp.span },
+    { label: 'TP x GTP', grid: denseGrid, dims: ['tp', 'gtp_remat'], degree: degrees.gtpRemat, span: shards.span },
+    { label: 'expert TP', grid: expertGrid, dims: ['expt_tp'], degree: degrees.exptTp, span: exptTp.span },
   ];
 }
 
@@ -172,9 +197,10 @@ parallelism:
   source:
     '`initialize_model_parallel` in megatron/core/parallel_state.py: the caller should make sure that adjacent ranks are on the same machine',
   *check(facts) {
-    for (const { module, expert, layout } of placedModules(facts)) {
-      const kind = { label: 'EP', grid: expert, dims: ['ep'], span: module.fields.ep.span };
-      yield* nodeReport(facts, kind, layout, 'The all-to-all goes over the network.');
+    for (const placed of placedModules(facts)) {
+      const { degrees, module } = placed;
+      const kind = { label: 'EP', grid: expertGrid, dims: ['ep'], degree: degrees.ep, span: module.fields.ep.span };
+      yield* nodeReport(facts, kind, placed, 'The all-to-all goes over the network.');
     }
   },
 };
@@ -200,16 +226,18 @@ parallelism:
   source:
     '`initialize_model_parallel` in megatron/core/parallel_state.py: the caller should make sure that adjacent ranks are on the same machine',
   *check(facts) {
-    for (const { module, dense, layout } of placedModules(facts)) {
-      const kind = { label: 'CP', grid: dense, dims: ['cp'], span: module.fields.cp.span };
-      yield* nodeReport(facts, kind, layout, 'The exchange of keys and values goes over the network.');
+    for (const placed of placedModules(facts)) {
+      const { degrees, module } = placed;
+      const kind = { label: 'CP', grid: denseGrid, dims: ['cp'], degree: degrees.cp, span: module.fields.cp.span };
+      yield* nodeReport(facts, kind, placed, 'The exchange of keys and values goes over the network.');
     }
   },
 };
 
-function* nodeReport(facts: LayoutFacts, kind: Kind, layout: ResolvedLayout, consequence: string): Iterable<Report> {
+function* nodeReport(facts: LayoutFacts, kind: Kind, placed: Placed, consequence: string): Iterable<Report> {
+  const { layout } = placed;
   const domain = nodeOf(layout);
-  const text = crossingText(kind, domain);
+  const text = crossingText(kind, placed, domain);
   const perNode = facts.root.cluster.value?.gpus_per_node;
   if (text !== null && perNode) {
     const related =

@@ -8,7 +8,7 @@ import * as layers from './layers';
 import * as mimo from './mimo';
 import * as model from './model';
 import * as name from './name';
-import { NTP_RULES } from './ntp';
+import { NTP_RULES } from './ntp/index';
 import * as optimizer from './optimizer';
 import * as order from './order';
 import * as pipeline from './pipeline';

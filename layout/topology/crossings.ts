@@ -4,8 +4,10 @@ import type { Axis, Grid } from '../grid/grid';
 export interface Crossings {
   /** How many groups there are. */
   readonly groups: number;
-  /** How many of them have ranks in more than one domain. */
+  /** How many of them have ranks in more than one domain; at least so many where the count is not `exact`. */
   readonly crossing: number;
+  /** Whether all borders that differ were looked at. */
+  readonly exact: boolean;
   /** The first of those, by its index and its first and last rank; null where none crosses. */
   readonly first: { readonly index: number; readonly start: number; readonly end: number } | null;
 }
@@ -15,18 +17,29 @@ export interface Crossings {
  *
  * A group reaches from its lowest rank (its base) over the same extent as all others, so it crosses exactly the domain
  * borders that lie behind its base and within that extent. The bases repeat with the stride of the outermost dimension,
- * and so do the borders among them after a few steps: one period is looked at, whatever the size of the world. At most
- * `sqrt(2 * ranks)` borders are visited, mostly one or two.
+ * and so do the borders among them after a few steps: one period is looked at, whatever the size of the world. That
+ * is mostly one border or two; where degrees and domain have no common factor it can be as many as a block has ranks.
  * @param domain how many ranks a domain has; domain d has ranks `[d * domain, (d + 1) * domain)`
+ * @param most how many borders are looked at before the count is given up
  */
-export function crossings(grid: Grid, names: readonly string[], domain: number): Crossings {
+export function crossings(
+  grid: Grid,
+  names: readonly string[],
+  domain: number,
+  most = Number.POSITIVE_INFINITY,
+): Crossings {
   const axes = grid.axes.filter(({ size }) => size > 1);
   const inner = axes.filter(({ name }) => names.includes(name));
   const extent = inner.reduce((sum, { size, stride }) => sum + (size - 1) * stride, 0);
   const outer = joinedAxes(axes.filter((axis) => !inner.includes(axis)));
   const groups = countOf(outer);
   if (extent >= domain) {
-    return { groups, crossing: groups, first: { index: 0, start: grid.offset, end: grid.offset + extent } };
+    return {
+      groups,
+      crossing: groups,
+      exact: true,
+      first: { index: 0, start: grid.offset, end: grid.offset + extent },
+    };
   }
   // block by block along the outermost dimension, where groups lie side by side along it
   const outermost = axes.at(-1) === inner.at(-1) ? undefined : outer.at(-1);
@@ -37,7 +50,8 @@ export function crossings(grid: Grid, names: readonly string[], domain: number):
   const period = block / greatestCommonDivisor(block, domain);
   let crossing = 0;
   let first: Crossings['first'] = null;
-  for (let i = 0; i < Math.min(borders, period); i++) {
+  const unlike = Math.min(borders, period);
+  for (let i = 0; i < Math.min(unlike, most); i++) {
     const place = border + i * domain;
     const inBlock = place % block;
     const below = basesBelow(bases, inBlock - extent);
@@ -49,7 +63,7 @@ export function crossings(grid: Grid, names: readonly string[], domain: number):
       first = { index: blocks * countOf(bases) + below, start, end: start + extent };
     }
   }
-  return { groups, crossing, first };
+  return { groups, crossing, exact: unlike <= most, first };
 }
 
 type Step = Pick<Axis, 'size' | 'stride'>;

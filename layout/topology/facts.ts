@@ -98,6 +98,9 @@ export interface LayoutFacts {
 /** The most ranks that a world can have: torch counts them in 32 bits. */
 export const MAX_WORLD = 2 ** 31;
 
+/** The most levels of hierarchical context parallelism: more than a world can be halved. */
+export const MAX_LEVELS = 32;
+
 /** Derives what follows from the fields of a file. */
 export function layoutFacts(
   text: string,

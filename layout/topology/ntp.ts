@@ -24,6 +24,26 @@ export interface SyncConflict {
 export type FaultySlots = readonly [dp: number, slots: readonly number[]];
 
 /**
+ * The largest TP size that nonuniform TP is worked out for: the slots of a replica lie in one NVLink domain, and the
+ * largest of those has 576 GPUs. What is done slot by slot stays cheap below it.
+ */
+export const MAX_TP_BASE = 1024;
+
+/** The slots followed by the highest of the others, up to `count` slots in all; ascending. */
+export function paddedSlots(tpBase: number, slots: readonly number[], count: number): number[] {
+  const padded = new Set(slots);
+  for (let slot = tpBase - 1; slot >= 0 && padded.size < count; slot--) {
+    padded.add(slot);
+  }
+  return [...padded].sort((a, b) => a - b);
+}
+
+/** The last `tpSpares` slots: those that leave where the file names none. */
+export function lastSlots({ tpBase, tpSpares }: Pick<ResolvedNtp, 'tpBase' | 'tpSpares'>): number[] {
+  return paddedSlots(tpBase, [], tpSpares);
+}
+
+/**
  * The spares that all hit replicas need alike: as many as the worst has, the others padded from their highest healthy
  * slots (`compute_uniform_tp_spares_with_parity` in megatron/core/distributed/nonuniform_tp.py).
  */
@@ -32,16 +52,7 @@ export function uniformSpares(
   faulty: readonly FaultySlots[],
 ): { tpSpares: number; nonActive: [dp: number, slots: number[]][] } {
   const tpSpares = faulty.reduce((most, [, slots]) => Math.max(most, slots.length), 0);
-  const nonActive = faulty.map(([dp, slots]): [number, number[]] => {
-    const padded = [...slots];
-    for (let slot = tpBase - 1; slot >= 0 && padded.length < tpSpares; slot--) {
-      if (!padded.includes(slot)) {
-        padded.push(slot);
-      }
-    }
-    return [dp, padded.sort((a, b) => a - b)];
-  });
-  return { tpSpares, nonActive };
+  return { tpSpares, nonActive: faulty.map(([dp, slots]) => [dp, paddedSlots(tpBase, slots, tpSpares)]) };
 }
 
 /** The faulty slots of each replica, from global ranks. */
@@ -54,37 +65,89 @@ export function faultySlots(failedRanks: readonly number[], tp: number, cp: numb
   return [...byReplica].sort(([a], [b]) => a - b).map(([dp, slots]) => [dp, [...slots].sort((a, b) => a - b)]);
 }
 
-/** The entry of the map that a slice reads: its own (dp, cp, pp) before its replica's. */
-function entryOf({ nonActive }: ResolvedNtp, dp: number, cp: number, pp: number): ResolvedNonActive | undefined {
-  const entries = nonActive?.filter((entry) => entry.dp === dp) ?? [];
-  return (
-    entries.find((entry) => entry.cp !== null && entry.cp === cp && (entry.pp ?? 0) === pp) ??
-    entries.find((entry) => entry.cp === null && entry.pp === null)
-  );
+/** What the map says of one replica: the slots that leave, by the place for which an entry is written. */
+interface ReplicaEntries {
+  /** Keyed by `placeKey`. */
+  readonly slots: Map<string, ReadonlySet<number>>;
+  /** The context-parallel slices that have an entry of their own. */
+  readonly slices: Set<number>;
+}
+
+/** The key of an entry for one slice, for one stage of the replica (`cp` left out), or for all of it. */
+function placeKey(cp: number | null, pp: number | null): string {
+  return cp === null ? `*/${pp ?? '*'}` : `${cp}/${pp ?? 0}`;
+}
+
+const indices = new WeakMap<readonly ResolvedNonActive[], ReadonlyMap<number, ReplicaEntries>>();
+
+/** The map by replica, made once; of several entries for one place the first counts. */
+function byReplica({ nonActive }: ResolvedNtp): ReadonlyMap<number, ReplicaEntries> {
+  const entries = nonActive ?? [];
+  const known = indices.get(entries);
+  if (known) {
+    return known;
+  }
+  const index = new Map<number, ReplicaEntries>();
+  for (const { dp, cp, pp, localRanks } of entries) {
+    const replica = index.get(dp) ?? { slots: new Map(), slices: new Set() };
+    index.set(dp, replica);
+    const key = placeKey(cp, pp);
+    if (!replica.slots.has(key)) {
+      replica.slots.set(key, new Set(localRanks));
+    }
+    if (cp !== null) {
+      replica.slices.add(cp);
+    }
+  }
+  indices.set(entries, index);
+  return index;
+}
+
+/** The slots that an entry removes from a slice: the entry of the slice itself comes before that of its replica. */
+function entryOf(ntp: ResolvedNtp, dp: number, cp: number, pp: number): ReadonlySet<number> | undefined {
+  const slots = byReplica(ntp).get(dp)?.slots;
+  return slots && (slots.get(placeKey(cp, pp)) ?? slots.get(placeKey(null, pp)) ?? slots.get(placeKey(null, null)));
+}
+
+/** Whether a local TP slot of a replica's slice is removed once the replica is reduced. */
+export function isRemoved(ntp: ResolvedNtp, dp: number, cp: number, pp: number, slot: number): boolean {
+  const entry = entryOf(ntp, dp, cp, pp);
+  return entry ? entry.has(slot) : slot >= ntp.tpBase - ntp.tpSpares;
 }
 
 /** The local TP slots that stay active in one slice of a replica (`get_active_ranks_for_dp`). */
 export function activeSlots(ntp: ResolvedNtp, dp: number, cp: number, pp: number): number[] {
   const entry = entryOf(ntp, dp, cp, pp);
   const slots = Array.from({ length: entry ? ntp.tpBase : Math.max(0, ntp.tpBase - ntp.tpSpares) }, (_, slot) => slot);
-  return entry ? slots.filter((slot) => !entry.localRanks.includes(slot)) : slots;
+  return entry ? slots.filter((slot) => !entry.has(slot)) : slots;
 }
 
-/** Whether the map speaks of a slice; without a map the count of reduced replicas decides. */
-function countsAsReduced(ntp: ResolvedNtp, dp: number, cp: number): boolean {
-  return ntp.nonActive && ntp.nonActive.length > 0
-    ? entryOf(ntp, dp, cp, 0) !== undefined
-    : dp < ntp.numReducedTpDpRanks;
+/** Whether Megatron-LM takes a slice for reduced; without a map the count of reduced replicas decides. */
+export function countsAsReduced(ntp: ResolvedNtp, dp: number, cp: number): boolean {
+  return byReplica(ntp).size > 0 ? entryOf(ntp, dp, cp, 0) !== undefined : dp < ntp.numReducedTpDpRanks;
+}
+
+/** How many replicas, from dp 0 on, are reduced. */
+function reducedReplicas(ntp: ResolvedNtp, { dp }: NtpShape): number {
+  return ntp.tpSpares === 0 ? 0 : Math.min(ntp.numReducedTpDpRanks, dp);
+}
+
+/** How many ranks leave. */
+export function spareCount(ntp: ResolvedNtp, shape: NtpShape): number {
+  return ntp.tpSpares * reducedReplicas(ntp, shape) * shape.cp;
+}
+
+/** Whether a global rank leaves after the groups are made. Costs the same whatever the size of the world. */
+export function isSpare(ntp: ResolvedNtp, shape: NtpShape, rank: number): boolean {
+  const slice = Math.floor(rank / ntp.tpBase);
+  const dp = Math.floor(slice / shape.cp);
+  return dp < reducedReplicas(ntp, shape) && isRemoved(ntp, dp, slice % shape.cp, 0, rank % ntp.tpBase);
 }
 
 /** Every reduced slice with its active slots, replica by replica. */
-export function reducedSlices(ntp: ResolvedNtp, { cp, dp }: NtpShape): { dp: number; cp: number; active: number[] }[] {
-  if (ntp.tpSpares === 0) {
-    return [];
-  }
-  const replicas = Math.min(ntp.numReducedTpDpRanks, dp);
-  return Array.from({ length: replicas * cp }, (_, i) => {
-    const place = { dp: Math.floor(i / cp), cp: i % cp };
+export function reducedSlices(ntp: ResolvedNtp, shape: NtpShape): { dp: number; cp: number; active: number[] }[] {
+  return Array.from({ length: reducedReplicas(ntp, shape) * shape.cp }, (_, i) => {
+    const place = { dp: Math.floor(i / shape.cp), cp: i % shape.cp };
     return { ...place, active: activeSlots(ntp, place.dp, place.cp, 0) };
   });
 }
@@ -112,171 +175,142 @@ export function replacementGroups(ntp: ResolvedNtp, shape: NtpShape): Replacemen
   return groups;
 }
 
-/** How many ranks leave. */
-export function spareCount(ntp: ResolvedNtp, { cp, dp }: NtpShape): number {
-  return ntp.tpSpares * Math.min(ntp.numReducedTpDpRanks, dp) * cp;
-}
-
 /** The global ranks that leave after the groups are made, ascending. */
 export function spareRanks(ntp: ResolvedNtp, shape: NtpShape): number[] {
-  return reducedSlices(ntp, shape).flatMap(({ dp, cp, active }) =>
-    Array.from({ length: ntp.tpBase }, (_, slot) => slot)
-      .filter((slot) => !active.includes(slot))
-      .map((slot) => baseOf(ntp, shape, dp, cp) + slot),
-  );
+  const ranks = reducedReplicas(ntp, shape) * shape.cp * ntp.tpBase;
+  const spares: number[] = [];
+  for (let rank = 0; rank < ranks; rank++) {
+    if (isSpare(ntp, shape, rank)) {
+      spares.push(rank);
+    }
+  }
+  return spares;
 }
 
 /** What a rank does at the gradient all-reduce: enters it, stays out of it, or has left the job. */
-type SyncState = 'syncing' | 'kept_not_syncing' | 'exited';
+export type SyncState = 'syncing' | 'kept_not_syncing' | 'exited';
 
-function syncState(ntp: ResolvedNtp, dp: number, cp: number, slot: number): SyncState {
-  const rebuilt = dp < ntp.numReducedTpDpRanks;
-  const active = rebuilt ? activeSlots(ntp, dp, cp, 0) : null;
-  if (active && !active.includes(slot)) {
-    return 'exited';
-  }
+/** The state of every local slot of one slice. */
+export function syncStates(ntp: ResolvedNtp, dp: number, cp: number): SyncState[] {
+  const rebuilt = ntp.tpSpares > 0 && dp < ntp.numReducedTpDpRanks;
+  const active = rebuilt ? activeSlots(ntp, dp, cp, 0) : Array.from({ length: ntp.tpBase }, (_, slot) => slot);
   // a rank of a smaller TP group always syncs; one of a full group only in the slots that reduced replicas have
-  const smaller = active !== null && active.length < ntp.tpBase && countsAsReduced(ntp, dp, cp);
-  const place = active ? active.indexOf(slot) : slot;
-  return smaller || place < ntp.tpBase - ntp.tpSpares ? 'syncing' : 'kept_not_syncing';
+  const smaller = active.length < ntp.tpBase && countsAsReduced(ntp, dp, cp);
+  const states = new Array<SyncState>(ntp.tpBase).fill('exited');
+  for (const [place, slot] of active.entries()) {
+    states[slot] = smaller || place < ntp.tpBase - ntp.tpSpares ? 'syncing' : 'kept_not_syncing';
+  }
+  return states;
 }
 
 /** The data-parallel groups that hang, since they are never rebuilt: one for each local slot in which states differ. */
 export function syncConflicts(ntp: ResolvedNtp, shape: NtpShape): SyncConflict[] {
+  const slices = Array.from({ length: shape.dp * shape.cp }, (_, i) =>
+    syncStates(ntp, Math.floor(i / shape.cp), i % shape.cp),
+  );
   return conflictingSlots(ntp, shape).map((slot) => {
-    const states: Record<SyncState, number[]> = { syncing: [], kept_not_syncing: [], exited: [] };
-    const group: number[] = [];
-    for (let dp = 0; dp < shape.dp; dp++) {
-      for (let cp = 0; cp < shape.cp; cp++) {
-        const rank = baseOf(ntp, shape, dp, cp) + slot;
-        group.push(rank);
-        states[syncState(ntp, dp, cp, slot)].push(rank);
-      }
-    }
-    return { group, ...states };
+    const group = slices.map((_, slice) => slice * ntp.tpBase + slot);
+    const inState = (state: SyncState) => group.filter((_, slice) => slices[slice]?.[slot] === state);
+    return {
+      group,
+      syncing: inState('syncing'),
+      kept_not_syncing: inState('kept_not_syncing'),
+      exited: inState('exited'),
+    };
   });
 }
 
-/**
- * The local slots whose data-parallel group hangs. Replicas that no entry names behave alike, so of those one reduced and
- * one healthy are looked at: the cost does not grow with the world.
- */
+/** The local slots whose data-parallel group hangs. Costs as much as the map is long, whatever the size of the world. */
 export function conflictingSlots(ntp: ResolvedNtp, shape: NtpShape): number[] {
-  if (ntp.tpSpares === 0) {
+  const { tpBase, tpSpares } = ntp;
+  if (tpSpares === 0) {
     return [];
   }
-  const named = new Set((ntp.nonActive ?? []).map((entry) => entry.dp).filter((dp) => dp < shape.dp));
-  const unnamed = (from: number, to: number) => {
-    let dp = from;
-    while (dp < to && named.has(dp)) {
-      dp++;
-    }
-    return dp < to ? [dp] : [];
-  };
-  const reduced = Math.min(ntp.numReducedTpDpRanks, shape.dp);
-  const replicas = [...named, ...unnamed(0, reduced), ...unnamed(reduced, shape.dp)];
-  const slots: number[] = [];
-  for (let slot = 0; slot < ntp.tpBase; slot++) {
-    const states = new Set(
-      replicas.flatMap((dp) => Array.from({ length: shape.cp }, (_, cp) => syncState(ntp, dp, cp, slot))),
-    );
-    if (states.has('syncing') && states.size > 1) {
-      slots.push(slot);
+  // a slice with an entry syncs in all slots but those of the entry; every other one in the slots of the default
+  const removedBy = new Uint32Array(tpBase);
+  let entries = 0;
+  let others = false;
+  for (const { dp, cp } of unlikeSlices(ntp, shape)) {
+    const entry = dp < ntp.numReducedTpDpRanks ? entryOf(ntp, dp, cp, 0) : undefined;
+    const slots = [...(entry ?? [])].filter((slot) => slot < tpBase);
+    entries += slots.length > 0 ? 1 : 0;
+    others ||= slots.length === 0;
+    for (const slot of slots) {
+      removedBy[slot] = (removedBy[slot] ?? 0) + 1;
     }
   }
-  return slots;
-}
-
-/** How many elements each rank of a healthy replica sends to and receives from each other one. */
-export interface ReshardSplits {
-  readonly send: readonly (readonly number[])[];
-  readonly recv: readonly (readonly number[])[];
+  const conflicts: number[] = [];
+  for (const [slot, removed] of removedBy.entries()) {
+    const kept = slot < tpBase - tpSpares;
+    const syncs = removed < entries || (others && kept);
+    const stays = removed > 0 || (others && !kept);
+    if (syncs && stays) {
+      conflicts.push(slot);
+    }
+  }
+  return conflicts;
 }
 
 /**
- * The splits by which a healthy replica folds the shards of its spare slots onto the slots that reduced replicas have: the
- * shards of the spares go round robin (`ntp_map`).
- * @param numShards units that the dimension is cut into, such as heads
- * @param partitionSize elements of the partition dimension on one rank
- * @returns null where Megatron-LM fails: too few shards for the reduced ranks
+ * Slices of which every other one of the grid is a copy: of each replica that the map names `slicesOf`, and of the
+ * replicas that it does not name, which are alike in all slices, one reduced and one healthy.
  */
-export function reshardSplits(
-  tpBase: number,
-  tpSpares: number,
-  numShards: number,
-  partitionSize: number,
-): ReshardSplits | null {
-  const reduced = tpBase - tpSpares;
-  if (reduced < 1 || numShards < 1 || Math.ceil(numShards / Math.ceil(numShards / reduced)) < reduced) {
-    return null;
-  }
-  const perRank = Math.floor(numShards / tpBase);
-  const perShard = Math.floor((partitionSize * tpBase) / numShards);
-  const zeros = () => Array.from({ length: tpBase }, () => new Array<number>(tpBase).fill(0));
-  const send = zeros();
-  const recv = zeros();
-  for (let shard = 0; shard < perRank * tpSpares; shard++) {
-    const from = reduced + Math.floor(shard / perRank);
-    const to = shard % reduced;
-    const row = send[from];
-    const column = recv[to];
-    if (row && column) {
-      row[to] = (row[to] ?? 0) + perShard;
-      column[from] = (column[from] ?? 0) + perShard;
+function* unlikeSlices(ntp: ResolvedNtp, shape: NtpShape): Iterable<{ readonly dp: number; readonly cp: number }> {
+  const named = byReplica(ntp);
+  for (const dp of named.keys()) {
+    if (dp < shape.dp) {
+      yield* slicesOf(ntp, shape, dp).map((cp) => ({ dp, cp }));
     }
   }
-  return { send, recv };
+  const reduced = reducedReplicas(ntp, shape);
+  for (const dp of [firstWithout(named, 0, reduced), firstWithout(named, reduced, shape.dp)]) {
+    if (dp !== null) {
+      yield { dp, cp: 0 };
+    }
+  }
 }
 
-/** A family of explicit groups, each a list of launched ranks. */
-export interface ExplicitFamily {
-  readonly name: string;
-  readonly lists: readonly (readonly number[])[];
+/** The slices of a replica that entries name, and the first of the others, which are all alike; ascending. */
+function slicesOf(ntp: ResolvedNtp, shape: NtpShape, dp: number): number[] {
+  const named = byReplica(ntp).get(dp)?.slices ?? new Set();
+  const other = firstWithout(named, 0, shape.cp);
+  return [...named, ...(other === null ? [] : [other])].filter((cp) => cp < shape.cp).sort((a, b) => a - b);
 }
 
-/** Whether only the active ranks are launched, so that every group is explicit. */
-export function isPacked(ntp: ResolvedNtp | null): ntp is ResolvedNtp {
-  return ntp !== null && ntp.placement === 'packed' && ntp.tpSpares > 0;
+/** The first number of `[from, to)` that is not among some; null where all are. */
+function firstWithout(some: { has(value: number): boolean }, from: number, to: number): number | null {
+  let value = from;
+  while (value < to && some.has(value)) {
+    value++;
+  }
+  return value < to ? value : null;
 }
 
-/** The launched rank of every slot of every slice: `null` for a slot that is not launched. */
-export function packedRanks(ntp: ResolvedNtp, { cp, dp }: NtpShape): (number | null)[][] {
-  let next = 0;
-  return Array.from({ length: dp * cp }, (_, i) => {
-    const replica = Math.floor(i / cp);
-    const active = replica < ntp.numReducedTpDpRanks ? new Set(activeSlots(ntp, replica, i % cp, 0)) : null;
-    return Array.from({ length: ntp.tpBase }, (_, slot) => (active && !active.has(slot) ? null : next++));
-  });
+/** Two context-parallel slices of one replica that keep different slots. */
+export interface UnlikeSlices {
+  readonly dp: number;
+  /** The first slice that differs from slice 0. */
+  readonly cp: number;
 }
 
-/**
- * The groups of packed placement, in the order of the nominal ones: TP groups of each slice's launched ranks; DP groups
- * over matching active slots, the first of each replica, the second, and so on; healthy replicas' slots beyond those that
- * reduced ones have stand alone, since their gradients travel by the reshard splits.
- */
-export function packedFamilies(ntp: ResolvedNtp, shape: NtpShape): ExplicitFamily[] {
-  const slices = packedRanks(ntp, shape).map((slots) => slots.filter((rank) => rank !== null));
-  const reduced = ntp.tpBase - ntp.tpSpares;
-  const of = (dp: number, cp: number) => slices[dp * shape.cp + cp] ?? [];
-  const count = (n: number) => Array.from({ length: n }, (_, i) => i);
-  const replicas = count(shape.dp);
-  const cps = count(shape.cp);
-  const matching = (members: (slot: number) => number[]) => count(reduced).map(members);
-  const extras = slices.flatMap((ranks) => ranks.slice(reduced).map((rank) => [rank]));
-  const cp = replicas.flatMap((dp) => of(dp, 0).map((_, place) => cps.map((slice) => of(dp, slice)[place] ?? 0)));
-  const tpCp = replicas.map((dp) => cps.flatMap((slice) => of(dp, slice)));
-  return [
-    {
-      name: 'dp_cp',
-      lists: [...matching((slot) => replicas.flatMap((dp) => cps.map((slice) => of(dp, slice)[slot] ?? 0))), ...extras],
-    },
-    {
-      name: 'dp',
-      lists: [...cps.flatMap((slice) => matching((slot) => replicas.map((dp) => of(dp, slice)[slot] ?? 0))), ...extras],
-    },
-    { name: 'cp', lists: cp },
-    { name: 'mp', lists: slices },
-    { name: 'tp', lists: slices },
-    { name: 'tp_cp', lists: tpCp },
-  ];
+/** The first replica whose slices do not keep the same slots; null where there is none. Costs as much as the map is long. */
+export function firstUnlikeSlices(ntp: ResolvedNtp, shape: NtpShape): UnlikeSlices | null {
+  for (const [dp, { slices }] of byReplica(ntp)) {
+    if (slices.size === 0) {
+      continue;
+    }
+    const first = entryOf(ntp, dp, 0, 0);
+    const odd = slicesOf(ntp, shape, dp).find((cp) => !sameSlots(ntp, first, entryOf(ntp, dp, cp, 0)));
+    if (odd !== undefined) {
+      return { dp, cp: odd };
+    }
+  }
+  return null;
+}
+
+/** Whether two entries (or the default, where there is none) remove the same slots. */
+function sameSlots(ntp: ResolvedNtp, a: ReadonlySet<number> | undefined, b: ReadonlySet<number> | undefined): boolean {
+  const slotsOf = (entry: typeof a) => new Set([...(entry ?? lastSlots(ntp))].filter((slot) => slot < ntp.tpBase));
+  const [one, other] = [slotsOf(a), slotsOf(b)];
+  return a === b || (one.size === other.size && [...one].every((slot) => other.has(slot)));
 }

@@ -1,6 +1,6 @@
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
 import { bridgeFamilies } from './bridge';
-import { isPacked, packedFamilies } from './ntp';
+import { isPacked, packedFamilies } from './packed';
 import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 
 /**
@@ -51,18 +51,10 @@ export function processGroups(layout: ResolvedLayout): GroupFamily[] {
   return language ? [...families, ...embeddingFamilies(language), ...bridgeFamilies(layout)] : families;
 }
 
-/** The explicit groups of packed nonuniform TP, which no arithmetic on a whole grid gives. */
+/** The explicit groups of packed nonuniform TP, of which the spares of the grid have no part. */
 function packedGroups(module: ResolvedModule, ntp: ResolvedNtp): GroupFamily[] {
   const grid = denseGrid(module);
-  return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }).map(({ name, lists }) => ({
-    name,
-    module: module.name,
-    count: lists.length,
-    size: lists.reduce((most, { length }) => Math.max(most, length), 0),
-    ranks: (index) => [...(lists[index] ?? [])],
-    indicesOf: (rank) => lists.flatMap((ranks, index) => (ranks.includes(rank) ? [index] : [])),
-    all: () => RankLists.joined(lists.map((ranks) => RankLists.even(Int32Array.from(ranks), ranks.length))),
-  }));
+  return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }, module.name);
 }
 
 /** The names of all process groups, as Megatron-LM's communicator options know them. */

@@ -1,7 +1,10 @@
+import type { SlotEntryKeys } from '../format/keys';
+import { type Field, type Section, valuesOf } from '../format/spec';
 import type { Dim } from '../grid/grid';
-import { type LayoutFacts, type ModuleFacts, valueOr } from './facts';
+import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
-import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
+import { MAX_TP_BASE } from './ntp';
+import type { ResolvedLayout, ResolvedModule, ResolvedNonActive, ResolvedNtp } from './resolved';
 
 /** The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py). */
 const MODULE_DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
@@ -33,7 +36,6 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const cluster = root.cluster.value;
   const gpusPerNode = cluster?.gpus_per_node.value ?? Math.min(world.size, 8);
   const parallelism = root.parallelism.value;
-  const sizes = parallelism?.hierarchical_context_parallel_sizes.value?.map(({ value }) => value);
   const fsdp = root.fsdp.value;
   const allGatherGroup = fsdp?.create_all_gather_group.value ?? false;
   const ep = facts.modules[0]?.degrees?.ep ?? 1;
@@ -46,11 +48,19 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
     mode: modeOf(facts, modules),
     modules,
     optimizerInstances: parallelism?.num_distributed_optimizer_instances.value ?? 1,
-    hierarchicalContextParallelSizes: sizes?.every((size) => size !== undefined) ? sizes : null,
+    hierarchicalContextParallelSizes: levelsOf(facts),
     allGatherGroup,
     expertAllGatherGroup: ep > 1 && (fsdp?.create_expert_all_gather_group.value ?? allGatherGroup),
-    ntp: resolveNtp(facts),
+    ntp: usableNtp(facts),
   };
+}
+
+/** The sizes of hierarchical context parallelism; null where none are written, or they do not make `cp`. */
+function levelsOf({ root, modules }: LayoutFacts): readonly number[] | null {
+  const field = root.parallelism.value?.hierarchical_context_parallel_sizes;
+  const sizes = valuesOf(field?.value);
+  const usable = sizes.length > 0 && sizes.length === field?.value?.length && sizes.length <= MAX_LEVELS;
+  return usable && sizes.reduce((n, size) => n * size, 1) === modules[0]?.degrees?.cp ? sizes : null;
 }
 
 function modeOf(facts: LayoutFacts, modules: readonly ResolvedModule[]): ResolvedLayout['mode'] {
@@ -91,31 +101,49 @@ function resolveModule(module: ModuleFacts, facts: LayoutFacts): ResolvedModule 
   return generators && { name, rankOffset, numRanks: facts.world.size ?? ranks, ...generators };
 }
 
+/** The settings of nonuniform TP for what is worked out slot by slot: null also where there are too many slots. */
+function usableNtp(facts: LayoutFacts): ResolvedNtp | null {
+  const ntp = resolveNtp(facts);
+  return ntp && ntp.tpBase <= MAX_TP_BASE ? ntp : null;
+}
+
+const knownNtp = new WeakMap<LayoutFacts, ResolvedNtp | null>();
+
 /** The settings of nonuniform TP with their defaults; null where the file has none. */
-export function resolveNtp({ root, modules }: LayoutFacts): ResolvedNtp | null {
+export function resolveNtp(facts: LayoutFacts): ResolvedNtp | null {
+  let ntp = knownNtp.get(facts);
+  if (ntp === undefined) {
+    ntp = ntpOf(facts);
+    knownNtp.set(facts, ntp);
+  }
+  return ntp;
+}
+
+function ntpOf({ root, modules }: LayoutFacts): ResolvedNtp | null {
   const ntp = root.ntp.value;
-  if (!ntp) {
+  return ntp
+    ? {
+        tpBase: ntp.tp_base.value ?? modules[0]?.degrees?.tp ?? 1,
+        tpSpares: valueOr(ntp.tp_spares, 0) ?? 0,
+        numReducedTpDpRanks: valueOr(ntp.num_reduced_tp_dp_ranks, 1) ?? 1,
+        nonActive: nonActiveOf(ntp.non_active_ranks_per_dp.value),
+        failedRanks: valuesOf(ntp.failed_ranks.value),
+        placement: ntp.placement.value ?? 'nominal',
+      }
+    : null;
+}
+
+function nonActiveOf(entries: readonly Field<Section<SlotEntryKeys>>[] | undefined): ResolvedNonActive[] | null {
+  if (!entries) {
     return null;
   }
-  const entries = ntp.non_active_ranks_per_dp.value?.map(({ value }) => value);
-  const nonActive = entries?.flatMap((entry) =>
-    entry?.dp.value === undefined
-      ? []
-      : [
-          {
-            dp: entry.dp.value,
-            cp: entry.cp.value ?? null,
-            pp: entry.pp.value ?? null,
-            localRanks: (entry.local_ranks.value ?? []).flatMap(({ value }) => value ?? []),
-          },
-        ],
-  );
-  return {
-    tpBase: ntp.tp_base.value ?? modules[0]?.degrees?.tp ?? 1,
-    tpSpares: valueOr(ntp.tp_spares, 0) ?? 0,
-    numReducedTpDpRanks: valueOr(ntp.num_reduced_tp_dp_ranks, 1) ?? 1,
-    nonActive: nonActive ?? null,
-    failedRanks: (ntp.failed_ranks.value ?? []).flatMap(({ value }) => value ?? []),
-    placement: ntp.placement.value ?? 'nominal',
-  };
+  const nonActive: ResolvedNonActive[] = [];
+  for (const { value: entry } of entries) {
+    const dp = entry?.dp.value;
+    if (entry && dp !== undefined) {
+      const { cp, pp, local_ranks } = entry;
+      nonActive.push({ dp, cp: cp.value ?? null, pp: pp.value ?? null, localRanks: valuesOf(local_ranks.value) });
+    }
+  }
+  return nonActive;
 }

@@ -39,6 +39,9 @@ beforeAll(() => {
       'layout: 1\nworld_size: 4\nmodules:\n  images: {num_ranks: 4}\n  language: {num_ranks: 4, tp: 4}\n',
     'sequence.layout.yaml':
       'layout: 1\nworld_size: 4\nparallelism: {tp: 2, cp: 2}\nsequence: {seq_length: 8, sequence_parallel: true}\n',
+    'vast.layout.yaml':
+      'layout: 1\nworld_size: 1073741824\nparallelism: {tp: 8}\nntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 134217728}\n',
+    'vast-whole.layout.yaml': 'layout: 1\nworld_size: 1073741824\nparallelism: {tp: 8}\n',
     'big.layout.yaml': 'layout: 1\nworld_size: 131072\nparallelism: {tp: 8, pp: 16, cp: 2, ep: 8}\n',
   };
   for (const [name, text] of Object.entries(files)) {
@@ -136,6 +139,15 @@ describe('check', () => {
     expect(status).toBe(2);
     expect(stderr).toContain("unknown option '--formt'");
   });
+});
+
+test.each([
+  ['groups', 'vast-whole.layout.yaml'],
+  ['ntp', 'vast.layout.yaml'],
+])('%s refuses a world of which the ranks cannot be listed', async (command, name) => {
+  const { status, stderr } = await cli(command, '--format', 'jsonl', name);
+  expect(status).toBe(2);
+  expect(stderr).toContain('1,073,741,824 ranks');
 });
 
 describe('groups', () => {

@@ -2,11 +2,14 @@ import { describe, expect, test } from 'vitest';
 import {
   activeSlots,
   check,
+  countsAsReduced,
+  processGroups,
   type ResolvedNtp,
   replacementGroups,
   reshardSplits,
   spareRanks,
   syncConflicts,
+  syncStates,
   uniformSpares,
 } from '../../layout';
 import { layoutText, loadGolden, predictions } from './golden';
@@ -42,6 +45,12 @@ interface Input {
   readonly partition_dim: number | null;
 }
 
+/** The groups that ranks hold in the end, and the index of each rank's own. */
+interface FinalGroups {
+  readonly groups: readonly (readonly number[])[];
+  readonly of_rank: readonly number[];
+}
+
 interface Expect {
   readonly tp_spares: number;
   readonly non_active_ranks_per_dp: readonly (readonly [number, readonly number[]])[];
@@ -49,6 +58,12 @@ interface Expect {
   readonly new_group_calls: readonly (readonly number[])[];
   readonly spares: readonly number[];
   readonly dp_sync_conflicts: readonly object[];
+  readonly tp: FinalGroups;
+  readonly cp: FinalGroups;
+  readonly tp_cp: FinalGroups;
+  readonly mp: FinalGroups;
+  readonly is_reduced_dp: readonly number[];
+  readonly should_dp_sync: readonly (number | null)[];
   readonly applied: boolean;
   readonly send_splits: readonly (readonly number[])[];
   readonly recv_splits: readonly (readonly number[])[];
@@ -108,6 +123,38 @@ describe('nonuniform TP', () => {
     expect(replacementGroups(ntp, shapeOf(input)).map(({ ranks }) => ranks)).toEqual(golden.new_group_calls);
     expect(spareRanks(ntp, shapeOf(input))).toEqual(golden.spares);
     expect(syncConflicts(ntp, shapeOf(input))).toEqual(golden.dp_sync_conflicts);
+  });
+
+  test.each(ofKind('init').filter(({ ok }) => ok))(
+    '$id: the groups that each rank holds',
+    ({ input, expect: golden }) => {
+      const ntp = resolved(input.ntp);
+      const replaced = replacementGroups(ntp, shapeOf(input));
+      const base = check(textOf({ ...input, ntp: { ...input.ntp, tp_spares: 0 } })).resolved;
+      for (const family of base ? processGroups(base) : []) {
+        const { name } = family;
+        if (name === 'tp' || name === 'cp' || name === 'tp_cp' || name === 'mp') {
+          // without a pipeline the model-parallel group is the TP group
+          const own = replaced.filter((group) => group.name === (name === 'mp' ? 'tp' : name));
+          const held = golden[name].of_rank.map((_, rank) => {
+            const anew = own.findLast(({ ranks }) => ranks.includes(rank));
+            return anew?.ranks ?? family.ranks(family.indicesOf(rank)[0] ?? -1);
+          });
+          expect(held, name).toEqual(golden[name].of_rank.map((index) => golden[name].groups[index]));
+        }
+      }
+    },
+  );
+
+  test.each(ofKind('init').filter(({ ok }) => ok))('$id: who is reduced, who syncs', ({ input, expect: golden }) => {
+    const ntp = resolved(input.ntp);
+    const { cp, dp } = shapeOf(input);
+    const slices = Array.from({ length: dp * cp }, (_, i) => [Math.floor(i / cp), i % cp] as const);
+    const reduced = slices.map(([replica, slice]) => Number(countsAsReduced(ntp, replica, slice)));
+    expect(golden.is_reduced_dp).toEqual(reduced.flatMap((is) => Array<number>(ntp.tpBase).fill(is)));
+    const sync = { syncing: 1, kept_not_syncing: 0, exited: null };
+    const states = slices.flatMap(([replica, slice]) => syncStates(ntp, replica, slice));
+    expect(states.map((state) => sync[state])).toEqual(golden.should_dp_sync);
   });
 
   test.each(ofKind('init'))('$id: verdict', (one) => {

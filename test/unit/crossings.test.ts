@@ -15,6 +15,7 @@ function enumerated(grid: Grid, names: readonly string[], domain: number) {
   return {
     groups: groups.count,
     crossing: crossing.length,
+    exact: true,
     first: first ? { index: first.index, start: Math.min(...first.ranks), end: Math.max(...first.ranks) } : null,
   };
 }
@@ -46,4 +47,18 @@ test('a world of 2^31 ranks that no domain divides is counted too', () => {
   ]);
   // of the 12 ranks from one border to the next but one, three in two groups of eight: every third border lies between groups
   expect(crossings(grid, ['tp'], 12).crossing).toBe(Math.floor((2 ** 31 - 1) / 12) - Math.floor((2 ** 31 - 1) / 24));
+});
+
+test('a count that is given up is a lower bound, and is said to be one', () => {
+  // 4,095 and 4,096 have no common factor, so that every one of the borders lies otherwise in its block
+  const grid = new Grid([
+    { name: 'cp', size: 4096 },
+    { name: 'dp', size: 4095 * 8 },
+  ]);
+  const all = crossings(grid, ['cp'], 4097);
+  const some = crossings(grid, ['cp'], 4097, 10);
+  expect(all.exact).toBe(true);
+  expect(some).toMatchObject({ exact: false, first: all.first, groups: all.groups });
+  expect(some.crossing).toBeGreaterThan(0);
+  expect(some.crossing).toBeLessThan(all.crossing);
 });

@@ -33,7 +33,7 @@ const around = (before: string, part: string, after: string, length = PLAIN): st
   before + repeated(part, length - before.length - after.length) + after;
 
 export function nastyTexts(): Nasty[] {
-  return [...broken(), ...deep(), ...aliases(), ...long(), ...wrong(), ...crowded(), ...odd()];
+  return [...broken(), ...deep(), ...aliases(), ...long(), ...wrong(), ...crowded(), ...numbers(), ...odd()];
 }
 
 /** An error a character, for the full parser. */
@@ -181,6 +181,75 @@ const crowded = (): Nasty[] => [
         `{num_ranks: 8, rank_offset: ${i * 8}, tp: 2, model: {num_layers: 3, num_attention_heads: 5}, sequence: {seq_length: 7, sequence_parallel: true}}`,
     ),
   ],
+];
+
+/** A file of nonuniform TP over `ranks` ranks. */
+const ntp = (degrees: string, ranks: number, settings: string): string =>
+  `layout: 1\nworld_size: ${ranks}\nparallelism: {${degrees}}\nntp:\n${settings}`;
+
+/** The same with a map of as many entries as fit, and 8,000 replicas. */
+const mapped = (degrees: string, ranks: number, spares: number, entry: (i: number) => string): string =>
+  ntp(
+    degrees,
+    ranks,
+    `  tp_spares: ${spares}\n  num_reduced_tp_dp_ranks: 8000\n  non_active_ranks_per_dp:\n${parts((i) => `  - ${entry(i)}\n`, PLAIN - 256)}`,
+  );
+
+/** A file of nonuniform TP with a list as long as a file allows. */
+const failed = (degrees: string, ranks: number, rank: (i: number) => number): string =>
+  ntp(degrees, ranks, `  failed_ranks: [${parts((i) => `${rank(i)}, `, PLAIN - 256)}]\n`);
+
+/** As many modules as fit on all of a world of which no node has a factor in common with the degrees. */
+function coprime(gpus: number, nodes: number): string {
+  const cluster = `cluster: {nodes: ${nodes}, gpus_per_node: ${gpus}}`;
+  return modules(gpus * nodes, () => `{num_ranks: ${gpus * nodes}, tp: 8, ep: 8}`).replace(
+    'modules:',
+    `${cluster}\nmodules:`,
+  );
+}
+
+/** Few words and huge numbers, or long lists of them. */
+const numbers = (): Nasty[] => [
+  ['a billion spares', ntp('tp: 1073741824', 2 ** 30, '  tp_spares: 1073741823\n')],
+  ['spares of a million replicas', ntp('tp: 1024', 2 ** 30, '  tp_spares: 1023\n  num_reduced_tp_dp_ranks: 1048576\n')],
+  ['failed ranks, the same', failed('tp: 1024', 2 ** 31, () => 0)],
+  ['failed ranks, one a replica', failed('tp: 1024', 2 ** 31, (i) => i * 1024)],
+  ['failed ranks of one huge replica', failed('tp: 1073741824', 2 ** 31, (i) => i)],
+  ['entries of one slot', mapped('tp: 1024', 2 ** 23, 1, (i) => `{dp: ${i}, local_ranks: [${i % 1023}]}`)],
+  [
+    'entries of two slots',
+    mapped('tp: 1024', 2 ** 23, 2, (i) => `{dp: ${i}, local_ranks: [${i % 999}, ${1000 + (i % 23)}]}`),
+  ],
+  ['entries that lack slots', mapped('tp: 1024', 2 ** 23, 1000, (i) => `{dp: ${i}, local_ranks: [1]}`)],
+  ['entries of slices', mapped('tp: 1024, cp: 1048576', 2 ** 30, 1, (i) => `{dp: 0, cp: ${i}, local_ranks: [1023]}`)],
+  [
+    'one entry of many slots',
+    mapped('tp: 1024', 2 ** 23, 1, () => `{dp: 0, local_ranks: [${repeated('5, ', 200_000)}]}`),
+  ],
+  [
+    'packed placement on a billion ranks',
+    `${ntp('tp: 8, cp: 1024', 2 ** 30 - 1024, '  tp_spares: 1\n  placement: packed\n  non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]\n')}communicators: {high_priority_stream_groups: [tp]}\n`,
+  ],
+  [
+    'levels of context parallelism',
+    `${around('layout: 1\nworld_size: 8\nparallelism: {cp: 8, hierarchical_context_parallel_sizes: [8, ', '1, ', '1]}\n', PLAIN - 64)}communicators: {high_priority_stream_groups: [hcp]}\n`,
+  ],
+  [
+    'groups that are not made',
+    around(
+      'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\ncommunicators: {high_priority_stream_groups: [',
+      'hcp, ',
+      ']}\n',
+    ),
+  ],
+  [
+    'degrees in the name',
+    modules(10_000, () => '{num_ranks: 8, tp: 2}')
+      .replace('modules:', `name: ${parts((i) => `tp${i + 3}-`, 9000)}\nmodules:`)
+      .slice(0, PLAIN),
+  ],
+  ['nodes of 4,095', coprime(4095, 8)],
+  ['nodes of 46,341', coprime(46_341, 40_000)],
 ];
 
 const odd = (): Nasty[] => [

@@ -1,15 +1,42 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { check, type Finding, findingData, hasErrors, RULES } from '../../layout';
+import {
+  type Checked,
+  check,
+  type Finding,
+  findingData,
+  hasErrors,
+  parseTree,
+  processGroups,
+  RULES,
+  type Span,
+  type Tree,
+} from '../../layout';
 import { MAX_FINDINGS, MAX_MESSAGE } from '../../layout/format/limits';
 import { nastyTexts } from './nasty';
 
 const CODES = new Set(RULES.map(({ code }) => code));
 
+/** Far more than any text takes, even on a machine that is slow: what grows with the world's size takes minutes, or all memory. */
+const MAX_CPU_SECONDS = 5;
+
+/** Checks a text, at a cost that is bounded in processor time, which other programs do not change. */
+function cheaply(text: string): Checked {
+  const start = process.cpuUsage();
+  const checked = check(text);
+  // what lenses and hovers ask of the layout on every change
+  for (const { name, count, size } of checked.resolved ? processGroups(checked.resolved) : []) {
+    expect(count * size, name).toBeGreaterThanOrEqual(0);
+  }
+  const { user, system } = process.cpuUsage(start);
+  expect((user + system) / 1e6, text.slice(0, 1000)).toBeLessThan(MAX_CPU_SECONDS);
+  return checked;
+}
+
 /** Checks a text, and that what is said of it can be shown. */
 function findingsOf(text: string): readonly Finding[] {
-  const checked = check(text);
+  const checked = cheaply(text);
   for (const finding of checked.findings) {
     const { code, message, span, related, fixes } = finding;
     expect(CODES).toContain(code);
@@ -23,6 +50,20 @@ function findingsOf(text: string): readonly Finding[] {
     findingData(finding, checked.lines);
   }
   return checked.findings;
+}
+
+/** Where a file has whole numbers. */
+function numberSpans(node: Tree['root']): Span[] {
+  switch (node?.kind) {
+    case 'map':
+      return node.entries.flatMap(({ value }) => numberSpans(value));
+    case 'list':
+      return node.items.flatMap(numberSpans);
+    case 'scalar':
+      return /^\d+$/.test(node.source) ? [node.span] : [];
+    default:
+      return [];
+  }
 }
 
 const codes = (text: string) => [...new Set(findingsOf(text).map(({ code }) => code))];
@@ -103,6 +144,41 @@ describe('random files', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 80, size: 'max' }), (parts) => {
         findingsOf(parts.join(''));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  const NUMBERS = [
+    0,
+    1,
+    2,
+    3,
+    7,
+    12,
+    97,
+    1023,
+    4096,
+    46_341,
+    65_537,
+    2 ** 20,
+    16_777_213,
+    2 ** 30,
+    2 ** 31 - 1,
+    2 ** 31,
+    2 ** 40,
+  ];
+
+  test('made by putting huge and odd numbers into layouts are checked', () => {
+    const change = fc.tuple(fc.nat(), fc.constantFrom(...NUMBERS));
+    fc.assert(
+      fc.property(fc.constantFrom(...sources), fc.array(change, { minLength: 1, maxLength: 5 }), (text, changes) => {
+        const changed = changes.reduce((now, [which, number]) => {
+          const spans = numberSpans(parseTree(now).root);
+          const span = spans[which % spans.length];
+          return span ? now.slice(0, span.start) + number + now.slice(span.end) : now;
+        }, text);
+        findingsOf(changed);
       }),
       { numRuns: 3000 },
     );

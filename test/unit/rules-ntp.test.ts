@@ -125,12 +125,66 @@ describe('rules on nonuniform TP', () => {
         findings: [['ntp-uneven-shards', '64']],
       },
       {
+        title: 'a vocabulary that divides once it is padded',
+        text: ntp(`tp_spares: 4, ${map(entry(0, '4, 5, 6, 7'))}`, 16, 'tp: 8', 'model: {vocab_size: 50257}'),
+        findings: [],
+      },
+      {
+        title: 'a vocabulary that does not',
+        text: ntp(`tp_spares: 1, ${map(entry(0, '7'))}`, 16, 'tp: 8', 'model: {vocab_size: 50257}'),
+        findings: [['ntp-uneven-shards', '50257']],
+      },
+      {
+        title: 'a stage of one replica, which is the replica',
+        text: ntp(`tp_spares: 2, ${map('{dp: 0, pp: 0, local_ranks: [6, 7]}')}`),
+        findings: [],
+      },
+      {
+        title: 'a base beyond any NVLink domain',
+        text: ntp('tp_spares: 2', 8192, 'tp: 4096'),
+        findings: [['ntp-base', 'ntp']],
+      },
+      {
         title: 'so few heads that the reshard maps fail',
         text: ntp(`tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`, 16, 'tp: 8', 'model: {num_attention_heads: 8}'),
         findings: [['ntp-uneven-shards', '8']],
       },
     ],
   );
+
+  test.each([
+    [
+      'tp 6 of 8',
+      'batch: {micro_batch_size: 1, global_batch_size: 32}',
+      '12 of its 16 sequences a step, which keeps 87.5 %',
+    ],
+    [
+      'a rest of a sequence is lost',
+      'batch: {micro_batch_size: 1, global_batch_size: 10}',
+      '3 of its 5 sequences a step, which keeps 80.0 %',
+    ],
+    ['without a batch', '', 'about 87.5 % of compute is kept'],
+  ])('the cost says what is kept: %s', (_, batch, kept) => {
+    const text = ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8', ...(batch === '' ? [] : [batch]));
+    const [finding] = check(text).findings.filter(({ code }) => code === 'ntp-cost');
+    expect(finding?.message).toContain('2 of 16 GPUs idle');
+    expect(finding?.message).toContain(kept);
+    expect(finding?.message).toContain('dropping the replica would keep 50.0 %');
+  });
+
+  test('heads that the reshard maps cannot fold are an error, others a warning', () => {
+    const severity = (heads: number) =>
+      check(
+        ntp(
+          `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
+          32,
+          'tp: 16',
+          `model: {num_attention_heads: ${heads}}`,
+        ),
+      ).findings.find(({ code }) => code === 'ntp-uneven-shards')?.severity;
+    expect(severity(112)).toBe('error');
+    expect(severity(128)).toBe('warning');
+  });
 
   test('a check costs the same however many replicas there are', () => {
     const text = ntp('tp_spares: 2, num_reduced_tp_dp_ranks: 131072', 1_048_576);

@@ -1,0 +1,95 @@
+import type { LayoutFacts } from '../../topology/facts';
+import type { Rule } from '../rule';
+import { contextOf, type Found, type NtpContext, type NtpPage } from './context';
+import {
+  entryReports,
+  mapReports,
+  ntpCpSlices,
+  ntpMapIncomplete,
+  ntpSlotCount,
+  ntpSlotRange,
+  ntpUnappliedEntry,
+  sliceReports,
+} from './entries';
+import { failedRankReports, ntpDpSync, ntpFailedRank, syncReports } from './failures';
+import { expertReports, gridReports, modulesReport, ntpExpertGroups, ntpGrid, ntpModules, ntpPipeline } from './grid';
+import { ntpBase, ntpReplicaRange, ntpSpares, settingReports } from './settings';
+import { costReports, ntpCost, ntpUnevenShards, unevenReports } from './shares';
+
+/** Each stage assumes what those before it have found in order, so that one mistake is said once. */
+const STAGES: readonly ((context: NtpContext) => Iterable<Found>)[] = [
+  gridReports,
+  settingReports,
+  entryReports,
+  sliceReports,
+  failedRankReports,
+  mapReports,
+  syncReports,
+  expertReports,
+];
+
+/** What is wrong, up to the first stage that finds something; what the choice costs where nothing is. */
+function staged(facts: LayoutFacts): readonly Found[] {
+  if (facts.heterogeneous) {
+    return facts.root.ntp.written ? [modulesReport(facts)] : [];
+  }
+  const context = contextOf(facts);
+  if (!context) {
+    return [];
+  }
+  if (context.ntp.tpSpares === 0) {
+    return [...failedRankReports(context)];
+  }
+  for (const stage of STAGES) {
+    const reports = [...stage(context)];
+    if (reports.length > 0) {
+      return reports;
+    }
+  }
+  return [...unevenReports(context), ...costReports(context)];
+}
+
+const cache = new WeakMap<LayoutFacts, readonly Found[]>();
+
+/** The same, worked out once for all rules of the family. */
+function findings(facts: LayoutFacts): readonly Found[] {
+  const found = cache.get(facts) ?? staged(facts);
+  cache.set(facts, found);
+  return found;
+}
+
+const SOURCE = '`initialize_nonuniform_tp_process_groups` and `ntp_map` in megatron/core/distributed/nonuniform_tp.py';
+
+function ruleOf(page: NtpPage): Rule {
+  return {
+    ...page,
+    source: SOURCE,
+    *check(facts) {
+      for (const [code, report] of findings(facts)) {
+        if (code === page.code) {
+          yield report;
+        }
+      }
+    },
+  };
+}
+
+/** The rules on nonuniform TP. */
+export const NTP_RULES: readonly Rule[] = [
+  ntpModules,
+  ntpPipeline,
+  ntpGrid,
+  ntpBase,
+  ntpSpares,
+  ntpReplicaRange,
+  ntpUnappliedEntry,
+  ntpSlotRange,
+  ntpSlotCount,
+  ntpCpSlices,
+  ntpMapIncomplete,
+  ntpDpSync,
+  ntpExpertGroups,
+  ntpUnevenShards,
+  ntpFailedRank,
+  ntpCost,
+].map(ruleOf);

@@ -10,4 +10,6 @@ export * from './plan';
 export * from './record';
 export * from './report';
 export * from './run';
+export * from './savedRuns';
+export * from './slurm';
 export * from './speeds';

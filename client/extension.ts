@@ -1,43 +1,48 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './gridPanel';
 import { Server } from './languageClient';
-import { SmokeJobs } from './smoke';
+import type { Platform } from './platform/platform';
 import { createStatus } from './status';
-import { LayoutTasks } from './tasks';
 
 const LANGUAGE = 'parallelism-layout';
 
 let server: Server | undefined;
 
-/** Called by the editor when a layout file is opened or a command of ours is run. */
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
+/** Starts the extension on a platform: the language server, the panels, the commands. */
+export async function activate(context: vscode.ExtensionContext, platform: Platform): Promise<void> {
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist');
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  const running = new Server(vscode.Uri.joinPath(dist, 'server.js'), output);
+  const running = new Server(platform, dist, output);
   server = running;
   const panels = new GridPanels(context.extensionUri);
-  const smoke = new SmokeJobs(dist, panels, output);
-  const command = (name: string, run: (...arguments_: unknown[]) => unknown) =>
-    vscode.commands.registerCommand(`parallelismLayout.${name}`, run);
   context.subscriptions.push(
     output,
     createStatus(running),
     panels.register(),
-    smoke,
-    vscode.tasks.registerTaskProvider(LANGUAGE, new LayoutTasks(vscode.Uri.joinPath(dist, 'cli.js'))),
-    command('showGrid', (uri) => withLayout(uri, (document) => panels.show(document))),
-    command('runSmokeJob', (uri) => withLayout(uri, (document) => smoke.run(document))),
+    layoutCommand('showGrid', (document) => panels.show(document)),
     command('restartServer', () => running.restart()),
     command('showOutput', () => output.show()),
+    // the server offers the smoke job only where it may run
+    vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
   );
-  // the server offers the smoke job only where it may run
-  context.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()));
+  if (platform.registerJobs) {
+    context.subscriptions.push(platform.registerJobs({ dist, panels, output, layoutCommand }));
+    await vscode.commands.executeCommand('setContext', 'parallelismLayout.canRun', true);
+  }
   await vscode.commands.executeCommand('setContext', 'parallelismLayout.active', true);
   await running.start();
 }
 
 export async function deactivate(): Promise<void> {
   await server?.dispose();
+}
+
+function command(name: string, run: (...arguments_: unknown[]) => unknown): vscode.Disposable {
+  return vscode.commands.registerCommand(`parallelismLayout.${name}`, run);
+}
+
+function layoutCommand(name: string, run: (document: vscode.TextDocument) => unknown): vscode.Disposable {
+  return command(name, (uri) => withLayout(uri, run));
 }
 
 /** Runs an action on the layout that a menu or a lens names, or else on the one in the active editor. */

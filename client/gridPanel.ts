@@ -107,7 +107,7 @@ class GridPanel {
   textChanged(): void {
     if (!this.#pending) {
       this.#pending = true;
-      setImmediate(() => {
+      setTimeout(() => {
         this.#pending = false;
         this.#sendLayout();
       });
@@ -152,7 +152,7 @@ class GridPanel {
         await this.#writeFailed(message.ranks);
         return;
       case 'save':
-        await this.#save(message.format, Buffer.from(message.data, message.format === 'png' ? 'base64' : 'utf8'));
+        await this.#save(message.format, bytesOf(message.data, message.format === 'png'));
     }
   }
 
@@ -219,6 +219,11 @@ function moduleAt({ facts }: Checked, offset: number): string | null {
 
 function nameOf({ uri }: vscode.TextDocument): string {
   return uri.path.split('/').at(-1) ?? uri.path;
+}
+
+/** The bytes of a text, or those that it writes in base64; the web has no `Buffer`. */
+function bytesOf(text: string, isBase64: boolean): Uint8Array {
+  return isBase64 ? Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)) : new TextEncoder().encode(text);
 }
 
 /** The page: one script and one style sheet of our own, nothing else may run or load. */

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, State, TransportKind } from 'vscode-languageclient/node';
+import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
+import type { Platform } from './platform/platform';
 
 /** How many times a server that dies is started again before a person is asked. */
 const MAX_RESTARTS = 3;
@@ -10,29 +11,24 @@ const FORGET_AFTER = 180_000;
 
 /** The language server and what the editor knows of it. */
 export class Server {
-  readonly #client: LanguageClient;
+  readonly #client: BaseLanguageClient;
   readonly #summaries = new Map<string, Summary>();
   readonly #changed = new vscode.EventEmitter<void>();
   #faults: number[] = [];
   /** Fires when a summary arrives or the server starts or ends. */
   readonly onDidChange = this.#changed.event;
 
-  constructor(module: vscode.Uri, output: vscode.LogOutputChannel) {
-    const run = { module: module.fsPath, transport: TransportKind.ipc };
-    this.#client = new LanguageClient(
-      'parallelismLayout',
-      'Parallelism Layout',
-      { run, debug: run },
-      {
-        documentSelector: [{ language: 'parallelism-layout' }],
-        outputChannel: output,
-        initializationOptions: () => serverOptions(),
-        errorHandler: {
-          error: () => ({ action: ErrorAction.Continue }),
-          closed: () => this.#closed(),
-        },
+  constructor(platform: Platform, dist: vscode.Uri, output: vscode.LogOutputChannel) {
+    const canRun = platform.registerJobs !== undefined;
+    this.#client = platform.createClient(dist, {
+      documentSelector: [{ language: 'parallelism-layout' }],
+      outputChannel: output,
+      initializationOptions: () => serverOptions(canRun),
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => this.#closed(),
       },
-    );
+    });
     this.#client.onNotification(SUMMARY, (summary: Summary) => {
       this.#summaries.set(summary.uri, summary);
       this.#changed.fire();
@@ -57,7 +53,11 @@ export class Server {
   async restart(): Promise<void> {
     this.#faults = [];
     this.#summaries.clear();
-    await this.#client.restart();
+    // one that failed to start, or was given up, has nothing to stop
+    if (this.#client.needsStop()) {
+      await this.#client.stop();
+    }
+    await this.#client.start();
   }
 
   async dispose(): Promise<void> {
@@ -90,12 +90,12 @@ export class Server {
 }
 
 /** What the server is told when it starts: lenses offer only what can be done in this workspace. */
-function serverOptions(): ServerOptions {
+function serverOptions(canRun: boolean): ServerOptions {
   return {
     diagnostics: 'push',
     commands: {
       showGrid: 'parallelismLayout.showGrid',
-      ...(vscode.workspace.isTrusted && { runSmokeJob: 'parallelismLayout.runSmokeJob' }),
+      ...(canRun && vscode.workspace.isTrusted && { runSmokeJob: 'parallelismLayout.runSmokeJob' }),
     },
   };
 }

@@ -1,5 +1,6 @@
 // Bundles every entry into dist/: `node scripts/build.mjs [--watch] [--development]`.
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import esbuild from 'esbuild';
 
 const watch = process.argv.includes('--watch');
@@ -15,43 +16,21 @@ const common = {
   mainFields: ['module', 'main'],
 };
 
-/**
- * The engine is one file that the extension, the server and the command line share: three copies would triple the package.
- * @type {esbuild.Plugin}
- */
-const sharedEngine = {
-  name: 'shared-engine',
-  setup(build) {
-    build.onResolve({ filter: /^(\.\.\/)+layout$/ }, () => ({ path: './engine.js', external: true }));
-  },
-};
-
-/** @type {esbuild.BuildOptions} */
-const node = { ...common, platform: 'node', target: 'node20', format: 'cjs' };
-
 /** @type {esbuild.BuildOptions[]} */
 const bundles = [
-  { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/engine.js' },
   {
-    ...node,
-    entryPoints: ['client/extension.ts'],
-    outfile: 'dist/extension.js',
+    ...common,
+    entryPoints: ['bundle/main.ts'],
+    outfile: 'dist/main.js',
+    format: 'cjs',
+    platform: 'node',
+    target: ['node20', 'es2022'],
+    // one file for Node and the web, so what is for one of them alone is loaded where it is wanted
+    conditions: ['node', 'browser'],
+    alias: { yaml: resolve('node_modules/yaml/browser/index.js') },
     external: ['vscode'],
-    plugins: [sharedEngine],
-  },
-  {
-    ...node,
-    entryPoints: ['server/stdio.ts'],
-    outfile: 'dist/server.js',
-    plugins: [sharedEngine],
-    banner: { js: '#!/usr/bin/env node' },
-  },
-  {
-    ...node,
-    entryPoints: ['cli/main.ts'],
-    outfile: 'dist/cli.js',
-    plugins: [sharedEngine],
-    banner: { js: '#!/usr/bin/env node' },
+    // a worker that is no extension has no `module`
+    banner: { js: "var module = typeof module === 'undefined' ? { exports: {} } : module;" },
   },
   {
     ...common,
@@ -69,6 +48,9 @@ if (watch) {
   await Promise.all(contexts.map((context) => context.watch()));
 } else {
   await Promise.all(bundles.map((options) => esbuild.build(options)));
+}
+for (const [name, door] of Object.entries({ server: 'startServer', cli: 'startCommandLine' })) {
+  await writeFile(`dist/${name}.js`, `#!/usr/bin/env node\nrequire('./main.js').${door}();\n`, { mode: 0o755 });
 }
 await mkdir('dist/smoke', { recursive: true });
 await cp('smoke', 'dist/smoke', {

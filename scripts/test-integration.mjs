@@ -6,16 +6,28 @@ import { join, resolve } from 'node:path';
 import esbuild from 'esbuild';
 
 const tests = resolve('out/test/integration.js');
+const webTests = resolve('out/test/web.js');
 
+/** @type {esbuild.BuildOptions} */
+const common = { bundle: true, format: 'cjs', logLevel: 'warning' };
 await esbuild.build({
+  ...common,
   entryPoints: ['test/integration/index.ts'],
   outfile: tests,
-  bundle: true,
   platform: 'node',
   target: 'node20',
-  format: 'cjs',
   external: ['vscode', 'mocha'],
-  logLevel: 'warning',
+});
+await esbuild.build({
+  ...common,
+  entryPoints: ['test/integration/web.ts'],
+  outfile: webTests,
+  platform: 'browser',
+  target: 'es2022',
+  external: ['vscode'],
+  // Mocha's build for browsers must not take this module for its own
+  define: { module: 'undefined', exports: 'undefined' },
+  alias: { 'node:assert': resolve('test/integration/assert.ts'), mocha: resolve('node_modules/mocha/mocha.mjs') },
 });
 
 // each run works on its own copy of the files
@@ -33,7 +45,8 @@ async function inServer() {
   const options = { extension: resolve('.'), tests, workspace };
   const trusted = await runInExtensionHost(options);
   const untrusted = await runInExtensionHost({ ...options, trust: true, env: { TEST_SUITE: 'untrusted' } });
-  return trusted || untrusted;
+  const web = await runInExtensionHost({ ...options, tests: webTests, web: true });
+  return trusted || untrusted || web;
 }
 
 async function inElectron() {

@@ -3,6 +3,7 @@ import {
   type Diagnostic,
   DiagnosticSeverity,
   type DocumentDiagnosticReport,
+  RAL,
 } from 'vscode-languageserver';
 import { type Checked, type Finding, type LineIndex, rulePageUrl, type Severity } from '../layout';
 import type { Documents } from './documents';
@@ -38,7 +39,7 @@ export function watchChanges(connection: Connection, documents: Documents, publi
   documents.open.onDidChangeContent(({ document: { uri } }) => {
     if (!waiting.has(uri)) {
       waiting.add(uri);
-      setImmediate(() => update(uri));
+      RAL().timer.setImmediate(() => update(uri));
     }
   });
   if (publish) {

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
-import type { Launch, RunFile } from './backend';
+import type { Launch } from './backend';
 import { nameOfKind } from './speeds';
 
-/** Ends a here-document. */
-const END = 'END_OF_FILE';
+/** Ends a here-document; no line of a plan can be the same, because each begins with a brace, a bracket or a blank. */
+const END = 'END_OF_PLAN';
 
 /** Lines of the command are broken at options from this width on. */
 const WIDTH = 80;
@@ -13,7 +13,7 @@ const WIDTH = 80;
  * @param title what the run is of, and where
  */
 export function dryRunScript(launch: Launch, title: string): string {
-  const { plan, planFile, command, files, notes, backend, place } = launch;
+  const { plan, planFile, command, notes, backend } = launch;
   const groups = plan.groups.flatMap(({ name, module, ranks }) => {
     const talking = ranks.filter(({ length }) => length > 1);
     const size = Math.max(0, ...talking.map(({ length }) => length));
@@ -21,7 +21,6 @@ export function dryRunScript(launch: Launch, title: string): string {
   });
   const comments = [
     `${title}. Nothing has run.`,
-    ...(place?.host === undefined ? [] : [`It runs on ${place.host}, where ssh copies these files to.`]),
     ...notes,
     `${plan.world_size} ranks with ${backend}; checks: ${plan.checks.join(', ')}. Process groups of more than one rank:`,
     ...groups,
@@ -31,37 +30,16 @@ export function dryRunScript(launch: Launch, title: string): string {
     // a control character in a name must not end the comment
     ...comments.map((line) => `# ${line.replaceAll(/\p{Cc}/gu, ' ')}`),
     '',
-    ...folderLines(launch),
-    '',
     '# the plan, which is all that the job knows of the layout',
-    ...fileLines({ path: planFile, text: planText(launch) }),
-    ...files.flatMap((file) => ['', ...fileLines(file)]),
+    `mkdir -p ${shellWord(`${dirname(planFile)}/ranks`)}`,
+    `cat > ${shellWord(planFile)} <<'${END}'`,
+    planText(launch),
+    END,
     '',
     '# the job',
     shellCommand(command),
     '',
   ].join('\n');
-}
-
-function folderLines({ place, planFile }: Launch): string[] {
-  if (!place) {
-    return [`mkdir -p ${shellPath(`${dirname(planFile)}/ranks`)}`];
-  }
-  return [
-    `mkdir -p ${shellPath(`${place.folder}/job`)}`,
-    `cp ${shellPath(place.job)}/*.py ${shellPath(`${place.folder}/job`)}`,
-    `cd ${shellPath(place.folder)} || exit`,
-  ];
-}
-
-/** Writes a file as it is, whatever it holds. */
-function fileLines({ path, text }: RunFile): string[] {
-  const lines = text.replace(/\n$/, '').split('\n');
-  let end = END;
-  while (lines.includes(end)) {
-    end += '_';
-  }
-  return [`cat > ${shellPath(path)} <<'${end}'`, ...lines, end];
 }
 
 /** The plan with a line for every setting and every family of groups. */
@@ -84,11 +62,6 @@ function shellCommand(command: readonly string[]): string {
     }
   }
   return lines.join(' \\\n  ');
-}
-
-/** A path as a word of a shell; one below the home directory stays below it. */
-function shellPath(path: string): string {
-  return path.startsWith('~/') ? `~/${shellWord(path.slice(2))}` : shellWord(path);
 }
 
 /** A word as a POSIX shell reads it back: for people to copy, never for us to run. */

@@ -10,6 +10,4 @@ export * from './plan';
 export * from './record';
 export * from './report';
 export * from './run';
-export * from './savedRuns';
-export * from './slurm';
 export * from './speeds';

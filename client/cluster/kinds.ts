@@ -1,24 +1,19 @@
 import type { Backend } from './backend';
 import { LOCAL_KIND, type LocalCluster, localBackend } from './local';
 import { entrySchema, type KindDescription } from './settings';
-import { slurmBackend } from './slurm/backend';
-import { SLURM_KIND, type SlurmCluster } from './slurm/settings';
 
 /** Where a smoke job can run: the user's own setting, never part of a layout. */
-export type Cluster = LocalCluster | SlurmCluster;
+export type Cluster = LocalCluster;
 
 /** The kinds of clusters, in the order in which people are shown them. A kind is its line here and its own file. */
-export const KINDS: readonly KindDescription[] = [LOCAL_KIND, SLURM_KIND];
+export const KINDS: readonly KindDescription[] = [LOCAL_KIND];
 
-/** The engine of each kind. */
-const BACKENDS: { readonly [Kind in Cluster['kind']]: Backend<Extract<Cluster, { kind: Kind }>> } = {
-  local: localBackend,
-  slurm: slurmBackend,
-};
-
-/** The engine that runs jobs on a cluster. */
-export function backendOf<C extends Cluster>({ kind }: C): Backend<C> {
-  return BACKENDS[kind] as unknown as Backend<C>;
+/** The engine that runs jobs on a cluster, with the cluster that it is for. */
+export function backendOf(cluster: Cluster): Backend<Cluster> {
+  switch (cluster.kind) {
+    case 'local':
+      return localBackend;
+  }
 }
 
 /** The JSON schema of a list of clusters. */

@@ -7,12 +7,19 @@ import { CHROMIUM, startEditorServer } from './editorServer.mjs';
 
 const TIMEOUT = 300_000;
 
+/** Makes the editor run the extension in its web host, although there is a server that could. */
+const IN_WEB = { 'remote.extensionKind': { 'parallelism-layout.parallelism-layout': ['web'] } };
+
+/** What a line of the tests begins with on the console. */
+const SPOKEN = 'tests: ';
+
 /**
- * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean }} options
- *   paths of the extension, of the module whose `run` holds the tests, and of the folder that is opened
+ * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean,
+ *   web?: boolean }} options paths of the extension, of the module whose `run` holds the tests, and of the folder that is
+ *   opened; `web`: the extension and its tests run in the browser's own extension host, as on a page without a server
  * @returns {Promise<number>} the exit code of the tests
  */
-export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust }) {
+export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust, web = false }) {
   const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-host-'));
   const output = join(work, 'tests.txt');
   const log = process.env.EDITOR_LOG ?? join(work, 'editor.log');
@@ -21,10 +28,14 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
   let server;
   let browser;
   try {
-    server = await startEditorServer({ settings, trust, env: { TEST_OUTPUT: output, ...env } });
+    server = await startEditorServer({
+      settings: web ? { ...settings, ...IN_WEB } : settings,
+      trust,
+      env: { TEST_OUTPUT: output, ...env },
+    });
     browser = await chromium.launch(CHROMIUM);
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-    const ended = exitCode(page, log);
+    const ended = exitCode(page, log, output);
     const authority = `127.0.0.1:${server.port}`;
     const remote = (path) => `vscode-remote://${authority}${resolve(path)}`;
     const url = new URL(`http://${authority}/`);
@@ -55,12 +66,17 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
 }
 
 /** The workbench reports the end of the tests through functions that the page offers it. */
-function exitCode(page, log) {
+function exitCode(page, log, output) {
   return new Promise((done, fail) => {
     const timer = setTimeout(() => fail(new Error(`the tests did not end within ${TIMEOUT / 1000} s`)), TIMEOUT);
-    page.exposeFunction('codeAutomationLog', (type, args) =>
-      appendFileSync(log, `[${type}] ${args.map(String).join(' ')}\n`),
-    );
+    page.exposeFunction('codeAutomationLog', (type, args) => {
+      const text = args.map(String).join(' ');
+      // a worker can write no file, so its tests speak through the console
+      if (text.startsWith(SPOKEN)) {
+        appendFileSync(output, `${text.slice(SPOKEN.length)}\n`);
+      }
+      appendFileSync(log, `[${type}] ${text}\n`);
+    });
     page.exposeFunction('codeAutomationExit', (code) => {
       clearTimeout(timer);
       done(code);

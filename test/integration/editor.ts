@@ -46,3 +46,24 @@ export async function revert(editor: vscode.TextEditor): Promise<void> {
   await vscode.window.showTextDocument(editor.document);
   await vscode.commands.executeCommand('workbench.action.files.revert');
 }
+
+/** Asks the editor's providers of a feature, as the editor itself does. */
+export async function ask<T>(feature: string, ...arguments_: unknown[]): Promise<T> {
+  return vscode.commands.executeCommand<T>(`vscode.execute${feature}Provider`, ...arguments_);
+}
+
+/** The labels that completion offers at a place. */
+export async function offer(editor: vscode.TextEditor, at: vscode.Position): Promise<string[]> {
+  const list = await ask<vscode.CompletionList>('CompletionItem', editor.document.uri, at);
+  return list.items.map(({ label }) => (typeof label === 'string' ? label : label.label));
+}
+
+/** Where a text starts or ends in an editor. */
+export function place({ document }: vscode.TextEditor, text: string, side: 'start' | 'end'): vscode.Position {
+  const at = document.getText().indexOf(text);
+  assert.ok(at >= 0, `${text} is in the file`);
+  return document.positionAt(at + (side === 'end' ? text.length : 0));
+}
+
+export const textOf = (content: vscode.MarkdownString | vscode.MarkedString) =>
+  typeof content === 'string' ? content : content.value;

@@ -1,4 +1,0 @@
-export * from './backend';
-export type { Timing } from './follow';
-export * from './settings';
-export * from './shell';

@@ -1,0 +1,23 @@
+import * as vscode from 'vscode';
+import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
+import { SmokeJobs } from '../smoke';
+import { LayoutTasks } from '../tasks';
+import { CLIENT, type Platform } from './platform';
+
+/** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
+export const platform: Platform = {
+  createClient(dist, options) {
+    const run = { module: vscode.Uri.joinPath(dist, 'server.js').fsPath, transport: TransportKind.ipc };
+    return new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
+  },
+
+  registerJobs({ dist, panels, output, layoutCommand }) {
+    const smoke = new SmokeJobs(dist, panels, output);
+    const tasks = new LayoutTasks(vscode.Uri.joinPath(dist, 'cli.js'));
+    return vscode.Disposable.from(
+      smoke,
+      vscode.tasks.registerTaskProvider('parallelism-layout', tasks),
+      layoutCommand('runSmokeJob', (document) => smoke.run(document)),
+    );
+  },
+};

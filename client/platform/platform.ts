@@ -1,0 +1,28 @@
+import type * as vscode from 'vscode';
+import type { BaseLanguageClient, LanguageClientOptions } from 'vscode-languageclient';
+import type { GridPanels } from '../gridPanel';
+
+/** What the jobs of a platform are given. */
+export interface JobHost {
+  /** The folder of the bundles. */
+  readonly dist: vscode.Uri;
+  readonly panels: GridPanels;
+  readonly output: vscode.LogOutputChannel;
+  /** Registers a command on the layout that a menu or a lens names, or else on the one in the active editor. */
+  layoutCommand(name: string, run: (document: vscode.TextDocument) => unknown): vscode.Disposable;
+}
+
+/** What differs between the editor on a machine and the editor in a browser. */
+export interface Platform {
+  /**
+   * Makes a client of the language server, which is not started yet.
+   * @param dist the folder of the bundles
+   */
+  createClient(dist: vscode.Uri, options: LanguageClientOptions): BaseLanguageClient;
+
+  /** Registers what starts processes; undefined where nothing can be started. */
+  readonly registerJobs?: (host: JobHost) => vscode.Disposable;
+}
+
+/** Identifier and name of the client, which also name its settings and its trace. */
+export const CLIENT = { id: 'parallelismLayout', name: 'Parallelism Layout' } as const;

@@ -1,0 +1,208 @@
+import { strict as assert } from 'node:assert';
+import * as vscode from 'vscode';
+import { ask, codeOf, findings, offer, open, place, replace, revert, textOf, until } from './editor';
+
+const EXAMPLE = 'mimo-8gpu.layout.yaml';
+
+/** What a person sees while writing a layout: the same on a machine and in a browser. */
+export function defineFeatures(): void {
+  describe('while a layout is written', () => {
+    let editor: vscode.TextEditor;
+
+    beforeEach(async () => {
+      editor = await open(EXAMPLE);
+    });
+
+    afterEach(async () => {
+      await revert(editor);
+    });
+
+    it('knows the language of the file', () => {
+      assert.equal(editor.document.languageId, 'parallelism-layout');
+    });
+
+    it('underlines the wrong number, says what Megatron-LM would, and clears when it is mended', async () => {
+      const { uri } = editor.document;
+      await replace(editor, 'pp: 2', 'pp: 3');
+      const [finding] = await until(
+        () => findings(uri),
+        ({ length }) => length === 1,
+        'one finding',
+      );
+      assert.ok(finding);
+      assert.equal(codeOf(finding), 'dense-factorization');
+      assert.equal(editor.document.getText(finding.range), '3');
+      assert.match(finding.message, /Megatron-LM: num_ranks \(4\) must be divisible by tp\*gtp_remat\*cp\*pp \(6\)/);
+      await replace(editor, 'pp: 3', 'pp: 2');
+      await until(
+        () => findings(uri),
+        ({ length }) => length === 0,
+        'no finding',
+      );
+    });
+
+    it('mends by a quick fix, which one undo takes back', async () => {
+      const { uri } = editor.document;
+      const before = editor.document.getText();
+      await replace(editor, 'rank_offset: 4', 'rank_offset: 6');
+      const broken = editor.document.getText();
+      const [finding] = await until(
+        () => findings(uri),
+        ({ length }) => length === 1,
+        'one finding',
+      );
+      assert.ok(finding);
+      const actions = await ask<vscode.CodeAction[]>('CodeAction', uri, finding.range);
+      const preferred = actions.find(({ isPreferred }) => isPreferred);
+      assert.ok(preferred?.edit, 'a preferred fix');
+      await vscode.workspace.applyEdit(preferred.edit);
+      await until(
+        () => findings(uri),
+        ({ length }) => length === 0,
+        'no finding',
+      );
+      assert.equal(editor.document.getText(), before);
+      await vscode.commands.executeCommand('undo');
+      assert.equal(editor.document.getText(), broken);
+    });
+
+    it('mends all that can be mended in one way only', async () => {
+      await replace(editor, 'rank_offset: 4\n', 'rank_offset: "4"\n');
+      await until(
+        () => findings(editor.document.uri),
+        ({ length }) => length > 0,
+        'a finding',
+      );
+      await vscode.commands.executeCommand('editor.action.fixAll');
+      await until(
+        () => editor.document.getText(),
+        (text) => text.includes('rank_offset: 4\n'),
+        'the key is mended',
+      );
+    });
+
+    it('shows derived values on hover', async () => {
+      const at = editor.document.positionAt(editor.document.getText().lastIndexOf('tp: 2'));
+      const hovers = await ask<vscode.Hover[]>('Hover', editor.document.uri, at);
+      const text = hovers.flatMap(({ contents }) => contents.map(textOf)).join('\n');
+      assert.match(text, /--tensor-model-parallel-size/);
+      assert.match(text, /dp 1/);
+    });
+
+    it('completes keys that are not there yet', async () => {
+      await replace(editor, '    pp: 2\n', '    pp: 2\n    \n');
+      const labels = await offer(editor, place(editor, '    pp: 2\n    ', 'end'));
+      assert.ok(labels.includes('ep'), labels.join());
+      assert.ok(!labels.includes('num_ranks'), labels.join());
+    });
+
+    it('completes the values that fit', async () => {
+      await replace(editor, '    pp: 2\n', '    pp: \n');
+      const labels = await offer(editor, place(editor, '    pp: ', 'end'));
+      assert.ok(labels.includes('2'), labels.join());
+      assert.ok(!labels.includes('3'), labels.join());
+    });
+
+    it('shows derived numbers as inlay hints', async () => {
+      const whole = new vscode.Range(0, 0, editor.document.lineCount, 0);
+      const hints = await ask<vscode.InlayHint[]>('InlayHint', editor.document.uri, whole);
+      const labels = hints.map(({ label }) =>
+        typeof label === 'string' ? label : label.map(({ value }) => value).join(''),
+      );
+      assert.ok(labels.includes('ranks 4–7 · dp 1'), labels.join('; '));
+    });
+
+    it('shows ranks and groups above each grid', async () => {
+      const lenses = await ask<vscode.CodeLens[]>('CodeLens', editor.document.uri, 100);
+      const titles = lenses.map(({ command }) => command?.title ?? '');
+      assert.ok(titles.includes('Show Rank Grid'), titles.join('; '));
+      assert.ok(
+        titles.some((title) => /^4 ranks, \d+ process groups$/.test(title)),
+        titles.join('; '),
+      );
+    });
+
+    it('formats and keeps every comment', async () => {
+      await replace(editor, '    tp: 2\n    dp: 2', '    tp:   2   # twins\n    dp: 2');
+      const edits = await ask<vscode.TextEdit[]>('FormatDocument', editor.document.uri, {
+        tabSize: 2,
+        insertSpaces: true,
+      });
+      const change = new vscode.WorkspaceEdit();
+      change.set(editor.document.uri, edits);
+      await vscode.workspace.applyEdit(change);
+      assert.match(editor.document.getText(), / {4}tp: 2 +# twins\n/);
+    });
+
+    it('renames a module wherever it is named', async () => {
+      const at = place(editor, '  images', 'end');
+      const change = await ask<vscode.WorkspaceEdit>('DocumentRename', editor.document.uri, at, 'vision');
+      await vscode.workspace.applyEdit(change);
+      assert.match(editor.document.getText(), /^ {2}vision:$/m);
+      assert.ok(!editor.document.getText().includes('images:'));
+    });
+
+    it('outlines the file', async () => {
+      const symbols = await ask<vscode.DocumentSymbol[]>('DocumentSymbol', editor.document.uri);
+      const names = symbols.flatMap(({ name, children }) => [name, ...children.map((child) => child.name)]);
+      assert.ok(names.includes('images') && names.includes('language'), names.join());
+    });
+
+    it('folds each module', async () => {
+      const ranges = await ask<vscode.FoldingRange[]>('FoldingRange', editor.document.uri);
+      const line = place(editor, '  language:', 'start').line;
+      assert.ok(
+        ranges.some(({ start }) => start === line),
+        JSON.stringify(ranges),
+      );
+    });
+
+    it('links the code of a rule in a comment to its page', async () => {
+      await replace(editor, '    pp: 2', '    pp: 2 # see dense-factorization');
+      const links = await ask<vscode.DocumentLink[]>('Link', editor.document.uri);
+      assert.ok(
+        links.some(({ target }) => target?.path.endsWith('dense-factorization.md')),
+        JSON.stringify(links),
+      );
+    });
+
+    it('widens the selection from a number to its module', async () => {
+      const at = place(editor, '    pp: 2', 'end');
+      const [selection] = await ask<vscode.SelectionRange[]>('SelectionRange', editor.document.uri, [at]);
+      const texts: string[] = [];
+      for (let range = selection; range; range = range.parent as typeof range) {
+        texts.push(editor.document.getText(range.range));
+      }
+      assert.equal(texts[0], '2');
+      assert.ok(
+        texts.some((text) => text.includes('rank_offset: 4') && !text.includes('rank_offset: 0')),
+        texts.join('\n--\n'),
+      );
+    });
+
+    it('checks a layout that is nowhere saved', async () => {
+      const document = await vscode.workspace.openTextDocument({
+        language: 'parallelism-layout',
+        content: 'layout: 1\nworld_size: 8\ncluster: {nodes: 1, gpus_per_node: 8}\nparallelism: {tp: 3}\n',
+      });
+      const [finding] = await until(
+        () => findings(document.uri),
+        ({ length }) => length > 0,
+        'a finding',
+      );
+      assert.equal(finding && codeOf(finding), 'dense-factorization');
+    });
+
+    it('opens the rank grid of a layout', async () => {
+      await vscode.commands.executeCommand('parallelismLayout.showGrid');
+      const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+      const tab = await until(
+        () => tabs().find(({ label }) => label.includes('mimo-8gpu') && label.startsWith('Ranks')),
+        (found) => found !== undefined,
+        'the panel is open',
+      );
+      assert.ok(tab);
+      await vscode.window.tabGroups.close(tab);
+    });
+  });
+}

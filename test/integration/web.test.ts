@@ -1,0 +1,70 @@
+import { strict as assert } from 'node:assert';
+import * as vscode from 'vscode';
+import { codeOf, findings, open, until } from './editor';
+import { MemoryFiles } from './memoryFiles';
+
+const ID = 'parallelism-layout.parallelism-layout';
+
+/** The tests in a browser, where there is no Node and no file on a disk. */
+export function defineWeb(): void {
+  describe('in the web', () => {
+    it('runs in a worker of the browser', async () => {
+      await open('mimo-8gpu.layout.yaml');
+      await until(() => vscode.extensions.getExtension(ID)?.isActive, Boolean, 'the extension is active');
+      assert.ok('importScripts' in globalThis);
+      assert.equal(vscode.env.uiKind, vscode.UIKind.Web);
+    });
+
+    it('offers nothing that would start a process', async () => {
+      const commands = await vscode.commands.getCommands(true);
+      assert.ok(commands.includes('parallelismLayout.showGrid'));
+      assert.ok(!commands.includes('parallelismLayout.runSmokeJob'));
+      const { document } = await open('two-ranks.layout.yaml');
+      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+        'vscode.executeCodeLensProvider',
+        document.uri,
+        100,
+      );
+      const titles = lenses.map(({ command }) => command?.title ?? '');
+      assert.ok(titles.includes('Show Rank Grid'), titles.join('; '));
+      assert.ok(!titles.includes('Run Smoke Job'), titles.join('; '));
+    });
+
+    it('checks files of a virtual file system', async () => {
+      const files = new MemoryFiles();
+      const uri = vscode.Uri.from({ scheme: 'memory', path: '/jobs/broken.layout.yaml' });
+      files.write(uri, 'layout: 1\nworld_size: 8\ncluster: {nodes: 1, gpus_per_node: 8}\nparallelism: {tp: 3}\n');
+      const registered = vscode.workspace.registerFileSystemProvider('memory', files);
+      try {
+        const editor = await vscode.window.showTextDocument(uri);
+        const [finding] = await until(
+          () => findings(uri),
+          ({ length }) => length > 0,
+          'a finding',
+        );
+        assert.equal(finding && codeOf(finding), 'dense-factorization');
+        await editor.edit((edit) => edit.replace(new vscode.Range(3, 18, 3, 19), '4'));
+        await until(
+          () => findings(uri),
+          ({ length }) => length === 0,
+          'no finding',
+        );
+        assert.ok(await editor.document.save());
+        assert.match(files.read(uri), /tp: 4/);
+      } finally {
+        registered.dispose();
+      }
+    });
+
+    it('survives a restart of the language server', async () => {
+      const { document } = await open('mimo-8gpu.layout.yaml');
+      await vscode.commands.executeCommand('parallelismLayout.restartServer');
+      const hovers = await vscode.commands.executeCommand<vscode.Hover[]>(
+        'vscode.executeHoverProvider',
+        document.uri,
+        document.positionAt(document.getText().indexOf('tp: 2')),
+      );
+      assert.equal(hovers.length, 1);
+    });
+  });
+}

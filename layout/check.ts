@@ -115,16 +115,19 @@ export function hasErrors({ findings }: Checked): boolean {
 }
 
 /**
- * The fixes of a finding that hold: applied, the finding is gone and no error is new. Each is tried by checking the
- * mended text, so this is for when a person or a report asks for fixes, not for every keystroke.
+ * The fixes of a finding that hold. Each is tried by checking the mended text, so this is for when a person or a report
+ * asks for fixes, not for every keystroke.
  */
 export function soundFixes(checked: Checked, finding: Finding): Fix[] {
+  return finding.fixes.filter((fix) => isSound(checked, finding, fix));
+}
+
+/** Whether a fix holds: applied, the finding is gone and no error is new. Costs a check of the mended text. */
+export function isSound(checked: Checked, finding: Finding, { edits }: Fix): boolean {
   const before = tally(checked.findings);
-  return finding.fixes.filter(({ edits }) => {
-    const after = tally(check(applyEdits(checked.text, edits)).findings);
-    const gone = (after.get(finding.code)?.all ?? 0) < (before.get(finding.code)?.all ?? 0);
-    return gone && [...after].every(([code, { errors }]) => errors <= (before.get(code)?.errors ?? 0));
-  });
+  const after = tally(check(applyEdits(checked.text, edits)).findings);
+  const gone = (after.get(finding.code)?.all ?? 0) < (before.get(finding.code)?.all ?? 0);
+  return gone && [...after].every(([code, { errors }]) => errors <= (before.get(code)?.errors ?? 0));
 }
 
 function tally(findings: readonly Finding[]): Map<string, { all: number; errors: number }> {

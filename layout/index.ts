@@ -2,6 +2,7 @@ export * from './check';
 export * from './finding';
 export { appendKey, applyEdits, lineBreak, setKey } from './format/edit';
 export * from './format/keys';
+export { MAX_TEXT } from './format/limits';
 export * from './format/lines';
 export { nearest, type ReadLayout, readLayout } from './format/read';
 export * from './format/spec';

@@ -1,5 +1,6 @@
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver';
-import { applyEdits, type Checked, check, type Finding, type Fix, type LineIndex, soundFixes } from '../layout';
+import { applyEdits, type Checked, check, type Finding, type Fix, isSound, type LineIndex } from '../layout';
+import { Budget } from './budget';
 import { diagnosticOf } from './diagnostics';
 import { refactors } from './refactors';
 
@@ -24,14 +25,22 @@ function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {
   const { lines, findings } = checked;
   const start = lines.offsetAt(range.start);
   const end = lines.offsetAt(range.end);
-  return findings
-    .filter(({ span }) => span.start <= end && span.end >= start)
-    .flatMap((finding) => fixActions(uri, checked, finding));
+  const budget = new Budget();
+  const actions: CodeAction[] = [];
+  for (const finding of findings) {
+    if (budget.isSpent) {
+      break;
+    }
+    if (finding.span.start <= end && finding.span.end >= start) {
+      actions.push(...fixActions(uri, checked, finding, budget));
+    }
+  }
+  return actions;
 }
 
-function fixActions(uri: string, checked: Checked, finding: Finding): CodeAction[] {
+function fixActions(uri: string, checked: Checked, finding: Finding, budget: Budget): CodeAction[] {
   const diagnostics = [diagnosticOf(uri, finding, checked.lines)];
-  return soundFixes(checked, finding).map((fix, i) => ({
+  return [...fixesWithin(checked, finding, budget)].map((fix, i) => ({
     ...action(uri, fix, checked.lines, CodeActionKind.QuickFix),
     diagnostics,
     isPreferred: i === 0,
@@ -44,20 +53,14 @@ function rewrites(uri: string, checked: Checked, range: Range): CodeAction[] {
   return refactors(checked, place).map((fix) => action(uri, fix, lines, CodeActionKind.RefactorRewrite));
 }
 
-/** The most findings that one "fix all" mends. */
-const MAX_ROUNDS = 50;
-
 /**
  * Mends the findings that leave no choice, one after the other, as each fix may change what the next one is. Where a
- * finding could be mended in several ways, the author decides.
+ * finding could be mended in several ways, the author decides. What time does not allow is left to the next time.
  */
 function fixAll(uri: string, checked: Checked): CodeAction[] {
+  const budget = new Budget();
   let now = checked;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const next = onlyFix(now);
-    if (!next) {
-      break;
-    }
+  for (let next = onlyFix(now, budget); next; next = onlyFix(now, budget)) {
     now = check(applyEdits(now.text, next.edits));
   }
   if (now.text === checked.text) {
@@ -68,14 +71,29 @@ function fixAll(uri: string, checked: Checked): CodeAction[] {
   return [action(uri, fix, checked.lines, FIX_ALL)];
 }
 
-function onlyFix(checked: Checked): Fix | undefined {
+function onlyFix(checked: Checked, budget: Budget): Fix | undefined {
   for (const finding of checked.findings) {
-    const [fix, ...others] = finding.fixes.length > 0 ? soundFixes(checked, finding) : [];
+    const [fix, ...others] = fixesWithin(checked, finding, budget);
+    if (budget.isSpent) {
+      return undefined;
+    }
     if (fix && others.length === 0) {
       return fix;
     }
   }
   return undefined;
+}
+
+/** The fixes of a finding that hold, as far as the budget allows to try them. */
+function* fixesWithin(checked: Checked, finding: Finding, budget: Budget): Iterable<Fix> {
+  for (const fix of finding.fixes) {
+    if (budget.isSpent) {
+      return;
+    }
+    if (isSound(checked, finding, fix)) {
+      yield fix;
+    }
+  }
 }
 
 function action(uri: string, { title, edits }: Fix, lines: LineIndex, kind: string): CodeAction {

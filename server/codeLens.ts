@@ -1,5 +1,6 @@
 import type { CodeLens } from 'vscode-languageserver';
-import { type Checked, hasErrors, type LineIndex, processGroups, type Span } from '../layout';
+import { type Checked, hasErrors, type LineIndex, type Span } from '../layout';
+import { groupsOf } from './groups';
 import type { Commands } from './messages';
 
 /** What can be done with a layout, and how many ranks and process groups its grids have. */
@@ -19,18 +20,18 @@ export function codeLenses(uri: string, checked: Checked, commands: Commands): C
   ];
 }
 
+/** The most grids that get a lens. */
+const MAX_GRIDS = 200;
+
 function gridLenses(uri: string, { facts, resolved, lines }: Checked, command: string): CodeLens[] {
   if (!facts || !resolved) {
     return [];
   }
-  const groups = new Map<string | null, number>();
-  for (const { module, size, count } of processGroups(resolved)) {
+  return facts.modules.slice(0, MAX_GRIDS).map(({ name, nameSpan, ranks }) => {
     // a group of one rank has nobody to talk to
-    groups.set(module, (groups.get(module) ?? 0) + (size > 1 ? count : 0));
-  }
-  return facts.modules.map(({ name, nameSpan, ranks }) =>
-    lens(nameSpan, lines, `${ranks} ranks, ${groups.get(name) ?? 0} process groups`, command, uri),
-  );
+    const groups = groupsOf(resolved, name).reduce((sum, { size, count }) => sum + (size > 1 ? count : 0), 0);
+    return lens(nameSpan, lines, `${ranks} ranks, ${groups} process groups`, command, uri);
+  });
 }
 
 /** A lens whose command is empty is shown as text. */

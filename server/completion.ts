@@ -2,191 +2,194 @@ import {
   type CompletionItem,
   CompletionItemKind,
   InsertTextFormat,
+  InsertTextMode,
   MarkupKind,
   type Position,
   type TextEdit,
 } from 'vscode-languageserver';
 import {
+  applyEdits,
   type Checked,
-  DEFAULT_ORDER,
-  divisors,
+  check,
   type KeySpec,
   LANGUAGE_MODULE,
   type LayoutFacts,
-  type ModuleFacts,
-  processGroups,
+  MAX_TEXT,
+  type Span,
 } from '../layout';
+import { type Choice, choicesFor } from './choices';
 import { type Cursor, cursorAt } from './cursor';
-import { moduleAt, signature } from './describe';
+import { signature } from './describe';
 import { mapOf, specAt } from './locate';
 
-/** What can be typed at a position: keys that are valid and not yet there, or values that would work. */
-export function completion(checked: Checked, position: Position): CompletionItem[] {
-  const cursor = cursorAt(checked.lines, position);
+/**
+ * What can be typed at a position: keys that are valid and not yet there, or values that would work, the best first.
+ * @param snippets whether the editor takes tab stops
+ */
+export function completion(checked: Checked, position: Position, snippets = true): CompletionItem[] {
+  const cursor = checked.text.length > MAX_TEXT ? null : cursorAt(checked.lines, position);
   if (!cursor) {
     return [];
   }
-  const edit = (newText: string): TextEdit => ({
-    range: { start: { line: position.line, character: cursor.wordStart }, end: position },
-    newText,
-  });
-  return cursor.valueKey === null ? keyItems(cursor, edit) : valueItems(checked, cursor, cursor.valueKey, edit);
+  const at = (character: number): Position => ({ line: position.line, character });
+  const range = { start: at(cursor.wordStart), end: at(cursor.wordEnd) };
+  const edit = (newText: string): TextEdit => ({ range, newText: cursor.glued ? ` ${newText}` : newText });
+  const path = cursor.valueKey === null ? cursor.path : [...cursor.path, cursor.valueKey];
+  const spec = specAt(path);
+  if (!spec) {
+    return [];
+  }
+  const isItem = spec.type === 'list' && !mapOf(spec);
+  if (cursor.valueKey === null && !isItem) {
+    return keyItems(checked, cursor, spec, { edit, snippets });
+  }
+  const { lines } = checked;
+  const word = { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) };
+  return valueItems(checked, cursor, { path, spec, word, edit });
 }
 
-type MakeEdit = (newText: string) => TextEdit;
+interface Typing {
+  readonly edit: (newText: string) => TextEdit;
+  readonly snippets: boolean;
+}
 
-function keyItems(cursor: Cursor, edit: MakeEdit): CompletionItem[] {
-  const spec = specAt(cursor.path);
-  if (spec?.type === 'record') {
-    const name = cursor.siblings.has(LANGUAGE_MODULE) ? 'images' : LANGUAGE_MODULE;
-    return cursor.siblings.has(name) ? [] : [moduleItem(name, edit)];
+function keyItems(checked: Checked, cursor: Cursor, spec: KeySpec, typing: Typing): CompletionItem[] {
+  if (spec.type === 'record') {
+    return moduleItems(checked.facts, cursor, typing);
   }
   return Object.entries(mapOf(spec)?.keys ?? {})
     .filter(([name]) => !cursor.siblings.has(name))
-    .map(([name, key], i) => keyItem(name, key as KeySpec, i, cursor, edit));
+    .filter(([name]) => !(cursor.path.length === 0 && EXCLUDES[name]?.some((other) => cursor.siblings.has(other))))
+    .map(([name, key], i) => keyItem(name, key as KeySpec, i, cursor, typing));
 }
 
-function keyItem(name: string, spec: KeySpec, place: number, cursor: Cursor, edit: MakeEdit): CompletionItem {
+/** Keys of the file that cannot stand beside others. */
+const EXCLUDES: Readonly<Record<string, readonly string[]>> = {
+  parallelism: ['modules'],
+  modules: ['parallelism'],
+  model: ['modules'],
+  sequence: ['modules'],
+};
+
+function keyItem(name: string, spec: KeySpec, place: number, cursor: Cursor, typing: Typing): CompletionItem {
   const opens = spec.type === 'map' || spec.type === 'record';
-  const opening = cursor.flow ? `${name}: {$0}` : `${name}:\n  $0`;
   return {
     label: name,
     kind: opens ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: spec.required ? 'required' : '',
     documentation: { kind: MarkupKind.Markdown, value: `${signature(name, spec)}\n\n${spec.doc}` },
-    sortText: String(place).padStart(3, '0'),
-    insertTextFormat: InsertTextFormat.Snippet,
-    textEdit: edit(opens ? opening : spec.type === 'list' ? `${name}: [$0]` : `${name}: $0`),
+    sortText: sortText(place + (spec.required ? 0 : 100)),
+    ...(cursor.hasColon ? { textEdit: typing.edit(name) } : insertion(name, spec, cursor, typing)),
+  };
+}
+
+/** A key with what its value begins with, and the cursor there. */
+function insertion(name: string, spec: KeySpec, { flow }: Cursor, { edit, snippets }: Typing): Partial<CompletionItem> {
+  const isMap = spec.type === 'map' || spec.type === 'record';
+  const stop = snippets ? '$0' : '';
+  const body = isMap ? (flow ? `{${stop}}` : `\n  ${stop}`) : spec.type === 'list' ? listBody(spec, flow, stop) : stop;
+  const text = `${name}:${body.startsWith('\n') ? '' : ' '}${body}`;
+  return {
+    insertTextFormat: snippets ? InsertTextFormat.Snippet : InsertTextFormat.PlainText,
+    insertTextMode: InsertTextMode.adjustIndentation,
+    // without tab stops the cursor would end up behind the brackets
+    textEdit: edit(snippets ? text : `${name}:${isMap && !flow ? '' : ' '}`),
     command: { title: 'Suggest values', command: 'editor.action.triggerSuggest' },
   };
 }
 
-function moduleItem(name: string, edit: MakeEdit): CompletionItem {
-  return {
-    label: name,
-    kind: CompletionItemKind.Module,
-    detail: name === LANGUAGE_MODULE ? 'the language model; exactly one module has this name' : 'a module',
-    insertTextFormat: InsertTextFormat.Snippet,
-    textEdit: edit(`${name}:\n  rank_offset: \${1:0}\n  num_ranks: \${2:4}\n  tp: \${3:1}`),
-  };
+/** A list of maps is easier to read on lines of its own. */
+function listBody(spec: KeySpec, flow: boolean, stop: string): string {
+  return mapOf(spec) && !flow ? `\n  - ${stop}` : `[${stop}]`;
 }
 
-/** One value with what it would lead to. */
-interface Choice {
-  readonly value: string;
-  readonly detail?: string;
+/** Names that modules often have, each with the ranks behind the modules that are there. */
+function moduleItems(facts: LayoutFacts | null, cursor: Cursor, { edit, snippets }: Typing): CompletionItem[] {
+  const modules = facts?.modules.filter(({ name }) => name !== null && cursor.siblings.has(name)) ?? [];
+  const offset = modules.reduce((end, { rankOffset, ranks }) => Math.max(end, (rankOffset ?? 0) + (ranks ?? 0)), 0);
+  const left = (facts?.world.size ?? 0) - offset;
+  const numbers = { rank_offset: offset, num_ranks: left > 0 ? left : 8, tp: 1 };
+  const lines = Object.entries(numbers).map(
+    ([key, value], i) => `${key}: ${snippets ? `\${${i + 1}:${value}}` : value}`,
+  );
+  const body = cursor.flow ? ` {${lines.join(', ')}}` : `\n  ${lines.join('\n  ')}`;
+  return [LANGUAGE_MODULE, 'images', 'vision', 'audio', 'video']
+    .filter((name) => !cursor.siblings.has(name))
+    .map((name, i) => ({
+      label: name,
+      kind: CompletionItemKind.Module,
+      detail: name === LANGUAGE_MODULE ? 'the language model; exactly one module has this name' : 'a module',
+      sortText: sortText(i),
+      insertTextFormat: snippets ? InsertTextFormat.Snippet : InsertTextFormat.PlainText,
+      insertTextMode: InsertTextMode.adjustIndentation,
+      textEdit: edit(cursor.hasColon ? name : `${name}:${body}`),
+    }));
 }
 
-function valueItems(checked: Checked, cursor: Cursor, key: string, edit: MakeEdit): CompletionItem[] {
-  const path = [...cursor.path, key];
-  const spec = specAt(path);
-  const choices = spec ? choicesFor(checked, path, key, spec) : [];
-  return choices.map(({ value, detail }, i) => ({
+interface ValuePlace {
+  readonly path: readonly string[];
+  readonly spec: KeySpec;
+  /** The text that a value takes the place of. */
+  readonly word: Span;
+  readonly edit: (newText: string) => TextEdit;
+}
+
+function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }: ValuePlace): CompletionItem[] {
+  const key = path.at(-1) ?? '';
+  const space = cursor.glued ? ' ' : '';
+  const typed = (value: string) => check(applyEdits(checked.text, [{ span: word, newText: space + value }]));
+  // a value that is still missing may keep the file from being read
+  const facts = checked.facts ?? typed('1').facts;
+  const choices = choicesFor(facts, checked.resolved, path, spec).filter(({ value }) => !cursor.siblings.has(value));
+  const items = judged(choices, checked.text.length, typed);
+  return items.map(({ value, leadsTo, verdict }, i) => ({
     label: value,
-    kind: CompletionItemKind.Value,
-    ...(detail !== undefined && { detail }),
-    sortText: String(i).padStart(3, '0'),
+    kind: spec.type === 'boolean' || spec.type === 'enum' ? CompletionItemKind.EnumMember : CompletionItemKind.Value,
+    ...(leadsTo && { detail: `${key}: ${value} → ${leadsTo}`, labelDetails: { description: leadsTo } }),
+    ...(verdict?.message && { documentation: { kind: MarkupKind.Markdown, value: verdict.message } }),
+    sortText: sortText(i),
     preselect: i === 0,
     filterText: value,
     textEdit: edit(value),
   }));
 }
 
-function choicesFor(checked: Checked, path: readonly string[], key: string, spec: KeySpec): Choice[] {
-  const inner = spec.type === 'list' ? spec.items : spec;
-  if (inner.type === 'enum') {
-    return inner.options.map((value: string) => ({ value }));
-  }
-  if (inner.type === 'boolean') {
-    return [{ value: 'true' }, { value: 'false' }];
-  }
-  if (key === 'order') {
-    return ORDERS;
-  }
-  if (key === 'high_priority_stream_groups' && checked.resolved) {
-    return [...new Set(processGroups(checked.resolved).map(({ name }) => name))].map((value) => ({ value }));
-  }
-  const { facts } = checked;
-  const module = facts ? moduleAt(facts, path) : undefined;
-  return facts && inner.type === 'integer' ? integerChoices(facts, module, key) : [];
+interface Verdict {
+  readonly errors: number;
+  readonly warnings: number;
+  /** The first finding that the value would lead to, for the reader to see why it comes late. */
+  readonly message: string;
 }
 
-const ORDERS: Choice[] = [
-  { value: DEFAULT_ORDER, detail: 'the default' },
-  { value: 'tp-cp-ep-pp-dp', detail: 'pipeline neighbours nearer than data-parallel ones' },
-];
+/** The longest file in which every value is tried out. */
+const MAX_TRIED = 16 * 1024;
 
-function integerChoices(facts: LayoutFacts, module: ModuleFacts | undefined, key: string): Choice[] {
-  switch (key) {
-    case 'layout':
-      return [{ value: '1' }];
-    case 'world_size':
-      return worldChoices(facts);
-    case 'rank_offset':
-      return module ? offsetChoices(facts, module) : [];
-    case 'num_ranks':
-      return module ? rankChoices(facts, module) : [];
-    default:
-      return module ? degreeChoices(module, key) : [];
+/** The most values that are tried out. */
+const MAX_TRIES = 24;
+
+/**
+ * The choices with what the rules would say of them, those with the fewest errors first, then those with the fewest
+ * warnings. A long file is not checked anew for each.
+ */
+function judged(
+  choices: readonly Choice[],
+  length: number,
+  typed: (value: string) => Checked,
+): (Choice & { readonly verdict?: Verdict })[] {
+  if (length > MAX_TRIED || choices.length > MAX_TRIES) {
+    return [...choices];
   }
+  return choices
+    .map((choice) => ({ ...choice, verdict: verdictOf(typed(choice.value)) }))
+    .sort((a, b) => a.verdict.errors - b.verdict.errors || a.verdict.warnings - b.verdict.warnings);
 }
 
-function worldChoices({ world, modules }: LayoutFacts): Choice[] {
-  const end = modules.reduce((most, { rankOffset, ranks }) => Math.max(most, (rankOffset ?? 0) + (ranks ?? 0)), 0);
-  return [
-    ...(world.clusterSize === undefined ? [] : [{ value: String(world.clusterSize), detail: 'nodes x gpus_per_node' }]),
-    ...(end > 0 && end !== world.clusterSize ? [{ value: String(end), detail: 'the end of the last module' }] : []),
-  ];
+function verdictOf({ findings }: Checked): Verdict {
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const warnings = findings.filter(({ severity }) => severity === 'warning');
+  return { errors: errors.length, warnings: warnings.length, message: (errors[0] ?? warnings[0])?.message ?? '' };
 }
 
-function offsetChoices({ modules }: LayoutFacts, module: ModuleFacts): Choice[] {
-  const ends = modules
-    .filter((other) => other !== module && other.ranks !== undefined && other.rankOffset !== undefined)
-    .map((other) => ({ value: String((other.rankOffset ?? 0) + (other.ranks ?? 0)), detail: `behind ${other.name}` }));
-  return [...ends, { value: '0', detail: 'the first rank' }];
-}
-
-function rankChoices({ modules, world }: LayoutFacts, module: ModuleFacts): Choice[] {
-  const step = module.denseModel ?? 1;
-  const start = module.rankOffset ?? 0;
-  const next = modules
-    .filter((other) => other !== module && (other.rankOffset ?? 0) > start)
-    .reduce((least, other) => Math.min(least, other.rankOffset ?? least), world.size ?? start + step * 8);
-  return divisors(Math.max(1, next - start))
-    .filter((ranks) => ranks % step === 0)
-    .reverse()
-    .map((ranks) => ({ value: String(ranks), detail: `dp ${ranks / step}` }));
-}
-
-const DENSE = ['tp', 'gtp_remat', 'cp', 'pp'] as const;
-const EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'pp'] as const;
-
-/** The sizes of one degree that leave whole replicas with the other numbers as they are, with the dp they lead to. */
-function degreeChoices(module: ModuleFacts, key: string): Choice[] {
-  const { fields } = module;
-  const ranks = module.own ? (module.own.num_ranks.value ?? module.ranks) : module.ranks;
-  if (ranks === undefined) {
-    return [];
-  }
-  const others = (keys: readonly (keyof typeof fields)[]) =>
-    keys.reduce((product, name) => (name === key ? product : product * (fields[name].value ?? 1)), 1);
-  const dense = others(DENSE);
-  const expert = others(EXPERT);
-  if (key === 'dp' || key === 'expt_dp') {
-    const model = key === 'dp' ? dense : expert;
-    return ranks % model === 0 ? [{ value: String(ranks / model), detail: 'what the ranks give' }] : [];
-  }
-  const isDense = DENSE.some((name) => name === key);
-  const isExpert = EXPERT.some((name) => name === key);
-  if (!isDense && !isExpert) {
-    return [];
-  }
-  const fits = (size: number) =>
-    (!isDense || ranks % (dense * size) === 0) && (!isExpert || ranks % (expert * size) === 0);
-  return divisors(ranks)
-    .filter(fits)
-    .map((size) => ({
-      value: String(size),
-      detail: `${isDense ? `dp ${ranks / (dense * size)}` : `expt_dp ${ranks / (expert * size)}`}`,
-    }));
+function sortText(place: number): string {
+  return String(place).padStart(4, '0');
 }

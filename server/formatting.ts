@@ -28,11 +28,16 @@ class Formatter {
   readonly #targets = new Map<number, number>();
   /** Lines that go on with a text begun above: their blanks are part of it. */
   readonly #texts = new Set<number>();
+  /** The lines around the present one that it may belong to, each deeper than the one before it. */
+  #around: { readonly indent: number; readonly target: number }[] = [];
+  /** The last line with anything on it. */
+  readonly #last: number;
 
   constructor(
     readonly checked: Checked,
     readonly root: Node,
   ) {
+    this.#last = this.#line(checked.text.trimEnd().length);
     this.#visit(root, 0);
     for (const { span } of scalarsOf(root)) {
       const [first, last] = [span.start, span.end].map((offset) => this.#line(offset));
@@ -44,6 +49,7 @@ class Formatter {
 
   edits(): Edit[] {
     const { lines } = this.checked;
+    const following = this.#following();
     let shift = 0;
     for (let line = 0; line < lines.count; line++) {
       const { start, end } = lines.lineSpan(line);
@@ -54,8 +60,12 @@ class Formatter {
       } else if (text.trim() === '') {
         this.#blankLine(line);
       } else {
-        const target = this.#targets.get(line) ?? this.#commentTarget(line, indent, shift);
-        shift = this.#targets.has(line) ? target - indent : shift;
+        const own = this.#targets.get(line);
+        const target = own ?? this.#commentTarget(line, indent, shift, following[line] ?? -1);
+        if (own !== undefined) {
+          shift = own - indent;
+          this.#around = [...this.#around.filter((other) => other.indent < indent), { indent, target }];
+        }
         this.#indent(start, indent, target - indent);
         this.#trimEnd(start, text);
       }
@@ -119,27 +129,28 @@ class Formatter {
     }
   }
 
+  /** For each line the next one behind it on which an entry or an item begins; -1 for none. */
+  #following(): Int32Array {
+    const { count } = this.checked.lines;
+    const following = new Int32Array(count);
+    let next = -1;
+    for (let line = count - 1; line >= 0; line--) {
+      following[line] = next;
+      next = this.#targets.has(line) ? line : next;
+    }
+    return following;
+  }
+
   /** A comment stands where the next line stands if they stood alike, else where an earlier line of its column stands. */
-  #commentTarget(line: number, indent: number, shift: number): number {
+  #commentTarget(line: number, indent: number, shift: number, next: number): number {
     if (this.#lead(line) !== '#') {
       return Math.max(0, indent + shift);
     }
-    for (let other = line + 1; other < this.checked.lines.count; other++) {
-      const target = this.#targets.get(other);
-      if (target !== undefined) {
-        if (this.#indentOf(other) === indent) {
-          return target;
-        }
-        break;
-      }
+    if (next >= 0 && this.#indentOf(next) === indent) {
+      return this.#targets.get(next) ?? 0;
     }
-    for (let other = line - 1; other >= 0; other--) {
-      const target = this.#targets.get(other);
-      if (target !== undefined && this.#indentOf(other) <= indent) {
-        return target + Math.min(STEP, indent - this.#indentOf(other));
-      }
-    }
-    return 0;
+    const above = this.#around.findLast((other) => other.indent <= indent);
+    return above ? above.target + Math.min(STEP, indent - above.indent) : 0;
   }
 
   #indent(start: number, indent: number, by: number): void {
@@ -161,7 +172,7 @@ class Formatter {
     const { start, end } = lines.lineSpan(line);
     const isFirst = line > 0 && this.#lead(line - 1) !== '';
     const isLast = line === lines.count - 1;
-    const isEnd = lines.text.slice(end).trim() === '';
+    const isEnd = line > this.#last;
     if (isFirst && !isEnd) {
       this.#trimEnd(start, lines.text.slice(start, end));
     } else if (!isLast) {

@@ -1,6 +1,7 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver';
-import { type Checked, processGroups } from '../layout';
+import type { Checked, GroupFamily } from '../layout';
 import { derivedLines, moduleAt, signature } from './describe';
+import { groupsOf } from './groups';
 import { locate, specAt } from './locate';
 
 /** What the key at an offset means, and what its grid works out to with the numbers of this file. */
@@ -13,7 +14,7 @@ export function hover({ read, facts, lines, resolved }: Checked, offset: number)
   const module = facts && moduleAt(facts, found.path);
   const here = facts && module ? derivedLines(facts, module) : [];
   const name = found.path.at(-1) ?? '';
-  const groups = resolved?.modules.length ? groupLine(name, module?.name ?? null, processGroups(resolved)) : null;
+  const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name)) : null;
   const sections = [
     signature(name, spec),
     spec.doc,
@@ -30,9 +31,9 @@ export function hover({ read, facts, lines, resolved }: Checked, offset: number)
 const GROUP_OF_KEY: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
 
 /** How many process groups a degree makes, and the first of them. */
-function groupLine(key: string, module: string | null, families: ReturnType<typeof processGroups>): string | null {
+function groupLine(key: string, families: readonly GroupFamily[]): string | null {
   const wanted = GROUP_OF_KEY[key] ?? key;
-  const family = families.find(({ name, module: of }) => name === wanted && of === module);
+  const family = families.find(({ name }) => name === wanted);
   if (!family || family.size < 2) {
     return null;
   }

@@ -12,6 +12,7 @@ import {
   type ModuleFacts,
   type Span,
 } from '../layout';
+import { Budget } from './budget';
 
 /** Other ways to write what stands at a span, each of which brings no new error. */
 export function refactors(checked: Checked, place: Span): Fix[] {
@@ -28,7 +29,8 @@ export function refactors(checked: Checked, place: Span): Fix[] {
       : []),
   ];
   const before = errorCount(checked);
-  return offered.filter(({ edits }) => errorCount(check(applyEdits(text, edits))) <= before);
+  const budget = new Budget();
+  return offered.filter(({ edits }) => !budget.isSpent && errorCount(check(applyEdits(text, edits))) <= before);
 }
 
 function errorCount({ findings }: Checked): number {

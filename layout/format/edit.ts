@@ -95,8 +95,14 @@ function isLineBreak(text: string, at: number): boolean {
   return text[at] === '\n' || text[at] === '\r';
 }
 
-/** The text after the edits of a fix, which must not overlap. */
+/** The text after the edits of a fix, which must not overlap; of two at one place the first comes first. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
-  const ordered = [...edits].sort((a, b) => b.span.start - a.span.start || b.span.end - a.span.end);
-  return ordered.reduce((now, { span, newText }) => now.slice(0, span.start) + newText + now.slice(span.end), text);
+  const ordered = [...edits].sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
+  const parts: string[] = [];
+  let at = 0;
+  for (const { span, newText } of ordered) {
+    parts.push(text.slice(at, span.start), newText);
+    at = span.end;
+  }
+  return parts.join('') + text.slice(at);
 }

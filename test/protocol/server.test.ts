@@ -160,12 +160,13 @@ describe('completion', () => {
 
   test('offers the sizes of a degree that leave whole replicas, with the dp they lead to', async () => {
     const items = await labels('layout: 1\nworld_size: 24\nparallelism:\n  tp: 4\n  pp: |\n');
-    expect(items.map(({ label, detail }) => [label, detail])).toEqual([
+    expect(items.map(({ label, labelDetails }) => [label, labelDetails?.description])).toEqual([
       ['1', 'dp 6'],
       ['2', 'dp 3'],
       ['3', 'dp 2'],
       ['6', 'dp 1'],
     ]);
+    expect(items[1]?.detail).toBe('pp: 2 → dp 3');
   });
 
   test('offers the words of a choice, and nothing in a comment', async () => {

@@ -1,0 +1,301 @@
+import {
+  DEFAULT_ORDER,
+  divisors,
+  GROUP_NAMES,
+  type KeySpec,
+  type LayoutFacts,
+  type ModuleFacts,
+  processGroups,
+  type ResolvedLayout,
+} from '../layout';
+import { moduleAt } from './describe';
+
+/** A value that a key could have. */
+export interface Choice {
+  readonly value: string;
+  /** What would follow from it, such as `dp 4`. */
+  readonly leadsTo?: string;
+}
+
+/**
+ * The values that the key at a path could have, given the other numbers of the file.
+ * @param facts null where the file cannot be read
+ */
+export function choicesFor(
+  facts: LayoutFacts | null,
+  resolved: ResolvedLayout | null,
+  path: readonly string[],
+  spec: KeySpec,
+): Choice[] {
+  const key = path.at(-1) ?? '';
+  const inner = spec.type === 'list' ? spec.items : spec;
+  switch (inner.type) {
+    case 'enum':
+      return inner.options.map((value: string) =>
+        value === inner.default ? { value, leadsTo: 'the default' } : { value },
+      );
+    case 'boolean':
+      return [{ value: 'true' }, { value: 'false' }];
+    case 'size':
+      return values(['1MiB', '64MiB', '256MiB', '1GiB'], String(inner.default ?? ''));
+    case 'duration':
+      return values(['30s', '60s', '5m'], String(inner.default ?? ''));
+    case 'string':
+      return stringChoices(key, resolved);
+    case 'integer':
+      return facts ? integerChoices(facts, moduleAt(facts, path), path, key) : key === 'layout' ? [{ value: '1' }] : [];
+    default:
+      return [];
+  }
+}
+
+function values(all: readonly string[], fallback: string): Choice[] {
+  return all.map((value) => (value === fallback ? { value, leadsTo: 'the default' } : { value }));
+}
+
+function stringChoices(key: string, resolved: ResolvedLayout | null): Choice[] {
+  switch (key) {
+    case 'order':
+      return ORDERS;
+    case 'sharp_enabled_group':
+      return [
+        { value: 'dp', leadsTo: 'all data-parallel ranks' },
+        { value: 'dp_replica', leadsTo: 'the replicas of a partial distributed optimizer' },
+      ];
+    case 'high_priority_stream_groups':
+      return groupChoices(resolved);
+    default:
+      return [];
+  }
+}
+
+const ORDERS: Choice[] = [
+  { value: DEFAULT_ORDER, leadsTo: 'the default' },
+  { value: 'tp-cp-ep-pp-dp', leadsTo: 'pipeline neighbours nearer than data-parallel ones' },
+  { value: 'tp-cp-pp-ep-dp', leadsTo: 'pipeline neighbours nearer than experts' },
+  { value: 'tp-dp-pp-cp-ep', leadsTo: 'data-parallel neighbours next to tensor-parallel ones' },
+];
+
+/** The process groups of this layout with their sizes (its modules have the same); all names where it is not yet whole. */
+function groupChoices(resolved: ResolvedLayout | null): Choice[] {
+  if (!resolved) {
+    return GROUP_NAMES.map((value) => ({ value }));
+  }
+  const sizes = new Map<string, Choice>();
+  for (const { name, count, size } of processGroups({ ...resolved, modules: resolved.modules.slice(0, 8) })) {
+    if (!sizes.has(name)) {
+      sizes.set(name, { value: name, leadsTo: `${count} of ${size} ${size === 1 ? 'rank' : 'ranks'}` });
+    }
+  }
+  return [...sizes.values()];
+}
+
+function integerChoices(
+  facts: LayoutFacts,
+  module: ModuleFacts | undefined,
+  path: readonly string[],
+  key: string,
+): Choice[] {
+  const { root, world } = facts;
+  switch (key) {
+    case 'layout':
+      return [{ value: '1' }];
+    case 'world_size':
+      return worldChoices(facts);
+    case 'nodes':
+      return quotientChoices(root.world_size.value, root.cluster.value?.gpus_per_node.value);
+    case 'gpus_per_node':
+      return [8, 4, 16, 72].map((value) => ({ value: String(value), ...nodesFor(root.world_size.value, value) }));
+    case 'gpus_per_nvlink_domain':
+      return [root.cluster.value?.gpus_per_node.value ?? 8, 72].map((value) => ({ value: String(value) }));
+    case 'global_batch_size':
+      return batchChoices(facts);
+    case 'rank_offset':
+      return module ? offsetChoices(facts, module) : [];
+    case 'num_ranks':
+      return module ? rankChoices(facts, module) : [];
+    default:
+      return module ? moduleChoices(module, path, key, world.size) : [];
+  }
+}
+
+function worldChoices({ world, modules }: LayoutFacts): Choice[] {
+  const end = modules.reduce((most, { rankOffset, ranks }) => Math.max(most, (rankOffset ?? 0) + (ranks ?? 0)), 0);
+  return [
+    ...(world.clusterSize === undefined
+      ? []
+      : [{ value: String(world.clusterSize), leadsTo: 'nodes x gpus_per_node' }]),
+    ...(end > 0 && end !== world.clusterSize ? [{ value: String(end), leadsTo: 'the end of the last module' }] : []),
+  ];
+}
+
+function quotientChoices(world: number | undefined, perNode: number | undefined): Choice[] {
+  return world && perNode && world % perNode === 0
+    ? [{ value: String(world / perNode), leadsTo: `${world} ranks` }]
+    : [];
+}
+
+function nodesFor(world: number | undefined, perNode: number): { leadsTo?: string } {
+  return world && world % perNode === 0 ? { leadsTo: `${world / perNode} nodes` } : {};
+}
+
+/** Batches that every replica runs in whole micro-batches: one each, two, four, and so on. */
+function batchChoices({ root, modules }: LayoutFacts): Choice[] {
+  const micro = root.batch.value?.micro_batch_size.value ?? 1;
+  const replicas = modules.map(({ dp, degrees }) => (dp ?? 0) * (degrees?.gtpRemat ?? 1));
+  const step = micro * Math.max(1, ...replicas);
+  return [1, 2, 4, 8, 16, 32, 64].map((count) => ({
+    value: String(step * count),
+    leadsTo: count === 1 ? '1 micro-batch a step' : `${count} micro-batches a step`,
+  }));
+}
+
+function offsetChoices({ modules }: LayoutFacts, module: ModuleFacts): Choice[] {
+  const ends = modules
+    .filter((other) => other !== module && other.ranks !== undefined && other.rankOffset !== undefined)
+    .map((other) => ({ value: String((other.rankOffset ?? 0) + (other.ranks ?? 0)), leadsTo: `behind ${other.name}` }));
+  const all = [...ends.reverse(), { value: '0', leadsTo: 'the first rank' }];
+  return all.filter(({ value }, i) => all.findIndex((other) => other.value === value) === i).slice(0, MAX_CHOICES);
+}
+
+/** More choices than these help nobody. */
+const MAX_CHOICES = 24;
+
+function rankChoices({ modules, world }: LayoutFacts, module: ModuleFacts): Choice[] {
+  const step = module.denseModel ?? 1;
+  const start = module.rankOffset ?? 0;
+  const next = modules
+    .filter((other) => other !== module && (other.rankOffset ?? 0) > start)
+    .reduce((least, other) => Math.min(least, other.rankOffset ?? least), world.size ?? start + step * 8);
+  return divisors(Math.max(1, next - start))
+    .filter((ranks) => ranks % step === 0)
+    .reverse()
+    .map((ranks) => ({ value: String(ranks), leadsTo: `dp ${ranks / step}` }));
+}
+
+const DENSE = ['tp', 'gtp_remat', 'cp', 'pp'] as const;
+const EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'pp'] as const;
+
+/** The values of a key of one grid, or of the model beside it. */
+function moduleChoices(module: ModuleFacts, path: readonly string[], key: string, world: number | undefined): Choice[] {
+  const { degrees, dp } = module;
+  const model = module.model.value;
+  const many = (all: readonly number[], leadsTo: (value: number) => string): Choice[] =>
+    all.map((value) => ({ value: String(value), leadsTo: leadsTo(value) }));
+  switch (key) {
+    case 'num_weight_shards':
+      return degrees ? shardChoices(module, degrees.tp, ['cp', 'pp'], 'gtp_remat') : [];
+    case 'expt_num_weight_shards':
+      return degrees ? shardChoices(module, degrees.exptTp, ['ep', 'pp'], 'expt_gtp_remat') : [];
+    case 'vpp':
+      return many(divisorsOf(perStage(module)).slice(1), (n) => `${(perStage(module) ?? 0) / n} layers a chunk`);
+    case 'microbatch_group_size_per_vp_stage':
+      return many(
+        [1, 2, 4].map((n) => n * (degrees?.pp ?? 1)),
+        (n) => `${n / (degrees?.pp ?? 1)} x pp`,
+      );
+    case 'num_query_groups':
+      return many(
+        divisorsOf(model?.num_attention_heads.value),
+        (n) => `${(model?.num_attention_heads.value ?? 0) / n} heads a group`,
+      );
+    case 'num_distributed_optimizer_instances':
+      return many(divisorsOf(dp), (n) => `${(dp ?? 0) / n} replicas an instance`);
+    case 'hierarchical_context_parallel_sizes':
+      return many(divisorsOf(degrees?.cp).slice(1), (n) => `${(degrees?.cp ?? 0) / n} for the other levels`);
+    case 'tp_base':
+      return degrees ? [{ value: String(degrees.tp), leadsTo: 'tp' }] : [];
+    case 'tp_spares':
+      return many(upTo(degrees?.tp), (n) => `${(degrees?.tp ?? 0) - n} of ${degrees?.tp} slots stay`);
+    case 'num_reduced_tp_dp_ranks':
+      return many(upTo((dp ?? 0) + 1), (n) => `dp 0 to ${n - 1}`);
+    default:
+      return path.includes('model') || path.includes('sequence') ? [] : degreeChoices(module, key, world);
+  }
+}
+
+function upTo(end: number | undefined): number[] {
+  return Array.from({ length: Math.min(MAX_CHOICES, Math.max(0, (end ?? 0) - 1)) }, (_, i) => i + 1);
+}
+
+function divisorsOf(n: number | undefined): number[] {
+  return n ? divisors(n) : [];
+}
+
+function perStage({ model, degrees }: ModuleFacts): number | undefined {
+  const layers = model.value?.num_layers.value;
+  return layers && degrees && layers % degrees.pp === 0 ? layers / degrees.pp : undefined;
+}
+
+/** The numbers of weight shards that leave whole replicas: multiples of the tensor-parallel size. */
+function shardChoices(
+  { ranks, fields }: ModuleFacts,
+  tp: number,
+  others: readonly (keyof ModuleFacts['fields'])[],
+  degree: string,
+): Choice[] {
+  const rest = others.reduce((product, name) => product * (fields[name].value ?? 1), tp);
+  return divisorsOf(ranks && ranks % rest === 0 ? ranks / rest : undefined).map((n) => ({
+    value: String(n * tp),
+    leadsTo: `${degree} ${n}`,
+  }));
+}
+
+/** The sizes of one degree that leave whole replicas with the other numbers as they are, with the dp they lead to. */
+function degreeChoices(module: ModuleFacts, key: string, world: number | undefined): Choice[] {
+  const { fields, own } = module;
+  // left out, the tensor-parallel size of the experts is that of `parallelism`
+  const follows = key === 'tp' && own === null && !fields.expt_tp.written;
+  const others = (keys: readonly (keyof typeof fields)[]) =>
+    keys
+      .filter((name) => name !== key && !(follows && name === 'expt_tp'))
+      .reduce((product, name) => product * sizeOf(module, name), 1);
+  const dense = others(DENSE);
+  const expert = others(EXPERT);
+  const isDense = DENSE.some((name) => name === key);
+  const isExpert = follows || EXPERT.some((name) => name === key);
+  // a module that says dp in place of num_ranks grows with its degrees
+  const grows = own !== null && !own.num_ranks.written && isDense && fields.dp.value !== undefined;
+  const ranks = grows
+    ? (world ?? 0) - (module.rankOffset ?? 0)
+    : own
+      ? (own.num_ranks.value ?? module.ranks)
+      : module.ranks;
+  if (!ranks || ranks < 0) {
+    return [];
+  }
+  if (key === 'dp' || key === 'expt_dp') {
+    const model = key === 'dp' ? dense : expert;
+    return ranks % model === 0 ? [{ value: String(ranks / model), leadsTo: 'what the ranks give' }] : [];
+  }
+  if (!isDense && !isExpert) {
+    return [];
+  }
+  const replicas = grows ? (fields.dp.value ?? 1) : 1;
+  const fits = (size: number) =>
+    (!isDense || ranks % (dense * replicas * size) === 0) && (!isExpert || grows || ranks % (expert * size) === 0);
+  const leadsTo = (size: number) =>
+    grows
+      ? `${dense * replicas * size} ranks`
+      : [
+          ...(isDense ? [`dp ${ranks / (dense * size)}`] : []),
+          ...(isExpert && (!isDense || sizeOf(module, 'ep') > 1) ? [`expt_dp ${ranks / (expert * size)}`] : []),
+        ].join(', ');
+  return divisors(ranks)
+    .filter(fits)
+    .map((size) => ({ value: String(size), leadsTo: leadsTo(size) }));
+}
+
+/** A degree with its default; a number of weight shards counts as the degree that it stands for. */
+function sizeOf({ fields, degrees }: ModuleFacts, name: keyof ModuleFacts['fields']): number {
+  switch (name) {
+    case 'gtp_remat':
+      return degrees?.gtpRemat ?? fields.gtp_remat.value ?? 1;
+    case 'expt_gtp_remat':
+      return degrees?.exptGtpRemat ?? fields.expt_gtp_remat.value ?? 1;
+    case 'expt_tp':
+      return degrees?.exptTp ?? fields.expt_tp.value ?? 1;
+    default:
+      return fields[name].value ?? 1;
+  }
+}

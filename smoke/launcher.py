@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional
+
+from protocol import USAGE
 
 #: Options of prctl(2).
 PR_SET_PDEATHSIG = 1
@@ -16,6 +18,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 #: How long the launcher has to end by itself after SIGTERM, in seconds.
 GRACE = 3.0
+
+#: How long the launcher has to end by itself after all ranks have passed, in seconds.
+FAREWELL = 10.0
 
 
 class Launcher:
@@ -54,6 +59,35 @@ class Launcher:
             self.process.kill()
             self.process.wait()
         return sweep()
+
+
+def rank_environment(referee: List[str], token: str) -> Dict[str, str]:
+    """What a launcher leaves in the environment of its ranks; `referee` lists the referee's addresses."""
+    return {
+        "SMOKE_REFEREE": ",".join(referee),
+        "SMOKE_TOKEN": token,
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def preside(judge: Any, command: List[str], environment: Dict[str, str]) -> int:
+    """Starts the launcher, lets the referee `judge` follow the job to its end, and leaves nothing; the exit status."""
+    # a request to end is a verdict like any other: everyone is told, and the stream gets its last line
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: judge.cancel())
+    try:
+        launcher = Launcher(command, environment)
+    except OSError as error:
+        sys.stderr.write("smoke job: the launcher cannot be started: %s\n" % error)
+        return USAGE
+
+    def clear(passed: bool) -> List[int]:
+        if passed:
+            launcher.wait(FAREWELL)
+        return launcher.stop()
+
+    return int(judge.serve(launcher.status, clear))
 
 
 def prctl(option: int, value: int) -> None:

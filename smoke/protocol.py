@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import socket
@@ -157,14 +158,14 @@ class PlanError(ValueError):
 
 
 def load_plan(path: str) -> Plan:
-    """Reads a plan written by the engine.
+    """Reads a plan written by the engine; one whose name ends in .gz is compressed.
 
     Raises PlanError where the file is not a plan of this version or names ranks outside the world.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
             data = json.load(file)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError) as error:
         raise PlanError("cannot read the plan %s: %s" % (path, error)) from error
     if not isinstance(data, dict) or data.get("version") != VERSION:
         raise PlanError("the plan %s is not of version %d" % (path, VERSION))

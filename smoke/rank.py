@@ -47,13 +47,14 @@ class Identity:
 
     def __init__(self) -> None:
         rank = environment_number("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-        world = environment_number("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+        world = environment_number("SMOKE_WORLD_SIZE", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
         if rank is None or world is None:
             raise SystemExit("smoke job: no rank in the environment; start this with torchrun, srun or mpirun")
-        self.rank = rank
+        # a launcher that knows its own machine alone counts from zero on each
+        self.rank = rank + (environment_number("SMOKE_FIRST_RANK") or 0)
         self.world = world
         self.local = environment_number("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK") or 0
-        self.node = os.environ.get("SLURMD_NODENAME")
+        self.node = os.environ.get("SLURMD_NODENAME") or os.environ.get("SMOKE_NODE")
         self.token = os.environ.get("SMOKE_TOKEN", "")
         self.referee = [address(text) for text in os.environ.get("SMOKE_REFEREE", "").split(",") if text]
         if not self.referee:

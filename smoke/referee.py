@@ -60,21 +60,31 @@ LIBRARY = ("distributed_c10d", "c10d_logger", "collectives.py", "__init__.py")
 Sign = Tuple[float, Rank, Dict[str, Any]]
 
 
+class Machine:
+    """A machine whose launcher the referee has not started itself: its ranks, and how its launcher ended."""
+
+    def __init__(self, hello: Dict[str, Any]) -> None:
+        self.host = str(hello.get("host", "?"))
+        self.ranks = [int(number) for number in hello.get("ranks", [])]
+        self.fate: Optional[str] = None
+
+
 class Connection:
-    """A socket, and the rank that it turned out to belong to."""
+    """A socket, and the rank or the machine that it turned out to belong to."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.lines = Lines()
         self.rank: Optional[Rank] = None
+        self.machine: Optional[Machine] = None
         self.since = time.monotonic()
 
 
 class Referee:
     """Follows one run of a plan from the first rank that joins to the verdict."""
 
-    def __init__(self, plan: Plan, out: TextIO, token: str, job: str, bind: str, tether: Optional[TextIO] = None) -> None:
-        """Listens on the address `bind`. The end of the pipe `tether` cancels the run."""
+    def __init__(self, plan: Plan, out: TextIO, token: str, job: str, bind: str, tether: Optional[TextIO] = None, port: int = 0) -> None:
+        """Listens on the address `bind`, at a port of the system's choice unless told. The end of the pipe `tether` cancels the run."""
         self._plan = plan
         self._token = token
         self._job = job
@@ -84,6 +94,7 @@ class Referee:
         self._told: Set[str] = set()
         self._replaced = 0
         self._strangers: List[Connection] = []
+        self._machines: List[Machine] = []
         self._store: Dict[str, Any] = {}
         self._phase_began = self._progressed = time.monotonic()
         # what may be the signs of one fault, by kind
@@ -93,7 +104,7 @@ class Referee:
         self._inquiry: Optional[Tuple[Rank, List[Rank], float]] = None
         self._launcher: Callable[[], Optional[int]] = lambda: None
         self._selector = selectors.DefaultSelector()
-        listener = socket.create_server((bind, 0), backlog=1024)
+        listener = socket.create_server((bind, port), backlog=1024)
         self._selector.register(listener, selectors.EVENT_READ, lambda: self._accept(listener))
         if tether is not None:
             self._selector.register(tether, selectors.EVENT_READ, lambda: self._pull(tether))
@@ -194,7 +205,9 @@ class Referee:
             self._hang_up(connection)
             return
         for message in messages:
-            if connection.rank is None:
+            if connection.machine is not None:
+                self._on_machine(connection.machine, message)
+            elif connection.rank is None:
                 self._hello(connection, message)
             elif self._verdict is None:
                 self._handle(connection.rank, message)
@@ -204,7 +217,10 @@ class Referee:
         connection.sock.close()
         rank = connection.rank
         if rank is None:
-            self._strangers.remove(connection)
+            if connection.machine is None:
+                self._strangers.remove(connection)
+            elif connection.machine.fate is None:
+                connection.machine.fate = "was lost"
             return
         rank.connection = None
         if rank.stage == "leaving":
@@ -214,7 +230,13 @@ class Referee:
 
     def _hello(self, connection: Connection, message: Dict[str, Any]) -> None:
         number = message.get("rank")
-        genuine = message.get("cmd") == "hello" and hmac.compare_digest(str(message.get("token")), self._token)
+        known_token = hmac.compare_digest(str(message.get("token")), self._token)
+        if known_token and message.get("cmd") == "machine":
+            connection.machine = Machine(message)
+            self._machines.append(connection.machine)
+            self._strangers.remove(connection)
+            return
+        genuine = known_token and message.get("cmd") == "hello"
         if not genuine or not isinstance(number, int) or self._verdict is not None:
             self._hang_up(connection)
             return
@@ -243,6 +265,10 @@ class Referee:
         self._emit("rank", rank=number, host=rank.host, node=rank.node, local=rank.local, pid=rank.pid)
         if self._roll.complete():
             self._all_joined()
+
+    def _on_machine(self, machine: Machine, message: Dict[str, Any]) -> None:
+        if message.get("cmd") == "ended":
+            machine.fate = "ended with status %s" % message.get("status")
 
     def _handle(self, rank: Rank, message: Dict[str, Any]) -> None:
         rank.beat = time.monotonic()
@@ -569,11 +595,32 @@ class Referee:
         missing, limit = self._roll.missing(), self._plan.limits["join"]
         if not missing:
             return
+        ended = next((one for one in self._machines if one.fate is not None and set(one.ranks) & set(missing)), None)
         if self._launcher() is not None:
             self._launcher_ended()
+        elif ended is not None:
+            self._machine_ended(ended, missing)
         elif self._events.seconds() > limit:
             came = self._plan.world_size - len(missing)
-            self._fault("join_timeout", missing=missing, msg="Rank(s) %s did not join within %g s; %d of %d did." % (shown(missing), limit, came, self._plan.world_size))
+            self._fault(
+                "join_timeout",
+                missing=missing,
+                msg="Rank(s) %s did not join within %g s; %d of %d did.%s" % (shown(missing), limit, came, self._plan.world_size, self._whereabouts(missing)),
+            )
+
+    def _whereabouts(self, missing: List[int]) -> str:
+        """On which machines missing ranks were started, where that is known."""
+        hosts = ["%s on %s" % (shown(mine), one.host) for one in self._machines for mine in [[number for number in one.ranks if number in missing]] if mine]
+        return " Started: %s." % ", ".join(hosts[:4]) if hosts else ""
+
+    def _machine_ended(self, machine: Machine, missing: List[int]) -> None:
+        lost = [number for number in machine.ranks if number in missing]
+        self._fault(
+            "join_timeout",
+            missing=lost,
+            host=machine.host,
+            msg="The launcher on %s %s before rank(s) %s joined." % (machine.host, machine.fate, shown(lost)),
+        )
 
     def _launcher_ended(self) -> None:
         missing = self._roll.missing()

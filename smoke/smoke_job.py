@@ -3,6 +3,7 @@
 
   smoke_job.py referee --plan PLAN.json -- LAUNCHER...   the referee, which starts the ranks by the launcher
   smoke_job.py rank --plan PLAN.json                     one rank, as torchrun, srun or mpirun starts it
+  smoke_job.py pod --plan PLAN.json --index N ...        one of several like pods: its ranks, and in the first the referee
 
 Events go to standard output, a JSON object a line; a line for people goes to standard error. The exit status is 0 where
 everything passed; protocol.py lists the others.
@@ -11,16 +12,11 @@ everything passed; protocol.py lists the others.
 from __future__ import annotations
 
 import argparse
-import os
 import secrets
-import signal
 import sys
 from typing import List, Optional
 
 from protocol import USAGE, Plan, PlanError, load_plan
-
-#: How long the launcher has to end by itself after all ranks have passed, in seconds.
-FAREWELL = 10.0
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -45,7 +41,14 @@ def parse(arguments: Optional[List[str]]) -> argparse.Namespace:
     referee_role.set_defaults(run=referee)
     rank_role = roles.add_parser("rank", help="be one rank")
     rank_role.set_defaults(run=rank)
-    for role in (referee_role, rank_role):
+    pod_role = roles.add_parser("pod", help="start the ranks of one pod, and in the first the referee")
+    pod_role.add_argument("--job", required=True, help="how the job is called in the events")
+    pod_role.add_argument("--index", type=int, required=True, help="the pod's place, from 0")
+    pod_role.add_argument("--ranks-per-pod", type=int, required=True, help="ranks in every pod but perhaps the last")
+    pod_role.add_argument("--referee", required=True, help="the name of the first pod, as the others find it")
+    pod_role.add_argument("--port", type=int, required=True, help="the port of the referee")
+    pod_role.set_defaults(run=pod)
+    for role in (referee_role, rank_role, pod_role):
         role.add_argument("--plan", required=True, help="the plan that the engine wrote")
     return parser.parse_args(arguments)
 
@@ -57,35 +60,22 @@ def rank(plan: Plan, _: argparse.Namespace) -> int:
     return run_rank(plan, Run)
 
 
+def pod(plan: Plan, options: argparse.Namespace) -> int:
+    """The part that one pod of a cluster has in the job."""
+    from pod import run_pod
+
+    return run_pod(plan, options)
+
+
 def referee(plan: Plan, options: argparse.Namespace) -> int:
     """The referee, with the launcher and all that it starts; nothing of that is left at the end."""
-    from launcher import Launcher
+    from launcher import preside, rank_environment
     from referee import Referee, own_addresses
 
     token = secrets.token_hex(16)
     judge = Referee(plan, sys.stdout, token, options.job, bind=options.bind, tether=sys.stdin if options.tether else None)
-    # a request to end is a verdict like any other: everyone is told, and the stream gets its last line
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: judge.cancel())
     hosts = own_addresses() if options.bind == "0.0.0.0" else [options.bind]
-    environment = {
-        "SMOKE_REFEREE": ",".join("%s:%d" % (host, judge.port) for host in hosts),
-        "SMOKE_TOKEN": token,
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-        "PYTHONUNBUFFERED": "1",
-    }
-    try:
-        launcher = Launcher(options.launcher, environment)
-    except OSError as error:
-        sys.stderr.write("smoke job: the launcher cannot be started: %s\n" % error)
-        return USAGE
-
-    def clear(passed: bool) -> List[int]:
-        if passed:
-            launcher.wait(FAREWELL)
-        return launcher.stop()
-
-    return judge.serve(launcher.status, clear)
+    return preside(judge, options.launcher, rank_environment(["%s:%d" % (host, judge.port) for host in hosts], token))
 
 
 if __name__ == "__main__":

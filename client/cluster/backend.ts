@@ -66,6 +66,8 @@ export interface Launch {
   readonly command: readonly string[];
   /** Scripts and manifests that the command uses, word for word. */
   readonly files: readonly RunFile[];
+  /** The run as lines of a shell script, where it is more than the command with the plan in its file. */
+  readonly script?: readonly string[];
   /** What the user must know about this run, a sentence each. */
   readonly notes: readonly string[];
   readonly questions?: readonly Question[];

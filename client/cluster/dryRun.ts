@@ -13,7 +13,7 @@ const WIDTH = 80;
  * @param title what the run is of, and where
  */
 export function dryRunScript(launch: Launch, title: string): string {
-  const { plan, planFile, command, notes, backend } = launch;
+  const { plan, notes, backend } = launch;
   const groups = plan.groups.flatMap(({ name, module, ranks }) => {
     const talking = ranks.filter(({ length }) => length > 1);
     const size = Math.max(0, ...talking.map(({ length }) => length));
@@ -30,16 +30,23 @@ export function dryRunScript(launch: Launch, title: string): string {
     // a control character in a name must not end the comment
     ...comments.map((line) => `# ${line.replaceAll(/\p{Cc}/gu, ' ')}`),
     '',
+    ...(launch.script ?? localScript(launch)),
+    '',
+  ].join('\n');
+}
+
+/** A job that reads the plan from a file of this machine. */
+function localScript(launch: Launch): string[] {
+  return [
     '# the plan, which is all that the job knows of the layout',
-    `mkdir -p ${shellWord(`${dirname(planFile)}/ranks`)}`,
-    `cat > ${shellWord(planFile)} <<'${END}'`,
+    `mkdir -p ${shellWord(`${dirname(launch.planFile)}/ranks`)}`,
+    `cat > ${shellWord(launch.planFile)} <<'${END}'`,
     planText(launch),
     END,
     '',
     '# the job',
-    shellCommand(command),
-    '',
-  ].join('\n');
+    shellCommand(launch.command),
+  ];
 }
 
 /** The plan with a line for every setting and every family of groups. */
@@ -50,7 +57,7 @@ function planText({ plan: { groups, ...settings } }: Launch): string {
 }
 
 /** A command over as many lines as it needs, broken before options. */
-function shellCommand(command: readonly string[]): string {
+export function shellCommand(command: readonly string[]): string {
   const lines: string[] = [];
   for (const word of command.map(shellWord)) {
     const last = lines.at(-1);

@@ -5,6 +5,7 @@ export * from './estimate';
 export * from './events';
 export * from './history';
 export * from './kinds';
+export * from './kubernetes';
 export * from './local';
 export * from './plan';
 export * from './record';

@@ -1,19 +1,24 @@
 import type { Backend } from './backend';
+import { kubernetesBackend } from './kubernetes/backend';
+import { KUBERNETES_KIND, type KubernetesCluster } from './kubernetes/settings';
 import { LOCAL_KIND, type LocalCluster, localBackend } from './local';
 import { entrySchema, type KindDescription } from './settings';
 
 /** Where a smoke job can run: the user's own setting, never part of a layout. */
-export type Cluster = LocalCluster;
+export type Cluster = LocalCluster | KubernetesCluster;
 
 /** The kinds of clusters, in the order in which people are shown them. A kind is its line here and its own file. */
-export const KINDS: readonly KindDescription[] = [LOCAL_KIND];
+export const KINDS: readonly KindDescription[] = [LOCAL_KIND, KUBERNETES_KIND];
 
-/** The engine that runs jobs on a cluster, with the cluster that it is for. */
-export function backendOf(cluster: Cluster): Backend<Cluster> {
-  switch (cluster.kind) {
-    case 'local':
-      return localBackend;
-  }
+/** The engine of each kind. */
+const BACKENDS: { readonly [Kind in Cluster['kind']]: Backend<Extract<Cluster, { kind: Kind }>> } = {
+  local: localBackend,
+  kubernetes: kubernetesBackend,
+};
+
+/** The engine that runs jobs on a cluster. */
+export function backendOf<C extends Cluster>({ kind }: C): Backend<C> {
+  return BACKENDS[kind] as unknown as Backend<C>;
 }
 
 /** The JSON schema of a list of clusters. */

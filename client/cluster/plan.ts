@@ -64,6 +64,8 @@ export interface SmokePlan {
   readonly version: typeof PLAN_VERSION;
   readonly name: string;
   readonly world_size: number;
+  /** Ranks on a node, as the layout sees it. */
+  readonly gpus_per_node: number;
   readonly backend: CommBackend;
   readonly groups: readonly PlanFamily[];
   readonly checks: readonly string[];
@@ -110,6 +112,7 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
     version: PLAN_VERSION,
     name: layout.name ?? file,
     world_size: layout.worldSize,
+    gpus_per_node: layout.gpusPerNode,
     backend,
     groups: [...groups, ...(overlap?.made ?? []), ...(reduced?.made ?? [])],
     checks,

@@ -1,0 +1,273 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Ending, EnvironmentError, type JobOutput, type JobState } from '../backend';
+import { parseEvent, type SmokeEvent } from '../events';
+import { type Kubectl, reasonOf } from './kubectl';
+import { LogReader } from './logs';
+import { INSTANCE_LABEL } from './manifest';
+import { isSuspended, lastEvent, type PodState, podsText, readPods } from './pods';
+
+/** How often the cluster is asked, and how long it may be out of reach. Seconds. */
+export interface Timing {
+  /** Between two looks at the pods. */
+  readonly pods: number;
+  /** Without any answer, until the run is given up; its job goes on. */
+  readonly patience: number;
+  /** How long pods have to be gone after they were deleted. */
+  readonly farewell: number;
+}
+
+/** A job in a cluster: all that is needed to follow it, and to delete it. */
+export interface KubernetesJob {
+  readonly name: string;
+  /** All that was made, as kubectl names it; the first is the job. */
+  readonly objects: readonly string[];
+  readonly container: string;
+  readonly pods: number;
+}
+
+/**
+ * Follows a job to its end: its pods, why they wait, and the event stream in the log of the first. Deletes the job and all
+ * that was made for it, and waits until its pods are gone.
+ * @param signal cancels the job: it is deleted, and the first pod's last words are read
+ * @throws EnvironmentError where the cluster is out of reach for long: the job goes on
+ */
+export async function followJob(
+  kubectl: Kubectl,
+  job: KubernetesJob,
+  timing: Timing,
+  output: JobOutput,
+  signal: AbortSignal,
+): Promise<Ending | null> {
+  const follower = new Follower(kubectl, job, timing, output, signal);
+  const cancel = () => void follower.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    if (signal.aborted) {
+      cancel();
+    }
+    const ending = await follower.toTheEnd();
+    await deleteJob(kubectl, job, timing, output);
+    return ending;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+/** Deletes a job and what was made for it, and waits until none of its pods is left. What is left is told, not thrown. */
+export async function deleteJob(
+  kubectl: Kubectl,
+  { name, objects }: KubernetesJob,
+  { farewell }: Timing,
+  output: JobOutput,
+): Promise<void> {
+  const { status, stderr } = await kubectl.call(['delete', ...DELETE_OPTIONS, ...objects]);
+  if (status !== 0) {
+    output.log(`${reasonOf(stderr)}\nNot deleted: ${objects.join(' ')}\n`);
+    return;
+  }
+  const until = Date.now() + farewell * 1000;
+  for (;;) {
+    const left = await kubectl.call(['get', 'pods', `--selector=${INSTANCE_LABEL}=${name}`, '--output=name']);
+    if (left.status === 0 && left.stdout.trim() === '') {
+      return;
+    }
+    if (Date.now() > until) {
+      output.log(`Pods that are not gone yet: ${left.stdout.trim().replaceAll('\n', ' ') || reasonOf(left.stderr)}\n`);
+      return;
+    }
+    await sleep(500);
+  }
+}
+
+const DELETE_OPTIONS = ['--ignore-not-found=true', '--wait=false'];
+
+class Follower {
+  readonly #reader = new LogReader();
+  /** Ends what waits or reads, once the job has nothing more to say. */
+  readonly #over = new AbortController();
+  #pods: readonly PodState[] = [];
+  #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
+  #cancelled: number | null = null;
+  #told = '';
+  #answered = Date.now();
+
+  constructor(
+    readonly kubectl: Kubectl,
+    readonly job: KubernetesJob,
+    readonly timing: Timing,
+    readonly output: JobOutput,
+    readonly signal: AbortSignal,
+  ) {}
+
+  async toTheEnd(): Promise<Ending | null> {
+    const over = () => this.#over.abort();
+    // whichever ends first ends the other: without an answer from the cluster there is no log either
+    await Promise.all([this.#watchPods().finally(over), this.#followLog().finally(over)]);
+    if (this.#end === null || this.#end.verdict === 'cancelled') {
+      await this.#look();
+    }
+    return this.#ending();
+  }
+
+  async cancel(): Promise<void> {
+    this.#cancelled = Date.now();
+    this.#tell('ending', 'deleting the job');
+    // the referee is told, says its verdict, and ends its pod; the rest goes at the end
+    await this.kubectl.call(['delete', ...DELETE_OPTIONS, ...this.job.objects.slice(0, 1)]).catch(() => undefined);
+  }
+
+  // ---- pods
+
+  async #watchPods(): Promise<void> {
+    do {
+      await this.#look();
+    } while (await this.#pause(this.timing.pods));
+  }
+
+  /** Looks at the pods once, and says what is new of them. */
+  async #look(): Promise<void> {
+    const { status, stdout, stderr } = await this.kubectl.call([
+      ...['get', 'pods', `--selector=${INSTANCE_LABEL}=${this.job.name}`, '--output=json'],
+    ]);
+    if (status !== 0) {
+      this.#unanswered(reasonOf(stderr));
+      return;
+    }
+    this.#answered = Date.now();
+    this.#pods = readPods(stdout);
+    if (this.#cancelled === null) {
+      this.#tell(...(await this.#standing()));
+    }
+  }
+
+  #unanswered(why: string): void {
+    const seconds = (Date.now() - this.#answered) / 1000;
+    if (seconds > this.timing.patience) {
+      throw new EnvironmentError(
+        `The cluster has not answered for ${Math.round(seconds)} s (${why}). The job ${this.job.name} goes on there; kubectl delete ${this.job.objects.join(' ')} deletes it.`,
+      );
+    }
+    this.#tell('disconnected', why);
+  }
+
+  async #standing(): Promise<[JobState['phase'], string]> {
+    const text = podsText(this.#pods, this.job.pods);
+    const waits = this.#pods.length < this.job.pods || this.#pods.some(({ phase }) => phase === 'waiting');
+    if (!waits) {
+      const nodes = [...new Set(this.#pods.flatMap(({ node }) => node ?? []))];
+      return ['running', nodes.length > 0 ? `on ${nodes.join(', ')}` : text];
+    }
+    const known = this.#pods.some(({ reason }) => reason !== undefined);
+    const why = known ? undefined : await this.#whyNoPods();
+    return [this.#first()?.phase === 'running' ? 'running' : 'queued', why === undefined ? text : `${text}; ${why}`];
+  }
+
+  /** Why there are no pods: a queue, a quota, a webhook. Who may not read events is told less. */
+  async #whyNoPods(): Promise<string | undefined> {
+    const [job = ''] = this.job.objects;
+    const events = await this.kubectl.call(['get', 'events', '--output=json']);
+    const said = events.status === 0 ? lastEvent(events.stdout, this.job.name) : undefined;
+    if (said !== undefined || this.#pods.length > 0) {
+      return said;
+    }
+    const { status, stdout } = await this.kubectl.call(['get', job, '--output=json']);
+    return status === 0 && isSuspended(stdout) ? 'the job is suspended: it waits in its queue' : undefined;
+  }
+
+  #first(): PodState | undefined {
+    return this.#pods.find(({ first }) => first);
+  }
+
+  // ---- the log
+
+  /** Reads the first pod's log from where it begins to where it ends, over as many connections as it takes. */
+  async #followLog(): Promise<void> {
+    let seen: PodState | undefined;
+    while (!this.#over.signal.aborted && !this.#tooLate()) {
+      // looked at before the log is read: what is then read of an ended pod is all there is
+      const pod = this.#first();
+      if (pod && pod.phase !== 'waiting') {
+        const whole = await this.#readLog(pod.name);
+        if (whole && (pod.phase === 'succeeded' || pod.phase === 'failed')) {
+          return;
+        }
+      } else if (!pod && (seen || (await this.#isGone()))) {
+        return;
+      }
+      seen = pod ?? seen;
+      await this.#pause(this.timing.pods / 2);
+    }
+  }
+
+  /** One connection; whether it came to the end of the log. */
+  async #readLog(pod: string): Promise<boolean> {
+    const words = [
+      'logs',
+      pod,
+      `--container=${this.job.container}`,
+      '--follow',
+      '--timestamps',
+      ...this.#reader.connect(),
+    ];
+    const { status, stderr } = await this.kubectl.stream(words, (text) => this.#read(text), this.#over.signal);
+    if (status !== 0 && this.#end === null && this.#cancelled === null) {
+      this.output.log(`${reasonOf(stderr)}: reading the log again\n`);
+    }
+    return status === 0;
+  }
+
+  #read(text: string): void {
+    for (const line of this.#reader.feed(text)) {
+      const event = parseEvent(line);
+      this.output.events(`${line}\n`);
+      if (event?.ev === 'end') {
+        this.#end = event;
+        // the stream ends here, whatever keeps the pod from ending
+        this.#over.abort();
+      }
+    }
+  }
+
+  /** Whether a job without pods is not there any more. */
+  async #isGone(): Promise<boolean> {
+    const [job = ''] = this.job.objects;
+    const { status, stdout } = await this.kubectl.call(['get', job, '--ignore-not-found=true', '--output=name']);
+    return status === 0 && stdout.trim() === '';
+  }
+
+  #tooLate(): boolean {
+    return this.#cancelled !== null && Date.now() - this.#cancelled > this.timing.farewell * 1000;
+  }
+
+  // ---- the end
+
+  /** What the cluster did to the job, where the job could not say it itself. */
+  #ending(): Ending | null {
+    if (this.#cancelled !== null) {
+      return this.#end ? null : { code: 'cancelled', message: 'The job was deleted before it could say more.' };
+    }
+    const failed = this.#pods.filter(({ phase, reason }) => phase === 'failed' && reason !== undefined);
+    const said = failed.map(({ name, node, reason }) => `${name}${node === undefined ? '' : ` on ${node}`}: ${reason}`);
+    if (this.#end && this.#end.verdict !== 'cancelled') {
+      return null;
+    }
+    const code = this.#end ? 'stopped' : 'unknown';
+    if (said.length > 0) {
+      return { code, message: `The cluster ended the job. ${said.slice(0, 4).join('; ')}.` };
+    }
+    return this.#end ? { code, message: 'The cluster told the job to stop, and does not say why.' } : null;
+  }
+
+  #tell(phase: JobState['phase'], detail: string): void {
+    if (this.#told !== `${phase} ${detail}`) {
+      this.#told = `${phase} ${detail}`;
+      this.output.state({ job: this.job.name, phase, detail });
+    }
+  }
+
+  /** Waits; whether the job still has something to say. */
+  async #pause(seconds: number): Promise<boolean> {
+    await sleep(seconds * 1000, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    return !this.#over.signal.aborted;
+  }
+}

@@ -2,17 +2,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import {
+  attachSmoke,
   type Cluster,
   ClusterError,
   type CommBackend,
   dryRunScript,
   EnvironmentError,
   Estimate,
+  type JobState,
   LOCAL,
   prepareSmoke,
   runSmoke,
+  runsFolder,
+  type SmokeListener,
   type SmokeProgress,
   type SmokeRequest,
+  type SmokeResult,
+  savedRuns,
   smokePlan,
 } from '../client/cluster';
 import { readClusterFile } from '../client/cluster/clusterFile';
@@ -27,6 +33,7 @@ interface Options {
   readonly clusters?: string;
   readonly backend?: CommBackend;
   readonly dryRun?: boolean;
+  readonly attach?: boolean;
   readonly format: 'text' | 'json' | 'jsonl';
 }
 
@@ -43,6 +50,7 @@ export function addSmokeCommand(program: Command): void {
     .option('--clusters <file>', 'a YAML file with a list of clusters')
     .addOption(new Option('--backend <backend>', "instead of the cluster's own").choices(['auto', 'nccl', 'gloo']))
     .option('--dry-run', 'print the command and the plan, and run nothing')
+    .option('--attach', 'follow the newest job that an earlier run has left on the cluster, and start none')
     .addOption(
       new Option('--format <format>', 'text for people, the result as json, or the events as jsonl')
         .choices(['text', 'json', 'jsonl'])
@@ -122,6 +130,22 @@ async function dryRun(request: SmokeRequest<Cluster>, signal: AbortSignal): Prom
   await print([dryRunScript(launch, `Dry run of the smoke job of ${request.plan.name} on ${request.cluster.name}`)]);
 }
 
+/** Runs a job to its end, or follows one. */
+type Run = (listener: SmokeListener, signal: AbortSignal) => Promise<SmokeResult>;
+
+/** @throws EnvironmentError where there is no job to attach to */
+function starter(request: SmokeRequest<Cluster>, { attach }: Options): Run {
+  const runs = runsFolder();
+  if (!attach) {
+    return (listener, signal) => runSmoke(request, listener, signal, runs);
+  }
+  const saved = savedRuns(runs).find(({ cluster }) => cluster.name === request.cluster.name);
+  if (!saved) {
+    throw new EnvironmentError(`no run has left a job on ${request.cluster.name}`);
+  }
+  return (listener, signal) => attachSmoke(saved, listener, signal, runs);
+}
+
 async function run(
   file: string,
   checked: Checked,
@@ -130,13 +154,16 @@ async function run(
   signal: AbortSignal,
 ): Promise<void> {
   const estimate = new Estimate(undefined, Date.now());
-  const result = await runSmoke(
-    request,
+  const result = await starter(request, options)(
     {
       onLaunch: ({ notes }) => {
         for (const note of notes) {
           complain(note);
         }
+      },
+      onState: (state) => {
+        clearProgress();
+        complain(stateText(state));
       },
       onEvent: (_, progress, line) => {
         if (options.format === 'jsonl') {
@@ -155,6 +182,13 @@ async function run(
   }
   const failed = result.verdict === 'cancelled' && signal.aborted ? cancelledStatus(signal) : EXIT.findings;
   process.exitCode = result.ok ? EXIT.clean : failed;
+}
+
+/** Where the job stands with its scheduler. */
+function stateText({ job, phase, detail }: JobState): string {
+  const subject = job === undefined ? 'job' : `job ${job}`;
+  const said = { submitting: 'is submitted on', queued: 'is queued:', running: 'runs on', ending: 'ends:' };
+  return `${subject} ${phase === 'disconnected' ? 'goes on unseen:' : said[phase]} ${detail}`;
 }
 
 /** @param seconds how long it may still take */

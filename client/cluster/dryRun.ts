@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
-import type { Launch } from './backend';
+import type { Launch, RunFile } from './backend';
 import { nameOfKind } from './speeds';
 
-/** Ends a here-document; no line of a plan can be the same, because each begins with a brace, a bracket or a blank. */
-const END = 'END_OF_PLAN';
+/** Ends a here-document. */
+const END = 'END_OF_FILE';
 
 /** Lines of the command are broken at options from this width on. */
 const WIDTH = 80;
@@ -13,7 +13,7 @@ const WIDTH = 80;
  * @param title what the run is of, and where
  */
 export function dryRunScript(launch: Launch, title: string): string {
-  const { plan, notes, backend } = launch;
+  const { plan, notes, backend, place } = launch;
   const groups = plan.groups.flatMap(({ name, module, ranks }) => {
     const talking = ranks.filter(({ length }) => length > 1);
     const size = Math.max(0, ...talking.map(({ length }) => length));
@@ -21,6 +21,7 @@ export function dryRunScript(launch: Launch, title: string): string {
   });
   const comments = [
     `${title}. Nothing has run.`,
+    ...(place?.host === undefined ? [] : [`It runs on ${place.host}, where ssh copies these files to.`]),
     ...notes,
     `${plan.world_size} ranks with ${backend}; checks: ${plan.checks.join(', ')}. Process groups of more than one rank:`,
     ...groups,
@@ -30,23 +31,44 @@ export function dryRunScript(launch: Launch, title: string): string {
     // a control character in a name must not end the comment
     ...comments.map((line) => `# ${line.replaceAll(/\p{Cc}/gu, ' ')}`),
     '',
-    ...(launch.script ?? localScript(launch)),
+    ...(launch.script ?? filesAndCommand(launch)),
     '',
   ].join('\n');
 }
 
-/** A job that reads the plan from a file of this machine. */
-function localScript(launch: Launch): string[] {
+/** A job that reads the plan and its other files where its command runs. */
+function filesAndCommand(launch: Launch): string[] {
   return [
+    ...folderLines(launch),
+    '',
     '# the plan, which is all that the job knows of the layout',
-    `mkdir -p ${shellWord(`${dirname(launch.planFile)}/ranks`)}`,
-    `cat > ${shellWord(launch.planFile)} <<'${END}'`,
-    planText(launch),
-    END,
+    ...fileLines({ path: launch.planFile, text: planText(launch) }),
+    ...launch.files.flatMap((file) => ['', ...fileLines(file)]),
     '',
     '# the job',
     shellCommand(launch.command),
   ];
+}
+
+function folderLines({ place, planFile }: Launch): string[] {
+  if (!place) {
+    return [`mkdir -p ${shellPath(`${dirname(planFile)}/ranks`)}`];
+  }
+  return [
+    `mkdir -p ${shellPath(`${place.folder}/job`)}`,
+    `cp ${shellPath(place.job)}/*.py ${shellPath(`${place.folder}/job`)}`,
+    `cd ${shellPath(place.folder)} || exit`,
+  ];
+}
+
+/** Writes a file as it is, whatever it holds. */
+function fileLines({ path, text }: RunFile): string[] {
+  const lines = text.replace(/\n$/, '').split('\n');
+  let end = END;
+  while (lines.includes(end)) {
+    end += '_';
+  }
+  return [`cat > ${shellPath(path)} <<'${end}'`, ...lines, end];
 }
 
 /** The plan with a line for every setting and every family of groups. */
@@ -69,6 +91,11 @@ export function shellCommand(command: readonly string[]): string {
     }
   }
   return lines.join(' \\\n  ');
+}
+
+/** A path as a word of a shell; one below the home directory stays below it. */
+function shellPath(path: string): string {
+  return path.startsWith('~/') ? `~/${shellWord(path.slice(2))}` : shellWord(path);
 }
 
 /** A word as a POSIX shell reads it back: for people to copy, never for us to run. */

@@ -40,7 +40,14 @@ export interface Fault extends Partial<GroupFields> {
 /** One line of the event stream, as schemas/smoke-events.schema.json describes it. */
 export type SmokeEvent =
   | { readonly ev: 'start'; readonly world: number; readonly groups: number; readonly layout: string }
-  | { readonly ev: 'rank'; readonly rank: number; readonly host: string; readonly pid: number }
+  | {
+      readonly ev: 'rank';
+      readonly rank: number;
+      readonly host: string;
+      readonly pid: number;
+      /** The scheduler's name of the host. */
+      readonly node?: string;
+    }
   | {
       readonly ev: 'phase';
       readonly name: string;
@@ -172,7 +179,13 @@ function eventOf(fields: Fields): SmokeEvent {
       }
       return { ev, world: fields.number('world'), groups: fields.number('groups'), layout: fields.string('layout') };
     case 'rank':
-      return { ev, rank: fields.number('rank'), host: fields.string('host'), pid: fields.number('pid') };
+      return {
+        ev,
+        rank: fields.number('rank'),
+        host: fields.string('host'),
+        pid: fields.number('pid'),
+        ...fields.optional('node', text),
+      };
     case 'phase':
       return {
         ev,

@@ -11,4 +11,6 @@ export * from './plan';
 export * from './record';
 export * from './report';
 export * from './run';
+export * from './savedRuns';
+export * from './slurm';
 export * from './speeds';

@@ -3,16 +3,19 @@ import { kubernetesBackend } from './kubernetes/backend';
 import { KUBERNETES_KIND, type KubernetesCluster } from './kubernetes/settings';
 import { LOCAL_KIND, type LocalCluster, localBackend } from './local';
 import { entrySchema, type KindDescription } from './settings';
+import { slurmBackend } from './slurm/backend';
+import { SLURM_KIND, type SlurmCluster } from './slurm/settings';
 
 /** Where a smoke job can run: the user's own setting, never part of a layout. */
-export type Cluster = LocalCluster | KubernetesCluster;
+export type Cluster = LocalCluster | SlurmCluster | KubernetesCluster;
 
 /** The kinds of clusters, in the order in which people are shown them. A kind is its line here and its own file. */
-export const KINDS: readonly KindDescription[] = [LOCAL_KIND, KUBERNETES_KIND];
+export const KINDS: readonly KindDescription[] = [LOCAL_KIND, SLURM_KIND, KUBERNETES_KIND];
 
 /** The engine of each kind. */
 const BACKENDS: { readonly [Kind in Cluster['kind']]: Backend<Extract<Cluster, { kind: Kind }>> } = {
   local: localBackend,
+  slurm: slurmBackend,
   kubernetes: kubernetesBackend,
 };
 

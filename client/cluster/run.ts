@@ -1,10 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ending, JobState, Launch, SmokeRequest } from './backend';
+import {
+  type Backend,
+  type Ending,
+  EnvironmentError,
+  type JobOutput,
+  type JobState,
+  type Launch,
+  type SmokeRequest,
+} from './backend';
 import { type Fault, type GroupOperations, LineSplitter, parseEvent, type SmokeEvent } from './events';
 import { backendOf, type Cluster } from './kinds';
 import type { SmokePlan } from './plan';
+import { forgetRun, type SavedRun, saveRun } from './savedRuns';
 
 /** How many of the job's last lines are kept. */
 const LAST_WORDS = 20;
@@ -83,27 +92,95 @@ export function prepareSmoke(request: SmokeRequest<Cluster>, folder: string, sig
 
 /**
  * Runs a smoke job to its end. Its files are in a folder of their own, which is removed.
- * @param signal cancels it: every process that it started ends
+ * @param signal cancels it: every process that it started ends; for the reason DETACH see `Launch.run`
+ * @param runs a folder that remembers the run for as long as its job can be followed again (`attachSmoke`)
  * @throws EnvironmentError where it cannot run
  */
 export async function runSmoke(
   request: SmokeRequest<Cluster>,
   listener: SmokeListener,
   signal: AbortSignal,
+  runs?: string,
+): Promise<SmokeResult> {
+  return runWith(backendOf(request.cluster), request, listener, signal, runs);
+}
+
+/** `runSmoke` with an engine of one's own. */
+export async function runWith(
+  backend: Backend<Cluster>,
+  request: SmokeRequest<Cluster>,
+  listener: SmokeListener,
+  signal: AbortSignal,
+  runs?: string,
 ): Promise<SmokeResult> {
   const folder = await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
+  let saved: SavedRun | undefined;
   try {
-    const launch = await prepareSmoke(request, folder, signal);
+    const launch = await backend.prepare(request, folder, signal);
     await listener.onLaunch?.(launch);
     signal.throwIfAborted();
-    return await follow(launch, listener, signal);
+    const result = await follow(
+      launch.plan,
+      listener,
+      (output) => launch.run(output, signal),
+      (ticket) => {
+        if (runs !== undefined) {
+          saved = saveRun(runs, { cluster: request.cluster, plan: launch.plan, ticket });
+        }
+      },
+    );
+    forget(runs, saved);
+    return result;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function follow(launch: Launch, listener: SmokeListener, signal: AbortSignal): Promise<SmokeResult> {
-  const outcome = new Outcome(launch.plan, listener);
+/**
+ * Follows a job that an earlier run has left behind, from its first event to its end.
+ * @param runs the folder that remembers the run; it is forgotten once the job has ended
+ * @throws EnvironmentError where the job cannot be followed
+ */
+export async function attachSmoke(
+  saved: SavedRun,
+  listener: SmokeListener,
+  signal: AbortSignal,
+  runs: string,
+): Promise<SmokeResult> {
+  return attachWith(backendOf(saved.cluster), saved, listener, signal, runs);
+}
+
+/** `attachSmoke` with an engine of one's own. */
+export async function attachWith(
+  backend: Backend<Cluster>,
+  saved: SavedRun,
+  listener: SmokeListener,
+  signal: AbortSignal,
+  runs: string,
+): Promise<SmokeResult> {
+  const attach = backend.attach?.bind(backend);
+  if (!attach) {
+    throw new EnvironmentError(`A run on a cluster of the kind ${saved.cluster.kind} ends with what started it.`);
+  }
+  const result = await follow(saved.plan, listener, (output) => attach(saved.cluster, saved.ticket, output, signal));
+  forget(runs, saved);
+  return result;
+}
+
+function forget(runs: string | undefined, saved: SavedRun | undefined): void {
+  if (runs !== undefined && saved) {
+    forgetRun(runs, saved);
+  }
+}
+
+/** Gathers what a job writes until `run`, which is given where to, has come to its end. */
+async function follow(
+  plan: SmokePlan,
+  listener: SmokeListener,
+  run: (output: JobOutput) => Promise<Ending | null>,
+  submitted: JobOutput['submitted'] = () => undefined,
+): Promise<SmokeResult> {
+  const outcome = new Outcome(plan, listener);
   const events = new LineSplitter();
   const log = new LineSplitter();
   const each = (lines: Iterable<string>, take: (line: string) => void) => {
@@ -113,14 +190,12 @@ async function follow(launch: Launch, listener: SmokeListener, signal: AbortSign
   };
   const read = (line: string) => outcome.read(line);
   const hear = (line: string) => outcome.hear(line);
-  const ending = await launch.run(
-    {
-      events: (text) => each(events.feed(text), read),
-      log: (text) => each(log.feed(text), hear),
-      state: (state) => listener.onState?.(state),
-    },
-    signal,
-  );
+  const ending = await run({
+    events: (text) => each(events.feed(text), read),
+    log: (text) => each(log.feed(text), hear),
+    state: (state) => listener.onState?.(state),
+    submitted,
+  });
   each(events.end(), read);
   each(log.end(), hear);
   return outcome.result(ending);

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { type Checked, type FindingData, findingData, hasErrors, soundFixes } from '../layout';
+import { type Checked, type FindingData, findingData, hasErrors, SoundFixes } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
 import { EXIT, exitWith, print } from './output';
 import { sarifLog } from './sarif';
-import { findingText, summaryText } from './text';
+import { findingTexts, summaryText } from './text';
 
 /** What `check --format jsonl` prints of one file. */
 export interface FileReport {
@@ -41,10 +41,10 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
       } else {
         totals.files++;
         noteErrors(input.checked);
-        for (const finding of input.checked.findings) {
-          totals[finding.severity]++;
-          yield findingText(input.file, input.checked, finding);
+        for (const { severity } of input.checked.findings) {
+          totals[severity]++;
         }
+        yield* findingTexts(input.file, input.checked);
       }
     }
     yield summaryText(totals);
@@ -73,8 +73,9 @@ function fileReport(input: InputFile): FileReport {
   }
   const { file, checked } = input;
   noteErrors(checked);
+  const sound = new SoundFixes(checked);
   const findings = checked.findings.map((finding) =>
-    findingData({ ...finding, fixes: soundFixes(checked, finding) }, checked.lines),
+    findingData({ ...finding, fixes: sound.of(finding) }, checked.lines),
   );
   return { file, ok: !hasErrors(checked), findings };
 }

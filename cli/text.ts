@@ -1,4 +1,4 @@
-import { type Checked, type Finding, type LineIndex, type Severity, type Span, soundFixes } from '../layout';
+import { type Checked, type Finding, type LineIndex, type Severity, SoundFixes, type Span } from '../layout';
 import { printable, styled } from './output';
 
 const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as const;
@@ -6,24 +6,34 @@ const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as cons
 /** The widest part of a source line that is shown, in characters. */
 const WIDTH = 120;
 
+/** The findings of a file as a person reads them. */
+export function* findingTexts(file: string, checked: Checked): Iterable<string> {
+  const sound = new SoundFixes(checked);
+  for (const finding of checked.findings) {
+    yield findingText(file, finding, sound);
+  }
+}
+
 /**
  * A finding as a person reads it: the place and message, the line with the value underlined, the error that Megatron-LM
  * would raise, the other places that take part, and how it can be mended.
  */
-export function findingText(file: string, checked: Checked, finding: Finding): string {
-  const { lines } = checked;
+function findingText(file: string, finding: Finding, sound: SoundFixes): string {
+  const { lines } = sound.checked;
   const { line, character } = lines.positionAt(finding.span.start);
   const head = styled(['bold', COLOURS[finding.severity]], `${finding.severity}[${finding.code}]`);
   const gutter = ' '.repeat(String(lines.count).length + 1);
   const note = (label: string, text: string) =>
     `${gutter}${styled('cyan', '=')} ${styled('bold', label)}: ${printable(text)}`;
-  const fixes = soundFixes(checked, finding);
   return [
     `${printable(file)}:${line + 1}:${character + 1}: ${head}: ${printable(finding.message)}`,
     ...excerpt(lines, finding.span, finding.severity, gutter),
     ...(finding.predicts ? [note('Megatron-LM', finding.predicts)] : []),
     ...finding.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
-    ...fixes.slice(0, 3).map(({ title }) => note('fix', title)),
+    ...sound
+      .of(finding)
+      .slice(0, 3)
+      .map(({ title }) => note('fix', title)),
     '',
     '',
   ].join('\n');

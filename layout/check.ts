@@ -115,28 +115,74 @@ export function hasErrors({ findings }: Checked): boolean {
 }
 
 /**
- * The fixes of a finding that hold. Each is tried by checking the mended text, so this is for when a person or a report
- * asks for fixes, not for every keystroke.
+ * Whether a fix holds: applied, the finding is gone and no error is new. Costs a check of the mended text. Nobody can say
+ * so of a file with more errors than are listed: none of its fixes holds.
  */
-export function soundFixes(checked: Checked, finding: Finding): Fix[] {
-  return finding.fixes.filter((fix) => isSound(checked, finding, fix));
-}
-
-/** Whether a fix holds: applied, the finding is gone and no error is new. Costs a check of the mended text. */
-export function isSound(checked: Checked, finding: Finding, { edits }: Fix): boolean {
-  const before = tally(checked.findings);
+export function isSound(checked: Checked, { code }: Finding, { edits }: Fix): boolean {
+  const before = tallyOf(checked);
+  if (before.errors > MAX_FINDINGS) {
+    return false;
+  }
   const after = tally(check(applyEdits(checked.text, edits)).findings);
-  const gone = (after.get(finding.code)?.all ?? 0) < (before.get(finding.code)?.all ?? 0);
-  return gone && [...after].every(([code, { errors }]) => errors <= (before.get(code)?.errors ?? 0));
+  const gone = (after.codes.get(code)?.all ?? 0) < (before.codes.get(code)?.all ?? 0);
+  return gone && [...after.codes].every(([one, { errors }]) => errors <= (before.codes.get(one)?.errors ?? 0));
 }
 
-function tally(findings: readonly Finding[]): Map<string, { all: number; errors: number }> {
-  const counts = new Map<string, { all: number; errors: number }>();
+/** How much text is checked anew to try the fixes of a whole report, in UTF-16 units: a second or two of work. */
+const MAX_TRIED = 8 * 1024 * 1024;
+
+/**
+ * The fixes of one file's findings that hold, for a report of all of them. Where a long file has many, those that have not
+ * been tried when the work is used up are left out.
+ */
+export class SoundFixes {
+  #left = MAX_TRIED;
+
+  constructor(readonly checked: Checked) {}
+
+  /** Whether work is left to try another fix. */
+  get canTry(): boolean {
+    return this.#left > 0;
+  }
+
+  /** The fixes of one of the file's findings that hold, in the order of the finding. */
+  of(finding: Finding): Fix[] {
+    return finding.fixes.filter((fix) => this.#try(finding, fix));
+  }
+
+  #try(finding: Finding, fix: Fix): boolean {
+    if (!this.canTry) {
+      return false;
+    }
+    this.#left -= this.checked.text.length;
+    return isSound(this.checked, finding, fix);
+  }
+}
+
+/** How many errors there are; and how often each code is reported, and how often as an error. */
+interface Tally {
+  readonly errors: number;
+  readonly codes: ReadonlyMap<string, { readonly all: number; readonly errors: number }>;
+}
+
+const tallies = new WeakMap<Checked, Tally>();
+
+/** The tally of a file, counted once for all of its fixes. */
+function tallyOf(checked: Checked): Tally {
+  const known = tallies.get(checked) ?? tally(checked.findings);
+  tallies.set(checked, known);
+  return known;
+}
+
+function tally(findings: readonly Finding[]): Tally {
+  const codes = new Map<string, { all: number; errors: number }>();
+  let errors = 0;
   for (const { code, severity } of findings) {
-    const count = counts.get(code) ?? { all: 0, errors: 0 };
+    const count = codes.get(code) ?? { all: 0, errors: 0 };
     count.all++;
     count.errors += severity === 'error' ? 1 : 0;
-    counts.set(code, count);
+    errors += severity === 'error' ? 1 : 0;
+    codes.set(code, count);
   }
-  return counts;
+  return { errors, codes };
 }

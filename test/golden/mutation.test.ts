@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { applyEdits, check, type Finding, hasErrors, soundFixes } from '../../layout';
+import { applyEdits, check, type Finding, hasErrors, SoundFixes } from '../../layout';
 import { layoutText, loadGolden } from './golden';
 
 const errorsOf = (text: string): readonly Finding[] =>
@@ -71,7 +71,7 @@ describe('fixes', () => {
     for (const text of goldenTexts()) {
       const checked = check(text);
       for (const finding of checked.findings.filter(({ severity }) => severity === 'error')) {
-        for (const { title, edits } of soundFixes(checked, finding)) {
+        for (const { title, edits } of new SoundFixes(checked).of(finding)) {
           offered++;
           const before = errorsOf(text).map(({ code }) => code);
           const after = errorsOf(applyEdits(text, edits)).map(({ code }) => code);
@@ -91,7 +91,7 @@ describe('fixes', () => {
     const mended = single.filter((text) => {
       const checked = check(text);
       return checked.findings.some(
-        (finding) => finding.severity === 'error' && soundFixes(checked, finding).length > 0,
+        (finding) => finding.severity === 'error' && new SoundFixes(checked).of(finding).length > 0,
       );
     });
     console.log(`${mended.length} of ${single.length} layouts with one error have a fix that holds`);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  applyEdits,
   type Checked,
   check,
   type Finding,
@@ -10,6 +11,7 @@ import {
   parseTree,
   processGroups,
   RULES,
+  SoundFixes,
   type Span,
   type Tree,
 } from '../../layout';
@@ -133,6 +135,45 @@ describe('more findings than anyone reads', () => {
   test('never hide that a file has errors', () => {
     expect(hasErrors(check(wrong(3 * MAX_FINDINGS)))).toBe(true);
   });
+});
+
+describe('fixes of a long file with many errors', () => {
+  const module = (i: number) =>
+    `  ${i === 0 ? 'language' : `m${i}`}:\n    rank_offset: ${i * 8}\n    num_ranks: 8\n    tp: 3\n`;
+  const wrong = (modules: number) =>
+    `layout: 1\nworld_size: 16000\nmodules:\n${Array.from({ length: modules }, (_, i) => module(i)).join('')}${'# a comment\n'.repeat(10_000)}`;
+
+  test('are tried as far as the work allows; those that are offered hold', () => {
+    const text = wrong(900);
+    const checked = check(text);
+    const start = process.cpuUsage();
+    const sound = new SoundFixes(checked);
+    const offered = checked.findings.map((finding) => sound.of(finding));
+    const { user, system } = process.cpuUsage(start);
+    expect(checked.findings).toHaveLength(900);
+    expect(offered[0]?.length).toBeGreaterThan(0);
+    expect(sound.canTry).toBe(false);
+    expect((user + system) / 1e6).toBeLessThan(60);
+    for (const fix of offered.flat().slice(0, 3)) {
+      const after = check(applyEdits(text, fix.edits));
+      expect(after.findings.length).toBeLessThan(checked.findings.length);
+    }
+  });
+
+  test('of a short file are all tried', () => {
+    const checked = check(wrong(20).replaceAll('# a comment\n', ''));
+    const sound = new SoundFixes(checked);
+    const all = checked.findings.map((finding) => sound.of(finding));
+    expect(sound.canTry).toBe(true);
+    expect(all.every((fixes) => fixes.length > 0)).toBe(true);
+  });
+});
+
+test('a file with more errors than are listed has no fix that is known to hold', () => {
+  const text = `layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n${Array.from({ length: MAX_FINDINGS + 1 }, (_, i) => `k${i}: 1\n`).join('')}`;
+  const checked = check(text);
+  const sound = new SoundFixes(checked);
+  expect(checked.findings.flatMap((finding) => sound.of(finding))).toEqual([]);
 });
 
 describe('random files', () => {

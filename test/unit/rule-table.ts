@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyEdits, check, type Finding, soundFixes } from '../../layout';
+import { applyEdits, check, type Finding, SoundFixes } from '../../layout';
 
 /** A finding as a table states it: its code, the text that is underlined, and Megatron-LM's words where it has any. */
 export type Row = readonly [code: string, underlined: string, predicts?: string | null];
@@ -21,7 +21,7 @@ export function checkTable(codes: readonly string[], cases: readonly Case[]): vo
     const said = checked.findings.filter(({ code, severity }) => severity === 'error' || codes.includes(code));
     expect(said.map((finding) => rowOf(text, finding))).toEqual(findings.map(([a, b, c]) => [a, b, c ?? null]));
     for (const finding of said) {
-      for (const { edits } of soundFixes(checked, finding)) {
+      for (const { edits } of new SoundFixes(checked).of(finding)) {
         const left = check(applyEdits(text, edits)).findings.filter(({ code }) => code === finding.code);
         expect(left.length).toBeLessThan(said.filter(({ code }) => code === finding.code).length);
       }

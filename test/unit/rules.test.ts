@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyEdits, check, RULES, soundFixes } from '../../layout';
+import { applyEdits, check, RULES, SoundFixes } from '../../layout';
 
 const grave = (text: string) => check(text).findings.filter(({ severity }) => severity !== 'information');
 
@@ -21,7 +21,7 @@ describe.each(RULES.map((rule) => [rule.code, rule] as const))('%s', (code, rule
     const text = `# a comment above\n${rule.failing.trimEnd()} # a comment behind\n`;
     const checked = check(text);
     for (const finding of checked.findings.filter((one) => one.code === code)) {
-      for (const { edits } of soundFixes(checked, finding)) {
+      for (const { edits } of new SoundFixes(checked).of(finding)) {
         const mended = applyEdits(text, edits);
         expect(mended).toContain('# a comment above');
         expect(check(mended).findings.filter((one) => one.code === code).length).toBeLessThan(

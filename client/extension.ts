@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './gridPanel';
 import { Server } from './languageClient';
+import { newLayout, openSample } from './newLayout';
 import type { Platform } from './platform/platform';
 import { createStatus } from './status';
 
@@ -20,6 +21,9 @@ export async function activate(context: vscode.ExtensionContext, platform: Platf
     createStatus(running),
     panels.register(),
     layoutCommand('showGrid', (document) => panels.show(document)),
+    command('newLayout', () => newLayout(context.extensionUri)),
+    command('openSample', () => openSample(context.extensionUri)),
+    command('openWalkthrough', () => openWalkthrough(context.extension.id)),
     command('restartServer', () => running.restart()),
     command('showOutput', () => output.show()),
     // the server offers the smoke job only where it may run
@@ -39,6 +43,10 @@ export async function deactivate(): Promise<void> {
 
 function command(name: string, run: (...arguments_: unknown[]) => unknown): vscode.Disposable {
   return vscode.commands.registerCommand(`parallelismLayout.${name}`, run);
+}
+
+function openWalkthrough(extension: string): Thenable<unknown> {
+  return vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extension}#getStarted`, false);
 }
 
 function layoutCommand(name: string, run: (document: vscode.TextDocument) => unknown): vscode.Disposable {

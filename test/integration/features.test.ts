@@ -193,6 +193,30 @@ export function defineFeatures(): void {
       assert.equal(finding && codeOf(finding), 'dense-factorization');
     });
 
+    it('makes a new layout from a template, without a mistake', async () => {
+      const made = vscode.commands.executeCommand('parallelismLayout.newLayout');
+      const pressEnter = async () => {
+        await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+        return vscode.window.activeTextEditor?.document;
+      };
+      const document = await until(pressEnter, (active) => active?.isUntitled === true, 'an unsaved layout');
+      await made;
+      assert.equal(document?.languageId, 'parallelism-layout');
+      assert.match(document?.getText() ?? '', /^name: dense-64gpu$/m);
+    });
+
+    it('opens a sample with a mistake to mend', async () => {
+      await vscode.commands.executeCommand('parallelismLayout.openSample');
+      const document = vscode.window.activeTextEditor?.document;
+      assert.ok(document?.isUntitled);
+      const [finding] = await until(
+        () => findings(document.uri),
+        ({ length }) => length === 1,
+        'one finding',
+      );
+      assert.equal(finding && document.getText(finding.range), '3');
+    });
+
     it('opens the rank grid of a layout', async () => {
       await vscode.commands.executeCommand('parallelismLayout.showGrid');
       const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);

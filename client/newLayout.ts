@@ -1,0 +1,61 @@
+import * as vscode from 'vscode';
+
+/** A layout to start from: one of the examples. */
+interface Template {
+  readonly file: string;
+  readonly label: string;
+  readonly detail: string;
+}
+
+function templates(): Template[] {
+  return [
+    {
+      file: 'dense-64gpu.layout.yaml',
+      label: vscode.l10n.t('Dense model'),
+      detail: vscode.l10n.t('One grid over all ranks: tensor, pipeline and data parallelism on 8 nodes of 8 GPUs'),
+    },
+    {
+      file: 'mimo-8gpu.layout.yaml',
+      label: vscode.l10n.t('Multimodal model'),
+      detail: vscode.l10n.t('An image encoder beside a language model, each with a grid of its own, on 8 GPUs'),
+    },
+    {
+      file: 'moe-64gpu.layout.yaml',
+      label: vscode.l10n.t('Mixture of experts'),
+      detail: vscode.l10n.t('Expert parallelism with its own tensor parallelism, on 8 nodes of 8 GPUs'),
+    },
+    {
+      file: 'ntp-64gpu.layout.yaml',
+      label: vscode.l10n.t('Job with failed GPUs'),
+      detail: vscode.l10n.t('Nonuniform tensor parallelism: one replica goes on with fewer ranks'),
+    },
+  ];
+}
+
+/** Asks what kind of layout is wanted and opens one to change, nowhere saved yet. */
+export async function newLayout(extension: vscode.Uri): Promise<void> {
+  const placeHolder = vscode.l10n.t('What is the layout of?');
+  const chosen = await vscode.window.showQuickPick(templates(), { placeHolder, matchOnDetail: true });
+  if (chosen) {
+    await openUnsaved(await example(extension, chosen.file));
+  }
+}
+
+/** Opens the multimodal example with a wrong number, to see how one is found and mended. */
+export async function openSample(extension: vscode.Uri): Promise<void> {
+  const text = await example(extension, 'mimo-8gpu.layout.yaml');
+  const editor = await openUnsaved(text.replace('    pp: 2\n', '    pp: 3\n'));
+  const at = editor.document.positionAt(editor.document.getText().indexOf('pp: 3') + 'pp: 3'.length);
+  editor.selection = new vscode.Selection(at, at);
+  editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenter);
+}
+
+async function example(extension: vscode.Uri, file: string): Promise<string> {
+  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extension, 'examples', file));
+  return new TextDecoder().decode(bytes);
+}
+
+async function openUnsaved(content: string): Promise<vscode.TextEditor> {
+  const document = await vscode.workspace.openTextDocument({ language: 'parallelism-layout', content });
+  return vscode.window.showTextDocument(document);
+}

@@ -509,7 +509,7 @@ export const worldClusterMismatch: Rule = {
   code: 'world-cluster-mismatch',
   severity: 'error',
   title: 'world_size and cluster disagree',
-  what: '`world_size` is not `cluster.nodes * cluster.gpus_per_node`.',
+  what: '`world_size` is not `cluster.nodes * cluster.gpus_per_node`. With packed nonuniform TP the GPUs of the spares may stand idle beside it.',
   why: 'One rank runs on each GPU: too many ranks never start, too few leave GPUs idle, and the launcher waits for both.',
   failing: `layout: 1
 world_size: 12
@@ -525,7 +525,7 @@ parallelism: {tp: 2}
   *check({ root, world }) {
     const size = root.world_size.value;
     const cluster = root.cluster.value;
-    if (size === undefined || world.clusterSize === undefined || size === world.clusterSize || !cluster) {
+    if (size === undefined || world.clusterSize === undefined || !world.contradicted || !cluster) {
       return;
     }
     const nodes = cluster.nodes.value ?? 1;

@@ -65,11 +65,13 @@ export interface ModuleFacts {
 
 /** How many ranks the job has, and where the file says so. */
 export interface WorldFacts {
-  /** Undefined where unusable, not said, or where `world_size` and `cluster` say different things. */
+  /** Undefined where unusable, not said, or where `world_size` and `cluster` contradict each other. */
   readonly size: number | undefined;
   readonly span: Span;
   /** nodes x gpus_per_node; undefined where not said. */
   readonly clusterSize: number | undefined;
+  /** Whether `world_size` and `cluster` contradict each other. */
+  readonly contradicted: boolean;
 }
 
 /** What every rule reads: the file's fields and what follows from them. Costs O(modules), never O(ranks). */
@@ -161,11 +163,17 @@ function worldFacts(root: Section<RootKeys>): WorldFacts {
   const perNode = cluster?.gpus_per_node.value;
   const clusterSize = nodes !== undefined && perNode !== undefined ? nodes * perNode : undefined;
   const size = root.world_size.written ? root.world_size.value : clusterSize;
-  const usable = size !== undefined && size <= MAX_WORLD && (clusterSize === undefined || size === clusterSize);
+  // the GPUs of ranks that are not launched may stand idle
+  const contradicted =
+    size !== undefined &&
+    clusterSize !== undefined &&
+    size !== clusterSize &&
+    size + (notLaunched(root) ?? 0) !== clusterSize;
   return {
-    size: usable ? size : undefined,
+    size: size !== undefined && size <= MAX_WORLD && !contradicted ? size : undefined,
     span: root.world_size.written ? root.world_size.span : (cluster?.nodes.span ?? root.cluster.span),
     clusterSize,
+    contradicted,
   };
 }
 
@@ -191,21 +199,22 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFac
   ];
 }
 
-/**
- * The ranks of the whole grid: with packed nonuniform TP the world holds only the active ones, and the spares, which are
- * not launched, are added.
- */
+/** The ranks of the whole grid: those of the world, and those that are not launched. */
 function nominalRanks(root: Section<RootKeys>, world: number | undefined): number | undefined {
+  const idle = notLaunched(root);
+  return world === undefined || idle === undefined ? undefined : world + idle;
+}
+
+/** The spares of packed nonuniform TP, where only active ranks are launched; undefined where their number is unusable. */
+function notLaunched(root: Section<RootKeys>): number | undefined {
   const ntp = root.ntp.value;
-  const cp = root.parallelism.value && valueOr(root.parallelism.value.cp, 1);
-  if (world === undefined || ntp?.placement.value !== 'packed') {
-    return world;
+  if (!root.parallelism.value || ntp?.placement.value !== 'packed') {
+    return 0;
   }
+  const cp = valueOr(root.parallelism.value.cp, 1);
   const replicas = valueOr(ntp.num_reduced_tp_dp_ranks, 1);
   const spares = valueOr(ntp.tp_spares, 0);
-  return cp === undefined || replicas === undefined || spares === undefined
-    ? undefined
-    : world + replicas * cp * spares;
+  return cp === undefined || replicas === undefined || spares === undefined ? undefined : replicas * cp * spares;
 }
 
 function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {

@@ -31,6 +31,14 @@ describe('packed nonuniform TP', () => {
     ]);
   });
 
+  test('may leave the GPUs of its spares idle', () => {
+    const codes = (nodes: number) =>
+      check(`${PACKED}cluster: {nodes: ${nodes}, gpus_per_node: 1}\n`)
+        .findings.filter(({ severity }) => severity === 'error')
+        .map(({ code }) => code);
+    expect([7, 8, 9].map(codes)).toEqual([[], [], ['world-cluster-mismatch']]);
+  });
+
   test('makes explicit groups of the launched ranks', () => {
     const groups = groupsOf(PACKED);
     expect(groups.tp).toEqual([

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import type { Platform } from './platform/platform';
+import { ShownDiagnostics } from './shownDiagnostics';
 
 /** How many times a server that dies is started again before a person is asked. */
 const MAX_RESTARTS = 3;
@@ -13,6 +14,7 @@ const FORGET_AFTER = 180_000;
 export class Server {
   readonly #client: BaseLanguageClient;
   readonly #summaries = new Map<string, Summary>();
+  readonly #shown = new ShownDiagnostics();
   readonly #changed = new vscode.EventEmitter<void>();
   #faults: number[] = [];
   /** Fires when a summary arrives or the server starts or ends. */
@@ -23,6 +25,8 @@ export class Server {
     this.#client = platform.createClient(dist, {
       documentSelector: [{ language: 'parallelism-layout' }],
       outputChannel: output,
+      synchronize: { configurationSection: ['parallelismLayout.inlayHints'] },
+      middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
       initializationOptions: () => serverOptions(canRun),
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
@@ -62,6 +66,7 @@ export class Server {
 
   async dispose(): Promise<void> {
     this.#changed.dispose();
+    this.#shown.dispose();
     await this.#client.dispose();
   }
 

@@ -1,15 +1,19 @@
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver';
 import type { Checked, Field, LayoutFacts, LineIndex, ModuleFacts, Span } from '../layout';
 import { layersPerStage, microBatches } from './describe';
+import { DEFAULT_SETTINGS, type HintKind } from './settings';
 
-/** Numbers that follow from those written, shown behind them: spans, dp, expt_dp, defaults in force. */
-export function inlayHints({ facts, lines }: Checked, range: Range): InlayHint[] {
+/**
+ * Numbers that follow from those written, shown behind them: spans, dp, expt_dp, defaults in force.
+ * @param shown the kinds that are wanted
+ */
+export function inlayHints({ facts, lines }: Checked, range: Range, shown = DEFAULT_SETTINGS.hints): InlayHint[] {
   if (!facts) {
     return [];
   }
   const start = lines.offsetAt(range.start);
   const end = lines.offsetAt(range.end);
-  return [...allHints(facts)]
+  return [...allHints(facts, shown)]
     .filter(({ offset }) => start <= offset && offset <= end)
     .map((hint) => inlayHint(hint, lines));
 }
@@ -30,34 +34,53 @@ function inlayHint({ offset, text, tooltip }: Hint, lines: LineIndex): InlayHint
   };
 }
 
-function* allHints(facts: LayoutFacts): Iterable<Hint> {
+function* allHints(facts: LayoutFacts, shown: ReadonlySet<HintKind>): Iterable<Hint> {
   const { root, world } = facts;
-  if (!root.world_size.written && world.size !== undefined) {
+  if (shown.has('derived') && !root.world_size.written && world.size !== undefined) {
     yield headHint(facts.text, root.cluster, `world_size ${world.size}`, 'nodes x gpus_per_node');
   }
   for (const module of facts.modules) {
-    yield* moduleHints(facts, module);
+    yield* spanHint(facts, module, shown);
+    if (shown.has('defaults')) {
+      yield* defaultHints(module);
+    }
+    if (shown.has('derived')) {
+      yield* derivedHints(module);
+    }
   }
-  yield* batchHint(facts);
+  if (shown.has('derived')) {
+    yield* batchHint(facts);
+  }
 }
 
-function* moduleHints(facts: LayoutFacts, module: ModuleFacts): Iterable<Hint> {
+/** Behind the name of a grid: its ranks, and the data-parallel sizes that follow from its degrees. */
+function* spanHint(facts: LayoutFacts, module: ModuleFacts, shown: ReadonlySet<HintKind>): Iterable<Hint> {
   const { name, degrees, ranks, rankOffset, dp, exptDp, fields } = module;
-  if (!degrees || ranks === undefined) {
-    return;
-  }
+  const span = name !== null && ranks !== undefined && rankOffset !== undefined;
   const parts = [
-    ...(name !== null && rankOffset !== undefined ? [`ranks ${rankOffset}–${rankOffset + ranks - 1}`] : []),
-    ...(dp !== undefined && !fields.dp.written ? [`dp ${dp}`] : []),
-    ...(exptDp !== undefined && degrees.ep > 1 && !fields.expt_dp.written ? [`expt_dp ${exptDp}`] : []),
+    ...(shown.has('ranks') && span ? [`ranks ${rankOffset}–${rankOffset + ranks - 1}`] : []),
+    ...(shown.has('derived') && dp !== undefined && !fields.dp.written ? [`dp ${dp}`] : []),
+    ...(shown.has('derived') && exptDp !== undefined && degrees && degrees.ep > 1 && !fields.expt_dp.written
+      ? [`expt_dp ${exptDp}`]
+      : []),
   ];
-  if (parts.length > 0) {
+  if (degrees && parts.length > 0) {
     const head = { keySpan: module.nameSpan, span: module.span };
     yield headHint(facts.text, head, parts.join(' · '), 'derived from the degrees of this grid');
   }
-  if (degrees.ep > 1 && fields.ep.written && !fields.expt_tp.written) {
+}
+
+function* defaultHints({ name, degrees, ranks, fields }: ModuleFacts): Iterable<Hint> {
+  if (degrees && ranks !== undefined && degrees.ep > 1 && fields.ep.written && !fields.expt_tp.written) {
     const why = name === null ? 'left out, expt_tp is tp' : 'left out, expt_tp is 1 in a module';
     yield valueHint(fields.ep, `expt_tp ${degrees.exptTp}`, why);
+  }
+}
+
+function* derivedHints(module: ModuleFacts): Iterable<Hint> {
+  const { degrees, ranks, fields } = module;
+  if (!degrees || ranks === undefined) {
+    return;
   }
   if (fields.num_weight_shards.written && !fields.gtp_remat.written) {
     yield valueHint(fields.num_weight_shards, `gtp_remat ${degrees.gtpRemat}`, 'num_weight_shards / tp');

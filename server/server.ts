@@ -14,17 +14,21 @@ import type { Commands } from './messages';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
 import { commandsOf, wantsPush } from './options';
 import { selectionRanges } from './selection';
+import { DEFAULT_SETTINGS, settingsOf } from './settings';
 import { documentSymbols } from './symbols';
 
 /** Wires every feature to a connection and begins to listen. */
 export function serve(connection: Connection): void {
   const documents = new Documents();
   let commands: Commands = {};
+  let settings = DEFAULT_SETTINGS;
+  let refreshesHints = false;
   connection.onInitialize(({ capabilities, initializationOptions }): InitializeResult => {
     // a client that pulls would show pushed findings twice
     const pulls = capabilities.textDocument?.diagnostic !== undefined && !wantsPush(initializationOptions);
     watchChanges(connection, documents, !pulls);
     commands = commandsOf(initializationOptions);
+    refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
     return {
       serverInfo: { name: 'parallelism-layout' },
       capabilities: {
@@ -47,6 +51,13 @@ export function serve(connection: Connection): void {
     };
   });
 
+  connection.onDidChangeConfiguration((change) => {
+    settings = settingsOf(change.settings);
+    if (refreshesHints) {
+      void connection.languages.inlayHint.refresh();
+    }
+  });
+
   /** The check of the document that a request speaks of. */
   const checkedOf = (uri: string): Checked => {
     const checked = documents.checked(uri);
@@ -65,7 +76,9 @@ export function serve(connection: Connection): void {
     codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
   );
   connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
-  connection.languages.inlayHint.on(({ textDocument, range }) => inlayHints(checkedOf(textDocument.uri), range));
+  connection.languages.inlayHint.on(({ textDocument, range }) =>
+    inlayHints(checkedOf(textDocument.uri), range, settings.hints),
+  );
   connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
   connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
   connection.onDocumentFormatting(({ textDocument }) => formatting(checkedOf(textDocument.uri)));

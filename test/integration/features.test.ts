@@ -112,6 +112,42 @@ export function defineFeatures(): void {
       assert.ok(labels.includes('ranks 4–7 · dp 1'), labels.join('; '));
     });
 
+    it('shows the hints that are wanted, from the moment that the settings change', async () => {
+      const settings = vscode.workspace.getConfiguration('parallelismLayout.inlayHints');
+      const shown = async () => {
+        const whole = new vscode.Range(0, 0, editor.document.lineCount, 0);
+        const hints = await ask<vscode.InlayHint[]>('InlayHint', editor.document.uri, whole);
+        return hints.map(({ label }) => label).join('; ');
+      };
+      try {
+        await settings.update('derived', false, vscode.ConfigurationTarget.Global);
+        await until(shown, (labels) => labels === 'ranks 0–3; ranks 4–7', 'spans alone');
+        await settings.update('ranks', false, vscode.ConfigurationTarget.Global);
+        await until(shown, (labels) => labels === '', 'no hint');
+      } finally {
+        await settings.update('derived', undefined, vscode.ConfigurationTarget.Global);
+        await settings.update('ranks', undefined, vscode.ConfigurationTarget.Global);
+      }
+      await until(shown, (labels) => labels.includes('ranks 4–7 · dp 1'), 'all hints');
+    });
+
+    it('shows the findings that are wanted, from the moment that the settings change', async () => {
+      const settings = vscode.workspace.getConfiguration('parallelismLayout.diagnostics');
+      const { uri } = await vscode.workspace.openTextDocument({
+        language: 'parallelism-layout',
+        content: 'layout: 1\nworld_size: 16\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 16}\n',
+      });
+      const codes = () => findings(uri).map(codeOf).join();
+      await until(codes, (seen) => seen === 'tp-crosses-nvlink', 'a warning');
+      try {
+        await settings.update('show', 'errors', vscode.ConfigurationTarget.Global);
+        await until(codes, (seen) => seen === '', 'no warning');
+      } finally {
+        await settings.update('show', undefined, vscode.ConfigurationTarget.Global);
+      }
+      await until(codes, (seen) => seen === 'tp-crosses-nvlink', 'the warning again');
+    });
+
     it('shows ranks and groups above each grid', async () => {
       const lenses = await ask<vscode.CodeLens[]>('CodeLens', editor.document.uri, 100);
       const titles = lenses.map(({ command }) => command?.title ?? '');

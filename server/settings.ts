@@ -1,0 +1,22 @@
+/** What a hint says: which ranks a grid has, a number that follows from others, a default in force. */
+export type HintKind = 'ranks' | 'derived' | 'defaults';
+
+/** What a person can choose while the server runs (`workspace/didChangeConfiguration`). */
+export interface Settings {
+  /** The inlay hints that are shown. */
+  readonly hints: ReadonlySet<HintKind>;
+}
+
+const KINDS: readonly HintKind[] = ['ranks', 'derived', 'defaults'];
+
+export const DEFAULT_SETTINGS: Settings = { hints: new Set(KINDS) };
+
+/** Reads the section `parallelismLayout` of a client's settings; what is not there, or not understood, is on. */
+export function settingsOf(settings: unknown): Settings {
+  const hints = property(property(settings, 'parallelismLayout'), 'inlayHints');
+  return { hints: new Set(KINDS.filter((kind) => property(hints, kind) !== false)) };
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -1,8 +1,14 @@
 import * as vscode from 'vscode';
-import { type Checked, check, failureEdits, failurePlan, sequencePlans } from '../layout';
-import { type FromPanel, parseFromPanel, type ToPanel } from '../webview/messages';
+import { check, failureEdits, failurePlan } from '../layout';
+import { type CompareWith, type FromPanel, type PanelBase, parseFromPanel, type ToPanel } from '../webview/messages';
+import { baseFor } from './gridBase';
+import { layoutMessage, moduleAt } from './gridMessages';
+import { NoCommitError } from './lastCommit';
+import { nameOf } from './paths';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
+
+type SmokeMessage = Extract<ToPanel, { type: 'smoke' }>;
 
 /** What survives a reload of the window. */
 interface PanelState {
@@ -12,6 +18,8 @@ interface PanelState {
 /** The rank grid panels: one a document, kept in step with its text. */
 export class GridPanels implements vscode.WebviewPanelSerializer {
   readonly #panels = new Map<string, GridPanel>();
+  /** The last result of every document, so that a grid that is opened later shows it too. */
+  readonly #smoke = new Map<string, SmokeMessage>();
 
   constructor(readonly extensionUri: vscode.Uri) {}
 
@@ -22,6 +30,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) =>
         this.#of(textEditor.document)?.cursorMoved(textEditor),
       ),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#smoke.delete(uri.toString())),
       { dispose: () => this.#disposeAll() },
     );
   }
@@ -37,8 +46,9 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
   }
 
-  /** Shows the outcome of a smoke job on the grid of its document, where that is open. */
-  showSmoke(document: vscode.Uri, message: Extract<ToPanel, { type: 'smoke' }>): void {
+  /** Shows the outcome of a smoke job on the grid of its document, now or when that is opened. */
+  showSmoke(document: vscode.Uri, message: SmokeMessage): void {
+    this.#smoke.set(document.toString(), message);
     this.#panels.get(document.toString())?.post(message);
   }
 
@@ -65,22 +75,36 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): void {
     const key = document.uri.toString();
     this.#panels.get(key)?.dispose();
-    this.#panels.set(key, new GridPanel(panel, document, this.extensionUri));
-    panel.onDidDispose(() => this.#panels.delete(key));
+    const own = new GridPanel(panel, document, this.extensionUri, () => this.#smoke.get(key));
+    this.#panels.set(key, own);
+    panel.onDidDispose(() => {
+      own.disposed();
+      // a restored panel may have taken its place
+      if (this.#panels.get(key) === own) {
+        this.#panels.delete(key);
+      }
+    });
   }
 }
 
 /** One panel and the document that it draws. */
 class GridPanel {
   #pending = false;
+  /** The panel's own move of the cursor is no reason to light a module. */
+  #revealing = false;
+  readonly #shown = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+  });
 
   constructor(
     readonly panel: vscode.WebviewPanel,
     readonly document: vscode.TextDocument,
     extensionUri: vscode.Uri,
+    readonly lastSmoke: () => SmokeMessage | undefined,
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
-    panel.title = vscode.l10n.t('Ranks: {0}', nameOf(document));
+    panel.title = vscode.l10n.t('Ranks: {0}', nameOf(document.uri));
     panel.webview.options = { enableScripts: true, localResourceRoots: [assets] };
     panel.webview.onDidReceiveMessage((value: unknown) => {
       const message = parseFromPanel(value);
@@ -99,6 +123,11 @@ class GridPanel {
     this.panel.dispose();
   }
 
+  /** Lets go of what the panel had in the editor. */
+  disposed(): void {
+    this.#shown.dispose();
+  }
+
   post(message: ToPanel): void {
     void this.panel.webview.postMessage(message);
   }
@@ -115,32 +144,33 @@ class GridPanel {
   }
 
   cursorMoved(editor: vscode.TextEditor): void {
+    if (this.#revealing) {
+      this.#revealing = false;
+      return;
+    }
+    editor.setDecorations(this.#shown, []);
     const offset = this.document.offsetAt(editor.selection.active);
     this.post({ type: 'cursor', module: moduleAt(check(this.document.getText()), offset) });
   }
 
   #sendLayout(): void {
-    const { resolved, findings, lines, facts } = check(this.document.getText());
-    this.post({
-      type: 'layout',
-      title: nameOf(this.document),
-      layout: resolved,
-      sequences: facts ? sequencePlans(facts) : [],
-      findings: findings
-        .filter(({ severity }) => severity !== 'information')
-        .map(({ code, severity, message, span }) => ({
-          code,
-          severity,
-          message,
-          line: lines.positionAt(span.start).line,
-        })),
-    });
+    this.post(layoutMessage(this.document.getText(), nameOf(this.document.uri)));
   }
 
   async #receive(message: FromPanel): Promise<void> {
     switch (message.type) {
       case 'ready':
         this.#sendLayout();
+        this.#sendSmoke();
+        return;
+      case 'copy':
+        await vscode.env.clipboard.writeText(message.text);
+        return;
+      case 'compare':
+        this.post({ type: 'base', base: await this.#base(message.with, message.file) });
+        return;
+      case 'runSmokeJob':
+        await this.#runSmokeJob();
         return;
       case 'reveal':
         await this.#revealModule(message.module);
@@ -153,6 +183,35 @@ class GridPanel {
         return;
       case 'save':
         await this.#save(message.format, bytesOf(message.data, message.format === 'png'));
+    }
+  }
+
+  #sendSmoke(): void {
+    const smoke = this.lastSmoke();
+    if (smoke) {
+      this.post(smoke);
+    }
+  }
+
+  /** Runs the smoke job of the document, where this editor can run processes. */
+  async #runSmokeJob(): Promise<void> {
+    const name = 'parallelismLayout.runSmokeJob';
+    if ((await vscode.commands.getCommands(true)).includes(name)) {
+      await vscode.commands.executeCommand(name, this.document.uri);
+    } else {
+      void vscode.window.showInformationMessage(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
+    }
+  }
+
+  /** The layout to compare with; null where a person chose none. */
+  async #base(what: CompareWith, file: string | null): Promise<PanelBase | null> {
+    try {
+      return await baseFor(this.document.uri, what, file);
+    } catch (error) {
+      if (!(error instanceof NoCommitError || error instanceof vscode.FileSystemError)) {
+        throw error;
+      }
+      return { title: '', file: null, layout: null, problem: error.message };
     }
   }
 
@@ -176,7 +235,7 @@ class GridPanel {
 
   /** Asks where a picture goes, beside the document at first, and writes it there. */
   async #save(format: 'svg' | 'png', content: Uint8Array): Promise<void> {
-    const name = nameOf(this.document).replace(/\.layout\.ya?ml$/, '');
+    const name = nameOf(this.document.uri).replace(/\.layout\.ya?ml$/, '');
     const target = await vscode.window.showSaveDialog({
       defaultUri: vscode.Uri.joinPath(this.document.uri, '..', `${name}.${format}`),
       filters: { [format.toUpperCase()]: [format] },
@@ -206,19 +265,11 @@ class GridPanel {
       viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
       preserveFocus: true,
     });
+    this.#revealing = !editor.selection.active.isEqual(range.start);
     editor.selection = new vscode.Selection(range.start, range.start);
+    editor.setDecorations(this.#shown, [range]);
     editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   }
-}
-
-/** The module whose lines hold an offset. */
-function moduleAt({ facts }: Checked, offset: number): string | null {
-  const module = facts?.modules.find(({ nameSpan, span }) => nameSpan.start <= offset && offset <= span.end);
-  return module?.name ?? null;
-}
-
-function nameOf({ uri }: vscode.TextDocument): string {
-  return uri.path.split('/').at(-1) ?? uri.path;
 }
 
 /** The bytes of a text, or those that it writes in base64; the web has no `Buffer`. */

@@ -8,6 +8,7 @@ export { nearest, type ReadLayout, readLayout } from './format/read';
 export * from './format/spec';
 export * from './format/tree';
 export * from './grid/grid';
+export { gapsBetween, type RankSpan } from './grid/spans';
 export { divisors, nearestDivisors } from './rules/numbers';
 export { ruleMarkdown, rulePage, rulePageUrl, rulesMarkdown } from './rules/page';
 export { RULES, ruleOf } from './rules/registry';

@@ -1,76 +1,81 @@
 import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
-import { type Colouring, colourOf, palette } from './colour';
-import type { Placement } from './placement';
+import { context2d, RankBitmap } from './bitmap';
+import { type Marks, Painter, type Picture, type Window } from './paint';
+import { cellSize, type Placement, type Rect, type Space } from './placement';
+import { themeOf } from './theme';
 
-/** From this cell size in pixels on, cells are drawn one by one with outlines; below, as a scaled bitmap. */
-const CELL_DETAIL = 14;
+/** Space around the picture in pixels: for the names of boxes above and the rulers below and beside. */
+const PADDING = { top: 36, bottom: 30, side: 30, ruler: 62 };
 
-/** From this cell size on, ranks carry their number; from the larger one on, their coordinates too. */
-const CELL_NUMBER = 22;
-const CELL_COORDINATES = 50;
+/** Cells grow up to this size by zooming. */
+const MAX_ZOOMED = 90;
 
-/** Cells grow no larger than this when the whole picture is shown. */
-const MAX_CELL = 150;
-
-/** How many peers are outlined one by one. */
-const MAX_OUTLINES = 4096;
-
-/** Space around the picture in pixels: enough for the label of the topmost box. */
-const PADDING = 32;
-
-/** What is drawn on top of the colours. */
-export interface Marks {
-  /** The rank under the pointer or the keyboard; -1 for none. */
-  readonly focus: number;
-  readonly peers: readonly number[];
-  /** Ranks that a smoke job found at fault. */
-  readonly suspects: readonly number[];
-  /** Ranks `[start, end)` of the module that the cursor is in. */
-  readonly highlight: readonly [number, number] | null;
+/** The part of the picture that is shown: the magnification, and the centre as shares of the picture. */
+export interface Viewport {
+  readonly zoom: number;
+  readonly x: number;
+  readonly y: number;
 }
 
-/** What a picture shows. */
-export interface Picture {
-  readonly placement: Placement;
-  readonly colouring: Colouring;
-  /** The lines that a large cell carries under its number. */
-  readonly describe: (rank: number) => readonly string[];
+/** What a canvas tells its owner. */
+export interface CanvasEvents {
+  hovered(rank: number): void;
+  clicked(rank: number): void;
+  /** A person drew a frame around ranks. */
+  framed(ranks: readonly number[]): void;
+  moved(viewport: Viewport): void;
+  resized(): void;
 }
 
-/** Draws ranks: one pixel a rank in a bitmap that is drawn scaled, and details only where a cell is large enough. */
+/** Shows a picture of ranks: draws, zooms, pans, and tells which rank is where. */
 export class RankCanvas {
   readonly element = document.createElement('canvas');
+  /** Whether dragging draws a frame around ranks, as it does anyway with the Shift key. */
+  framing = false;
   readonly #context = context2d(this.element);
-  readonly #bitmap = document.createElement('canvas');
-  readonly #zoom = zoom<HTMLCanvasElement, unknown>().on('zoom', ({ transform }: { transform: ZoomTransform }) => {
-    this.#transform = transform;
-    this.requestDraw();
-  });
+  readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
-  #picture: Picture | null = null;
-  #marks: Marks = { focus: -1, peers: [], suspects: [], highlight: null };
+  #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
+  #marks: Marks = { focus: -1, peers: [], failed: [], frame: null };
   #frame = 0;
 
-  constructor() {
-    select(this.element).call(this.#zoom).on('dblclick.zoom', null);
-    new ResizeObserver(() => this.#resized()).observe(this.element);
+  constructor(readonly events: CanvasEvents) {
+    const { element } = this;
+    element.tabIndex = 0;
+    element.setAttribute('role', 'application');
+    element.setAttribute('aria-roledescription', 'rank grid');
+    this.#zoom
+      .filter(
+        (event: MouseEvent) =>
+          event.type === 'wheel' || (!event.ctrlKey && event.button === 0 && !event.shiftKey && !this.framing),
+      )
+      .on('zoom', ({ transform, sourceEvent }: { transform: ZoomTransform; sourceEvent: unknown }) => {
+        this.#transform = transform;
+        this.requestDraw();
+        if (sourceEvent) {
+          this.events.moved(this.viewport);
+        }
+      });
+    select(element).call(this.#zoom).on('dblclick.zoom', null);
+    new ResizeObserver(([entry]) => this.#resized(entry?.devicePixelContentBoxSize?.[0])).observe(element);
+    this.#listen();
   }
 
   /** Shows another picture; the part in view is kept while the picture keeps its shape. */
   show(picture: Picture): void {
-    const before = this.#picture?.placement;
-    this.#picture = picture;
-    this.#paintBitmap(picture);
+    const before = this.#shown?.picture.placement;
+    const bitmap = new RankBitmap(picture.placement, picture.colouring, picture.worldSize, picture.faded);
+    this.#shown = { picture, bitmap };
     if (before?.width !== picture.placement.width || before.height !== picture.placement.height) {
       this.fit();
     }
     this.requestDraw();
   }
 
-  /** What is shown, with its bitmap of one pixel a rank; null while there is nothing. */
-  get shown(): { readonly picture: Picture; readonly bitmap: HTMLCanvasElement } | null {
-    return this.#picture && { picture: this.#picture, bitmap: this.#bitmap };
+  /** What is shown, with its bitmap; null while there is nothing. */
+  get shown(): { readonly picture: Picture; readonly bitmap: RankBitmap } | null {
+    return this.#shown;
   }
 
   mark(marks: Marks): void {
@@ -78,47 +83,65 @@ export class RankCanvas {
     this.requestDraw();
   }
 
+  /** The space that a picture has. */
+  get space(): Space {
+    const { width, height } = this.#size();
+    return {
+      width: Math.max(1, width - 2 * PADDING.side),
+      height: Math.max(1, height - PADDING.top - PADDING.bottom),
+    };
+  }
+
   /** Shows the whole picture. */
   fit(): void {
     const { width, height } = this.#size();
-    this.#zoom.extent([
+    const whole: [[number, number], [number, number]] = [
       [0, 0],
       [width, height],
-    ]);
-    this.#zoom.scaleExtent([1, Math.max(4, 80 / this.#baseCell())]);
-    this.#zoom.translateExtent([
-      [0, 0],
-      [width, height],
-    ]);
+    ];
+    this.#zoom.extent(whole).translateExtent(whole);
+    this.#zoom.scaleExtent([1, Math.max(4, MAX_ZOOMED / this.#base().cell)]);
     select(this.element).call(this.#zoom.transform, zoomIdentity);
   }
 
   zoomBy(factor: number): void {
     select(this.element).call(this.#zoom.scaleBy, factor);
+    this.events.moved(this.viewport);
+  }
+
+  get viewport(): Viewport {
+    const { width, height } = this.#size();
+    const [x, y] = this.#transform.invert([width / 2, height / 2]);
+    return { zoom: this.#transform.k, x: x / width, y: y / height };
+  }
+
+  set viewport({ zoom, x, y }: Viewport) {
+    const { width, height } = this.#size();
+    const element = select(this.element);
+    element.call(this.#zoom.scaleTo, zoom);
+    element.call(this.#zoom.translateTo, x * width, y * height);
   }
 
   /** Moves the view so that a rank is visible. */
   reveal(rank: number): void {
-    const cell = this.#picture?.placement.cellOf(rank);
-    if (!cell) {
+    const at = this.#shown?.picture.placement.cellOf(rank);
+    if (!at) {
       return;
     }
-    const { x, y, size } = this.#cellRect(cell.x, cell.y);
-    const { width, height } = this.#size();
-    if (x < 0 || y < 0 || x + size > width || y + size > height) {
-      const [px, py] = this.#transform.invert([x + size / 2, y + size / 2]);
+    const { originX, originY, cell, width, height } = this.#window();
+    const [x, y] = [originX + at.x * cell, originY + at.y * cell];
+    if (x < 0 || y < 0 || x + cell > width || y + cell > height) {
+      const [px, py] = this.#transform.invert([x + cell / 2, y + cell / 2]);
       select(this.element).call(this.#zoom.translateTo, px, py);
+      this.events.moved(this.viewport);
     }
   }
 
-  /** The rank at a point of the element, or -1. */
+  /** The rank at a point of the element, or -1: by arithmetic, whatever the size of the world. */
   rankAt(offsetX: number, offsetY: number): number {
-    const placement = this.#picture?.placement;
-    if (!placement) {
-      return -1;
-    }
-    const { originX, originY, cell } = this.#geometry();
-    return placement.rankAt(Math.floor((offsetX - originX) / cell), Math.floor((offsetY - originY) / cell));
+    const { originX, originY, cell } = this.#window();
+    const placement = this.#shown?.picture.placement;
+    return placement?.rankAt(Math.floor((offsetX - originX) / cell), Math.floor((offsetY - originY) / cell)) ?? -1;
   }
 
   requestDraw(): void {
@@ -128,303 +151,135 @@ export class RankCanvas {
     });
   }
 
-  #resized(): void {
-    const ratio = devicePixelRatio;
-    const { width, height } = this.#size();
-    this.element.width = Math.round(width * ratio);
-    this.element.height = Math.round(height * ratio);
+  #draw(): void {
+    if (this.#shown) {
+      const { picture, bitmap } = this.#shown;
+      new Painter(this.#context, themeOf(this.element), this.#window()).paint(picture, bitmap, this.#marks);
+    } else {
+      this.#context.clearRect(0, 0, this.element.width, this.element.height);
+    }
+  }
+
+  #listen(): void {
+    const { element } = this;
+    let start: { x: number; y: number } | null = null;
+    let dragged = false;
+    element.addEventListener('pointerdown', ({ offsetX, offsetY, button, shiftKey, pointerId }) => {
+      dragged = false;
+      if (button === 0 && (this.framing || shiftKey)) {
+        start = { x: offsetX, y: offsetY };
+        element.setPointerCapture(pointerId);
+      }
+    });
+    element.addEventListener('pointermove', ({ offsetX, offsetY }) => {
+      if (start) {
+        dragged ||= Math.hypot(offsetX - start.x, offsetY - start.y) > 4;
+        if (dragged) {
+          this.mark({ ...this.#marks, frame: this.#cellsBetween(start, { x: offsetX, y: offsetY }) });
+        }
+        return;
+      }
+      this.events.hovered(this.rankAt(offsetX, offsetY));
+    });
+    const end = () => {
+      const { frame } = this.#marks;
+      start = null;
+      if (frame) {
+        this.mark({ ...this.#marks, frame: null });
+        this.events.framed(this.#ranksIn(frame));
+      }
+    };
+    element.addEventListener('pointerup', end);
+    element.addEventListener('pointercancel', end);
+    element.addEventListener('pointerleave', () => start === null && this.events.hovered(-1));
+    element.addEventListener('click', ({ offsetX, offsetY }) => {
+      if (!dragged) {
+        this.events.clicked(this.rankAt(offsetX, offsetY));
+      }
+    });
+  }
+
+  #cellsBetween(a: { x: number; y: number }, b: { x: number; y: number }): Rect {
+    const { originX, originY, cell } = this.#window();
+    const column = (x: number) => Math.floor((x - originX) / cell);
+    const row = (y: number) => Math.floor((y - originY) / cell);
+    const [left, right] = [column(Math.min(a.x, b.x)), column(Math.max(a.x, b.x))];
+    const [top, bottom] = [row(Math.min(a.y, b.y)), row(Math.max(a.y, b.y))];
+    return { x: left, y: top, width: right - left + 1, height: bottom - top + 1 };
+  }
+
+  /** The ranks in the frame that two ranks span. */
+  ranksBetween(one: number, other: number): number[] {
+    const placement = this.#shown?.picture.placement;
+    const [a, b] = [placement?.cellOf(one), placement?.cellOf(other)];
+    return a && b
+      ? this.#ranksIn({
+          x: Math.min(a.x, b.x),
+          y: Math.min(a.y, b.y),
+          width: Math.abs(a.x - b.x) + 1,
+          height: Math.abs(a.y - b.y) + 1,
+        })
+      : [];
+  }
+
+  #ranksIn({ x, y, width, height }: Rect): number[] {
+    const placement = this.#shown?.picture.placement;
+    const ranks: number[] = [];
+    if (placement) {
+      for (let row = Math.max(0, y); row < Math.min(y + height, placement.height); row++) {
+        for (let column = Math.max(0, x); column < Math.min(x + width, placement.width); column++) {
+          const rank = placement.rankAt(column, row);
+          if (rank >= 0) {
+            ranks.push(rank);
+          }
+        }
+      }
+    }
+    return ranks;
+  }
+
+  /** @param exact the size in pixels of the screen, where the browser tells: a rounded one would blur the picture */
+  #resized(exact: ResizeObserverSize | undefined): void {
+    const { viewport } = this;
+    const { clientWidth, clientHeight } = this.element;
+    this.element.width = exact?.inlineSize ?? Math.round(clientWidth * devicePixelRatio);
+    this.element.height = exact?.blockSize ?? Math.round(clientHeight * devicePixelRatio);
     this.fit();
+    this.viewport = viewport;
+    this.events.resized();
     this.requestDraw();
   }
 
   #size(): { width: number; height: number } {
-    return { width: this.element.clientWidth || 1, height: this.element.clientHeight || 1 };
+    return {
+      width: this.element.width / devicePixelRatio || 1,
+      height: this.element.height / devicePixelRatio || 1,
+    };
   }
 
-  /** The size of a cell when the whole picture is shown, in CSS pixels. */
-  #baseCell(): number {
+  /** Where the picture lies, and how large its cells are, while all of it is shown. */
+  #base(): { left: number; top: number; cell: number } {
     const { width, height } = this.#size();
-    const { placement } = this.#picture ?? {};
+    const placement: Pick<Placement, 'width' | 'height' | 'rulers'> | undefined = this.#shown?.picture.placement;
     const columns = placement?.width ?? 1;
     const rows = placement?.height ?? 1;
-    return Math.min((width - 2 * PADDING) / columns, (height - 2 * PADDING) / rows, MAX_CELL);
+    const ruled = placement?.rulers.some(({ along }) => along === 'y');
+    const left = ruled ? PADDING.ruler : PADDING.side;
+    const space = {
+      width: Math.max(1, width - left - PADDING.side),
+      height: Math.max(1, height - PADDING.top - PADDING.bottom),
+    };
+    const cell = cellSize(space, columns, rows);
+    return {
+      left: left + (space.width - columns * cell) / 2,
+      top: PADDING.top + (space.height - rows * cell) / 2,
+      cell,
+    };
   }
 
-  #geometry(): { originX: number; originY: number; cell: number } {
-    const base = this.#baseCell();
-    const { width } = this.#size();
-    const left = (width - base * (this.#picture?.placement.width ?? 1)) / 2;
+  #window(): Window {
+    const { left, top, cell } = this.#base();
     const { k, x, y } = this.#transform;
-    return { originX: left * k + x, originY: PADDING * k + y, cell: base * k };
-  }
-
-  #cellRect(column: number, row: number): { x: number; y: number; size: number } {
-    const { originX, originY, cell } = this.#geometry();
-    return { x: originX + column * cell, y: originY + row * cell, size: cell };
-  }
-
-  #paintBitmap({ placement, colouring }: Picture): void {
-    this.#bitmap.width = placement.width;
-    this.#bitmap.height = placement.height;
-    const context = context2d(this.#bitmap);
-    const image = context.createImageData(placement.width, placement.height);
-    const words = new Uint32Array(image.data.buffer);
-    const { words: colours, step } = palette(colouring);
-    placement.forEach((rank, cell) => {
-      words[cell] = colours[step(colouring.valueOf(rank))] ?? 0;
-    });
-    context.putImageData(image, 0, 0);
-  }
-
-  #draw(): void {
-    const picture = this.#picture;
-    const context = this.#context;
-    const ratio = devicePixelRatio;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const { width, height } = this.#size();
-    context.clearRect(0, 0, width, height);
-    if (!picture) {
-      return;
-    }
-    const { originX, originY, cell } = this.#geometry();
-    const theme = new Theme(this.element);
-    if (cell < CELL_DETAIL) {
-      context.imageSmoothingEnabled = false;
-      context.drawImage(
-        this.#bitmap,
-        originX,
-        originY,
-        picture.placement.width * cell,
-        picture.placement.height * cell,
-      );
-    } else {
-      this.#drawCells(picture, theme, cell);
-    }
-    this.#drawBoxes(picture, theme, cell);
-    this.#drawMarks(picture, theme, cell);
-  }
-
-  /** Cells one by one: only those in view. */
-  #drawCells({ placement, colouring, describe }: Picture, theme: Theme, cell: number): void {
-    const context = this.#context;
-    const { originX, originY } = this.#geometry();
-    const { width, height } = this.#size();
-    const inset = Math.min(3, cell * 0.06);
-    const firstColumn = Math.max(0, Math.floor(-originX / cell));
-    const lastColumn = Math.min(placement.width, Math.ceil((width - originX) / cell));
-    const firstRow = Math.max(0, Math.floor(-originY / cell));
-    const lastRow = Math.min(placement.height, Math.ceil((height - originY) / cell));
-    for (let row = firstRow; row < lastRow; row++) {
-      for (let column = firstColumn; column < lastColumn; column++) {
-        const rank = placement.rankAt(column, row);
-        if (rank >= 0) {
-          const x = originX + column * cell + inset;
-          const y = originY + row * cell + inset;
-          const size = cell - 2 * inset;
-          context.fillStyle = colourOf(colouring.valueOf(rank), colouring);
-          context.beginPath();
-          context.roundRect(x, y, size, size, Math.min(6, size * 0.12));
-          context.fill();
-          context.strokeStyle = theme.outline;
-          context.lineWidth = 1;
-          context.stroke();
-          this.#label(rank, describe, x, y, size, cell);
-        }
-      }
-    }
-  }
-
-  #label(rank: number, describe: Picture['describe'], x: number, y: number, size: number, cell: number): void {
-    if (cell < CELL_NUMBER) {
-      return;
-    }
-    const context = this.#context;
-    const fill = String(context.fillStyle);
-    context.fillStyle = inkOn(fill);
-    context.textAlign = 'center';
-    const centre = x + size / 2;
-    if (cell < CELL_COORDINATES) {
-      context.font = `600 ${Math.min(13, cell * 0.42)}px ${FONT}`;
-      context.textBaseline = 'middle';
-      context.fillText(String(rank), centre, y + size / 2, size - 4);
-      return;
-    }
-    const lines = describe(rank).slice(0, 3);
-    const big = Math.min(26, cell * 0.24);
-    const small = Math.max(8, Math.min(14, cell * 0.135));
-    context.textBaseline = 'alphabetic';
-    const block = big + lines.length * (small + 3);
-    let baseline = y + (size - block) / 2 + big * 0.85;
-    context.font = `600 ${big}px ${FONT}`;
-    context.fillText(String(rank), centre, baseline, size - 8);
-    context.font = `400 ${small}px ${FONT}`;
-    for (const line of lines) {
-      baseline += small + 3;
-      context.fillText(line, centre, baseline, size - 8);
-    }
-  }
-
-  #drawBoxes({ placement }: Picture, theme: Theme, cell: number): void {
-    const context = this.#context;
-    for (const box of placement.boxes) {
-      const { x, y } = this.#cellRect(box.x, box.y);
-      const width = box.width * cell;
-      const height = box.height * cell;
-      if (cell >= 4) {
-        context.strokeStyle = theme.border;
-        context.lineWidth = 1;
-        context.beginPath();
-        context.roundRect(x - 2.5, y - 2.5, width + 5, height + 5, 6);
-        context.stroke();
-      }
-      const size = Math.min(13, cell * 0.52);
-      if (size >= 8 && box.label !== '') {
-        context.fillStyle = theme.muted;
-        context.font = `500 ${size}px ${FONT}`;
-        context.textAlign = 'left';
-        context.textBaseline = 'bottom';
-        context.fillText(box.label, x, y - 5, width);
-      }
-    }
-  }
-
-  #drawMarks({ placement }: Picture, theme: Theme, cell: number): void {
-    const { focus, peers, suspects, highlight } = this.#marks;
-    if (highlight) {
-      this.#outlineSpan(placement, highlight, theme, cell);
-    }
-    for (const rank of peers.slice(0, MAX_OUTLINES)) {
-      this.#ring(placement, rank, theme, cell);
-    }
-    for (const rank of suspects) {
-      this.#cross(placement, rank, theme, cell);
-    }
-    if (focus >= 0) {
-      this.#ring(placement, focus, theme, cell);
-      this.#outline(placement, focus, theme.foreground, Math.max(3, cell * 0.06), cell);
-    }
-  }
-
-  /** A line in the text's colour inside one in the background's: it shows on every fill. */
-  #ring(placement: Placement, rank: number, theme: Theme, cell: number): void {
-    const line = Math.max(1.5, cell * 0.03);
-    this.#outline(placement, rank, theme.background, line * 2.5, cell);
-    this.#outline(placement, rank, theme.foreground, line, cell);
-  }
-
-  #outline(placement: Placement, rank: number, colour: string, line: number, cell: number): void {
-    const at = placement.cellOf(rank);
-    if (!at) {
-      return;
-    }
-    const { x, y } = this.#cellRect(at.x, at.y);
-    const context = this.#context;
-    // one rank in a million is still seen
-    const size = Math.max(cell, 5);
-    const shift = (size - cell) / 2;
-    context.strokeStyle = colour;
-    context.lineWidth = line;
-    context.beginPath();
-    context.roundRect(x - shift + 1, y - shift + 1, size - 2, size - 2, Math.min(7, size * 0.14));
-    context.stroke();
-  }
-
-  #cross(placement: Placement, rank: number, { error: colour, background: halo }: Theme, cell: number): void {
-    const at = placement.cellOf(rank);
-    if (!at) {
-      return;
-    }
-    this.#outline(placement, rank, colour, Math.max(2.5, cell * 0.05), cell);
-    const { x, y } = this.#cellRect(at.x, at.y);
-    // a cell with a number keeps it: the cross goes into its corner
-    const [from, to] = cell < CELL_NUMBER ? [0.2, 0.8] : [0.1, 0.3];
-    const context = this.#context;
-    context.beginPath();
-    context.moveTo(x + cell * (1 - to), y + cell * from);
-    context.lineTo(x + cell * (1 - from), y + cell * to);
-    context.moveTo(x + cell * (1 - from), y + cell * from);
-    context.lineTo(x + cell * (1 - to), y + cell * to);
-    context.strokeStyle = halo;
-    context.lineWidth *= 2.4;
-    context.stroke();
-    context.strokeStyle = colour;
-    context.lineWidth /= 2.4;
-    context.stroke();
-  }
-
-  /** Marks the ranks of the module that the cursor is in. */
-  #outlineSpan(placement: Placement, [start, end]: readonly [number, number], theme: Theme, cell: number): void {
-    const context = this.#context;
-    context.strokeStyle = theme.focus;
-    context.lineWidth = 2;
-    context.setLineDash([4, 3]);
-    if (end - start <= 512) {
-      for (let rank = start; rank < end; rank++) {
-        const at = placement.cellOf(rank);
-        if (at && cell >= 4) {
-          const { x, y } = this.#cellRect(at.x, at.y);
-          context.strokeRect(x + 0.5, y + 0.5, cell - 1, cell - 1);
-        }
-      }
-    }
-    context.setLineDash([]);
-  }
-}
-
-const FONT = 'system-ui, sans-serif';
-
-function context2d(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
-  const context = canvas.getContext('2d');
-  if (!context) {
-    throw new Error('this browser cannot draw');
-  }
-  return context;
-}
-
-/** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
-function inkOn(fill: string): string {
-  const [r = 0, g = 0, b = 0] = (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16) / 255);
-  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
-}
-
-/** The editor's colours, read where they are used so that a change of theme shows at once. */
-class Theme {
-  readonly #style: CSSStyleDeclaration;
-
-  constructor(element: Element) {
-    this.#style = getComputedStyle(element);
-  }
-
-  get foreground(): string {
-    return this.#value('--grid-foreground');
-  }
-
-  get background(): string {
-    return this.#value('--grid-background');
-  }
-
-  get muted(): string {
-    return this.#value('--grid-muted');
-  }
-
-  get border(): string {
-    return this.#value('--grid-box');
-  }
-
-  get outline(): string {
-    return this.#value('--grid-outline');
-  }
-
-  get focus(): string {
-    return this.#value('--grid-focus');
-  }
-
-  get error(): string {
-    return this.#value('--grid-error');
-  }
-
-  #value(name: string): string {
-    return this.#style.getPropertyValue(name).trim() || '#888888';
+    return { ...this.#size(), originX: left * k + x, originY: top * k + y, cell: cell * k };
   }
 }

@@ -1,204 +1,120 @@
 import { rgb } from 'd3-color';
 import { interpolateCividis } from 'd3-scale-chromatic';
-import {
-  denseGrid,
-  expertGrid,
-  type GroupFamily,
-  isSpare,
-  type NtpShape,
-  processGroups,
-  type ResolvedLayout,
-} from '../layout';
-import type { PanelGroupResult } from './messages';
+import { themeKind } from './theme';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
 const CATEGORICAL = ['#56b4e9', '#e69f00', '#009e73', '#f0e442', '#0072b2', '#d55e00', '#cc79a7'];
 
-/** More values than categories are drawn as a ramp of at most this many steps: a byte a rank. */
-const MAX_STEPS = 254;
+/** The part of the ramp that stands out from the background. */
+const RAMPS = { dark: [0.2, 1], light: [0, 0.88] } as const;
+
+/** More values than this are drawn in as many steps: half of what a byte holds, as the other half is for faded ranks. */
+export const MAX_STEPS = 126;
+
+/** How values become colours. */
+export type Scale =
+  /** Kinds without an order; colours come round again where there are more than seven. */
+  | 'kinds'
+  /** An order from the first value to the last, as a ramp where there are more than seven. */
+  | 'ordered'
+  /** A condition of ranks, the worst last, with fills and signs of its own. */
+  | 'status';
+
+/** A fill and a sign that says the same without colour. */
+export interface Status {
+  readonly label: string;
+  readonly fill: string;
+  readonly sign: Sign;
+}
+
+/** What is drawn on a cell so that its condition is told without its colour. */
+export type Sign = 'none' | 'cross' | 'stripes' | 'dots';
 
 /** How ranks are coloured: a value a rank, and what each value is called. */
 export interface Colouring {
+  readonly name: string;
+  readonly scale: Scale;
+  readonly values: number;
   /** The value of a rank, from 0; -1 where it has none. */
   readonly valueOf: (rank: number) => number;
-  readonly values: number;
-  readonly name: string;
   readonly label: (value: number) => string;
-  /** Fills of its own, one a value, where values have a meaning that colour should carry. */
-  readonly fills?: readonly string[];
+  /** One a value, for the scale `status`. */
+  readonly statuses?: readonly Status[];
+  /** Writes the values of all ranks, where there is a faster way than to ask for each. */
+  readonly fill?: (into: Int32Array) => void;
 }
 
-/** A dimension or group that ranks can be coloured by. */
-export interface ColourChoice {
-  readonly id: string;
-  readonly label: string;
+/** A colouring by the condition of ranks. */
+export function statusColouring(
+  name: string,
+  statuses: readonly Status[],
+  statusOf: (rank: number) => number,
+): Colouring {
+  return {
+    name,
+    scale: 'status',
+    values: statuses.length,
+    valueOf: statusOf,
+    label: (i) => statuses[i]?.label ?? '',
+    statuses,
+  };
 }
 
-/** What the ranks of a layout can be coloured by. */
-export function colourChoices(layout: ResolvedLayout): ColourChoice[] {
-  const sizes = new Map<string, number>();
-  for (const { dense, expert } of layout.modules) {
-    for (const { name, size } of [...dense, ...expert]) {
-      sizes.set(name, Math.max(size, sizes.get(name) ?? 1));
+/** The values of the ranks of a world. */
+export function valuesOf(colouring: Colouring, worldSize: number): Int32Array {
+  const values = new Int32Array(worldSize).fill(-1);
+  if (colouring.fill) {
+    colouring.fill(values);
+  } else {
+    for (let rank = 0; rank < worldSize; rank++) {
+      values[rank] = colouring.valueOf(rank);
     }
   }
-  const dims = [...sizes].filter(([, size]) => size > 1).map(([name]) => ({ id: name, label: name }));
-  const modules = layout.modules.length > 1 && layout.mode !== 'colocated' ? [{ id: 'module', label: 'module' }] : [];
-  const ntp = hasSlots(layout) ? [{ id: 'ntp', label: 'nonuniform TP' }] : [];
-  return [...modules, ...ntp, ...dims, { id: 'node', label: 'node' }];
+  return values;
 }
 
-/** Whether nonuniform TP takes ranks out of the grid that is drawn; packed placement launches no spare at all. */
-const hasSlots = ({ ntp }: ResolvedLayout): boolean =>
-  ntp !== null && ntp.placement === 'nominal' && (ntp.tpSpares > 0 || ntp.failedRanks.length > 0);
+/** Whether values are steps of a ramp. */
+export const isRamp = ({ values, scale }: Colouring): boolean => scale === 'ordered' && values > CATEGORICAL.length;
 
-const NTP_ROLES = ['active', 'spare', 'failed'];
-const NTP_FILLS = ['#56b4e9', '#f0e442', '#d55e00'];
+/** Whether colours stand for several values each. */
+export const isCycle = ({ values, scale }: Colouring): boolean => scale === 'kinds' && values > CATEGORICAL.length;
 
-/** What nonuniform TP makes of each rank. */
-function ntpColouring(layout: ResolvedLayout): Colouring {
-  const { ntp } = layout;
-  const [module] = layout.modules;
-  const grid = module && denseGrid(module);
-  const shape: NtpShape = { cp: grid?.sizeOf('cp') ?? 1, dp: grid?.sizeOf('dp') ?? 1 };
-  const failed = new Set(ntp?.failedRanks);
-  const isSpareRank = (rank: number) => ntp !== null && isSpare(ntp, shape, rank);
-  return {
-    name: 'nonuniform TP',
-    fills: NTP_FILLS,
-    values: NTP_ROLES.length,
-    label: (value) => NTP_ROLES[value] ?? '',
-    valueOf: (rank) => (failed.has(rank) ? 2 : isSpareRank(rank) ? 1 : 0),
-  };
-}
-
-/** Steps of the ramp of bandwidths. */
-const BANDWIDTH_STEPS = 100;
-
-/** The colouring by the bus bandwidth that a smoke job measured in the groups of one name; from 0 to the best. */
-export function bandwidthColouring(
-  families: readonly GroupFamily[],
-  name: string,
-  results: readonly PanelGroupResult[],
-): Colouring {
-  const own = families.filter((family) => family.name === name);
-  const measured = own.map(
-    ({ module }) =>
-      new Map(
-        results
-          .filter((result) => result.name === name && result.module === module)
-          .map(({ index, busGBs }) => [index, busGBs]),
-      ),
-  );
-  const best = measured.reduce(
-    (most, map) => [...map.values()].reduce((m: number, gbs) => Math.max(m, gbs ?? 0), most),
-    0,
-  );
-  return {
-    name: `bus bandwidth of ${name}, GB/s`,
-    values: BANDWIDTH_STEPS + 1,
-    label: (step) => ((best * step) / BANDWIDTH_STEPS).toPrecision(3),
-    valueOf: (rank) => {
-      const found = own.flatMap((family, i) => family.indicesOf(rank).map((index) => measured[i]?.get(index) ?? null));
-      const gbs = found.find((value) => value !== null) ?? null;
-      return gbs === null || best === 0 ? -1 : Math.round((gbs / best) * BANDWIDTH_STEPS);
-    },
-  };
-}
-
-/** The colouring by a dimension, by module, by node or by what nonuniform TP makes of a rank. */
-export function dimensionColouring(layout: ResolvedLayout, id: string): Colouring {
-  if (id === 'ntp') {
-    return ntpColouring(layout);
-  }
-  if (id === 'module') {
-    const { modules } = layout;
-    return {
-      name: 'module',
-      values: modules.length,
-      label: (value) => modules[value]?.name ?? '',
-      valueOf: (rank) =>
-        modules.findIndex(({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks),
-    };
-  }
-  if (id === 'node') {
-    const { gpusPerNode, nodes } = layout;
-    return {
-      name: 'node',
-      values: nodes,
-      label: (value) => `node ${value}`,
-      valueOf: (rank) => Math.floor(rank / gpusPerNode),
-    };
-  }
-  const expert = id.startsWith('expt') || id === 'ep';
-  const grids = layout.modules.map(expert ? expertGrid : denseGrid);
-  const axes = grids.map((grid) => grid.axes.find(({ name }) => name === id));
-  return {
-    name: id,
-    values: Math.max(1, ...axes.map((axis) => axis?.size ?? 1)),
-    label: (value) => `${id} ${value}`,
-    valueOf: (rank) => {
-      const at = grids.findIndex((grid) => grid.has(rank));
-      const axis = axes[at];
-      return axis && grids[at] ? grids[at].indexAlong(axis, rank) : -1;
-    },
-  };
-}
-
-/** The colouring by the process group of one name that a rank is in. */
-export function groupColouring(families: readonly GroupFamily[], name: string): Colouring {
-  const own = families.filter((family) => family.name === name);
-  const starts = own.map((_, i) => own.slice(0, i).reduce((n, { count }) => n + count, 0));
-  return {
-    name: `${name} groups`,
-    values: own.reduce((n, { count }) => n + count, 0),
-    label: (value) => `group ${value}`,
-    valueOf: (rank) => {
-      for (let i = 0; i < own.length; i++) {
-        const index = own[i]?.indicesOf(rank)[0];
-        if (index !== undefined) {
-          return (starts[i] ?? 0) + index;
-        }
-      }
-      return -1;
-    },
-  };
-}
-
-/** The names of the process groups that hold more than one rank. */
-export function groupNames(layout: ResolvedLayout): string[] {
-  return [
-    ...new Set(
-      processGroups(layout)
-        .filter(({ size }) => size > 1)
-        .map(({ name }) => name),
-    ),
-  ];
-}
-
-/** Whether values are steps of a ramp, not categories. */
-export const isRamp = ({ values, name }: Colouring): boolean =>
-  values > CATEGORICAL.length && !name.endsWith(' groups');
-
-/** The colour of a value: categories while they can be told apart, then a ramp (dimensions) or a cycle (groups). */
+/** The colour of a value; nothing where a rank has none. */
 export function colourOf(value: number, colouring: Colouring): string {
   if (value < 0) {
     return 'transparent';
   }
-  return isRamp(colouring)
-    ? interpolateCividis(0.08 + (0.92 * value) / (colouring.values - 1))
-    : ((colouring.fills ?? CATEGORICAL)[value % CATEGORICAL.length] ?? '');
+  if (isRamp(colouring)) {
+    const [from, to] = RAMPS[themeKind()];
+    return interpolateCividis(from + ((to - from) * value) / (colouring.values - 1));
+  }
+  return colouring.statuses?.[value]?.fill ?? CATEGORICAL[value % CATEGORICAL.length] ?? '';
 }
 
-/** Colours of all values as one little-endian RGBA word each, for a bitmap; the last is for ranks without a value. */
-export function palette(colouring: Colouring): { words: Uint32Array; step: (value: number) => number } {
-  const steps = Math.min(colouring.values, MAX_STEPS);
-  const scale = colouring.values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / colouring.values : null;
-  const words = new Uint32Array(steps + 1);
-  for (let i = 0; i < steps; i++) {
-    const { r, g, b } = rgb(colourOf(scale ? Math.floor(i / scale) : i, colouring));
-    words[i] = (255 << 24) | (b << 16) | (g << 8) | r;
+/** The fill of the module at an index, wherever modules are shown. */
+export const moduleFill = (index: number): string => CATEGORICAL[index % CATEGORICAL.length] ?? '';
+
+/** The colours of a bitmap, as few as a byte can tell. */
+export interface Palette {
+  /** Little-endian RGBA words: one a step, at `MAX_STEPS` the one of ranks without a value, and above 127 all of them faded. */
+  readonly words: Uint32Array;
+  /** The step of every value. */
+  readonly steps: Uint8Array;
+}
+
+/** How much of its colour a faded rank keeps. */
+export const FADED = 0.22;
+
+export function paletteOf(colouring: Colouring): Palette {
+  const { values } = colouring;
+  const squeezed = values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / values : 1;
+  const steps = Uint8Array.from({ length: values }, (_, value) => Math.floor(value * squeezed) % MAX_STEPS);
+  const words = new Uint32Array(256);
+  for (let step = 0; step < Math.min(values, MAX_STEPS); step++) {
+    const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring));
+    const colour = (b << 16) | (g << 8) | r;
+    words[step] = (255 << 24) | colour;
+    words[128 + step] = (Math.round(255 * FADED) << 24) | colour;
   }
-  const step = (value: number) => (value < 0 ? steps : scale ? Math.floor(value * scale) : value % steps);
-  return { words, step };
+  return { words, steps };
 }

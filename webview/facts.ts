@@ -1,12 +1,14 @@
 import {
   denseGrid,
   expertGrid,
+  type Grid,
   type GroupFamily,
   processGroups,
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
 import { formatted } from './dom';
+import { numberingOf } from './numbering';
 
 /** One process group of a rank, for the list beside the picture. */
 export interface RankGroup {
@@ -19,7 +21,30 @@ export interface RankGroup {
 }
 
 /** Groups larger than this are counted, not listed. */
-const MAX_LISTED = 16_384;
+const MAX_LISTED = 4096;
+
+const families = new WeakMap<ResolvedLayout, readonly GroupFamily[]>();
+
+/** The families of process groups of a layout, worked out once. */
+export function familiesOf(layout: ResolvedLayout): readonly GroupFamily[] {
+  let known = families.get(layout);
+  if (!known) {
+    known = processGroups(layout);
+    families.set(layout, known);
+  }
+  return known;
+}
+
+/** The names of the process groups that hold more than one rank. */
+export function groupNames(layout: ResolvedLayout): string[] {
+  return [
+    ...new Set(
+      familiesOf(layout)
+        .filter(({ size }) => size > 1)
+        .map(({ name }) => name),
+    ),
+  ];
+}
 
 /** The modules that hold a rank: several where they are colocated. */
 export function modulesOf(layout: ResolvedLayout, rank: number): ResolvedModule[] {
@@ -27,23 +52,39 @@ export function modulesOf(layout: ResolvedLayout, rank: number): ResolvedModule[
 }
 
 /** Where a rank stands along every dimension longer than 1: `tp 1`, `pp 0`. */
-export function coordinatesOf(module: ResolvedModule, rank: number): string[] {
+export function coordinatesOf(layout: ResolvedLayout, module: ResolvedModule, rank: number): string[] {
+  const place = numberingOf(layout)?.placeOf(rank) ?? rank;
   const dense = denseGrid(module);
   const expert = expertGrid(module);
-  const along = (grid: ReturnType<typeof denseGrid>, name: string) =>
+  const along = (grid: Grid, name: string) =>
     grid.axes
       .filter((axis) => axis.name === name && axis.size > 1)
-      .map((axis) => `${name} ${grid.indexAlong(axis, rank)}`);
-  const expertNames = expert.sizeOf('ep') > 1 ? ['ep', 'expt_tp', 'expt_dp'] : [];
+      .map((axis) => `${name} ${grid.indexAlong(axis, place)}`);
+  const expertNames = expert.sizeOf('ep') > 1 ? ['ep', 'expt_tp', 'expt_gtp_remat', 'expt_dp'] : [];
   return [
     ...['tp', 'gtp_remat', 'cp', 'pp', 'dp'].flatMap((name) => along(dense, name)),
     ...expertNames.flatMap((name) => along(expert, name)),
   ];
 }
 
+/** Where a rank stands, in one line: its module and its coordinates, or that nobody has it. */
+export function standing(layout: ResolvedLayout, rank: number): string {
+  const modules = modulesOf(layout, rank).map((module) =>
+    [module.name ?? '', coordinatesOf(layout, module, rank).join(', ')].filter(Boolean).join(' '),
+  );
+  return modules.join('; ') || (rank < layout.worldSize ? 'in no module' : 'not in the world');
+}
+
+/** The groups of one name that a rank is in. */
+export function groupsNamed(layout: ResolvedLayout, rank: number, name: string): RankGroup[] {
+  return familiesOf(layout)
+    .filter((family) => family.name === name && family.size > 1)
+    .flatMap((family) => family.indicesOf(rank).map((index) => rankGroup(family, index)));
+}
+
 /** Every process group of more than one rank that a rank is in, with its peers. */
 export function groupsOf(layout: ResolvedLayout, rank: number): RankGroup[] {
-  return processGroups(layout)
+  return familiesOf(layout)
     .filter(({ size }) => size > 1)
     .flatMap((family) => family.indicesOf(rank).map((index) => rankGroup(family, index)))
     .filter(({ size }) => size > 1);
@@ -55,43 +96,35 @@ function rankGroup(family: GroupFamily, index: number): RankGroup {
   return { name, module, index, size: ranks?.length ?? family.size, ranks };
 }
 
-/** A list of ranks as text, cut where it is long. */
-export function rankList(ranks: readonly number[], most = 16): string {
-  const shown = ranks.slice(0, most).map(formatted).join(', ');
-  return ranks.length > most ? `${shown}, … (${formatted(ranks.length)})` : shown;
+/** All ranks of a group, however many. */
+export function ranksOfGroup(
+  layout: ResolvedLayout,
+  { name, module, index }: Omit<RankGroup, 'ranks' | 'size'>,
+): number[] {
+  return (
+    familiesOf(layout)
+      .find((family) => family.name === name && family.module === module)
+      ?.ranks(index) ?? []
+  );
+}
+
+/** A list of ranks as text, with runs of neighbours joined (`0 – 7, 12`), cut where it is long. */
+export function rankList(ranks: readonly number[], most = 12): string {
+  const runs: string[] = [];
+  let start = 0;
+  for (let i = 1; i <= ranks.length; i++) {
+    if (ranks[i] !== (ranks[i - 1] ?? 0) + 1) {
+      const [first, last] = [ranks[start] ?? 0, ranks[i - 1] ?? 0];
+      const step = i - start > 2 ? ' – ' : ', ';
+      runs.push(first === last ? formatted(first) : `${formatted(first)}${step}${formatted(last)}`);
+      start = i;
+    }
+  }
+  const shown = runs.slice(0, most).join(', ');
+  return runs.length > most ? `${shown}, … (${formatted(ranks.length)})` : shown;
 }
 
 /** Where a rank lies on the machines: `node 1, GPU 3`. */
 export function placeOf({ gpusPerNode }: ResolvedLayout, rank: number): string {
   return `node ${formatted(Math.floor(rank / gpusPerNode))}, GPU ${rank % gpusPerNode}`;
-}
-
-/**
- * The rank that a search names: a number, `node:gpu`, or coordinates such as `dp=3 pp=1` (the first that matches);
- * null where there is none.
- */
-export function findRank(layout: ResolvedLayout, text: string): number | null {
-  const query = text.trim();
-  const within = (rank: number) => (rank >= 0 && rank < layout.worldSize ? rank : null);
-  if (/^\d+$/.test(query)) {
-    return within(Number(query));
-  }
-  const place = /^(\d+)\s*:\s*(\d+)$/.exec(query);
-  if (place) {
-    const gpu = Number(place[2]);
-    return gpu < layout.gpusPerNode ? within(Number(place[1]) * layout.gpusPerNode + gpu) : null;
-  }
-  const wanted = [...query.matchAll(/([a-z_]+)\s*[= ]\s*(\d+)/gi)].map(
-    ([, name = '', value]) => [name.toLowerCase(), Number(value)] as const,
-  );
-  const named = layout.modules.find(({ name }) => name !== null && query.toLowerCase().includes(name.toLowerCase()));
-  const module =
-    named ??
-    layout.modules.find((one) => wanted.every(([name]) => denseGrid(one).axes.some((axis) => axis.name === name)));
-  if (!module || (wanted.length === 0 && !named)) {
-    return null;
-  }
-  const grid = denseGrid(module);
-  const coordinates = grid.axes.map((axis) => wanted.find(([name]) => name === axis.name)?.[1] ?? 0);
-  return coordinates.every((index, i) => index < (grid.axes[i]?.size ?? 0)) ? grid.rankAt(coordinates) : null;
 }

@@ -1,4 +1,5 @@
 import type { ModuleSequence, ResolvedLayout, Severity } from '../layout';
+import { arrayOf, type Guard, isBoolean, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
 /** A finding as the panel shows it beside the picture. */
 export interface PanelFinding {
@@ -7,6 +8,8 @@ export interface PanelFinding {
   readonly message: string;
   /** Zero-based line. */
   readonly line: number;
+  /** The module whose lines it lies in, or null. */
+  readonly module: string | null;
 }
 
 /** How one process group fared in a smoke job. */
@@ -20,6 +23,37 @@ export interface PanelGroupResult {
   readonly busGBs: number | null;
 }
 
+/** A module as far as the file says where it lies: what can be drawn of a layout that is not whole. */
+export interface PanelSpan {
+  readonly name: string | null;
+  readonly start: number;
+  /** How many ranks. */
+  readonly count: number;
+}
+
+/** What can be drawn of any file: the world, where its size is known, and the modules in it. */
+export interface PanelOutline {
+  readonly worldSize: number | null;
+  readonly spans: readonly PanelSpan[];
+}
+
+/** A dimension of the model's weights that nonuniform TP spreads anew: how many units it is cut into. */
+export interface PanelShards {
+  readonly name: string;
+  readonly units: number;
+}
+
+/** The layout that another one is compared with. */
+export interface PanelBase {
+  readonly title: string;
+  /** Where it was read, for the next time; null for the last commit. */
+  readonly file: string | null;
+  /** Null where it cannot be had, or has errors that leave a number open. */
+  readonly layout: ResolvedLayout | null;
+  /** Why there is no layout. */
+  readonly problem: string | null;
+}
+
 /** What the editor tells the panel. Ranks are never sent: the panel does its own arithmetic. */
 export type ToPanel =
   | {
@@ -27,12 +61,16 @@ export type ToPanel =
       readonly title: string;
       /** Null where the file has errors that leave a number open: the panel keeps its last picture, greyed. */
       readonly layout: ResolvedLayout | null;
+      readonly outline: PanelOutline;
       /** How the sequences of the modules are spread, where the file says how long they are. */
       readonly sequences: readonly ModuleSequence[];
+      readonly shards: readonly PanelShards[];
       readonly findings: readonly PanelFinding[];
     }
   /** The cursor is in this module (null: in none). */
   | { readonly type: 'cursor'; readonly module: string | null }
+  /** What the layout is compared with (null: with nothing any more). */
+  | { readonly type: 'base'; readonly base: PanelBase | null }
   | {
       readonly type: 'smoke';
       readonly verdict: string;
@@ -40,6 +78,9 @@ export type ToPanel =
       /** Ranks that a fault names. */
       readonly suspects: readonly number[];
     };
+
+/** With what a layout can be compared. */
+export type CompareWith = 'nothing' | 'commit' | 'file';
 
 /** What the panel tells the editor. */
 export type FromPanel =
@@ -49,67 +90,94 @@ export type FromPanel =
   | { readonly type: 'revealLine'; readonly line: number }
   /** Write into the file how the job goes on without these ranks. */
   | { readonly type: 'writeFailed'; readonly ranks: readonly number[] }
+  /** Put a text on the clipboard. */
+  | { readonly type: 'copy'; readonly text: string }
+  /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
+  | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
+  | { readonly type: 'runSmokeJob' }
   /** Save a picture: SVG as text, PNG in base64. */
   | { readonly type: 'save'; readonly format: 'svg' | 'png'; readonly data: string };
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
-
-const isIndex = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
 /** How many ranks can be marked as failed by hand. */
 export const MAX_FAILED = 1024;
 
+const isName = nullOr(isString);
+
+const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
+  ready: {},
+  reveal: { module: isName },
+  revealLine: { line: isIndex },
+  writeFailed: { ranks: arrayOf(isIndex, MAX_FAILED) },
+  copy: { text: isString },
+  compare: { with: oneOf('nothing', 'commit', 'file'), file: isName },
+  runSmokeJob: {},
+  save: { format: oneOf('svg', 'png'), data: isString },
+});
+
 /** Reads a message from the panel; null for anything that the panel does not send. */
-export function parseFromPanel(value: unknown): FromPanel | null {
-  if (!isRecord(value)) {
-    return null;
-  }
-  switch (value.type) {
-    case 'ready':
-      return { type: 'ready' };
-    case 'reveal':
-      return value.module === null || typeof value.module === 'string'
-        ? { type: 'reveal', module: value.module }
-        : null;
-    case 'revealLine':
-      return isIndex(value.line) ? { type: 'revealLine', line: value.line } : null;
-    case 'writeFailed':
-      return Array.isArray(value.ranks) && value.ranks.length <= MAX_FAILED && value.ranks.every(isIndex)
-        ? { type: 'writeFailed', ranks: value.ranks }
-        : null;
-    case 'save':
-      return (value.format === 'svg' || value.format === 'png') && typeof value.data === 'string'
-        ? { type: 'save', format: value.format, data: value.data }
-        : null;
-    default:
-      return null;
-  }
-}
+export const parseFromPanel = (value: unknown): FromPanel | null => (isFromPanel(value) ? value : null);
 
-/** Whether a message has the form of one from the editor. Its layout is the engine's own and is taken as it is. */
-export function isToPanel(value: unknown): value is ToPanel {
-  if (!isRecord(value)) {
-    return false;
-  }
-  switch (value.type) {
-    case 'layout':
-      return (
-        typeof value.title === 'string' &&
-        Array.isArray(value.findings) &&
-        Array.isArray(value.sequences) &&
-        isLayout(value.layout)
-      );
-    case 'cursor':
-      return value.module === null || typeof value.module === 'string';
-    case 'smoke':
-      return typeof value.verdict === 'string' && Array.isArray(value.groups) && Array.isArray(value.suspects);
-    default:
-      return false;
-  }
-}
+const isDims = arrayOf(objectOf({ name: isString, size: isIndex }));
 
-function isLayout(value: unknown): boolean {
-  return value === null || (isRecord(value) && typeof value.worldSize === 'number' && Array.isArray(value.modules));
-}
+const isLayout = objectOf({
+  name: isName,
+  worldSize: isIndex,
+  nodes: isNumber,
+  gpusPerNode: isIndex,
+  gpusPerNvlinkDomain: isIndex,
+  mode: oneOf('homogeneous', 'colocated', 'non_colocated'),
+  modules: arrayOf(objectOf({ name: isName, rankOffset: isIndex, numRanks: isIndex, dense: isDims, expert: isDims })),
+  optimizerInstances: isIndex,
+  hierarchicalContextParallelSizes: nullOr(arrayOf(isIndex)),
+  allGatherGroup: isBoolean,
+  expertAllGatherGroup: isBoolean,
+  ntp: nullOr(
+    objectOf({
+      tpBase: isIndex,
+      tpSpares: isIndex,
+      numReducedTpDpRanks: isIndex,
+      nonActive: nullOr(
+        arrayOf(objectOf({ dp: isIndex, cp: nullOr(isIndex), pp: nullOr(isIndex), localRanks: arrayOf(isIndex) })),
+      ),
+      failedRanks: arrayOf(isIndex),
+      placement: oneOf('nominal', 'packed'),
+    }),
+  ),
+});
+
+const isFinding = objectOf({
+  code: isString,
+  severity: oneOf('error', 'warning', 'information'),
+  message: isString,
+  line: isIndex,
+  module: isName,
+});
+
+/** Whether a message is one from the editor, whole. */
+export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
+  layout: {
+    title: isString,
+    layout: nullOr(isLayout),
+    outline: objectOf({
+      worldSize: nullOr(isIndex),
+      spans: arrayOf(objectOf({ name: isName, start: isIndex, count: isIndex })),
+    }),
+    sequences: arrayOf(
+      objectOf({
+        module: isName,
+        plan: objectOf({ length: isIndex, cp: isIndex, tp: isIndex, sequenceParallel: isBoolean }),
+      }),
+    ),
+    shards: arrayOf(objectOf({ name: isString, units: isIndex })),
+    findings: arrayOf(isFinding),
+  },
+  cursor: { module: isName },
+  base: { base: nullOr(objectOf({ title: isString, file: isName, layout: nullOr(isLayout), problem: isName })) },
+  smoke: {
+    verdict: isString,
+    groups: arrayOf(
+      objectOf({ name: isString, module: isName, index: isIndex, ok: isBoolean, busGBs: nullOr(isNumber) }),
+    ),
+    suspects: arrayOf(isIndex),
+  },
+});

@@ -1,237 +1,202 @@
-import { divisors, Grid, type ResolvedLayout, type ResolvedModule } from '../layout';
+import type { Numbering } from './numbering';
 
 /** One axis of a picture: steps of `stride` in rank space lead to steps of (`dx`, `dy`) in cells. */
-interface PlacedAxis {
+export interface PlacedAxis {
   readonly stride: number;
   readonly size: number;
   readonly dx: number;
   readonly dy: number;
 }
 
-/** A label for a part of the picture, in cells. */
-export interface Box {
-  readonly label: string;
+/** A rectangle in cells. */
+export interface Rect {
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
 }
 
-/** One block of ranks `[offset, offset + count)` in the picture, by arithmetic in both directions. */
-interface Block {
-  readonly offset: number;
+/** A labelled outline around a part of the picture, in cells. */
+export interface Box extends Rect {
+  readonly label: string;
+  /** How far outside its cells the line runs: boxes around boxes run further out. */
+  readonly level: number;
+}
+
+/** Many boxes of one form, such as all nodes: computed for the part in view, never stored. */
+export interface BoxSet extends Rect {
+  readonly level: number;
+  /** Steps from the first box to the others, the fastest first. */
+  readonly axes: readonly { readonly size: number; readonly dx: number; readonly dy: number }[];
   readonly count: number;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
+  readonly label: (index: number) => string;
+}
+
+/** Numbers beside rows or under columns of cells. */
+export interface Ruler {
+  readonly along: 'x' | 'y';
+  /** Where the ruler lies: the row under it, or the column beside it. */
+  readonly at: number;
+  readonly start: number;
+  readonly count: number;
+  readonly name: string;
+  readonly first: number;
+}
+
+/** One block of places in the picture, by arithmetic in both directions. */
+export interface Block extends Rect {
+  /** The first place. */
+  readonly offset: number;
+  /** How many places. */
+  readonly count: number;
+  /** Steps that lead from the first place to all others: contiguous strides, ascending. */
   readonly axes: readonly PlacedAxis[];
 }
 
 /** Where every rank is drawn: cells of a picture `width` x `height`, computed, never stored. */
 export class Placement {
+  /** The axes of every block, the coarsest steps first: so a cell is taken apart. */
+  readonly #coarse: readonly (readonly PlacedAxis[])[];
+
   constructor(
     readonly width: number,
     readonly height: number,
     readonly blocks: readonly Block[],
-    readonly boxes: readonly Box[],
-  ) {}
+    readonly boxSets: readonly BoxSet[],
+    readonly rulers: readonly Ruler[] = [],
+    /** Which rank stands in a place; left out where places are ranks. */
+    readonly numbering: Numbering | null = null,
+  ) {
+    this.#coarse = blocks.map(({ axes }) =>
+      axes.filter(({ size }) => size > 1).sort((a, b) => b.dx + b.dy - (a.dx + a.dy)),
+    );
+  }
 
   /** The cell of a rank, or null where the picture does not hold it. */
   cellOf(rank: number): { x: number; y: number } | null {
-    const block = this.blocks.find(({ offset, count }) => rank >= offset && rank < offset + count);
+    const place = this.numbering ? this.numbering.placeOf(rank) : rank;
+    const block = this.blocks.find(({ offset, count }) => place >= offset && place < offset + count);
     if (!block) {
       return null;
     }
     let { x, y } = block;
     for (const { stride, size, dx, dy } of block.axes) {
-      const index = Math.floor((rank - block.offset) / stride) % size;
+      const index = Math.floor((place - block.offset) / stride) % size;
       x += index * dx;
       y += index * dy;
     }
     return { x, y };
   }
 
-  /** The rank in a cell, or -1 for a gap. */
+  /** The rank in a cell, or -1 for a gap and for a place where no rank is launched. */
   rankAt(column: number, row: number): number {
-    for (const block of this.blocks) {
-      const rank = rankInBlock(block, column - block.x, row - block.y);
-      if (rank >= 0) {
-        return rank;
+    const place = this.placeAt(column, row);
+    return place >= 0 && this.numbering ? this.numbering.rankAt(place) : place;
+  }
+
+  /** The place of the grid in a cell, launched or not; -1 for a gap. */
+  placeAt(column: number, row: number): number {
+    for (const [i, block] of this.blocks.entries()) {
+      const place = placeInBlock(block, this.#coarse[i] ?? [], column - block.x, row - block.y);
+      if (place >= 0) {
+        return place;
       }
     }
     return -1;
   }
 
-  /** Calls `paint` for every rank with the index of its cell, row by row; for bitmaps. */
-  forEach(paint: (rank: number, cell: number) => void): void {
-    for (const block of this.blocks) {
-      for (let rank = block.offset; rank < block.offset + block.count; rank++) {
-        let cell = block.y * this.width + block.x;
-        for (const { stride, size, dx, dy } of block.axes) {
-          const index = Math.floor((rank - block.offset) / stride) % size;
-          cell += index * (dx + dy * this.width);
+  /** The index (row by row) of the cell of every rank, -1 where the picture does not hold it: one addition a rank. */
+  cells(worldSize: number): Int32Array {
+    const places = this.numbering?.places ?? worldSize;
+    const cells = new Int32Array(places).fill(-1);
+    for (const { offset, count, x, y, axes } of this.blocks) {
+      const end = Math.min(offset + count, places);
+      cells[offset] = y * this.width + x;
+      let known = 1;
+      for (const { size, dx, dy } of axes) {
+        const step = dx + dy * this.width;
+        for (let at = offset + known; at < Math.min(offset + known * size, end); at++) {
+          cells[at] = (cells[at - known] ?? 0) + step;
         }
-        paint(rank, cell);
+        known *= size;
+      }
+    }
+    const { numbering } = this;
+    return numbering
+      ? Int32Array.from({ length: worldSize }, (_, rank) => cells[numbering.placeOf(rank)] ?? -1)
+      : cells;
+  }
+
+  /** The boxes that touch a part of the picture, outer ones first, where they are at least `smallest` cells long. */
+  *boxesIn(view: Rect, smallest: number): Iterable<Box> {
+    for (const set of this.boxSets) {
+      if (Math.max(set.width, set.height) >= smallest) {
+        yield* boxesOf(set, view, set.axes.length, set.x, set.y, 0);
       }
     }
   }
 }
 
-function rankInBlock({ offset, count, width, height, axes }: Block, column: number, row: number): number {
+/** Walks the axes from the slowest to the fastest, passing over all that lies outside the view. */
+function* boxesOf(set: BoxSet, view: Rect, left: number, x: number, y: number, index: number): Iterable<Box> {
+  const { axes, width, height, level } = set;
+  if (index >= set.count) {
+    return;
+  }
+  const inner = axes.slice(0, left);
+  const reachX = inner.reduce((sum, { size, dx }) => sum + (size - 1) * dx, width);
+  const reachY = inner.reduce((sum, { size, dy }) => sum + (size - 1) * dy, height);
+  if (x > view.x + view.width || y > view.y + view.height || x + reachX < view.x || y + reachY < view.y) {
+    return;
+  }
+  const axis = axes[left - 1];
+  if (!axis) {
+    yield { x, y, width, height, level, label: set.label(index) };
+    return;
+  }
+  const weight = axes.slice(0, left - 1).reduce((product, { size }) => product * size, 1);
+  for (let i = 0; i < axis.size; i++) {
+    yield* boxesOf(set, view, left - 1, x + i * axis.dx, y + i * axis.dy, index + i * weight);
+  }
+}
+
+function placeInBlock(
+  { offset, count, width, height }: Block,
+  axes: readonly PlacedAxis[],
+  column: number,
+  row: number,
+): number {
   if (column < 0 || row < 0 || column >= width || row >= height) {
     return -1;
   }
-  let rank = 0;
+  let place = 0;
   let x = column;
   let y = row;
-  // the coarsest steps first; what is left over lies in a gap
-  for (const { stride, size, dx, dy } of [...axes].sort((a, b) => b.dx + b.dy - (a.dx + a.dy))) {
-    if (size > 1) {
-      const index = dx > 0 ? Math.floor(x / dx) : Math.floor(y / dy);
-      if (index >= size) {
-        return -1;
-      }
-      x -= index * dx;
-      y -= index * dy;
-      rank += index * stride;
+  for (const { stride, size, dx, dy } of axes) {
+    const index = dx > 0 ? Math.floor(x / dx) : Math.floor(y / dy);
+    if (index >= size) {
+      return -1;
     }
+    x -= index * dx;
+    y -= index * dy;
+    place += index * stride;
   }
-  return x === 0 && y === 0 && rank < count ? offset + rank : -1;
+  // what is left over lies in a gap
+  return x === 0 && y === 0 && place < count ? offset + place : -1;
 }
+
+/** The space for a picture, in pixels. */
+export interface Space {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Cells grow no larger than this when the whole picture is shown. */
+export const MAX_CELL = 132;
+
+/** How large a cell of a picture of `width` x `height` cells is when the whole picture fills the space. */
+export const cellSize = (space: Space, width: number, height: number): number =>
+  Math.min(space.width / width, space.height / height, MAX_CELL);
 
 /** Worlds up to this size are drawn with gaps between nodes and slices; beyond, a gap would waste the screen. */
-const MAX_SPACED = 4096;
-
-/** Machines as boxes of GPUs: rank r lies on node floor(r / gpusPerNode). */
-export function physicalPlacement(layout: ResolvedLayout, aspect: number): Placement {
-  const { worldSize, gpusPerNode, nodes } = layout;
-  const gap = worldSize <= MAX_SPACED && nodes > 1 ? 1 : 0;
-  const columns = nodeColumns(gpusPerNode);
-  const rows = Math.ceil(gpusPerNode / columns);
-  const pitchX = columns + gap;
-  const pitchY = rows + gap;
-  const perRow = nodesPerRow(nodes, Math.sqrt((nodes * pitchY * aspect) / pitchX));
-  const nodeRows = Math.ceil(nodes / perRow);
-  const width = perRow * pitchX - gap;
-  const height = nodeRows * pitchY - gap;
-  const block: Block = {
-    offset: 0,
-    count: worldSize,
-    x: 0,
-    y: 0,
-    width,
-    height,
-    axes: [
-      { stride: 1, size: Math.min(columns, gpusPerNode), dx: 1, dy: 0 },
-      { stride: columns, size: rows, dx: 0, dy: 1 },
-      { stride: gpusPerNode, size: perRow, dx: pitchX, dy: 0 },
-      { stride: gpusPerNode * perRow, size: nodeRows, dx: 0, dy: pitchY },
-    ],
-  };
-  const boxes =
-    nodes <= 1024
-      ? Array.from({ length: nodes }, (_, node) => ({
-          label: `node ${node}`,
-          x: (node % perRow) * pitchX,
-          y: Math.floor(node / perRow) * pitchY,
-          width: columns,
-          height: rows,
-        }))
-      : [];
-  return new Placement(width, height, [block], boxes);
-}
-
-/**
- * How many nodes stand side by side: a divisor near to `wanted`, so that no row is cut short and patterns line up; where
- * there is none (a prime number of nodes, say) the last row is cut short.
- */
-function nodesPerRow(nodes: number, wanted: number): number {
-  const even = nearestDivisor(nodes, wanted);
-  return even >= wanted / 2 && even <= wanted * 2 ? even : Math.max(1, Math.min(nodes, Math.round(wanted)));
-}
-
-/** The widest divisor of a node's GPUs that still makes a box, not a strip. */
-function nodeColumns(gpus: number): number {
-  const wanted = Math.sqrt(gpus * 2);
-  for (let columns = Math.ceil(wanted); columns < gpus; columns++) {
-    if (gpus % columns === 0) {
-      return columns;
-    }
-  }
-  return gpus;
-}
-
-/** Which grid of a module is drawn. */
-export type GridKind = 'dense' | 'expert';
-
-/** Dimensions as axes: pipeline stages side by side, the model's other cuts across, replicas downwards; a block a module. */
-export function logicalPlacement(layout: ResolvedLayout, kind: GridKind, aspect: number): Placement {
-  const spaced = layout.worldSize <= MAX_SPACED;
-  const blocks: Block[] = [];
-  const boxes: Box[] = [];
-  let y = 0;
-  let width = 1;
-  // colocated modules cover the same ranks: one picture holds each rank once
-  const shown = layout.mode === 'colocated' ? layout.modules.slice(0, 1) : layout.modules;
-  for (const module of shown) {
-    const { block, slices } = moduleBlock(module, kind, y, spaced ? 1 : 0, aspect);
-    blocks.push(block);
-    boxes.push(...slices);
-    width = Math.max(width, block.width);
-    y += block.height + (spaced ? 1 : 0);
-  }
-  return new Placement(width, Math.max(1, y - (spaced ? 1 : 0)), blocks, boxes);
-}
-
-function moduleBlock(module: ResolvedModule, kind: GridKind, y: number, gap: number, aspect: number) {
-  const grid = new Grid(kind === 'dense' ? module.dense : module.expert, module.rankOffset);
-  const across = grid.axes.filter(({ name }) => name !== 'pp' && !name.endsWith('dp'));
-  const down = grid.axes.find(({ name }) => name.endsWith('dp'));
-  const stages = grid.axes.find(({ name }) => name === 'pp');
-  const axes: PlacedAxis[] = [];
-  let sliceWidth = 1;
-  for (const { stride, size } of across) {
-    axes.push({ stride, size, dx: sliceWidth, dy: 0 });
-    sliceWidth *= size;
-  }
-  const pitch = sliceWidth + gap;
-  const stageCount = stages?.size ?? 1;
-  const replicas = down?.size ?? 1;
-  // many replicas are folded into bands, so that the picture has the shape of the window
-  const band = nearestDivisor(replicas, Math.sqrt((replicas * pitch * stageCount) / aspect));
-  const bands = replicas / band;
-  const stride = down?.stride ?? 1;
-  axes.push({ stride, size: band, dx: 0, dy: 1 });
-  axes.push({ stride: stride * band, size: bands, dx: stageCount * pitch, dy: 0 });
-  if (stages) {
-    axes.push({ stride: stages.stride, size: stages.size, dx: pitch, dy: 0 });
-  }
-  const block: Block = {
-    offset: module.rankOffset,
-    count: module.numRanks,
-    x: 0,
-    y,
-    width: bands * stageCount * pitch - gap,
-    height: band,
-    axes,
-  };
-  const name = module.name ?? '';
-  const labelled = gap > 0 && stageCount * bands <= 64;
-  const slices: Box[] = labelled
-    ? Array.from({ length: stageCount * bands }, (_, i) => ({
-        label: [name, stageCount > 1 ? `stage ${i % stageCount}` : ''].filter(Boolean).join(', '),
-        x: i * pitch,
-        y,
-        width: sliceWidth,
-        height: band,
-      }))
-    : [{ label: name, x: 0, y, width: block.width, height: block.height }];
-  return { block, slices };
-}
-
-/** The divisor of `n` nearest to `wanted`, as a ratio. */
-function nearestDivisor(n: number, wanted: number): number {
-  const ratio = (divisor: number) => Math.max(divisor / wanted, wanted / divisor);
-  return divisors(n).reduce((best, divisor) => (ratio(divisor) < ratio(best) ? divisor : best), n);
-}
+export const MAX_SPACED = 4096;

@@ -99,6 +99,11 @@ export class GridGroups {
     return ranks;
   }
 
+  /** The global rank at one place of a group. */
+  rankAt(group: number, place: number): number {
+    return this.grid.offset + unravel(group, this.#outer) + unravel(place, this.#inner);
+  }
+
   /** The ranks of every group, as `ranks` gives them: one addition a rank, for when all are wanted. */
   all(): RankLists {
     return RankLists.even(repeated([this.grid.offset], [...this.#inner, ...this.#outer]), this.size);

@@ -2,6 +2,7 @@ import type { Edit, Fix, Related } from '../finding';
 import { appendKey, replaceFix, setKey } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/keys';
 import { nearest } from '../format/read';
+import { gapsBetween, type RankSpan } from '../grid/spans';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { allDivide, worldSizeEdits } from './factorization';
 import { both, countOf, pythonString, pythonTuple } from './numbers';
@@ -284,7 +285,7 @@ modules:
     if (!known || known.placed.some(({ end }) => end > known.world) || !isCoherent(known.placed)) {
       return;
     }
-    const gaps = gapsIn(known.placed, known.world);
+    const gaps = gapsBetween(known.placed, known.world);
     if (gaps.length > 0) {
       yield gapReport(facts, known.placed, known.world, gaps);
     }
@@ -296,25 +297,12 @@ function isCoherent(placed: readonly Placed[]): boolean {
   return isColocated(placed) || clashes(placed).length === 0;
 }
 
-type Gap = readonly [start: number, end: number];
-
-function gapsIn(placed: readonly Placed[], world: number): Gap[] {
-  const gaps: Gap[] = [];
-  let covered = 0;
-  for (const { start, end } of [...placed].sort((a, b) => a.start - b.start)) {
-    if (start > covered) {
-      gaps.push([covered, start]);
-    }
-    covered = Math.max(covered, end);
-  }
-  return world > covered ? [...gaps, [covered, world]] : gaps;
-}
-
-function gapReport(facts: LayoutFacts, placed: readonly Placed[], world: number, gaps: readonly Gap[]): Report {
-  const missing = gaps.reduce((n, [start, end]) => n + end - start, 0);
-  const shown = gaps.slice(0, 4).map(([start, end]) => rangeText(start, end));
+function gapReport(facts: LayoutFacts, placed: readonly Placed[], world: number, gaps: readonly RankSpan[]): Report {
+  const missing = gaps.reduce((n, { start, end }) => n + end - start, 0);
+  const shown = gaps.slice(0, 4).map(({ start, end }) => rangeText(start, end));
   const more = gaps.length > shown.length ? ` and ${gaps.length - shown.length} more ranges` : '';
-  const [gapStart, gapEnd] = gaps[0] ?? [0, 0];
+  const gap = gaps[0] ?? { start: 0, end: 0 };
+  const { start: gapStart, end: gapEnd } = gap;
   const before = placed.find(({ end }) => end === gapStart);
   const after = placed.find(({ start }) => start === gapEnd);
   const mends = [
@@ -330,7 +318,7 @@ function gapReport(facts: LayoutFacts, placed: readonly Placed[], world: number,
     predicts: facts.mimoFlags
       ? flagsCoverPrediction(placed, world)
       : `Module grids must partition the world [0, ${world}) with no gaps, got ${rangesOf(placed)}`,
-    fixes: gapFixes(facts, placed, world, gaps[0] ?? [0, 0], before, after),
+    fixes: gapFixes(facts, placed, world, gap, before, after),
   };
 }
 
@@ -343,7 +331,7 @@ function gapFixes(
   facts: LayoutFacts,
   placed: readonly Placed[],
   world: number,
-  [gapStart, gapEnd]: Gap,
+  { start: gapStart, end: gapEnd }: RankSpan,
   before: Placed | undefined,
   after: Placed | undefined,
 ): Fix[] {

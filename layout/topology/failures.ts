@@ -14,6 +14,8 @@ export interface FailurePlan {
   readonly reducedReplicas: number;
   /** Ranks that stop: failed ones, and healthy ones that must go with them. */
   readonly idleRanks: number;
+  /** Ranks that would stop if every replica that was hit were dropped instead. */
+  readonly droppedRanks: number;
 }
 
 /**
@@ -35,7 +37,8 @@ export function failurePlan(layout: ResolvedLayout, failedRanks: readonly number
   const reducedReplicas = Math.max(...hit.map(([dp]) => dp)) + 1;
   const tpSpares = tpBase - Math.min(...hit.flatMap(([, slots]) => slots));
   const idleRanks = reducedReplicas * cp * tpSpares;
-  return tpSpares < tpBase ? { failedRanks, tpBase, tpSpares, reducedReplicas, idleRanks } : null;
+  const droppedRanks = hit.length * cp * tpBase;
+  return tpSpares < tpBase ? { failedRanks, tpBase, tpSpares, reducedReplicas, idleRanks, droppedRanks } : null;
 }
 
 /** The edits that write a plan into the file: `ntp` anew at its end, or the keys of the written one. */

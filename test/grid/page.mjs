@@ -127,16 +127,24 @@ export const THEMES = {
   },
 };
 
+/** The page's own policy is the panel's: one script and one style sheet, nothing else may run or load. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:";
+const ORIGIN = 'http://panel.test';
+
+/** What the tests need of the engine, and the messages that the editor makes with it. */
+const ENGINE = `export * from './layout'; export { layoutMessage } from './client/gridMessages';`;
+
 /**
  * Bundles the panel and the engine and starts Chromium.
- * @returns `check` of the engine, `open` for a page with the panel in it, and `close`
+ * @returns `check` and more of the engine, `open` for a page with the panel in it, and `close`
  */
 export async function startGrid() {
   const work = await mkdtemp(join(tmpdir(), 'parallelism-layout-grid-'));
   const common = { bundle: true, minify: true, mainFields: ['module', 'main'], logLevel: 'error', absWorkingDir: ROOT };
+  const stdin = { contents: ENGINE, resolveDir: ROOT, loader: 'ts' };
   await Promise.all([
     esbuild.build({ ...common, entryPoints: ['webview/main.ts', 'webview/grid.css'], outdir: work, format: 'iife' }),
-    esbuild.build({ ...common, entryPoints: ['layout/index.ts'], outfile: join(work, 'engine.mjs'), format: 'esm' }),
+    esbuild.build({ ...common, stdin, outfile: join(work, 'engine.mjs'), format: 'esm' }),
   ]);
   const engine = await import(pathToFileURL(join(work, 'engine.mjs')).href);
   const [script, style] = await Promise.all([
@@ -148,26 +156,39 @@ export async function startGrid() {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run'],
   });
-  const open = async ({ theme = 'dark', width = 1200, height = 760, state = {} } = {}) => {
+  const open = async ({ theme = 'dark', width = 1200, height = 760, scale = 1, state = {} } = {}) => {
     const { kind, variables } = THEMES[theme];
-    const page = await browser.newPage({ viewport: { width, height } });
+    const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale });
+    const page = await context.newPage();
     const errors = [];
     page.on('pageerror', (error) => errors.push(error));
+    page.on('console', (message) => message.type() === 'error' && errors.push(new Error(message.text())));
     const css = Object.entries(variables).map(([name, value]) => `--vscode-${name}: ${value};`);
     const root = `:root { --vscode-font-family: system-ui, sans-serif; --vscode-font-size: 13px; ${css.join(' ')} }`;
-    await page.setContent(
-      `<!DOCTYPE html><html lang="en"><head><style>${root}${style}</style></head>` +
-        `<body class="${kind}" data-uri="file:///a.layout.yaml"><main id="app"></main></body></html>`,
-    );
-    await page.evaluate((saved) => {
+    const html = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><link rel="stylesheet" href="grid.css"></head><body class="${kind}" data-uri="file:///a.layout.yaml"><main id="app"></main><script src="main.js"></script></body></html>`;
+    const files = {
+      '/': ['text/html', html],
+      '/main.js': ['text/javascript', script],
+      '/grid.css': ['text/css', root + style],
+      '/favicon.ico': ['image/x-icon', ''],
+    };
+    await page.route(`${ORIGIN}/**`, (route) => {
+      const [contentType, body] = files[new URL(route.request().url()).pathname] ?? ['text/plain', ''];
+      return route.fulfill({ contentType, body });
+    });
+    await page.addInitScript((saved) => {
       window.sent = [];
+      let state = saved;
       window.acquireVsCodeApi = () => ({
         postMessage: (message) => window.sent.push(message),
-        getState: () => saved,
-        setState: () => {},
+        getState: () => state,
+        setState: (next) => {
+          state = next;
+          window.saved = next;
+        },
       });
     }, state);
-    await page.addScriptTag({ content: script });
+    await page.goto(`${ORIGIN}/`);
     /** Sends a message as the editor does and waits until the answer is on the screen. */
     const send = async (message) => {
       await page.evaluate(
@@ -179,28 +200,10 @@ export async function startGrid() {
         message,
       );
     };
-    return { page, errors, send, sendText: (text) => send(layoutMessage(engine, text)) };
+    const sendText = (text) => send(engine.layoutMessage(text, 'a.layout.yaml'));
+    return { page, errors, send, sendText, close: () => context.close() };
   };
   return { engine, open, close: () => browser.close() };
-}
-
-/** What the editor tells the panel of a text. */
-export function layoutMessage({ check, sequencePlans }, text) {
-  const { resolved, findings, lines, facts } = check(text);
-  return {
-    type: 'layout',
-    title: 'a.layout.yaml',
-    layout: resolved,
-    sequences: facts ? sequencePlans(facts) : [],
-    findings: findings
-      .filter(({ severity }) => severity !== 'information')
-      .map(({ code, severity, message, span }) => ({
-        code,
-        severity,
-        message,
-        line: lines.positionAt(span.start).line,
-      })),
-  };
 }
 
 /** A layout of one grid over nodes of eight GPUs. */

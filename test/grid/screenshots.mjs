@@ -1,61 +1,149 @@
-// Pictures of the panel at every size and in every theme, to look at: `node test/grid/screenshots.mjs [FOLDER]`.
+// Pictures of the panel at every size and in every theme, to look at: `node test/grid/screenshots.mjs [FOLDER] [NAME...]`.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layoutText, startGrid, THEMES } from './page.mjs';
+import { smokeMessage } from './smokeResults.mjs';
 
-const folder = process.argv[2] ?? 'artifacts/grid';
+const [folder = 'artifacts/grid', ...wanted] = process.argv.slice(2);
 const example = (name) => readFile(new URL(`../../examples/${name}.layout.yaml`, import.meta.url), 'utf8');
+const ALL = Object.keys(THEMES);
+
+const mimo = await example('mimo-8gpu');
+const moe = await example('moe-64gpu');
+const ntp = await example('ntp-64gpu');
+const packed =
+  'layout: 1\nname: packed\nworld_size: 62\nparallelism: {tp: 8}\nmodel: {num_attention_heads: 48}\nntp:\n  tp_spares: 2\n  placement: packed\n  failed_ranks: [3, 6]\n  non_active_ranks_per_dp: [{dp: 0, local_ranks: [3, 6]}]\n';
+const colocated =
+  'layout: 1\nname: colocated\nworld_size: 8\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {num_ranks: 8, tp: 4, pp: 2}\n';
 
 const pictures = [
-  { name: 'mimo-8', text: await example('mimo-8gpu'), themes: Object.keys(THEMES) },
-  { name: 'moe-64', text: await example('moe-64gpu'), state: { colour: 'pp' }, themes: Object.keys(THEMES) },
-  { name: 'moe-64-logical', text: await example('moe-64gpu'), state: { view: 'logical', colour: 'dp' } },
+  { name: 'mimo-8', text: mimo, themes: ALL },
+  { name: 'moe-64', text: moe, state: { colour: 'pp' }, themes: ALL },
+  { name: 'moe-64-logical', text: moe, state: { view: 'logical', colour: 'dp' } },
+  { name: 'moe-64-expert', text: moe, state: { view: 'logical', colour: 'ep', grid: 'expert' } },
+  { name: 'mimo-8-logical', text: mimo, state: { view: 'logical' } },
+  { name: 'colocated-logical', text: colocated, state: { view: 'logical', module: 'language', colour: 'tp' } },
   {
     name: 'moe-64-groups',
-    text: await example('moe-64gpu'),
+    text: moe,
     state: { view: 'groups', group: 'dp' },
     hover: [500, 300],
+    themes: ['dark', 'light'],
   },
-  { name: 'moe-64-sequence', text: await example('moe-64gpu'), state: { view: 'sequence' } },
+  { name: 'moe-64-sequence', text: moe, state: { view: 'sequence' } },
   {
     name: 'sequence-cp',
     text: layoutText('zigzag', 2, { cp: 4, tp: 2 }, 'sequence:\n  seq_length: 8192\n'),
     state: { view: 'sequence' },
     themes: ['light'],
   },
-  { name: 'ntp-64', text: await example('ntp-64gpu'), state: { colour: 'ntp' } },
-  { name: 'mimo-8-world', text: await example('mimo-8gpu'), state: { view: 'world' } },
+  { name: 'ntp-64', text: ntp, state: { view: 'ntp' }, themes: ALL },
+  { name: 'ntp-packed', text: packed, state: { view: 'ntp' } },
+  { name: 'moe-64-failed', text: ntp.replace(/ntp:[\s\S]*/, ''), state: { failed: [5, 14], rank: 5 } },
+  { name: 'smoke-64', text: moe, state: { view: 'smoke' }, smoke: true, themes: ALL },
+  { name: 'smoke-64-bandwidth', text: moe, state: { view: 'smoke', measure: 'bandwidth', group: 'dp' }, smoke: true },
+  { name: 'smoke-none', text: moe, state: { view: 'smoke' } },
+  { name: 'mimo-8-world', text: mimo, state: { view: 'world' }, themes: ['dark', 'high-contrast-light'] },
+  {
+    name: 'world-faults',
+    text: mimo.replace('rank_offset: 0', 'rank_offset: 1').replace('rank_offset: 4', 'rank_offset: 3'),
+    state: { view: 'world' },
+    themes: ['dark', 'light'],
+  },
+  { name: 'stale', text: mimo, broken: mimo.replace('pp: 2', 'pp: 3'), themes: ['dark', 'light'] },
+  {
+    name: 'compare-64',
+    text: moe,
+    base: moe.replace('pp: 4', 'pp: 2'),
+    state: { colour: 'pp' },
+    themes: ['dark', 'light'],
+  },
+  { name: 'table-64', text: ntp, state: { view: 'table', rank: 6 }, themes: ['dark', 'high-contrast'] },
+  {
+    name: 'nvl72',
+    text: 'layout: 1\nname: nvl72\nworld_size: 288\ncluster: {nodes: 72, gpus_per_node: 4, gpus_per_nvlink_domain: 72}\nparallelism: {tp: 4, pp: 6}\n',
+    state: { colour: 'pp' },
+  },
+  {
+    name: 'nvl4',
+    text: 'layout: 1\nname: nvl4\nworld_size: 32\ncluster: {nodes: 4, gpus_per_node: 8, gpus_per_nvlink_domain: 4}\nparallelism: {tp: 4}\n',
+    state: { colour: 'tp' },
+  },
   {
     name: 'ranks-512',
     text: layoutText('ranks-512', 64, { tp: 8, pp: 4 }),
     state: { colour: 'pp' },
     hover: [500, 300],
+    themes: ALL,
   },
-  { name: 'ranks-16k', text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }), state: { colour: 'pp' } },
+  {
+    name: 'ranks-16k',
+    text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }),
+    state: { colour: 'pp' },
+    themes: ALL,
+  },
+  {
+    name: 'ranks-16k-logical',
+    text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }),
+    state: { view: 'logical', colour: 'pp' },
+  },
   {
     name: 'ranks-131k',
     text: layoutText('ranks-131k', 16384, { tp: 8, pp: 16, cp: 4 }),
     state: { view: 'logical', colour: 'dp' },
+    themes: ALL,
   },
-  { name: 'ranks-1m', text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }), state: { colour: 'dp' } },
+  {
+    name: 'ranks-1m',
+    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
+    state: { colour: 'dp' },
+    themes: ALL,
+  },
+  {
+    name: 'ranks-1m-zoomed',
+    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
+    state: { colour: 'dp', viewport: { zoom: 50, x: 0.4, y: 0.4 } },
+  },
+  {
+    name: 'ranks-1m-failed',
+    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
+    state: { colour: 'pp', failed: [500_123] },
+    themes: ['light'],
+  },
+  { name: 'narrow', text: moe, state: { colour: 'pp', rank: 9 }, width: 560, height: 760 },
+  { name: 'zoom-200', text: moe, state: { colour: 'pp', rank: 9 }, width: 720, height: 450, scale: 2 },
 ];
 
 const grid = await startGrid();
 try {
   await mkdir(folder, { recursive: true });
-  for (const { name, text, state, hover, themes = ['dark'] } of pictures) {
+  for (const { name, text, broken, base, smoke, state, hover, width, height, scale, themes = ['dark'] } of pictures) {
+    if (wanted.length > 0 && !wanted.includes(name)) {
+      continue;
+    }
     for (const theme of themes) {
-      const { page, errors, sendText } = await grid.open({ theme, state });
+      const { page, errors, send, sendText, close } = await grid.open({ theme, state, width, height, scale });
       await sendText(text);
+      if (broken) {
+        await sendText(broken);
+      }
+      if (smoke) {
+        await send(smokeMessage(grid.engine, text));
+      }
+      if (base) {
+        const { layout } = grid.engine.layoutMessage(base, 'before');
+        await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+      }
       if (hover) {
         await page.mouse.move(...hover);
         await page.waitForTimeout(60);
       }
+      await page.waitForTimeout(50);
       await page.screenshot({ path: join(folder, `${name}-${theme}.png`) });
       for (const error of errors) {
         console.error(`${name} ${theme}:`, error);
       }
-      await page.close();
+      await close();
     }
   }
 } finally {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { layoutMessage } from '../../../client/gridMessages';
 import { applyEdits, check, failureEdits, failurePlan } from '../../../layout';
 import { isToPanel, parseFromPanel } from '../../../webview/messages';
 
@@ -7,6 +8,8 @@ describe('messages between the panel and the editor', () => {
     expect(parseFromPanel({ type: 'ready' })).toEqual({ type: 'ready' });
     expect(parseFromPanel({ type: 'reveal', module: 'images' })).toEqual({ type: 'reveal', module: 'images' });
     expect(parseFromPanel({ type: 'writeFailed', ranks: [3, 9] })).toEqual({ type: 'writeFailed', ranks: [3, 9] });
+    const compare = { type: 'compare', with: 'file', file: 'file:///b.layout.yaml' };
+    expect(parseFromPanel(compare)).toEqual(compare);
   });
 
   test.each([
@@ -17,15 +20,49 @@ describe('messages between the panel and the editor', () => {
     { type: 'revealLine', line: -1 },
     { type: 'writeFailed', ranks: [1.5] },
     { type: 'writeFailed', ranks: 'all' },
+    { type: 'compare', with: 'tag', file: null },
+    { type: 'copy' },
+    { type: 'toString' },
     { type: 'writeFailed', ranks: new Array(5000).fill(0) },
   ])('anything else is refused: %j', (value) => {
     expect(parseFromPanel(value)).toBeNull();
   });
 
-  test('a layout without its sequences is not one', () => {
-    const message = { type: 'layout', title: 'a', layout: null, findings: [], sequences: [] };
+  const message = layoutMessage('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n', 'a');
+
+  test('what the editor makes of a text is a message, whole or not', () => {
+    expect(message.layout).not.toBeNull();
     expect(isToPanel(message)).toBe(true);
-    expect(isToPanel({ ...message, sequences: undefined })).toBe(false);
+    expect(isToPanel(layoutMessage('layout: 1\nparallelism: {tp: 0}\n', 'a'))).toBe(true);
+    expect(isToPanel(layoutMessage('[', 'a'))).toBe(true);
+  });
+
+  test.each([
+    { ...message, sequences: undefined },
+    { ...message, layout: { ...message.layout, modules: [{ name: 'a' }] } },
+    { ...message, layout: { ...message.layout, worldSize: -1 } },
+    { ...message, findings: [{ code: 'x' }] },
+    { type: 'smoke', verdict: 'ok', groups: [{ name: 'tp' }], suspects: [] },
+    { type: 'base', base: { title: 'a' } },
+    { type: 'nothing' },
+    null,
+  ])('a message that lacks something is refused: %#', (value) => {
+    expect(isToPanel(value)).toBe(false);
+  });
+
+  test('a file that is not whole still says where its modules lie, and where its findings are', () => {
+    const text =
+      'layout: 1\nworld_size: 8\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, pp: 3}\n';
+    const { layout, outline, findings } = layoutMessage(text, 'a');
+    expect(layout).toBeNull();
+    expect(outline).toEqual({
+      worldSize: 8,
+      spans: [
+        { name: 'images', start: 0, count: 4 },
+        { name: 'language', start: 4, count: 4 },
+      ],
+    });
+    expect(findings).toMatchObject([{ code: 'dense-factorization', module: 'language', line: 4 }]);
   });
 });
 

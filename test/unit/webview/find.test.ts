@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { check, type ResolvedLayout } from '../../../layout';
+import { findRanks } from '../../../webview/find';
+
+const resolved = (text: string): ResolvedLayout => {
+  const { resolved } = check(`layout: 1\n${text}`);
+  if (!resolved) {
+    throw new Error('the layout does not resolve');
+  }
+  return resolved;
+};
+
+const MOE = resolved(
+  'world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4, ep: 4, expt_tp: 1}\n',
+);
+const MIMO = resolved(
+  'world_size: 8\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}\n',
+);
+const PACKED = resolved(
+  'world_size: 7\nparallelism: {tp: 4}\nntp: {tp_spares: 1, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]}\n',
+);
+
+const found = (layout: ResolvedLayout, text: string, conditions = {}) => {
+  const matches = findRanks(layout, text, conditions);
+  return matches && Array.from({ length: matches.count }, (_, i) => matches.rankAt(i));
+};
+
+describe('finding ranks', () => {
+  test.each([
+    ['37', [37]],
+    [' 3:5 ', [29]],
+    ['tp=1 pp=2 dp=3', [45]],
+    ['pp=3 dp=0', [48, 49, 50, 51]],
+    ['PP 1, tp 0', [16, 20, 24, 28]],
+    ['ep=2 expt_dp=1 pp=0', [6]],
+  ])('%s', (text, ranks) => {
+    expect(found(MOE, text)).toEqual(ranks);
+  });
+
+  test('coordinates are sought in every module, or in the one that is named', () => {
+    expect(found(MIMO, 'tp=1')).toEqual([1, 3, 5, 7]);
+    expect(found(MIMO, 'language tp=1')).toEqual([5, 7]);
+    expect(found(MIMO, 'pp=1')).toEqual([6, 7]);
+    expect(found(MIMO, 'images')).toEqual([0, 1, 2, 3]);
+  });
+
+  test('packed placement numbers the ranks that are launched', () => {
+    expect(found(PACKED, 'tp=2')).toEqual([1, 5]);
+    expect(found(PACKED, 'tp=1')).toEqual([4]);
+  });
+
+  test('a word stands for ranks in a condition', () => {
+    expect(found(MOE, 'failed', { failed: [7, 9] })).toEqual([7, 9]);
+    expect(found(MOE, 'failed', { failed: [] })).toBeNull();
+  });
+
+  test.each(['64', '8:0', '0:8', 'pp=4', 'zz=1', '', 'what'])('nothing for %j', (text) => {
+    expect(found(MOE, text)).toBeNull();
+  });
+});

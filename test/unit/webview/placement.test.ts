@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { check, type ResolvedLayout } from '../../../layout';
+import { logicalPlacement } from '../../../webview/logical';
+import { physicalPlacement } from '../../../webview/physical';
+import type { Placement } from '../../../webview/placement';
+
+const SPACE = { width: 900, height: 600 };
+const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;
+
+const resolved = (text: string): ResolvedLayout => {
+  const { resolved, findings } = check(`layout: 1\n${text}`);
+  if (!resolved) {
+    throw new Error(findings.map(({ message }) => message).join('\n'));
+  }
+  return resolved;
+};
+
+/** Every rank has a cell of its own, found again by its place, in one list as one by one. */
+function expectOneCellEach(placement: Placement, worldSize: number): void {
+  const cells = placement.cells(worldSize);
+  expect(new Set(cells).size).toBe(worldSize);
+  for (let rank = 0; rank < worldSize; rank++) {
+    const at = placement.cellOf(rank);
+    const cell = at ? at.y * placement.width + at.x : -1;
+    expect(cell).toBe(cells[rank]);
+    expect(at && at.x < placement.width && at.y < placement.height).toBe(true);
+    expect(at && placement.rankAt(at.x, at.y)).toBe(rank);
+  }
+}
+
+const LAYOUTS: readonly [name: string, text: string][] = [
+  ['one node', 'world_size: 8\nparallelism: {tp: 2, pp: 2}\n'],
+  [
+    'eight nodes',
+    'world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4, ep: 4, expt_tp: 1}\n',
+  ],
+  ['a prime number of nodes', 'world_size: 88\ncluster: {nodes: 11, gpus_per_node: 8}\nparallelism: {tp: 8}\n'],
+  [
+    'large NVLink domains',
+    'world_size: 288\ncluster: {nodes: 72, gpus_per_node: 4, gpus_per_nvlink_domain: 72}\nparallelism: {tp: 4, cp: 2, pp: 6}\n',
+  ],
+  [
+    'small NVLink domains',
+    'world_size: 32\ncluster: {nodes: 4, gpus_per_node: 8, gpus_per_nvlink_domain: 4}\nparallelism: {tp: 4}\n',
+  ],
+  ['one dimension', 'world_size: 48\nparallelism: {tp: 1}\n'],
+  ['no parallelism', 'world_size: 1\nparallelism: {tp: 1}\n'],
+  [
+    'modules apart',
+    'world_size: 12\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 8, tp: 2, pp: 2}\n',
+  ],
+  [
+    'modules together',
+    'world_size: 8\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {num_ranks: 8, tp: 4, pp: 2}\n',
+  ],
+  ['another order', 'world_size: 64\nparallelism: {tp: 2, cp: 2, pp: 4, order: tp-pp-cp-ep-dp}\n'],
+  [
+    'packed nonuniform TP',
+    'world_size: 58\nparallelism: {tp: 8, cp: 2}\nntp: {tp_spares: 3, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1, 6, 7]}]}\n',
+  ],
+];
+
+describe('where ranks are drawn', () => {
+  test.each(LAYOUTS)('physical view of %s: every rank has its own cell', (_, text) => {
+    const layout = resolved(text);
+    expectOneCellEach(physicalPlacement(layout, SPACE), layout.worldSize);
+  });
+
+  test.each(LAYOUTS)('logical view of %s: every rank has its own cell', (_, text) => {
+    const layout = resolved(text);
+    for (const grid of ['dense', 'expert'] as const) {
+      expectOneCellEach(logicalPlacement(layout, { ...CHOICE, grid }, SPACE), layout.worldSize);
+    }
+  });
+
+  test('whatever is chosen for the axes, every rank keeps a cell', () => {
+    const layout = resolved('world_size: 128\nparallelism: {tp: 4, cp: 2, pp: 4}\n');
+    for (const across of ['tp', 'cp', 'pp', 'dp']) {
+      for (const down of ['tp', 'cp', 'pp', 'dp']) {
+        expectOneCellEach(logicalPlacement(layout, { ...CHOICE, across, down }, SPACE), 128);
+      }
+    }
+  });
+
+  test('the chosen dimensions run across and down', () => {
+    const layout = resolved('world_size: 32\nparallelism: {tp: 4, pp: 4}\n');
+    const placement = logicalPlacement(layout, { ...CHOICE, across: 'pp', down: 'tp' }, SPACE);
+    const at = (rank: number) => placement.cellOf(rank) ?? { x: -1, y: -1 };
+    expect(at(1)).toEqual({ x: at(0).x, y: at(0).y + 1 });
+    expect(at(8)).toEqual({ x: at(0).x + 1, y: at(0).y });
+  });
+
+  test('the GPUs of a node lie in one box, and nodes of an NVLink domain in a box around theirs', () => {
+    const layout = resolved(LAYOUTS[3]?.[1] ?? '');
+    const placement = physicalPlacement(layout, SPACE);
+    const all = { x: 0, y: 0, width: placement.width, height: placement.height };
+    const boxes = [...placement.boxesIn(all, 0)];
+    expect(boxes.filter(({ label }) => label.startsWith('node'))).toHaveLength(72);
+    expect(boxes.filter(({ label }) => label.startsWith('NVLink'))).toHaveLength(4);
+    for (const { label, x, y, width, height } of boxes) {
+      const index = Number(/\d+$/.exec(label)?.[0]);
+      const ranks = label.startsWith('node') ? 4 : 72;
+      for (let rank = index * ranks; rank < (index + 1) * ranks; rank++) {
+        const at = placement.cellOf(rank);
+        expect(at && at.x >= x && at.x < x + width && at.y >= y && at.y < y + height, `${label}, rank ${rank}`).toBe(
+          true,
+        );
+      }
+    }
+  });
+
+  test('only boxes in the part that is seen are made', () => {
+    const layout = resolved('world_size: 1048576\ncluster: {nodes: 131072, gpus_per_node: 8}\nparallelism: {tp: 8}\n');
+    const placement = physicalPlacement(layout, SPACE);
+    const seen = [...placement.boxesIn({ x: 100, y: 100, width: 20, height: 10 }, 0)];
+    expect(seen.length).toBeGreaterThan(20);
+    expect(seen.length).toBeLessThan(60);
+  });
+
+  test('packed placement leaves the places of spares empty', () => {
+    const layout = resolved(
+      'world_size: 7\nparallelism: {tp: 4}\nntp: {tp_spares: 1, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]}\n',
+    );
+    const placement = logicalPlacement(layout, { ...CHOICE, across: 'tp', down: 'dp' }, SPACE);
+    const rows = [0, 1].map((y) => [0, 1, 2, 3].map((x) => placement.rankAt(x, y)));
+    expect(rows).toEqual([
+      [0, -1, 1, 2],
+      [3, 4, 5, 6],
+    ]);
+  });
+});

@@ -1,0 +1,156 @@
+import { denseGrid, expertGrid, type GroupFamily, type ResolvedLayout } from '../layout';
+import type { Colouring } from './colour';
+import { familiesOf } from './facts';
+import { numberingOf } from './numbering';
+import { hasRoles, roleColouring } from './roles';
+
+/** A dimension or group that ranks can be coloured by. */
+export interface ColourChoice {
+  readonly id: string;
+  readonly label: string;
+}
+
+/** What the ranks of a layout can be coloured by. */
+export function colourChoices(layout: ResolvedLayout): ColourChoice[] {
+  const names = layout.modules.flatMap(({ dense, expert }) =>
+    [...dense, ...expert].filter(({ size }) => size > 1).map(({ name }) => name),
+  );
+  const dims = [...new Set(names)].map((name) => ({ id: name, label: name }));
+  const modules = layout.modules.length > 1 && layout.mode !== 'colocated' ? [{ id: 'module', label: 'module' }] : [];
+  const roles = hasRoles(layout) ? [{ id: 'ntp', label: 'nonuniform TP' }] : [];
+  const { gpusPerNode, gpusPerNvlinkDomain, worldSize } = layout;
+  const domains =
+    gpusPerNvlinkDomain !== gpusPerNode && gpusPerNvlinkDomain < worldSize
+      ? [{ id: 'nvlink', label: 'NVLink domain' }]
+      : [];
+  return [...modules, ...roles, ...dims, { id: 'node', label: 'node' }, ...domains];
+}
+
+/** The colouring by a dimension, by module, by node or NVLink domain, or by what nonuniform TP makes of a rank. */
+export function colouringBy(layout: ResolvedLayout, id: string): Colouring {
+  switch (id) {
+    case 'ntp':
+      return roleColouring(layout);
+    case 'module':
+      return moduleColouring(layout);
+    case 'node':
+      return machineColouring('node', layout.worldSize, layout.gpusPerNode);
+    case 'nvlink':
+      return machineColouring('NVLink domain', layout.worldSize, layout.gpusPerNvlinkDomain);
+    default:
+      return dimensionColouring(layout, id);
+  }
+}
+
+function moduleColouring({ modules }: ResolvedLayout): Colouring {
+  return {
+    name: 'module',
+    scale: 'kinds',
+    values: modules.length,
+    label: (value) => modules[value]?.name ?? '',
+    valueOf: (rank) =>
+      modules.findIndex(({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks),
+    fill: (into) => {
+      for (const [i, { rankOffset, numRanks }] of [...modules.entries()].reverse()) {
+        into.fill(i, rankOffset, rankOffset + numRanks);
+      }
+    },
+  };
+}
+
+function machineColouring(name: string, worldSize: number, ranks: number): Colouring {
+  return {
+    name,
+    scale: 'kinds',
+    values: Math.ceil(worldSize / ranks),
+    label: (value) => `${name} ${value}`,
+    valueOf: (rank) => Math.floor(rank / ranks),
+    fill: (into) => {
+      for (let start = 0, value = 0; start < into.length; start += ranks, value++) {
+        into.fill(value, start, start + ranks);
+      }
+    },
+  };
+}
+
+function dimensionColouring(layout: ResolvedLayout, name: string): Colouring {
+  const numbering = numberingOf(layout);
+  const found = layout.modules.flatMap((module) => {
+    const grid = [denseGrid(module), expertGrid(module)].find(({ axes }) => axes.some((axis) => axis.name === name));
+    const axis = grid?.axes.find((one) => one.name === name);
+    return grid && axis ? [{ grid, axis }] : [];
+  });
+  return {
+    name,
+    scale: 'ordered',
+    values: Math.max(1, ...found.map(({ axis }) => axis.size)),
+    label: (value) => `${name} ${value}`,
+    valueOf: (rank) => {
+      const place = numbering ? numbering.placeOf(rank) : rank;
+      const one = found.find(({ grid }) => grid.has(place));
+      return one ? one.grid.indexAlong(one.axis, place) : -1;
+    },
+    ...(numbering
+      ? {}
+      : {
+          fill: (into: Int32Array) => {
+            for (const { grid, axis } of found.toReversed()) {
+              const end = Math.min(grid.offset + grid.size, into.length);
+              for (let start = grid.offset, value = 0; start < end; start += axis.stride, value++) {
+                into.fill(value % axis.size, start, Math.min(start + axis.stride, end));
+              }
+            }
+          },
+        }),
+  };
+}
+
+/** The colouring by the process group of one name that a rank is in. */
+export function groupColouring(layout: ResolvedLayout, name: string): Colouring {
+  return familyColouring(
+    familiesOf(layout).filter((family) => family.name === name),
+    (_, index, before) => before + index,
+    {
+      name: `${name} groups`,
+      scale: 'kinds',
+      label: (value) => `group ${value}`,
+    },
+  );
+}
+
+/**
+ * A colouring that gives every group of some families a value; a rank in several groups has that of the first.
+ * @param value the value of a group; `before` counts the groups of the families before its own
+ */
+export function familyColouring(
+  families: readonly GroupFamily[],
+  value: (family: GroupFamily, index: number, before: number) => number,
+  rest: Pick<Colouring, 'name' | 'scale' | 'label'> & { readonly values?: number },
+): Colouring {
+  const starts = families.map((_, i) => families.slice(0, i).reduce((n, { count }) => n + count, 0));
+  const valueAt = (i: number, family: GroupFamily, index: number) => value(family, index, starts[i] ?? 0);
+  return {
+    values: families.reduce((n, { count }) => n + count, 0),
+    ...rest,
+    valueOf: (rank) => {
+      for (const [i, family] of families.entries()) {
+        const [index] = family.indicesOf(rank);
+        if (index !== undefined) {
+          return valueAt(i, family, index);
+        }
+      }
+      return -1;
+    },
+    fill: (into) => {
+      for (const [i, family] of [...families.entries()].reverse()) {
+        const lists = family.all();
+        for (let index = lists.count - 1; index >= 0; index--) {
+          const group = valueAt(i, family, index);
+          for (const rank of lists.at(index)) {
+            into[rank] = group;
+          }
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,427 @@
+import type { RankBitmap } from './bitmap';
+import { type Colouring, colourOf, FADED, MAX_STEPS, type Sign } from './colour';
+import type { Change } from './difference';
+import type { Placement, Rect } from './placement';
+import type { Theme } from './theme';
+
+/** From this size in pixels on, cells are drawn one by one; from the next, with thin lines between; below, as they are. */
+const CELL_DETAIL = 26;
+const CELL_LINES = 4;
+
+/** From this cell size on, signs are drawn, and from the next the coordinates under a rank's number. */
+const CELL_SIGN = 7;
+const CELL_COORDINATES = 50;
+
+/** How many marks of one kind are drawn one by one. */
+const MAX_MARKS = 4096;
+
+const FONT = 'system-ui, -apple-system, "Segoe UI", sans-serif';
+
+/** Which part of a picture is on the screen, and how large: positions in CSS pixels. */
+export interface Window {
+  readonly width: number;
+  readonly height: number;
+  readonly originX: number;
+  readonly originY: number;
+  readonly cell: number;
+}
+
+/** What is drawn on top of the colours. */
+export interface Marks {
+  /** The rank under the pointer or the keyboard; -1 for none. */
+  readonly focus: number;
+  readonly peers: readonly number[];
+  /** Ranks that failed, by the file, by a person or by a smoke job. */
+  readonly failed: readonly number[];
+  /** Cells that a person is drawing a frame around. */
+  readonly frame: Rect | null;
+}
+
+/** What a picture shows. */
+export interface Picture {
+  readonly placement: Placement;
+  readonly colouring: Colouring;
+  readonly worldSize: number;
+  /** The lines that a large cell carries under its number. */
+  readonly describe: (rank: number) => readonly string[];
+  /** Which ranks stand back, if any do. */
+  readonly faded: ((rank: number) => boolean) | null;
+  /** How ranks differ from those of the layout that this one is compared with. */
+  readonly changeOf: ((rank: number) => Change) | null;
+}
+
+/** Draws one frame. */
+export class Painter {
+  constructor(
+    readonly context: CanvasRenderingContext2D,
+    readonly theme: Theme,
+    readonly window: Window,
+  ) {}
+
+  paint(picture: Picture, bitmap: RankBitmap, marks: Marks): void {
+    const { context, window } = this;
+    const { width, height, cell } = window;
+    const ratio = devicePixelRatio;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    if (cell >= CELL_DETAIL) {
+      this.#cells(picture, bitmap);
+    } else {
+      this.#bitmap(picture.placement, bitmap);
+    }
+    this.#signs(picture, bitmap);
+    this.#changes(picture);
+    // grounds go under what is there, so that the lines between cells are cut out and show them
+    context.globalCompositeOperation = 'destination-over';
+    this.#boxes(picture.placement, true);
+    context.globalCompositeOperation = 'source-over';
+    this.#boxes(picture.placement, false);
+    this.#rulers(picture.placement);
+    this.#marks(picture, marks);
+  }
+
+  /** The part of the picture that is on the screen, in whole cells. */
+  #visible({ width, height }: Placement) {
+    const { originX, originY, cell } = this.window;
+    return {
+      left: Math.max(0, Math.floor(-originX / cell)),
+      right: Math.min(width, Math.ceil((this.window.width - originX) / cell)),
+      top: Math.max(0, Math.floor(-originY / cell)),
+      bottom: Math.min(height, Math.ceil((this.window.height - originY) / cell)),
+    };
+  }
+
+  #bitmap(placement: Placement, bitmap: RankBitmap): void {
+    const { context, window } = this;
+    const { originX, originY, cell } = window;
+    let factor = 1;
+    while (cell * devicePixelRatio * factor < 1) {
+      factor *= 2;
+    }
+    const image = bitmap.at(factor);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(image, originX, originY, image.width * factor * cell, image.height * factor * cell);
+    if (cell >= CELL_LINES) {
+      const { left, right, top, bottom } = this.#visible(placement);
+      context.beginPath();
+      for (let column = left; column <= right; column++) {
+        context.moveTo(originX + column * cell, originY + top * cell);
+        context.lineTo(originX + column * cell, originY + bottom * cell);
+      }
+      for (let row = top; row <= bottom; row++) {
+        context.moveTo(originX + left * cell, originY + row * cell);
+        context.lineTo(originX + right * cell, originY + row * cell);
+      }
+      context.globalCompositeOperation = 'destination-out';
+      context.lineWidth = Math.min(2, cell * 0.1);
+      context.stroke();
+      context.globalCompositeOperation = 'source-over';
+    }
+  }
+
+  /** Cells one by one, all of one colour in one go: only those in view. */
+  #cells({ placement, colouring, describe }: Picture, { steps, palette }: RankBitmap): void {
+    const { context, theme, window } = this;
+    const { originX, originY, cell } = window;
+    const { left, right, top, bottom } = this.#visible(placement);
+    const inset = Math.min(2.5, cell * 0.05);
+    const size = cell - 2 * inset;
+    const paths = new Map<number, Path2D>();
+    const empty = new Path2D();
+    const shown: { rank: number; step: number; x: number; y: number }[] = [];
+    for (let row = top; row < bottom; row++) {
+      for (let column = left; column < right; column++) {
+        if (placement.placeAt(column, row) >= 0) {
+          const x = originX + column * cell + inset;
+          const y = originY + row * cell + inset;
+          const step = steps[row * placement.width + column] ?? MAX_STEPS;
+          const path = step === MAX_STEPS ? empty : (paths.get(step) ?? new Path2D());
+          path.roundRect(x, y, size, size, Math.min(6, size * 0.12));
+          if (step !== MAX_STEPS) {
+            paths.set(step, path);
+          }
+          shown.push({ rank: placement.rankAt(column, row), step, x, y });
+        }
+      }
+    }
+    context.lineWidth = 1;
+    context.strokeStyle = theme.outline;
+    for (const [step, path] of paths) {
+      context.globalAlpha = step >= 128 ? FADED : 1;
+      context.fillStyle = cssColour(palette.words[step & 127] ?? 0);
+      context.fill(path);
+      context.stroke(path);
+    }
+    context.globalAlpha = 1;
+    // nobody stands here: a rank in no module, or a place that packed placement does not launch
+    context.setLineDash([3, 3]);
+    context.strokeStyle = theme.muted;
+    context.stroke(empty);
+    context.setLineDash([]);
+    for (const { rank, step, x, y } of shown) {
+      if (rank >= 0) {
+        const value = colouring.valueOf(rank);
+        const ink = step >= 128 || value < 0 ? theme.muted : inkOn(colourOf(value, colouring));
+        this.#label(rank, describe, { x, y, width: size, height: size }, ink);
+      }
+    }
+  }
+
+  #label(rank: number, describe: Picture['describe'], { x, y, width: size }: Rect, ink: string): void {
+    const { context, window } = this;
+    const { cell } = window;
+    context.fillStyle = ink;
+    context.textAlign = 'center';
+    const centre = x + size / 2;
+    if (cell < CELL_COORDINATES) {
+      context.font = `600 ${Math.min(13, cell * 0.36)}px ${FONT}`;
+      context.textBaseline = 'middle';
+      context.fillText(String(rank), centre, y + size / 2 + 0.5, size - 4);
+      return;
+    }
+    const big = Math.min(24, Math.max(12, cell * 0.22));
+    const small = Math.max(8.5, Math.min(13, cell * 0.125));
+    const line = small * 1.28;
+    const lines = describe(rank).slice(0, Math.floor((size - big * 1.35) / line));
+    context.textBaseline = 'alphabetic';
+    let baseline = y + (size - big - lines.length * line) / 2 + big * 0.86;
+    context.font = `600 ${big}px ${FONT}`;
+    context.fillText(String(rank), centre, baseline, size - 8);
+    context.font = `400 ${small}px ${FONT}`;
+    baseline += small * 0.2;
+    for (const text of lines) {
+      baseline += line;
+      context.fillText(text, centre, baseline, size - 6);
+    }
+  }
+
+  /** What tells conditions apart without colour. */
+  #signs({ placement, colouring: { statuses } }: Picture, { steps }: RankBitmap): void {
+    const { cell, originX, originY } = this.window;
+    if (!statuses?.some(({ sign }) => sign !== 'none') || cell < CELL_SIGN) {
+      return;
+    }
+    const { left, right, top, bottom } = this.#visible(placement);
+    const paths = new Map<Sign, Path2D>();
+    for (let row = top; row < bottom; row++) {
+      for (let column = left; column < right; column++) {
+        const sign = statuses[steps[row * placement.width + column] ?? MAX_STEPS]?.sign ?? 'none';
+        if (sign !== 'none') {
+          const path = paths.get(sign) ?? new Path2D();
+          paths.set(sign, path);
+          addSign(path, sign, originX + column * cell, originY + row * cell, cell);
+        }
+      }
+    }
+    const { context } = this;
+    context.strokeStyle = 'rgba(0, 0, 0, 0.72)';
+    context.lineCap = 'round';
+    for (const [sign, path] of paths) {
+      context.lineWidth = Math.max(1, Math.min(2.5, cell * (sign === 'cross' ? 0.06 : 0.035)));
+      context.stroke(path);
+    }
+    context.lineCap = 'butt';
+  }
+
+  /** Ranks that differ have a corner folded: filled where their coordinates differ, open where only their peers do. */
+  #changes({ placement, changeOf }: Picture): void {
+    const { context, theme, window } = this;
+    const { cell, originX, originY } = window;
+    if (!changeOf || cell < CELL_SIGN) {
+      return;
+    }
+    const { left, right, top, bottom } = this.#visible(placement);
+    const size = Math.min(16, cell * (cell < CELL_DETAIL ? 0.4 : 0.24));
+    const inset = cell * 0.05;
+    const [filled, open] = [new Path2D(), new Path2D()];
+    for (let row = top; row < bottom; row++) {
+      for (let column = left; column < right; column++) {
+        const rank = placement.rankAt(column, row);
+        const change = rank < 0 ? 'same' : changeOf(rank);
+        if (change !== 'same') {
+          const path = change === 'peers' ? open : filled;
+          const x = originX + (column + 1) * cell - inset;
+          const y = originY + row * cell + inset;
+          path.moveTo(x - size, y);
+          path.lineTo(x, y);
+          path.lineTo(x, y + size);
+          path.closePath();
+        }
+      }
+    }
+    context.fillStyle = theme.foreground;
+    context.fill(filled);
+    context.fillStyle = theme.background;
+    context.fill(open);
+    context.strokeStyle = theme.background;
+    context.lineWidth = 1;
+    context.stroke(filled);
+    context.strokeStyle = theme.foreground;
+    context.stroke(open);
+  }
+
+  /** Frames of nodes, NVLink domains and slices: their grounds under the cells, their lines and names over them. */
+  #boxes(placement: Placement, grounds: boolean): void {
+    const { context, theme, window } = this;
+    const { originX, originY, cell, width, height } = window;
+    const view = { x: -originX / cell, y: -originY / cell, width: width / cell, height: height / cell };
+    const size = Math.min(12.5, cell * 0.54);
+    for (const box of placement.boxesIn(view, 12 / cell)) {
+      const out = box.level > 0 ? Math.min(cell * 0.32, 9) : box.level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
+      // a box around boxes has their names inside it
+      const above = box.level > 0 ? Math.min(cell * 0.9, 22) : out;
+      const x = originX + box.x * cell - out;
+      const y = originY + box.y * cell - above;
+      context.beginPath();
+      context.roundRect(x, y, box.width * cell + 2 * out, box.height * cell + out + above, Math.min(8, cell * 0.2));
+      if (grounds) {
+        context.fillStyle = theme.boxFill;
+        context.fill();
+        continue;
+      }
+      context.strokeStyle = theme.box;
+      context.lineWidth = box.level === 0 ? 1 : 1.5;
+      context.setLineDash(box.level < 0 ? [4, 3] : []);
+      context.stroke();
+      if (size >= 8 && box.label !== '') {
+        context.font = `500 ${size}px ${FONT}`;
+        context.textAlign = 'left';
+        context.textBaseline = 'bottom';
+        context.fillStyle = theme.muted;
+        context.fillText(box.label, x + 1, y - 2, box.width * cell + 2 * out);
+      }
+    }
+    context.setLineDash([]);
+  }
+
+  /** Numbers along rows and columns, as many as have room. */
+  #rulers({ rulers }: Placement): void {
+    const { context, theme, window } = this;
+    const { originX, originY, cell } = window;
+    context.fillStyle = theme.muted;
+    context.font = `400 11px ${FONT}`;
+    for (const { along, at, start, count, name, first } of rulers) {
+      const across = along === 'x';
+      context.textAlign = across ? 'center' : 'right';
+      context.textBaseline = across ? 'top' : 'middle';
+      const room = across ? 9 + 7 * String(first + count).length : 16;
+      const every = Math.max(1, 2 ** Math.ceil(Math.log2(room / cell)));
+      if (cell * count < 3 * room) {
+        continue;
+      }
+      for (let i = 0; i < count; i += every) {
+        const text = i === 0 ? `${name} ${first}` : String(first + i);
+        const middle = (start + i + 0.5) * cell;
+        if (across) {
+          context.fillText(text, originX + middle, originY + at * cell + 8);
+        } else {
+          context.fillText(text, originX + at * cell - 9, originY + middle);
+        }
+      }
+    }
+  }
+
+  #marks({ placement, colouring }: Picture, { focus, peers, failed, frame }: Marks): void {
+    const { context, theme, window } = this;
+    const { cell, originX, originY } = window;
+    const line = Math.max(1.5, Math.min(3, cell * 0.035));
+    const rings = this.#rings(placement, peers);
+    this.#strokeTwice(rings, theme.foreground, line);
+    const crosses = new Path2D();
+    for (const rank of failed.slice(0, MAX_MARKS)) {
+      // colours of conditions bring their own cross
+      if (colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross') {
+        this.#addCross(crosses, placement, rank);
+      }
+    }
+    const failures = this.#rings(placement, failed);
+    this.#strokeTwice(failures, theme.error, Math.max(1.5, line));
+    this.#strokeTwice(crosses, theme.error, Math.max(1.5, Math.min(3, cell * 0.05)));
+    if (focus >= 0) {
+      this.#strokeTwice(this.#rings(placement, [focus]), theme.foreground, Math.max(2.5, Math.min(5, cell * 0.06)));
+    }
+    if (frame) {
+      context.setLineDash([5, 4]);
+      context.strokeStyle = theme.focus;
+      context.lineWidth = 2;
+      context.strokeRect(originX + frame.x * cell, originY + frame.y * cell, frame.width * cell, frame.height * cell);
+      context.setLineDash([]);
+    }
+  }
+
+  /** A line in one colour inside a wider one in the background's: it shows on every fill. */
+  #strokeTwice(path: Path2D, colour: string, width: number): void {
+    const { context, theme } = this;
+    context.strokeStyle = theme.background;
+    context.lineWidth = width * 2.2;
+    context.stroke(path);
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.stroke(path);
+  }
+
+  /** Outlines of cells; never smaller than a few pixels, so that one rank in a million is still seen. */
+  #rings(placement: Placement, ranks: readonly number[]): Path2D {
+    const { originX, originY, cell } = this.window;
+    const path = new Path2D();
+    const size = Math.max(cell, 6);
+    const shift = (size - cell) / 2;
+    for (const rank of ranks.slice(0, MAX_MARKS)) {
+      const at = placement.cellOf(rank);
+      if (at) {
+        const [x, y] = [originX + at.x * cell - shift, originY + at.y * cell - shift];
+        path.roundRect(x + 1, y + 1, size - 2, size - 2, Math.min(7, size * 0.14));
+      }
+    }
+    return path;
+  }
+
+  #addCross(path: Path2D, placement: Placement, rank: number): void {
+    const { originX, originY, cell } = this.window;
+    const at = placement.cellOf(rank);
+    if (at && cell >= CELL_LINES) {
+      // a cell with a number keeps it: the cross goes into its corner
+      const [from, to] = cell < CELL_DETAIL ? [0.25, 0.75] : [0.1, 0.28];
+      const [x, y] = [originX + at.x * cell, originY + at.y * cell];
+      path.moveTo(x + cell * (1 - to), y + cell * from);
+      path.lineTo(x + cell * (1 - from), y + cell * to);
+      path.moveTo(x + cell * (1 - from), y + cell * from);
+      path.lineTo(x + cell * (1 - to), y + cell * to);
+    }
+  }
+}
+
+/** Adds a sign to a path, in the upper left corner of large cells, where no text stands. */
+function addSign(path: Path2D, sign: Sign, left: number, top: number, cell: number): void {
+  const size = cell < CELL_DETAIL ? cell * 0.5 : Math.min(14, cell * 0.18);
+  const x = left + cell * (cell < CELL_DETAIL ? 0.25 : 0.09);
+  const y = top + cell * (cell < CELL_DETAIL ? 0.25 : 0.09);
+  if (sign === 'cross') {
+    path.moveTo(x, y);
+    path.lineTo(x + size, y + size);
+    path.moveTo(x + size, y);
+    path.lineTo(x, y + size);
+  } else if (sign === 'stripes') {
+    for (const share of [0.34, 0.67, 1]) {
+      path.moveTo(x, y + size * share);
+      path.lineTo(x + size * share, y);
+    }
+  } else {
+    for (const share of [0.15, 0.5, 0.85]) {
+      path.moveTo(x + size * share, y + size / 2);
+      path.lineTo(x + size * share + 0.1, y + size / 2);
+    }
+  }
+}
+
+const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >> 8) & 255}, ${(word >> 16) & 255})`;
+
+/** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
+function inkOn(fill: string): string {
+  const channels = fill.startsWith('#')
+    ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
+    : (fill.match(/\d+/g) ?? []).map(Number);
+  const [r = 0, g = 0, b = 0] = channels.map((channel) => channel / 255);
+  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
+}

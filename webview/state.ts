@@ -1,0 +1,60 @@
+import type { Viewport } from './canvas';
+import type { GridKind } from './logical';
+import { type CompareWith, MAX_FAILED } from './messages';
+import { VIEW_IDS, type ViewId } from './views/ids';
+
+/** What a person chose; it survives hiding, moving and reloading the panel. */
+export interface PanelState {
+  /** The document; read by the editor when it restores the panel. */
+  readonly uri: string;
+  readonly view: ViewId;
+  readonly colour: string;
+  readonly group: string;
+  readonly grid: GridKind;
+  readonly across: string;
+  readonly down: string;
+  readonly module: string;
+  /** What the smoke view colours by. */
+  readonly measure: 'result' | 'bandwidth';
+  readonly compare: CompareWith;
+  /** The file that it is compared with. */
+  readonly baseFile: string | null;
+  /** The rank that a person chose; -1 for none. */
+  readonly rank: number;
+  /** Ranks marked as failed that are not in the file. */
+  readonly failed: readonly number[];
+  readonly viewport: Viewport;
+}
+
+export const WHOLE: Viewport = { zoom: 1, x: 0.5, y: 0.5 };
+
+/** Reads a saved state, of this or an older version; whatever it lacks has its usual value. */
+export function restoredState(value: unknown, uri: string): PanelState {
+  const saved: Readonly<Record<string, unknown>> = typeof value === 'object' && value !== null ? { ...value } : {};
+  const text = (name: string, fallback: string) => (typeof saved[name] === 'string' ? String(saved[name]) : fallback);
+  const one = <T extends string>(name: string, options: readonly T[], fallback: T) =>
+    options.find((option) => option === saved[name]) ?? fallback;
+  const isRank = (rank: unknown): rank is number => Number.isSafeInteger(rank) && Number(rank) >= 0;
+  return {
+    uri,
+    view: one('view', VIEW_IDS, 'physical'),
+    colour: text('colour', ''),
+    group: text('group', ''),
+    grid: one('grid', ['dense', 'expert'], 'dense'),
+    across: text('across', ''),
+    down: text('down', ''),
+    module: text('module', ''),
+    measure: one('measure', ['result', 'bandwidth'], 'result'),
+    compare: one('compare', ['nothing', 'commit', 'file'], 'nothing'),
+    baseFile: typeof saved.baseFile === 'string' ? saved.baseFile : null,
+    rank: isRank(saved.rank) ? saved.rank : -1,
+    failed: Array.isArray(saved.failed) ? saved.failed.filter(isRank).slice(0, MAX_FAILED) : [],
+    viewport: viewportOf(saved.viewport),
+  };
+}
+
+function viewportOf(value: unknown): Viewport {
+  const part = (name: string) => (typeof value === 'object' && value !== null ? Number(Reflect.get(value, name)) : NaN);
+  const viewport = { zoom: part('zoom'), x: part('x'), y: part('y') };
+  return Object.values(viewport).every(Number.isFinite) ? viewport : WHOLE;
+}

@@ -1,0 +1,145 @@
+import { button, counted, formatted, h, picker } from '../dom';
+import { rankList } from '../facts';
+import { physicalPlacement } from '../physical';
+import { type FamilyOutcome, OUTCOMES, PASSED_VERDICT, type SmokeResults } from '../results';
+import type { Scene, View } from './view';
+
+/** How many groups that did not pass are listed of one kind. */
+const MAX_OPEN = 8;
+
+/** All kinds of process groups together. */
+const ALL = '';
+
+/** What the last smoke job found: the result of every group and rank, or the bandwidth of one kind of groups. */
+export const smoke: View = {
+  id: 'smoke',
+  label: 'Smoke',
+  pickers,
+  picture: ({ results, state }, layout, space) => {
+    if (!results) {
+      return null;
+    }
+    const name = kindIn(results, state.group, state.measure);
+    return {
+      placement: physicalPlacement(layout, space),
+      colouring: state.measure === 'bandwidth' ? results.bandwidthColouring(name) : results.outcomeColouring(name),
+    };
+  },
+  content: (scene) => (scene.results ? outcomes(scene, scene.results) : invitation(scene)),
+};
+
+/** The chosen kind of groups; bandwidths are of one kind, since kinds differ. */
+function kindIn({ families }: SmokeResults, group: string, measure: string): string {
+  const known = families.some(({ name }) => name === group);
+  return known ? group : measure === 'bandwidth' ? (families[0]?.name ?? '') : ALL;
+}
+
+function pickers({ results, state, actions }: Scene): HTMLElement[] {
+  if (!results) {
+    return [];
+  }
+  const names = [...new Set(results.families.map(({ name }) => name))];
+  const kinds = [
+    ...(state.measure === 'result' ? [{ value: ALL, label: 'all' }] : []),
+    ...names.map((name) => ({ value: name, label: name })),
+  ];
+  const measures: { value: 'result' | 'bandwidth'; label: string }[] = [
+    { value: 'result', label: 'result' },
+    { value: 'bandwidth', label: 'bandwidth' },
+  ];
+  return [
+    picker('Show', measures, state.measure, (measure) => actions.change({ measure })),
+    picker('Process group', kinds, kindIn(results, state.group, state.measure), (group) => actions.change({ group })),
+  ];
+}
+
+function invitation({ actions }: Scene): HTMLElement {
+  return h(
+    'div',
+    { class: 'empty' },
+    h(
+      'p',
+      {},
+      'No smoke job has run for this layout yet. It starts the ranks, makes every process group and moves data through it.',
+    ),
+    button('Run Smoke Job', () => actions.runSmokeJob(), { class: 'primary' }),
+  );
+}
+
+function outcomes(scene: Scene, results: SmokeResults): HTMLElement {
+  const all = results.outcomes();
+  const suspects = [...results.suspects];
+  const { verdict } = results.message;
+  const heading = `Smoke job: ${verdict === PASSED_VERDICT ? 'passed' : verdict.replaceAll('_', ' ')}`;
+  const find = button('Show them', () => scene.actions.light(suspects, 'ranks that the fault names'), {
+    class: 'link',
+  });
+  return h(
+    'div',
+    { class: 'below' },
+    h(
+      'p',
+      {},
+      h('strong', {}, heading),
+      suspects.length > 0 ? ` · at fault: ${rankList(suspects)} ` : '',
+      ...(suspects.length > 0 ? [find] : []),
+    ),
+    h(
+      'table',
+      { class: 'outcomes' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          ...['Process group', 'Groups', 'Passed', 'No result', 'Failed', 'Slowest', 'Fastest'].map((text) =>
+            h('th', { scope: 'col' }, text),
+          ),
+        ),
+      ),
+      h('tbody', {}, ...all.sort(byTrouble).flatMap((outcome) => rows(scene, results, outcome))),
+    ),
+  );
+}
+
+const byTrouble = (a: FamilyOutcome, b: FamilyOutcome): number =>
+  b.counts[2] - a.counts[2] || b.counts[1] - a.counts[1];
+
+function rows(scene: Scene, results: SmokeResults, outcome: FamilyOutcome): HTMLElement[] {
+  const { family, counts, open, slowest, fastest } = outcome;
+  const title = family.module === null ? family.name : `${family.name} of ${family.module}`;
+  const colour = button(title, () => scene.actions.change({ group: family.name }), {
+    class: 'link',
+    'data-keep': `family ${title}`,
+  });
+  const light = (index: number, label: string) =>
+    button(label, () => scene.actions.light(family.ranks(index), `${family.name} group ${index}`), {
+      class: 'link',
+      'data-keep': `group ${title} ${index}`,
+    });
+  const gbs = (value: number | null) => (value === null ? '' : `${value.toPrecision(3)} GB/s`);
+  const slow =
+    slowest && fastest !== null && slowest.busGBs < fastest
+      ? [light(slowest.index, gbs(slowest.busGBs))]
+      : [gbs(slowest?.busGBs ?? null)];
+  const main = h(
+    'tr',
+    {},
+    h('th', { scope: 'row' }, colour),
+    h('td', {}, formatted(family.count)),
+    h('td', {}, formatted(counts[0])),
+    h('td', {}, counts[1] > 0 ? formatted(counts[1]) : ''),
+    h('td', { class: counts[2] > 0 ? 'error' : '' }, counts[2] > 0 ? formatted(counts[2]) : ''),
+    h('td', {}, ...slow),
+    h('td', {}, gbs(fastest)),
+  );
+  const listed = open.slice(0, MAX_OPEN).map((index) => {
+    const { label } = OUTCOMES[results.outcomeOf(family, index)] ?? { label: '' };
+    return h('li', {}, light(index, `group ${index}`), ` ${label}: ranks ${rankList(family.ranks(index))}`);
+  });
+  const more =
+    open.length > listed.length ? [h('li', {}, `and ${counted(open.length - listed.length, 'more group')}`)] : [];
+  const detail = h('tr', {}, h('td', { colspan: '7' }, h('ul', { class: 'open' }, ...listed, ...more)));
+  return listed.length > 0 ? [main, detail] : [main];
+}

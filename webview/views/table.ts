@@ -1,0 +1,131 @@
+import { button, formatted, h, picker } from '../dom';
+import { coordinatesOf, modulesOf, placeOf } from '../facts';
+import { hasRoles, roleColouring } from '../roles';
+import type { Scene, View } from './view';
+
+/** How many ranks one page of the table has. */
+const PAGE = 100;
+
+/** All ranks as a table, page by page: the equal of the picture for those who do not see it. */
+export const table: View = { id: 'table', label: 'Table', content: rankTable };
+
+/** Which ranks the table has; kept while the panel lives. */
+let shown = 'all';
+let page = 0;
+let chosen = -1;
+
+interface Rows {
+  readonly count: number;
+  rankAt(index: number): number;
+  indexOf(rank: number): number;
+}
+
+function rowsOf({ layout, failed, difference, results }: Scene): { id: string; label: string; rows: Rows }[] {
+  const list = (ranks: readonly number[]): Rows => ({
+    count: ranks.length,
+    rankAt: (i) => ranks[i] ?? 0,
+    indexOf: (rank) => ranks.indexOf(rank),
+  });
+  const all = { count: layout.worldSize, rankAt: (i: number) => i, indexOf: (rank: number) => rank };
+  return [
+    { id: 'all', label: 'all ranks', rows: all },
+    ...(failed.length > 0 ? [{ id: 'failed', label: 'failed ranks', rows: list(failed) }] : []),
+    ...(results?.suspects.size ? [{ id: 'suspects', label: 'ranks at fault', rows: list([...results.suspects]) }] : []),
+    ...(difference ? [{ id: 'differs', label: 'ranks that differ', rows: list(difference.ranks) }] : []),
+  ];
+}
+
+function rankTable(scene: Scene): HTMLElement {
+  const { state, actions } = scene;
+  const choices = rowsOf(scene);
+  const choice = choices.find(({ id }) => id === shown) ?? choices[0];
+  const rows = choice?.rows ?? { count: 0, rankAt: () => 0, indexOf: () => -1 };
+  if (state.rank !== chosen) {
+    chosen = state.rank;
+    const at = chosen < 0 ? -1 : rows.indexOf(chosen);
+    page = at < 0 ? page : Math.floor(at / PAGE);
+  }
+  const pages = Math.max(1, Math.ceil(rows.count / PAGE));
+  page = Math.min(page, pages - 1);
+  const first = page * PAGE;
+  const count = Math.min(PAGE, rows.count - first);
+  const turn = (label: string, to: number) =>
+    button(
+      label,
+      () => {
+        page = Math.max(0, Math.min(pages - 1, to));
+        actions.change({});
+      },
+      { 'data-keep': `page ${label}`, class: 'secondary', disabled: to < 0 || to >= pages },
+    );
+  const position = `${formatted(first + 1)} to ${formatted(first + count)} of ${formatted(rows.count)}`;
+  const options = choices.map(({ id, label }) => ({ value: id, label }));
+  const filter = picker('Rows', options, choice?.id ?? 'all', (id) => {
+    shown = id;
+    page = 0;
+    actions.change({});
+  });
+  const pager = [
+    turn('First', 0),
+    turn('Previous', page - 1),
+    h('span', { role: 'status' }, position),
+    turn('Next', page + 1),
+    turn('Last', pages - 1),
+  ];
+  const columns = ['Rank', 'Place', 'Module', 'Coordinates', 'Condition', ''];
+  const head = h('tr', {}, ...columns.map((text) => h('th', { scope: 'col' }, text)));
+  const condition = conditionsOf(scene);
+  return h(
+    'div',
+    { class: 'table' },
+    h('div', { class: 'pager' }, ...(choices.length > 1 ? [filter] : []), ...(pages > 1 ? pager : [])),
+    h(
+      'table',
+      {},
+      h('thead', {}, head),
+      h('tbody', {}, ...Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), condition))),
+    ),
+  );
+}
+
+/** What there is to say of a rank beside where it stands. */
+function conditionsOf({ layout, failed, difference, results }: Scene): (rank: number) => string {
+  const roles = hasRoles(layout) ? roleColouring(layout) : null;
+  const marked = new Set(failed);
+  const outcomes = results?.outcomeColouring('');
+  return (rank) =>
+    [
+      marked.has(rank) ? 'failed' : roles && roles.valueOf(rank) > 0 ? roles.label(roles.valueOf(rank)) : '',
+      outcomes && outcomes.valueOf(rank) >= 0 ? `smoke job ${outcomes.label(outcomes.valueOf(rank))}` : '',
+      difference && difference.changeOf(rank) !== 'same' ? `${difference.changeOf(rank)} differ` : '',
+    ]
+      .filter(Boolean)
+      .join(', ');
+}
+
+function row({ layout, state, actions }: Scene, rank: number, condition: (rank: number) => string): HTMLElement {
+  const modules = modulesOf(layout, rank);
+  const label = state.failed.includes(rank) ? 'Not failed' : 'Mark as failed';
+  return h(
+    'tr',
+    rank === state.rank ? { 'aria-current': 'true' } : {},
+    h(
+      'th',
+      { scope: 'row' },
+      button(formatted(rank), () => actions.choose(rank), { class: 'link', 'data-keep': `rank ${rank}` }),
+    ),
+    h('td', {}, placeOf(layout, rank)),
+    h('td', {}, modules.map(({ name }) => name ?? '').join(', ')),
+    h('td', {}, modules.map((module) => coordinatesOf(layout, module, rank).join(', ')).join('; ')),
+    h('td', {}, condition(rank)),
+    h(
+      'td',
+      {},
+      button(label, () => actions.toggleFailed(rank), {
+        class: 'link',
+        'data-keep': `fail ${rank}`,
+        'aria-label': `${label}: rank ${rank}`,
+      }),
+    ),
+  );
+}

@@ -1,0 +1,142 @@
+import { gapsBetween, type RankSpan } from '../../layout';
+import { moduleFill } from '../colour';
+import { counted, formatted, h } from '../dom';
+import type { PanelFinding, PanelOutline, PanelSpan } from '../messages';
+import type { Actions, View } from './view';
+
+/** Modules as spans of ranks over one axis: who covers what, what nobody covers, and what several do. */
+export const world: View = {
+  id: 'world',
+  label: 'World',
+  content: ({ outline, findings, actions }) => worldSheet(outline, findings, actions),
+};
+
+/** Findings about the world as a whole, not about one module. */
+export const isOfWorld = ({ code }: PanelFinding): boolean => code.startsWith('world-') || code === 'mixed-colocation';
+
+/** The world as far as the file says where modules lie: also for a file that is not whole. */
+export function worldSheet(
+  { worldSize, spans }: PanelOutline,
+  findings: readonly PanelFinding[],
+  actions: Pick<Actions, 'revealModule' | 'revealLine'>,
+): HTMLElement {
+  const ends = spans.map(({ start, count }) => start + count);
+  const world = worldSize ?? Math.max(0, ...ends);
+  const reach = Math.max(1, world, ...ends);
+  const covered = spans.map(({ start, count }) => ({ start, end: start + count }));
+  const faults = [
+    ...gapsBetween(covered, world).map((span) => ({ span, what: 'no module' })),
+    ...overlaps(covered).map((span) => ({ span, what: 'several modules' })),
+    ...(reach > world ? [{ span: { start: world, end: reach }, what: 'beyond the world' }] : []),
+  ];
+  const ofWorld = findings.filter(isOfWorld);
+  const axis = h('div', { class: 'ends' }, ...ticks(reach).map((text) => h('span', {}, text)));
+  const sheet = h(
+    'div',
+    { class: 'sheet' },
+    h('h2', {}, worldSize === null ? 'A world of unknown size' : `${counted(worldSize, 'rank')}`),
+    ...spans.map((span, i) => moduleRow(span, i, reach, findings, actions)),
+    ...faults.map(({ span, what }) => faultRow(span, what, reach)),
+    h('div', { class: 'world-row axis' }, h('div', { class: 'world-name' }), axis),
+    ...(ofWorld.length > 0 ? [h('ul', { class: 'findings' }, ...ofWorld.map((one) => findingItem(one, actions)))] : []),
+  );
+  return sheet;
+}
+
+function ticks(reach: number): string[] {
+  return reach < 8
+    ? ['0', formatted(reach - 1)]
+    : ['0', formatted(reach / 4), formatted(reach / 2), formatted((3 * reach) / 4), formatted(reach - 1)];
+}
+
+function moduleRow(
+  { name, start, count }: PanelSpan,
+  index: number,
+  reach: number,
+  findings: readonly PanelFinding[],
+  actions: Pick<Actions, 'revealModule' | 'revealLine'>,
+): HTMLElement {
+  const label = name ?? 'parallelism';
+  const text = count > 1 ? `${formatted(start)} – ${formatted(start + count - 1)}` : formatted(start);
+  const bar = h(
+    'button',
+    {
+      type: 'button',
+      class: 'bar',
+      'data-keep': `module ${label}`,
+      'aria-label': `${label}, ranks ${text}: show in the file`,
+    },
+    h('span', { class: 'bar-text' }, text),
+  );
+  bar.style.backgroundColor = moduleFill(index);
+  bar.style.color = index % 7 === 4 ? '#ffffff' : '#000000';
+  place(bar, { start, end: start + count }, reach);
+  bar.addEventListener('click', () => actions.revealModule(name));
+  const own = findings.filter((one) => one.module === name && name !== null && !isOfWorld(one));
+  return h(
+    'div',
+    { class: 'world-entry' },
+    h(
+      'div',
+      { class: 'world-row' },
+      h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, counted(count, 'rank'))),
+      h('div', { class: 'track' }, bar),
+    ),
+    ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
+  );
+}
+
+/** Ranks that nobody, or more than one module, has: hatched, so that no colour is needed to see it. */
+function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
+  const last = span.end - 1;
+  const ranks = last > span.start ? `${formatted(span.start)} – ${formatted(last)}` : formatted(span.start);
+  const bar = h('span', { class: 'bar fault' }, h('span', { class: 'bar-text' }, ranks));
+  place(bar, span, reach);
+  return h(
+    'div',
+    { class: 'world-row' },
+    h(
+      'div',
+      { class: 'world-name' },
+      h('strong', { class: 'error' }, what),
+      h('span', {}, counted(span.end - span.start, 'rank')),
+    ),
+    h('div', { class: 'track' }, bar),
+  );
+}
+
+function place(bar: HTMLElement, { start, end }: RankSpan, reach: number): void {
+  bar.style.left = `${(100 * start) / reach}%`;
+  bar.style.width = `${(100 * (end - start)) / reach}%`;
+}
+
+/** A finding with the way to its line. */
+export function findingItem(
+  { code, severity, message, line }: PanelFinding,
+  actions: Pick<Actions, 'revealLine'>,
+): HTMLElement {
+  const link = h(
+    'button',
+    { type: 'button', class: 'link', 'data-keep': `finding ${code} ${line}` },
+    `line ${line + 1}`,
+  );
+  link.addEventListener('click', () => actions.revealLine(line));
+  return h('li', { class: `finding ${severity}` }, h('span', { class: 'code' }, code), ` ${message} `, link);
+}
+
+/** The ranks that more than one span covers, unless all cover the same ones. */
+function overlaps(spans: readonly RankSpan[]): RankSpan[] {
+  const [first] = spans;
+  if (spans.every(({ start, end }) => start === first?.start && end === first.end)) {
+    return [];
+  }
+  const found: RankSpan[] = [];
+  let covered = 0;
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (start < covered) {
+      found.push({ start, end: Math.min(end, covered) });
+    }
+    covered = Math.max(covered, end);
+  }
+  return found;
+}

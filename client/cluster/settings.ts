@@ -76,9 +76,6 @@ export interface KindDescription<F extends Fields = Fields> {
  */
 export const UNPRINTABLE = String.raw`\p{Cc}\p{Cs}\p{Zl}\p{Zp}`;
 
-/** An absolute path, or one below the home directory. */
-export const PATH_PATTERN = `^~?/[^${UNPRINTABLE}]*$`;
-
 /** The setting `backend`, which every kind has. */
 export const BACKEND_FIELD = {
   type: 'string',

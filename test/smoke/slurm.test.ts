@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   attachWith,
@@ -9,7 +13,10 @@ import {
   dryRunScript,
   EnvironmentError,
   type JobState,
+  parseClusters,
+  quoted,
   runWith,
+  Shell,
   type SlurmCluster,
   type SmokeEvent,
   type SmokeResult,
@@ -20,6 +27,7 @@ import {
 } from '../../client/cluster';
 import { check } from '../../layout';
 import { SlurmLab, until } from './slurmCluster';
+import { SshServer } from './sshServer';
 
 const SECONDS = 1000;
 const PYTHON = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
@@ -86,6 +94,12 @@ class Followed {
     return this.states.map(({ phase }) => phase).filter((phase, i, all) => phase !== all[i - 1]);
   }
 
+  /** The node of each rank, in the order of ranks. */
+  nodes(): (string | undefined)[] {
+    const ranks = this.events.flatMap((event) => (event.ev === 'rank' ? [event] : []));
+    return ranks.sort((a, b) => a.rank - b.rank).map(({ node }) => node);
+  }
+
   passed(name: string): boolean {
     return this.events.some((event) => event.ev === 'phase' && event.name === name);
   }
@@ -114,8 +128,8 @@ function filesUnder(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
 }
 
-function expectNothingLeft(): void {
-  expect(lab.jobs()).toEqual([]);
+async function expectNothingLeft(): Promise<void> {
+  await until('no job is left', () => lab.jobs().length === 0);
   expect(filesUnder(join(lab.folder, 'work')).filter((name) => name.includes('smoke-'))).toEqual([]);
 }
 
@@ -147,18 +161,17 @@ describe('a job of Slurm', () => {
     expect(result).toMatchObject({ ok: true, verdict: 'ok', warnings: [] });
     expect(run.phases().slice(0, 3)).toEqual(['submitting', 'queued', 'running']);
     expect(run.states.find(({ phase }) => phase === 'running')?.detail).toBe('n[1-2]');
-    const nodes = run.events.flatMap((event) => (event.ev === 'rank' ? [[event.rank, event.node]] : []));
-    expect(nodes.sort(([a], [b]) => Number(a) - Number(b))).toEqual(
-      Array.from({ length: 16 }, (_, rank) => [rank, rank < 8 ? 'n1' : 'n2']),
-    );
+    expect(run.nodes()).toEqual([...Array(8).fill('n1'), ...Array(8).fill('n2')]);
     expect(savedRuns(run.runs)).toEqual([]);
   });
 
   test('of which a rank fails is ended, and the rank is named', { timeout: 120 * SECONDS }, async () => {
     const faulty = resolve('test/smoke/faulty_rank.py');
     const python = program('failing-python', `shift; RANK=$SLURM_PROCID exec ${PYTHON} ${faulty} 3:exit@create:0 "$@"`);
-    const run = new Followed({ ranks_per_node: 2, python, referee_python: PYTHON }, layout(4));
+    const run = new Followed({ ranks_per_node: 4, python, referee_python: PYTHON }, layout(6));
     const result = await run.result;
+    // each node is filled before the next, as the layout numbers ranks
+    expect(run.nodes()).toEqual(['n1', 'n1', 'n1', 'n1', 'n2', 'n2']);
     expect(result).toMatchObject({ ok: false, verdict: 'rank_lost', fault: { culprits: [3] } });
   });
 
@@ -174,7 +187,6 @@ describe('a job of Slurm', () => {
     lab.run('scancel', blocker);
     const running = new Followed({}, layout(2), (run) => run.passed('join') && run.abort.abort());
     expect(await running.result).toMatchObject({ ok: false, verdict: 'cancelled' });
-    await until('the blocking job is gone', () => lab.jobs().length === 0);
   });
 
   test('that Slurm ends names the reason: scancel, preemption, the time limit', {
@@ -188,7 +200,7 @@ describe('a job of Slurm', () => {
     // the controller looks at time limits every 30 s
     lab.run('scontrol', 'update', `JobId=${late.job}`, 'EndTime=now+1');
     lab.run('scancel', cancelled.job);
-    const high = lab.run(
+    lab.run(
       'sbatch',
       '--parsable',
       '--partition=high',
@@ -202,7 +214,6 @@ describe('a job of Slurm', () => {
     const result = await late.result;
     expect(result).toMatchObject({ ok: false, verdict: 'time_limit' });
     expect(result.fault?.msg).toContain(`Slurm job ${late.job} on n1 reached its time limit`);
-    await until('the other job has run', () => !lab.jobs().includes(high));
   });
 
   test('goes on while its controller is gone', { timeout: 180 * SECONDS }, async () => {
@@ -217,7 +228,6 @@ describe('a job of Slurm', () => {
     writeFileSync(go, '');
     lab.startController();
     expect(await run.result).toMatchObject({ ok: true, verdict: 'ok' });
-    await until('the controller is back', () => lab.jobs().length === 0);
   });
 
   test('is left, followed again from its first event, and cancelled', { timeout: 120 * SECONDS }, async () => {
@@ -266,5 +276,165 @@ describe('a job of Slurm', () => {
       { events: () => undefined, log: () => undefined, state: () => undefined, submitted: () => undefined },
       new AbortController().signal,
     );
+  });
+});
+
+describe('a job of Slurm through ssh', () => {
+  let ssh: SshServer;
+  const { PATH, SLURM_CONF } = process.env;
+  beforeAll(async () => {
+    ssh = await SshServer.start({ SLURM_CONF: lab.environment.SLURM_CONF ?? '' });
+    process.env.PATH = `${ssh.bin}:${PATH}`;
+    // only the other side knows Slurm
+    delete process.env.SLURM_CONF;
+  });
+  afterAll(async () => {
+    process.env.PATH = PATH;
+    process.env.SLURM_CONF = SLURM_CONF ?? lab.environment.SLURM_CONF;
+    await ssh?.stop();
+  });
+  afterEach(expectNothingLeft);
+
+  test('goes on when its connection breaks, and no event is lost or told twice', {
+    timeout: 120 * SECONDS,
+  }, async () => {
+    let broken = 0;
+    const run = new Followed({ host: 'lab', ranks_per_node: 1 }, layout(2), () => {
+      if (broken === 0 && run.passed('join')) {
+        broken = ssh.breakConnections();
+      }
+    });
+    expect(await run.result).toMatchObject({ ok: true, verdict: 'ok' });
+    expect(broken).toBeGreaterThan(0);
+    const lost = run.states.find(({ phase }) => phase === 'disconnected');
+    expect(lost?.detail).toMatch(/^lab: .*(closed|reset|broken).*; next attempt in 1 s$/i);
+    const told = run.events.map((event) => (event.ev === 'rank' ? `rank ${event.rank}` : event.ev));
+    expect(told.filter((event) => /^(start|rank|end)/.test(event)).sort()).toEqual([
+      'end',
+      'rank 0',
+      'rank 1',
+      'start',
+    ]);
+    expect(run.log.join('\n')).not.toContain('Welcome');
+  });
+
+  test.each([
+    ['stranger', /stranger cannot be reached: .*Permission denied/],
+    ['nobody', /nobody cannot be reached: .*Connection refused/],
+  ])('on a host that does not let it in (%s) asks for nothing and says why', async (host, why) => {
+    const error: unknown = await new Followed({ host }).result.catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(EnvironmentError);
+    expect(String(error)).toMatch(why);
+  });
+
+  test('is found again after the command line was killed, and passes', { timeout: 180 * SECONDS }, async () => {
+    const file = join(lab.folder, 'clusters.yaml');
+    const cluster = { ...here(), name: 'slurm-x', host: 'lab', ranks_per_node: 4 };
+    writeFileSync(file, JSON.stringify({ clusters: [cluster] }));
+    const state = join(lab.folder, 'state');
+    const cli = (...words: string[]) =>
+      spawn(
+        process.execPath,
+        [
+          'dist/cli.js',
+          'smoke',
+          'examples/mimo-8gpu.layout.yaml',
+          '--cluster',
+          'slurm-x',
+          '--clusters',
+          file,
+          ...words,
+        ],
+        { env: { ...process.env, XDG_STATE_HOME: state }, stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+    const first = cli('--format', 'jsonl');
+    first.stdout.on('data', (text) => String(text).includes('"name":"join"') && first.kill('SIGKILL'));
+    await once(first, 'close');
+    expect(lab.jobs()).toHaveLength(1);
+    const second = cli('--attach');
+    const [out, [status]] = await Promise.all([text(second.stdout), once(second, 'close')]);
+    expect(status).toBe(0);
+    expect(out).toMatch(/^passed: 39 process groups/m);
+    expect(savedRuns(join(state, 'parallelism-layout', 'runs'))).toEqual([]);
+  });
+});
+
+describe('a hostile text', () => {
+  const NASTY = [
+    '$(touch pwned)',
+    '`touch pwned`',
+    '; touch pwned',
+    "'; touch pwned; '",
+    '"; touch pwned; "',
+    "\\'; touch pwned #",
+    '& touch pwned &',
+    '| touch pwned',
+    '> pwned',
+    '$HOME ~root * ? [a] {b,c} !!',
+    '%j %u \\',
+    '--wrap=touch pwned',
+    'é 漢字 🙂 \u202e',
+  ];
+  const noise = fc.array(fc.string({ unit: 'binary', maxLength: 40 }).map((word) => word.replaceAll('\0', '')));
+
+  test('arrives literally in every word of a script, in a real shell', { timeout: 60 * SECONDS }, async () => {
+    const shell = new Shell();
+    const echo = 'for word; do printf \'%s\\0\' "$word"; done';
+    const read = async (words: readonly string[]) => (await shell.run(echo, words)).stdout.split('\0').slice(0, -1);
+    expect(await read([...NASTY, '', 'a\nb', '\r\n', "'", "''", '-n', '--'])).toHaveLength(NASTY.length + 7);
+    await fc.assert(
+      fc.asyncProperty(noise, async (words) => {
+        expect(await read(words)).toEqual(words);
+      }),
+      { numRuns: 60 },
+    );
+    expect(() => quoted('a\0b')).toThrow(RangeError);
+  });
+
+  test('arrives literally in a real job, and runs nothing', { timeout: 240 * SECONDS }, async () => {
+    // each of these would make something else of the job
+    const variables = { SBATCH_ARRAY_INX: '1-3', SBATCH_TIMELIMIT: '1', SBATCH_JOB_NAME: 'x', SBATCH_EXPORT: 'NONE' };
+    Object.assign(process.env, variables);
+    const work = join(lab.folder, 'work', 'nasty');
+    const runs = NASTY.map((nasty, i) => {
+      // in the place of the referee: keeps its words, and what is in the folder of the run
+      const record = `for word; do printf '%s\\0' "$word"; done >"$0.words"; cp plan.json "$0.plan"; cp setup.sh "$0.setup"`;
+      const name = nasty.replaceAll(/[%\\]/g, '');
+      const referee = program(`${i} ${nasty}`, record);
+      const settings = {
+        referee_python: referee,
+        python: `x${nasty}`,
+        container_image: `x${nasty}`,
+        container_mounts: [`/x${nasty.replaceAll(/[,:]/g, '')}`, '/a:/b:ro'],
+        setup: [`: ${quoted(nasty)}`],
+        work_directory: join(work, name),
+        options: [`--comment=${nasty}`],
+      };
+      expect(parseClusters([{ ...here(), ...settings }])).toHaveLength(2);
+      const text = `layout: 1\nname: ${JSON.stringify(nasty)}\nworld_size: 2\nparallelism: {tp: 2}\n`;
+      return { nasty, referee, settings, run: new Followed(settings, text) };
+    });
+    await Promise.all(runs.map(({ run }) => run.result));
+    for (const key of Object.keys(variables)) {
+      delete process.env[key];
+    }
+    for (const { nasty, referee, settings, run } of runs) {
+      const words = readFileSync(`${referee}.words`, 'utf8').split('\0').slice(0, -1);
+      const folder = dirname(words[words.indexOf('--plan') + 1] ?? '');
+      expect(folder.startsWith(`${settings.work_directory}/smoke-`), nasty).toBe(true);
+      expect(words).toContain(`--container-image=${settings.container_image}`);
+      expect(words).toContain(`--container-mounts=${folder}:${folder},${settings.container_mounts.join(',')}`);
+      expect(words.slice(words.indexOf('srun')).find((word) => word.startsWith('x'))).toBe(settings.python);
+      expect(readFileSync(`${referee}.setup`, 'utf8')).toBe(`${settings.setup[0]}\n`);
+      expect(JSON.parse(readFileSync(`${referee}.plan`, 'utf8'))).toMatchObject({ name: nasty });
+      const shown = lab.run('scontrol', 'show', 'job', run.job);
+      expect(shown).toContain(`Comment=${nasty} \n`);
+      expect(shown).toContain('JobName=parallelism-layout-smoke\n');
+      expect(shown).not.toContain('ArrayJobId');
+      expect(shown).not.toContain('TimeLimit=00:01:00');
+    }
+    await expectNothingLeft();
+    expect([...filesUnder(lab.folder), ...readdirSync('.'), ...readdirSync(homedir())]).not.toContain('pwned');
+    expect(filesUnder(lab.folder).filter((name) => name.endsWith('/pwned'))).toEqual([]);
   });
 });

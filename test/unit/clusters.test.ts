@@ -55,3 +55,73 @@ describe('a list of clusters', () => {
     expect(() => parseClusters(value)).toThrow(why);
   });
 });
+
+describe('a cluster of Slurm', () => {
+  const slurm = (settings: object) => parseClusters([{ name: 'a', kind: 'slurm', ...settings }])[1];
+
+  test('is read with all its settings', () => {
+    const settings = {
+      host: 'ssh://me@login.example.org:2222',
+      partition: 'gpu,gpu-long',
+      account: 'project_1',
+      qos: 'high',
+      reservation: 'maintenance.1',
+      constraint: '[h200&ib]|h100*2',
+      time: '1-02:03:04',
+      nodes: 2,
+      ranks_per_node: 8,
+      gpus_per_node: 0,
+      container_image: 'nvcr.io#nvidia/pytorch:25.04-py3',
+      container_mounts: ['/data:/data:ro', '/scratch'],
+      setup: ['module load cuda', 'export A="b c"'],
+      python: '~/venv/bin/python',
+      referee_python: 'python3.11',
+      work_directory: '~/my runs',
+      options: ['--mem=0', '--exclusive', '--gres=gpu:h200:8'],
+      backend: 'nccl',
+    };
+    expect(slurm(settings)).toEqual({ name: 'a', kind: 'slurm', ...settings });
+  });
+
+  const never = ['', 'a\0b', 'a\nb', 'a\rb', 'a\u2028b', '\u0007', '\ud800', '-oProxyCommand=x', 7, null, {}, ['a']];
+  const words = [...never, 'a b', 'a;b', 'a$(b)', 'a`b`', "a'b", 'a"b', 'a|b>c', 'a\\b', 'é', '漢'];
+  test.each([
+    ['host', [...words, 'a:22', 'a@b@c', 'ssh://', 'a/b', '%h', 'a,b']],
+    ['partition', [...words, 'a/b', 'a=b']],
+    ['account', [...words, '*']],
+    ['qos', words],
+    ['reservation', words],
+    ['constraint', [...words, 'a=b']],
+    ['time', [...words, 'UNLIMITED', 'now+1', '1:2:3:4', '-1']],
+    ['python', [...never, ' python']],
+    ['referee_python', never],
+    ['container_image', never],
+    ['work_directory', [...never, 'relative', '~root/x', '/a%jb', '/a\\b']],
+    ['backend', [...words, 'mpi']],
+    ['nodes', [0, 1.5, '2', Number.NaN, null, [2]]],
+    ['ranks_per_node', [0, -1, '8', 1e9]],
+    ['gpus_per_node', [-1, '8']],
+    ['container_mounts', ['/a', ['a'], ['/a,/b'], ['/a:/b:rw,x'], ['-a'], ['/a\nb'], ['/a\0'], [7], [[]]]],
+    ['setup', ['true', ['a\nb'], ['a\0'], ['a\u2028b'], [7]]],
+    [
+      'options',
+      [
+        ...['--mem=0', ['--wrap=true'], ['--wra=true'], ['-n4'], ['4'], ['--output=/etc/x'], ['--export=NONE']],
+        ...[
+          ['--array=1-3'],
+          ['--uid=0'],
+          ['--mem=0\n--wrap=x'],
+          ['--mem 0'],
+          ['--mem='],
+          ['--chdir=/'],
+          ['--parsable'],
+        ],
+        ...[['--mem=\0'], ['--exclusive', 7], ['--ntasks=1'], ['--time=1'], ['--signal=1'], ['--wait'], ['--bb=x']],
+      ],
+    ],
+  ])('refuses every %s that is no plain value', (key, values) => {
+    for (const value of values) {
+      expect(() => slurm({ [key]: value }), JSON.stringify(value)).toThrow(`cluster a: ${key} `);
+    }
+  });
+});

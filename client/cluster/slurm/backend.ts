@@ -152,9 +152,9 @@ function sbatchCommand(
     python,
     image,
     (cluster.container_mounts ?? []).join(','),
-    // ranks in a row on each node, as layouts number them; one that fails ends all
-    ...[...shape, '--distribution=block', '--kill-on-bad-exit=1', '--export=ALL', '--mpi=none', '--cpu-bind=none'],
-    ...['--input=/dev/null', '--label', '--unbuffered'],
+    // each node is filled before the next, as layouts number ranks; one that fails ends all
+    ...[...shape, '--distribution=block,Pack', '--kill-on-bad-exit=1', '--export=ALL', '--mpi=none', '--cpu-bind=none'],
+    ...['--input=/dev/null', '--label'],
   ];
 }
 

@@ -97,7 +97,22 @@ class Follower {
     void this.#cancel();
   }
 
+  /** Follows the job to its end; says how Slurm ended it, where it did. */
   async toTheEnd(): Promise<Ending | null> {
+    try {
+      await this.#untilOver();
+    } finally {
+      this.#over = true;
+    }
+    if (!this.#cancelled) {
+      return endingOf(this.ticket.job, this.#last, this.#nodes);
+    }
+    return this.#last.state.startsWith('CANCELLED')
+      ? { code: 'cancelled', message: `Slurm job ${this.ticket.job} was cancelled.` }
+      : null;
+  }
+
+  async #untilOver(): Promise<void> {
     for (let attempt = 0; !this.#over; attempt++) {
       const before = this.#contact;
       const lost = await this.#connect();
@@ -109,12 +124,6 @@ class Follower {
         await this.#wait(lost, attempt);
       }
     }
-    if (!this.#cancelled) {
-      return endingOf(this.ticket.job, this.#last, this.#nodes);
-    }
-    return this.#last.state.startsWith('CANCELLED')
-      ? { code: 'cancelled', message: `Slurm job ${this.ticket.job} was cancelled.` }
-      : null;
   }
 
   /** Follows the job until the connection ends; why it was lost, or null where it was ended on purpose. */

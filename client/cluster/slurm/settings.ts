@@ -2,7 +2,6 @@ import {
   BACKEND_FIELD,
   type Fields,
   type KindDescription,
-  PATH_PATTERN,
   PYTHON_FIELD,
   type SettingsOf,
   type TextField,
@@ -132,8 +131,9 @@ const FIELDS = {
   },
   work_directory: {
     type: 'string',
-    pattern: PATH_PATTERN,
-    patternErrorMessage: 'must be an absolute path, or begin with `~/`',
+    // sbatch reads `%` and a backslash in the place of its output as a pattern
+    pattern: `^~?/[^${UNPRINTABLE}%\\\\]*$`,
+    patternErrorMessage: 'must be an absolute path, or begin with `~/`, without `%` and backslashes',
     default: '~/.parallelism-layout',
     description:
       "Where the run's files are for as long as it lasts: a folder that the login node and all nodes of the job share.",

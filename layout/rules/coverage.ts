@@ -17,8 +17,10 @@ interface Placed {
 }
 
 /** All modules with their places, once each is whole by itself; null before that, to say one thing at a time. */
-function placedModules({ modules, heterogeneous }: LayoutFacts): Placed[] | null {
-  if (!heterogeneous || modules.length === 0 || !allDivide(modules)) {
+function placedModules({ modules, heterogeneous, mimoFlags }: LayoutFacts): Placed[] | null {
+  // the flags of examples/mimo are placed before the expert grids are looked at
+  const whole = mimoFlags ? modules.every(({ dp }) => dp !== undefined) : allDivide(modules);
+  if (!heterogeneous || modules.length === 0 || !whole) {
     return null;
   }
   const placed = modules.flatMap((module) =>
@@ -229,8 +231,12 @@ function flagsOverlapPrediction(start: number, end: number): string | null {
   return shared && `hetero MIMO expects disjoint module rank spans; spans overlap at ${shared}`;
 }
 
-/** What it says of ranks that no module has, or that do not exist. */
+/** What it says of ranks that no module has, or that do not exist; shared ranks come first. */
 function flagsCoverPrediction(placed: readonly Placed[], world: number): string | null {
+  const [one, other] = placed;
+  if (one && other && overlaps(one, other)) {
+    return flagsOverlapPrediction(Math.max(one.start, other.start), Math.min(one.end, other.end));
+  }
   const covered = pythonRanks([...placed].sort((a, b) => a.start - b.start));
   const all = pythonRanks([{ start: 0, end: world }]);
   if (!covered || !all) {

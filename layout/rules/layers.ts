@@ -68,7 +68,7 @@ model:
   },
 };
 
-function evenReport(facts: LayoutFacts, { module, layers, total, pp }: Pipeline): Report {
+function evenReport(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipeline): Report {
   const { fields } = module;
   const stages = divisors(total)
     .filter((size) => size !== pp)
@@ -80,9 +80,11 @@ function evenReport(facts: LayoutFacts, { module, layers, total, pp }: Pipeline)
     message: `${countOf(total, 'layer')} cannot be laid in ${pp} equal pipeline stages: ${countOf(total - kept, 'layer')} would be lost. Use pp ${either([...stages].sort((a, b) => a - b))}, or ${either([...more].sort((a, b) => a - b))} layers.`,
     span: fields.pp.written ? fields.pp.span : layers.span,
     related: [{ message: `num_layers is ${total} here`, span: layers.span }],
-    predicts: facts.trainingScript
-      ? 'Number of layers should be divisible by the pipeline-model-parallel size'
-      : `num_layers=${total} should be divisible by config.pipeline_model_parallel_size=${pp}`,
+    // with interleaving the script leaves this to the model
+    predicts:
+      facts.trainingScript && vpp === undefined
+        ? 'Number of layers should be divisible by the pipeline-model-parallel size'
+        : `num_layers=${total} should be divisible by config.pipeline_model_parallel_size=${pp}`,
     fixes: [
       ...(fields.pp.written ? stages.map((size) => namedFix('pp', fields.pp.span, size)) : []),
       ...more.map((n) => namedFix('num_layers', layers.span, n)),
@@ -139,19 +141,19 @@ function* unevenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report
         ...fixes,
       ],
     };
-  } else if (stages < 0 || middle < 0) {
-    yield {
-      message: `With pp ${pp} the ends overlap: Megatron-LM builds another number of layers than ${total} without a word. Leave the sizes of the ends out.`,
-      span: field.span,
-      related,
-      fixes,
-    };
   } else if (vpp !== undefined && stages > 0 && (middle / stages) % vpp !== 0) {
     yield {
       message: `Each stage between the ends has ${countOf(middle / stages, 'layer')}, which vpp ${vpp} cannot cut into equal chunks.`,
       span: field.span,
       related,
       predicts: `number of layers on each middle pipeline rank:${middle / stages} must be divisible by virtualpipeline parallel degree ${vpp}`,
+      fixes,
+    };
+  } else if (stages < 0 || middle < 0) {
+    yield {
+      message: `With pp ${pp} the ends overlap: Megatron-LM builds another number of layers than ${total} without a word. Leave the sizes of the ends out.`,
+      span: field.span,
+      related,
       fixes,
     };
   }

@@ -2,7 +2,7 @@ import { LANGUAGE_MODULE } from '../format/keys';
 import { bridgeShape } from '../topology/bridge';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { namedFix } from './factorization';
-import { divisors, either, gcd, nearestDivisors, nearestMultiples } from './numbers';
+import { divisors, either, gcd, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
 
 /** What `validate_hetero_grid_args` in examples/mimo/training/args.py says of context parallelism. */
@@ -22,10 +22,15 @@ function mimoOf({ modules, heterogeneous }: LayoutFacts): Mimo | null {
   if (!heterogeneous || !language || !whole) {
     return null;
   }
-  const colocated = encoders.every(
-    ({ ranks, rankOffset }) => ranks === language.ranks && rankOffset === language.rankOffset,
+  return { language, encoders, colocated: isColocated(modules, language) };
+}
+
+/** Whether the language module has encoders, all on the same ranks as itself. */
+function isColocated(modules: readonly ModuleFacts[], language: ModuleFacts): boolean {
+  return (
+    modules.length > 1 &&
+    modules.every(({ ranks, rankOffset }) => ranks === language.ranks && rankOffset === language.rankOffset)
   );
-  return { language, encoders, colocated: colocated && encoders.length > 0 };
 }
 
 export const colocatedBridge: Rule = {
@@ -192,8 +197,8 @@ batch: {micro_batch_size: 4, global_batch_size: 8}
 export const mimoCp: Rule = {
   code: 'mimo-cp',
   severity: 'warning',
-  title: 'Context parallelism in a job of several modules',
-  what: 'Modules stand on ranks of their own and the language model has `cp` above 1.',
+  title: 'Context parallelism in a job of modules',
+  what: 'The language module has `cp` above 1 and does not share its ranks with encoders. It is an error in a file that says the sizes by `dp`, as the flags of examples/mimo do.',
   why: 'The grids come up, but the training loop of examples/mimo accepts `cp` 1 only and stops.',
   failing: `layout: 1
 world_size: 8
@@ -208,19 +213,18 @@ modules:
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
   source: '`validate_hetero_grid_args` in examples/mimo/training/args.py',
-  *check(facts) {
-    const mimo = mimoOf(facts);
-    const cp = mimo?.language.degrees?.cp ?? 1;
-    if (!mimo || mimo.colocated || mimo.encoders.length === 0 || cp === 1) {
+  *check({ modules, heterogeneous, mimoFlags }) {
+    const language = heterogeneous ? modules.find(({ name }) => name === LANGUAGE_MODULE) : undefined;
+    // read as it is written: the script looks at it before anything else
+    const cp = language?.fields.cp.value ?? 1;
+    if (!language || cp === 1 || isColocated(modules, language)) {
       return;
     }
-    const { span } = mimo.language.fields.cp;
-    const tp = mimo.language.degrees?.tp ?? 1;
+    const { span } = language.fields.cp;
+    const tp = language.fields.tp.value ?? 1;
     yield {
-      severity: facts.mimoFlags ? 'error' : 'warning',
-      message: `cp is ${cp}, but the training loop for several modules accepts cp 1 only. Use cp 1${
-        nearestDivisors(tp * cp, tp, 1).length > 0 ? `, for instance with tp ${tp * cp}` : ''
-      }.`,
+      severity: mimoFlags ? 'error' : 'warning',
+      message: `cp is ${cp}, but the training loop for several modules accepts cp 1 only. Use cp 1, for instance with tp ${tp * cp}.`,
       span,
       predicts: MIMO_CP,
       fixes: [namedFix('cp', span, 1)],

@@ -1,7 +1,7 @@
 import { removeField } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/keys';
 import type { Field } from '../format/spec';
-import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import { type LayoutFacts, type ModuleFacts, valueOr } from '../topology/facts';
 import { namedFix } from './factorization';
 import { divisors, either, nearestDivisors, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
@@ -52,6 +52,8 @@ model:
       if (heads === undefined) {
         continue;
       }
+      // an assertion without a message, and the first of the two that the script comes to
+      const unequal = facts.trainingScript && hidden.value !== undefined && hidden.value % heads !== 0;
       if (heads % degrees.tp !== 0) {
         const { tp } = module.fields;
         const sizes = nearestDivisors(heads, degrees.tp, 3);
@@ -60,10 +62,12 @@ model:
           message: `${heads} attention heads cannot be shared by tp ${degrees.tp}. Use tp ${either([...sizes].sort((a, b) => a - b))}, or ${either([...more].sort((a, b) => a - b))} heads.`,
           span: tp.written ? tp.span : field.span,
           related: [here('num_attention_heads', field)],
-          predicts: `num_attention_heads (${heads}) must be a multiple of tensor_model_parallel_size (${degrees.tp}).`,
+          predicts: unequal
+            ? ''
+            : `num_attention_heads (${heads}) must be a multiple of tensor_model_parallel_size (${degrees.tp}).`,
           fixes: [...degreeFixes('tp', tp, sizes), ...more.map((n) => namedFix('num_attention_heads', field.span, n))],
         };
-      } else if (facts.trainingScript && hidden.value !== undefined && hidden.value % heads !== 0) {
+      } else if (unequal && hidden.value !== undefined) {
         const sizes = nearestMultiples(heads, hidden.value);
         yield {
           message: `hidden_size ${hidden.value} is not a multiple of the ${heads} attention heads. Use hidden_size ${either([...sizes].sort((a, b) => a - b))}.`,
@@ -148,12 +152,18 @@ model:
   source:
     '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py',
   *check(facts) {
-    for (const { module, model, degrees } of described(facts)) {
+    for (const module of facts.modules) {
+      const model = module.model.value;
+      // other degrees may well be unusable: Megatron-LM looks at the experts first
+      const ep = valueOr(module.fields.ep, 1);
+      if (!model || ep === undefined) {
+        continue;
+      }
       const field = model.num_experts;
       if (field.value !== undefined) {
-        yield* unevenExperts(facts, module, field, field.value, degrees.ep);
+        yield* unevenExperts(facts, module, field, field.value, ep);
       } else if (!field.written) {
-        yield* withoutExperts(facts, module, model, degrees.ep);
+        yield* withoutExperts(facts, module, model, ep);
       }
     }
   },

@@ -1,12 +1,21 @@
 import { appendKey, removeField, replaceFix } from '../format/edit';
-import { type LayoutFacts, valueOr } from '../topology/facts';
+import type { SequenceKeys } from '../format/keys';
+import type { Section } from '../format/spec';
+import { type Degrees, type LayoutFacts, type ModuleFacts, valueOr } from '../topology/facts';
 import { sequenceDivisor } from '../topology/sequence';
 import { namedFix } from './factorization';
 import { either, nearestMultiples } from './numbers';
-import type { Rule } from './rule';
+import type { Report, Rule } from './rule';
 
-/** The grids whose sequences are described. */
-function* described({ modules }: LayoutFacts) {
+/** A grid whose sequences are described. */
+interface Described {
+  readonly module: ModuleFacts;
+  readonly sequence: Section<SequenceKeys>;
+  readonly degrees: Degrees;
+  readonly sequenceParallel: boolean;
+}
+
+function* describedBy({ modules }: LayoutFacts): Iterable<Described> {
   for (const module of modules) {
     const sequence = module.sequence.value;
     if (sequence && module.degrees) {
@@ -39,13 +48,16 @@ sequence:
   source:
     '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py; `validate_args` in megatron/training/arguments.py',
   *check(facts) {
-    for (const { module, sequence, degrees, sequenceParallel } of described(facts)) {
-      const { seq_length: field, max_seq_len: most } = sequence;
+    for (const described of describedBy(facts)) {
+      const { seq_length: field, max_seq_len: most, tp_comm_overlap: overlap } = described.sequence;
       const length = field.value;
       if (length === undefined) {
         continue;
       }
-      if (most.value !== undefined && most.value < length && !sequence.tp_comm_overlap.value) {
+      const undivided = undividedReport(facts, described, length);
+      // the script compares the lengths whatever is overlapped; else `tp-comm-overlap-length` does
+      const tooLong = most.value !== undefined && most.value < length && (facts.trainingScript || !overlap.value);
+      if (tooLong && most.value !== undefined && undivided?.predicts !== SCRIPT_LENGTH) {
         yield {
           message: `seq_length ${length} is more than max_seq_len ${most.value}. Use max_seq_len ${length}, or a shorter sequence.`,
           span: most.span,
@@ -53,37 +65,40 @@ sequence:
           predicts: `max_position_embeddings (${most.value}) must be greater than or equal to seq_length (${length}).`,
           fixes: [namedFix('max_seq_len', most.span, length), namedFix('seq_length', field.span, most.value)],
         };
-        continue;
+      } else if (undivided) {
+        yield undivided;
       }
-      const divisor = sequenceDivisor({
-        cp: degrees.cp,
-        tp: degrees.tp,
-        sequenceParallel: sequenceParallel && degrees.tp > 1,
-      });
-      if (sequence.qkv_format.value === 'thd' || length % divisor === 0) {
-        continue;
-      }
-      const better = nearestMultiples(divisor, length);
-      const scriptStops = degrees.cp > 1 && length % (2 * degrees.cp) !== 0;
-      const parts = [
-        ...(degrees.cp > 1 ? [`2 x cp ${degrees.cp}`] : []),
-        ...(sequenceParallel ? [`tp ${degrees.tp}`] : []),
-      ];
-      yield {
-        severity: facts.trainingScript && !scriptStops ? 'warning' : 'error',
-        message: `seq_length ${length} is not a multiple of ${parts.join(' x ')} = ${divisor}. Use ${either([...better].sort((a, b) => a - b))}.`,
-        span: field.span,
-        related: module.fields.cp.written ? [{ message: `cp is ${degrees.cp} here`, span: module.fields.cp.span }] : [],
-        predicts: facts.trainingScript
-          ? scriptStops
-            ? 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.'
-            : null
-          : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
-        fixes: better.map((size) => namedFix('seq_length', field.span, size)),
-      };
     }
   },
 };
+
+/** What the training script says of a length that context parallelism cannot cut, before it looks at anything else of it. */
+const SCRIPT_LENGTH = 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.';
+
+/** A length that does not divide among the ranks that share it; packed sequences are padded each by itself. */
+function undividedReport(facts: LayoutFacts, described: Described, length: number): Report | null {
+  const { module, sequence, degrees, sequenceParallel } = described;
+  const { tp, cp } = degrees;
+  const divisor = sequenceDivisor({ cp, tp, sequenceParallel: sequenceParallel && tp > 1 });
+  if (sequence.qkv_format.value === 'thd' || length % divisor === 0) {
+    return null;
+  }
+  const { span } = sequence.seq_length;
+  const better = nearestMultiples(divisor, length);
+  const scriptStops = cp > 1 && length % (2 * cp) !== 0;
+  const parts = [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(sequenceParallel ? [`tp ${tp}`] : [])];
+  const predicts = scriptStops ? SCRIPT_LENGTH : null;
+  return {
+    severity: facts.trainingScript && !scriptStops ? 'warning' : 'error',
+    message: `seq_length ${length} is not a multiple of ${parts.join(' x ')} = ${divisor}. Use ${either([...better].sort((a, b) => a - b))}.`,
+    span,
+    related: module.fields.cp.written ? [{ message: `cp is ${cp} here`, span: module.fields.cp.span }] : [],
+    predicts: facts.trainingScript
+      ? predicts
+      : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
+    fixes: better.map((size) => namedFix('seq_length', span, size)),
+  };
+}
 
 export const sequenceParallelNeedsTp: Rule = {
   code: 'sequence-parallel-needs-tp',
@@ -108,7 +123,7 @@ sequence:
   source:
     '`ModelParallelConfig.__post_init__` in megatron/core/model_parallel_config.py; `validate_args` in megatron/training/arguments.py',
   *check(facts) {
-    for (const { module, sequence, degrees, sequenceParallel } of described(facts)) {
+    for (const { module, sequence, degrees, sequenceParallel } of describedBy(facts)) {
       if (sequenceParallel && degrees.tp === 1) {
         const { tp } = module.fields;
         yield {
@@ -152,7 +167,7 @@ sequence:
 `,
   source: '`MoELayer` in megatron/core/transformer/moe/moe_layer.py',
   *check(facts) {
-    for (const { module, sequence, degrees } of described(facts)) {
+    for (const { module, sequence, degrees } of describedBy(facts)) {
       const { sequence_parallel: field } = sequence;
       if (degrees.ep > 1 && degrees.tp > 1 && valueOr(field, false) === false) {
         const edit = field.written
@@ -192,15 +207,18 @@ sequence:
 `,
   source: '`validate_args` in megatron/training/arguments.py',
   *check(facts) {
-    for (const { sequence } of described(facts)) {
+    for (const { sequence, degrees } of describedBy(facts)) {
       const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
-      if (overlap.value === true && valueOr(field, false) === false) {
+      // the script switches sequence parallelism off where there is no tensor parallelism
+      const isOff = valueOr(field, false) === false || (facts.trainingScript && degrees.tp === 1);
+      if (overlap.value === true && isOff) {
         yield {
-          message: 'tp_comm_overlap needs sequence_parallel. Switch that on, or the overlap off.',
+          message:
+            'tp_comm_overlap needs sequence_parallel, which needs tp above 1. Switch that on, or the overlap off.',
           span: overlap.span,
           predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
           fixes: [
-            ...(field.written
+            ...(field.written && field.value === false
               ? [{ title: 'Switch `sequence_parallel` on', edits: [{ span: field.span, newText: 'true' }] }]
               : []),
             { title: 'Remove `tp_comm_overlap`', edits: [removeField(facts.text, overlap)] },
@@ -239,7 +257,8 @@ sequence:
 `,
   source: '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py',
   *check(facts) {
-    for (const { sequence, sequenceParallel } of described(facts)) {
+    // the training script makes the buffers for `seq_length` itself
+    for (const { sequence, sequenceParallel } of facts.trainingScript ? [] : describedBy(facts)) {
       const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
       if (
         overlap.value &&
@@ -282,7 +301,7 @@ sequence:
 `,
   source: '`get_batch_on_this_cp_rank` in megatron/core/utils.py',
   *check(facts) {
-    for (const { module, sequence, degrees } of described(facts)) {
+    for (const { module, sequence, degrees } of describedBy(facts)) {
       if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
         yield {
           message: `A dense attention mask cannot be split over cp ${degrees.cp}. Use a causal mask, or cp 1.`,

@@ -57,10 +57,12 @@ function keyItems(checked: Checked, cursor: Cursor, spec: KeySpec, typing: Typin
   if (spec.type === 'record') {
     return moduleItems(checked.facts, cursor, typing);
   }
-  return Object.entries(mapOf(spec)?.keys ?? {})
+  const keys = Object.entries<KeySpec>(mapOf(spec)?.keys ?? {})
     .filter(([name]) => !cursor.siblings.has(name))
-    .filter(([name]) => !(cursor.path.length === 0 && EXCLUDES[name]?.some((other) => cursor.siblings.has(other))))
-    .map(([name, key], i) => keyItem(name, key as KeySpec, i, cursor, typing));
+    .filter(([name]) => !(cursor.path.length === 0 && EXCLUDES[name]?.some((other) => cursor.siblings.has(other))));
+  const required = keys.filter(([, key]) => key.required);
+  const others = keys.filter(([, key]) => !key.required);
+  return [...required, ...others].map(([name, key], i) => keyItem(name, key, i, cursor, typing));
 }
 
 /** Keys of the file that cannot stand beside others. */
@@ -78,7 +80,7 @@ function keyItem(name: string, spec: KeySpec, place: number, cursor: Cursor, typ
     kind: opens ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: spec.required ? 'required' : '',
     documentation: { kind: MarkupKind.Markdown, value: `${signature(name, spec)}\n\n${spec.doc}` },
-    sortText: sortText(place + (spec.required ? 0 : 100)),
+    sortText: sortText(place),
     ...(cursor.hasColon ? { textEdit: typing.edit(name) } : insertion(name, spec, cursor, typing)),
   };
 }

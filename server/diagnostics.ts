@@ -25,35 +25,47 @@ const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {
  */
 export function watchChanges(connection: Connection, documents: Documents, publish: boolean): void {
   const waiting = new Set<string>();
+  let changes = 0;
   const update = (uri: string) => {
     waiting.delete(uri);
-    const checked = documents.checked(uri);
-    const version = documents.version(uri);
-    if (checked && version !== null) {
-      if (publish) {
-        connection.sendDiagnostics({ uri, version, diagnostics: diagnosticsOf(uri, checked) });
-      }
-      connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
+    const result = documents.result(uri);
+    if (!result) {
+      return;
     }
+    const { version, checked } = result;
+    if (publish) {
+      connection.sendDiagnostics({ uri, version, diagnostics: diagnosticsOf(uri, checked) });
+    }
+    connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
+  };
+  // the connection hands out one message a turn: a turn without a change means that all that have arrived are read
+  const whenQuiet = (uri: string) => {
+    const seen = changes;
+    RAL().timer.setImmediate(() => (changes === seen ? update(uri) : whenQuiet(uri)));
   };
   documents.open.onDidChangeContent(({ document: { uri } }) => {
+    changes++;
     if (!waiting.has(uri)) {
       waiting.add(uri);
-      RAL().timer.setImmediate(() => update(uri));
+      RAL().timer.setImmediate(() => whenQuiet(uri));
     }
   });
-  if (publish) {
-    documents.open.onDidClose(({ document: { uri } }) => connection.sendDiagnostics({ uri, diagnostics: [] }));
+}
+
+/** Answers a client that asks for the findings of an open document rather than waiting for them. */
+export function pulledDiagnostics(documents: Documents, uri: string, previous?: string): DocumentDiagnosticReport {
+  const result = documents.result(uri);
+  if (!result) {
+    return { kind: 'full', items: [] };
   }
+  const { id, checked } = result;
+  return id === previous
+    ? { kind: 'unchanged', resultId: id }
+    : { kind: 'full', resultId: id, items: diagnosticsOf(uri, checked) };
 }
 
-/** Answers a client that asks for findings rather than waiting for them. */
-export function pulledDiagnostics(documents: Documents, uri: string): DocumentDiagnosticReport {
-  const checked = documents.checked(uri);
-  return { kind: 'full', items: checked ? diagnosticsOf(uri, checked) : [] };
-}
-
-function diagnosticsOf(uri: string, { findings, lines }: Checked): Diagnostic[] {
+/** The findings of a file in the protocol's form. */
+export function diagnosticsOf(uri: string, { findings, lines }: Checked): Diagnostic[] {
   return findings.map((finding) => diagnosticOf(uri, finding, lines));
 }
 

@@ -2,13 +2,21 @@ import { type Connection, TextDocumentSyncKind, TextDocuments } from 'vscode-lan
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { type Checked, check } from '../layout';
 
+/** A check with a name of its own: a client that has its findings already is told so instead of being sent them again. */
+export interface Result {
+  readonly version: number;
+  readonly checked: Checked;
+  readonly id: string;
+}
+
 /**
  * The open documents, each checked at most once a version: every feature reads the same result.
  */
 export class Documents {
   static readonly syncKind = TextDocumentSyncKind.Incremental;
   readonly open = new TextDocuments(TextDocument);
-  readonly #results = new Map<string, { readonly version: number; readonly checked: Checked }>();
+  readonly #results = new Map<string, Result>();
+  #checks = 0;
 
   constructor() {
     this.open.onDidClose(({ document }) => this.#results.delete(document.uri));
@@ -20,20 +28,23 @@ export class Documents {
 
   /** The check of a document's present text, or null where the document is not open. */
   checked(uri: string): Checked | null {
+    return this.result(uri)?.checked ?? null;
+  }
+
+  /** The same with its version and its name. */
+  result(uri: string): Result | null {
     const document = this.open.get(uri);
     if (!document) {
       return null;
     }
     const known = this.#results.get(uri);
     if (known?.version === document.version) {
-      return known.checked;
+      return known;
     }
+    this.#checks++;
     const checked = check(document.getText());
-    this.#results.set(uri, { version: document.version, checked });
-    return checked;
-  }
-
-  version(uri: string): number | null {
-    return this.open.get(uri)?.version ?? null;
+    const result = { version: document.version, checked, id: `open ${this.#checks}` };
+    this.#results.set(uri, result);
+    return result;
   }
 }

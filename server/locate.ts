@@ -75,6 +75,15 @@ export function* scalarsOf(node: Node | null): Iterable<ScalarNode> {
   }
 }
 
+/** The scalar that an offset touches, inside of a node. */
+export function scalarAt(node: Node, offset: number): ScalarNode | null {
+  if (node.kind === 'scalar') {
+    return node;
+  }
+  const child = childrenOf(node).find(({ span }) => span.start <= offset && offset <= span.end);
+  return child ? scalarAt(child, offset) : null;
+}
+
 /** From the start of an entry's key to the end of its value. */
 export function entrySpan({ keySpan, value }: Entry): Span {
   return { start: keySpan.start, end: Math.max(keySpan.end, value.span.end) };

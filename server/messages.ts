@@ -13,6 +13,18 @@ export interface Summary {
   readonly warnings: number;
 }
 
+/** Method of the notification by which a client tells how the last smoke job of a document ended, for a lens to show. */
+export const SMOKE_RESULT = 'parallelismLayout/smokeResult';
+
+/** The last smoke job of a document in a few words, such as `passed 3 min ago`. */
+export interface SmokeResult {
+  readonly uri: string;
+  /** Null where there is none any more. */
+  readonly title: string | null;
+  /** Shows the whole result; takes the document's address. */
+  readonly command?: string;
+}
+
 /** Commands of the client that lenses may run; one that is left out does not exist there, or cannot run now. */
 export interface Commands {
   /** Takes the document's address. */
@@ -25,5 +37,7 @@ export interface Commands {
 export interface ServerOptions {
   /** `push`: findings are sent as they arise although the client could ask for them. */
   readonly diagnostics?: 'push';
+  /** `false`: files of the workspace that are not open are not checked. */
+  readonly workspaceDiagnostics?: boolean;
   readonly commands?: Commands;
 }

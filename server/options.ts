@@ -5,6 +5,11 @@ export function wantsPush(options: unknown): boolean {
   return property(options, 'diagnostics') === 'push';
 }
 
+/** Whether the files of the workspace that are not open are to be checked too. */
+export function wantsWorkspace(options: unknown): boolean {
+  return property(options, 'workspaceDiagnostics') !== false;
+}
+
 /** The client's commands, of which only texts are believed. */
 export function commandsOf(options: unknown): Commands {
   const commands = property(options, 'commands');

@@ -1,4 +1,10 @@
-import { type Connection, type InitializeResult, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
+import {
+  CodeLensRefreshRequest,
+  type Connection,
+  type InitializeResult,
+  LSPErrorCodes,
+  ResponseError,
+} from 'vscode-languageserver';
 import type { Checked } from '../layout';
 import { CODE_ACTION_KINDS, codeActions } from './codeActions';
 import { codeLenses } from './codeLens';
@@ -10,25 +16,46 @@ import { formatting } from './formatting';
 import { hover } from './hover';
 import { inlayHints } from './inlayHints';
 import { documentLinks } from './links';
-import type { Commands } from './messages';
+import { type Commands, SMOKE_RESULT, type SmokeResult } from './messages';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
-import { commandsOf, wantsPush } from './options';
+import { indentNewLine, ON_TYPE_TRIGGER } from './onType';
+import { commandsOf, wantsPush, wantsWorkspace } from './options';
 import { selectionRanges } from './selection';
+import { semanticTokens, TOKENS_LEGEND } from './semanticTokens';
 import { DEFAULT_SETTINGS, settingsOf } from './settings';
 import { documentSymbols } from './symbols';
+import { type Files, Workspace } from './workspace';
 
-/** Wires every feature to a connection and begins to listen. */
-export function serve(connection: Connection): void {
+/**
+ * Wires every feature to a connection and begins to listen.
+ * @param files the files that are not open; left out where the platform has none to give
+ */
+export function serve(connection: Connection, files?: Files): void {
   const documents = new Documents();
   let commands: Commands = {};
   let settings = DEFAULT_SETTINGS;
   let refreshesHints = false;
-  connection.onInitialize(({ capabilities, initializationOptions }): InitializeResult => {
+  let snippets = false;
+  let refreshesLenses = false;
+  let workspace: Workspace | null = null;
+  const smokeResults = new Map<string, SmokeResult>();
+  connection.onInitialize((params): InitializeResult => {
+    const { capabilities, initializationOptions } = params;
     // a client that pulls would show pushed findings twice
     const pulls = capabilities.textDocument?.diagnostic !== undefined && !wantsPush(initializationOptions);
     watchChanges(connection, documents, !pulls);
     commands = commandsOf(initializationOptions);
     refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
+    snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
+    refreshesLenses = capabilities.workspace?.codeLens?.refreshSupport === true;
+    if (files && wantsWorkspace(initializationOptions)) {
+      const found = new Workspace(connection, documents, files, !pulls);
+      connection.onInitialized(() => found.start(params));
+      workspace = found;
+    } else if (!pulls) {
+      documents.open.onDidClose(({ document: { uri } }) => connection.sendDiagnostics({ uri, diagnostics: [] }));
+    }
+    const workspaceDiagnostics = workspace !== null;
     return {
       serverInfo: { name: 'parallelism-layout' },
       capabilities: {
@@ -41,12 +68,15 @@ export function serve(connection: Connection): void {
         documentSymbolProvider: true,
         documentHighlightProvider: true,
         documentFormattingProvider: true,
+        documentOnTypeFormattingProvider: { firstTriggerCharacter: ON_TYPE_TRIGGER },
         documentLinkProvider: {},
         foldingRangeProvider: true,
         selectionRangeProvider: true,
         referencesProvider: true,
         renameProvider: { prepareProvider: true },
-        ...(pulls && { diagnosticProvider: { interFileDependencies: false, workspaceDiagnostics: false } }),
+        semanticTokensProvider: { legend: TOKENS_LEGEND, full: true, range: true },
+        workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+        ...(pulls && { diagnosticProvider: { interFileDependencies: false, workspaceDiagnostics } }),
       },
     };
   });
@@ -66,8 +96,14 @@ export function serve(connection: Connection): void {
     }
     return checked;
   };
-  connection.languages.diagnostics.on(({ textDocument }) => pulledDiagnostics(documents, textDocument.uri));
-  connection.onCompletion(({ textDocument, position }) => completion(checkedOf(textDocument.uri), position));
+  connection.languages.diagnostics.on(({ textDocument, previousResultId }) =>
+    pulledDiagnostics(documents, textDocument.uri, previousResultId),
+  );
+  connection.languages.diagnostics.onWorkspace(async ({ previousResultIds }, token) => {
+    const previous = new Map(previousResultIds.map(({ uri, value }) => [uri, value]));
+    return { items: (await workspace?.report(previous, token)) ?? [] };
+  });
+  connection.onCompletion(({ textDocument, position }) => completion(checkedOf(textDocument.uri), position, snippets));
   connection.onHover(({ textDocument, position }) => {
     const checked = checkedOf(textDocument.uri);
     return hover(checked, checked.lines.offsetAt(position));
@@ -75,13 +111,28 @@ export function serve(connection: Connection): void {
   connection.onCodeAction(({ textDocument, range, context }) =>
     codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
   );
-  connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
+  connection.onCodeLens(({ textDocument: { uri } }) =>
+    codeLenses(uri, checkedOf(uri), commands, smokeResults.get(uri)),
+  );
+  connection.onNotification(SMOKE_RESULT, (result: SmokeResult) => {
+    smokeResults.set(result.uri, result);
+    if (refreshesLenses) {
+      void connection.sendRequest(CodeLensRefreshRequest.type);
+    }
+  });
   connection.languages.inlayHint.on(({ textDocument, range }) =>
     inlayHints(checkedOf(textDocument.uri), range, settings.hints),
   );
   connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
   connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
   connection.onDocumentFormatting(({ textDocument }) => formatting(checkedOf(textDocument.uri)));
+  connection.onDocumentOnTypeFormatting(({ textDocument, position }) =>
+    indentNewLine(checkedOf(textDocument.uri), position),
+  );
+  connection.languages.semanticTokens.on(({ textDocument }) => semanticTokens(checkedOf(textDocument.uri)));
+  connection.languages.semanticTokens.onRange(({ textDocument, range }) =>
+    semanticTokens(checkedOf(textDocument.uri), range),
+  );
   connection.onFoldingRanges(({ textDocument }) => foldingRanges(checkedOf(textDocument.uri)));
   connection.onSelectionRanges(({ textDocument, positions }) =>
     selectionRanges(checkedOf(textDocument.uri), positions),

@@ -1,8 +1,56 @@
+import { opendir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
+import { URI } from 'vscode-uri';
+import { MAX_TEXT } from '../layout';
 import { serve } from './server';
+import type { Files } from './workspace';
+
+/** Folders that hold no layouts of the author's own. */
+const SKIPPED = /^(?:\..*|node_modules|__pycache__)$/;
+
+/** The most entries of folders that are looked at: a workspace may be a whole file system. */
+const MAX_ENTRIES = 50_000;
+
+/** How many bytes a character may take. */
+const MAX_BYTES = 4 * MAX_TEXT;
+
+const disk: Files = {
+  async *list(folder) {
+    const { scheme, fsPath } = URI.parse(folder);
+    const folders = scheme === 'file' ? [fsPath] : [];
+    let entries = 0;
+    for (const path of folders) {
+      // a folder that may not be read holds nothing for us
+      const open = await opendir(path).catch(() => null);
+      for await (const entry of open ?? []) {
+        if (++entries > MAX_ENTRIES) {
+          return;
+        }
+        if (entry.isDirectory() && !SKIPPED.test(entry.name)) {
+          folders.push(join(path, entry.name));
+        } else if (entry.isFile() && /\.layout\.ya?ml$/.test(entry.name)) {
+          yield URI.file(join(path, entry.name)).toString();
+        }
+      }
+    }
+  },
+  async read(uri) {
+    const { scheme, fsPath } = URI.parse(uri);
+    if (scheme !== 'file') {
+      return null;
+    }
+    const size = await stat(fsPath).then(
+      (found) => found.size,
+      () => Number.POSITIVE_INFINITY,
+    );
+    return size > MAX_BYTES ? null : readFile(fsPath, 'utf8').catch(() => null);
+  },
+  normal: (uri) => URI.parse(uri).toString(),
+};
 
 // Speaks over standard input and output unless the client names another transport (`--node-ipc`, `--socket=PORT`).
 if (!process.argv.some((argument) => /^--(stdio|node-ipc|socket=|pipe=)/.test(argument))) {
   process.argv.push('--stdio');
 }
-serve(createConnection(ProposedFeatures.all));
+serve(createConnection(ProposedFeatures.all), disk);

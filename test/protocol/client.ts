@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import {
+  CancellationTokenSource,
   createMessageConnection,
   type MessageConnection,
   StreamMessageReader,
@@ -38,7 +39,11 @@ export class ServerProcess {
     });
   }
 
-  static async start(capabilities: object = {}, initializationOptions: object = {}): Promise<ServerProcess> {
+  static async start(
+    capabilities: object = {},
+    initializationOptions: object = {},
+    folders: readonly string[] = [],
+  ): Promise<ServerProcess> {
     const child = spawn(process.execPath, [SERVER, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),
@@ -48,6 +53,7 @@ export class ServerProcess {
     const initialized = await connection.sendRequest<InitializeResult>('initialize', {
       processId: process.pid,
       rootUri: null,
+      workspaceFolders: folders.map((uri) => ({ uri, name: uri })),
       capabilities,
       initializationOptions,
     });
@@ -89,14 +95,42 @@ export class ServerProcess {
       if (found) {
         return found.diagnostics;
       }
-      await new Promise<void>((wake) => {
-        const once = () => {
-          this.#waiting.delete(once);
-          wake();
-        };
-        this.#waiting.add(once);
-      });
+      await this.#more();
     }
+  }
+
+  /** Waits until anything is published. */
+  #more(): Promise<void> {
+    return new Promise<void>((wake) => {
+      const once = () => {
+        this.#waiting.delete(once);
+        wake();
+      };
+      this.#waiting.add(once);
+    });
+  }
+
+  /** The addresses of all that was published, in its order. */
+  publishedUris(): string[] {
+    return this.#published.map(({ uri }) => uri);
+  }
+
+  /** The findings that will be published next for a document. */
+  async nextDiagnostics(uri: string): Promise<Diagnostic[]> {
+    const seen = this.#published.length;
+    for (;;) {
+      const found = this.#published.slice(seen).find((one) => one.uri === uri);
+      if (found) {
+        return found.diagnostics;
+      }
+      await this.#more();
+    }
+  }
+
+  /** A request that can be cancelled. */
+  cancellable<T>(method: string, params: object): { answer: Promise<T>; cancel: () => void } {
+    const source = new CancellationTokenSource();
+    return { answer: this.connection.sendRequest<T>(method, params, source.token), cancel: () => source.cancel() };
   }
 
   request<T>(method: string, params: object): Promise<T> {

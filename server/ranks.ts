@@ -1,0 +1,55 @@
+import {
+  denseGrid,
+  expertGrid,
+  type Grid,
+  type GroupFamily,
+  type ResolvedLayout,
+  type ResolvedModule,
+} from '../layout';
+import { groupsOf } from './groups';
+
+/** The most ranks of one group that are shown. */
+const MAX_SHOWN = 8;
+
+/** Where a global rank lies, and whom it talks to, a paragraph of Markdown for each grid that holds it. */
+export function rankLines(layout: ResolvedLayout, rank: number): string[] {
+  if (!Number.isSafeInteger(rank) || rank < 0 || rank >= layout.worldSize) {
+    return [];
+  }
+  const { gpusPerNode } = layout;
+  const place = `**Rank ${rank}**: node ${Math.floor(rank / gpusPerNode)}, GPU ${rank % gpusPerNode}.`;
+  const grids = layout.modules.filter((module) => denseGrid(module).has(rank));
+  return [place, ...grids.slice(0, MAX_SHOWN).flatMap((module) => gridLines(layout, module, rank))];
+}
+
+function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number): string[] {
+  const experts = expertGrid(module);
+  // with packed nonuniform TP a rank's number says nothing of its place in the grid
+  const isPacked = layout.ntp?.placement === 'packed';
+  const places = [denseGrid(module), ...(experts.sizeOf('ep') > 1 ? [experts] : [])];
+  const coordinates = isPacked ? [] : places.map((grid) => coordinatesOf(grid, rank)).filter((text) => text !== '');
+  const title = module.name === null ? '' : `In \`${module.name}\`: `;
+  const peers = groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank));
+  return [
+    ...(coordinates.length > 0 ? [`${title}${coordinates.join('; experts: ')}.`] : []),
+    ...(peers.length > 0 ? [peers.join('\n')] : []),
+  ];
+}
+
+function coordinatesOf(grid: Grid, rank: number): string {
+  const at = grid.coordinates(rank);
+  return grid.axes.flatMap(({ name, size }, i) => (size > 1 ? [`${name} ${at[i]} of ${size}`] : [])).join(', ');
+}
+
+function peersOf(family: GroupFamily, rank: number): string[] {
+  if (family.size < 2) {
+    return [];
+  }
+  return family.indicesOf(rank).map((index) => `- \`${family.name}\`: ${ranksText(family.ranks(index))}`);
+}
+
+/** `[0, 2, 4]`, the first few of many. */
+export function ranksText(ranks: readonly number[]): string {
+  const rest = ranks.length - MAX_SHOWN;
+  return rest > 0 ? `[${ranks.slice(0, MAX_SHOWN).join(', ')}, … ${rest} more]` : `[${ranks.join(', ')}]`;
+}

@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WorkspaceDiagnosticReport } from 'vscode-languageserver-protocol';
+import { ServerProcess } from './client';
+
+const BROKEN = 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n';
+const WHOLE = 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n';
+const PULLS = { textDocument: { diagnostic: {} } };
+
+let folder: string;
+let server: ServerProcess;
+const uriOf = (name: string) => pathToFileURL(join(folder, name)).href;
+const put = (name: string, text: string) => writeFileSync(join(folder, name), text);
+const started = (capabilities = {}, options = {}) =>
+  ServerProcess.start(capabilities, options, [pathToFileURL(folder).href]);
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'layout-workspace-'));
+  mkdirSync(join(folder, 'deep/er'), { recursive: true });
+  mkdirSync(join(folder, 'node_modules/x'), { recursive: true });
+  put('broken.layout.yaml', BROKEN);
+  put('deep/er/broken.layout.yml', BROKEN);
+  put('whole.layout.yaml', WHOLE);
+  put('other.yaml', BROKEN);
+  put('node_modules/x/broken.layout.yaml', BROKEN);
+});
+
+afterEach(async () => {
+  expect(await server.stop()).toBe(0);
+  rmSync(folder, { recursive: true });
+});
+
+const report = (previousResultIds: readonly object[] = []) =>
+  server.request<WorkspaceDiagnosticReport>('workspace/diagnostic', { previousResultIds });
+
+describe('files of the workspace that are not open', () => {
+  test('are checked when the server starts, and follow the disk', async () => {
+    server = await started();
+    expect(await server.diagnostics(uriOf('broken.layout.yaml'), 0)).toHaveLength(1);
+    expect(await server.diagnostics(uriOf('deep/er/broken.layout.yml'), 0)).toHaveLength(1);
+    put('broken.layout.yaml', WHOLE);
+    const emptied = server.nextDiagnostics(uriOf('broken.layout.yaml'));
+    await server.connection.sendNotification('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: uriOf('broken.layout.yaml'), type: 2 }],
+    });
+    expect(await emptied).toEqual([]);
+    const forgotten = server.nextDiagnostics(uriOf('deep/er/broken.layout.yml'));
+    await server.connection.sendNotification('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: uriOf('deep/er/broken.layout.yml'), type: 3 }],
+    });
+    expect(await forgotten).toEqual([]);
+    expect(server.publishedUris()).not.toContain(uriOf('other.yaml'));
+    expect(server.publishedUris()).not.toContain(uriOf('node_modules/x/broken.layout.yaml'));
+  });
+
+  test('a closed document says again what the disk says', async () => {
+    server = await started();
+    const uri = uriOf('broken.layout.yaml');
+    expect(await server.diagnostics(uri, 0)).toHaveLength(1);
+    await server.open(uri, WHOLE);
+    expect(await server.diagnostics(uri, 1)).toEqual([]);
+    const closed = server.nextDiagnostics(uri);
+    await server.connection.sendNotification('textDocument/didClose', { textDocument: { uri } });
+    expect(await closed).toHaveLength(1);
+  });
+
+  test('can be pulled all at once, and what is known already is not sent again', async () => {
+    server = await started(PULLS);
+    expect(server.initialized.capabilities.diagnosticProvider).toMatchObject({ workspaceDiagnostics: true });
+    const { items } = await report();
+    const found = Object.fromEntries(items.map((item) => [item.uri, item.kind === 'full' ? item.items.length : -1]));
+    expect(found).toEqual({
+      [uriOf('broken.layout.yaml')]: 1,
+      [uriOf('deep/er/broken.layout.yml')]: 1,
+      [uriOf('whole.layout.yaml')]: 0,
+    });
+    const again = await report(items.map(({ uri, resultId }) => ({ uri, value: resultId })));
+    expect(again.items.map(({ kind }) => kind)).toEqual(['unchanged', 'unchanged', 'unchanged']);
+  });
+
+  test('a pull can be cancelled', async () => {
+    for (let i = 0; i < 300; i++) {
+      put(`many${i}.layout.yaml`, BROKEN);
+    }
+    server = await started(PULLS);
+    const source = server.cancellable<WorkspaceDiagnosticReport>('workspace/diagnostic', { previousResultIds: [] });
+    source.cancel();
+    await expect(source.answer).rejects.toMatchObject({ code: -32800 });
+    expect((await report()).items).toHaveLength(303);
+  });
+
+  test('are left alone where the client asks for that', async () => {
+    server = await started(PULLS, { workspaceDiagnostics: false });
+    expect(server.initialized.capabilities.diagnosticProvider).toMatchObject({ workspaceDiagnostics: false });
+  });
+});
+
+test('a pull of an open document that has not changed says so', async () => {
+  server = await started(PULLS);
+  const { uri } = await server.openMarked(BROKEN);
+  const pull = (previousResultId?: string) =>
+    server.request<{ kind: string; resultId: string }>('textDocument/diagnostic', {
+      textDocument: { uri },
+      previousResultId,
+    });
+  const first = await pull();
+  expect(first.kind).toBe('full');
+  expect(await pull(first.resultId)).toEqual({ kind: 'unchanged', resultId: first.resultId });
+  await server.change(uri, { text: WHOLE });
+  expect((await pull(first.resultId)).kind).toBe('full');
+});
+
+test('a burst of edits is checked once, and only its last version published', async () => {
+  server = await started();
+  const { uri } = await server.openMarked(BROKEN);
+  await server.diagnostics(uri, 1);
+  const before = server.publishedUris().filter((one) => one === uri).length;
+  let version = 0;
+  for (let i = 0; i < 200; i++) {
+    version = await server.change(uri, { text: i % 2 === 0 ? WHOLE : BROKEN });
+  }
+  expect(await server.diagnostics(uri, version)).toHaveLength(1);
+  // the pipe may hand over the burst in a few parts
+  expect(server.publishedUris().filter((one) => one === uri).length - before).toBeLessThan(50);
+});

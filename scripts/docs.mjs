@@ -1,5 +1,6 @@
-// Writes docs/rules/ from the descriptions beside the rules: `node scripts/docs.mjs`, or `--check` to see whether it is current.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Writes what is made of descriptions in the code: docs/rules/ of those beside the rules, schemas/layout.schema.json of that of
+// the keys. `node scripts/docs.mjs`, or `--check` to see whether they are current.
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,30 +16,32 @@ await esbuild.build({
   platform: 'browser',
   outfile: bundle,
 });
-const { RULES, ruleMarkdown, rulesMarkdown } = await import(pathToFileURL(bundle).href);
+const { layoutSchema, RULES, ruleMarkdown, rulesMarkdown } = await import(pathToFileURL(bundle).href);
 rmSync(work, { recursive: true });
 
 const pages = new Map([
   ['README.md', rulesMarkdown(RULES)],
   ...RULES.map((rule) => [`${rule.code}.md`, ruleMarkdown(rule)]),
 ]);
+const files = new Map([
+  ...[...pages].map(([name, text]) => [join(folder, name), text]),
+  ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
+]);
 mkdirSync(folder, { recursive: true });
+const orphans = readdirSync(folder)
+  .filter((name) => !pages.has(name))
+  .map((name) => join(folder, name));
 if (process.argv.includes('--check')) {
-  const stale = [...pages].filter(
-    ([name, text]) => !readdirSync(folder).includes(name) || readFileSync(join(folder, name), 'utf8') !== text,
-  );
-  const orphans = readdirSync(folder).filter((name) => !pages.has(name));
+  const stale = [...files].filter(([path, text]) => !existsSync(path) || readFileSync(path, 'utf8') !== text);
   if (stale.length + orphans.length > 0) {
-    console.error(
-      `docs/rules is not current: ${[...stale.map(([name]) => name), ...orphans].join(', ')}. Run \`npm run docs\`.`,
-    );
+    console.error(`Not current: ${[...stale.map(([path]) => path), ...orphans].join(', ')}. Run \`npm run docs\`.`);
     process.exitCode = 1;
   }
 } else {
-  for (const name of readdirSync(folder).filter((name) => !pages.has(name))) {
-    rmSync(join(folder, name));
+  for (const path of orphans) {
+    rmSync(path);
   }
-  for (const [name, text] of pages) {
-    writeFileSync(join(folder, name), text);
+  for (const [path, text] of files) {
+    writeFileSync(path, text);
   }
 }

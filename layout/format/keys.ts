@@ -1,5 +1,8 @@
 import type { BooleanSpec, EnumSpec, IntegerSpec, KeySpec, Keys, ListSpec, MapSpec, RecordSpec } from './spec';
 
+/** The newest version of the format. */
+export const FORMAT_VERSION = 1;
+
 /** The dimensions that a rank order may name. */
 export const ORDER_TOKENS = ['tp', 'cp', 'ep', 'dp', 'pp'] as const;
 

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import type { Finding, Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix, startOfLine } from './edit';
-import { FORMAT, type RootKeys } from './keys';
+import { FORMAT, FORMAT_VERSION, type RootKeys } from './keys';
 import { MAX_FINDINGS, MAX_STRING } from './limits';
 import { parseDuration, parseSize } from './quantities';
 import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
@@ -15,9 +15,6 @@ import {
   type ScalarNode,
   type Tree,
 } from './tree';
-
-/** The newest version of the format. */
-const VERSION = 1;
 
 /** A layout file as read: every key of the format with its value and place, and what is wrong with its shape. */
 export interface ReadLayout {
@@ -108,12 +105,12 @@ class Reader {
   }
 
   checkVersion(version: Field<number>): void {
-    if (version.value !== undefined && version.value !== VERSION) {
+    if (version.value !== undefined && version.value !== FORMAT_VERSION) {
       this.report(
         'unsupported-version',
-        `Version ${version.value} of the layout format is not known here. Write \`layout: ${VERSION}\`.`,
+        `Version ${version.value} of the layout format is not known here. Write \`layout: ${FORMAT_VERSION}\`.`,
         version.span,
-        [replaceFix(version.span, String(VERSION))],
+        [replaceFix(version.span, String(FORMAT_VERSION))],
       );
     }
   }
@@ -356,7 +353,7 @@ function castFixes(spec: KeySpec, node: Node): Fix[] {
 
 function placeholder(name: string, spec: KeySpec): string {
   if (name === 'layout') {
-    return String(VERSION);
+    return String(FORMAT_VERSION);
   }
   if (spec.type === 'integer') {
     return String(spec.default ?? spec.min);

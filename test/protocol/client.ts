@@ -19,7 +19,7 @@ interface Published {
   readonly diagnostics: Diagnostic[];
 }
 
-/** The built server over standard input and output, as an editor would run it. */
+/** The built server, or another one, over standard input and output, as an editor would run it. */
 export class ServerProcess {
   readonly #published: Published[] = [];
   readonly #waiting = new Set<() => void>();
@@ -43,8 +43,9 @@ export class ServerProcess {
     capabilities: object = {},
     initializationOptions: object = {},
     folders: readonly string[] = [],
+    script = SERVER,
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [SERVER, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),
       new StreamMessageWriter(child.stdin),

@@ -1,0 +1,83 @@
+import { FORMAT, FORMAT_VERSION } from './keys';
+import type { KeySpec, MapSpec } from './spec';
+
+/** A JSON schema (draft 7), with the additions that VS Code and the YAML extension read. */
+export type JsonSchema = { readonly [name: string]: unknown };
+
+/** Where the schema is to be found. */
+const ID = 'https://raw.githubusercontent.com/parallelism-layout/parallelism-layout/main/schemas/layout.schema.json';
+
+/** The texts that `parseSize` and `parseDuration` take, but for those of no size. */
+const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgG][iI]?)?[bB]\s*$`;
+const DURATION = String.raw`^\s*\d+(\.\d+)?\s*([mM][sS]|[sS]|[mM]([iI][nN])?|[hH])\s*$`;
+
+/**
+ * The layout file as a JSON schema, made of the one description of its keys: for editors without this product's server,
+ * and for files that it does not take for layouts. It knows the file's shape; what the numbers must be to one another only
+ * the rules know.
+ */
+export function layoutSchema(): JsonSchema {
+  const { properties, ...root } = schemaOf(FORMAT);
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    $id: ID,
+    title: 'Parallelism layout',
+    ...root,
+    properties: { ...(properties as JsonSchema), layout: { ...schemaOf(FORMAT.keys.layout), const: FORMAT_VERSION } },
+    allOf: [
+      { anyOf: [{ required: ['world_size'] }, { required: ['cluster'] }] },
+      { oneOf: [{ required: ['parallelism'] }, { required: ['modules'] }] },
+    ],
+  };
+}
+
+function schemaOf(spec: KeySpec): JsonSchema {
+  return { description: plain(spec.doc), markdownDescription: markdown(spec), ...typeOf(spec) };
+}
+
+function typeOf(spec: KeySpec): JsonSchema {
+  const constant = 'default' in spec && spec.default !== undefined ? { default: spec.default } : {};
+  switch (spec.type) {
+    case 'integer':
+      return { type: 'integer', minimum: spec.min, ...constant };
+    case 'boolean':
+      return { type: 'boolean', ...constant };
+    case 'string':
+      return { type: 'string', ...constant };
+    case 'enum':
+      return { type: 'string', enum: spec.options, ...constant };
+    case 'size':
+      return { type: 'string', pattern: SIZE, ...constant };
+    case 'duration':
+      return { type: 'string', pattern: DURATION, ...constant };
+    case 'list':
+      return { type: 'array', items: schemaOf(spec.items) };
+    case 'map':
+      return mapSchema(spec);
+    case 'record':
+      return { type: 'object', additionalProperties: schemaOf(spec.values) };
+  }
+}
+
+function mapSchema({ keys }: MapSpec): JsonSchema {
+  const entries = Object.entries(keys);
+  const required = entries.filter(([, spec]) => spec.required).map(([name]) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries.map(([name, spec]) => [name, schemaOf(spec)])),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+  };
+}
+
+function markdown(spec: KeySpec): string {
+  const notes = [
+    ...(spec.derived ? [`Left out: \`${spec.derived}\`.`] : []),
+    ...(spec.flag ? [`Megatron-LM: \`${spec.flag}\`.`] : []),
+  ];
+  return [spec.doc, ...notes].join('\n\n');
+}
+
+function plain(doc: string): string {
+  return doc.replaceAll('`', '');
+}

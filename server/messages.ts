@@ -13,6 +13,9 @@ export interface Summary {
   readonly warnings: number;
 }
 
+/** Method of the request for a document's text as the server has it (or null), for finding out why the two differ. */
+export const VIEW_TEXT = 'parallelismLayout/viewText';
+
 /** Method of the notification by which a client tells how the last smoke job of a document ended, for a lens to show. */
 export const SMOKE_RESULT = 'parallelismLayout/smokeResult';
 

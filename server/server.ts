@@ -16,7 +16,7 @@ import { formatting } from './formatting';
 import { hover } from './hover';
 import { inlayHints } from './inlayHints';
 import { documentLinks } from './links';
-import { type Commands, SMOKE_RESULT, type SmokeResult } from './messages';
+import { type Commands, SMOKE_RESULT, type SmokeResult, VIEW_TEXT } from './messages';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
 import { indentNewLine, ON_TYPE_TRIGGER } from './onType';
 import { commandsOf, wantsPush, wantsWorkspace } from './options';
@@ -153,6 +153,7 @@ export function serve(connection: Connection, files?: Files): void {
     const checked = checkedOf(uri);
     return renameModule(uri, checked, checked.lines.offsetAt(position), newName);
   });
+  connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
   documents.listen(connection);
   connection.listen();
 }

@@ -69,9 +69,9 @@ export class ServerProcess {
   }
 
   /** Opens a text of its own in which `|` marks the cursor. */
-  async openMarked(marked: string) {
-    const offset = marked.indexOf(CURSOR);
-    const text = offset < 0 ? marked : marked.slice(0, offset) + marked.slice(offset + CURSOR.length);
+  async openMarked(marked: string, cursor = CURSOR) {
+    const offset = marked.indexOf(cursor);
+    const text = offset < 0 ? marked : marked.slice(0, offset) + marked.slice(offset + cursor.length);
     this.#opened++;
     const uri = `file:///test/${this.#opened}.layout.yaml`;
     await this.open(uri, text);
@@ -114,6 +114,11 @@ export class ServerProcess {
   /** The addresses of all that was published, in its order. */
   publishedUris(): string[] {
     return this.#published.map(({ uri }) => uri);
+  }
+
+  /** Lets go of what was published so far. */
+  forgetPublished(): void {
+    this.#published.length = 0;
   }
 
   /** The findings that will be published next for a document. */

@@ -1,0 +1,300 @@
+// How fast the language server answers, beside the YAML and the JSON language servers in the same run, as ratios:
+// `npm run bench:server`, after `npm ci` in bench/peers. It prints tables with the targets and judges nothing.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node';
+import { parse } from 'yaml';
+
+// a certificate file costs Node.js 85 ms a start
+delete process.env.NODE_EXTRA_CA_CERTS;
+
+const SIZES = [40, 400, 10_000];
+const EDITS = 300;
+const SCHEMA = pathToFileURL(resolve('schemas/layout.schema.json')).href;
+const peers = 'bench/peers/node_modules';
+const noDelay = ['--require', resolve('bench/noDelay.cjs')];
+
+/** Each server, what it calls the language, and the same data in that language. */
+const SERVERS = {
+  ours: { args: ['dist/server.js'], language: 'parallelism-layout', extension: 'layout.yaml', text: (yaml) => yaml },
+  yaml: {
+    args: [...noDelay, `${peers}/yaml-language-server/bin/yaml-language-server`],
+    language: 'yaml',
+    extension: 'yaml',
+    text: (yaml) => yaml,
+  },
+  json: {
+    args: [...noDelay, `${peers}/vscode-json-languageserver/bin/vscode-json-languageserver`],
+    language: 'json',
+    extension: 'json',
+    text: (yaml) => `${JSON.stringify(parse(yaml), null, 2)}\n`,
+  },
+};
+
+/** A heterogeneous layout of about the given number of lines. */
+function layoutOfLines(lines) {
+  const modules = Math.max(1, Math.round((lines - 4) / 7));
+  const blocks = Array.from(
+    { length: modules },
+    (_, i) => `  ${i === 0 ? 'language' : `module_${i}`}:
+    rank_offset: ${i * 8}
+    num_ranks: 8
+    tp: 2
+    cp: 1
+    pp: 2
+    ep: 1
+`,
+  );
+  return `layout: 1\nname: bench\nworld_size: ${modules * 8}\nmodules:\n${blocks.join('')}`;
+}
+
+class Client {
+  #version = 1;
+  #waiting = [];
+
+  static async start(name) {
+    const client = new Client();
+    const { args } = SERVERS[name];
+    const start = performance.now();
+    const child = spawn(process.execPath, [...args, '--stdio'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const connection = createMessageConnection(
+      new StreamMessageReader(child.stdout),
+      new StreamMessageWriter(child.stdin),
+    );
+    connection.onNotification('textDocument/publishDiagnostics', () => client.#wake());
+    connection.onRequest('workspace/configuration', ({ items }) =>
+      items.map(({ section }) =>
+        section === 'yaml' ? { validate: true, schemaStore: { enable: false }, schemas: { [SCHEMA]: ['*'] } } : {},
+      ),
+    );
+    connection.onRequest('client/registerCapability', () => null);
+    connection.onRequest('workspace/diagnostic/refresh', () => null);
+    connection.listen();
+    const pulls = name === 'json';
+    const { capabilities } = await connection.sendRequest('initialize', {
+      processId: process.pid,
+      rootUri: null,
+      capabilities: {
+        workspace: { configuration: true, didChangeConfiguration: { dynamicRegistration: true } },
+        textDocument: pulls ? { diagnostic: {} } : {},
+      },
+    });
+    client.started = performance.now() - start;
+    client.pulls = capabilities.diagnosticProvider !== undefined;
+    Object.assign(client, { name, child, connection });
+    await connection.sendNotification('initialized', {});
+    const settings = {
+      json: { validate: { enable: true }, schemas: [{ fileMatch: ['*'], url: SCHEMA, schema: readSchema() }] },
+    };
+    await connection.sendNotification('workspace/didChangeConfiguration', { settings });
+    return client;
+  }
+
+  #wake() {
+    for (const wake of this.#waiting.splice(0)) {
+      wake();
+    }
+  }
+
+  /** Waits for the next findings, asked for where the server does not send them. */
+  async findings() {
+    if (this.pulls) {
+      await this.connection.sendRequest('textDocument/diagnostic', { textDocument: { uri: this.uri } });
+    } else {
+      await new Promise((wake) => this.#waiting.push(wake));
+    }
+  }
+
+  async open(yaml) {
+    const { language, extension, text } = SERVERS[this.name];
+    this.uri = `file:///bench/job.${extension}`;
+    this.text = text(yaml);
+    this.at = this.#editedPlace();
+    const found = this.pulls ? null : this.findings();
+    await this.connection.sendNotification('textDocument/didOpen', {
+      textDocument: { uri: this.uri, languageId: language, version: 1, text: this.text },
+    });
+    await (found ?? this.findings());
+  }
+
+  /** The digit of the `tp` in the middle of the file. */
+  #editedPlace() {
+    const lines = this.text.split('\n');
+    const middle = lines.length >> 1;
+    const line = lines.findIndex((one, i) => i >= middle && /^\s*"?tp"?: \d/.test(one));
+    const found = line < 0 ? lines.findIndex((one) => /^\s*"?tp"?: \d/.test(one)) : line;
+    return { line: found, character: lines[found].search(/\d/) };
+  }
+
+  edit() {
+    this.#version++;
+    const range = { start: this.at, end: { ...this.at, character: this.at.character + 1 } };
+    return this.connection.sendNotification('textDocument/didChange', {
+      textDocument: { uri: this.uri, version: this.#version },
+      contentChanges: [{ range, text: this.#version % 2 === 0 ? '4' : '2' }],
+    });
+  }
+
+  async timedEdit() {
+    const found = this.pulls ? null : this.findings();
+    const start = performance.now();
+    await this.edit();
+    await (found ?? this.findings());
+    return performance.now() - start;
+  }
+
+  /** A request sent right behind an edit. */
+  async timedRequest(method) {
+    const found = this.pulls ? Promise.resolve() : this.findings();
+    const start = performance.now();
+    await this.edit();
+    await this.connection.sendRequest(method, { textDocument: { uri: this.uri }, position: this.at });
+    const time = performance.now() - start;
+    await found;
+    return time;
+  }
+
+  /** A person types 31 keys, 30 ms apart; how long after the last the findings are there. */
+  async burst() {
+    for (let key = 0; key < 30; key++) {
+      await this.edit();
+      await new Promise((done) => setTimeout(done, 30));
+    }
+    return this.timedEdit();
+  }
+
+  memory() {
+    const status = `/proc/${this.child.pid}/status`;
+    return existsSync(status) ? Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(status, 'utf8'))[1]) / 1024 : Number.NaN;
+  }
+
+  async stop() {
+    const ended = new Promise((done) => this.child.once('exit', done));
+    await this.connection.sendRequest('shutdown');
+    await this.connection.sendNotification('exit');
+    await ended;
+    this.connection.dispose();
+  }
+}
+
+function readSchema() {
+  return JSON.parse(readFileSync('schemas/layout.schema.json', 'utf8'));
+}
+
+const sorted = (times) => [...times].sort((a, b) => a - b);
+const percentile = (times, share) => sorted(times)[Math.min(times.length - 1, Math.floor(times.length * share))];
+const median = (times) => percentile(times, 0.5);
+
+async function times(n, measure) {
+  const all = [];
+  for (let i = 0; i < n; i++) {
+    all.push(await measure());
+  }
+  return all;
+}
+
+/** Node.js that does nothing: the least that any start can take. */
+function emptyStart() {
+  const start = performance.now();
+  return new Promise((done) => {
+    spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }).once('exit', () => done(performance.now() - start));
+  });
+}
+
+async function measure(name, lines) {
+  const yaml = layoutOfLines(lines);
+  const starts = [];
+  const opens = [];
+  for (let i = 0; i < 3; i++) {
+    const client = await Client.start(name);
+    starts.push(client.started);
+    const start = performance.now();
+    await client.open(yaml);
+    opens.push(performance.now() - start);
+    await client.stop();
+  }
+  const client = await Client.start(name);
+  await client.open(yaml);
+  await times(20, () => client.timedEdit());
+  const count = name !== 'ours' && lines > 1000 ? EDITS / 3 : EDITS;
+  const edits = await times(count, () => client.timedEdit());
+  const completion = await times(20, () => client.timedRequest('textDocument/completion'));
+  const hover = await times(20, () => client.timedRequest('textDocument/hover'));
+  const burst = lines > 1000 ? median(await times(3, () => client.burst())) : Number.NaN;
+  for (let i = 0; i < 1000; i++) {
+    await client.edit();
+  }
+  await client.timedEdit();
+  await new Promise((done) => setTimeout(done, 300));
+  const memory = client.memory();
+  await client.stop();
+  return {
+    'start -> initialize': median(starts),
+    'open -> first findings': median(opens),
+    'edit -> findings p50': median(edits),
+    'edit -> findings p95': percentile(edits, 0.95),
+    'edit -> findings p99': percentile(edits, 0.99),
+    'completion after an edit': median(completion),
+    'hover after an edit': median(hover),
+    'last key of a burst': burst,
+    'memory after 1,000 edits': memory,
+  };
+}
+
+/** The most that ours may take, as shares of the YAML server's and of the JSON server's. */
+const TARGETS = {
+  'start -> initialize': { yaml: 0.3, json: 0.6 },
+  'open -> first findings': { yaml: [0.4, 0.5, 0.4] },
+  'edit -> findings p50': { yaml: [undefined, 1 / 10, 1 / 30], json: [undefined, 0.8, 1 / 5] },
+  'completion after an edit': { yaml: [undefined, 1 / 8, 1 / 25] },
+  'hover after an edit': { yaml: [undefined, 1 / 8, 1 / 25] },
+  'last key of a burst': { yaml: [undefined, undefined, 1 / 30] },
+  'memory after 1,000 edits': { yaml: [0.7, 0.7, 0.5] },
+};
+
+function row(measured, what, size, ours, yaml, json) {
+  const target = (peer) => {
+    const wanted = TARGETS[what]?.[peer];
+    return Array.isArray(wanted) ? wanted[size] : wanted;
+  };
+  const share = (other, peer) => {
+    if (Number.isNaN(ours) || Number.isNaN(other)) {
+      return '';
+    }
+    const wanted = target(peer);
+    const verdict =
+      wanted === undefined
+        ? ''
+        : ours / other <= wanted
+          ? ` (<= ${wanted.toFixed(3)})`
+          : ` (MISSED ${wanted.toFixed(3)})`;
+    return `${(ours / other).toFixed(3)}${verdict}`;
+  };
+  return [what, measured(ours), measured(yaml), measured(json), share(yaml, 'yaml'), share(json, 'json')];
+}
+
+const text = (value) => (Number.isNaN(value) ? '' : value.toFixed(value < 10 ? 2 : 0));
+
+console.log(`Node.js ${process.version}; milliseconds, MiB; peers without their delay`);
+const nothing = median(await times(5, emptyStart));
+for (const [size, lines] of SIZES.entries()) {
+  const found = {};
+  for (const name of Object.keys(SERVERS)) {
+    found[name] = await measure(name, lines);
+  }
+  const rows = [['', 'ours', 'yaml', 'json', 'ours / yaml', 'ours / json']];
+  for (const what of Object.keys(found.ours)) {
+    rows.push(row(text, what, size, found.ours[what], found.yaml[what], found.json[what]));
+  }
+  const widths = rows[0].map((_, i) => Math.max(...rows.map((cells) => cells[i].length)));
+  console.log(`\n${lines.toLocaleString('en-US')} lines`);
+  for (const cells of rows) {
+    console.log(
+      `  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ')}`,
+    );
+  }
+  const start = found.ours['start -> initialize'] / nothing;
+  console.log(`  start -> initialize is ${start.toFixed(1)} x an empty Node.js (${text(nothing)} ms; target 3.2 x)`);
+}

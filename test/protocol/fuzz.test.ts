@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { fuzz } from './fuzz';
+
+// `npm run fuzz:server` asks for many more
+const edits = Number(process.env.FUZZ_EDITS ?? 5000);
+const seed = Number(process.env.FUZZ_SEED ?? 1);
+
+test('random edits leave the server with the text of its client and the findings of a new server', async () => {
+  const result = await fuzz(edits, seed);
+  console.log(
+    `seed ${seed}: ${result.edits} edits in ${result.bursts} bursts, memory ${result.memory.join(' -> ')} MiB`,
+  );
+  expect(result.edits).toBeGreaterThanOrEqual(edits);
+  // what a garbage collector has not yet freed is no growth
+  expect(result.memory[1] - result.memory[0]).toBeLessThan(100);
+}, 3_600_000);

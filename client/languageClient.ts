@@ -12,32 +12,21 @@ const FORGET_AFTER = 180_000;
 
 /** The language server and what the editor knows of it. */
 export class Server {
-  readonly #client: BaseLanguageClient;
-  readonly #summaries = new Map<string, Summary>();
   readonly #shown = new ShownDiagnostics();
   readonly #changed = new vscode.EventEmitter<void>();
+  readonly #summaries = new Map<string, Summary>();
+  #client: BaseLanguageClient;
   #faults: number[] = [];
+  #disposed = false;
   /** Fires when a summary arrives or the server starts or ends. */
   readonly onDidChange = this.#changed.event;
 
-  constructor(platform: Platform, dist: vscode.Uri, output: vscode.LogOutputChannel) {
-    const canRun = platform.registerJobs !== undefined;
-    this.#client = platform.createClient(dist, {
-      documentSelector: [{ language: 'parallelism-layout' }],
-      outputChannel: output,
-      synchronize: { configurationSection: ['parallelismLayout.inlayHints'] },
-      middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
-      initializationOptions: () => serverOptions(canRun),
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue }),
-        closed: () => this.#closed(),
-      },
-    });
-    this.#client.onNotification(SUMMARY, (summary: Summary) => {
-      this.#summaries.set(summary.uri, summary);
-      this.#changed.fire();
-    });
-    this.#client.onDidChangeState(() => this.#changed.fire());
+  constructor(
+    readonly platform: Platform,
+    readonly dist: vscode.Uri,
+    readonly output: vscode.LogOutputChannel,
+  ) {
+    this.#client = this.#createClient();
   }
 
   get state(): 'starting' | 'running' | 'stopped' {
@@ -51,34 +40,81 @@ export class Server {
   }
 
   async start(): Promise<void> {
-    await this.#client.start();
+    const client = this.#client;
+    try {
+      await client.start();
+    } catch (error) {
+      this.output.error(`The language server did not start: ${String(error)}`);
+      await this.#handleFault(client);
+    }
   }
 
   async restart(): Promise<void> {
     this.#faults = [];
-    this.#summaries.clear();
-    // one that failed to start, or was given up, has nothing to stop
-    if (this.#client.needsStop()) {
-      await this.#client.stop();
-    }
-    await this.#client.start();
+    await this.#startAnew();
   }
 
   async dispose(): Promise<void> {
+    this.#disposed = true;
     this.#changed.dispose();
     this.#shown.dispose();
-    await this.#client.dispose();
+    if (this.#client.needsStop()) {
+      await this.#client.stop();
+    }
+  }
+
+  #createClient(): BaseLanguageClient {
+    const canRun = this.platform.registerJobs !== undefined;
+    const client: BaseLanguageClient = this.platform.createClient(this.dist, {
+      documentSelector: [{ language: 'parallelism-layout' }],
+      outputChannel: this.output,
+      synchronize: { configurationSection: ['parallelismLayout.inlayHints'] },
+      middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
+      initializationOptions: () => serverOptions(canRun),
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => {
+          // one that dies while it starts makes the start fail, which is handled there
+          if (client.state === State.Running) {
+            setTimeout(() => this.#handleFault(client));
+          }
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+    });
+    client.onNotification(SUMMARY, (summary: Summary) => {
+      this.#summaries.set(summary.uri, summary);
+      this.#changed.fire();
+    });
+    client.onDidChangeState(() => this.#changed.fire());
+    return client;
+  }
+
+  /** A client whose server has died is good for nothing any more, so a new one takes its place. */
+  async #startAnew(): Promise<void> {
+    const old = this.#client;
+    this.#client = this.#createClient();
+    this.#summaries.clear();
+    // one that has died, or never started, cannot be stopped
+    if (old.needsStop()) {
+      await old.stop();
+    }
+    await this.start();
   }
 
   /** A server that dies is started again; one that keeps dying is a matter for a person. */
-  #closed(): { action: CloseAction; message?: string; handled?: boolean } {
+  async #handleFault(client: BaseLanguageClient): Promise<void> {
+    if (this.#disposed || client !== this.#client) {
+      return;
+    }
     const now = Date.now();
     this.#faults = [...this.#faults.filter((at) => now - at < FORGET_AFTER), now];
     if (this.#faults.length <= MAX_RESTARTS) {
-      return { action: CloseAction.Restart };
+      await this.#startAnew();
+    } else {
+      void this.#askToRestart();
     }
-    void this.#askToRestart();
-    return { action: CloseAction.DoNotRestart, handled: true };
   }
 
   async #askToRestart(): Promise<void> {

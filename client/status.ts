@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import type { Summary } from '../server/messages';
 import type { Server } from './languageClient';
 
 /** The status of the language server and of the layout in the active editor. */
@@ -29,16 +30,32 @@ function show(item: vscode.LanguageStatusItem, server: Server): void {
     item.severity = vscode.LanguageStatusSeverity.Information;
     return;
   }
-  const ranks = summary.ranks === null ? vscode.l10n.t('ranks unknown') : vscode.l10n.t('{0} ranks', summary.ranks);
-  item.text = `$(layout) ${ranks}`;
-  item.detail =
-    summary.errors + summary.warnings === 0
-      ? vscode.l10n.t('no findings')
-      : vscode.l10n.t('{0} errors, {1} warnings', summary.errors, summary.warnings);
+  item.text = `$(layout) ${ranksText(summary.ranks)}`;
+  item.detail = findingsText(summary);
   item.severity =
     summary.errors > 0
       ? vscode.LanguageStatusSeverity.Error
       : summary.warnings > 0
         ? vscode.LanguageStatusSeverity.Warning
         : vscode.LanguageStatusSeverity.Information;
+}
+
+function ranksText(ranks: number | null): string {
+  return ranks === null
+    ? vscode.l10n.t('ranks unknown')
+    : counted(ranks, vscode.l10n.t('1 rank'), (many) => vscode.l10n.t('{0} ranks', many));
+}
+
+function findingsText({ errors, warnings }: Summary): string {
+  const parts = [
+    ...(errors > 0 ? [counted(errors, vscode.l10n.t('1 error'), (many) => vscode.l10n.t('{0} errors', many))] : []),
+    ...(warnings > 0
+      ? [counted(warnings, vscode.l10n.t('1 warning'), (many) => vscode.l10n.t('{0} warnings', many))]
+      : []),
+  ];
+  return parts.length === 0 ? vscode.l10n.t('no findings') : parts.join(', ');
+}
+
+function counted(count: number, one: string, many: (count: string) => string): string {
+  return count === 1 ? one : many(count.toLocaleString(vscode.env.language));
 }

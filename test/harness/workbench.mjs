@@ -48,6 +48,11 @@ export class Workbench {
     rmSync(this.#work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
+  /** Where this workbench keeps its files: the project, and the installed extension. */
+  get folder() {
+    return this.#work;
+  }
+
   get page() {
     return this.#page;
   }

@@ -34,7 +34,7 @@ export async function activate(context: vscode.ExtensionContext, platform: Platf
     await vscode.commands.executeCommand('setContext', 'parallelismLayout.canRun', true);
   }
   await vscode.commands.executeCommand('setContext', 'parallelismLayout.active', true);
-  await running.start();
+  void running.start();
 }
 
 export async function deactivate(): Promise<void> {

@@ -16,6 +16,7 @@ export class Server {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #summaries = new Map<string, Summary>();
   #client: BaseLanguageClient;
+  #started: Promise<void> = Promise.resolve();
   #faults: number[] = [];
   #disposed = false;
   /** Fires when a summary arrives or the server starts or ends. */
@@ -39,7 +40,13 @@ export class Server {
     return this.#summaries.get(this.#client.code2ProtocolConverter.asUri(document.uri));
   }
 
-  async start(): Promise<void> {
+  /** Starts the server; nobody need wait for it, as what a person asks of it until then waits. */
+  start(): Promise<void> {
+    this.#started = this.#tryToStart();
+    return this.#started;
+  }
+
+  async #tryToStart(): Promise<void> {
     const client = this.#client;
     try {
       await client.start();
@@ -50,6 +57,8 @@ export class Server {
   }
 
   async restart(): Promise<void> {
+    // one that is just starting cannot be stopped yet
+    await this.#started;
     this.#faults = [];
     await this.#startAnew();
   }
@@ -58,6 +67,7 @@ export class Server {
     this.#disposed = true;
     this.#changed.dispose();
     this.#shown.dispose();
+    await this.#started;
     if (this.#client.needsStop()) {
       await this.#client.stop();
     }

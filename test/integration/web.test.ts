@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { codeOf, findings, open, until } from './editor';
+import { ask, codeOf, findings, open, until } from './editor';
 import { MemoryFiles } from './memoryFiles';
 
 const ID = 'parallelism-layout.parallelism-layout';
@@ -20,12 +20,11 @@ export function defineWeb(): void {
       assert.ok(commands.includes('parallelismLayout.showGrid'));
       assert.ok(!commands.includes('parallelismLayout.runSmokeJob'));
       const { document } = await open('two-ranks.layout.yaml');
-      const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
-        'vscode.executeCodeLensProvider',
-        document.uri,
-        100,
-      );
-      const titles = lenses.map(({ command }) => command?.title ?? '');
+      const lenses = async () => {
+        const found = await ask<vscode.CodeLens[]>('CodeLens', document.uri, 100);
+        return found.map(({ command }) => command?.title ?? '');
+      };
+      const titles = await until(lenses, ({ length }) => length > 0, 'lenses');
       assert.ok(titles.includes('Show Rank Grid'), titles.join('; '));
       assert.ok(!titles.includes('Run Smoke Job'), titles.join('; '));
     });
@@ -59,10 +58,11 @@ export function defineWeb(): void {
     it('survives a restart of the language server', async () => {
       const { document } = await open('mimo-8gpu.layout.yaml');
       await vscode.commands.executeCommand('parallelismLayout.restartServer');
-      const hovers = await vscode.commands.executeCommand<vscode.Hover[]>(
-        'vscode.executeHoverProvider',
-        document.uri,
-        document.positionAt(document.getText().indexOf('tp: 2')),
+      const at = document.positionAt(document.getText().indexOf('tp: 2'));
+      const hovers = await until(
+        () => ask<vscode.Hover[]>('Hover', document.uri, at),
+        ({ length }) => length > 0,
+        'a hover',
       );
       assert.equal(hovers.length, 1);
     });

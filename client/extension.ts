@@ -1,11 +1,10 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './gridPanel';
 import { Server } from './languageClient';
+import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';
 import type { Platform } from './platform/platform';
 import { createStatus } from './status';
-
-const LANGUAGE = 'parallelism-layout';
 
 let server: Server | undefined;
 
@@ -20,7 +19,10 @@ export async function activate(context: vscode.ExtensionContext, platform: Platf
     output,
     createStatus(running),
     panels.register(),
-    layoutCommand('showGrid', (document) => panels.show(document)),
+    command('showGrid', async (argument) => {
+      const document = await layoutDocument(argument);
+      return document && panels.show(document);
+    }),
     command('newLayout', () => newLayout(context.extensionUri)),
     command('openSample', () => openSample(context.extensionUri)),
     command('openWalkthrough', () => openWalkthrough(context.extension.id)),
@@ -30,7 +32,7 @@ export async function activate(context: vscode.ExtensionContext, platform: Platf
     vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
   );
   if (platform.registerJobs) {
-    context.subscriptions.push(platform.registerJobs({ dist, panels, output, layoutCommand }));
+    context.subscriptions.push(platform.registerJobs({ context, panels, output }));
     await vscode.commands.executeCommand('setContext', 'parallelismLayout.canRun', true);
   }
   await vscode.commands.executeCommand('setContext', 'parallelismLayout.active', true);
@@ -47,26 +49,4 @@ function command(name: string, run: (...arguments_: unknown[]) => unknown): vsco
 
 function openWalkthrough(extension: string): Thenable<unknown> {
   return vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extension}#getStarted`, false);
-}
-
-function layoutCommand(name: string, run: (document: vscode.TextDocument) => unknown): vscode.Disposable {
-  return command(name, (uri) => withLayout(uri, run));
-}
-
-/** Runs an action on the layout that a menu or a lens names, or else on the one in the active editor. */
-async function withLayout<T>(
-  uri: unknown,
-  action: (document: vscode.TextDocument) => T | Promise<T>,
-): Promise<T | undefined> {
-  // a menu gives an address, a lens of the server its text
-  const named = typeof uri === 'string' ? vscode.Uri.parse(uri, true) : uri;
-  const document =
-    named instanceof vscode.Uri
-      ? await vscode.workspace.openTextDocument(named)
-      : vscode.window.activeTextEditor?.document;
-  if (document?.languageId === LANGUAGE) {
-    return action(document);
-  }
-  void vscode.window.showInformationMessage(vscode.l10n.t('Open a layout file (*.layout.yaml) first.'));
-  return undefined;
 }

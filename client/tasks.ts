@@ -1,4 +1,7 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { clustersOfSettings } from './smoke/settings';
 
 const TYPE = 'parallelism-layout';
 
@@ -7,12 +10,19 @@ interface LayoutTask extends vscode.TaskDefinition {
   readonly task: 'check' | 'smoke';
   readonly file?: string;
   readonly cluster?: string;
+  readonly backend?: string;
 }
 
 /** Offers to check all layouts of a workspace folder, and runs the tasks that `tasks.json` names. */
 export class LayoutTasks implements vscode.TaskProvider {
-  /** @param cli the command line's bundle, run by the editor's own Node */
-  constructor(readonly cli: vscode.Uri) {}
+  /**
+   * @param cli the command line's bundle, run by the editor's own Node
+   * @param storage a folder where the command line finds the clusters of the settings
+   */
+  constructor(
+    readonly cli: vscode.Uri,
+    readonly storage: vscode.Uri,
+  ) {}
 
   async provideTasks(): Promise<vscode.Task[]> {
     const tasks: vscode.Task[] = [];
@@ -27,7 +37,7 @@ export class LayoutTasks implements vscode.TaskProvider {
     return tasks;
   }
 
-  resolveTask(task: vscode.Task): vscode.Task | undefined {
+  async resolveTask(task: vscode.Task): Promise<vscode.Task | undefined> {
     const definition = task.definition as LayoutTask;
     const scope = task.scope ?? vscode.TaskScope.Workspace;
     if (definition.file === undefined) {
@@ -35,9 +45,20 @@ export class LayoutTasks implements vscode.TaskProvider {
     }
     const arguments_ =
       definition.task === 'smoke'
-        ? ['smoke', '--cluster', definition.cluster ?? 'local', '--', definition.file]
+        ? [
+            ...['smoke', '--clusters', await this.#clusterFile(), '--cluster', definition.cluster ?? 'local'],
+            ...['--backend', definition.backend ?? 'auto', '--', definition.file],
+          ]
         : ['check', '--', definition.file];
     return this.#task(definition, scope, task.name, arguments_);
+  }
+
+  /** The clusters of the settings as a file for the command line. */
+  async #clusterFile(): Promise<string> {
+    const path = join(this.storage.fsPath, 'clusters.json');
+    await mkdir(this.storage.fsPath, { recursive: true });
+    await writeFile(path, JSON.stringify({ clusters: clustersOfSettings() }), { mode: 0o600 });
+    return path;
   }
 
   #task(

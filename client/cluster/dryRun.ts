@@ -5,7 +5,7 @@ import { nameOfKind } from './speeds';
 /** Ends a here-document. */
 const END = 'END_OF_FILE';
 
-/** Lines of the command are broken at options from this width on. */
+/** Lines are broken from this width on. */
 const WIDTH = 80;
 
 /**
@@ -16,18 +16,18 @@ export function dryRunScript(launch: Launch, title: string): string {
   const { plan, notes, backend, place } = launch;
   const groups = plan.groups.flatMap(({ name, module, ranks }) => {
     const talking = ranks.filter(({ length }) => length > 1);
-    const size = Math.max(0, ...talking.map(({ length }) => length));
-    return talking.length > 0 ? [`  ${nameOfKind({ kind: name, module })}: ${talking.length} x ${size} ranks`] : [];
+    const size = talking.reduce((most, { length }) => Math.max(most, length), 0);
+    return talking.length > 0 ? [`${nameOfKind({ kind: name, module })} ${talking.length} x ${size}`] : [];
   });
   const comments = [
     `${title}. Nothing has run.`,
     ...(place?.host === undefined ? [] : [`It runs on ${place.host}, where ssh copies these files to.`]),
     ...notes,
-    `${plan.world_size} ranks with ${backend}; checks: ${plan.checks.join(', ')}. Process groups of more than one rank:`,
-    ...groups,
+    `${plan.world_size} ranks with ${backend}; checks: ${plan.checks.join(', ')}.`,
+    'Process groups of more than one rank, each kind with how many there are and of how many ranks:',
+    ...wrapped(groups).map((line) => `  ${line}`),
   ];
   return [
-    '#!/bin/sh',
     // a control character in a name must not end the comment
     ...comments.map((line) => `# ${line.replaceAll(/\p{Cc}/gu, ' ')}`),
     '',
@@ -69,6 +69,20 @@ function fileLines({ path, text }: RunFile): string[] {
     end += '_';
   }
   return [`cat > ${shellPath(path)} <<'${end}'`, ...lines, end];
+}
+
+/** A list over as many lines as it needs. */
+function wrapped(items: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const item of items) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + item.length >= WIDTH) {
+      lines.push(item);
+    } else {
+      lines[lines.length - 1] = `${last}, ${item}`;
+    }
+  }
+  return lines;
 }
 
 /** The plan with a line for every setting and every family of groups. */

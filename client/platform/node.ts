@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
-import { SmokeJobs } from '../smoke';
+import { registerSmokeJobs } from '../smoke';
 import { LayoutTasks } from '../tasks';
 import { CLIENT, type Platform } from './platform';
 
@@ -11,13 +11,11 @@ export const platform: Platform = {
     return new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
   },
 
-  registerJobs({ dist, panels, output, layoutCommand }) {
-    const smoke = new SmokeJobs(dist, panels, output);
-    const tasks = new LayoutTasks(vscode.Uri.joinPath(dist, 'cli.js'));
+  registerJobs(host) {
+    const cli = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'cli.js');
     return vscode.Disposable.from(
-      smoke,
-      vscode.tasks.registerTaskProvider('parallelism-layout', tasks),
-      layoutCommand('runSmokeJob', (document) => smoke.run(document)),
+      registerSmokeJobs(host),
+      vscode.tasks.registerTaskProvider('parallelism-layout', new LayoutTasks(cli, host.context.globalStorageUri)),
     );
   },
 };

@@ -4,12 +4,9 @@ import type { GridPanels } from '../gridPanel';
 
 /** What the jobs of a platform are given. */
 export interface JobHost {
-  /** The folder of the bundles. */
-  readonly dist: vscode.Uri;
+  readonly context: vscode.ExtensionContext;
   readonly panels: GridPanels;
   readonly output: vscode.LogOutputChannel;
-  /** Registers a command on the layout that a menu or a lens names, or else on the one in the active editor. */
-  layoutCommand(name: string, run: (document: vscode.TextDocument) => unknown): vscode.Disposable;
 }
 
 /** What differs between the editor on a machine and the editor in a browser. */

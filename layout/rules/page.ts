@@ -8,6 +8,11 @@ const SEVERITIES = {
   information: 'information: a fact worth knowing',
 } as const;
 
+/** The address of a page of the project, which is given relative to its root. */
+export function projectUrl(page: string): string {
+  return HOME + page;
+}
+
 /** The page that explains a rule, relative to the root of the project. */
 export function rulePage(code: string): string {
   return `docs/rules/${code}.md`;
@@ -15,7 +20,7 @@ export function rulePage(code: string): string {
 
 /** The address of the page that explains a rule. */
 export function rulePageUrl(code: string): string {
-  return HOME + rulePage(code);
+  return projectUrl(rulePage(code));
 }
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */

@@ -115,10 +115,32 @@ export class Workbench {
 
   /** Runs a command from the palette. */
   async command(title) {
-    await this.press('F1', this.#page.locator('.quick-input-widget input'));
-    await this.#page.keyboard.type(title);
+    const input = this.#page.locator('.quick-input-widget input.input');
+    await this.press('F1', input);
+    // typed keys get lost while the palette still fills its list
+    await input.fill(`>${title}`);
     await this.#page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
     await this.#page.keyboard.press('Enter');
+  }
+
+  /** A notification in the centre of notifications, which is opened: the editor's test driver shows none by itself. */
+  notification(text) {
+    const all = this.#page.locator('.notifications-center.visible');
+    const found = all.locator('.notification-list-item', { hasText: text }).first();
+    return {
+      waitFor: async (options) => {
+        if (!(await all.isVisible())) {
+          await this.command('Notifications: Show Notifications');
+        }
+        await found.waitFor(options);
+      },
+    };
+  }
+
+  /** Loads the window anew, as its own command does. */
+  async reload() {
+    await this.#page.reload();
+    await this.#page.locator('.monaco-workbench').waitFor();
   }
 
   /** Opens the quick fixes at the cursor and applies one. */

@@ -3,6 +3,7 @@ import Mocha from 'mocha';
 import { defineTrusted } from './extension.test';
 import { defineFeatures } from './features.test';
 import { runTests } from './run';
+import { defineSmoke } from './smoke.test';
 import { defineUntrusted } from './untrusted.test';
 
 /** Called by the editor: the module that `extensionTestsPath` names. Fails where a test does. */
@@ -14,6 +15,7 @@ export async function run(): Promise<void> {
     } else {
       defineTrusted();
       defineFeatures();
+      defineSmoke();
     }
   };
   await runTests(Mocha, define, (line) => (output ? appendFileSync(output, `${line}\n`) : console.log(line)));

@@ -1,0 +1,30 @@
+import * as vscode from 'vscode';
+
+/** The language of layout files. */
+export const LANGUAGE = 'parallelism-layout';
+
+/**
+ * The layout that a command is for: the one that a menu (an address), a lens of the server (an address as text) or a key
+ * binding (`{"file": ...}`) names, or else the one in the active editor. Says so where there is none.
+ */
+export async function layoutDocument(argument: unknown): Promise<vscode.TextDocument | undefined> {
+  const named = addressOf(argument);
+  const document = named ? await vscode.workspace.openTextDocument(named) : vscode.window.activeTextEditor?.document;
+  if (document?.languageId === LANGUAGE) {
+    return document;
+  }
+  void vscode.window.showInformationMessage(vscode.l10n.t('Open a layout file (*.layout.yaml) first.'));
+  return undefined;
+}
+
+function addressOf(argument: unknown): vscode.Uri | undefined {
+  if (argument instanceof vscode.Uri) {
+    return argument;
+  }
+  if (typeof argument === 'string') {
+    return vscode.Uri.parse(argument, true);
+  }
+  return typeof argument === 'object' && argument !== null && 'file' in argument && typeof argument.file === 'string'
+    ? vscode.Uri.file(argument.file)
+    : undefined;
+}

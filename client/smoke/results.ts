@@ -1,0 +1,63 @@
+import * as vscode from 'vscode';
+import type { GroupOperations, RunRecord } from '../cluster';
+import type { GridPanels } from '../gridPanel';
+import type { EndedRun } from './jobs';
+
+/** Shows the outcome of a run on the rank grid of its layout. */
+export function drawResult(
+  panels: GridPanels,
+  { uri, verdict, fault }: RunRecord,
+  groups: readonly GroupOperations[],
+): void {
+  const passed = groups.map(({ kind, module, idx, ops }) => ({
+    name: kind,
+    module,
+    index: idx,
+    ok: true,
+    busGBs: ops.all_reduce?.busGBs ?? null,
+  }));
+  const failed =
+    fault?.kind === undefined || fault.idx === undefined
+      ? []
+      : [{ name: fault.kind, module: fault.module ?? null, index: fault.idx, ok: false, busGBs: null }];
+  panels.showSmoke(vscode.Uri.parse(uri), {
+    type: 'smoke',
+    verdict,
+    groups: [...passed, ...failed],
+    suspects: fault?.culprits ?? [],
+  });
+}
+
+/** Says how a run ended, and offers what one does next. */
+export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
+  const actions = new Map([
+    [vscode.l10n.t('Show Grid'), () => vscode.commands.executeCommand('parallelismLayout.showGrid', record.uri)],
+    [
+      vscode.l10n.t('Show Report'),
+      () => vscode.commands.executeCommand('parallelismLayout.showSmokeReport', record.id),
+    ],
+    [vscode.l10n.t('Show Log'), () => vscode.commands.executeCommand('parallelismLayout.showSmokeLog', record.id)],
+    [vscode.l10n.t('Run Again'), () => vscode.commands.executeCommand('parallelismLayout.rerunSmokeJob', record.id)],
+  ]);
+  const [grid = '', report = '', log = '', again = ''] = actions.keys();
+  const { name, cluster, seconds } = record;
+  const took = seconds.toFixed(1);
+  const say = () => {
+    if (record.ok) {
+      const text = vscode.l10n.t(
+        'Smoke job of {0} passed on {1}: {2} process groups in {3} s.',
+        ...[name, cluster, result.groups.length, took],
+      );
+      return vscode.window.showInformationMessage(text, grid, report);
+    }
+    if (record.verdict === 'cancelled') {
+      const text = vscode.l10n.t('Smoke job of {0} cancelled after {1} s.', name, took);
+      return vscode.window.showInformationMessage(text, again, log);
+    }
+    const why = result.fault?.msg ?? vscode.l10n.t('the job broke off without a verdict');
+    const text = vscode.l10n.t('Smoke job of {0} failed on {1}: {2}', name, cluster, why);
+    return vscode.window.showErrorMessage(text, report, log, again);
+  };
+  const choice = await say();
+  await (choice === undefined ? undefined : actions.get(choice)?.());
+}

@@ -1,0 +1,139 @@
+import { strict as assert } from 'node:assert';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { ask, codeOf, findings, open, replace, revert, until } from './editor';
+
+const ID = 'parallelism-layout.parallelism-layout';
+const LAYOUT = 'two-ranks.layout.yaml';
+const ON_CPU = { cluster: 'local', backend: 'gloo' };
+
+interface Result {
+  readonly ok: boolean;
+  readonly verdict: string;
+}
+
+const extensionPath = () => vscode.extensions.getExtension(ID)?.extensionPath ?? '';
+const run = (options: object = ON_CPU) =>
+  vscode.commands.executeCommand<Result | undefined>('parallelismLayout.runSmokeJob', options);
+const failures = (uri: vscode.Uri) => findings(uri).filter((one) => String(codeOf(one)).startsWith('smoke-'));
+
+/** Waits for a lens above a layout that says something. */
+async function lens(uri: vscode.Uri, text: RegExp): Promise<void> {
+  await until(
+    async () => (await ask<vscode.CodeLens[]>('CodeLens', uri)).map(({ command }) => command?.title ?? ''),
+    (titles) => titles.some((title) => text.test(title)),
+    `a lens says ${text}`,
+  );
+}
+
+/** Processes of a smoke job that the extension started. */
+function jobProcesses(): string[] {
+  const script = join(extensionPath(), 'dist', 'smoke', 'smoke_job.py');
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(script);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The tests of smoke jobs, with torchrun on this machine. */
+export function defineSmoke(): void {
+  describe('a smoke job', function () {
+    this.timeout(180_000);
+
+    it('shows in a dry run the very script that would run, and runs nothing', async () => {
+      await open(LAYOUT);
+      await vscode.commands.executeCommand('parallelismLayout.dryRunSmokeJob', ON_CPU);
+      const document = vscode.window.activeTextEditor?.document;
+      assert.ok(document?.isUntitled);
+      assert.equal(document.languageId, 'shellscript');
+      assert.match(document.getText(), /^# Dry run of the smoke job of two-ranks on local\. Nothing has run\.$/m);
+      assert.match(document.getText(), /^ {2}"world_size": 2,$/m);
+      assert.match(document.getText(), /torch\.distributed\.run/);
+      assert.deepEqual(jobProcesses(), []);
+      await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+    });
+
+    it('passes on this machine, and says so above the file and in its report', async () => {
+      const { document } = await open(LAYOUT);
+      const result = await run();
+      assert.deepEqual({ ok: result?.ok, verdict: result?.verdict }, { ok: true, verdict: 'ok' });
+      await lens(document.uri, /Smoke job passed on local/);
+      await vscode.commands.executeCommand('parallelismLayout.copySmokeReport');
+      const report = await vscode.env.clipboard.readText();
+      assert.match(report, /^# Smoke job of two-ranks: passed$/m);
+      assert.match(report, /^\| tp +\| 1 x 2 +\| \d+ [MG]B\/s/m);
+      await vscode.commands.executeCommand('parallelismLayout.showSmokeReport');
+      assert.equal(vscode.window.activeTextEditor?.document.getText(), report);
+      assert.equal(vscode.window.activeTextEditor?.document.languageId, 'markdown');
+    });
+
+    it('that fails is a finding on the line that the group comes from, until the layout changes', async () => {
+      const editor = await open(LAYOUT);
+      const { uri } = editor.document;
+      const settings = vscode.workspace.getConfiguration('parallelismLayout');
+      const python = join(extensionPath(), 'test', 'fixtures', 'faulty-python');
+      await settings.update('python', python, vscode.ConfigurationTarget.Global);
+      try {
+        const result = await run();
+        assert.equal(result?.verdict, 'rank_lost');
+      } finally {
+        await settings.update('python', undefined, vscode.ConfigurationTarget.Global);
+      }
+      const [finding] = await until(
+        () => failures(uri),
+        ({ length }) => length === 1,
+        'the failure is a finding',
+      );
+      assert.ok(finding);
+      assert.equal(codeOf(finding), 'smoke-rank-lost');
+      assert.equal(editor.document.getText(finding.range), 'tp: 2');
+      assert.match(finding.message, /Rank 1 /);
+      const related = finding.relatedInformation?.map(({ message }) => message).join('\n') ?? '';
+      assert.match(related, /the fault is in tp, group 0: ranks 0, 1/);
+      assert.match(related, /rank 1 is also in mp, group 0/);
+      await lens(uri, /Smoke job failed: rank lost on local/);
+
+      await vscode.window.showTextDocument(editor.document);
+      await replace(editor, 'world_size: 2', 'world_size: 4');
+      await until(
+        () => failures(uri),
+        ({ length }) => length === 0,
+        'another layout has not failed',
+      );
+      await lens(uri, /Before the last change/);
+      await revert(editor);
+      await until(
+        () => failures(uri),
+        ({ length }) => length === 1,
+        'the layout that failed has the finding again',
+      );
+    });
+
+    it('runs again, and its pass takes the finding away', async () => {
+      const { document } = await open(LAYOUT);
+      const result = await vscode.commands.executeCommand<Result>('parallelismLayout.rerunSmokeJob');
+      assert.equal(result.verdict, 'ok');
+      await until(
+        () => failures(document.uri),
+        ({ length }) => length === 0,
+        'the finding is gone',
+      );
+    });
+
+    it('runs once at a time for each layout, and leaves no process when it is cancelled', async () => {
+      const { document } = await open(LAYOUT);
+      const running = run();
+      await lens(document.uri, /Smoke job runs on local: cancel/);
+      assert.equal(await run(), undefined);
+      await until(jobProcesses, ({ length }) => length > 2, 'the ranks are up');
+      await vscode.commands.executeCommand('parallelismLayout.cancelSmokeJob');
+      assert.equal((await running)?.verdict, 'cancelled');
+      assert.deepEqual(jobProcesses(), []);
+      await lens(document.uri, /Smoke job cancelled on local/);
+    });
+  });
+}

@@ -3,7 +3,7 @@ import { type Checked, denseGrid, type GroupFamily, type Span } from '../layout'
 import { derivedLines, moduleAt, signature } from './describe';
 import { groupsOf } from './groups';
 import { type Located, locate, scalarAt, specAt } from './locate';
-import { rankLines, ranksText } from './ranks';
+import { canList, rankLines, ranksText } from './ranks';
 
 /**
  * What the key at an offset means, and what its grid works out to with the numbers of this file. On the number of a rank:
@@ -35,7 +35,7 @@ function answer({ lines }: Checked, span: Span, sections: readonly string[]): Ho
 function hereLines({ facts, resolved }: Checked, path: readonly string[], name: string): string[] {
   const module = facts && moduleAt(facts, path);
   const here = module ? derivedLines(facts, module) : [];
-  const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name)) : null;
+  const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name), canList(resolved)) : null;
   return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : [])];
 }
 
@@ -76,7 +76,7 @@ function slotLines({ facts, resolved }: Checked, slot: number, offset: number): 
   const entries = facts?.root.ntp.value?.non_active_ranks_per_dp.value ?? [];
   const entry = entries.find(({ span }) => span.start <= offset && offset <= span.end)?.value;
   const [module] = resolved?.modules ?? [];
-  if (!module || entry?.dp.value === undefined || resolved?.ntp?.placement === 'packed') {
+  if (!resolved || !module || entry?.dp.value === undefined || resolved.ntp?.placement === 'packed') {
     return [];
   }
   const grid = denseGrid(module);
@@ -86,7 +86,7 @@ function slotLines({ facts, resolved }: Checked, slot: number, offset: number): 
     cp: entry.cp.value,
     pp: entry.pp.value,
   };
-  if (grid.axes.some(({ name, size }) => (wanted[name] ?? 0) >= size)) {
+  if (!canList(resolved) || grid.axes.some(({ name, size }) => (wanted[name] ?? 0) >= size)) {
     return [];
   }
   const open = grid.axes.filter(({ name }) => wanted[name] === undefined).map(({ name }) => name);
@@ -102,13 +102,17 @@ function slotLines({ facts, resolved }: Checked, slot: number, offset: number): 
 const GROUP_OF_KEY: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
 
 /** How many process groups a degree makes, and the first of them. */
-function groupLine(key: string, families: readonly GroupFamily[]): string | null {
+function groupLine(key: string, families: readonly GroupFamily[], lists: boolean): string | null {
   const wanted = GROUP_OF_KEY[key] ?? key;
   const family = families.find(({ name }) => name === wanted);
   if (!family || family.size < 2) {
     return null;
   }
+  const count = `Process group \`${family.name}\`: ${family.count} of ${family.size} ranks`;
+  if (!lists) {
+    return `${count}.`;
+  }
   const first = Array.from({ length: Math.min(3, family.count) }, (_, i) => ranksText(family.ranks(i))).join(', ');
   const more = family.count > 3 ? ', …' : '';
-  return `Process group \`${family.name}\`: ${family.count} of ${family.size} ranks, the first ${first}${more}.`;
+  return `${count}, the first ${first}${more}.`;
 }

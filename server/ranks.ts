@@ -11,6 +11,14 @@ import { groupsOf } from './groups';
 /** The most ranks of one group that are shown. */
 const MAX_SHOWN = 8;
 
+/** The largest world whose groups are spelt out: some groups list all ranks of another to find theirs. */
+const MAX_WORLD_LISTED = 1_048_576;
+
+/** Whether the ranks of a layout's groups may be listed while someone waits. */
+export function canList({ worldSize }: ResolvedLayout): boolean {
+  return worldSize <= MAX_WORLD_LISTED;
+}
+
 /** Where a global rank lies, and whom it talks to, a paragraph of Markdown for each grid that holds it. */
 export function rankLines(layout: ResolvedLayout, rank: number): string[] {
   if (!Number.isSafeInteger(rank) || rank < 0 || rank >= layout.worldSize) {
@@ -29,7 +37,7 @@ function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number)
   const places = [denseGrid(module), ...(experts.sizeOf('ep') > 1 ? [experts] : [])];
   const coordinates = isPacked ? [] : places.map((grid) => coordinatesOf(grid, rank)).filter((text) => text !== '');
   const title = module.name === null ? '' : `In \`${module.name}\`: `;
-  const peers = groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank));
+  const peers = canList(layout) ? groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank)) : [];
   return [
     ...(coordinates.length > 0 ? [`${title}${coordinates.join('; experts: ')}.`] : []),
     ...(peers.length > 0 ? [peers.join('\n')] : []),

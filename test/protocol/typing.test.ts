@@ -133,6 +133,11 @@ ntp:
     expect(await hoverText(NTP.replace('[3]', '[|3]'))).toContain('**Slot 3** of replica dp 0: ranks [3, 11]');
   });
 
+  test('counts the groups of the largest world and lists none of them', async () => {
+    const text = await hoverText('layout: 1\nworld_size: 2147483648\nparallelism: {d|p: 2147483648}\n');
+    expect(text).toContain('Process group `dp`: 1 of 2147483648 ranks.');
+  });
+
   test('on the name of a module says what it works out to', async () => {
     const text = await hoverText('layout: 1\nworld_size: 8\nmodules:\n  langu|age: {num_ranks: 8, tp: 2}\n');
     expect(text).toContain('8 ranks: ranks 0 to 7; dp 4');

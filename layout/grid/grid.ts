@@ -83,10 +83,24 @@ export class GridGroups {
     readonly grid: Grid,
     names: readonly string[],
   ) {
-    this.#inner = grid.axes.filter((axis) => names.includes(axis.name));
-    this.#outer = grid.axes.filter((axis) => !names.includes(axis.name));
-    this.size = this.#inner.reduce((n, axis) => n * axis.size, 1);
-    this.count = this.#outer.reduce((n, axis) => n * axis.size, 1);
+    const inner: Axis[] = [];
+    const outer: Axis[] = [];
+    let size = 1;
+    let count = 1;
+    // a layout of a thousand modules has tens of thousands of these: one pass
+    for (const axis of grid.axes) {
+      if (names.includes(axis.name)) {
+        inner.push(axis);
+        size *= axis.size;
+      } else {
+        outer.push(axis);
+        count *= axis.size;
+      }
+    }
+    this.#inner = inner;
+    this.#outer = outer;
+    this.size = size;
+    this.count = count;
   }
 
   /** The global ranks of a group, ascending where the grid's strides ascend. */

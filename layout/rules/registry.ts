@@ -1,7 +1,6 @@
 import * as batch from './batch';
 import * as communicators from './communicators';
 import * as context from './context';
-import * as coverage from './coverage';
 import * as factorization from './factorization';
 import * as fsdp from './fsdp';
 import * as layers from './layers';
@@ -17,6 +16,10 @@ import type { Rule } from './rule';
 import * as sequence from './sequence';
 import * as shape from './shape';
 import * as shards from './shards';
+import { worldClusterMismatch } from './world/cluster';
+import { worldGap } from './world/gaps';
+import { languageModule } from './world/language';
+import { mixedColocation, worldOverflow, worldOverlap } from './world/overlap';
 
 /** Every rule, in the order in which their findings and their pages are listed: shape first, then what builds on it. */
 export const RULES: readonly Rule[] = [
@@ -46,12 +49,12 @@ export const RULES: readonly Rule[] = [
   communicators.sharpDpBroken,
   communicators.unknownGroup,
   context.cpCommType,
-  coverage.languageModule,
-  coverage.worldOverflow,
-  coverage.worldOverlap,
-  coverage.mixedColocation,
-  coverage.worldGap,
-  coverage.worldClusterMismatch,
+  languageModule,
+  worldOverflow,
+  worldOverlap,
+  mixedColocation,
+  worldGap,
+  worldClusterMismatch,
   mimo.colocatedBridge,
   mimo.fanOut,
   mimo.colocatedBatch,

@@ -1,3 +1,4 @@
+import { LANGUAGE_MODULE } from '../format/keys';
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
 import { bridgeFamilies } from './bridge';
 import { isPacked, packedFamilies } from './packed';
@@ -34,11 +35,20 @@ export function expertGrid(module: ResolvedModule): Grid {
   return new Grid(module.expert, module.rankOffset);
 }
 
+const known = new WeakMap<ResolvedLayout, readonly GroupFamily[]>();
+
 /**
  * Every process group that the layout asks for, in Megatron's creation order: module by module in the order of the file
  * (megatron/core/parallel_state.py `initialize_model_parallel`; examples/mimo/training/topology.py `create_topology`).
  */
-export function processGroups(layout: ResolvedLayout): GroupFamily[] {
+export function processGroups(layout: ResolvedLayout): readonly GroupFamily[] {
+  // lenses, hovers and the grid ask for those of the same layout
+  const families = known.get(layout) ?? familiesOf(layout);
+  known.set(layout, families);
+  return families;
+}
+
+function familiesOf(layout: ResolvedLayout): GroupFamily[] {
   const { ntp } = layout;
   if (isPacked(ntp)) {
     return layout.modules.flatMap((module) => packedGroups(module, ntp));
@@ -47,7 +57,7 @@ export function processGroups(layout: ResolvedLayout): GroupFamily[] {
     return layout.modules.flatMap((module) => homogeneousFamilies(module, layout));
   }
   const families = layout.modules.flatMap(moduleFamilies);
-  const language = layout.modules.find((module) => module.name === 'language');
+  const language = layout.modules.find((module) => module.name === LANGUAGE_MODULE);
   return language ? [...families, ...embeddingFamilies(language), ...bridgeFamilies(layout)] : families;
 }
 

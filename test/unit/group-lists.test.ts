@@ -5,7 +5,7 @@ import { check, Grid, type GroupFamily, processGroups } from '../../layout';
 const lists = (family: GroupFamily) => [...family.all()].map((ranks) => [...ranks]);
 const oneByOne = (family: GroupFamily) => Array.from({ length: family.count }, (_, index) => family.ranks(index));
 
-function familiesOf(text: string): GroupFamily[] {
+function familiesOf(text: string): readonly GroupFamily[] {
   const { resolved } = check(text);
   return resolved ? processGroups(resolved) : [];
 }

@@ -1,0 +1,57 @@
+import { appendKey } from '../../format/edit';
+import { LANGUAGE_MODULE } from '../../format/keys';
+import { nearest } from '../../format/read';
+import type { Rule } from '../rule';
+
+/** How many modules are offered to be the language model: a person chooses from a short list only. */
+const MAX_RENAMES = 8;
+
+export const languageModule: Rule = {
+  code: 'language-module',
+  severity: 'error',
+  title: 'No module is called language',
+  what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
+  why: 'Megatron-LM finds the language model by this name and stops where none has it.',
+  failing: `layout: 1
+world_size: 8
+modules:
+  images: {num_ranks: 4, tp: 2}
+  llm: {rank_offset: 4, num_ranks: 4, tp: 2}
+`,
+  passing: `layout: 1
+world_size: 8
+modules:
+  images: {num_ranks: 4, tp: 2}
+  language: {rank_offset: 4, num_ranks: 4, tp: 2}
+`,
+  source: '`create_topology` in examples/mimo/training/topology.py',
+  *check({ text, root, heterogeneous }) {
+    const entries = root.modules.value;
+    if (!heterogeneous || !entries || entries.some(({ name }) => name === LANGUAGE_MODULE)) {
+      return;
+    }
+    if (entries.length === 0) {
+      const edit = appendKey(text, root.modules.span, `${LANGUAGE_MODULE}: {num_ranks: 1}`);
+      yield {
+        message: `\`modules\` names no module. Add at least one, called \`${LANGUAGE_MODULE}\`.`,
+        span: root.modules.keySpan,
+        predicts: 'create_topology requires at least one ModuleGridSpec',
+        fixes: edit ? [{ title: `Add the module \`${LANGUAGE_MODULE}\``, edits: [edit] }] : [],
+      };
+      return;
+    }
+    const names = entries.map(({ name }) => name);
+    const likely = nearest(LANGUAGE_MODULE, names) ?? names.find((name) => /ll?m|lang|text|decoder/i.test(name));
+    const renames = [...entries].sort((a, b) => Number(b.name === likely) - Number(a.name === likely));
+    const hint = likely === undefined ? '' : ` Is it \`${likely}\`?`;
+    yield {
+      message: `No module is called \`${LANGUAGE_MODULE}\`; exactly one must be.${hint}`,
+      span: entries.find(({ name }) => name === likely)?.keySpan ?? root.modules.keySpan,
+      predicts: `create_topology requires exactly one spec named '${LANGUAGE_MODULE}' (the language module), got 0`,
+      fixes: renames.slice(0, MAX_RENAMES).map(({ name, keySpan }) => ({
+        title: `Rename \`${name}\` to \`${LANGUAGE_MODULE}\``,
+        edits: [{ span: keySpan, newText: LANGUAGE_MODULE }],
+      })),
+    };
+  },
+};

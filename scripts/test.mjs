@@ -11,6 +11,7 @@ const SUITES = [
   { name: 'types', commands: [[bin('tsc'), '-b']], count: single },
   { name: 'lint', commands: [[bin('biome'), 'check', '--error-on-warnings']], count: single },
   { name: 'rule pages', commands: [[execPath, 'scripts/docs.mjs', '--check']], count: single },
+  { name: 'texts', commands: [[execPath, 'scripts/l10n.mjs', '--check']], count: single },
   { name: 'build', commands: [[execPath, 'scripts/build.mjs']], count: single },
   { name: 'unit', commands: [[bin('vitest'), 'run', '--reporter=dot']], count: vitest },
   {

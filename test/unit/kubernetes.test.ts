@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import Ajv from 'ajv';
-import { Job, JobSpec } from 'kubernetes-models/batch/v1';
-import { ConfigMap, PodTemplateSpec, Service } from 'kubernetes-models/v1';
+import { PodTemplateSpec } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {
@@ -26,6 +23,7 @@ import {
   smokePlan,
 } from '../../client/cluster';
 import { check } from '../../layout';
+import { find, podTemplates, validate } from '../harness/kubernetesSchemas';
 
 type Loose = Record<string, unknown>;
 
@@ -67,41 +65,12 @@ function make(engine: Engine, cluster = FULL, plan = planOf(10), files: Readonly
   return manifestOf({ plan, cluster, backend: 'nccl', engine, name: 'smoke-x-0a1b2c', token: 'secret', files });
 }
 
-/** Everything under a key, anywhere in an object. */
-function find(value: unknown, key: string): unknown[] {
-  if (typeof value !== 'object' || value === null) {
-    return [];
-  }
-  return Object.entries(value).flatMap(([name, item]) => [...(name === key ? [item] : []), ...find(item, key)]);
-}
-
 function pods(engine: Engine, cluster = FULL, plan = planOf(10)): Loose[] {
-  const templates = find(make(engine, cluster, plan).objects, 'template').filter(
-    (one) => (one as { spec?: Loose }).spec?.containers !== undefined,
-  );
-  return templates as Loose[];
+  return make(engine, cluster, plan).objects.flatMap(podTemplates);
 }
 
 function container(engine: Engine, cluster = FULL, plan = planOf(10)): Loose {
   return find(pods(engine, cluster, plan)[0], 'containers').flat()[0] as Loose;
-}
-
-const custom = new Ajv({ allowUnionTypes: true, strict: true, strictRequired: false });
-custom.addSchema(JSON.parse(readFileSync('test/fixtures/kubernetes/custom-resources.schema.json', 'utf8')));
-
-/** Holds an object against the published schema of its kind; what Kubernetes itself defines in it, against that. */
-function validate(object: { kind: string }): void {
-  const core = { ConfigMap, Service, Job }[object.kind];
-  if (core) {
-    new core(object as never).validate();
-    return;
-  }
-  const fits = custom.getSchema(`custom-resources#/definitions/${object.kind}`);
-  expect(fits, object.kind).toBeDefined();
-  expect(fits?.(object), custom.errorsText(fits?.errors ?? [])).toBe(true);
-  for (const job of find(object, 'replicatedJobs').flat() as { template: { spec: object } }[]) {
-    new JobSpec(job.template.spec as never).validate();
-  }
 }
 
 describe.each(ENGINES)('the manifest for %s', (engine) => {
@@ -112,9 +81,6 @@ describe.each(ENGINES)('the manifest for %s', (engine) => {
     const { objects } = make(engine, cluster);
     for (const object of objects) {
       validate(object);
-    }
-    for (const template of pods(engine, cluster)) {
-      new PodTemplateSpec(template as never).validate();
     }
     expect(pods(engine, cluster).length).toBeGreaterThan(0);
   });

@@ -89,6 +89,7 @@ class Follower {
   #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
   #cancelled: number | null = null;
   #told = '';
+  #broken = '';
   #answered = Date.now();
 
   constructor(
@@ -210,9 +211,11 @@ class Follower {
       ...this.#reader.connect(),
     ];
     const { status, stderr } = await this.kubectl.stream(words, (text) => this.#read(text), this.#over.signal);
-    if (status !== 0 && this.#end === null && this.#cancelled === null) {
-      this.output.log(`${reasonOf(stderr)}: reading the log again\n`);
+    const broken = status !== 0 && this.#end === null && this.#cancelled === null ? reasonOf(stderr) : '';
+    if (broken !== '' && broken !== this.#broken) {
+      this.output.log(`${broken}: reading the log again\n`);
     }
+    this.#broken = broken;
     return status === 0;
   }
 

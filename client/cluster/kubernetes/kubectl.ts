@@ -105,7 +105,7 @@ export function reasonOf(stderr: string): string {
   return `kubectl: ${
     lines
       .join(' ')
-      .replace(/^error: |^Error from server /, '')
+      .replace(/^error: |^Error from server(?: \(\w+\))?: /, '')
       .trim() ||
     stderr.trim() ||
     'failed without a word'

@@ -6,6 +6,9 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {
+  attachSmoke,
+  DETACH,
+  DetachedError,
   dryRunScript,
   ENGINES,
   type Engine,
@@ -17,6 +20,7 @@ import {
   type SmokeEvent,
   type SmokeListener,
   type SmokePlan,
+  savedRuns,
   smokePlan,
 } from '../../client/cluster';
 import { check } from '../../layout';
@@ -69,12 +73,14 @@ interface Watch {
   readonly settings?: Partial<KubernetesCluster>;
   readonly plan?: SmokePlan;
   readonly abort?: AbortController;
+  /** The folder that remembers runs. */
+  readonly runs?: string;
   onEvent?(event: SmokeEvent): unknown;
   onState?(state: JobState): unknown;
 }
 
 /** Runs a job, and gives all that was seen of it. */
-async function run({ settings, plan = two, abort = new AbortController(), onEvent, onState }: Watch = {}) {
+async function run({ settings, runs, plan = two, abort = new AbortController(), onEvent, onState }: Watch = {}) {
   const lines: string[] = [];
   const states: JobState[] = [];
   const log: string[] = [];
@@ -90,7 +96,7 @@ async function run({ settings, plan = two, abort = new AbortController(), onEven
     onLog: (line) => log.push(line),
   };
   const cluster = { ...CLUSTER, engine: 'jobset' as const, ...settings };
-  return { result: await runSmoke({ plan, cluster, job: JOB }, listener, abort.signal), lines, states, log };
+  return { result: await runSmoke({ plan, cluster, job: JOB }, listener, abort.signal, runs), lines, states, log };
 }
 
 function processesWith(text: string): string[] {
@@ -188,6 +194,25 @@ describe('kubectl, against a stand-in for a cluster', () => {
     });
     expect(stand.objects()).toEqual([]);
     expect(processesWith(String(states[0]?.detail))).toEqual([]);
+  });
+
+  test('is left, goes on, and is followed again from its first event', { timeout: 200 * SECONDS }, async () => {
+    const stand = await start();
+    const runs = mkdtempSync(join(tmpdir(), 'runs-'));
+    const leave = new AbortController();
+    const left = run({ runs, abort: leave, onEvent: ({ ev }) => ev === 'rank' && leave.abort(DETACH) });
+    await expect(left).rejects.toThrow(DetachedError);
+    expect(stand.objects()).toContainEqual(expect.stringMatching(/^JobSet\/smoke-two-/));
+    const [saved] = savedRuns(runs);
+    const events: SmokeEvent[] = [];
+    const again =
+      saved &&
+      (await attachSmoke(saved, { onEvent: (event) => events.push(event) }, new AbortController().signal, runs));
+    expect(again).toMatchObject({ verdict: 'ok', ok: true });
+    expect(events[0]).toMatchObject({ ev: 'start', world: 2 });
+    expect(events.filter(({ ev }) => ev === 'rank')).toHaveLength(2);
+    expect([savedRuns(runs), stand.objects()]).toEqual([[], []]);
+    rmSync(runs, { recursive: true });
   });
 
   test('names the rank of a pod that is taken away', { timeout: 200 * SECONDS }, async () => {

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Backend, EnvironmentError, type JobOutput } from '../backend';
+import { type Backend, EnvironmentError, type JobOutput, type Ticket } from '../backend';
 import { shellCommand } from '../dryRun';
 import { planFor, type SmokePlan } from '../plan';
 import { deleteJob, followJob, type KubernetesJob, type Timing } from './follow';
 import { Kubectl, reasonOf } from './kubectl';
 import {
+  CONTAINER,
   INSTANCE_LABEL,
   type KubernetesObject,
   type Manifest,
@@ -37,26 +38,38 @@ export function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster
       const files = await jobFiles(job);
       const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
       const text = manifestText(manifest.objects);
+      const made = jobOf(name, engine, manifest.pods);
       return {
         plan: written,
         planFile: `ConfigMap ${name}, ${planName(written)}`,
         backend,
         command: kubectl.command(CREATE),
         files: [{ path: 'standard input of kubectl create', text }],
-        script: scriptOf(kubectl, text, jobOf(manifest)),
+        script: scriptOf(kubectl, text, made),
         notes: [
           `a ${RESOURCE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
           ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : []),
         ],
         async run(output, cancel) {
           output.state({ phase: 'submitting', detail: name });
-          const made = jobOf(manifest);
           await create(kubectl, manifest, text, made, timing, output);
+          output.submitted({ name, engine, pods: String(manifest.pods) });
           return followJob(kubectl, made, timing, output, cancel);
         },
       };
     },
+    attach: (cluster, ticket, output, signal) =>
+      followJob(new Kubectl(cluster), jobOfTicket(ticket), timing, output, signal),
   };
+}
+
+/** @throws EnvironmentError where a ticket is not one of Kubernetes */
+function jobOfTicket({ name = '', engine: wanted, pods = '' }: Ticket): KubernetesJob {
+  const engine = ENGINES.find((one) => one === wanted);
+  if (!engine || !/^[a-z0-9-]{1,63}$/.test(name) || !/^[1-9]\d*$/.test(pods)) {
+    throw new EnvironmentError('What was kept of the run is not of a Kubernetes job.');
+  }
+  return jobOf(name, engine, Number(pods));
 }
 
 /** What a run does, for a shell: the same objects and the same commands, with their results left to who runs it. */
@@ -99,22 +112,18 @@ async function jobFiles(folder: string): Promise<Record<string, string>> {
   );
 }
 
-/** The resource of every kind of object that is made. */
-const RESOURCES: Readonly<Record<string, string>> = {
-  ConfigMap: 'configmaps',
-  Service: 'services',
-  TrainingRuntime: TRAINING_RUNTIMES,
-  ...Object.fromEntries(Object.values(RESOURCE).map(({ kind, resource }) => [kind, resource])),
+/** What is made beside the job. */
+const PARTS: Readonly<Record<Engine, readonly string[]>> = {
+  trainjob: [TRAINING_RUNTIMES, 'configmaps'],
+  jobset: ['configmaps'],
+  pytorchjob: ['configmaps'],
+  job: ['services', 'configmaps'],
 };
 
-/** How kubectl names an object. */
-function reference({ kind, metadata }: KubernetesObject): string {
-  return `${RESOURCES[kind] ?? kind}/${metadata.name}`;
-}
-
-function jobOf({ objects, pods, container }: Manifest): KubernetesJob {
-  const name = objects[0]?.metadata.name ?? '';
-  return { name, objects: objects.toReversed().map(reference), container, pods };
+/** The objects of a run as kubectl names them, and what is needed to follow it. */
+function jobOf(name: string, engine: Engine, pods: number): KubernetesJob {
+  const resources = [RESOURCE[engine].resource, ...PARTS[engine]];
+  return { name, objects: resources.map((one) => `${one}/${name}`), container: CONTAINER[engine], pods };
 }
 
 /**

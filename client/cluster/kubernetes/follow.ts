@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ending, EnvironmentError, type JobOutput, type JobState } from '../backend';
+import { DETACH, DetachedError, type Ending, EnvironmentError, type JobOutput, type JobState } from '../backend';
 import { parseEvent, type SmokeEvent } from '../events';
 import { type Kubectl, reasonOf } from './kubectl';
 import { LogReader } from './logs';
@@ -28,7 +28,8 @@ export interface KubernetesJob {
 /**
  * Follows a job to its end: its pods, why they wait, and the event stream in the log of the first. Deletes the job and all
  * that was made for it, and waits until its pods are gone.
- * @param signal cancels the job: it is deleted, and the first pod's last words are read
+ * @param signal cancels the job: it is deleted, and the first pod's last words are read; for the reason DETACH it goes on
+ * @throws DetachedError
  * @throws EnvironmentError where the cluster is out of reach for long: the job goes on
  */
 export async function followJob(
@@ -104,6 +105,9 @@ class Follower {
     const over = () => this.#over.abort();
     // whichever ends first ends the other: without an answer from the cluster there is no log either
     await Promise.all([this.#watchPods().finally(over), this.#followLog().finally(over)]);
+    if (this.signal.aborted && this.#cancelled === null) {
+      throw new DetachedError(`The job ${this.job.name} goes on.`);
+    }
     if (this.#end === null || this.#end.verdict === 'cancelled') {
       await this.#look();
     }
@@ -111,6 +115,10 @@ class Follower {
   }
 
   async cancel(): Promise<void> {
+    if (this.signal.reason === DETACH) {
+      this.#over.abort();
+      return;
+    }
     this.#cancelled = Date.now();
     this.#tell('ending', 'deleting the job');
     // the referee is told, says its verdict, and ends its pod; the rest goes at the end

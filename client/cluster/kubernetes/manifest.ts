@@ -15,7 +15,7 @@ export const INSTANCE_LABEL = 'app.kubernetes.io/instance';
 export const ROLE_LABEL = 'parallelism-layout/role';
 
 /** The container of every pod. A PyTorchJob demands the one name, a TrainJob the other. */
-const CONTAINER: Readonly<Record<Engine, string>> = {
+export const CONTAINER: Readonly<Record<Engine, string>> = {
   trainjob: 'node',
   jobset: 'smoke',
   pytorchjob: 'pytorch',
@@ -97,7 +97,6 @@ export interface Manifest {
   /** In the order in which they are made; the last is the job, which the others are made for. */
   readonly objects: readonly KubernetesObject[];
   readonly pods: number;
-  readonly container: string;
 }
 
 /** The name of a run: part of the layout's, for people, and a part that no other run has. */
@@ -123,7 +122,7 @@ function ranksPerPod(plan: SmokePlan, cluster: KubernetesCluster): number {
 export function manifestOf(input: ManifestInput): Manifest {
   const pods = podCount(input.plan, input.cluster);
   const objects = [configMap(input), ...jobObjects(input, pods)];
-  return { objects, pods, container: CONTAINER[input.engine] };
+  return { objects, pods };
 }
 
 /** Objects as the text that kubectl reads. */

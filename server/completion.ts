@@ -164,7 +164,7 @@ interface Verdict {
 }
 
 /** The longest file in which every value is tried out. */
-const MAX_TRIED = 16 * 1024;
+const MAX_TRIED = 4096;
 
 /** The most values that are tried out. */
 const MAX_TRIES = 24;

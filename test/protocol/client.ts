@@ -44,8 +44,9 @@ export class ServerProcess {
     initializationOptions: object = {},
     folders: readonly string[] = [],
     script = SERVER,
+    nodeFlags: readonly string[] = [],
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [...nodeFlags, script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),
       new StreamMessageWriter(child.stdin),

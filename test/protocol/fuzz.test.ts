@@ -11,6 +11,6 @@ test('random edits leave the server with the text of its client and the findings
     `seed ${seed}: ${result.edits} edits in ${result.bursts} bursts, memory ${result.memory.join(' -> ')} MiB`,
   );
   expect(result.edits).toBeGreaterThanOrEqual(edits);
-  // what a garbage collector has not yet freed is no growth
-  expect(result.memory[1] - result.memory[0]).toBeLessThan(100);
+  // the heap is held at 64 MiB, what is compiled and cached beside it comes to an end
+  expect(result.memory[1] - result.memory[0]).toBeLessThan(64);
 }, 3_600_000);

@@ -49,6 +49,9 @@ const REQUESTS = [
 
 const MAX_LENGTH = 6000;
 
+/** A heap in which nothing can pile up: the collector keeps it small, and a leak ends the server. */
+const SMALL_HEAP = ['--max-old-space-size=64', '--max-semi-space-size=2'];
+
 /** A change of a range as an editor sends it: no position lies between the two halves of a line end. */
 function sentChange(text: string, start: number, end: number, newText: string): { sent: object; after: string } {
   const lines = new LineIndex(text);
@@ -71,7 +74,7 @@ export async function fuzz(edits: number, seed: number): Promise<FuzzResult> {
   const seeds = readdirSync('examples')
     .filter((name) => name.endsWith('.layout.yaml'))
     .map((name) => readFileSync(`examples/${name}`, 'utf8'));
-  const server = await ServerProcess.start();
+  const server = await ServerProcess.start({}, {}, [], undefined, SMALL_HEAP);
   const newcomer = await ServerProcess.start();
   const uri = 'file:///fuzz.layout.yaml';
   let text = seeds[0] ?? '';

@@ -73,7 +73,6 @@ const ORDERS: Choice[] = [
   { value: DEFAULT_ORDER, leadsTo: 'the default' },
   { value: 'tp-cp-ep-pp-dp', leadsTo: 'pipeline neighbours nearer than data-parallel ones' },
   { value: 'tp-cp-pp-ep-dp', leadsTo: 'pipeline neighbours nearer than experts' },
-  { value: 'tp-dp-pp-cp-ep', leadsTo: 'data-parallel neighbours next to tensor-parallel ones' },
 ];
 
 /** The process groups of this layout with their sizes (its modules have the same); all names where it is not yet whole. */
@@ -287,14 +286,15 @@ function degreeChoices(module: ModuleFacts, key: string, world: number | undefin
 }
 
 /** A degree with its default; a number of weight shards counts as the degree that it stands for. */
-function sizeOf({ fields, degrees }: ModuleFacts, name: keyof ModuleFacts['fields']): number {
+function sizeOf({ fields, degrees, own }: ModuleFacts, name: keyof ModuleFacts['fields']): number {
   switch (name) {
     case 'gtp_remat':
       return degrees?.gtpRemat ?? fields.gtp_remat.value ?? 1;
     case 'expt_gtp_remat':
       return degrees?.exptGtpRemat ?? fields.expt_gtp_remat.value ?? 1;
     case 'expt_tp':
-      return degrees?.exptTp ?? fields.expt_tp.value ?? 1;
+      // left out, it is that of the dense grid under `parallelism`
+      return degrees?.exptTp ?? fields.expt_tp.value ?? (own === null ? (fields.tp.value ?? 1) : 1);
     default:
       return fields[name].value ?? 1;
   }

@@ -140,17 +140,20 @@ function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }
   const key = path.at(-1) ?? '';
   const space = cursor.glued ? ' ' : '';
   const typed = (value: string) => check(applyEdits(checked.text, [{ span: word, newText: space + value }]));
-  // a value that is still missing may keep the file from being read
-  const facts = checked.facts ?? typed('1').facts;
+  const present = checked.text.slice(word.start, word.end);
+  // a value that is still missing keeps others from being worked out, or the whole file from being read
+  const isOpen = !checked.facts || (present === '' && checked.text.length <= MAX_TRIED);
+  const facts = (isOpen ? typed('1').facts : null) ?? checked.facts;
   const choices = choicesFor(facts, checked.resolved, path, spec).filter(({ value }) => !cursor.siblings.has(value));
   const items = judged(choices, checked.text.length, typed);
+  const chosen = items.findIndex(({ value }) => value === present);
   return items.map(({ value, leadsTo, verdict }, i) => ({
     label: value,
     kind: spec.type === 'boolean' || spec.type === 'enum' ? CompletionItemKind.EnumMember : CompletionItemKind.Value,
     ...(leadsTo && { detail: `${key}: ${value} → ${leadsTo}`, labelDetails: { description: leadsTo } }),
     ...(verdict?.message && { documentation: { kind: MarkupKind.Markdown, value: verdict.message } }),
     sortText: sortText(i),
-    preselect: i === 0,
+    preselect: i === Math.max(0, chosen),
     filterText: value,
     textEdit: edit(value),
   }));

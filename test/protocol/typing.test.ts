@@ -62,6 +62,18 @@ describe('completion of values', () => {
     expect(glued.accept('4')).toBe('layout: 1\nworld_size: 8\nparallelism:\n  pp: 4\n');
   });
 
+  test('counts what a missing value leaves open, and keeps to the value that is there', async () => {
+    const open = await complete('layout: 1\nworld_size: 64\nparallelism:\n  tp: 8\n  pp: 4\n  ep: |\n');
+    expect(open.items.map(({ label, labelDetails }) => [label, labelDetails?.description])).toEqual([
+      ['1', 'expt_dp 2'],
+      ['2', 'expt_dp 1'],
+    ]);
+    const shards = await complete('layout: 1\nworld_size: 8\nparallelism:\n  tp: 2\n  num_weight_shards: |\n');
+    expect(shards.labels).toEqual(['2', '4', '8']);
+    const there = await complete('layout: 1\nworld_size: 8\nparallelism:\n  tp: 4|\n');
+    expect(there.items.filter(({ preselect }) => preselect).map(({ label }) => label)).toEqual(['4']);
+  });
+
   test('speaks of the ranks of a module that says dp', async () => {
     const { items } = await complete('layout: 1\nworld_size: 8\nmodules:\n  language:\n    dp: 2\n    tp: |\n');
     expect(items[0]).toMatchObject({ label: '4', detail: 'tp: 4 → 8 ranks' });

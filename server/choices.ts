@@ -183,9 +183,9 @@ function moduleChoices(module: ModuleFacts, path: readonly string[], key: string
     all.map((value) => ({ value: String(value), leadsTo: leadsTo(value) }));
   switch (key) {
     case 'num_weight_shards':
-      return degrees ? shardChoices(module, degrees.tp, ['cp', 'pp'], 'gtp_remat') : [];
+      return shardChoices(module, sizeOf(module, 'tp'), ['cp', 'pp'], 'gtp_remat');
     case 'expt_num_weight_shards':
-      return degrees ? shardChoices(module, degrees.exptTp, ['ep', 'pp'], 'expt_gtp_remat') : [];
+      return shardChoices(module, sizeOf(module, 'expt_tp'), ['ep', 'pp'], 'expt_gtp_remat');
     case 'vpp':
       return many(divisorsOf(perStage(module)).slice(1), (n) => `${(perStage(module) ?? 0) / n} layers a chunk`);
     case 'microbatch_group_size_per_vp_stage':

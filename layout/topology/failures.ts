@@ -1,8 +1,8 @@
 import type { Edit } from '../finding';
 import { lineBreak, setKey } from '../format/edit';
 import type { LayoutFacts } from './facts';
-import { faultySlots } from './ntp';
-import type { ResolvedLayout } from './resolved';
+import { faultySlots, isNtpGrid, lastSlots, MAX_TP_BASE, MAX_WRITTEN_SLOTS } from './ntp';
+import type { ResolvedLayout, ResolvedModule } from './resolved';
 
 /** How a job goes on by nonuniform TP after some of its GPUs have failed. */
 export interface FailurePlan {
@@ -23,27 +23,41 @@ export interface FailurePlan {
  * (`num_reduced_tp_dp_ranks`), so that a failure in a late one reduces all before it too; and since data-parallel groups
  * are not rebuilt, only the last slots can go, alike in every replica: a failed slot takes all behind it along
  * (megatron/core/distributed/nonuniform_tp.py).
- * @returns null where nonuniform TP cannot help: modules, pipeline stages, or a failed first slot
+ * @returns null where nonuniform TP cannot help: modules, pipeline stages, experts, another rank order, or a failed first
+ * slot
  */
 export function failurePlan(layout: ResolvedLayout, failedRanks: readonly number[]): FailurePlan | null {
   const [module] = layout.modules;
   const size = (name: string) => module?.dense.find((dim) => dim.name === name)?.size ?? 1;
   const [tpBase, cp] = [size('tp'), size('cp')];
   const packed = layout.ntp?.placement === 'packed';
-  if (failedRanks.length === 0 || layout.mode !== 'homogeneous' || size('pp') > 1 || size('gtp_remat') > 1 || packed) {
+  if (failedRanks.length === 0 || packed || !module || !canReduce(layout, module)) {
     return null;
   }
   const hit = faultySlots(failedRanks, tpBase, cp);
-  const reducedReplicas = Math.max(...hit.map(([dp]) => dp)) + 1;
-  const tpSpares = tpBase - Math.min(...hit.flatMap(([, slots]) => slots));
+  const reducedReplicas = (hit.at(-1)?.[0] ?? 0) + 1;
+  const tpSpares = tpBase - hit.reduce((least, [, [first = 0]]) => Math.min(least, first), tpBase);
   const idleRanks = reducedReplicas * cp * tpSpares;
   const droppedRanks = hit.length * cp * tpBase;
   return tpSpares < tpBase ? { failedRanks, tpBase, tpSpares, reducedReplicas, idleRanks, droppedRanks } : null;
 }
 
-/** The edits that write a plan into the file: `ntp` anew at its end, or the keys of the written one. */
+/** Whether nonuniform TP knows the grid: the rules `ntp-modules`, `ntp-grid`, `ntp-pipeline`, `ntp-expert-groups` say why not. */
+function canReduce({ mode }: ResolvedLayout, { dense, expert }: ResolvedModule): boolean {
+  const hasExperts = expert.some(({ name, size }) => name === 'ep' && size > 1);
+  const slots = dense.find(({ name }) => name === 'tp')?.size ?? 1;
+  return mode === 'homogeneous' && isNtpGrid(dense) && !hasExperts && slots <= MAX_TP_BASE;
+}
+
+/**
+ * The edits that write a plan into the file: `ntp` anew at its end, or the keys of the written one. Null where the file
+ * cannot take them, or where the slots would fill pages.
+ */
 export function failureEdits({ text, root }: LayoutFacts, plan: FailurePlan): Edit[] | null {
-  const slots = Array.from({ length: plan.tpSpares }, (_, i) => plan.tpBase - plan.tpSpares + i).join(', ');
+  if (plan.reducedReplicas * plan.tpSpares > MAX_WRITTEN_SLOTS) {
+    return null;
+  }
+  const slots = lastSlots(plan).join(', ');
   const entries = Array.from({ length: plan.reducedReplicas }, (_, dp) => `{dp: ${dp}, local_ranks: [${slots}]}`);
   const values = {
     tp_spares: String(plan.tpSpares),

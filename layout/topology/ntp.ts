@@ -1,3 +1,4 @@
+import type { Dim } from '../grid/grid';
 import type { ResolvedNonActive, ResolvedNtp } from './resolved';
 
 /** The sizes of the grid that nonuniform TP reconfigures; its ranks lie in the order tp, cp, dp from rank 0. */
@@ -28,6 +29,19 @@ export type FaultySlots = readonly [dp: number, slots: readonly number[]];
  * largest of those has 576 GPUs. What is done slot by slot stays cheap below it.
  */
 export const MAX_TP_BASE = 1024;
+
+/** No edit writes more slots than this into a file: a person must be able to read what it does. */
+export const MAX_WRITTEN_SLOTS = 4096;
+
+/**
+ * Whether ranks lie as the helper takes for granted when it computes them: tp, cp, dp, the fastest first, and no other
+ * dimension.
+ * @param dense the dimensions of the dense grid in rank order
+ */
+export function isNtpGrid(dense: readonly Dim[]): boolean {
+  const names = dense.filter(({ size }) => size > 1).map(({ name }) => name);
+  return names.join() === ['tp', 'cp', 'dp'].filter((name) => names.includes(name)).join();
+}
 
 /** The slots followed by the highest of the others, up to `count` slots in all; ascending. */
 export function paddedSlots(tpBase: number, slots: readonly number[], count: number): number[] {

@@ -32,9 +32,6 @@ export interface NtpPage extends Omit<RuleDocs, 'source'> {
   readonly severity: Rule['severity'];
 }
 
-/** No fix writes more slots than this into the file: a person must be able to read what it does. */
-export const MAX_WRITTEN_SLOTS = 4096;
-
 /** No fix writes more slots of one replica than this. */
 export const MAX_REPLICA_SLOTS = 128;
 

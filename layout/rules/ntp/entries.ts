@@ -3,21 +3,12 @@ import { replaceFix, setKey } from '../../format/edit';
 import type { SlotEntryKeys } from '../../format/keys';
 import { MAX_FINDINGS } from '../../format/limits';
 import { type Field, type Section, valuesOf } from '../../format/spec';
-import { activeSlots, firstUnlikeSlices, lastSlots, paddedSlots } from '../../topology/ntp';
+import { activeSlots, firstUnlikeSlices, lastSlots, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import type { ResolvedNtp } from '../../topology/resolved';
 import { namedFix } from '../factorization';
 import { both, countOf } from '../numbers';
 import type { Report } from '../rule';
-import {
-  example,
-  type Found,
-  LAST_SLOT,
-  MAX_REPLICA_SLOTS,
-  MAX_WRITTEN_SLOTS,
-  type NtpContext,
-  type NtpPage,
-  slotText,
-} from './context';
+import { example, type Found, LAST_SLOT, MAX_REPLICA_SLOTS, type NtpContext, type NtpPage, slotText } from './context';
 import { ntpReplicaRange } from './settings';
 
 export const ntpUnappliedEntry: NtpPage = {

@@ -1,16 +1,14 @@
 import type { Edit, Fix } from '../../finding';
 import { setKey } from '../../format/edit';
-import { conflictingSlots, faultySlots, isSpare, lastSlots, uniformSpares } from '../../topology/ntp';
 import {
-  example,
-  type Found,
-  LAST_SLOT,
+  conflictingSlots,
+  faultySlots,
+  isSpare,
+  lastSlots,
   MAX_WRITTEN_SLOTS,
-  type NtpContext,
-  type NtpPage,
-  slotText,
-  sortedValues,
-} from './context';
+  uniformSpares,
+} from '../../topology/ntp';
+import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage, slotText, sortedValues } from './context';
 
 export const ntpFailedRank: NtpPage = {
   code: 'ntp-failed-rank',

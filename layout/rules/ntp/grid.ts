@@ -3,6 +3,7 @@ import { DEFAULT_ORDER } from '../../format/keys';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
+import { isNtpGrid } from '../../topology/ntp';
 import { namedFix } from '../factorization';
 import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage } from './context';
 
@@ -70,12 +71,11 @@ export function* gridReports(context: NtpContext): Iterable<Found> {
 }
 
 function* orderReports({ facts: { root }, keySpan, module }: NtpContext): Iterable<Found> {
-  const dims = parallelismDims(root, module)?.dense.filter(({ size }) => size > 1) ?? [];
-  const names = dims.map(({ name }) => name);
-  const expected = ['tp', 'cp', 'dp'].filter((name) => names.includes(name));
-  if (names.join() === expected.join()) {
+  const dense = parallelismDims(root, module)?.dense ?? [];
+  if (isNtpGrid(dense)) {
     return;
   }
+  const names = dense.filter(({ size }) => size > 1).map(({ name }) => name);
   const gtp = names.includes('gtp_remat');
   const order = root.parallelism.value?.order;
   const field = gtp ? shardField(module) : order;

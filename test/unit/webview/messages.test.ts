@@ -98,6 +98,21 @@ describe('failed ranks written into a file', () => {
     });
   });
 
+  test.each(['  ep: 2\n  expt_tp: 1\n', '  order: dp-tp-cp-ep-pp\n', '  gtp_remat: 2\n'])(
+    'a grid that nonuniform TP does not know has no plan: %j',
+    (degrees) => {
+      const { resolved } = check(text + degrees);
+      expect(resolved && failurePlan(resolved, [7])).toBeNull();
+    },
+  );
+
+  test('a failure so late that the map would fill pages has a plan that is not written', () => {
+    const vast = text.replace('world_size: 32', 'world_size: 1048576');
+    const { resolved } = check(vast);
+    expect(resolved && failurePlan(resolved, [1_048_575])).toMatchObject({ reducedReplicas: 131_072 });
+    expect(written(vast, [1_048_575])).toBeNull();
+  });
+
   test('pipelines and whole failed TP groups have no plan', () => {
     const whole = check(text).resolved;
     const staged = check('layout: 1\nworld_size: 32\nparallelism:\n  tp: 8\n  pp: 2\n').resolved;

@@ -307,10 +307,13 @@ export interface UnlikeSlices {
   readonly cp: number;
 }
 
-/** The first replica whose slices do not keep the same slots; null where there is none. Costs as much as the map is long. */
+/**
+ * The first reduced replica whose slices do not keep the same slots; null where there is none. Costs as much as the map is
+ * long.
+ */
 export function firstUnlikeSlices(ntp: ResolvedNtp, shape: NtpShape): UnlikeSlices | null {
   for (const [dp, { slices }] of byReplica(ntp)) {
-    if (slices.size === 0) {
+    if (slices.size === 0 || dp >= ntp.numReducedTpDpRanks) {
       continue;
     }
     const first = entryOf(ntp, dp, 0, 0);

@@ -33,11 +33,15 @@ describe('rules on nonuniform TP', () => {
         findings: [['ntp-grid', '2']],
       },
       { title: 'another base', text: ntp('tp_base: 4, tp_spares: 2'), findings: [['ntp-base', '4']] },
-      { title: 'too many spares', text: ntp('tp_spares: 8'), findings: [['ntp-spares', '8']] },
+      {
+        title: 'too many spares',
+        text: ntp('tp_spares: 8'),
+        findings: [['ntp-spares', '8', 'Group rank must be specified for group members']],
+      },
       {
         title: 'more reduced replicas than there are',
         text: ntp(`tp_spares: 2, num_reduced_tp_dp_ranks: 3, ${map(entry(0, '6, 7'))}`),
-        findings: [['ntp-replica-range', '3']],
+        findings: [['ntp-replica-range', '3', 'Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)']],
       },
       {
         title: 'a replica outside',
@@ -82,6 +86,15 @@ describe('rules on nonuniform TP', () => {
           'tp: 8, cp: 2',
         ),
         findings: [['ntp-cp-slices', '[6]', CP_SLICES]],
+      },
+      {
+        title: 'slices that differ, in an entry that has too few slots',
+        text: ntp(
+          `tp_spares: 2, ${map('{dp: 0, cp: 0, local_ranks: [6, 7]}', '{dp: 0, cp: 1, local_ranks: [5]}')}`,
+          32,
+          'tp: 8, cp: 2',
+        ),
+        findings: [['ntp-slot-count', '[5]', CP_SLICES]],
       },
       { title: 'no map', text: ntp('tp_spares: 2'), findings: [['ntp-map-incomplete', 'ntp']] },
       {

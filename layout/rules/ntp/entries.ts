@@ -181,6 +181,15 @@ export const ntpCpSlices: NtpPage = {
   passing: example(LAST_SLOT),
 };
 
+/** The only words that Megatron-LM's helper has for a map: of slices that do not agree. */
+const UNLIKE_SLICES =
+  'Legacy NTP process-group reconfiguration requires the same active local TP ranks for every CP slice in a DP replica.';
+
+/** What Megatron-LM's helper says of the map, whatever else is wrong with it; null where it says nothing. */
+export function mapPrediction({ ntp, shape }: NtpContext): string | null {
+  return firstUnlikeSlices(ntp, shape) ? UNLIKE_SLICES : null;
+}
+
 /** CP slices of one replica that do not agree. */
 export function* sliceReports({ fields, shape, ntp, keySpan }: NtpContext): Iterable<Found> {
   const odd = firstUnlikeSlices(ntp, shape);
@@ -196,8 +205,7 @@ export function* sliceReports({ fields, shape, ntp, keySpan }: NtpContext): Iter
     {
       message: `Replica dp ${dp} keeps the slots ${kept(0)} in slice cp 0 but ${kept(cp)} in slice cp ${cp}. Remove the same slots from every slice: write one entry without cp.`,
       span: entry?.value?.local_ranks.span ?? keySpan,
-      predicts:
-        'Legacy NTP process-group reconfiguration requires the same active local TP ranks for every CP slice in a DP replica.',
+      predicts: UNLIKE_SLICES,
     },
   ];
 }

@@ -1,8 +1,10 @@
 import type { LayoutFacts } from '../../topology/facts';
+import { MAX_TP_BASE } from '../../topology/ntp';
 import type { Rule } from '../rule';
 import { contextOf, type Found, type NtpContext, type NtpPage } from './context';
 import {
   entryReports,
+  mapPrediction,
   mapReports,
   ntpCpSlices,
   ntpMapIncomplete,
@@ -43,10 +45,17 @@ function staged(facts: LayoutFacts): readonly Found[] {
   for (const stage of STAGES) {
     const reports = [...stage(context)];
     if (reports.length > 0) {
-      return reports;
+      return withPrediction(context, reports);
     }
   }
   return [...unevenReports(context), ...costReports(context)];
+}
+
+/** Of faults for which Megatron-LM has no words, what it says of the slices, where they differ too. */
+function withPrediction(context: NtpContext, reports: readonly Found[]): Found[] {
+  const { tpBase, placement } = context.ntp;
+  const predicts = tpBase <= MAX_TP_BASE && placement === 'nominal' ? mapPrediction(context) : null;
+  return reports.map(([code, report]) => [code, { predicts, ...report }]);
 }
 
 const cache = new WeakMap<LayoutFacts, readonly Found[]>();

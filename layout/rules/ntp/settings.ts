@@ -1,4 +1,4 @@
-import { MAX_TP_BASE } from '../../topology/ntp';
+import { activeSlots, MAX_TP_BASE } from '../../topology/ntp';
 import { namedFix } from '../factorization';
 import { countOf } from '../numbers';
 import type { Report } from '../rule';
@@ -48,6 +48,8 @@ export function* settingReports(context: NtpContext): Iterable<Found> {
       {
         message: `tp_spares ${ntp.tpSpares} leave no active rank of tp ${tp}. Use ${tp - 1} or fewer.`,
         span: fields.tp_spares.span,
+        // of torch, for a group without a member
+        predicts: ntp.placement === 'nominal' ? 'Group rank must be specified for group members' : null,
         fixes: tp > 1 ? [namedFix('tp_spares', fields.tp_spares.span, tp - 1)] : [],
       },
     ];
@@ -58,10 +60,20 @@ export function* settingReports(context: NtpContext): Iterable<Found> {
       {
         message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}, but there are ${countOf(shape.dp, 'replica')}. Use ${shape.dp} or fewer.`,
         span: fields.num_reduced_tp_dp_ranks.span,
+        predicts: base ? null : outsidePrediction(context),
         fixes: [namedFix('num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks.span, shape.dp)],
       },
     ];
   }
+}
+
+/** What torch says of the first group of the first replica that does not exist. */
+function outsidePrediction({ ntp, shape, tp }: NtpContext): string | null {
+  const [slot] = activeSlots(ntp, shape.dp, 0, 0);
+  const world = tp * shape.cp * shape.dp;
+  return slot === undefined || ntp.placement === 'packed'
+    ? null
+    : `Rank ${world + slot} is out of range. Valid ranks are 0 to ${world - 1} (world_size=${world})`;
 }
 
 function baseReport({ fields, tp, module, ntp }: NtpContext): Report | null {

@@ -25,23 +25,26 @@ export class LayoutTasks implements vscode.TaskProvider {
   ) {}
 
   async provideTasks(): Promise<vscode.Task[]> {
-    const tasks: vscode.Task[] = [];
-    for (const folder of vscode.workspace.workspaceFolders ?? []) {
-      const pattern = new vscode.RelativePattern(folder, '**/*.layout.{yaml,yml}');
-      const files = await vscode.workspace.findFiles(pattern, '**/node_modules/**', 1000);
-      if (files.length > 0 && folder.uri.scheme === 'file') {
-        const paths = files.map((file) => vscode.workspace.asRelativePath(file, false)).sort();
-        tasks.push(this.#task({ type: TYPE, task: 'check' }, folder, 'check all layouts', ['check', '--', ...paths]));
-      }
+    const tasks = await Promise.all((vscode.workspace.workspaceFolders ?? []).map((folder) => this.#checkAll(folder)));
+    return tasks.filter((task) => task !== undefined);
+  }
+
+  /** The task that checks all layouts of a folder; undefined where there is none, or none on a disk. */
+  async #checkAll(folder: vscode.WorkspaceFolder): Promise<vscode.Task | undefined> {
+    const pattern = new vscode.RelativePattern(folder, '**/*.layout.{yaml,yml}');
+    const files = await vscode.workspace.findFiles(pattern, '**/node_modules/**', 1000);
+    if (files.length === 0 || folder.uri.scheme !== 'file') {
+      return undefined;
     }
-    return tasks;
+    const paths = files.map((file) => vscode.workspace.asRelativePath(file, false)).sort();
+    return this.#task({ type: TYPE, task: 'check' }, folder, 'check all layouts', ['check', '--', ...paths]);
   }
 
   async resolveTask(task: vscode.Task): Promise<vscode.Task | undefined> {
     const definition = task.definition as LayoutTask;
     const scope = task.scope ?? vscode.TaskScope.Workspace;
     if (definition.file === undefined) {
-      return undefined;
+      return definition.task === 'check' && typeof scope === 'object' ? this.#checkAll(scope) : undefined;
     }
     const arguments_ =
       definition.task === 'smoke'

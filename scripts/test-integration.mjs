@@ -1,6 +1,6 @@
 // Runs the integration tests inside a real extension host: `node scripts/test-integration.mjs [--electron]`.
 // With --electron, @vscode/test-electron runs the same suite in the desktop editor (downloaded, or VSCODE_EXECUTABLE).
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import esbuild from 'esbuild';
@@ -32,8 +32,14 @@ await esbuild.build({
 
 // each run works on its own copy of the files
 const workspace = mkdtempSync(join(tmpdir(), 'parallelism-layout-workspace-'));
-cpSync('test/fixtures/workspace', workspace, { recursive: true });
-cpSync('examples', workspace, { recursive: true });
+const layouts = join(workspace, 'layouts');
+cpSync('test/fixtures/workspace', layouts, { recursive: true });
+cpSync('examples', layouts, { recursive: true });
+// a second folder beside it makes a workspace of several roots
+mkdirSync(join(workspace, 'more'));
+writeFileSync(join(workspace, 'more', 'broken.layout.yaml'), 'layout: 1\nworld_size: 8\n');
+const roots = join(workspace, 'roots.code-workspace');
+writeFileSync(roots, JSON.stringify({ folders: [{ path: 'layouts' }, { path: 'more' }] }));
 try {
   process.exitCode = process.argv.includes('--electron') ? await inElectron() : await inServer();
 } finally {
@@ -42,8 +48,8 @@ try {
 
 async function inServer() {
   const { runInExtensionHost } = await import('../test/harness/extensionHost.mjs');
-  const options = { extension: resolve('.'), tests, workspace };
-  const trusted = await runInExtensionHost(options);
+  const options = { extension: resolve('.'), tests, workspace: layouts };
+  const trusted = await runInExtensionHost({ ...options, workspace: roots });
   const untrusted = await runInExtensionHost({ ...options, trust: true, env: { TEST_SUITE: 'untrusted' } });
   const web = await runInExtensionHost({ ...options, tests: webTests, web: true });
   return trusted || untrusted || web;
@@ -56,6 +62,6 @@ async function inElectron() {
     ...(executable ? { vscodeExecutablePath: resolve(executable) } : { version: 'stable' }),
     extensionDevelopmentPath: resolve('.'),
     extensionTestsPath: tests,
-    launchArgs: [workspace],
+    launchArgs: [roots],
   });
 }

@@ -15,8 +15,8 @@ const SPOKEN = 'tests: ';
 
 /**
  * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean,
- *   web?: boolean }} options paths of the extension, of the module whose `run` holds the tests, and of the folder that is
- *   opened; `web`: the extension and its tests run in the browser's own extension host, as on a page without a server
+ *   web?: boolean }} options paths of the extension, of the module whose `run` holds the tests, and of the folder or workspace
+ *   that is opened; `web`: the extension and its tests run in the browser's own extension host, as on a page without a server
  * @returns {Promise<number>} the exit code of the tests
  */
 export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust, web = false }) {
@@ -39,7 +39,7 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
     const authority = `127.0.0.1:${server.port}`;
     const remote = (path) => `vscode-remote://${authority}${resolve(path)}`;
     const url = new URL(`http://${authority}/`);
-    url.searchParams.set('folder', resolve(workspace));
+    url.searchParams.set(workspace.endsWith('.code-workspace') ? 'workspace' : 'folder', resolve(workspace));
     url.searchParams.set(
       'payload',
       JSON.stringify([

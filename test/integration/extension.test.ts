@@ -41,20 +41,28 @@ export function defineTrusted(): void {
       await revert(editor);
     });
 
-    it('offers a task that checks all layouts of the folder', async () => {
+    it('offers a task that checks all layouts, for each folder of the workspace', async () => {
+      assert.equal(vscode.workspace.workspaceFolders?.length, 2);
       const tasks = await vscode.tasks.fetchTasks({ type: 'parallelism-layout' });
-      const task = tasks.find(({ name }) => name === 'check all layouts');
-      assert.ok(task, tasks.map(({ name }) => name).join());
-      const ended = new Promise<number | undefined>((done) => {
-        const listener = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
-          if (execution.task.name === task.name) {
-            listener.dispose();
-            done(exitCode);
-          }
-        });
-      });
-      await vscode.tasks.executeTask(task);
-      assert.equal(await ended, 0);
+      assert.equal(await exitCodeIn(tasks, 'layouts'), 0);
+      assert.equal(await exitCodeIn(tasks, 'more'), 1);
     });
   });
+}
+
+/** Runs the task that checks a folder of the workspace; gives its exit code. */
+async function exitCodeIn(tasks: readonly vscode.Task[], folder: string): Promise<number | undefined> {
+  const inFolder = ({ scope }: vscode.Task) => typeof scope === 'object' && scope.name === folder;
+  const task = tasks.find((one) => one.name === 'check all layouts' && inFolder(one));
+  assert.ok(task, tasks.map(({ name }) => name).join());
+  const ended = new Promise<number | undefined>((done) => {
+    const listener = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+      if (execution.task.name === task.name && inFolder(execution.task)) {
+        listener.dispose();
+        done(exitCode);
+      }
+    });
+  });
+  await vscode.tasks.executeTask(task);
+  return ended;
 }

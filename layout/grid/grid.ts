@@ -1,3 +1,5 @@
+import { unravel } from './arithmetic';
+
 /** A named dimension of a rank grid, such as `tp`, and how many ranks lie along it. */
 export interface Dim {
   readonly name: string;
@@ -251,15 +253,4 @@ function repeated(first: readonly number[], axes: readonly Axis[]): Int32Array {
     known *= size;
   }
   return ranks;
-}
-
-/** The distance from a group's base of its `index`-th member, counting along `axes` with the first varying fastest. */
-function unravel(index: number, axes: readonly Axis[]): number {
-  let rest = index;
-  let distance = 0;
-  for (const { size, stride } of axes) {
-    distance += (rest % size) * stride;
-    rest = Math.floor(rest / size);
-  }
-  return distance;
 }

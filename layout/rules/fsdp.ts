@@ -2,6 +2,7 @@ import type { Fix } from '../finding';
 import { appendKey, removeField } from '../format/edit';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { Field } from '../format/spec';
+import { joinedAxes } from '../grid/arithmetic';
 import { Grid } from '../grid/grid';
 import { countCommunicators } from '../topology/communicators';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
@@ -297,18 +298,7 @@ function sameGroups(grid: Grid, order: readonly string[], names: readonly string
 
 /** The ranks of the first group as runs of equal steps, which fix all other groups: `2x4 16x2`. */
 function shapeOf({ axes }: Grid, names: readonly string[]): string {
-  const runs: { stride: number; size: number }[] = [];
-  for (const { name, size, stride } of axes) {
-    const last = runs.at(-1);
-    if (size === 1 || !names.includes(name)) {
-      continue;
-    }
-    if (last && last.stride * last.size === stride) {
-      last.size *= size;
-    } else {
-      runs.push({ stride, size });
-    }
-  }
+  const runs = joinedAxes(axes.filter(({ name, size }) => size > 1 && names.includes(name)));
   return runs.map(({ stride, size }) => `${stride}x${size}`).join(' ');
 }
 

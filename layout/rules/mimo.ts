@@ -1,8 +1,9 @@
 import { LANGUAGE_MODULE } from '../format/keys';
+import { gcd } from '../grid/arithmetic';
 import { bridgeShape } from '../topology/bridge';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { namedFix } from './factorization';
-import { divisors, either, gcd, nearestMultiples } from './numbers';
+import { divisors, either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
 
 /** What `validate_hetero_grid_args` in examples/mimo/training/args.py says of context parallelism. */

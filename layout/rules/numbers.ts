@@ -67,8 +67,3 @@ export function pythonString(text: string): string {
   const escaped = text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
   return `${quote}${escaped}${quote}`;
 }
-
-/** The greatest common divisor of two numbers of at least 0. */
-export function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
-}

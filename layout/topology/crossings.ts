@@ -1,4 +1,5 @@
-import type { Axis, Grid } from '../grid/grid';
+import { gcd, joinedAxes, type Step, unravel } from '../grid/arithmetic';
+import type { Grid } from '../grid/grid';
 
 /** How the groups over some dimensions of a grid lie over equal neighbouring domains of ranks (nodes, NVLink domains). */
 export interface Crossings {
@@ -47,7 +48,7 @@ export function crossings(
   const bases = outermost ? outer.slice(0, -1) : outer;
   const border = domain - (grid.offset % domain);
   const borders = border < grid.size ? Math.floor((grid.size - 1 - border) / domain) + 1 : 0;
-  const period = block / greatestCommonDivisor(block, domain);
+  const period = block / gcd(block, domain);
   let crossing = 0;
   let first: Crossings['first'] = null;
   const unlike = Math.min(borders, period);
@@ -59,27 +60,11 @@ export function crossings(
     crossing += count * (Math.floor(borders / period) + (i < borders % period ? 1 : 0));
     if (count > 0 && first === null) {
       const blocks = Math.floor(place / block);
-      const start = grid.offset + blocks * block + baseAt(bases, below);
+      const start = grid.offset + blocks * block + unravel(below, bases);
       first = { index: blocks * countOf(bases) + below, start, end: start + extent };
     }
   }
   return { groups, crossing, exact: unlike <= most, first };
-}
-
-type Step = Pick<Axis, 'size' | 'stride'>;
-
-/** Neighbouring dimensions seen as one. */
-function joinedAxes(axes: readonly Axis[]): Step[] {
-  const joined: { size: number; stride: number }[] = [];
-  for (const { size, stride } of axes) {
-    const last = joined.at(-1);
-    if (last && last.size * last.stride === stride) {
-      last.size *= size;
-    } else {
-      joined.push({ size, stride });
-    }
-  }
-  return joined;
 }
 
 function countOf(axes: readonly Step[]): number {
@@ -104,19 +89,4 @@ function basesBelow(axes: readonly Step[], limit: number): number {
     rest -= digit * stride;
   }
   return count + (rest > 0 ? 1 : 0);
-}
-
-/** The sum of steps that has `index` smaller ones. */
-function baseAt(axes: readonly Step[], index: number): number {
-  let rest = index;
-  let base = 0;
-  for (const { size, stride } of axes) {
-    base += (rest % size) * stride;
-    rest = Math.floor(rest / size);
-  }
-  return base;
-}
-
-function greatestCommonDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }

@@ -4,6 +4,7 @@ import { MAX_FINDINGS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
 import { LineIndex } from './format/lines';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
+import { once } from './once';
 import { RULES } from './rules/registry';
 import { findingsOf, type Rule } from './rules/rule';
 import { fileTooLarge } from './rules/shape';
@@ -165,14 +166,8 @@ interface Tally {
   readonly codes: ReadonlyMap<string, { readonly all: number; readonly errors: number }>;
 }
 
-const tallies = new WeakMap<Checked, Tally>();
-
 /** The tally of a file, counted once for all of its fixes. */
-function tallyOf(checked: Checked): Tally {
-  const known = tallies.get(checked) ?? tally(checked.findings);
-  tallies.set(checked, known);
-  return known;
-}
+const tallyOf = once(({ findings }: Checked) => tally(findings));
 
 function tally(findings: readonly Finding[]): Tally {
   const codes = new Map<string, { all: number; errors: number }>();

@@ -1,5 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import type { Finding, Fix, Span } from '../finding';
+import { once } from '../once';
 import { appendKey, removeField, replaceFix, startOfLine } from './edit';
 import { FORMAT, FORMAT_VERSION, type RootKeys } from './keys';
 import { MAX_FINDINGS, MAX_STRING } from './limits';
@@ -295,17 +296,8 @@ class Reader {
   }
 }
 
-const keyLists = new WeakMap<MapSpec, readonly [string, KeySpec][]>();
-
 /** The keys of a map's spec as a list, made once: a file of many modules reads the same spec over and over. */
-function keyList(spec: MapSpec): readonly [string, KeySpec][] {
-  let list = keyLists.get(spec);
-  if (!list) {
-    list = Object.entries(spec.keys);
-    keyLists.set(spec, list);
-  }
-  return list;
-}
+const keyList = once((spec: MapSpec): readonly [string, KeySpec][] => Object.entries(spec.keys));
 
 /** How much of a word is compared with others, or shown as part of a path: a name may be as long as the file. */
 const MAX_WORD = 80;

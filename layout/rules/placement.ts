@@ -1,6 +1,7 @@
 import type { Fix, Related, Span } from '../finding';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { Grid } from '../grid/grid';
+import { once } from '../once';
 import { crossings } from '../topology/crossings';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../topology/facts';
 import { denseGrid, expertGrid } from '../topology/process-groups';
@@ -24,14 +25,8 @@ interface Placed {
 const MAX_BORDERS = 4096;
 const MIN_BORDERS = 16;
 
-const known = new WeakMap<LayoutFacts, readonly Placed[]>();
-
 /** The modules of a whole layout with a written cluster, worked out once for all rules; none where places are not known. */
-function placedModules(facts: LayoutFacts): readonly Placed[] {
-  const modules = known.get(facts) ?? placed(facts);
-  known.set(facts, modules);
-  return modules;
-}
+const placedModules = once(placed);
 
 function placed(facts: LayoutFacts): readonly Placed[] {
   const cluster = facts.root.cluster.value;

@@ -1,4 +1,5 @@
 import type { Dim } from '../grid/grid';
+import { once } from '../once';
 import type { ResolvedNonActive, ResolvedNtp } from './resolved';
 
 /** The sizes of the grid that nonuniform TP reconfigures; its ranks lie in the order tp, cp, dp from rank 0. */
@@ -92,15 +93,8 @@ function placeKey(cp: number | null, pp: number | null): string {
   return cp === null ? `*/${pp ?? '*'}` : `${cp}/${pp ?? 0}`;
 }
 
-const indices = new WeakMap<readonly ResolvedNonActive[], ReadonlyMap<number, ReplicaEntries>>();
-
-/** The map by replica, made once; of several entries for one place the first counts. */
-function byReplica({ nonActive }: ResolvedNtp): ReadonlyMap<number, ReplicaEntries> {
-  const entries = nonActive ?? [];
-  const known = indices.get(entries);
-  if (known) {
-    return known;
-  }
+/** The entries by replica; of several for one place the first counts. */
+const indexOf = once((entries: readonly ResolvedNonActive[]): ReadonlyMap<number, ReplicaEntries> => {
   const index = new Map<number, ReplicaEntries>();
   for (const { dp, cp, pp, localRanks } of entries) {
     const replica = index.get(dp) ?? { slots: new Map(), slices: new Set() };
@@ -113,8 +107,14 @@ function byReplica({ nonActive }: ResolvedNtp): ReadonlyMap<number, ReplicaEntri
       replica.slices.add(cp);
     }
   }
-  indices.set(entries, index);
   return index;
+});
+
+const NO_ENTRIES: readonly ResolvedNonActive[] = [];
+
+/** The map by replica. */
+function byReplica({ nonActive }: ResolvedNtp): ReadonlyMap<number, ReplicaEntries> {
+  return indexOf(nonActive ?? NO_ENTRIES);
 }
 
 /** The slots that an entry removes from a slice: the entry of the slice itself comes before that of its replica. */

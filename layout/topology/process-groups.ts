@@ -1,5 +1,6 @@
 import { LANGUAGE_MODULE } from '../format/keys';
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
+import { once } from '../once';
 import { bridgeFamilies } from './bridge';
 import { isPacked, packedFamilies } from './packed';
 import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
@@ -35,18 +36,11 @@ export function expertGrid(module: ResolvedModule): Grid {
   return new Grid(module.expert, module.rankOffset);
 }
 
-const known = new WeakMap<ResolvedLayout, readonly GroupFamily[]>();
-
 /**
  * Every process group that the layout asks for, in Megatron's creation order: module by module in the order of the file
  * (megatron/core/parallel_state.py `initialize_model_parallel`; examples/mimo/training/topology.py `create_topology`).
  */
-export function processGroups(layout: ResolvedLayout): readonly GroupFamily[] {
-  // lenses, hovers and the grid ask for those of the same layout
-  const families = known.get(layout) ?? familiesOf(layout);
-  known.set(layout, families);
-  return families;
-}
+export const processGroups: (layout: ResolvedLayout) => readonly GroupFamily[] = once(familiesOf);
 
 function familiesOf(layout: ResolvedLayout): GroupFamily[] {
   const { ntp } = layout;

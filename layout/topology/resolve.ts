@@ -1,6 +1,7 @@
 import type { SlotEntryKeys } from '../format/keys';
 import { type Field, type Section, valuesOf } from '../format/spec';
 import type { Dim } from '../grid/grid';
+import { once } from '../once';
 import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
 import { MAX_TP_BASE } from './ntp';
@@ -10,18 +11,8 @@ import type { ResolvedLayout, ResolvedModule, ResolvedNonActive, ResolvedNtp } f
 const MODULE_DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
 const MODULE_EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
 
-const known = new WeakMap<LayoutFacts, ResolvedLayout | null>();
-
 /** The layout with every number known, or null where the file leaves one open or a grid does not divide. */
-export function resolveLayout(facts: LayoutFacts): ResolvedLayout | null {
-  let layout = known.get(facts);
-  // several rules ask for the same layout: it is worked out once
-  if (layout === undefined) {
-    layout = resolve(facts);
-    known.set(facts, layout);
-  }
-  return layout;
-}
+export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = once(resolve);
 
 function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const { root, world } = facts;
@@ -107,17 +98,8 @@ function usableNtp(facts: LayoutFacts): ResolvedNtp | null {
   return ntp && ntp.tpBase <= MAX_TP_BASE ? ntp : null;
 }
 
-const knownNtp = new WeakMap<LayoutFacts, ResolvedNtp | null>();
-
 /** The settings of nonuniform TP with their defaults; null where the file has none. */
-export function resolveNtp(facts: LayoutFacts): ResolvedNtp | null {
-  let ntp = knownNtp.get(facts);
-  if (ntp === undefined) {
-    ntp = ntpOf(facts);
-    knownNtp.set(facts, ntp);
-  }
-  return ntp;
-}
+export const resolveNtp: (facts: LayoutFacts) => ResolvedNtp | null = once(ntpOf);
 
 function ntpOf({ root, modules }: LayoutFacts): ResolvedNtp | null {
   const ntp = root.ntp.value;

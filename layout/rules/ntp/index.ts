@@ -1,3 +1,4 @@
+import { once } from '../../once';
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_TP_BASE } from '../../topology/ntp';
 import type { Rule } from '../rule';
@@ -58,14 +59,8 @@ function withPrediction(context: NtpContext, reports: readonly Found[]): Found[]
   return reports.map(([code, report]) => [code, { predicts, ...report }]);
 }
 
-const cache = new WeakMap<LayoutFacts, readonly Found[]>();
-
 /** The same, worked out once for all rules of the family. */
-function findings(facts: LayoutFacts): readonly Found[] {
-  const found = cache.get(facts) ?? staged(facts);
-  cache.set(facts, found);
-  return found;
-}
+const findings = once(staged);
 
 const SOURCE = '`initialize_nonuniform_tp_process_groups` and `ntp_map` in megatron/core/distributed/nonuniform_tp.py';
 

@@ -1,4 +1,5 @@
 import type { Related } from '../../finding';
+import { once } from '../../once';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { allDivide } from '../factorization';
 import { pythonString, pythonTuple } from '../numbers';
@@ -24,20 +25,11 @@ export interface Coverage {
   readonly pairs: readonly (readonly [ModuleSpan, ModuleSpan])[];
 }
 
-const known = new WeakMap<LayoutFacts, Coverage | null>();
-
 /**
  * How the modules lie, worked out once for all rules; null before each of them is whole by itself, to say one thing at a
  * time.
  */
-export function coverageOf(facts: LayoutFacts): Coverage | null {
-  let coverage = known.get(facts);
-  if (coverage === undefined) {
-    coverage = measured(facts);
-    known.set(facts, coverage);
-  }
-  return coverage;
-}
+export const coverageOf: (facts: LayoutFacts) => Coverage | null = once(measured);
 
 function measured(facts: LayoutFacts): Coverage | null {
   const placed = placedModules(facts);

@@ -685,4 +685,6 @@ def own_addresses() -> List[str]:
             names.append(probe.getsockname()[0])
         except OSError:
             pass
-    return list(dict.fromkeys([*names, "127.0.0.1"]))
+    # on another machine the loopback is that machine, where a stranger may listen: it is named only where there is nothing else
+    far = [name for name in names[1:] if not name.startswith("127.")]
+    return list(dict.fromkeys([names[0], *(far or ["127.0.0.1"])]))

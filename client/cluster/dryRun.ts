@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { Launch, RunFile } from './backend';
+import { quoted } from './quoted';
 import { nameOfKind } from './speeds';
 
 /** Ends a here-document. */
@@ -114,5 +115,5 @@ function shellPath(path: string): string {
 
 /** A word as a POSIX shell reads it back: for people to copy, never for us to run. */
 function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word);
 }

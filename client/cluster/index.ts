@@ -8,6 +8,7 @@ export * from './kinds';
 export * from './kubernetes';
 export * from './local';
 export * from './plan';
+export * from './quoted';
 export * from './record';
 export * from './report';
 export * from './run';

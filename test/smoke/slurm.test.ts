@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -21,6 +21,7 @@ import {
   type SmokeEvent,
   type SmokeResult,
   savedRuns,
+  saveRun,
   secondsOf,
   slurmBackendWith,
   smokePlan,
@@ -35,7 +36,7 @@ const backend = slurmBackendWith({ files: 0.2, squeue: 1, patience: 60 });
 
 let lab: SlurmLab;
 beforeAll(async () => {
-  lab = await SlurmLab.start(2, 16);
+  lab = await SlurmLab.start(3, 16);
   process.env.SLURM_CONF = lab.environment.SLURM_CONF;
 }, 120 * SECONDS);
 afterAll(() => lab?.stop(), 120 * SECONDS);
@@ -189,17 +190,19 @@ describe('a job of Slurm', () => {
     expect(await running.result).toMatchObject({ ok: false, verdict: 'cancelled' });
   });
 
-  test('that Slurm ends names the reason: scancel, preemption, the time limit', {
+  test('that Slurm ends names the reason: scancel, preemption, the time limit, a node', {
     timeout: 240 * SECONDS,
   }, async () => {
     const setup = ['sleep 600'];
     const cancelled = new Followed({ setup });
     const preempted = new Followed({ setup, partition: 'low', options: ['--nodelist=n2'] });
+    const fallen = new Followed({ setup, options: ['--nodelist=n3'] });
     const late = new Followed({ setup });
-    await Promise.all([cancelled.runsNow(), preempted.runsNow(), late.runsNow()]);
+    await Promise.all([cancelled, preempted, fallen, late].map((run) => run.runsNow()));
     // the controller looks at time limits every 30 s
     lab.run('scontrol', 'update', `JobId=${late.job}`, 'EndTime=now+1');
     lab.run('scancel', cancelled.job);
+    lab.run('scontrol', 'update', 'NodeName=n3', 'State=DOWN', 'Reason=test');
     lab.run(
       'sbatch',
       '--parsable',
@@ -211,9 +214,11 @@ describe('a job of Slurm', () => {
     );
     expect(await cancelled.result).toMatchObject({ ok: false, verdict: 'job_cancelled' });
     expect(await preempted.result).toMatchObject({ ok: false, verdict: 'preempted' });
+    expect(await fallen.result).toMatchObject({ ok: false, verdict: 'node_failed' });
     const result = await late.result;
     expect(result).toMatchObject({ ok: false, verdict: 'time_limit' });
     expect(result.fault?.msg).toContain(`Slurm job ${late.job} on n1 reached its time limit`);
+    await until('the node is back', () => lab.idle());
   });
 
   test('goes on while its controller is gone', { timeout: 180 * SECONDS }, async () => {
@@ -230,7 +235,7 @@ describe('a job of Slurm', () => {
     expect(await run.result).toMatchObject({ ok: true, verdict: 'ok' });
   });
 
-  test('is left, followed again from its first event, and cancelled', { timeout: 120 * SECONDS }, async () => {
+  test('is left, and followed again from its first event to its end', { timeout: 120 * SECONDS }, async () => {
     const run = new Followed({ setup: ['sleep 2'] }, layout(2), ({ states, abort }) => {
       if (states.at(-1)?.phase === 'running') {
         abort.abort(DETACH);
@@ -246,6 +251,21 @@ describe('a job of Slurm', () => {
     expect(result).toMatchObject({ ok: true, verdict: 'ok' });
     expect(run.events.map(({ ev }) => ev)).toEqual(expect.arrayContaining(['start', 'rank', 'group', 'end']));
     expect(savedRuns(run.runs)).toEqual([]);
+  });
+
+  test('that Slurm has forgotten is told from its files, once they are all that is left', async () => {
+    const folder = join(lab.folder, 'work', 'smoke-forgotten');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'log'), 'the last word\n');
+    const cluster = here();
+    const saved = saveRun(join(lab.folder, 'runs'), {
+      cluster,
+      plan: planOf(layout(2)),
+      ticket: { job: '99999', folder },
+    });
+    const result = await attachWith(backend, saved, {}, new AbortController().signal, join(lab.folder, 'runs'));
+    expect(result).toMatchObject({ ok: false, verdict: 'unknown', fault: null, lastWords: ['the last word'] });
+    expect(savedRuns(join(lab.folder, 'runs'))).toEqual([]);
   });
 
   test('that Slurm does not take is refused with its reason', async () => {
@@ -345,7 +365,7 @@ describe('a job of Slurm through ssh', () => {
           file,
           ...words,
         ],
-        { env: { ...process.env, XDG_STATE_HOME: state }, stdio: ['ignore', 'pipe', 'pipe'] },
+        { env: { ...process.env, XDG_STATE_HOME: state, TMPDIR: lab.folder }, stdio: ['ignore', 'pipe', 'pipe'] },
       );
     const first = cli('--format', 'jsonl');
     first.stdout.on('data', (text) => String(text).includes('"name":"join"') && first.kill('SIGKILL'));

@@ -80,8 +80,13 @@ export class SlurmLab {
     for (let node = 1; node <= this.nodes; node++) {
       this.#daemon(`n${node}`, '/usr/sbin/slurmd', ['-D', '-N', `n${node}`]);
     }
-    const idle = () => this.run('sinfo', '--noheader', '--Node', '--partition=smoke', '--format=%t').split('\n');
-    await until('all nodes are idle', () => idle().filter((state) => state === 'idle').length === this.nodes);
+    await until('all nodes are idle', () => this.idle());
+  }
+
+  /** Whether all nodes are up, and have nothing to do. */
+  idle(): boolean {
+    const states = this.run('sinfo', '--noheader', '--Node', '--partition=smoke', '--format=%t').split('\n');
+    return states.filter((state) => state === 'idle').length === this.nodes;
   }
 
   #configuration(cpus: number, controller: number, ports: readonly number[]): string {

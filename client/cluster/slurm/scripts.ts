@@ -82,7 +82,7 @@ while :; do
     due=$(($(date +%s) + poll))
   fi
   # a job that has passed needs no word of squeue: its last act is this file
-  if [ "$(cat ended 2>/dev/null)" = 0 ]; then over=1; fi
+  if [ -s ended ] && [ "$(cat ended)" = 0 ]; then over=1; fi
   piece events events.jsonl "$events"
   events=$((events + n)) more=$n
   piece log log "$log"

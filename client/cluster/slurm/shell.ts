@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { quoted } from '../quoted';
 
 /** How long a script that is to end by itself may take, in milliseconds. */
 const PATIENCE = 120_000;
@@ -32,17 +33,6 @@ export interface ScriptResult {
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;
-}
-
-/**
- * A word in single quotes, which every POSIX shell reads back as that word and nothing else.
- * @throws RangeError where no word of a shell can hold the text
- */
-export function quoted(word: string): string {
-  if (word.includes('\0')) {
-    throw new RangeError('a word of a shell cannot hold a NUL');
-  }
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**

@@ -144,6 +144,7 @@ export class Server {
 function serverOptions(canRun: boolean): ServerOptions {
   return {
     diagnostics: 'push',
+    summaries: true,
     commands: {
       showGrid: 'parallelismLayout.showGrid',
       ...(canRun && vscode.workspace.isTrusted && { runSmokeJob: 'parallelismLayout.runSmokeJob' }),

@@ -18,12 +18,17 @@ const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {
   information: DiagnosticSeverity.Information,
 };
 
+/** What follows a change without being asked for. */
+export interface Sent {
+  readonly findings: boolean;
+  readonly summaries: boolean;
+}
+
 /**
- * Checks documents as they change, publishes the findings where the client does not ask for them itself, and sends the
- * summary. There is no delay: a change is checked as soon as the messages that have already arrived are read, so that
+ * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as soon as the messages that have already arrived are read, so that
  * a burst of keys costs one check.
  */
-export function watchChanges(connection: Connection, documents: Documents, publish: boolean): void {
+export function watchChanges(connection: Connection, documents: Documents, sent: Sent): void {
   const waiting = new Set<string>();
   let changes = 0;
   const update = (uri: string) => {
@@ -33,16 +38,21 @@ export function watchChanges(connection: Connection, documents: Documents, publi
       return;
     }
     const { version, checked } = result;
-    if (publish) {
+    if (sent.findings) {
       connection.sendDiagnostics({ uri, version, diagnostics: diagnosticsOf(uri, checked) });
     }
-    connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
+    if (sent.summaries) {
+      connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
+    }
   };
   // the connection hands out one message a turn: a turn without a change means that all that have arrived are read
   const whenQuiet = (uri: string) => {
     const seen = changes;
     RAL().timer.setImmediate(() => (changes === seen ? update(uri) : whenQuiet(uri)));
   };
+  if (!sent.findings && !sent.summaries) {
+    return;
+  }
   documents.open.onDidChangeContent(({ document: { uri } }) => {
     changes++;
     if (!waiting.has(uri)) {

@@ -1,6 +1,6 @@
 /** What the server tells its client beside the protocol's own messages. */
 
-/** Method of the notification that follows every check of a document. */
+/** Method of the notification that follows every check of a document, for a client that asks for it. */
 export const SUMMARY = 'parallelismLayout/summary';
 
 /** The outcome of one check, for a status line. */
@@ -40,6 +40,8 @@ export interface Commands {
 export interface ServerOptions {
   /** `push`: findings are sent as they arise although the client could ask for them. */
   readonly diagnostics?: 'push';
+  /** Whether every check is followed by a `SUMMARY`: other clients would not know it. */
+  readonly summaries?: boolean;
   /** `false`: files of the workspace that are not open are not checked. */
   readonly workspaceDiagnostics?: boolean;
   readonly commands?: Commands;

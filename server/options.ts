@@ -5,6 +5,11 @@ export function wantsPush(options: unknown): boolean {
   return property(options, 'diagnostics') === 'push';
 }
 
+/** Whether the client knows the notification that sums up every check. */
+export function wantsSummaries(options: unknown): boolean {
+  return property(options, 'summaries') === true;
+}
+
 /** Whether the files of the workspace that are not open are to be checked too. */
 export function wantsWorkspace(options: unknown): boolean {
   return property(options, 'workspaceDiagnostics') !== false;

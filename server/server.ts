@@ -19,7 +19,7 @@ import { documentLinks } from './links';
 import { type Commands, SMOKE_RESULT, type SmokeResult, VIEW_TEXT } from './messages';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
 import { indentNewLine, ON_TYPE_TRIGGER } from './onType';
-import { commandsOf, wantsPush, wantsWorkspace } from './options';
+import { commandsOf, wantsPush, wantsSummaries, wantsWorkspace } from './options';
 import { selectionRanges } from './selection';
 import { semanticTokens, TOKENS_LEGEND } from './semanticTokens';
 import { DEFAULT_SETTINGS, settingsOf } from './settings';
@@ -43,7 +43,7 @@ export function serve(connection: Connection, files?: Files): void {
     const { capabilities, initializationOptions } = params;
     // a client that pulls would show pushed findings twice
     const pulls = capabilities.textDocument?.diagnostic !== undefined && !wantsPush(initializationOptions);
-    watchChanges(connection, documents, !pulls);
+    watchChanges(connection, documents, { findings: !pulls, summaries: wantsSummaries(initializationOptions) });
     commands = commandsOf(initializationOptions);
     refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
     snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;

@@ -126,3 +126,21 @@ test('a burst of edits is checked once, and only its last version published', as
   // the pipe may hand over the burst in a few parts
   expect(server.publishedUris().filter((one) => one === uri).length - before).toBeLessThan(50);
 });
+
+test('a check is summed up for a client that asks for that, and for no other', async () => {
+  const summaries = async (options: object) => {
+    server = await ServerProcess.start({}, options);
+    const seen: object[] = [];
+    server.connection.onNotification('parallelismLayout/summary', (summary: object) => {
+      seen.push(summary);
+    });
+    const { uri, at } = await server.openMarked(WHOLE);
+    await server.diagnostics(uri);
+    // what the server sent before it answered has arrived
+    await server.request('textDocument/hover', at);
+    return seen;
+  };
+  expect(await summaries({ summaries: true })).toMatchObject([{ ranks: 8, errors: 0, warnings: 0 }]);
+  expect(await server.stop()).toBe(0);
+  expect(await summaries({})).toEqual([]);
+});

@@ -3,6 +3,7 @@ import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import type { Platform } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
+import { TraceChannel } from './traceChannel';
 
 /** How many times a server that dies is started again before a person is asked. */
 const MAX_RESTARTS = 3;
@@ -13,6 +14,7 @@ const FORGET_AFTER = 180_000;
 /** The language server and what the editor knows of it. */
 export class Server {
   readonly #shown = new ShownDiagnostics();
+  readonly #trace = new TraceChannel();
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #summaries = new Map<string, Summary>();
   #client: BaseLanguageClient;
@@ -71,6 +73,7 @@ export class Server {
     if (this.#client.needsStop()) {
       await this.#client.stop();
     }
+    this.#trace.dispose();
   }
 
   #createClient(): BaseLanguageClient {
@@ -78,6 +81,7 @@ export class Server {
     const client: BaseLanguageClient = this.platform.createClient(this.dist, {
       documentSelector: [{ language: 'parallelism-layout' }],
       outputChannel: this.output,
+      traceOutputChannel: this.#trace,
       synchronize: { configurationSection: ['parallelismLayout.inlayHints'] },
       middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
       initializationOptions: () => serverOptions(canRun),

@@ -148,6 +148,28 @@ export function defineFeatures(): void {
       await until(codes, (seen) => seen === 'tp-crosses-nvlink', 'the warning again');
     });
 
+    it('traces what the editor and the server say while the setting asks for it', async () => {
+      const settings = vscode.workspace.getConfiguration('parallelismLayout.trace');
+      const traced = async () => {
+        await ask('Hover', editor.document.uri, place(editor, 'tp: 2', 'start'));
+        const commands = await vscode.commands.getCommands(true);
+        const show = commands.find((name) => name.endsWith('Parallelism Layout Trace'));
+        if (show) {
+          await vscode.commands.executeCommand(show);
+        }
+        return vscode.workspace.textDocuments
+          .filter(({ uri, getText }) => uri.scheme === 'output' && getText().includes('textDocument/hover'))
+          .map(({ uri }) => uri.path);
+      };
+      try {
+        await settings.update('server', 'messages', vscode.ConfigurationTarget.Global);
+        await until(traced, ({ length }) => length > 0, 'a trace');
+      } finally {
+        await settings.update('server', undefined, vscode.ConfigurationTarget.Global);
+        await vscode.commands.executeCommand('workbench.action.closePanel');
+      }
+    });
+
     it('shows ranks and groups above each grid', async () => {
       const lenses = await ask<vscode.CodeLens[]>('CodeLens', editor.document.uri, 100);
       const titles = lenses.map(({ command }) => command?.title ?? '');

@@ -225,7 +225,7 @@ modules:
     const tp = language.fields.tp.value ?? 1;
     yield {
       severity: mimoFlags ? 'error' : 'warning',
-      message: `cp is ${cp}, but the training loop for several modules accepts cp 1 only. Use cp 1, for instance with tp ${tp * cp}.`,
+      message: `cp is ${cp}, but the training loop of examples/mimo accepts cp 1 only. Use cp 1, for instance with tp ${tp * cp}.`,
       span,
       predicts: MIMO_CP,
       fixes: [namedFix('cp', span, 1)],

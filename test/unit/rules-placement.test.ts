@@ -105,4 +105,10 @@ describe('rules on placement', () => {
     const whole = check(job(3 * 2 ** 20, 'tp: 6', NODES(3 * 2 ** 17, 8))).findings;
     expect(whole[0]?.message).toMatch(/^262,144 of 524,288 TP groups/);
   });
+
+  test('where nodes and degrees have no common factor, the count is a lower bound', () => {
+    const text = 'layout: 1\ncluster: {nodes: 8192, gpus_per_node: 8193}\nparallelism: {cp: 8192}\n';
+    const finding = check(text).findings.find(({ code }) => code === 'cp-crosses-node');
+    expect(finding?.message).toMatch(/^At least [\d,]+ of 8,193 CP groups reach over more than one node of 8,193 GPUs/);
+  });
 });

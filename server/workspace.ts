@@ -71,7 +71,8 @@ export class Workspace {
     }
     const refresh = capabilities.workspace?.diagnostics?.refreshSupport === true;
     connection.onDidChangeWatchedFiles(({ changes }) => {
-      for (const { uri, type } of changes) {
+      for (const { uri: written, type } of changes) {
+        const uri = this.files.normal(written);
         void (type === FileChangeType.Deleted ? this.#forget(uri) : this.#look(uri));
       }
       if (!this.publish && refresh) {
@@ -114,7 +115,8 @@ export class Workspace {
   async #changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
     for (const folder of removed) {
       this.#folders.delete(folder);
-      for (const uri of [...this.#known.keys()].filter((one) => one.startsWith(`${folder}/`))) {
+      const start = `${this.files.normal(folder)}/`;
+      for (const uri of [...this.#known.keys()].filter((one) => one.startsWith(start))) {
         this.#forget(uri);
       }
     }
@@ -148,8 +150,10 @@ export class Workspace {
   }
 
   async #closed(uri: string): Promise<void> {
-    this.#known.delete(uri);
-    const isHere = [...this.#folders].some((folder) => this.files.normal(uri).startsWith(this.files.normal(folder)));
+    this.#known.delete(this.files.normal(uri));
+    const isHere = [...this.#folders].some((folder) =>
+      this.files.normal(uri).startsWith(`${this.files.normal(folder)}/`),
+    );
     const known = isHere ? await this.#read(uri) : null;
     if (this.publish && !this.#isOpen(uri)) {
       void this.connection.sendDiagnostics({ uri, diagnostics: [...(known?.items ?? [])] });

@@ -92,6 +92,21 @@ describe('files of the workspace that are not open', () => {
     expect((await report()).items).toHaveLength(303);
   });
 
+  test('come and go with the folders of the workspace', async () => {
+    server = await started({ workspace: { workspaceFolders: true } });
+    const uri = uriOf('broken.layout.yaml');
+    expect(await server.diagnostics(uri, 0)).toHaveLength(1);
+    const change = (event: object) =>
+      server.connection.sendNotification('workspace/didChangeWorkspaceFolders', { event });
+    const here = [{ uri: pathToFileURL(folder).href, name: 'here' }];
+    const gone = server.nextDiagnostics(uri);
+    await change({ added: [], removed: here });
+    expect(await gone).toEqual([]);
+    const back = server.nextDiagnostics(uri);
+    await change({ added: here, removed: [] });
+    expect(await back).toHaveLength(1);
+  });
+
   test('are left alone where the client asks for that', async () => {
     server = await started(PULLS, { workspaceDiagnostics: false });
     expect(server.initialized.capabilities.diagnosticProvider).toMatchObject({ workspaceDiagnostics: false });

@@ -84,6 +84,7 @@ for (const theme of ['Default Dark Modern', 'Default Light Modern']) {
       await picture.getByText('A layout is a file').waitFor();
       await workbench.screenshot(`walkthrough-${name}`);
       await steps.getByText('Look at the ranks').click();
+      await picture.getByText('coloured by tensor-parallel group').waitFor();
       await workbench.screenshot(`walkthrough-grid-${name}`);
       await steps.getByText('See a mistake, and mend it').click();
       await steps.getByRole('button', { name: 'Open a Sample with a Mistake' }).click();

@@ -238,6 +238,32 @@ export function defineFeatures(): void {
       );
     });
 
+    it('colours what the words of the file mean', async () => {
+      const { uri } = editor.document;
+      const legend = await vscode.commands.executeCommand<vscode.SemanticTokensLegend>(
+        'vscode.provideDocumentSemanticTokensLegend',
+        uri,
+      );
+      const { data } = await vscode.commands.executeCommand<vscode.SemanticTokens>(
+        'vscode.provideDocumentSemanticTokens',
+        uri,
+      );
+      const types = new Map<string, string | undefined>();
+      let line = 0;
+      let start = 0;
+      for (let i = 0; i < data.length; i += 5) {
+        const [lines = 0, characters = 0, length = 0, type = 0] = data.slice(i, i + 4);
+        line += lines;
+        start = lines === 0 ? start + characters : characters;
+        types.set(
+          editor.document.getText(new vscode.Range(line, start, line, start + length)),
+          legend.tokenTypes[type],
+        );
+      }
+      const seen = ['world_size', 'language', '16'].map((word) => types.get(word));
+      assert.deepEqual(seen, ['property', 'class', 'number']);
+    });
+
     it('checks a layout that is nowhere saved', async () => {
       const document = await vscode.workspace.openTextDocument({
         language: 'parallelism-layout',

@@ -50,7 +50,8 @@ export class LayoutTasks implements vscode.TaskProvider {
       definition.task === 'smoke'
         ? [
             ...['smoke', '--clusters', await this.#clusterFile(), '--cluster', definition.cluster ?? 'local'],
-            ...['--backend', definition.backend ?? 'auto', '--', definition.file],
+            ...(definition.backend === undefined ? [] : ['--backend', definition.backend]),
+            ...['--', definition.file],
           ]
         : ['check', '--', definition.file];
     return this.#task(definition, scope, task.name, arguments_);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ResolvedLayout } from '../../layout';
-import type { Fault, GroupOperations } from './events';
-import type { PassedCheck, SkippedCheck, SmokeResult } from './run';
+import type { GroupOperations } from './events';
+import type { SmokeResult } from './run';
 import { type KindOfGroups, kindsOf, type Speed } from './speeds';
 
 /** Version of the form of a record; one of another version is not read. */
@@ -28,23 +28,11 @@ export interface RunRequest {
 }
 
 /** A run that has ended, as the history keeps it: small, whatever the size of the world. */
-export interface RunRecord extends RunRequest {
+export interface RunRecord extends RunRequest, Omit<SmokeResult, 'groups'> {
   readonly version: typeof RECORD_VERSION;
   readonly id: string;
   readonly backend: string;
-  readonly verdict: string;
-  readonly ok: boolean;
-  readonly seconds: number;
-  readonly device: string;
-  readonly software: readonly string[];
-  readonly communicatorBytes: number | null;
   readonly kinds: readonly KindOfGroups[];
-  readonly fault: Fault | null;
-  readonly skipped: readonly SkippedCheck[];
-  readonly passed: readonly PassedCheck[];
-  readonly bandwidth: readonly GroupOperations[];
-  readonly warnings: readonly string[];
-  readonly lastWords: readonly string[];
 }
 
 /** What grows with the world: kept beside the record, and read only where somebody asks for it. */

@@ -26,6 +26,7 @@ import {
   smokePlan,
   TooFewGpusError,
 } from '../cluster';
+import { nameOf } from '../paths';
 import type { Choices } from './choose';
 import { JobLog } from './log';
 import { RunProgress, showProgress } from './progress';
@@ -414,7 +415,7 @@ function planOf(document: vscode.TextDocument, checked: Checked): Runnable | und
   const { resolved, facts } = checked;
   return hasErrors(checked) || !resolved || !facts
     ? undefined
-    : { layout: resolved, plan: smokePlan(resolved, facts, fileName(document.uri), 'auto') };
+    : { layout: resolved, plan: smokePlan(resolved, facts, nameOf(document.uri), 'auto') };
 }
 
 function requestOf(
@@ -454,10 +455,6 @@ function backendOf({ backend }: RunOptions): Pick<SmokeRequest, 'backend'> {
 
 function logName({ name }: RunRequest): string {
   return vscode.l10n.t('Smoke Job: {0}', name);
-}
-
-function fileName({ path }: vscode.Uri): string {
-  return path.split('/').at(-1) ?? path;
 }
 
 function messageOf(error: unknown): string {

@@ -128,11 +128,21 @@ export class Workbench {
     const all = this.#page.locator('.notifications-center.visible');
     const found = all.locator('.notification-list-item', { hasText: text }).first();
     return {
-      waitFor: async (options) => {
-        if (!(await all.isVisible())) {
-          await this.command('Notifications: Show Notifications');
+      waitFor: async ({ timeout = 30_000 } = {}) => {
+        for (const end = Date.now() + timeout; ; ) {
+          // it closes when its last notification goes
+          if (!(await all.isVisible())) {
+            await this.command('Notifications: Show Notifications');
+          }
+          try {
+            await found.waitFor({ timeout: 3000 });
+            return;
+          } catch (error) {
+            if (Date.now() > end) {
+              throw error;
+            }
+          }
         }
-        await found.waitFor(options);
       },
     };
   }

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { ask, codeOf, findings, open, replace, revert, until } from './editor';
+import { ask, codeOf, findings, folder, open, replace, revert, until } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';
 const LAYOUT = 'two-ranks.layout.yaml';
@@ -134,6 +134,84 @@ export function defineSmoke(): void {
       assert.equal((await running)?.verdict, 'cancelled');
       assert.deepEqual(jobProcesses(), []);
       await lens(document.uri, /Smoke job cancelled on local/);
+    });
+  });
+
+  describe('a task of tasks.json', function () {
+    this.timeout(180_000);
+    /** Runs a task by its label, as a person does, and gives its exit status. */
+    async function execute(label: string): Promise<number | undefined> {
+      const ended = new Promise<number | undefined>((done) => {
+        const listener = vscode.tasks.onDidEndTaskProcess(({ execution, exitCode }) => {
+          if (execution.task.name === label) {
+            listener.dispose();
+            done(exitCode);
+          }
+        });
+      });
+      const task = (await vscode.tasks.fetchTasks({ type: 'parallelism-layout' })).find(({ name }) => name === label);
+      assert.ok(task, label);
+      await vscode.tasks.executeTask(task);
+      return ended;
+    }
+
+    /** What the problem matcher made of a task's output: the server's own findings have a page behind their code. */
+    const reported = (uri: vscode.Uri) =>
+      vscode.languages
+        .getDiagnostics(uri)
+        .filter(({ code, source }) => source === 'parallelism-layout' && typeof code === 'string');
+
+    it('checks the file of the active editor, and its findings are listed', async () => {
+      const text = 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 3\n';
+      const uri = vscode.Uri.joinPath(folder().uri, 'wrong.layout.yaml');
+      await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(text));
+      await vscode.window.showTextDocument(uri);
+      assert.equal(await execute('check this file'), 1);
+      const [finding] = await until(
+        () => reported(uri),
+        ({ length }) => length > 0,
+        'the matcher lists the finding of the task',
+      );
+      assert.equal(finding?.code, 'dense-factorization');
+      assert.deepEqual(finding.range.start, new vscode.Position(3, 6));
+      assert.equal(finding.severity, vscode.DiagnosticSeverity.Error);
+      await vscode.workspace.fs.delete(uri);
+    });
+
+    it('lists information as information, not as an error', async () => {
+      const { document } = await open('ntp-4gpu.layout.yaml');
+      assert.equal(await execute('check this file'), 0);
+      const [finding] = await until(
+        () => reported(document.uri),
+        ({ length }) => length > 0,
+        'the matcher lists what the task found',
+      );
+      assert.deepEqual([finding?.code, finding?.severity], ['ntp-cost', vscode.DiagnosticSeverity.Information]);
+    });
+
+    it('runs the smoke job of the file of the active editor', async () => {
+      const { document } = await open(LAYOUT);
+      assert.equal(await execute('smoke this file'), 0);
+      assert.deepEqual(reported(document.uri), []);
+    });
+
+    it('lists the fault of a smoke job', async () => {
+      const { document } = await open(LAYOUT);
+      const settings = vscode.workspace.getConfiguration('parallelismLayout');
+      const python = join(extensionPath(), 'test', 'fixtures', 'faulty-python');
+      await settings.update('python', python, vscode.ConfigurationTarget.Global);
+      try {
+        assert.equal(await execute('smoke this file'), 1);
+      } finally {
+        await settings.update('python', undefined, vscode.ConfigurationTarget.Global);
+      }
+      const [finding] = await until(
+        () => reported(document.uri),
+        ({ length }) => length > 0,
+        'the matcher lists the fault',
+      );
+      assert.equal(finding?.code, 'smoke-rank-lost');
+      assert.equal(finding?.range.start.line, 5);
     });
   });
 }

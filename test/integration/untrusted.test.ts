@@ -44,8 +44,10 @@ export function defineUntrusted(): void {
       try {
         await settings.update('python', python, vscode.ConfigurationTarget.Global);
         await open('two-ranks.layout.yaml');
-        const result = await vscode.commands.executeCommand('parallelismLayout.runSmokeJob');
-        assert.equal(result, undefined);
+        for (const command of ['runSmokeJob', 'dryRunSmokeJob', 'rerunSmokeJob']) {
+          const options = { cluster: 'local', backend: 'gloo' };
+          assert.equal(await vscode.commands.executeCommand(`parallelismLayout.${command}`, options), undefined);
+        }
         assert.ok(!existsSync(trace), 'the interpreter was started');
       } finally {
         await settings.update('python', undefined, vscode.ConfigurationTarget.Global);

@@ -1,12 +1,10 @@
 import type { CodeLens } from 'vscode-languageserver';
 import { type Checked, hasErrors, type LineIndex, type Span } from '../layout';
 import { groupsOf } from './groups';
-import type { Commands, SmokeResult } from './messages';
+import type { Commands } from './messages';
 
-/**
- * What can be done with a layout, how its last smoke job ended, and how many ranks and process groups its grids have.
- */
-export function codeLenses(uri: string, checked: Checked, commands: Commands, last?: SmokeResult): CodeLens[] {
+/** What can be done with a layout, and how many ranks and process groups its grids have. */
+export function codeLenses(uri: string, checked: Checked, commands: Commands): CodeLens[] {
   const { facts, lines } = checked;
   if (!facts) {
     return [];
@@ -18,7 +16,6 @@ export function codeLenses(uri: string, checked: Checked, commands: Commands, la
     ...(runSmokeJob && checked.resolved && !hasErrors(checked)
       ? [lens(top, lines, 'Run Smoke Job', runSmokeJob, uri)]
       : []),
-    ...(last?.title ? [lens(top, lines, last.title, last.command ?? '', uri)] : []),
     ...gridLenses(uri, checked, showGrid ?? ''),
   ];
 }

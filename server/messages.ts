@@ -16,18 +16,6 @@ export interface Summary {
 /** Method of the request for a document's text as the server has it (or null), for finding out why the two differ. */
 export const VIEW_TEXT = 'parallelismLayout/viewText';
 
-/** Method of the notification by which a client tells how the last smoke job of a document ended, for a lens to show. */
-export const SMOKE_RESULT = 'parallelismLayout/smokeResult';
-
-/** The last smoke job of a document in a few words, such as `passed 3 min ago`. */
-export interface SmokeResult {
-  readonly uri: string;
-  /** Null where there is none any more. */
-  readonly title: string | null;
-  /** Shows the whole result; takes the document's address. */
-  readonly command?: string;
-}
-
 /** Commands of the client that lenses may run; one that is left out does not exist there, or cannot run now. */
 export interface Commands {
   /** Takes the document's address. */

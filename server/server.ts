@@ -1,10 +1,4 @@
-import {
-  CodeLensRefreshRequest,
-  type Connection,
-  type InitializeResult,
-  LSPErrorCodes,
-  ResponseError,
-} from 'vscode-languageserver';
+import { type Connection, type InitializeResult, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
 import type { Checked } from '../layout';
 import { CODE_ACTION_KINDS, codeActions } from './codeActions';
 import { codeLenses } from './codeLens';
@@ -16,7 +10,7 @@ import { formatting } from './formatting';
 import { hover } from './hover';
 import { inlayHints } from './inlayHints';
 import { documentLinks } from './links';
-import { type Commands, SMOKE_RESULT, type SmokeResult, VIEW_TEXT } from './messages';
+import { type Commands, VIEW_TEXT } from './messages';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
 import { indentNewLine, ON_TYPE_TRIGGER } from './onType';
 import { commandsOf, wantsPush, wantsSummaries, wantsWorkspace } from './options';
@@ -36,9 +30,7 @@ export function serve(connection: Connection, files?: Files): void {
   let settings = DEFAULT_SETTINGS;
   let refreshesHints = false;
   let snippets = false;
-  let refreshesLenses = false;
   let workspace: Workspace | null = null;
-  const smokeResults = new Map<string, SmokeResult>();
   connection.onInitialize((params): InitializeResult => {
     const { capabilities, initializationOptions } = params;
     // a client that pulls would show pushed findings twice
@@ -47,7 +39,6 @@ export function serve(connection: Connection, files?: Files): void {
     commands = commandsOf(initializationOptions);
     refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
     snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
-    refreshesLenses = capabilities.workspace?.codeLens?.refreshSupport === true;
     if (files && wantsWorkspace(initializationOptions)) {
       const found = new Workspace(connection, documents, files, !pulls);
       connection.onInitialized(() => found.start(params));
@@ -111,15 +102,7 @@ export function serve(connection: Connection, files?: Files): void {
   connection.onCodeAction(({ textDocument, range, context }) =>
     codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
   );
-  connection.onCodeLens(({ textDocument: { uri } }) =>
-    codeLenses(uri, checkedOf(uri), commands, smokeResults.get(uri)),
-  );
-  connection.onNotification(SMOKE_RESULT, (result: SmokeResult) => {
-    smokeResults.set(result.uri, result);
-    if (refreshesLenses) {
-      void connection.sendRequest(CodeLensRefreshRequest.type);
-    }
-  });
+  connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
   connection.languages.inlayHint.on(({ textDocument, range }) =>
     inlayHints(checkedOf(textDocument.uri), range, settings.hints),
   );

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type {
-  CodeLens,
   CompletionItem,
   Hover,
   SemanticTokens,
@@ -192,16 +191,4 @@ test.each([
     options: { tabSize: 2, insertSpaces: true },
   });
   expect(apply(text, lines, edits ?? [])).toBe(wanted);
-});
-
-test('a lens shows how the last smoke job ended, and goes with it', async () => {
-  const { uri } = await server.openMarked('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n');
-  const titles = async () =>
-    (await server.request<CodeLens[]>('textDocument/codeLens', { textDocument: { uri } })).map(
-      ({ command }) => command?.title,
-    );
-  await server.connection.sendNotification('parallelismLayout/smokeResult', { uri, title: 'Passed just now' });
-  expect(await titles()).toContain('Passed just now');
-  await server.connection.sendNotification('parallelismLayout/smokeResult', { uri, title: null });
-  expect(await titles()).not.toContain('Passed just now');
 });

@@ -5,15 +5,19 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   Estimate,
   type GroupOperations,
+  LOCAL,
   layoutHash,
   RECORD_VERSION,
   RunHistory,
   type RunRecord,
   recordOf,
   reportOf,
+  type SmokePlan,
   type SmokeResult,
+  saveRun,
   slowdowns,
 } from '../../client/cluster';
+import { SubmittedRuns } from '../../client/smoke/submitted';
 import { check } from '../../layout';
 
 const group = (kind: string, idx: number, busGBs: number): GroupOperations => ({
@@ -127,6 +131,36 @@ describe('the history', () => {
     writeFileSync(join(folder, 'bare.run.json'), '{"version": 1, "id": "bare"}');
     writeFileSync(join(folder, 'next.run.json'), JSON.stringify({ ...run(3), version: 2 }));
     expect((await reopened()).runs.map(({ id }) => id)).toEqual(['run-1']);
+  });
+});
+
+describe('the runs whose jobs outlive a window', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'smoke-submitted-'));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const request = run(1);
+  const plan = { version: 1, name: 'one', world_size: 4 } as unknown as SmokePlan;
+  const job = { cluster: LOCAL, plan, ticket: { job: '7' } };
+
+  test('are found again with what they were asked for, until they are forgotten', async () => {
+    const runs = new SubmittedRuns(root);
+    const folder = await runs.folderFor({ id: 'a', request });
+    saveRun(folder, job);
+    const [found, ...rest] = await new SubmittedRuns(root).load();
+    expect(found).toMatchObject({ id: 'a', folder, request: { uri: request.uri }, saved: { ticket: { job: '7' } } });
+    expect(rest).toEqual([]);
+    await runs.forget('a');
+    expect(await runs.load()).toEqual([]);
+  });
+
+  test('are not those that ended with their window: of these nothing stays', async () => {
+    const runs = new SubmittedRuns(root);
+    await runs.folderFor({ id: 'never-submitted', request });
+    expect(await runs.load()).toEqual([]);
+    expect(readdirSync(root)).toEqual([]);
   });
 });
 

@@ -56,7 +56,7 @@ export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] 
   const perStage = layersPerStage(module);
   return [
     `${ranks} ranks${span}`,
-    ...(dp === undefined ? [] : [`dp ${dp}: ${dp} replicas of ${denseModel} ranks`]),
+    ...(dp === undefined ? [] : [`dp ${dp}: ${dp} ${dp === 1 ? 'replica' : 'replicas'} of ${denseModel} ranks`]),
     ...(exptDp === undefined || degrees.ep === 1
       ? []
       : [`expt_dp ${exptDp} (expt_tp ${degrees.exptTp}, ep ${degrees.ep})`]),

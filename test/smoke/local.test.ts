@@ -126,6 +126,24 @@ describe('the backend', () => {
   });
 });
 
+describe('what a person is asked before a run on this machine', () => {
+  const codes = async (text: string, backend?: 'gloo') => {
+    const request = { plan: planOf(text), cluster: LOCAL, job: JOB, ...(backend && { backend }) };
+    const { questions } = await prepareSmoke(request, folder);
+    return questions?.map(({ code, message }) => `${code}: ${message}`);
+  };
+
+  test('is whether the CPU will do where there is no GPU, and whether so many processes will', async () => {
+    const [cpu, crowded] = (await codes('layout: 1\nworld_size: 4096\nparallelism: {tp: 8}\n')) ?? [];
+    expect(cpu).toMatch(/^cpu: torch sees no GPU: 4096 ranks run on the CPU with gloo/);
+    expect(crowded).toMatch(/^crowded: 4096 processes on \d+ cores take about 1024 GiB of memory/);
+  });
+
+  test('is nothing where the CPU was asked for, and the ranks are few', async () => {
+    expect(await codes('layout: 1\nworld_size: 2\nparallelism: {tp: 2}\n', 'gloo')).toEqual([]);
+  });
+});
+
 describe('the interpreter', () => {
   const prepare = (python: string) =>
     prepareSmoke({ plan, cluster: { ...LOCAL, python }, job: JOB }, folder).catch((error: unknown) => error);

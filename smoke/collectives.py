@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections import Counter
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
 
 import torch
 import torch.distributed as dist
@@ -27,6 +27,9 @@ BATCHES = 3
 
 #: An operation that was checked once: the bytes that it moves, and the call to repeat for timing.
 Checked = Tuple[int, Callable[[], Any]]
+
+#: A moment: in seconds, or in the stream of a GPU.
+Mark = Union[float, torch.cuda.Event]
 
 
 class WrongData(Exception):
@@ -129,15 +132,21 @@ class Checker:
         """
         call()
         batch = -(-self._iterations // BATCHES)
-        return statistics.median(self._batch(call, batch) for _ in range(-(-self._iterations // batch)))
+        marks = [self._mark()]
+        for _ in range(-(-self._iterations // batch)):
+            for _ in range(batch):
+                call()
+            marks.append(self._mark())
+        self._synchronize()
+        return statistics.median(map(milliseconds_between, marks, marks[1:])) / batch
 
-    def _batch(self, call: Callable[[], Any], calls: int) -> float:
-        self._synchronize()
-        began = time.perf_counter()
-        for _ in range(calls):
-            call()
-        self._synchronize()
-        return (time.perf_counter() - began) * 1e3 / calls
+    def _mark(self) -> Mark:
+        """A moment: on a GPU, where calls return before they are done, one of its stream, so that nothing has to wait."""
+        if self._device.type != "cuda":
+            return time.perf_counter()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(torch.cuda.current_stream(self._device))
+        return event
 
     def _synchronize(self) -> None:
         if self._device.type == "cuda":
@@ -244,6 +253,11 @@ class Checker:
         want = self._expected((self._place - 1) % self._size, got.numel())
         self._need(got, want, "receive from rank %d" % before, [before])
         return sent.numel() * 4, call
+
+
+def milliseconds_between(start: Mark, end: Mark) -> float:
+    """How long it was from a moment to a later one of the same clock."""
+    return (end - start) * 1e3 if isinstance(start, float) else start.elapsed_time(end)
 
 
 def gather_positions(group: Group, handle: Any, mine: List[int], want: List[List[int]], device: torch.device) -> List[int]:

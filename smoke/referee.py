@@ -315,7 +315,7 @@ class Referee:
             want=ours,
             got=theirs,
             msg="Rank %d on %s would create %s as group %d where the layout has %s: %s."
-            % (rank.number, rank.host, theirs, at, ours or "none", "the same groups in another order" if same else "another list of groups"),
+            % (rank.number, rank.host, said(theirs), at, said(ours), "the same groups in another order" if same else "another list of groups"),
             **(group_fields(self._plan.groups[at]) if ours else {}),
         )
 
@@ -636,6 +636,14 @@ class Referee:
 def group_fields(group: Group) -> Dict[str, Any]:
     """The fields that name a group in an event."""
     return {"group": group.index, "kind": group.name, "module": group.module, "idx": group.place, "ranks": group.ranks}
+
+
+def said(group: Optional[Sequence[Any]]) -> str:
+    """How messages call a group of another plan, given as name, module and ranks."""
+    if group is None:
+        return "none"
+    name, module, ranks = group
+    return "%s%s %s" % (name, "" if module is None else " of %s" % module, shown(ranks))
 
 
 def operations(timed: Sequence[Dict[str, Any]], size: int) -> Dict[str, Dict[str, Any]]:

@@ -3,7 +3,6 @@ import { check, failureEdits, failurePlan } from '../layout';
 import { type CompareWith, type FromPanel, type PanelBase, parseFromPanel, type ToPanel } from '../webview/messages';
 import { baseFor } from './gridBase';
 import { layoutMessage, moduleAt } from './gridMessages';
-import { NoCommitError } from './lastCommit';
 import { nameOf } from './paths';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
@@ -208,10 +207,8 @@ class GridPanel {
     try {
       return await baseFor(this.document.uri, what, file);
     } catch (error) {
-      if (!(error instanceof NoCommitError || error instanceof vscode.FileSystemError)) {
-        throw error;
-      }
-      return { title: '', file: null, layout: null, problem: error.message };
+      // whatever went wrong in git or in the file system is the person's to know
+      return { title: '', file: null, layout: null, problem: error instanceof Error ? error.message : String(error) };
     }
   }
 

@@ -19,6 +19,11 @@ const SUITES = [
     commands: [[python(), '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test/smoke']],
     count: pytest,
   },
+  {
+    name: 'panel',
+    commands: [[execPath, '--test', '--test-reporter=spec', 'test/grid/panel.test.mjs']],
+    count: nodeTest,
+  },
   { name: 'integration', commands: [[execPath, 'scripts/test-integration.mjs']], count: plain },
   {
     name: 'end to end',

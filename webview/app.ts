@@ -6,6 +6,7 @@ import { type ExportFormat, pngOf, svgOf } from './export';
 import { groupsNamed, placeOf, standing } from './facts';
 import { failureCard } from './failures';
 import type { Matches } from './find';
+import { handleKey, type KeyActions } from './keyboard';
 import { changeLegend, legendOf } from './legend';
 import {
   type CompareWith,
@@ -18,6 +19,7 @@ import {
   type PanelShards,
   type ToPanel,
 } from './messages';
+import { noticeOf } from './notice';
 import { type SmokeMessage, SmokeResults } from './results';
 import { failedRanks } from './roles';
 import { Stage } from './stage';
@@ -27,7 +29,7 @@ import { Toolbar } from './toolbar';
 import { viewOf } from './views';
 import { groupIn } from './views/pictures';
 import type { Actions, Scene } from './views/view';
-import { findingItem, worldSheet } from './views/world';
+import { worldSheet } from './views/world';
 
 /** What the editor gives to a webview. */
 export interface VsCodeApi {
@@ -39,11 +41,11 @@ export interface VsCodeApi {
 /** The process groups along expert dimensions have names of their own. */
 const GROUP_OF_DIM: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
 
-/** How long a pointer rests on a rank before it is read out, in milliseconds. */
+/** How long a pointer rests on a rank before it is read out, and a movement before it is kept, in milliseconds. */
 const REST = 250;
 
-/** How many findings stand above the picture. */
-const MAX_NOTICES = 3;
+/** How soon the list shows the rank under the pointer, in milliseconds. */
+const FOLLOW = 60;
 
 /** The panel: takes what the editor says, keeps what a person chose, and draws both. */
 export class GridApp {
@@ -74,6 +76,8 @@ export class GridApp {
   #anchor = -1;
   #frame = 0;
   #spoken: ReturnType<typeof setTimeout> | undefined;
+  #detailsTimer: ReturnType<typeof setTimeout> | undefined;
+  #saving: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     root: HTMLElement,
@@ -95,9 +99,9 @@ export class GridApp {
       hovered: (rank) => this.#look(rank < 0 ? this.#state.rank : rank, true),
       clicked: (rank) => this.#click(rank),
       framed: (ranks) => this.#framed(ranks),
-      moved: (viewport) => this.#remember({ viewport }),
+      moved: (viewport) => this.#rememberSoon({ viewport }),
       resized: () => this.#renderSoon(),
-      keyed: (event) => this.#key(event),
+      keyed: (event) => handleKey(event, this.#keys()),
     });
     this.#toolbar = new Toolbar({
       compare: (what) => this.#compare(what),
@@ -200,6 +204,13 @@ export class GridApp {
     this.api.setState(this.#state);
   }
 
+  /** As `remember`, but the editor is told once a movement has come to rest. */
+  #rememberSoon(part: Partial<PanelState>): void {
+    this.#state = { ...this.#state, ...part };
+    clearTimeout(this.#saving);
+    this.#saving = setTimeout(() => this.api.setState(this.#state), REST);
+  }
+
   #change(part: Partial<PanelState>): void {
     const before = this.#state;
     const shape = (['view', 'grid', 'across', 'down', 'module'] as const).some(
@@ -294,20 +305,10 @@ export class GridApp {
   }
 
   #renderNotice(): void {
-    const errors = this.#findings.filter(({ severity }) => severity === 'error');
-    const items = errors.slice(0, MAX_NOTICES).map((finding) => findingItem(finding, this.#actions));
-    const more = errors.length > MAX_NOTICES ? [h('li', {}, `and ${formatted(errors.length - MAX_NOTICES)} more`)] : [];
-    const stale = document.body.classList.contains('stale')
-      ? [
-          h(
-            'p',
-            { class: 'hint' },
-            'The picture is of the last layout that was whole; the World view is of the text as it is.',
-          ),
-        ]
-      : [];
-    replaceKeepingFocus(this.#notice, h('ul', { class: 'findings' }, ...items, ...more), ...stale);
-    this.#notice.hidden = errors.length === 0;
+    const stale = document.body.classList.contains('stale');
+    const notice = noticeOf(this.#findings, stale, this.#actions);
+    replaceKeepingFocus(this.#notice, ...notice);
+    this.#notice.hidden = notice.length === 0;
   }
 
   #renderDetails(): void {
@@ -345,16 +346,19 @@ export class GridApp {
     } else {
       this.#say(rank);
     }
-    // lists are made once a frame, however fast the pointer moves
-    this.#detailsSoon();
+    if (resting) {
+      this.#detailsSoon();
+    } else {
+      this.#renderDetails();
+    }
   }
 
-  #detailsFrame = 0;
+  /** The list follows a moving pointer a few times a second: laying it out costs more than all the drawing. */
   #detailsSoon(): void {
-    this.#detailsFrame ||= requestAnimationFrame(() => {
-      this.#detailsFrame = 0;
+    this.#detailsTimer ??= setTimeout(() => {
+      this.#detailsTimer = undefined;
       this.#renderDetails();
-    });
+    }, FOLLOW);
   }
 
   #say(rank: number): void {
@@ -484,42 +488,28 @@ export class GridApp {
     }
   }
 
-  #key(event: KeyboardEvent): void {
-    const steps: Readonly<Record<string, readonly [number, number]>> = {
-      ArrowLeft: [-1, 0],
-      ArrowRight: [1, 0],
-      ArrowUp: [0, -1],
-      ArrowDown: [0, 1],
-    };
-    const step = steps[event.key];
-    const rank = this.#focus;
+  /** What keys do while a picture has the focus. */
+  #keys(): KeyActions {
     const { canvas } = this.#stage;
-    const keys: Readonly<Record<string, () => void>> = {
-      Enter: () => rank >= 0 && this.#reveal(rank),
-      x: () => this.#failSelection(),
-      c: () =>
-        this.#layout &&
+    const layout = this.#layout;
+    const rank = this.#focus;
+    return {
+      move: (dx, dy, extend) => this.#move([dx, dy], extend),
+      reveal: () => rank >= 0 && this.#reveal(rank),
+      fail: () => this.#failSelection(),
+      copy: () =>
+        layout &&
         rank >= 0 &&
-        this.#copy(`rank ${rank}, ${placeOf(this.#layout, rank)}, ${standing(this.#layout, rank)}`, 'coordinates'),
-      Escape: () => this.#click(-1),
-      '+': () => canvas.zoomBy(1.5),
-      '=': () => canvas.zoomBy(1.5),
-      '-': () => canvas.zoomBy(1 / 1.5),
-      '0': () => {
+        this.#copy(`rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`, 'coordinates'),
+      leave: () => this.#click(-1),
+      zoom: (factor) => canvas.zoomBy(factor),
+      fit: () => {
         canvas.fit();
         this.#remember({ viewport: WHOLE });
       },
-      Home: () => this.#choose(0),
-      End: () => this.#layout && this.#choose(this.#layout.worldSize - 1),
+      first: () => this.#choose(0),
+      last: () => layout && this.#choose(layout.worldSize - 1),
     };
-    if (step) {
-      this.#move(step, event.shiftKey);
-    } else if (keys[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      keys[event.key]?.();
-    } else {
-      return;
-    }
-    event.preventDefault();
   }
 
   /** Moves to the next cell that holds a rank; with Shift, a frame grows from where it began. */

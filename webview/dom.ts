@@ -42,7 +42,7 @@ export function picker<T extends string>(
 ): HTMLElement {
   const select = h(
     'select',
-    { 'data-keep': `pick ${label}` },
+    { 'data-keep': `pick ${label}`, 'aria-label': label },
     ...options.map((option) => h('option', { value: option.value, selected: option.value === value }, option.label)),
   );
   select.addEventListener('change', () => {
@@ -72,8 +72,14 @@ export function replaceKeepingFocus(parent: Element, ...children: readonly Child
   }
 }
 
+// made once: it is asked for thousands of numbers while a pointer moves
+let numbers: Intl.NumberFormat | undefined;
+
 /** A number with its thousands separated, as the reader's language does it. */
-export const formatted = (n: number): string => n.toLocaleString(document.documentElement.lang || 'en');
+export function formatted(n: number): string {
+  numbers ??= new Intl.NumberFormat(document.documentElement.lang || 'en');
+  return numbers.format(n);
+}
 
 /** A number with its thing: `1 rank`, `2 ranks`. */
 export const counted = (n: number, thing: string): string => `${formatted(n)} ${thing}${n === 1 ? '' : 's'}`;

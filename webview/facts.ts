@@ -112,7 +112,7 @@ export function ranksOfGroup(
 export function rankList(ranks: readonly number[], most = 12): string {
   const runs: string[] = [];
   let start = 0;
-  for (let i = 1; i <= ranks.length; i++) {
+  for (let i = 1; i <= ranks.length && runs.length <= most; i++) {
     if (ranks[i] !== (ranks[i - 1] ?? 0) + 1) {
       const [first, last] = [ranks[start] ?? 0, ranks[i - 1] ?? 0];
       const step = i - start > 2 ? ' – ' : ', ';
@@ -120,8 +120,7 @@ export function rankList(ranks: readonly number[], most = 12): string {
       start = i;
     }
   }
-  const shown = runs.slice(0, most).join(', ');
-  return runs.length > most ? `${shown}, … (${formatted(ranks.length)})` : shown;
+  return runs.length > most ? `${runs.slice(0, most).join(', ')}, … (${formatted(ranks.length)})` : runs.join(', ');
 }
 
 /** Where a rank lies on the machines: `node 1, GPU 3`. */

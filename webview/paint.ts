@@ -2,10 +2,11 @@ import type { RankBitmap } from './bitmap';
 import { type Colouring, colourOf, FADED, MAX_STEPS, type Sign } from './colour';
 import type { Change } from './difference';
 import type { Placement, Rect } from './placement';
+import { addRect, addSign, cssColour, inkOn } from './shapes';
 import type { Theme } from './theme';
 
 /** From this size in pixels on, cells are drawn one by one; from the next, with thin lines between; below, as they are. */
-const CELL_DETAIL = 26;
+const CELL_DETAIL = 28;
 const CELL_LINES = 4;
 
 /** From this cell size on, signs are drawn, and from the next the coordinates under a rank's number. */
@@ -14,6 +15,12 @@ const CELL_COORDINATES = 50;
 
 /** How many marks of one kind are drawn one by one. */
 const MAX_MARKS = 4096;
+
+/** Boxes are framed from this length in pixels on. */
+const SMALLEST_BOX = 24;
+
+/** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
+const SMALLEST_MARK = 6;
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", sans-serif';
 
@@ -71,11 +78,7 @@ export class Painter {
     }
     this.#signs(picture, bitmap);
     this.#changes(picture);
-    // grounds go under what is there, so that the lines between cells are cut out and show them
-    context.globalCompositeOperation = 'destination-over';
-    this.#boxes(picture.placement, true);
-    context.globalCompositeOperation = 'source-over';
-    this.#boxes(picture.placement, false);
+    this.#boxes(picture);
     this.#rulers(picture.placement);
     this.#marks(picture, marks);
   }
@@ -136,7 +139,7 @@ export class Painter {
           const y = originY + row * cell + inset;
           const step = steps[row * placement.width + column] ?? MAX_STEPS;
           const path = step === MAX_STEPS ? empty : (paths.get(step) ?? new Path2D());
-          path.roundRect(x, y, size, size, Math.min(6, size * 0.12));
+          addRect(path, x, y, size, size, Math.min(6, size * 0.12));
           if (step !== MAX_STEPS) {
             paths.set(step, path);
           }
@@ -209,7 +212,7 @@ export class Painter {
         if (sign !== 'none') {
           const path = paths.get(sign) ?? new Path2D();
           paths.set(sign, path);
-          addSign(path, sign, originX + column * cell, originY + row * cell, cell);
+          addSign(path, sign, originX + column * cell, originY + row * cell, cell, cell < CELL_DETAIL);
         }
       }
     }
@@ -261,37 +264,41 @@ export class Painter {
   }
 
   /** Frames of nodes, NVLink domains and slices: their grounds under the cells, their lines and names over them. */
-  #boxes(placement: Placement, grounds: boolean): void {
+  #boxes({ placement }: Picture): void {
     const { context, theme, window } = this;
     const { originX, originY, cell, width, height } = window;
     const view = { x: -originX / cell, y: -originY / cell, width: width / cell, height: height / cell };
     const size = Math.min(12.5, cell * 0.54);
-    for (const box of placement.boxesIn(view, 12 / cell)) {
-      const out = box.level > 0 ? Math.min(cell * 0.32, 9) : box.level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
+    const frames = new Map<number, Path2D>();
+    context.font = `500 ${size}px ${FONT}`;
+    context.textAlign = 'left';
+    context.textBaseline = 'bottom';
+    context.fillStyle = theme.muted;
+    for (const { x, y, width, height, level, label } of placement.boxesIn(view, SMALLEST_BOX / cell)) {
+      const out = level > 0 ? Math.min(cell * 0.32, 9) : level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
       // a box around boxes has their names inside it
-      const above = box.level > 0 ? Math.min(cell * 0.9, 22) : out;
-      const x = originX + box.x * cell - out;
-      const y = originY + box.y * cell - above;
-      context.beginPath();
-      context.roundRect(x, y, box.width * cell + 2 * out, box.height * cell + out + above, Math.min(8, cell * 0.2));
-      if (grounds) {
-        context.fillStyle = theme.boxFill;
-        context.fill();
-        continue;
-      }
-      context.strokeStyle = theme.box;
-      context.lineWidth = box.level === 0 ? 1 : 1.5;
-      context.setLineDash(box.level < 0 ? [4, 3] : []);
-      context.stroke();
-      if (size >= 8 && box.label !== '') {
-        context.font = `500 ${size}px ${FONT}`;
-        context.textAlign = 'left';
-        context.textBaseline = 'bottom';
-        context.fillStyle = theme.muted;
-        context.fillText(box.label, x + 1, y - 2, box.width * cell + 2 * out);
+      const above = level > 0 ? Math.min(cell * 0.9, 22) : out;
+      const [left, top] = [originX + x * cell - out, originY + y * cell - above];
+      const [wide, high] = [width * cell + 2 * out, height * cell + out + above];
+      const path = frames.get(level) ?? new Path2D();
+      frames.set(level, path);
+      addRect(path, left, top, wide, high, Math.min(8, cell * 0.2));
+      if (size >= 8 && label !== '') {
+        context.fillText(label, left + 1, top - 2, wide);
       }
     }
-    context.setLineDash([]);
+    for (const [level, path] of frames) {
+      context.strokeStyle = theme.box;
+      context.lineWidth = level === 0 ? 1 : 1.5;
+      context.setLineDash(level < 0 ? [4, 3] : []);
+      context.stroke(path);
+      context.setLineDash([]);
+      // grounds go under what is there, so that the lines between cells are cut out and show them
+      context.globalCompositeOperation = 'destination-over';
+      context.fillStyle = theme.boxFill;
+      context.fill(path);
+      context.globalCompositeOperation = 'source-over';
+    }
   }
 
   /** Numbers along rows and columns, as many as have room. */
@@ -324,7 +331,7 @@ export class Painter {
   #marks({ placement, colouring }: Picture, { focus, peers, failed, frame }: Marks): void {
     const { context, theme, window } = this;
     const { cell, originX, originY } = window;
-    const line = Math.max(1.5, Math.min(3, cell * 0.035));
+    const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
     const rings = this.#rings(placement, peers);
     this.#strokeTwice(rings, theme.foreground, line);
     const crosses = new Path2D();
@@ -360,17 +367,24 @@ export class Painter {
     context.stroke(path);
   }
 
-  /** Outlines of cells; never smaller than a few pixels, so that one rank in a million is still seen. */
+  /** Outlines of cells; small ones that fall on each other are drawn once. */
   #rings(placement: Placement, ranks: readonly number[]): Path2D {
     const { originX, originY, cell } = this.window;
     const path = new Path2D();
-    const size = Math.max(cell, 6);
+    const size = Math.max(cell, SMALLEST_MARK);
     const shift = (size - cell) / 2;
+    const seen = new Set<number>();
     for (const rank of ranks.slice(0, MAX_MARKS)) {
       const at = placement.cellOf(rank);
       if (at) {
-        const [x, y] = [originX + at.x * cell - shift, originY + at.y * cell - shift];
-        path.roundRect(x + 1, y + 1, size - 2, size - 2, Math.min(7, size * 0.14));
+        // small marks lie on whole pixels, or they would blur
+        const snap = cell < SMALLEST_MARK ? Math.round : (value: number) => value;
+        const [x, y] = [snap(originX + at.x * cell - shift), snap(originY + at.y * cell - shift)];
+        const spot = Math.round(x / 3) * 65_536 + Math.round(y / 3);
+        if (cell >= SMALLEST_MARK || !seen.has(spot)) {
+          seen.add(spot);
+          addRect(path, x + 1, y + 1, size - 2, size - 2, Math.min(7, size * 0.14));
+        }
       }
     }
     return path;
@@ -389,39 +403,4 @@ export class Painter {
       path.lineTo(x + cell * (1 - to), y + cell * to);
     }
   }
-}
-
-/** Adds a sign to a path, in the upper left corner of large cells, where no text stands. */
-function addSign(path: Path2D, sign: Sign, left: number, top: number, cell: number): void {
-  const size = cell < CELL_DETAIL ? cell * 0.5 : Math.min(14, cell * 0.18);
-  const x = left + cell * (cell < CELL_DETAIL ? 0.25 : 0.09);
-  const y = top + cell * (cell < CELL_DETAIL ? 0.25 : 0.09);
-  if (sign === 'cross') {
-    path.moveTo(x, y);
-    path.lineTo(x + size, y + size);
-    path.moveTo(x + size, y);
-    path.lineTo(x, y + size);
-  } else if (sign === 'stripes') {
-    for (const share of [0.34, 0.67, 1]) {
-      path.moveTo(x, y + size * share);
-      path.lineTo(x + size * share, y);
-    }
-  } else {
-    for (const share of [0.15, 0.5, 0.85]) {
-      path.moveTo(x + size * share, y + size / 2);
-      path.lineTo(x + size * share + 0.1, y + size / 2);
-    }
-  }
-}
-
-const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >> 8) & 255}, ${(word >> 16) & 255})`;
-
-/** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
-function inkOn(fill: string): string {
-  const channels = fill.startsWith('#')
-    ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
-    : (fill.match(/\d+/g) ?? []).map(Number);
-  const [r = 0, g = 0, b = 0] = channels.map((channel) => channel / 255);
-  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
 }

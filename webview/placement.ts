@@ -128,35 +128,42 @@ export class Placement {
   }
 
   /** The boxes that touch a part of the picture, outer ones first, where they are at least `smallest` cells long. */
-  *boxesIn(view: Rect, smallest: number): Iterable<Box> {
+  boxesIn(view: Rect, smallest: number): Box[] {
+    const boxes: Box[] = [];
     for (const set of this.boxSets) {
       if (Math.max(set.width, set.height) >= smallest) {
-        yield* boxesOf(set, view, set.axes.length, set.x, set.y, 0);
+        addBoxes(boxes, set, view, set.axes.length, set.x, set.y, 0);
       }
     }
+    return boxes;
   }
 }
 
-/** Walks the axes from the slowest to the fastest, passing over all that lies outside the view. */
-function* boxesOf(set: BoxSet, view: Rect, left: number, x: number, y: number, index: number): Iterable<Box> {
-  const { axes, width, height, level } = set;
-  if (index >= set.count) {
-    return;
-  }
-  const inner = axes.slice(0, left);
-  const reachX = inner.reduce((sum, { size, dx }) => sum + (size - 1) * dx, width);
-  const reachY = inner.reduce((sum, { size, dy }) => sum + (size - 1) * dy, height);
-  if (x > view.x + view.width || y > view.y + view.height || x + reachX < view.x || y + reachY < view.y) {
-    return;
-  }
+/** Walks the axes from the slowest to the fastest, along each only as far as the view reaches. */
+function addBoxes(boxes: Box[], set: BoxSet, view: Rect, left: number, x: number, y: number, index: number): void {
+  const { axes, width, height, level, label, count } = set;
   const axis = axes[left - 1];
-  if (!axis) {
-    yield { x, y, width, height, level, label: set.label(index) };
+  if (index >= count) {
     return;
   }
-  const weight = axes.slice(0, left - 1).reduce((product, { size }) => product * size, 1);
-  for (let i = 0; i < axis.size; i++) {
-    yield* boxesOf(set, view, left - 1, x + i * axis.dx, y + i * axis.dy, index + i * weight);
+  if (!axis) {
+    boxes.push({ x, y, width, height, level, label: label(index) });
+    return;
+  }
+  let [reachX, reachY, weight] = [width, height, 1];
+  for (let i = 0; i < left - 1; i++) {
+    const inner = axes[i];
+    reachX += inner ? (inner.size - 1) * inner.dx : 0;
+    reachY += inner ? (inner.size - 1) * inner.dy : 0;
+    weight *= inner?.size ?? 1;
+  }
+  const { size, dx, dy } = axis;
+  const [step, low, high] =
+    dx > 0 ? [dx, view.x - x - reachX, view.x + view.width - x] : [dy, view.y - y - reachY, view.y + view.height - y];
+  const first = Math.max(0, Math.ceil(low / step));
+  const last = Math.min(size - 1, Math.floor(high / step));
+  for (let i = first; i <= last; i++) {
+    addBoxes(boxes, set, view, left - 1, x + i * dx, y + i * dy, index + i * weight);
   }
 }
 

@@ -132,7 +132,11 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 const ORIGIN = 'http://panel.test';
 
 /** What the tests need of the engine, and the messages that the editor makes with it. */
-const ENGINE = `export * from './layout'; export { layoutMessage } from './client/gridMessages';`;
+const ENGINE = `
+export * from './layout';
+export { layoutMessage } from './client/gridMessages';
+export { physicalPlacement } from './webview/physical';
+`;
 
 /**
  * Bundles the panel and the engine and starts Chromium.
@@ -140,7 +144,13 @@ const ENGINE = `export * from './layout'; export { layoutMessage } from './clien
  */
 export async function startGrid() {
   const work = await mkdtemp(join(tmpdir(), 'parallelism-layout-grid-'));
-  const common = { bundle: true, minify: true, mainFields: ['module', 'main'], logLevel: 'error', absWorkingDir: ROOT };
+  const common = {
+    bundle: true,
+    minify: !process.env.PLAIN,
+    mainFields: ['module', 'main'],
+    logLevel: 'error',
+    absWorkingDir: ROOT,
+  };
   const stdin = { contents: ENGINE, resolveDir: ROOT, loader: 'ts' };
   await Promise.all([
     esbuild.build({ ...common, entryPoints: ['webview/main.ts', 'webview/grid.css'], outdir: work, format: 'iife' }),

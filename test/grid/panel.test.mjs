@@ -1,0 +1,472 @@
+// The panel's page in Chromium, under its own content security policy: what a person sees and does in it, at every size.
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { layoutText, startGrid, THEMES } from './page.mjs';
+import { smokeMessage } from './smokeResults.mjs';
+
+const example = (name) => readFile(new URL(`../../examples/${name}.layout.yaml`, import.meta.url), 'utf8');
+const mimo = await example('mimo-8gpu');
+const moe = await example('moe-64gpu');
+const ntp = await example('ntp-64gpu');
+const plain = layoutText('plain', 4, { tp: 8 });
+const MILLION = layoutText('million', 131_072, { tp: 8, pp: 32, cp: 4 });
+
+let grid;
+
+before(async () => {
+  grid = await startGrid();
+  await mkdir('artifacts', { recursive: true });
+});
+
+after(() => grid?.close());
+
+/** Opens the panel with a text, and ends with no error on the page: neither a thrown one nor a broken policy. */
+async function withPanel(text, options, run) {
+  const panel = await grid.open(options);
+  try {
+    await panel.sendText(text);
+    await run(panel);
+    assert.deepEqual(panel.errors, []);
+  } finally {
+    await panel.close();
+  }
+}
+
+const details = (page) => page.locator('.details');
+const sent = (page, type) => page.evaluate((wanted) => window.sent.filter((one) => one.type === wanted), type);
+const live = (page) => page.locator('[aria-live]');
+
+/** The colour of a point of the canvas, in CSS pixels. */
+const pixel = (page, x, y) =>
+  page.evaluate(
+    ([left, top]) => {
+      const canvas = document.querySelector('canvas');
+      const ratio = canvas.width / canvas.clientWidth;
+      return [...canvas.getContext('2d').getImageData(left * ratio, top * ratio, 1, 1).data];
+    },
+    [x, y],
+  );
+
+/** How many pixels of the canvas have a colour. */
+const pixelsOf = (page, [r, g, b]) =>
+  page.evaluate(
+    ([red, green, blue]) => {
+      const canvas = document.querySelector('canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        count += data[i] === red && data[i + 1] === green && data[i + 2] === blue && data[i + 3] === 255 ? 1 : 0;
+      }
+      return count;
+    },
+    [r, g, b],
+  );
+
+const rgbOf = (hex) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+
+/** The contrast of two colours (WCAG 2). */
+function contrast(one, other) {
+  const luminance = (colour) => {
+    const [r, g, b] = colour.slice(0, 3).map((channel) => {
+      const share = channel / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+describe('every function by keyboard', () => {
+  test('arrows move, Enter shows the lines, C copies, X fails, Shift and arrows frame, Escape lets go', () =>
+    withPanel(mimo, {}, async ({ page }) => {
+      const { keyboard } = page;
+      await page.locator('canvas').focus();
+      await keyboard.press('ArrowRight');
+      await details(page).getByText('Rank 0', { exact: true }).waitFor();
+      await keyboard.press('ArrowDown');
+      await details(page).getByText('Rank 4', { exact: true }).waitFor();
+      assert.match(await live(page).textContent(), /Rank 4, node 0, GPU 4, language tp 0, pp 0/);
+      await keyboard.press('Enter');
+      assert.deepEqual(await sent(page, 'reveal'), [{ type: 'reveal', module: 'language' }]);
+      await keyboard.press('c');
+      assert.match((await sent(page, 'copy'))[0].text, /^rank 4, node 0, GPU 4, language tp 0, pp 0$/);
+      await keyboard.press('Home');
+      await keyboard.press('Shift+ArrowRight');
+      await keyboard.press('Shift+ArrowDown');
+      await keyboard.press('x');
+      await details(page).getByText('4 failed ranks').waitFor();
+      await details(page).getByText('0, 1, 4, 5', { exact: true }).waitFor();
+      await keyboard.press('Escape');
+      await details(page).getByText('8 ranks').waitFor();
+    }));
+
+  test('Tab reaches every control, and the focus can be seen on each', () =>
+    withPanel(moe, { state: { rank: 3 } }, async ({ page }) => {
+      const reached = [];
+      for (let i = 0; i < 60; i++) {
+        await page.keyboard.press('Tab');
+        const one = await page.evaluate(() => {
+          const element = document.activeElement;
+          const { outlineStyle, outlineWidth } = getComputedStyle(element);
+          const name = element.getAttribute('aria-label') ?? element.textContent ?? '';
+          const first = element.dataset.tabbed === undefined;
+          element.dataset.tabbed = '';
+          return {
+            tag: element.tagName,
+            name,
+            first,
+            seen: outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1,
+          };
+        });
+        if (one.tag === 'BODY' || !one.first) {
+          break;
+        }
+        reached.push(one);
+      }
+      assert.deepEqual(
+        reached.filter(({ seen }) => !seen),
+        [],
+      );
+      const names = reached.map(({ name }) => name).join('\n');
+      for (const wanted of [
+        'Mark failed',
+        'Find a rank',
+        'Physical',
+        'Table',
+        'Physical view',
+        'Show in the file',
+        'Copy coordinates',
+      ]) {
+        assert.ok(names.includes(wanted), `${wanted} in\n${names}`);
+      }
+    }));
+
+  test('a control keeps the focus when the text changes under it', () =>
+    withPanel(moe, {}, async ({ page, sendText }) => {
+      await page.getByRole('button', { name: 'Groups' }).focus();
+      await sendText(moe.replace('pp: 4', 'pp: 2'));
+      assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Groups');
+    }));
+});
+
+describe('finding', () => {
+  test('a search goes from match to match, and says where it is', () =>
+    withPanel(moe, {}, async ({ page }) => {
+      const box = page.getByRole('searchbox');
+      await page.keyboard.press('/');
+      await page.keyboard.type('pp=2 dp=1');
+      await box.press('Enter');
+      await details(page).getByText('Rank 36', { exact: true }).waitFor();
+      await page.getByText('1 of 4').waitFor();
+      await box.press('Enter');
+      await details(page).getByText('Rank 37', { exact: true }).waitFor();
+      await box.press('Shift+Enter');
+      await box.press('Shift+Enter');
+      await details(page).getByText('Rank 39', { exact: true }).waitFor();
+      await box.fill('3:5');
+      await box.press('Enter');
+      await details(page).getByText('Rank 29', { exact: true }).waitFor();
+      await box.fill('99');
+      await box.press('Enter');
+      assert.equal(await box.getAttribute('aria-invalid'), 'true');
+    }));
+
+  test('a rank among a million is shown exactly where a search moves to', () =>
+    withPanel(MILLION, { state: { colour: 'pp', viewport: { zoom: 60, x: 0.1, y: 0.1 } } }, async ({ page }) => {
+      await page.getByRole('searchbox').fill('1048575');
+      await page.getByRole('searchbox').press('Enter');
+      await details(page).getByText('Rank 1,048,575', { exact: true }).waitFor();
+      await page.waitForFunction(() => {
+        const { zoom, x, y } = window.saved.viewport;
+        return zoom > 50 && x > 0.75 && y > 0.9;
+      });
+    }));
+
+  test('copying gives the ranks of a group', () =>
+    withPanel(moe, { state: { rank: 5 } }, async ({ page }) => {
+      await page.getByRole('button', { name: /^Copy the ranks of dp,/ }).press('Enter');
+      assert.deepEqual(await sent(page, 'copy'), [{ type: 'copy', text: '1, 5, 9, 13' }]);
+    }));
+});
+
+describe('failed ranks', () => {
+  test('dragging marks them, the card says what going on costs, and writing asks the editor', () =>
+    withPanel(plain, {}, async ({ page }) => {
+      await page.getByRole('button', { name: 'Mark failed' }).click();
+      await page.getByRole('searchbox').fill('6');
+      await page.getByRole('searchbox').press('Enter');
+      const canvas = page.locator('canvas');
+      const { x, y, width, height } = await canvas.boundingBox();
+      await page.mouse.move(x + 5, y + 5);
+      await page.mouse.down();
+      await page.mouse.move(x + width - 5, y + height - 5, { steps: 4 });
+      await page.mouse.up();
+      await page.getByText('32 failed ranks').waitFor();
+      await page.getByText('Nonuniform TP cannot take these ranks out').waitFor();
+      await page.getByRole('button', { name: 'Clear' }).click();
+      await canvas.focus();
+      await page.keyboard.press('x');
+      await page.getByText('1 failed rank', { exact: true }).waitFor();
+      const card = await page.locator('.card').textContent();
+      assert.match(
+        card,
+        /Spares2 of 8 slots.*Active TP6 in replica dp 0.*GPUs that stop2.*Compute kept93\.8 %.*hit replicas75\.0 %/,
+      );
+      await page.getByRole('button', { name: 'Write to file' }).click();
+      assert.deepEqual(await sent(page, 'writeFailed'), [{ type: 'writeFailed', ranks: [6] }]);
+    }));
+
+  test('one failed rank in a million is seen while the whole world is', () =>
+    withPanel(MILLION, { theme: 'light', state: { colour: 'module', failed: [500_123] } }, async ({ page }) => {
+      const red = rgbOf(THEMES.light.variables.errorForeground);
+      assert.ok((await pixelsOf(page, red)) >= 4);
+    }));
+});
+
+describe('nonuniform TP', () => {
+  test('roles are told by colour and by sign, and the splits are listed', () =>
+    withPanel(ntp, { state: { view: 'ntp' } }, async ({ page }) => {
+      await page.getByText('Replica dp 0 runs 6 of 8 TP slots. 2 ranks leave').waitFor();
+      await page.locator('.legend', { hasText: 'failed' }).getByText('✕').waitFor();
+      const sends = page.locator('table.matrix', { hasText: 'Send splits' }).first();
+      assert.equal(await sends.locator('td').count(), 64);
+      const sum = (await sends.locator('td.some').allTextContents()).reduce((n, text) => n + Number(text), 0);
+      assert.equal(sum, 12, 'each of the two spare slots sends its six heads away');
+      assert.ok((await pixelsOf(page, rgbOf('#d55e00'))) > 500);
+    }));
+});
+
+describe('smoke results', () => {
+  test('a failed group is listed first and found by a click; ranks without a result are not called passed', () =>
+    withPanel(moe, { state: { view: 'smoke' } }, async ({ page, send }) => {
+      await page.getByRole('button', { name: 'Run Smoke Job' }).click();
+      assert.equal((await sent(page, 'runSmokeJob')).length, 1);
+      await send(smokeMessage(grid.engine, moe));
+      const rows = page.locator('.outcomes tbody tr');
+      assert.match(await rows.first().textContent(), /^dp1615.*1/);
+      await page.getByRole('button', { name: 'group 2' }).click();
+      await details(page).getByText('Rank 2', { exact: true }).waitFor();
+      assert.match(await live(page).textContent(), /4 ranks: dp group 2; now at rank 2/);
+      await page.getByLabel('Process group').selectOption('tp');
+      await page.locator('.legend', { hasText: 'result of tp' }).waitFor();
+      assert.ok((await pixelsOf(page, rgbOf('#009e73'))) > 5000);
+      await page.getByLabel('Show', { exact: true }).selectOption('bandwidth');
+      await page.locator('.legend', { hasText: /GB\/s/ }).waitFor();
+      await page.getByRole('searchbox').fill('failed');
+      await page.getByRole('searchbox').press('Enter');
+      await details(page).getByText('Rank 6', { exact: true }).waitFor();
+    }));
+});
+
+describe('comparing', () => {
+  test('two layouts stand side by side, and the ranks that differ are counted, listed and marked', () =>
+    withPanel(mimo, { state: { colour: 'tp' } }, async ({ page, send }) => {
+      const { layout } = grid.engine.layoutMessage(mimo.replace('tp: 2\n    pp: 2', 'tp: 4'), 'b');
+      await page.getByLabel('Compare with').selectOption('commit');
+      assert.deepEqual(await sent(page, 'compare'), [{ type: 'compare', with: 'commit', file: null }]);
+      await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+      assert.equal(await page.locator('canvas').count(), 2);
+      const card = page.getByRole('region', { name: 'Difference' });
+      assert.match(await card.textContent(), /4 ranks differ.*2 at other coordinates.*2 with other peers.*4 – 7/);
+      await card.getByRole('button', { name: 'Next' }).click();
+      await details(page).getByText('In the last commit: language').waitFor();
+      await page.getByRole('button', { name: 'Table' }).click();
+      await page.getByLabel('Rows').selectOption('differs');
+      assert.equal(await page.locator('tbody tr').count(), 4);
+      await page.getByRole('button', { name: 'Physical' }).click();
+      await send({ type: 'base', base: null });
+      assert.equal(await page.locator('canvas').count(), 1);
+    }));
+});
+
+describe('files that are not whole', () => {
+  test('the last picture stays, greyed, with the finding; the world is of the text as it is', () =>
+    withPanel(mimo, {}, async ({ page, sendText }) => {
+      await sendText(mimo.replace('pp: 2', 'pp: 3'));
+      await page.locator('.notice', { hasText: 'dense-factorization' }).waitFor();
+      assert.equal(await page.locator('.pictures').evaluate((element) => getComputedStyle(element).opacity), '0.45');
+      await page.getByRole('button', { name: 'World' }).click();
+      const entry = page.locator('.world-entry', { hasText: 'language' });
+      await entry.getByText('dense-factorization').waitFor();
+      await entry.getByRole('button', { name: /^line/ }).click();
+      assert.equal((await sent(page, 'revealLine')).length, 1);
+    }));
+
+  test('a file that never was whole is drawn as far as it goes', () =>
+    withPanel(mimo.replace('pp: 2', 'pp: 3'), {}, async ({ page }) => {
+      await page.locator('.world-entry', { hasText: 'images' }).getByText('0 – 3').waitFor();
+    }));
+
+  test('gaps, overlaps and what lies beyond the world are hatched and named', () =>
+    withPanel(mimo.replace('rank_offset: 4', 'rank_offset: 3'), { state: { view: 'world' } }, async ({ page }) => {
+      await page.locator('.world-row', { hasText: 'no module' }).getByText('7', { exact: true }).waitFor();
+      await page.locator('.world-row', { hasText: 'several modules' }).getByText('3', { exact: true }).waitFor();
+      await page.locator('.sheet .finding', { hasText: 'world-overlap' }).waitFor();
+    }));
+});
+
+describe('what a person chose', () => {
+  test('survives hiding and reloading the panel', async () => {
+    let saved;
+    await withPanel(moe, {}, async ({ page }) => {
+      await page.getByRole('button', { name: 'Logical' }).click();
+      await page.getByLabel('Across').selectOption('pp');
+      await page.getByLabel('Colour', { exact: true }).selectOption('ep');
+      await page.locator('canvas').focus();
+      await page.keyboard.press('End');
+      await page.keyboard.press('x');
+      await page.keyboard.press('+');
+      await page.keyboard.press('+');
+      await page.waitForFunction(() => window.saved.viewport.zoom > 2);
+      saved = await page.evaluate(() => window.saved);
+    });
+    await withPanel(moe, { state: saved }, async ({ page }) => {
+      assert.equal(await page.getByRole('button', { name: 'Logical' }).getAttribute('aria-pressed'), 'true');
+      assert.equal(await page.getByLabel('Across').inputValue(), 'pp');
+      assert.equal(await page.getByLabel('Colour', { exact: true }).inputValue(), 'ep');
+      await details(page).getByText('Rank 63', { exact: true }).waitFor();
+      await details(page).getByText('1 failed rank', { exact: true }).waitFor();
+      assert.deepEqual(await page.evaluate(() => window.saved), saved);
+    });
+  });
+
+  test('a state of nonsense is as good as none', () =>
+    withPanel(moe, { state: { view: 7, rank: -3, failed: 'x', viewport: { zoom: 'a' } } }, ({ page }) =>
+      details(page).getByText('64 ranks').waitFor(),
+    ));
+});
+
+describe('themes', () => {
+  for (const theme of Object.keys(THEMES)) {
+    test(`${theme}: fills, outlines and text stand out from the ground`, () =>
+      withPanel(moe, { theme, state: { colour: 'pp', rank: 3 } }, async ({ page }) => {
+        await page.screenshot({ path: `artifacts/panel-${theme}.png` });
+        const ground = rgbOf(THEMES[theme].variables['editor-background']);
+        for (const fill of ['#56b4e9', '#e69f00', '#009e73', '#f0e442'].map(rgbOf)) {
+          assert.ok((await pixelsOf(page, fill)) > 2000, `${fill} is drawn`);
+        }
+        const colours = await page.evaluate(() => {
+          const probe = document.createElement('span');
+          document.body.append(probe);
+          const value = (name) => {
+            probe.style.color = `var(--grid-${name})`;
+            const canvas = document.createElement('canvas').getContext('2d');
+            canvas.fillStyle = getComputedStyle(probe).color;
+            canvas.fillRect(0, 0, 1, 1);
+            return [...canvas.getImageData(0, 0, 1, 1).data];
+          };
+          return { outline: value('outline'), box: value('box'), foreground: value('foreground') };
+        });
+        assert.ok(contrast(colours.outline, ground) >= 3, `outline ${contrast(colours.outline, ground)}`);
+        assert.ok(contrast(colours.box, ground) >= 3, `box ${contrast(colours.box, ground)}`);
+        assert.ok(contrast(colours.foreground, ground) >= 4.5);
+      }));
+  }
+
+  test('a ramp stands out from the ground at both of its ends', async () => {
+    for (const theme of ['dark', 'light']) {
+      await withPanel(
+        layoutText('ramp', 64, { tp: 8, pp: 16 }),
+        { theme, state: { colour: 'pp' } },
+        async ({ page }) => {
+          const ground = rgbOf(THEMES[theme].variables['editor-background']);
+          const swatches = await page
+            .locator('.ramp .swatch')
+            .evaluateAll((all) => all.map((one) => one.style.backgroundColor));
+          for (const colour of [swatches[0], swatches.at(-1)]) {
+            const seen = contrast(colour.match(/\d+/g).map(Number), ground);
+            assert.ok(seen >= 1.4, `${theme}: ${colour} ${seen}`);
+          }
+        },
+      );
+    }
+  });
+
+  test('a change of theme is drawn at once', () =>
+    withPanel(layoutText('ramp', 64, { tp: 8, pp: 16 }), { state: { colour: 'pp' } }, async ({ page }) => {
+      const first = () =>
+        page
+          .locator('.ramp .swatch')
+          .first()
+          .evaluate((one) => one.style.backgroundColor);
+      const dark = await first();
+      await page.evaluate(() => {
+        document.body.className = 'vscode-light';
+        document.body.dataset.vscodeThemeId = 'Default Light Modern';
+      });
+      await page.waitForFunction(
+        (before) => document.querySelector('.ramp .swatch').style.backgroundColor !== before,
+        dark,
+      );
+    }));
+});
+
+describe('every size', () => {
+  for (const [name, width, height, scale] of [
+    ['narrow', 420, 700, 1],
+    ['zoomed to 200 %', 640, 420, 2],
+  ]) {
+    test(`${name}: nothing is cut off to the side, and the picture keeps room`, () =>
+      withPanel(moe, { width, height, scale, state: { rank: 9 } }, async ({ page }) => {
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+        const box = await page.locator('canvas').boundingBox();
+        assert.ok(box.width > 180 && box.height > 90, JSON.stringify(box));
+      }));
+  }
+
+  test('at a million ranks the pointer finds its rank, and the table has all', () =>
+    withPanel(MILLION, { state: { colour: 'pp' } }, async ({ page }) => {
+      const { x, y, width, height } = await page.locator('canvas').boundingBox();
+      await page.mouse.move(x + width / 2, y + height / 2);
+      await details(page)
+        .getByText(/^Rank [\d,]+$/)
+        .waitFor();
+      const [red, green, blue, alpha] = await pixel(page, width / 2 + 20, height / 2 + 20);
+      assert.ok(alpha === 255 && red + green + blue > 0);
+      await page.getByRole('button', { name: 'Table' }).click();
+      await page.getByRole('button', { name: 'Last' }).click();
+      await page.getByRole('button', { name: '1,048,575', exact: true }).waitFor();
+    }));
+});
+
+test('messages that are none leave the panel as it is', () =>
+  withPanel(mimo, {}, async ({ page, send }) => {
+    for (const nonsense of [
+      null,
+      'layout',
+      { type: 'layout' },
+      { type: 'layout', layout: { worldSize: 'a' } },
+      { type: 'smoke' },
+    ]) {
+      await send(nonsense);
+    }
+    await details(page).getByText('8 ranks').waitFor();
+  }));
+
+test('nothing piles up while texts, views and results come and go', () =>
+  withPanel(moe, {}, async ({ page, send, sendText }) => {
+    const session = await page.context().newCDPSession(page);
+    const rounds = async (count) => {
+      for (let i = 0; i < count; i++) {
+        await sendText(i % 2 ? moe : mimo);
+        await send(smokeMessage(grid.engine, i % 2 ? moe : mimo));
+        for (const name of ['Logical', 'World', 'Smoke', 'Table', 'Physical']) {
+          await page.evaluate(
+            (label) => [...document.querySelectorAll('.tab')].find((tab) => tab.textContent === label).click(),
+            name,
+          );
+        }
+      }
+      await session.send('HeapProfiler.collectGarbage');
+      const { nodes, jsEventListeners } = await session.send('Memory.getDOMCounters');
+      const { usedSize } = await session.send('Runtime.getHeapUsage');
+      return { nodes, jsEventListeners, kilobytes: usedSize / 1024 };
+    };
+    const before = await rounds(10);
+    const after = await rounds(40);
+    assert.ok(after.nodes <= before.nodes + 200, JSON.stringify({ before, after }));
+    assert.ok(after.jsEventListeners <= before.jsEventListeners + 50, JSON.stringify({ before, after }));
+    assert.ok(after.kilobytes <= before.kilobytes + 1024, JSON.stringify({ before, after }));
+  }));

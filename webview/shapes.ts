@@ -1,0 +1,46 @@
+import type { Sign } from './colour';
+
+/** Adds a rectangle to a path, with round corners only where an eye would see them: they cost. */
+export function addRect(path: Path2D, x: number, y: number, width: number, height: number, radius: number): void {
+  if (radius < 4) {
+    path.rect(x, y, width, height);
+  } else {
+    path.roundRect(x, y, width, height, radius);
+  }
+}
+
+/** Adds a sign to a path: in the middle of small cells, in the upper left corner of others, where no text stands. */
+export function addSign(path: Path2D, sign: Sign, left: number, top: number, cell: number, small: boolean): void {
+  const size = small ? cell * 0.5 : Math.min(14, cell * 0.18);
+  const x = left + cell * (small ? 0.25 : 0.09);
+  const y = top + cell * (small ? 0.25 : 0.09);
+  if (sign === 'cross') {
+    path.moveTo(x, y);
+    path.lineTo(x + size, y + size);
+    path.moveTo(x + size, y);
+    path.lineTo(x, y + size);
+  } else if (sign === 'stripes') {
+    for (const share of [0.34, 0.67, 1]) {
+      path.moveTo(x, y + size * share);
+      path.lineTo(x + size * share, y);
+    }
+  } else {
+    for (const share of [0.15, 0.5, 0.85]) {
+      path.moveTo(x + size * share, y + size / 2);
+      path.lineTo(x + size * share + 0.1, y + size / 2);
+    }
+  }
+}
+
+/** A word of a palette as a colour of the style sheet. */
+export const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >> 8) & 255}, ${(word >> 16) & 255})`;
+
+/** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
+export function inkOn(fill: string): string {
+  const channels = fill.startsWith('#')
+    ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
+    : (fill.match(/\d+/g) ?? []).map(Number);
+  const [r = 0, g = 0, b = 0] = channels.map((channel) => channel / 255);
+  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
+}

@@ -8,7 +8,7 @@ import { denseGrid, expertGrid } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
 import type { ResolvedLayout, ResolvedModule } from '../topology/resolved';
 import { namedFix } from './factorization';
-import { countOf, divisors } from './numbers';
+import { countOf, divisors, grouped } from './numbers';
 import type { Report, Rule } from './rule';
 
 /** A module in a world of which the file says where its ranks land. */
@@ -78,7 +78,7 @@ function crossingText(kind: Kind, { resolved, borders }: Placed, domain: Domain)
 /** `The TP group`, `Both TP groups`, `All 4 TP groups`, `1 of 4 TP groups`. */
 function quantity(part: number, whole: number, noun: string): string {
   if (part < whole) {
-    return `${part.toLocaleString('en-US')} of ${countOf(whole, noun)}`;
+    return `${grouped(part)} of ${countOf(whole, noun)}`;
   }
   return whole === 1 ? `The ${noun}` : whole === 2 ? `Both ${noun}s` : `All ${countOf(whole, noun)}`;
 }

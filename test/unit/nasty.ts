@@ -187,13 +187,13 @@ const crowded = (): Nasty[] => [
 const ntp = (degrees: string, ranks: number, settings: string): string =>
   `layout: 1\nworld_size: ${ranks}\nparallelism: {${degrees}}\nntp:\n${settings}`;
 
-/** The same with a map of as many entries as fit, and 8,000 replicas. */
-const mapped = (degrees: string, ranks: number, spares: number, entry: (i: number) => string): string =>
-  ntp(
-    degrees,
-    ranks,
-    `  tp_spares: ${spares}\n  num_reduced_tp_dp_ranks: 8000\n  non_active_ranks_per_dp:\n${parts((i) => `  - ${entry(i)}\n`, PLAIN - 256)}`,
-  );
+/** The same in a world of 16,384 replicas of tp 1,024, with a map of as many entries as fit, each for a replica of its own. */
+function mapped(spares: number, entry: (i: number) => string): string {
+  const entries = parts((i) => `  - ${entry(i)}\n`, PLAIN - 256);
+  const count = entries.split('\n').length - 1;
+  const settings = `  tp_spares: ${spares}\n  num_reduced_tp_dp_ranks: ${count}\n  non_active_ranks_per_dp:\n${entries}`;
+  return ntp('tp: 1024', 2 ** 24, settings);
+}
 
 /** A file of nonuniform TP with a list as long as a file allows. */
 const failed = (degrees: string, ranks: number, rank: (i: number) => number): string =>
@@ -215,16 +215,18 @@ const numbers = (): Nasty[] => [
   ['failed ranks, the same', failed('tp: 1024', 2 ** 31, () => 0)],
   ['failed ranks, one a replica', failed('tp: 1024', 2 ** 31, (i) => i * 1024)],
   ['failed ranks of one huge replica', failed('tp: 1073741824', 2 ** 31, (i) => i)],
-  ['entries of one slot', mapped('tp: 1024', 2 ** 23, 1, (i) => `{dp: ${i}, local_ranks: [${i % 1023}]}`)],
+  ['entries of one slot', mapped(1, (i) => `{dp: ${i}, local_ranks: [${i % 1023}]}`)],
+  ['entries of two slots', mapped(2, (i) => `{dp: ${i}, local_ranks: [${i % 999}, ${1000 + (i % 23)}]}`)],
+  ['entries of the last slot', mapped(1, (i) => `{dp: ${i}, local_ranks: [1023]}`)],
+  ['entries that lack slots', mapped(1000, (i) => `{dp: ${i}, local_ranks: [1]}`)],
+  ['one entry of many slots', mapped(1, () => `{dp: 0, local_ranks: [${repeated('5, ', 200_000)}]}`)],
   [
-    'entries of two slots',
-    mapped('tp: 1024', 2 ** 23, 2, (i) => `{dp: ${i}, local_ranks: [${i % 999}, ${1000 + (i % 23)}]}`),
-  ],
-  ['entries that lack slots', mapped('tp: 1024', 2 ** 23, 1000, (i) => `{dp: ${i}, local_ranks: [1]}`)],
-  ['entries of slices', mapped('tp: 1024, cp: 1048576', 2 ** 30, 1, (i) => `{dp: 0, cp: ${i}, local_ranks: [1023]}`)],
-  [
-    'one entry of many slots',
-    mapped('tp: 1024', 2 ** 23, 1, () => `{dp: 0, local_ranks: [${repeated('5, ', 200_000)}]}`),
+    'entries of slices of one replica',
+    ntp(
+      'tp: 1024, cp: 1048576',
+      2 ** 30,
+      `  tp_spares: 1\n  non_active_ranks_per_dp:\n${parts((i) => `  - {dp: 0, cp: ${i}, local_ranks: [1023]}\n`, PLAIN - 256)}`,
+    ),
   ],
   [
     'packed placement on a billion ranks',

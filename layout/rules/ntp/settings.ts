@@ -1,10 +1,10 @@
 import { activeSlots, MAX_TP_BASE } from '../../topology/ntp';
 import { namedFix } from '../factorization';
-import { countOf } from '../numbers';
+import { countOf, grouped } from '../numbers';
 import type { Report } from '../rule';
 import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage } from './context';
 
-const MOST = MAX_TP_BASE.toLocaleString('en-US');
+const MOST = grouped(MAX_TP_BASE);
 
 export const ntpBase: NtpPage = {
   code: 'ntp-base',

@@ -10,7 +10,7 @@ export * from './format/spec';
 export * from './format/tree';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
-export { divisors, nearestDivisors } from './rules/numbers';
+export { countOf, divisors, nearestDivisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePage, rulePageUrl, rulesMarkdown } from './rules/page';
 export { RULES, ruleOf } from './rules/registry';
 export type { Rule, RuleDocs } from './rules/rule';

@@ -67,12 +67,19 @@ if (watch) {
 } else {
   await Promise.all(bundles.map((options) => esbuild.build(options)));
 }
-for (const [name, door] of Object.entries({ server: 'startServer', cli: 'startCommandLine' })) {
+// a server runs for days: with a small young generation it takes half the memory, and is no slower
+const doors = {
+  server: { start: 'startServer', program: 'env -S node --max-semi-space-size=4' },
+  cli: { start: 'startCommandLine', program: 'env node' },
+};
+for (const [name, { start, program }] of Object.entries(doors)) {
   // compiled once for all starts, where Node can keep that
-  const cache = `require('node:module').enableCompileCache?.();`;
-  await writeFile(`dist/${name}.js`, `#!/usr/bin/env node\n${cache}\nrequire('./main.js').${door}();\n`, {
-    mode: 0o755,
-  });
+  const lines = [
+    `#!/usr/bin/${program}`,
+    `require('node:module').enableCompileCache?.();`,
+    `require('./main.js').${start}();`,
+  ];
+  await writeFile(`dist/${name}.js`, `${lines.join('\n')}\n`, { mode: 0o755 });
 }
 await mkdir('dist/smoke', { recursive: true });
 await cp('smoke', 'dist/smoke', {

@@ -1,4 +1,5 @@
 import {
+  countOf,
   DEFAULT_ORDER,
   divisors,
   GROUP_NAMES,
@@ -83,7 +84,7 @@ function groupChoices(resolved: ResolvedLayout | null): Choice[] {
   const sizes = new Map<string, Choice>();
   for (const { name, count, size } of processGroups({ ...resolved, modules: resolved.modules.slice(0, 8) })) {
     if (!sizes.has(name)) {
-      sizes.set(name, { value: name, leadsTo: `${count} of ${size} ${size === 1 ? 'rank' : 'ranks'}` });
+      sizes.set(name, { value: name, leadsTo: `${countOf(count, 'group')} of ${countOf(size, 'rank')}` });
     }
   }
   return [...sizes.values()];
@@ -145,7 +146,7 @@ function batchChoices({ root, modules }: LayoutFacts): Choice[] {
   const step = micro * Math.max(1, ...replicas);
   return [1, 2, 4, 8, 16, 32, 64].map((count) => ({
     value: String(step * count),
-    leadsTo: count === 1 ? '1 micro-batch a step' : `${count} micro-batches a step`,
+    leadsTo: `${count} ${count === 1 ? 'micro-batch' : 'micro-batches'} a step`,
   }));
 }
 
@@ -187,7 +188,10 @@ function moduleChoices(module: ModuleFacts, path: readonly string[], key: string
     case 'expt_num_weight_shards':
       return shardChoices(module, sizeOf(module, 'expt_tp'), ['ep', 'pp'], 'expt_gtp_remat');
     case 'vpp':
-      return many(divisorsOf(perStage(module)).slice(1), (n) => `${(perStage(module) ?? 0) / n} layers a chunk`);
+      return many(
+        divisorsOf(perStage(module)).slice(1),
+        (n) => `${countOf((perStage(module) ?? 0) / n, 'layer')} a chunk`,
+      );
     case 'microbatch_group_size_per_vp_stage':
       return many(
         [1, 2, 4].map((n) => n * (degrees?.pp ?? 1)),
@@ -196,10 +200,10 @@ function moduleChoices(module: ModuleFacts, path: readonly string[], key: string
     case 'num_query_groups':
       return many(
         divisorsOf(model?.num_attention_heads.value),
-        (n) => `${(model?.num_attention_heads.value ?? 0) / n} heads a group`,
+        (n) => `${countOf((model?.num_attention_heads.value ?? 0) / n, 'head')} a group`,
       );
     case 'num_distributed_optimizer_instances':
-      return many(divisorsOf(dp), (n) => `${(dp ?? 0) / n} replicas an instance`);
+      return many(divisorsOf(dp), (n) => `${countOf((dp ?? 0) / n, 'replica')} an instance`);
     case 'hierarchical_context_parallel_sizes':
       return many(divisorsOf(degrees?.cp).slice(1), (n) => `${(degrees?.cp ?? 0) / n} for the other levels`);
     case 'tp_base':

@@ -1,5 +1,5 @@
 import type { CodeLens } from 'vscode-languageserver';
-import { type Checked, hasErrors, type LineIndex, type Span } from '../layout';
+import { type Checked, countOf, hasErrors, type LineIndex, type Span } from '../layout';
 import { groupsOf } from './groups';
 import type { Commands } from './messages';
 
@@ -30,7 +30,7 @@ function gridLenses(uri: string, { facts, resolved, lines }: Checked, command: s
   return facts.modules.slice(0, MAX_GRIDS).map(({ name, nameSpan, ranks }) => {
     // a group of one rank has nobody to talk to
     const groups = groupsOf(resolved, name).reduce((sum, { size, count }) => sum + (size > 1 ? count : 0), 0);
-    return lens(nameSpan, lines, `${ranks} ranks, ${groups} process groups`, command, uri);
+    return lens(nameSpan, lines, `${countOf(ranks ?? 0, 'rank')}, ${countOf(groups, 'process group')}`, command, uri);
   });
 }
 

@@ -1,4 +1,4 @@
-import type { KeySpec, LayoutFacts, ModuleFacts } from '../layout';
+import { countOf, type KeySpec, type LayoutFacts, type ModuleFacts } from '../layout';
 
 /** The type, default and Megatron-LM argument of a key, in one line of Markdown. */
 export function signature(name: string, spec: KeySpec): string {
@@ -55,13 +55,13 @@ export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] 
   const perStep = microBatches(facts, module);
   const perStage = layersPerStage(module);
   return [
-    `${ranks} ranks${span}`,
+    `${countOf(ranks, 'rank')}${span}`,
     ...(dp === undefined ? [] : [`dp ${dp}: ${dp} ${dp === 1 ? 'replica' : 'replicas'} of ${denseModel} ranks`]),
     ...(exptDp === undefined || degrees.ep === 1
       ? []
       : [`expt_dp ${exptDp} (expt_tp ${degrees.exptTp}, ep ${degrees.ep})`]),
-    ...(perStep !== undefined ? [`${perStep} micro-batches a step`] : []),
-    ...(perStage !== undefined ? [`${perStage} layers a stage`] : []),
+    ...(perStep !== undefined ? [`${perStep} ${perStep === 1 ? 'micro-batch' : 'micro-batches'} a step`] : []),
+    ...(perStage !== undefined ? [`${countOf(perStage, 'layer')} a stage`] : []),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver';
-import { type Checked, denseGrid, type GroupFamily, type Span } from '../layout';
+import { type Checked, countOf, denseGrid, type GroupFamily, type Span } from '../layout';
 import { derivedLines, moduleAt, signature } from './describe';
 import { groupsOf } from './groups';
 import { type Located, locate, scalarAt, specAt } from './locate';
@@ -108,7 +108,7 @@ function groupLine(key: string, families: readonly GroupFamily[], lists: boolean
   if (!family || family.size < 2) {
     return null;
   }
-  const count = `Process group \`${family.name}\`: ${family.count} of ${family.size} ranks`;
+  const count = `Process group \`${family.name}\`: ${countOf(family.count, 'group')} of ${countOf(family.size, 'rank')}`;
   if (!lists) {
     return `${count}.`;
   }

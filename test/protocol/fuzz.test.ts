@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fuzz } from './fuzz';
 
 // `npm run fuzz:server` asks for many more
-const edits = Number(process.env.FUZZ_EDITS ?? 5000);
+const edits = Number(process.env.FUZZ_EDITS ?? 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 1);
 
 test('random edits leave the server with the text of its client and the findings of a new server', async () => {

@@ -85,7 +85,7 @@ describe('completion of values', () => {
     expect(groups.labels).toContain('dp_cp');
     expect(groups.labels).not.toContain('tp');
     expect(groups.items.find(({ label }) => label === 'dp')?.detail).toBe(
-      'high_priority_stream_groups: dp → 2 of 4 ranks',
+      'high_priority_stream_groups: dp → 2 groups of 4 ranks',
     );
     const orders = await complete('layout: 1\nworld_size: 8\nparallelism:\n  tp: 2\n  order: tp-|\n');
     expect(orders.items[0]).toMatchObject({ label: 'tp-cp-ep-dp-pp', preselect: true });
@@ -146,7 +146,7 @@ ntp:
 
   test('counts the groups of the largest world and lists none of them', async () => {
     const text = await hoverText('layout: 1\nworld_size: 2147483648\nparallelism: {d|p: 2147483648}\n');
-    expect(text).toContain('Process group `dp`: 1 of 2147483648 ranks.');
+    expect(text).toContain('Process group `dp`: 1 group of 2,147,483,648 ranks.');
   });
 
   test('on the name of a module says what it works out to', async () => {

@@ -1,9 +1,12 @@
 """The smoke job under real gloo, whole and with faults injected: each fault is named, and nothing is left running."""
 
+import ast
 import glob
+import gzip
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -189,6 +192,32 @@ class SmokeJob(unittest.TestCase):
         # a group of one rank is created, but has nothing to move
         self.assertEqual(sorted(event["group"] for event in job.all("group")), [0, 1, 2, 3, 4, 5])
         self.assertNotIn("Signal", job.log)
+
+    #: tp 4 x dp 4 on sixteen ranks: groups 0 to 3 are tp, 4 to 7 are dp, 8 is everybody.
+    SIXTEEN = {
+        "world": 16,
+        "families": [
+            {"name": "tp", "module": None, "ranks": [list(range(first, first + 4)) for first in range(0, 16, 4)]},
+            {"name": "dp", "module": None, "ranks": [list(range(first, 16, 4)) for first in range(4)]},
+            {"name": "mp", "module": None, "ranks": [list(range(16))]},
+        ],
+        "checks": ["groups"],
+        "limits": {"join": 60, "import": 120, "gate": 60, "operation": 60, "beat": 60, "total": 240},
+    }
+
+    def test_sixteen_ranks(self):
+        job = self.run_job(**self.SIXTEEN)
+        self.assertEqual(job.status, 0, job.log)
+        self.assertEqual(len(job.all("rank")), 16)
+        self.assertEqual(sorted(event["group"] for event in job.all("group")), list(range(9)))
+
+    def test_one_of_sixteen_ranks_is_stopped(self):
+        found = self.fault("11:stop@run:8", **{**self.SIXTEEN, "limits": {**self.SIXTEEN["limits"], "operation": 10}})
+        self.assertEqual((found["code"], found["suspect"], found["host"], found["kind"]), ("op_timeout", [11], HOST, "mp"))
+
+    def test_two_ranks_of_which_one_is_killed(self):
+        found = self.fault("1:kill@run:0", world=2, families=[{"name": "tp", "module": None, "ranks": [[0, 1]]}])
+        self.assertEqual((found["code"], found["rank"], found["group"], found["waiting"]), ("rank_lost", 1, 0, [0]))
 
     def test_measures_what_each_kind_of_group_carries(self):
         families = [*FAMILIES, {"name": "ep", "module": "language", "ranks": [[0, 2], [1, 3]]}]
@@ -455,6 +484,79 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual(done.returncode, 64)
         self.assertIn("version", done.stderr)
 
+
+class Pods(unittest.TestCase):
+    """Several pods on this machine, each started as the manifest of a cluster starts it; the first is the referee's."""
+
+    def run_pods(self, indices, broken=None, limits=None):
+        """Starts the pods `indices` of two, each with two ranks; the pod `broken` cannot import torch. The first one's events."""
+        plan = {"version": 1, "name": "pods", "world_size": 4, "backend": "gloo", "groups": FAMILIES, "checks": ["groups"], "payload_bytes": 4, "iterations": 1}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json.gz")
+            with gzip.open(path, "wt", encoding="utf-8") as file:
+                json.dump({**plan, "limits": limits or LIMITS}, file)
+            os.mkdir(os.path.join(folder, "torch"))
+            with open(os.path.join(folder, "torch", "__init__.py"), "w", encoding="utf-8") as file:
+                file.write("raise ImportError('broken on purpose')")
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = str(free.getsockname()[1])
+            pods = {}
+            for index in indices:
+                environment = {**os.environ, "SMOKE_TOKEN": "t", **({"PYTHONPATH": folder} if index == broken else {})}
+                command = [sys.executable, JOB, "pod", "--plan", path, "--job", "pods", "--index", str(index)]
+                command += ["--ranks-per-pod", "2", "--referee", "127.0.0.1", "--port", port]
+                # the log of a pod that is not asked for must not fill a pipe
+                out = subprocess.PIPE if index == 0 else subprocess.DEVNULL
+                pods[index] = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, env=environment, text=True)
+            out, _ = pods[0].communicate(timeout=120)
+            statuses = {index: pod.wait(60) for index, pod in pods.items()}
+            self.assertEqual(processes_with(path), [], "processes were left running")
+        events = [json.loads(line) for line in out.splitlines()]
+        for event in events:
+            self.assertIsNone(flaw(event, EVENTS))
+        return events, statuses
+
+    def test_all_ranks_meet(self):
+        events, statuses = self.run_pods([1, 0])
+        self.assertEqual((events[-1]["verdict"], statuses), ("ok", {0: 0, 1: 0}), events)
+        ranks = sorted((event["rank"], event["local"]) for event in events if event["ev"] == "rank")
+        self.assertEqual(ranks, [(0, 0), (1, 1), (2, 0), (3, 1)])
+
+    def test_a_pod_that_never_comes(self):
+        events, statuses = self.run_pods([0], limits={**LIMITS, "join": 12})
+        fault = events[-2]
+        self.assertEqual((fault["code"], fault["missing"], statuses[0]), ("join_timeout", [2, 3], 10))
+
+    def test_a_pod_whose_ranks_cannot_start(self):
+        events, statuses = self.run_pods([0, 1], broken=1, limits={**LIMITS, "join": 60})
+        fault = events[-2]
+        self.assertEqual((fault["code"], fault["missing"], fault["host"]), ("join_timeout", [2, 3], HOST))
+        self.assertRegex(fault["msg"], r"The launcher on .* ended with status 1 before rank\(s\) \[2, 3\] joined")
+        # well before the limit: nobody waits for what cannot come
+        self.assertLess(events[-1]["secs"], 60)
+        # the job's exit status is that of the first pod; another one's would end the first before it has spoken
+        self.assertEqual(statuses, {0: 10, 1: 0})
+
+
+class Sources(unittest.TestCase):
+    def test_are_python_3_9(self):
+        for path in sorted(glob.glob(os.path.join(ROOT, "smoke", "*.py"))):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            ast.parse(text, path, feature_version=(3, 9))
+            # annotations of a newer Python are never evaluated
+            self.assertIn("from __future__ import annotations", text, path)
+
+    def test_need_nothing_but_the_standard_library_and_torch(self):
+        own = {os.path.basename(path)[:-3] for path in glob.glob(os.path.join(ROOT, "smoke", "*.py"))}
+        for path in sorted(glob.glob(os.path.join(ROOT, "smoke", "*.py"))):
+            with open(path, encoding="utf-8") as file:
+                tree = ast.parse(file.read(), path)
+            names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+            names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            foreign = {name.partition(".")[0] for name in names} - own - {"torch"} - set(sys.stdlib_module_names)
+            self.assertEqual(foreign, set(), path)
 
 class LongEvents(unittest.TestCase):
     def test_no_line_is_too_long_and_all_say_that_they_were_cut(self):

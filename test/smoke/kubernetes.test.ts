@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,6 +24,7 @@ import {
   smokePlan,
 } from '../../client/cluster';
 import { check } from '../../layout';
+import { processesWith } from './processes';
 import { type Behaviour, StandInCluster } from './standInCluster';
 
 const JOB = resolve('smoke');
@@ -97,16 +98,6 @@ async function run({ settings, runs, plan = two, abort = new AbortController(), 
   };
   const cluster = { ...CLUSTER, engine: 'jobset' as const, ...settings };
   return { result: await runSmoke({ plan, cluster, job: JOB }, listener, abort.signal, runs), lines, states, log };
-}
-
-function processesWith(text: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
-    } catch {
-      return false;
-    }
-  });
 }
 
 describe('kubectl, against a stand-in for a cluster', () => {

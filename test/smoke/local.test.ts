@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,6 +15,7 @@ import {
   smokePlan,
 } from '../../client/cluster';
 import { check } from '../../layout';
+import { processesWith } from './processes';
 
 const FILE = 'examples/mimo-8gpu.layout.yaml';
 const JOB = resolve('smoke');
@@ -34,17 +35,6 @@ function planOf(text: string, file = FILE) {
 }
 
 const plan = planOf(readFileSync(FILE, 'utf8'));
-
-/** Processes whose command line holds a text. */
-function processesWith(text: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
-    } catch {
-      return false;
-    }
-  });
-}
 
 function fileOf(command: readonly string[]): string {
   return command[command.indexOf('--plan') + 1] ?? '';

@@ -99,8 +99,9 @@ export class Session {
 
   constructor(shell: Shell, input: string, read: (data: Buffer) => void) {
     const [program = '', ...words] = shell.command;
-    // in a session of its own: there is no terminal to ask on, and Ctrl+C is ours to answer
-    this.#child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    // in a session of its own: there is no terminal to ask on, and Ctrl+C is ours to answer; on Windows it would be a window
+    const detached = process.platform !== 'win32';
+    this.#child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'], detached, windowsHide: true });
     const greeting = new Greeting(read);
     let stderr = '';
     this.#child.stdout.on('data', (data: Buffer) => greeting.feed(data));

@@ -33,6 +33,33 @@ const ENDINGS: Readonly<Record<string, (job: string, on: string) => Ending>> = {
   }),
 };
 
+/** What Slurm's commonest reasons mean, by how they begin. */
+const REASONS: readonly (readonly [string, string])[] = [
+  ['None', 'Slurm has not looked at it yet'],
+  ['Resources', 'it is next, once enough nodes are free'],
+  ['Priority', 'jobs of higher priority are before it'],
+  ['Nodes required for job are DOWN', 'nodes that it needs are down, drained or reserved'],
+  ['ReqNodeNotAvail', 'nodes that it asks for are not available'],
+  ['BeginTime', 'its time has not come'],
+  ['Dependency', 'it waits for another job'],
+  ['Reservation', 'its reservation has not begun'],
+  ['JobHeldUser', 'it is held: `scontrol release` lets it go'],
+  ['JobHeldAdmin', 'it is held by an administrator'],
+  ['PartitionTimeLimit', 'it can never start: it asks for more time than the partition gives'],
+  ['PartitionNodeLimit', 'it can never start: it asks for more nodes than the partition gives'],
+  ['BadConstraints', 'it can never start: no nodes are as it asks'],
+  ['InvalidAccount', 'it can never start with this account'],
+  ['InvalidQOS', 'it can never start with this quality of service'],
+  ['QOS', 'a limit of its quality of service is reached'],
+  ['Assoc', 'a limit of its account is reached'],
+];
+
+/** A reason with what it means, where that is known. */
+function reasonText(reason: string): string {
+  const meaning = REASONS.find(([beginning]) => reason.startsWith(beginning))?.[1];
+  return meaning === undefined ? reason : `${reason} (${meaning})`;
+}
+
 /** Reads `STATE|REASON|NODES`. */
 export function parseState(text: string): SlurmState {
   const [state = '', reason = '', nodes = ''] = text.trim().split('|');
@@ -46,7 +73,7 @@ export function jobState(job: string, { state, reason, nodes }: SlurmState): Job
     case 'REQUEUED':
     case 'REQUEUE_HOLD':
     case 'SPECIAL_EXIT':
-      return { job, phase: 'queued', detail: reason === 'None' ? 'Slurm has not looked at it yet' : reason };
+      return { job, phase: 'queued', detail: reasonText(reason) };
     case 'CONFIGURING':
     case 'RUNNING':
     case 'SUSPENDED':

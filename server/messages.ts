@@ -16,6 +16,12 @@ export interface Summary {
 /** Method of the request for a document's text as the server has it (or null), for finding out why the two differ. */
 export const VIEW_TEXT = 'parallelismLayout/viewText';
 
+/** Request of a server that reaches no files: the addresses of the layouts under a folder (`{folder}`). */
+export const LIST_LAYOUTS = 'parallelismLayout/listLayouts';
+
+/** Request of a server that reaches no files: the text of a layout (`{uri}`), or null where it cannot be read. */
+export const READ_LAYOUT = 'parallelismLayout/readLayout';
+
 /** Commands of the client that lenses may run; one that is left out does not exist there, or cannot run now. */
 export interface Commands {
   /** Takes the document's address. */

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { BrowserMessageReader, BrowserMessageWriter, LanguageClient } from 'vscode-languageclient/browser';
 import { CLIENT, type Platform } from './platform';
+import { serveFiles } from './webFiles';
 
 /** The editor in a browser: the server is a worker, and nothing can be started. */
 export const platform: Platform = {
@@ -13,7 +14,9 @@ export const platform: Platform = {
       worker = await startWorker(vscode.Uri.joinPath(dist, 'main.js'));
       return { reader: new BrowserMessageReader(worker), writer: new BrowserMessageWriter(worker) };
     };
-    return new LanguageClient(CLIENT.id, CLIENT.name, start, options);
+    const client = new LanguageClient(CLIENT.id, CLIENT.name, start, options);
+    serveFiles(client);
+    return client;
   },
 };
 

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { ask, codeOf, findings, open, until } from './editor';
+import { ask, codeOf, findings, folder, open, until } from './editor';
 import { MemoryFiles } from './memoryFiles';
 
 const ID = 'parallelism-layout.parallelism-layout';
@@ -53,6 +53,26 @@ export function defineWeb(): void {
       } finally {
         registered.dispose();
       }
+    });
+
+    it('checks layouts that are not open', async () => {
+      const uri = vscode.Uri.joinPath(folder().uri, 'unopened.layout.yaml');
+      await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode('layout: 1\nworld_size: 8\n'));
+      try {
+        await vscode.commands.executeCommand('parallelismLayout.restartServer');
+        await until(
+          () => findings(uri).map(codeOf).join(),
+          (codes) => codes === 'missing-key',
+          'a finding',
+        );
+      } finally {
+        await vscode.workspace.fs.delete(uri);
+      }
+      await until(
+        () => findings(uri),
+        ({ length }) => length === 0,
+        'no finding of a file that is gone',
+      );
     });
 
     it('survives a restart of the language server', async () => {

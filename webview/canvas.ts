@@ -242,8 +242,13 @@ export class RankCanvas {
   #resized(exact: ResizeObserverSize | undefined): void {
     const { viewport } = this;
     const { clientWidth, clientHeight } = this.element;
-    this.element.width = exact?.inlineSize ?? Math.round(clientWidth * devicePixelRatio);
-    this.element.height = exact?.blockSize ?? Math.round(clientHeight * devicePixelRatio);
+    // an emulated screen tells sizes of the real one
+    const near = (pixels: number | undefined, length: number) =>
+      pixels !== undefined && Math.abs(pixels - length * devicePixelRatio) <= devicePixelRatio
+        ? pixels
+        : Math.round(length * devicePixelRatio);
+    this.element.width = near(exact?.inlineSize, clientWidth);
+    this.element.height = near(exact?.blockSize, clientHeight);
     this.fit();
     this.viewport = viewport;
     this.events.resized();

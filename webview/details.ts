@@ -1,5 +1,6 @@
 import { button, counted, formatted, h } from './dom';
 import { coordinatesOf, groupsOf, modulesOf, placeOf, type RankGroup, rankList, ranksOfGroup, standing } from './facts';
+import { groupIn } from './views/pictures';
 import type { Scene } from './views/view';
 import { findingItem, isOfWorld } from './views/world';
 
@@ -47,6 +48,9 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   ];
 }
 
+/** How many runs of ranks a group's row names. */
+const MAX_RUNS = 6;
+
 const CHANGE_TEXT = {
   peers: 'Its peers differ.',
   coordinates: 'Its coordinates differ.',
@@ -64,12 +68,12 @@ function groupRow({ layout, state, actions }: Scene, group: RankGroup): HTMLElem
     {
       type: 'button',
       class: 'group',
-      'aria-pressed': String(name === state.group),
+      'aria-pressed': String(name === groupIn(layout, state.group)),
       'data-keep': `group ${module ?? ''} ${name} ${index}`,
       title: `${title}: colour by it`,
     },
     h('span', { class: 'name' }, name),
-    h('span', { class: 'peers' }, ranks ? rankList(ranks) : `${formatted(size)} ranks`),
+    h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : `${formatted(size)} ranks`),
   );
   show.addEventListener('click', () => actions.change({ view: 'groups', group: name }));
   const copy = button('Copy', () => actions.copy(ranksOfGroup(layout, group).join(', '), `ranks of ${title}`), {

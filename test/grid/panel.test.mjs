@@ -413,6 +413,8 @@ describe('every size', () => {
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
         const box = await page.locator('canvas').boundingBox();
         assert.ok(box.width > 180 && box.height > 90, JSON.stringify(box));
+        const sharp = await page.locator('canvas').evaluate((canvas) => canvas.width / canvas.clientWidth);
+        assert.ok(Math.abs(sharp - scale) < 0.02, `${sharp} pixels of the picture to one of the page`);
       }));
   }
 

@@ -1,6 +1,6 @@
 // A page object of the workbench: what a person sees and does, by names that a newcomer understands.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -14,12 +14,13 @@ export class Workbench {
   #work;
 
   /**
-   * @param {{ vsix: string, folder: string, settings?: object, width?: number, height?: number }} options
+   * @param {{ vsix: string, folder: string, settings?: object, width?: number, height?: number, commit?: boolean }} options
+   *   `commit`: make the copy of the folder a git repository with one commit
    */
-  static async open({ vsix, folder, settings = {}, width = 1440, height = 900 }) {
+  static async open({ vsix, folder, settings = {}, width = 1440, height = 900, commit = false }) {
     const workbench = new Workbench();
     try {
-      await workbench.#start({ vsix, folder, settings, width, height });
+      await workbench.#start({ vsix, folder, settings, width, height, commit });
       return workbench;
     } catch (error) {
       await workbench.close();
@@ -27,10 +28,13 @@ export class Workbench {
     }
   }
 
-  async #start({ vsix, folder, settings, width, height }) {
+  async #start({ vsix, folder, settings, width, height, commit }) {
     this.#work = mkdtempSync(join(tmpdir(), 'parallelism-layout-e2e-'));
     const project = join(this.#work, basename(resolve(folder)));
     cpSync(resolve(folder), project, { recursive: true });
+    if (commit) {
+      commitAll(project);
+    }
     this.#server = await startEditorServer({
       extensionsDir: installExtension(vsix, this.#work),
       settings: { 'editor.minimap.enabled': false, ...settings },
@@ -55,6 +59,12 @@ export class Workbench {
 
   get page() {
     return this.#page;
+  }
+
+  /** Changes a setting of the person, as an edit of their settings file does. */
+  setting(name, value) {
+    const file = join(this.#server.data, 'data', 'User', 'settings.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), [name]: value }));
   }
 
   /** Opens a file of the folder from the Explorer. */
@@ -170,6 +180,14 @@ export class Workbench {
     mkdirSync('artifacts', { recursive: true });
     await this.#page.screenshot({ path: join('artifacts', `${name}.png`) });
   }
+}
+
+/** Makes a folder a git repository with one commit, whoever the person at this machine is. */
+function commitAll(folder) {
+  const git = (...args) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' });
+  git('init', '--quiet');
+  git('add', '--all');
+  git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '--quiet', '--message', 'first');
 }
 
 /** Installs a packaged extension as a person would, into a folder of its own. */

@@ -1,8 +1,17 @@
 import { strict as assert } from 'node:assert';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as vscode from 'vscode';
 import { findings, open, replace, revert, until } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';
+
+/** The memory of this process in bytes, once its garbage is gone. */
+function heapInUse(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
 
 /** The tests in a workspace that is trusted. */
 export function defineTrusted(): void {
@@ -39,6 +48,28 @@ export function defineTrusted(): void {
         'one finding',
       );
       await revert(editor);
+    });
+
+    it('leaves nothing behind when the rank grid is opened and closed a hundred times', async function () {
+      this.timeout(180_000);
+      await open('mimo-8gpu.layout.yaml');
+      const grids = () =>
+        vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs).filter(({ label }) => label.startsWith('Ranks'));
+      const cycle = async () => {
+        await vscode.commands.executeCommand('parallelismLayout.showGrid');
+        await until(grids, ({ length }) => length === 1, 'the grid is open');
+        await vscode.window.tabGroups.close(grids());
+        await until(grids, ({ length }) => length === 0, 'the grid is closed');
+      };
+      const cycles = async (count: number) => {
+        for (let i = 0; i < count; i++) {
+          await cycle();
+        }
+        return heapInUse();
+      };
+      const before = await cycles(20);
+      const after = await cycles(80);
+      assert.ok(after - before < 2_000_000, `${before} bytes before, ${after} after`);
     });
 
     it('offers a task that checks all layouts, for each folder of the workspace', async () => {

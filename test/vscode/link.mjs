@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const BUILTIN = ['configuration-editing', 'json', 'theme-defaults', 'theme-seti', 'yaml'];
+const BUILTIN = ['configuration-editing', 'git', 'git-base', 'json', 'theme-defaults', 'theme-seti', 'yaml'];
 
 const modules = join(dirname(fileURLToPath(import.meta.url)), 'node_modules');
 const server = join(modules, 'code-server', 'lib', 'vscode');

@@ -24,6 +24,7 @@ import {
   smokePlan,
 } from '../../client/cluster';
 import { check } from '../../layout';
+import { flawOfEvent } from '../harness/eventSchema';
 import { processesWith } from './processes';
 import { type Behaviour, StandInCluster } from './standInCluster';
 
@@ -112,6 +113,7 @@ describe('kubectl, against a stand-in for a cluster', () => {
     const logs = stand.requests.filter((request) => request.endsWith('/log'));
     expect(logs.length).toBeGreaterThan(2);
     expect(new Set(lines).size).toBe(lines.length);
+    expect(lines.map(flawOfEvent).filter((flaw) => flaw !== null)).toEqual([]);
     const events = lines.map((line) => JSON.parse(line));
     const times = events.map(({ t }) => t);
     expect(times).toEqual([...times].sort((a, b) => a - b));

@@ -15,6 +15,7 @@ import {
   smokePlan,
 } from '../../client/cluster';
 import { check } from '../../layout';
+import { flawOfEvent } from '../harness/eventSchema';
 import { processesWith } from './processes';
 
 const FILE = 'examples/mimo-8gpu.layout.yaml';
@@ -260,7 +261,7 @@ describe('the command line', () => {
   const two = join(folder, 'two.layout.yaml');
   writeFileSync(
     two,
-    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsequence: {seq_length: 64, sequence_parallel: true}\nsmoke: {checks: [groups, collectives, sequence, all_gather_overlap], payload: 4KiB, iterations: 1}\n',
+    'layout: 1\nworld_size: 2\nparallelism:\n  tp: 2\nsequence: {seq_length: 64, sequence_parallel: true}\nsmoke: {checks: [groups, collectives, sequence, all_gather_overlap, ntp], payload: 4KiB, iterations: 1}\n',
   );
 
   function cli(...words: string[]): ChildProcess {
@@ -308,6 +309,7 @@ describe('the command line', () => {
     expect(status).toBe(0);
     const events = out.trim().split('\n');
     expect(events.every((line) => parseEvent(line) !== null)).toBe(true);
+    expect(events.map(flawOfEvent).filter((flaw) => flaw !== null)).toEqual([]);
     expect(JSON.parse(events[0] ?? '')).toMatchObject({ ev: 'start', limits: { operation: 60 } });
     expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({ ev: 'end', ok: true });
   });

@@ -266,7 +266,10 @@ class Follower {
     if (said.length > 0) {
       return { code, message: `The cluster ended the job. ${said.slice(0, 4).join('; ')}.` };
     }
-    return this.#end ? { code, message: 'The cluster told the job to stop, and does not say why.' } : null;
+    if (this.#end) {
+      return { code, message: 'The cluster told the job to stop, and does not say why.' };
+    }
+    return this.#first() ? null : { code, message: 'The first pod is gone, and its log with it.' };
   }
 
   #tell(phase: JobState['phase'], detail: string): void {

@@ -157,12 +157,6 @@ export class Workbench {
     };
   }
 
-  /** Loads the window anew, as its own command does. */
-  async reload() {
-    await this.#page.reload();
-    await this.#page.locator('.monaco-workbench').waitFor();
-  }
-
   /** Opens the quick fixes at the cursor and applies one. */
   async quickFix(title) {
     const entry = this.#page.locator('.action-widget').getByText(title);

@@ -4,8 +4,12 @@
 #   slurm.sh REFEREE_PYTHON PYTHON IMAGE MOUNTS SRUN_OPTION...
 # It runs in the folder of the run, which holds plan.json, setup.sh and job/, and leaves events.jsonl and ended there.
 run=$PWD
+words=("$@")
+# scripts that the user's lines read must not take these arguments for theirs
+set --
 . "$run/setup.sh"
 set -u
+set -- "${words[@]}"
 
 referee=$1 python=$2 image=$3 mounts=$4
 shift 4

@@ -22,7 +22,7 @@ export function dryRunScript(launch: Launch, title: string): string {
   });
   const comments = [
     `${title}. Nothing has run.`,
-    ...(place?.host === undefined ? [] : [`It runs on ${place.host}, where ssh copies these files to.`]),
+    ...(place?.host === undefined ? [] : [`It runs on ${place.host}, to which ssh copies these files.`]),
     ...notes,
     `${plan.world_size} ranks with ${backend}; checks: ${plan.checks.join(', ')}.`,
     'Process groups of more than one rank, each kind with how many there are and of how many ranks:',

@@ -1,0 +1,159 @@
+// A person at the rank grid, in the real workbench: with the keyboard alone, with the mouse, beside the last commit, in another theme.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Workbench } from '../harness/workbench.mjs';
+
+const EXAMPLE = 'ntp-64gpu.layout.yaml';
+
+/** Fills of ranks that are active, and that have failed. */
+const ACTIVE = [0x56, 0xb4, 0xe9];
+const FAILED = [0xd5, 0x5e, 0x00];
+
+/** Waits until a condition holds. */
+async function until(look, what) {
+  const end = Date.now() + 30_000;
+  while (!(await look())) {
+    assert.ok(Date.now() < end, what);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** How many pixels of the picture have a colour. */
+const pixelsOf = (grid, colour) =>
+  grid.locator('canvas').evaluate((canvas, [red, green, blue]) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      count += data[i] === red && data[i + 1] === green && data[i + 2] === blue ? 1 : 0;
+    }
+    return count;
+  }, colour);
+
+/** Waits until the picture of a theme is drawn, and keeps it. */
+async function expectTheme(workbench, kind) {
+  const { grid } = workbench;
+  await grid.locator(`body.${kind}`).waitFor();
+  await grid.getByRole('button', { name: 'NTP' }).click();
+  const drawn = async () => (await pixelsOf(grid, ACTIVE)) > 5000 && (await pixelsOf(grid, FAILED)) > 100;
+  await until(drawn, 'both roles are drawn');
+  await workbench.screenshot(`grid-${kind}`);
+}
+
+describe('the rank grid in the workbench', () => {
+  let workbench;
+  let grid;
+
+  before(async () => {
+    workbench = await Workbench.open({
+      vsix: 'parallelism-layout.vsix',
+      folder: 'examples',
+      settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'always' },
+      commit: true,
+    });
+    grid = workbench.grid;
+    const { page } = workbench;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await workbench.openFile(EXAMPLE);
+    await workbench.command('Parallelism Layout: Show Rank Grid');
+    await grid.locator('.summary').getByText('64 ranks').waitFor();
+  });
+
+  after(async () => {
+    await workbench?.screenshot('end-rank-grid');
+    await workbench?.close();
+  });
+
+  const details = () => grid.locator('.details');
+  const dirty = () => workbench.page.locator('.tabs-container .tab.dirty', { hasText: EXAMPLE });
+
+  test('with the keyboard alone: reach the grid, fail a rank, write it into the file, undo', async () => {
+    const { page } = workbench;
+    const { keyboard } = page;
+    await workbench.command('View: Focus Right Editor Group');
+    const focused = () => grid.locator('body').evaluate(() => document.activeElement?.tagName ?? '');
+    await until(async () => {
+      await keyboard.press('Tab');
+      return (await focused()) === 'CANVAS';
+    }, 'Tab reaches the picture');
+    await keyboard.press('Home');
+    for (let i = 0; i < 3; i++) {
+      await keyboard.press('ArrowRight');
+    }
+    await details().locator('h2', { hasText: 'Rank 3' }).waitFor();
+    await keyboard.press('x');
+    await details().getByText('3 failed ranks').waitFor();
+    await until(async () => {
+      await keyboard.press('Tab');
+      return (await grid.locator('body').evaluate(() => document.activeElement?.textContent)) === 'Write to file';
+    }, 'Tab reaches the button');
+    await keyboard.press('Enter');
+    await workbench.line('failed_ranks: .3, 6, 7').waitFor();
+    await dirty().waitFor();
+    await workbench.screenshot('grid-written');
+    await workbench.command('View: Focus Left Editor Group');
+    await keyboard.press('Control+Z');
+    await workbench.line('failed_ranks: .6, 7').waitFor();
+    await dirty().waitFor({ state: 'detached' });
+  });
+
+  test('pointing at a rank lights its group and names all of them; a click shows its lines; copying works', async () => {
+    const { page } = workbench;
+    const canvas = grid.locator('canvas');
+    const { x, y, width, height } = await canvas.boundingBox();
+    await grid.getByRole('searchbox').fill('19');
+    await grid.getByRole('searchbox').press('Enter');
+    await details().locator('h2', { hasText: 'Rank 19' }).waitFor();
+    await until(async () => {
+      await page.mouse.move(x + width * (0.2 + 0.6 * Math.random()), y + height * (0.3 + 0.4 * Math.random()));
+      // the list follows the pointer a moment later
+      await page.waitForTimeout(300);
+      const heading = await details().locator('h2').first().textContent();
+      return /^Rank \d+$/.test(heading) && heading !== 'Rank 19';
+    }, 'another rank is pointed at');
+    assert.ok((await details().locator('.groups li').count()) >= 3);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.locator('.editor-instance .line-numbers.active-line-number').filter({ hasText: /^10$/ }).waitFor();
+    await details().getByRole('button', { name: 'Copy coordinates' }).click();
+    await until(
+      async () =>
+        /^rank \d+, node \d, GPU \d, tp \d, dp \d$/.test(await page.evaluate(() => navigator.clipboard.readText())),
+      'the coordinates are on the clipboard',
+    );
+  });
+
+  test('the picture is saved with its title and legend', async () => {
+    const { page } = workbench;
+    await grid.getByRole('combobox', { name: 'Export' }).selectOption('svg');
+    const input = page.locator('.quick-input-widget input').first();
+    await input.waitFor();
+    await until(async () => (await input.inputValue()).endsWith('ntp-64gpu.svg'), 'a name is offered');
+    await input.press('Enter');
+    const file = join(workbench.folder, 'examples', 'ntp-64gpu.svg');
+    await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('</svg>'), 'the picture is on the disk');
+    const svg = readFileSync(file, 'utf8');
+    assert.match(svg, /<title>ntp-64gpu: 64 ranks by nonuniform TP<\/title>/);
+    assert.equal(svg.match(/<title>rank \d+<\/title>/g).length, 64);
+    assert.match(svg, />failed/);
+  });
+
+  test('the file is compared with its last commit', async () => {
+    await workbench.typeOver('tp: 8', '8', '4');
+    await grid.getByRole('combobox', { name: 'Compare with' }).selectOption('commit');
+    const card = grid.getByRole('region', { name: 'Difference' });
+    await card.getByText('against the last commit').waitFor();
+    await workbench.screenshot('grid-compare');
+    assert.equal(await grid.locator('canvas').count(), 2);
+    await workbench.command('File: Revert File');
+    await card.getByText('No rank differs').waitFor();
+    await grid.getByRole('combobox', { name: 'Compare with' }).selectOption('nothing');
+    await card.waitFor({ state: 'detached' });
+  });
+
+  test('the picture follows a change of the theme', async () => {
+    workbench.setting('workbench.colorTheme', 'Default Light Modern');
+    await expectTheme(workbench, 'vscode-light');
+  });
+});

@@ -226,10 +226,11 @@ describe('a job of Slurm', () => {
     timeout: 240 * SECONDS,
   }, async () => {
     const setup = ['sleep 600'];
-    const cancelled = new Followed({ setup });
+    // Slurm likes to fill nodes that are in use already: each job is held to a node, so that one ending is not another's
+    const cancelled = new Followed({ setup, options: ['--nodelist=n1'] });
     const preempted = new Followed({ setup, partition: 'low', options: ['--nodelist=n2'] });
     const fallen = new Followed({ setup, options: ['--nodelist=n3'] });
-    const late = new Followed({ setup });
+    const late = new Followed({ setup, options: ['--nodelist=n1'] });
     await Promise.all([cancelled, preempted, fallen, late].map((run) => run.runsNow()));
     // the controller looks at time limits every 30 s
     lab.run('scontrol', 'update', `JobId=${late.job}`, 'EndTime=now+1');

@@ -55,12 +55,6 @@ export class JobLog implements vscode.Disposable {
 
 /** The verdicts of the job in the terminal's own colours; they never carry meaning alone. */
 function coloured(line: string): string {
-  const colour = /^(?:FAULT|FAILED)\b/.test(line)
-    ? 31
-    : /^passed after\b/.test(line)
-      ? 32
-      : /^ok {2}/.test(line)
-        ? 2
-        : 0;
+  const colour = /^(?:FAULT|FAILED)\b/.test(line) ? 31 : /^passed after\b/.test(line) ? 32 : 0;
   return colour === 0 ? line : `\u001b[${colour}m${line}\u001b[0m`;
 }

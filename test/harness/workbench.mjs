@@ -126,10 +126,22 @@ export class Workbench {
   /** Runs a command from the palette. */
   async command(title) {
     const input = this.#page.locator('.quick-input-widget input.input');
+    const row = this.#page.locator('.quick-input-list .monaco-list-row', { hasText: title });
     await this.press('F1', input);
-    // typed keys get lost while the palette still fills its list
-    await input.fill(`>${title}`);
-    await this.#page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor();
+    for (let i = 1; ; i++) {
+      // the palette may still be setting its own text, and takes no notice of one that is there already
+      await input.fill('>');
+      await input.fill(`>${title}`);
+      try {
+        await row.first().waitFor({ timeout: 4000 });
+        break;
+      } catch (error) {
+        if (i === 5) {
+          await this.screenshot('palette');
+          throw error;
+        }
+      }
+    }
     await this.#page.keyboard.press('Enter');
   }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import esbuild from 'esbuild';
+import { layoutOfLines } from './layouts.mjs';
 
 const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-bench-'));
 await esbuild.build({
@@ -45,23 +46,6 @@ function table(title, head, rows) {
   for (const line of lines) {
     console.log(`  ${line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ')}`);
   }
-}
-
-/** A heterogeneous layout of about the given number of lines. */
-function layoutOfLines(lines) {
-  const modules = Math.max(1, Math.round((lines - 4) / 7));
-  const blocks = Array.from(
-    { length: modules },
-    (_, i) => `  ${i === 0 ? 'language' : `module_${i}`}:
-    rank_offset: ${i * 8}
-    num_ranks: 8
-    tp: 2
-    cp: 1
-    pp: 2
-    ep: 1
-`,
-  );
-  return `layout: 1\nname: bench\nworld_size: ${modules * 8}\nmodules:\n${blocks.join('')}`;
 }
 
 /** A homogeneous layout of one shape for any world that 8 divides. */

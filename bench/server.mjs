@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node';
 import { parse } from 'yaml';
+import { layoutOfLines } from './layouts.mjs';
 
 // a certificate file costs Node.js 85 ms a start
 delete process.env.NODE_EXTRA_CA_CERTS;
@@ -38,23 +39,6 @@ const SERVERS = {
     text: (yaml) => `${JSON.stringify(parse(yaml), null, 2)}\n`,
   },
 };
-
-/** A heterogeneous layout of about the given number of lines. */
-function layoutOfLines(lines) {
-  const modules = Math.max(1, Math.round((lines - 4) / 7));
-  const blocks = Array.from(
-    { length: modules },
-    (_, i) => `  ${i === 0 ? 'language' : `module_${i}`}:
-    rank_offset: ${i * 8}
-    num_ranks: 8
-    tp: 2
-    cp: 1
-    pp: 2
-    ep: 1
-`,
-  );
-  return `layout: 1\nname: bench\nworld_size: ${modules * 8}\nmodules:\n${blocks.join('')}`;
-}
 
 class Client {
   #version = 1;

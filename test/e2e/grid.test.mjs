@@ -156,4 +156,31 @@ describe('the rank grid in the workbench', () => {
     workbench.setting('workbench.colorTheme', 'Default Light Modern');
     await expectTheme(workbench, 'vscode-light');
   });
+
+  test('what was chosen is still there after hiding the panel, moving it, and reloading the window', async () => {
+    const { page } = workbench;
+    const chosen = () => grid.locator('button[aria-pressed=true]', { hasText: 'Logical' });
+    await grid.getByRole('button', { name: 'Logical' }).click();
+    await chosen().waitFor();
+    await workbench.command('View: Move Editor into Previous Group');
+    await chosen().waitFor();
+    await workbench.editorTab(EXAMPLE).first().click();
+    await workbench.line('world_size').waitFor();
+    await page.locator('.tabs-container .tab', { hasText: 'Ranks' }).click();
+    await chosen().waitFor();
+    await page.reload();
+    await chosen().waitFor();
+    await grid.locator('canvas').first().waitFor();
+  });
+
+  for (const [theme, kind] of [
+    ['Default High Contrast', 'vscode-high-contrast'],
+    ['Default High Contrast Light', 'vscode-high-contrast-light'],
+  ]) {
+    test(`${theme} draws what the others do`, async () => {
+      workbench.setting('workbench.colorTheme', theme);
+      await workbench.page.reload();
+      await expectTheme(workbench, kind);
+    });
+  }
 });

@@ -63,5 +63,14 @@ for (const theme of THEMES) {
       await workbench.page.locator('.terminal-wrapper.active').waitFor();
       await workbench.screenshot(`smoke-log-${name}`);
     });
+
+    test('the history is still there after a reload of the window', async () => {
+      await workbench.page.reload();
+      await lens('Smoke job passed on local').or(row('two-ranks')).first().waitFor();
+      await workbench.openFile(LAYOUT);
+      await lens('Smoke job passed on local').waitFor();
+      await workbench.page.getByRole('tab', { name: 'Smoke Jobs' }).click();
+      await row('two-ranks').waitFor();
+    });
   });
 }

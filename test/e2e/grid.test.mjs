@@ -168,7 +168,8 @@ describe('the rank grid in the workbench', () => {
     await workbench.line('world_size').waitFor();
     await page.locator('.tabs-container .tab', { hasText: 'Ranks' }).click();
     await chosen().waitFor();
-    await page.reload();
+    // as a person reloads: the editor saves what panels keep before it goes
+    await Promise.all([page.waitForEvent('load'), workbench.command('Developer: Reload Window')]);
     await chosen().waitFor();
     await grid.locator('canvas').first().waitFor();
   });

@@ -4,7 +4,7 @@ import type { BooleanSpec, EnumSpec, IntegerSpec, KeySpec, Keys, ListSpec, MapSp
 export const FORMAT_VERSION = 1;
 
 /** The dimensions that a rank order may name. */
-export const ORDER_TOKENS = ['tp', 'cp', 'ep', 'dp', 'pp'] as const;
+export const ORDER_TOKENS = ['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat'] as const;
 
 /** Megatron's default rank order. */
 export const DEFAULT_ORDER = 'tp-cp-ep-dp-pp';

@@ -1,5 +1,5 @@
 import { replaceFix } from '../format/edit';
-import { DEFAULT_ORDER } from '../format/keys';
+import { DEFAULT_ORDER, ORDER_TOKENS } from '../format/keys';
 import { nearest } from '../format/read';
 import { Grid } from '../grid/grid';
 import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
@@ -56,9 +56,9 @@ parallelism:
     const sizes = generatorSizes(module);
     const predicts = sizes && missingMessage(denseOrder(order), sizes.dense);
     if (wrong !== undefined) {
-      const near = nearest(wrong, ['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat']);
+      const near = nearest(wrong, ORDER_TOKENS);
       yield {
-        message: `The order \`${order}\` has the token \`${wrong}\`; the dimensions are ${either(['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat'])}.${near ? ` Did you mean \`${near}\`?` : ''}`,
+        message: `The order \`${order}\` has the token \`${wrong}\`; the dimensions are ${either(ORDER_TOKENS)}.${near ? ` Did you mean \`${near}\`?` : ''}`,
         span,
         predicts,
         fixes: near

@@ -1,23 +1,9 @@
 // How fast the engine is, as ratios wherever it can be: `npm run bench:check`. It prints tables and judges nothing.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import esbuild from 'esbuild';
+import { importSource } from '../scripts/source.mjs';
 import { layoutOfLines } from './layouts.mjs';
 
-const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-bench-'));
-await esbuild.build({
-  entryPoints: { layout: 'layout/index.ts', nasty: 'test/unit/nasty.ts' },
-  bundle: true,
-  format: 'esm',
-  platform: 'browser',
-  outdir: work,
-  outExtension: { '.js': '.mjs' },
-});
-const { check, parseTree, processGroups } = await import(pathToFileURL(join(work, 'layout.mjs')).href);
-const { nastyTexts } = await import(pathToFileURL(join(work, 'nasty.mjs')).href);
-rmSync(work, { recursive: true });
+const { check, parseTree, processGroups } = await importSource('layout/index.ts');
+const { nastyTexts } = await importSource('test/unit/nasty.ts');
 
 /** The median time of a task in milliseconds, once it is warm; `budget` milliseconds are spent on it. */
 function median(task, budget = 500) {

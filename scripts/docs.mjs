@@ -1,23 +1,11 @@
 // Writes what is made of descriptions in the code: docs/rules/ of those beside the rules, schemas/layout.schema.json of that of
 // the keys. `node scripts/docs.mjs`, or `--check` to see whether they are current.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import esbuild from 'esbuild';
+import { importSource } from './source.mjs';
 
 const folder = 'docs/rules';
-const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-docs-'));
-const bundle = join(work, 'layout.mjs');
-await esbuild.build({
-  entryPoints: ['layout/index.ts'],
-  bundle: true,
-  format: 'esm',
-  platform: 'browser',
-  outfile: bundle,
-});
-const { layoutSchema, RULES, ruleMarkdown, rulesMarkdown } = await import(pathToFileURL(bundle).href);
-rmSync(work, { recursive: true });
+const { layoutSchema, RULES, ruleMarkdown, rulesMarkdown } = await importSource('layout/index.ts');
 
 const pages = new Map([
   ['README.md', rulesMarkdown(RULES)],

@@ -1,22 +1,9 @@
 // Writes the JSON schemas of cluster settings from their description (client/cluster), in the extension's manifest and in
 // schemas/: `node scripts/schemas.mjs`. A test holds them against the description.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import esbuild from 'esbuild';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { importSource } from './source.mjs';
 
-const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-schemas-'));
-const bundle = join(work, 'kinds.cjs');
-await esbuild.build({
-  entryPoints: ['client/cluster/kinds.ts'],
-  bundle: true,
-  format: 'cjs',
-  platform: 'node',
-  outfile: bundle,
-});
-const { clusterFileSchema, clusterListSchema } = createRequire(import.meta.url)(bundle);
-rmSync(work, { recursive: true });
+const { clusterFileSchema, clusterListSchema } = await importSource('client/cluster/kinds.ts');
 
 const write = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));

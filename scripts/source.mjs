@@ -1,0 +1,29 @@
+// The project's TypeScript for scripts that need it without a build.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import esbuild from 'esbuild';
+
+/**
+ * What a source file of the project exports.
+ * @param {string} entry the file, from the project's folder
+ */
+export async function importSource(entry) {
+  const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-source-'));
+  const outfile = join(work, 'bundle.mjs');
+  try {
+    await esbuild.build({
+      entryPoints: [entry],
+      bundle: true,
+      format: 'esm',
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      external: ['node:*'],
+      outfile,
+    });
+    return await import(pathToFileURL(outfile).href);
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+}

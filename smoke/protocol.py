@@ -134,7 +134,8 @@ class Plan:
 
     def active(self) -> List[int]:
         """The ranks that stay to the end."""
-        return [rank for rank in range(self.world_size) if rank not in (self.spares or [])]
+        leaving = set(self.spares or ())
+        return [rank for rank in range(self.world_size) if rank not in leaving]
 
     def holders(self, place: int) -> List[int]:
         """The ranks that hold parts of the sequence at `place`: all of its module."""

@@ -1,12 +1,15 @@
 import type { Finding, Fix, Severity } from './finding';
+import { changeBetween } from './format/change';
 import { applyEdits } from './format/edit';
 import { MAX_FINDINGS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
 import { LineIndex } from './format/lines';
-import { type ReadLayout, readLayout } from './format/read';
-import { firstLine } from './format/tree';
+import { type KnownFields, type ReadLayout, readLayout } from './format/read';
+import { reparse } from './format/reparse';
+import { firstLine, parseTree, type Tree } from './format/tree';
 import { once } from './once';
+import { CleanGrids, type Visit } from './rules/clean';
 import { RULES } from './rules/registry';
-import { findingsOf, type Rule } from './rules/rule';
+import { findingOf, type Rule } from './rules/rule';
 import { fileTooLarge } from './rules/shape';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
@@ -30,20 +33,53 @@ export interface Checked {
  * @param text the whole file
  */
 export function check(text: string): Checked {
-  const lines = new LineIndex(text);
-  const read = readLayout(text);
-  const facts = read.root && read.tree.root ? layoutFacts(text, read.root, read.tree.root.span, read.tooSmall) : null;
-  const findings = listed(text, allFindings(read, facts));
-  findings.sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
-  return { text, lines, read, facts, findings, resolved: facts && resolveLayout(facts) };
+  return new Checker().check(text);
 }
 
-function* allFindings(read: ReadLayout, facts: LayoutFacts | null): Iterable<Finding> {
+/**
+ * Checks one file again and again while it is edited. What `check` says of a text it says too, but it looks only at what
+ * changed since the last time: at the block that was edited, at the grids in it, and at the file as a whole.
+ */
+export class Checker {
+  #last: Checked | null = null;
+  readonly #known: KnownFields = new WeakMap();
+  readonly #clean = new CleanGrids();
+
+  /**
+   * What is known of the file now. What an earlier call returned is built into it, and holds no more.
+   * @param text the whole file
+   */
+  check(text: string): Checked {
+    const { tree, lines } = this.#parsed(text);
+    const read = readLayout(text, tree, this.#known);
+    const facts = read.root && tree.root ? layoutFacts(text, read.root, tree.root.span, read.tooSmall) : null;
+    const findings = listed(text, allFindings(read, facts, this.#clean));
+    findings.sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
+    this.#last = { text, lines, read, facts, findings, resolved: facts && resolveLayout(facts) };
+    return this.#last;
+  }
+
+  #parsed(text: string): { tree: Tree; lines: LineIndex } {
+    if (!this.#last) {
+      return { tree: parseTree(text), lines: new LineIndex(text) };
+    }
+    const { text: before, lines, read } = this.#last;
+    const change = changeBetween(before, text);
+    return {
+      tree: reparse({ text: before, tree: read.tree }, text, change) ?? parseTree(text),
+      lines: new LineIndex(text, { lines, change }),
+    };
+  }
+}
+
+function* allFindings(read: ReadLayout, facts: LayoutFacts | null, clean: CleanGrids): Iterable<Finding> {
   yield* read.findings;
   if (facts) {
+    const visit = clean.visit(facts);
     for (const rule of RULES) {
-      yield* firstOf(rule, facts);
+      yield* firstOf(rule, facts, visit);
     }
+    visit.end();
   }
 }
 
@@ -51,13 +87,24 @@ function* allFindings(read: ReadLayout, facts: LayoutFacts | null): Iterable<Fin
  * The findings of one rule; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
  * that reports errors is never cut short: one alone decides whether a file passes.
  */
-function* firstOf(rule: Rule, facts: LayoutFacts): Iterable<Finding> {
+function* firstOf(rule: Rule, facts: LayoutFacts, visit: Visit): Iterable<Finding> {
   let count = 0;
-  for (const finding of findingsOf(rule, facts)) {
+  for (const finding of findingsOf(rule, facts, visit)) {
     yield finding;
     if (++count > MAX_FINDINGS && rule.severity !== 'error') {
+      visit.cutShort();
       return;
     }
+  }
+}
+
+function* findingsOf(rule: Rule, facts: LayoutFacts, visit: Visit): Iterable<Finding> {
+  for (const report of rule.check?.(facts) ?? []) {
+    yield findingOf(rule, report);
+  }
+  for (const report of rule.checkGrids?.(visit.grids) ?? []) {
+    visit.found(report.span);
+    yield findingOf(rule, report);
   }
 }
 

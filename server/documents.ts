@@ -1,6 +1,6 @@
 import { type Connection, TextDocumentSyncKind, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { type Checked, check } from '../layout';
+import { type Checked, Checker } from '../layout';
 
 /** A check with a name of its own: a client that has its findings already is told so instead of being sent them again. */
 export interface Result {
@@ -10,16 +10,21 @@ export interface Result {
 }
 
 /**
- * The open documents, each checked at most once a version: every feature reads the same result.
+ * The open documents, each checked at most once a version: every feature reads the same result, until the next version has
+ * one.
  */
 export class Documents {
   static readonly syncKind = TextDocumentSyncKind.Incremental;
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
+  readonly #checkers = new Map<string, Checker>();
   #checks = 0;
 
   constructor() {
-    this.open.onDidClose(({ document }) => this.#results.delete(document.uri));
+    this.open.onDidClose(({ document: { uri } }) => {
+      this.#results.delete(uri);
+      this.#checkers.delete(uri);
+    });
   }
 
   listen(connection: Connection): void {
@@ -42,9 +47,15 @@ export class Documents {
       return known;
     }
     this.#checks++;
-    const checked = check(document.getText());
+    const checked = this.#checkerOf(uri).check(document.getText());
     const result = { version: document.version, checked, id: `open ${this.#checks}` };
     this.#results.set(uri, result);
     return result;
+  }
+
+  #checkerOf(uri: string): Checker {
+    const checker = this.#checkers.get(uri) ?? new Checker();
+    this.#checkers.set(uri, checker);
+    return checker;
   }
 }

@@ -1,4 +1,5 @@
 import type { Finding, Span } from '../finding';
+import type { Change } from './change';
 
 /** A zero-based line and a zero-based character in UTF-16 units, as the Language Server Protocol counts. */
 export interface Position {
@@ -16,15 +17,14 @@ export interface Range {
 export class LineIndex {
   readonly #starts: readonly number[];
 
-  constructor(readonly text: string) {
-    const starts = [0];
-    for (let i = 0; i < text.length; i++) {
-      const unit = text.charCodeAt(i);
-      if (unit === 10 || (unit === 13 && text.charCodeAt(i + 1) !== 10)) {
-        starts.push(i + 1);
-      }
-    }
-    this.#starts = starts;
+  /** @param before the lines of another text, and the change that made `text` of it: only what changed is then looked at */
+  constructor(
+    readonly text: string,
+    before?: { readonly lines: LineIndex; readonly change: Change },
+  ) {
+    this.#starts = before
+      ? changedStarts(text, before.lines.#starts, before.change)
+      : [0].concat(lineStarts(text, 0, text.length));
   }
 
   /** The number of lines; an empty text has one. */
@@ -35,17 +35,8 @@ export class LineIndex {
   /** The position of an offset; offsets beyond the text are clamped to its end. */
   positionAt(offset: number): Position {
     const at = Math.max(0, Math.min(offset, this.text.length));
-    let low = 0;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#start(middle) <= at) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return { line: low, character: at - this.#start(low) };
+    const line = firstBeyond(this.#starts, at) - 1;
+    return { line, character: at - this.#start(line) };
   }
 
   /** The offset of a position; characters beyond a line's end are clamped to its end. */
@@ -75,6 +66,42 @@ export class LineIndex {
   #start(line: number): number {
     return this.#starts[line] ?? this.text.length;
   }
+}
+
+/** The starts of the lines that the units `[from, to)` of a text end. */
+function lineStarts(text: string, from: number, to: number): number[] {
+  const starts: number[] = [];
+  for (let i = from; i < to; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === 10 || (unit === 13 && text.charCodeAt(i + 1) !== 10)) {
+      starts.push(i + 1);
+    }
+  }
+  return starts;
+}
+
+function changedStarts(text: string, before: readonly number[], { start, oldEnd, newEnd }: Change): number[] {
+  // a CR in front of the change ends a line or not, by what follows it
+  const from = Math.max(0, start - 1);
+  const kept = before.slice(0, firstBeyond(before, from));
+  const moved = before.slice(firstBeyond(before, oldEnd));
+  const by = newEnd - oldEnd;
+  return kept.concat(lineStarts(text, from, newEnd), by === 0 ? moved : moved.map((at) => at + by));
+}
+
+/** The index of the first of sorted numbers that is greater than another; their count where none is. */
+function firstBeyond(sorted: readonly number[], limit: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) > limit) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
 }
 
 /** A finding with positions in place of offsets: the form of `check --format jsonl` and of everything sent elsewhere. */

@@ -1,5 +1,5 @@
 import { MAX_DEPTH } from './limits';
-import type { Entry, ListNode, MapNode, Node, ScalarNode, Tree } from './tree';
+import type { Entry, ListNode, MapNode, Node, Parsed, ScalarNode } from './tree';
 
 /**
  * Reads the YAML that layouts are written in, many times faster than a full parser: block maps and lists, `{}` and `[]`
@@ -7,8 +7,18 @@ import type { Entry, ListNode, MapNode, Node, ScalarNode, Tree } from './tree';
  * that `parseYaml` builds. Everything else is not plain, and null: anchors, aliases, tags, texts and flow collections
  * over several lines, tabs, directives, document markers, `?`, and whatever is wrong.
  */
-export function parsePlain(text: string): Tree | null {
+export function parsePlain(text: string): Parsed | null {
   return new Scanner(text).document();
+}
+
+/**
+ * Reads whole lines cut out of a block map, from one of its keys to the line of a later key or to the map's end: the entries
+ * that `parsePlain` finds there, with offsets into `lines`. Null where they are not plain, or are no entries of that map.
+ * @param column of the map's keys
+ * @param depth how many collections the map stands in, itself included
+ */
+export function parsePlainEntries(lines: string, column: number, depth: number): Entry[] | null {
+  return new Scanner(lines).wholeEntries(column, depth);
 }
 
 /** How far a text is plain: the offset at which `parsePlain` gives up, or the end of the text. */
@@ -59,7 +69,7 @@ class Scanner {
 
   constructor(readonly text: string) {}
 
-  document(): Tree | null {
+  document(): Parsed | null {
     const marked = this.#code() === BYTE_ORDER_MARK;
     this.at = marked ? 1 : 0;
     const top = this.at;
@@ -75,6 +85,16 @@ class Scanner {
     return root && this.#column === NOTHING ? { root, problem: null } : null;
   }
 
+  /** The entries of a map that are the whole text. */
+  wholeEntries(column: number, depth: number): Entry[] | null {
+    this.#nextContent();
+    if (this.#column === NOTHING) {
+      return [];
+    }
+    const entries = this.#column === column ? this.#entries(depth) : null;
+    return this.#column === NOTHING ? entries : null;
+  }
+
   /** The map or list whose first key or dash stands at `at`. */
   #block(depth: number): Node | null {
     if (depth > MAX_DEPTH) {
@@ -85,19 +105,22 @@ class Scanner {
 
   #map(depth: number): MapNode | null {
     const start = this.at;
+    const entries = this.#entries(depth);
+    return entries && { kind: 'map', entries, flow: false, span: { start, end: endOf(entries) } };
+  }
+
+  #entries(depth: number): Entry[] | null {
     const column = this.#column;
     const entries: Entry[] = [];
-    let end = start;
     do {
       const entry = this.#entry(column, depth);
       if (!entry) {
         return null;
       }
       entries.push(entry);
-      end = entry.value.span.end;
     } while (this.#column === column);
     // a deeper line would continue a scalar, or is indented wrongly
-    return this.#column < column ? { kind: 'map', entries, flow: false, span: { start, end } } : null;
+    return this.#column < column ? entries : null;
   }
 
   #entry(column: number, depth: number): Entry | null {
@@ -414,6 +437,11 @@ class Scanner {
     const code = this.#code();
     return code === DOUBLE_QUOTE || code === SINGLE_QUOTE;
   }
+}
+
+/** A block map ends with its last value, not with the comments and blank lines behind it. */
+export function endOf(entries: readonly Entry[]): number {
+  return entries.at(-1)?.value.span.end ?? 0;
 }
 
 function isFlowIndicator(code: number): boolean {

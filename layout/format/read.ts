@@ -36,10 +36,18 @@ export interface TooSmall {
   readonly span: Span;
 }
 
-/** Reads a layout file's text against the one description of its keys. Never throws. */
-export function readLayout(text: string): ReadLayout {
-  const tree = parseTree(text);
-  const reader = new Reader(text);
+/**
+ * What the large entries of a file, its keys and its modules, were read as, of those that nothing is wrong with. The tree of
+ * an edited text has the entries that did not change in common with the one before, and these are not read again.
+ */
+export type KnownFields = WeakMap<Entry, NamedField<unknown>>;
+
+/**
+ * Reads a layout file's text against the one description of its keys. Never throws.
+ * @param known what is known of entries of the tree; what is read is added
+ */
+export function readLayout(text: string, tree: Tree = parseTree(text), known: KnownFields = new WeakMap()): ReadLayout {
+  const reader = new Reader(text, known);
   if (tree.problem) {
     const { kind, message, span } = tree.problem;
     reader.report(kind === 'syntax' ? 'yaml-syntax' : 'file-too-large', sentence(message), span);
@@ -73,7 +81,10 @@ class Reader {
   readonly findings: Finding[] = [];
   readonly tooSmall: TooSmall[] = [];
 
-  constructor(readonly text: string) {}
+  constructor(
+    readonly text: string,
+    readonly known: KnownFields,
+  ) {}
 
   /** Whether there are more findings than are listed: reading on would only cost time. */
   get full(): boolean {
@@ -93,7 +104,8 @@ class Reader {
     for (const [name, keySpec] of keyList(spec)) {
       const entry = entries.get(name);
       if (entry) {
-        fields[name] = this.#field(keySpec, entry, path === '' ? name : `${path}.${name}`);
+        fields[name] =
+          path === '' ? this.#knownField(keySpec, entry, name) : this.#field(keySpec, entry, `${path}.${name}`);
       } else {
         fields[name] = missing;
         if (keySpec.required && !this.full) {
@@ -114,6 +126,20 @@ class Reader {
         [replaceFix(version.span, String(FORMAT_VERSION))],
       );
     }
+  }
+
+  /** The field of an entry that is read once for as long as it stays the same, unless there is something to report. */
+  #knownField(spec: KeySpec, entry: Entry, path: string): NamedField<unknown> {
+    const known = this.known.get(entry);
+    if (known) {
+      return known;
+    }
+    const before = this.findings.length + this.tooSmall.length;
+    const field = { name: entry.key, ...this.#field(spec, entry, path) };
+    if (this.findings.length + this.tooSmall.length === before && !this.full) {
+      this.known.set(entry, field);
+    }
+    return field;
   }
 
   #field(spec: KeySpec, entry: Entry, path: string): Field<unknown> {
@@ -155,8 +181,7 @@ class Reader {
       if (this.full) {
         break;
       }
-      const { value, span, keySpan } = this.#field(spec.values, entry, `${path}.${shortened(name, MAX_WORD)}`);
-      fields.push({ name, written: true, value, span, keySpan });
+      fields.push(this.#knownField(spec.values, entry, `${path}.${shortened(name, MAX_WORD)}`));
     }
     return fields;
   }

@@ -47,10 +47,16 @@ export interface Problem {
   readonly span: Span;
 }
 
-/** A parsed file: `root` is null where it is empty, too large, or so broken that nothing can be read. */
-export interface Tree {
+/** What a parser makes of a text: `root` is null where it is empty, too large, or so broken that nothing can be read. */
+export interface Parsed {
   readonly root: Node | null;
   readonly problem: Problem | null;
+}
+
+/** A parsed file. */
+export interface Tree extends Parsed {
+  /** Whether it is plain block YAML throughout: every line then says by its indentation alone where it belongs. */
+  readonly plain: boolean;
 }
 
 /**
@@ -60,9 +66,16 @@ export interface Tree {
 export function parseTree(text: string): Tree {
   const problem = text.length > MAX_TEXT ? tooLong(text) : findControlCharacter(text);
   if (problem) {
-    return { root: null, problem };
+    return { root: null, problem, plain: false };
   }
-  return parsePlain(text) ?? (text.length > MAX_FULL_YAML ? { root: null, problem: notPlain(text) } : parseYaml(text));
+  const parsed = parsePlain(text);
+  if (parsed) {
+    return { ...parsed, plain: true };
+  }
+  return {
+    ...(text.length > MAX_FULL_YAML ? { root: null, problem: notPlain(text) } : parseYaml(text)),
+    plain: false,
+  };
 }
 
 /** The span of the first line, for what concerns the file as a whole. */
@@ -90,10 +103,17 @@ function characters(count: number): string {
   return `${count.toLocaleString('en-US')} characters`;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const CONTROL_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd]/;
+
+/** Whether a text holds what no text file may. */
+export function hasControlCharacter(text: string): boolean {
+  return CONTROL_CHARACTER.test(text);
+}
+
 /** NUL and other control characters mean that this is no text: YAML allows only tab, line feed and carriage return. */
 function findControlCharacter(text: string): Problem | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  const at = text.search(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd]/);
+  const at = text.search(CONTROL_CHARACTER);
   if (at < 0) {
     return null;
   }

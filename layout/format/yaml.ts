@@ -1,10 +1,10 @@
 import { type Document, isAlias, isCollection, isMap, isScalar, parseDocument, type YAMLError } from 'yaml';
 import type { Span } from '../finding';
 import { MAX_DEPTH, MAX_NODES } from './limits';
-import type { Entry, Node, Problem, ScalarNode, Tree } from './tree';
+import type { Entry, Node, Parsed, Problem, ScalarNode } from './tree';
 
 /** Builds the tree of a text by the `yaml` package, which reads all of YAML 1.2 and says what is wrong. Never throws. */
-export function parseYaml(text: string): Tree {
+export function parseYaml(text: string): Parsed {
   try {
     const document = withoutStackTraces(() =>
       // the log level `error` makes a second document an error; nothing is logged
@@ -95,7 +95,7 @@ class TreeBuilder {
 
   constructor(readonly text: string) {}
 
-  tree({ contents, errors }: Document): Tree {
+  tree({ contents, errors }: Document): Parsed {
     const root = contents === null ? null : this.#node(contents, 0, 0);
     return { root, problem: firstProblem(errors, this.text) ?? this.#problem };
   }

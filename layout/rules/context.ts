@@ -1,7 +1,7 @@
 import type { Fix } from '../finding';
 import { appendKey, removeField, replaceFix } from '../format/edit';
 import { type Field, valuesOf } from '../format/spec';
-import { type LayoutFacts, MAX_LEVELS, valueOr } from '../topology/facts';
+import { MAX_LEVELS, type SomeGrids, valueOr } from '../topology/facts';
 import { namedFix } from './factorization';
 import { countOf, divisors } from './numbers';
 import type { Rule } from './rule';
@@ -86,8 +86,8 @@ sequence:
   cp_comm_type: a2a+p2p
 `,
   source: '`validate_args` in megatron/training/arguments.py',
-  *check(facts) {
-    const { root, modules, text } = facts;
+  *checkGrids(grids) {
+    const { root, modules, text } = grids;
     const sizes = root.parallelism.value?.hierarchical_context_parallel_sizes;
     for (const { sequence, degrees, name } of modules) {
       const field = sequence.value?.cp_comm_type;
@@ -100,7 +100,7 @@ sequence:
             : [],
           predicts: '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm',
           fixes: [
-            ...(name === null ? levelsFix(facts, degrees?.cp ?? 1) : []),
+            ...(name === null ? levelsFix(grids, degrees?.cp ?? 1) : []),
             replaceFix(field.span, 'p2p'),
             { title: 'Remove `cp_comm_type`', edits: [removeField(text, field)] },
           ],
@@ -111,7 +111,7 @@ sequence:
 };
 
 /** Writes two levels: as many ranks inside a node as there may be, and the rest between nodes. */
-function levelsFix({ text, root, modules }: LayoutFacts, cp: number): Fix[] {
+function levelsFix({ text, root, modules }: SomeGrids, cp: number): Fix[] {
   const perNode = root.cluster.value?.gpus_per_node.value ?? 8;
   const inside = Math.max(1, Math.floor(perNode / (modules[0]?.degrees?.tp ?? 1)));
   const level = divisors(cp, Math.min(inside, cp - 1)).at(-1) ?? 1;

@@ -1,7 +1,7 @@
 import type { Edit, Fix, Related, Span } from '../finding';
 import { replaceFix, setKey } from '../format/edit';
 import type { Field } from '../format/spec';
-import type { DegreeFields, Degrees, LayoutFacts, ModuleFacts } from '../topology/facts';
+import type { DegreeFields, Degrees, ModuleFacts, SomeGrids } from '../topology/facts';
 import { countOf, either, nearestDivisors, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
 
@@ -73,7 +73,7 @@ parallelism:
 `,
   source:
     '`initialize_model_parallel` in megatron/core/parallel_state.py; `ModuleGridSpec.__post_init__` in examples/mimo/training/topology.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const module of facts.modules) {
       const view = denseView(module);
       if (view && undivided(module, view)) {
@@ -103,7 +103,7 @@ parallelism:
 `,
   source:
     '`initialize_model_parallel` in megatron/core/parallel_state.py; `ModuleGridSpec.__post_init__` in examples/mimo/training/topology.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const module of facts.modules) {
       const dense = denseView(module);
       const view = expertView(module);
@@ -134,7 +134,7 @@ parallelism:
   dp: 4
 `,
   source: '`initialize_model_parallel` in megatron/core/parallel_state.py derives the data-parallel size',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const module of facts.modules) {
       yield* productReports(facts, module, denseView(module), module.dp);
     }
@@ -162,7 +162,7 @@ parallelism:
   expt_dp: 2
 `,
   source: '`initialize_model_parallel` in megatron/core/parallel_state.py derives the expert data-parallel size',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const module of facts.modules) {
       if (module.dp !== undefined) {
         yield* productReports(facts, module, expertView(module), module.exptDp);
@@ -180,7 +180,7 @@ function undivided(module: ModuleFacts, view: View): boolean {
   return module.ranks !== undefined && module.ranks % view.model !== 0;
 }
 
-function densePrediction({ trainingScript }: LayoutFacts, { name, ranks, denseModel }: ModuleFacts): string {
+function densePrediction({ trainingScript }: SomeGrids, { name, ranks, denseModel }: ModuleFacts): string {
   if (trainingScript) {
     return `world size (${ranks}) is not divisible by total_model_size (total_model_size=${denseModel})`;
   }
@@ -195,7 +195,7 @@ function expertPrediction({ name, ranks, expertModel }: ModuleFacts): string {
     : `num_ranks (${ranks}) must be divisible by expt_tp*ep*expt_gtp_remat*pp (${expertModel})`;
 }
 
-function factorizationReport(facts: LayoutFacts, module: ModuleFacts, view: View, predicts: string): Report {
+function factorizationReport(facts: SomeGrids, module: ModuleFacts, view: View, predicts: string): Report {
   const ranks = module.ranks ?? 0;
   const culprit = culpritOf(view, ranks);
   const product = view.factors.map(({ name, size }) => `${name} ${size}`).join(' x ');
@@ -241,7 +241,7 @@ function factorsRelated({ factors }: View, culprit: Factor | null): Related[] {
 }
 
 function* productReports(
-  facts: LayoutFacts,
+  facts: SomeGrids,
   module: ModuleFacts,
   view: View | null,
   derived: number | undefined,
@@ -265,7 +265,7 @@ export function namedFix(name: string, span: Span, value: number): Fix {
 }
 
 /** Fixes that give the grid another number of ranks; a written `cluster` moves along where whole nodes allow. */
-function rankFixes(facts: LayoutFacts, module: ModuleFacts, counts: readonly number[]): Fix[] {
+function rankFixes(facts: SomeGrids, module: ModuleFacts, counts: readonly number[]): Fix[] {
   if (module.own) {
     return module.own.num_ranks.written ? counts.map((ranks) => namedFix('num_ranks', module.ranksSpan, ranks)) : [];
   }
@@ -279,7 +279,7 @@ function rankFixes(facts: LayoutFacts, module: ModuleFacts, counts: readonly num
  * The edits that make the world `ranks` large: `world_size`, and `cluster.nodes` where a cluster is written.
  * Null where whole nodes cannot make it.
  */
-export function worldSizeEdits({ text, root }: LayoutFacts, ranks: number): Edit[] | null {
+export function worldSizeEdits({ text, root }: SomeGrids, ranks: number): Edit[] | null {
   const cluster = root.cluster.value;
   const perNode = cluster?.gpus_per_node.value;
   const nodes = perNode !== undefined && cluster?.nodes.written ? ranks / perNode : undefined;

@@ -1,6 +1,6 @@
 import { removeField } from '../format/edit';
 import type { Field } from '../format/spec';
-import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import type { ModuleFacts, SomeGrids } from '../topology/facts';
 import { namedFix } from './factorization';
 import { countOf, divisors, either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
@@ -17,7 +17,7 @@ interface Pipeline {
   readonly vpp: number | undefined;
 }
 
-function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Iterable<Pipeline> {
+function* pipelines({ root, modules, heterogeneous }: SomeGrids): Iterable<Pipeline> {
   for (const module of modules) {
     const model = module.model.value;
     const total = model?.num_layers.value;
@@ -57,7 +57,7 @@ model:
 `,
   source:
     '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py; `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const pipeline of pipelines(facts)) {
       if (pipeline.first.written || pipeline.last.written) {
         yield* unevenReports(facts, pipeline);
@@ -68,7 +68,7 @@ model:
   },
 };
 
-function evenReport(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipeline): Report {
+function evenReport(facts: SomeGrids, { module, layers, total, pp, vpp }: Pipeline): Report {
   const { fields } = module;
   const stages = divisors(total)
     .filter((size) => size !== pp)
@@ -93,7 +93,7 @@ function evenReport(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipe
 }
 
 /** The checks of uneven stages, in the order in which TransformerConfig makes them. */
-function* unevenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> {
+function* unevenReports(facts: SomeGrids, pipeline: Pipeline): Iterable<Report> {
   const { first, last, total, pp, vpp, layers } = pipeline;
   const field = first.written ? first : last;
   const remove = [first, last].filter(({ written }) => written).map((one) => removeField(facts.text, one));
@@ -182,7 +182,7 @@ model:
   num_layers: 32
 `,
   source: '`get_num_layers_to_build` in megatron/core/transformer/transformer_block.py',
-  *check(facts) {
+  *checkGrids(facts) {
     const field = facts.root.parallelism.value?.vpp;
     for (const { first, last, total, pp, vpp, layers } of pipelines(facts)) {
       const perStage = total / pp;

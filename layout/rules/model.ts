@@ -1,13 +1,13 @@
 import { removeField } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/keys';
 import type { Field } from '../format/spec';
-import { type LayoutFacts, type ModuleFacts, valueOr } from '../topology/facts';
+import { type ModuleFacts, type SomeGrids, valueOr } from '../topology/facts';
 import { namedFix } from './factorization';
 import { divisors, either, nearestDivisors, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
 
 /** The grids whose model is described. */
-function* described({ modules }: LayoutFacts) {
+function* described({ modules }: SomeGrids) {
   for (const module of modules) {
     const model = module.model.value;
     if (model && module.degrees) {
@@ -45,7 +45,7 @@ model:
 `,
   source:
     '`TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py; `validate_args` in megatron/training/arguments.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { module, model, degrees } of described(facts)) {
       const { num_attention_heads: field, hidden_size: hidden } = model;
       const heads = field.value;
@@ -104,7 +104,7 @@ model:
   num_query_groups: 8
 `,
   source: '`TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { module, model, degrees } of described(facts)) {
       const field = model.num_query_groups;
       const groups = field.value;
@@ -151,7 +151,7 @@ model:
 `,
   source:
     '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const module of facts.modules) {
       const model = module.model.value;
       // other degrees may well be unusable: Megatron-LM looks at the experts first
@@ -170,7 +170,7 @@ model:
 };
 
 function* unevenExperts(
-  facts: LayoutFacts,
+  facts: SomeGrids,
   module: ModuleFacts,
   field: Field<number>,
   count: number,
@@ -194,7 +194,7 @@ function* unevenExperts(
 }
 
 function* withoutExperts(
-  facts: LayoutFacts,
+  facts: SomeGrids,
   module: ModuleFacts,
   model: NonNullable<ModuleFacts['model']['value']>,
   ep: number,
@@ -243,7 +243,7 @@ model:
   ffn_hidden_size: 1856
 `,
   source: '`divide` in megatron/core/utils.py, as called by the tensor-parallel layers',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { model, degrees } of described(facts)) {
       const widths = [
         ['ffn_hidden_size', model.ffn_hidden_size, 'tp', degrees.tp],

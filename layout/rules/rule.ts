@@ -1,5 +1,5 @@
 import type { Finding, Fix, Related, Severity, Span } from '../finding';
-import type { LayoutFacts } from '../topology/facts';
+import type { LayoutFacts, SomeGrids } from '../topology/facts';
 
 /** What a rule says when it fires; the rule itself adds its code and severity. */
 export interface Report {
@@ -28,25 +28,28 @@ export interface RuleDocs {
   readonly source: string;
 }
 
-/** One rule: its code, its weight, its page, and its check over a whole file. */
+/** One rule: its code, its weight, its page, and its checks. */
 export interface Rule extends RuleDocs {
   readonly code: string;
   readonly severity: Severity;
-  /** Absent for rules on the file's shape, which the reader itself applies. */
+  /** What it says of a file as a whole. The reader itself applies the rules on a file's shape. */
   readonly check?: (facts: LayoutFacts) => Iterable<Report>;
+  /**
+   * What it says of each grid by itself, at places inside that grid. It is called with the grids of which nobody knows yet
+   * whether they are clean, and so looks at no other.
+   */
+  readonly checkGrids?: (grids: SomeGrids) => Iterable<Report>;
 }
 
-/** The findings of one rule. */
-export function* findingsOf(rule: Rule, facts: LayoutFacts): Iterable<Finding> {
-  for (const report of rule.check?.(facts) ?? []) {
-    yield {
-      code: rule.code,
-      severity: report.severity ?? rule.severity,
-      message: report.message,
-      span: report.span,
-      related: report.related ?? [],
-      predicts: report.predicts ?? null,
-      fixes: report.fixes ?? [],
-    };
-  }
+/** A report of a rule with the rule's code and weight. */
+export function findingOf(rule: Rule, report: Report): Finding {
+  return {
+    code: rule.code,
+    severity: report.severity ?? rule.severity,
+    message: report.message,
+    span: report.span,
+    related: report.related ?? [],
+    predicts: report.predicts ?? null,
+    fixes: report.fixes ?? [],
+  };
 }

@@ -1,7 +1,7 @@
 import { appendKey, removeField, replaceFix } from '../format/edit';
 import type { SequenceKeys } from '../format/keys';
 import type { Section } from '../format/spec';
-import { type Degrees, type LayoutFacts, type ModuleFacts, valueOr } from '../topology/facts';
+import { type Degrees, type ModuleFacts, type SomeGrids, valueOr } from '../topology/facts';
 import { sequenceDivisor } from '../topology/sequence';
 import { namedFix } from './factorization';
 import { either, nearestMultiples } from './numbers';
@@ -15,7 +15,7 @@ interface Described {
   readonly sequenceParallel: boolean;
 }
 
-function* describedBy({ modules }: LayoutFacts): Iterable<Described> {
+function* describedBy({ modules }: SomeGrids): Iterable<Described> {
   for (const module of modules) {
     const sequence = module.sequence.value;
     if (sequence && module.degrees) {
@@ -47,7 +47,7 @@ sequence:
 `,
   source:
     '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py; `validate_args` in megatron/training/arguments.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const described of describedBy(facts)) {
       const { seq_length: field, max_seq_len: most, tp_comm_overlap: overlap } = described.sequence;
       const length = field.value;
@@ -76,7 +76,7 @@ sequence:
 const SCRIPT_LENGTH = 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.';
 
 /** A length that does not divide among the ranks that share it; packed sequences are padded each by itself. */
-function undividedReport(facts: LayoutFacts, described: Described, length: number): Report | null {
+function undividedReport(facts: SomeGrids, described: Described, length: number): Report | null {
   const { module, sequence, degrees, sequenceParallel } = described;
   const { tp, cp } = degrees;
   const divisor = sequenceDivisor({ cp, tp, sequenceParallel: sequenceParallel && tp > 1 });
@@ -122,7 +122,7 @@ sequence:
 `,
   source:
     '`ModelParallelConfig.__post_init__` in megatron/core/model_parallel_config.py; `validate_args` in megatron/training/arguments.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { module, sequence, degrees, sequenceParallel } of describedBy(facts)) {
       if (sequenceParallel && degrees.tp === 1) {
         const { tp } = module.fields;
@@ -166,7 +166,7 @@ sequence:
   sequence_parallel: true
 `,
   source: '`MoELayer` in megatron/core/transformer/moe/moe_layer.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { module, sequence, degrees } of describedBy(facts)) {
       const { sequence_parallel: field } = sequence;
       if (degrees.ep > 1 && degrees.tp > 1 && valueOr(field, false) === false) {
@@ -206,7 +206,7 @@ sequence:
   tp_comm_overlap: true
 `,
   source: '`validate_args` in megatron/training/arguments.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { sequence, degrees } of describedBy(facts)) {
       const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
       // the script switches sequence parallelism off where there is no tensor parallelism
@@ -256,7 +256,7 @@ sequence:
   tp_comm_overlap: true
 `,
   source: '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py',
-  *check(facts) {
+  *checkGrids(facts) {
     // the training script makes the buffers for `seq_length` itself
     for (const { sequence, sequenceParallel } of facts.trainingScript ? [] : describedBy(facts)) {
       const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
@@ -300,7 +300,7 @@ sequence:
   attention_mask: causal
 `,
   source: '`get_batch_on_this_cp_rank` in megatron/core/utils.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const { module, sequence, degrees } of describedBy(facts)) {
       if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
         yield {

@@ -3,7 +3,7 @@ import { appendKey, removeField, replaceFix } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/keys';
 import { MAX_DEPTH, MAX_FINDINGS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../format/limits';
 import type { Field } from '../format/spec';
-import { type LayoutFacts, MAX_WORLD, type ModuleFacts } from '../topology/facts';
+import { type LayoutFacts, MAX_WORLD, type ModuleFacts, type SomeGrids } from '../topology/facts';
 import { MIMO_CP } from './mimo';
 import { countOf } from './numbers';
 import type { Report, Rule } from './rule';
@@ -105,8 +105,10 @@ parallelism:
   *check(facts) {
     yield* missingWorld(facts);
     yield* missingDegrees(facts);
-    for (const module of facts.modules) {
-      yield* missingRanks(facts, module);
+  },
+  *checkGrids(grids) {
+    for (const module of grids.modules) {
+      yield* missingRanks(grids, module);
     }
   },
 };
@@ -145,10 +147,7 @@ function insertFixes({ text, span, root }: LayoutFacts, line: string): Fix[] {
   return edit ? [{ title: `Insert \`${line}\``, edits: [edit] }] : [];
 }
 
-function* missingRanks(
-  { text }: LayoutFacts,
-  { own, name, nameSpan, span, denseModel }: ModuleFacts,
-): Iterable<Report> {
+function* missingRanks({ text }: SomeGrids, { own, name, nameSpan, span, denseModel }: ModuleFacts): Iterable<Report> {
   if (!own || own.num_ranks.written || own.dp.written) {
     return;
   }
@@ -290,11 +289,13 @@ parallelism:
   tp: 2
 `,
   source: 'torch.distributed counts ranks as 32-bit integers',
-  *check({ root, world, modules }) {
+  *check({ root, world }) {
     const size = root.world_size.value ?? world.clusterSize;
     if (size !== undefined && size > MAX_WORLD) {
       yield tooLarge(size, world.span);
     }
+  },
+  *checkGrids({ modules }) {
     for (const { own } of modules) {
       const ranks = own?.num_ranks.value;
       if (own && ranks !== undefined && ranks > MAX_WORLD) {
@@ -326,7 +327,7 @@ modules:
   language: {num_ranks: 8}
 `,
   source: `${READER}; \`resolve_tensor_parallel_weight_shards\` in megatron/core/model_parallel_config.py`,
-  *check({ text, root, modules }) {
+  *check({ text, root }) {
     if (root.parallelism.written && root.modules.written) {
       yield {
         message:
@@ -339,6 +340,8 @@ modules:
         ],
       };
     }
+  },
+  *checkGrids({ text, modules }) {
     for (const { fields, degrees } of modules) {
       yield* shardConflict(text, 'gtp_remat', fields.gtp_remat, fields.num_weight_shards, degrees?.gtpRemat);
       yield* shardConflict(

@@ -42,7 +42,7 @@ parallelism:
 batch: {micro_batch_size: 1, global_batch_size: 8}
 `,
   source: '`resolve_tensor_parallel_weight_shards` in megatron/core/model_parallel_config.py',
-  *check(facts) {
+  *checkGrids(facts) {
     for (const module of facts.modules) {
       const { fields } = module;
       const tp = valueOr(fields.tp, 1);
@@ -126,7 +126,7 @@ modules:
 `,
   source:
     '`ModuleGridSpec` in examples/mimo/training/topology.py; `initialize_model_parallel` in megatron/core/parallel_state.py',
-  *check({ text, modules }: LayoutFacts) {
+  *checkGrids({ text, modules }) {
     for (const { own, degrees, fields, span, name } of modules) {
       if (own && degrees && degrees.ep > 1 && degrees.tp > 1 && !fields.expt_tp.written) {
         const edit = appendKey(text, span, 'expt_tp: 1');

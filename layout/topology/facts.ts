@@ -2,7 +2,8 @@ import type { Span } from '../finding';
 import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/keys';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { TooSmall } from '../format/read';
-import type { Field, Section } from '../format/spec';
+import type { Field, NamedField, Section } from '../format/spec';
+import { once } from '../once';
 
 /** The degrees that `parallelism` and every one of `modules` have alike. */
 export type DegreeFields = Pick<
@@ -95,6 +96,14 @@ export interface LayoutFacts {
    * micro-batch): then its arguments are validated first, and their errors come before those of the library.
    */
   readonly trainingScript: boolean;
+}
+
+/**
+ * Some grids of a file with what stands around them: for what is said of each grid by itself. Of the other modules it holds
+ * nothing, so that what is said of a grid stays true while they change.
+ */
+export interface SomeGrids extends Omit<LayoutFacts, 'root' | 'span' | 'tooSmall'> {
+  readonly root: Omit<Section<RootKeys>, 'modules'>;
 }
 
 /** The most ranks that a world can have: torch counts them in 32 bits. */
@@ -218,26 +227,27 @@ function notLaunched(root: Section<RootKeys>): number | undefined {
 }
 
 function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {
-  return (root.modules.value ?? []).flatMap(({ name, keySpan, span, value: own }) =>
-    own === undefined
-      ? []
-      : [
-          {
-            name,
-            nameSpan: keySpan,
-            span,
-            fields: own,
-            own,
-            model: own.model,
-            sequence: own.sequence,
-            rankOffset: valueOr(own.rank_offset, 0),
-            ranksSpan: own.num_ranks.written ? own.num_ranks.span : own.dp.span,
-            ranksName: own.num_ranks.written ? 'num_ranks' : 'dp',
-            ...sizes(own, moduleRanks(own), 1),
-          },
-        ],
-  );
+  return (root.modules.value ?? []).flatMap((field) => moduleFacts(field) ?? []);
 }
+
+/** What follows from the fields of one module alone; null where it is no map. A module that stays as it is keeps its facts. */
+const moduleFacts = once(({ name, keySpan, span, value: own }: NamedField<Section<ModuleKeys>>): ModuleFacts | null =>
+  own === undefined
+    ? null
+    : {
+        name,
+        nameSpan: keySpan,
+        span,
+        fields: own,
+        own,
+        model: own.model,
+        sequence: own.sequence,
+        rankOffset: valueOr(own.rank_offset, 0),
+        ranksSpan: own.num_ranks.written ? own.num_ranks.span : own.dp.span,
+        ranksName: own.num_ranks.written ? 'num_ranks' : 'dp',
+        ...sizes(own, moduleRanks(own), 1),
+      },
+);
 
 /** `num_ranks`, or what `dp` replicas need. */
 function moduleRanks(own: Section<ModuleKeys>): number | undefined {

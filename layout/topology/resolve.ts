@@ -16,7 +16,7 @@ export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = once
 
 function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const { root, world } = facts;
-  const modules = facts.modules.map((module) => resolveModule(module, facts));
+  const modules = facts.modules.map((module) => (module.own ? namedModule(module) : parallelismModule(module, facts)));
   if (world.size === undefined || modules.length === 0 || !modules.every((module) => module !== null)) {
     return null;
   }
@@ -66,7 +66,8 @@ function modeOf(facts: LayoutFacts, modules: readonly ResolvedModule[]): Resolve
   return colocated ? 'colocated' : 'non_colocated';
 }
 
-function resolveModule(module: ModuleFacts, facts: LayoutFacts): ResolvedModule | null {
+/** One of `modules`, which hangs on no other number of the file. */
+const namedModule = once((module: ModuleFacts): ResolvedModule | null => {
   const { name, rankOffset, ranks, degrees, dp, exptDp } = module;
   if (rankOffset === undefined || ranks === undefined || !degrees || dp === undefined || exptDp === undefined) {
     return null;
@@ -84,12 +85,17 @@ function resolveModule(module: ModuleFacts, facts: LayoutFacts): ResolvedModule 
     expt_dp: exptDp,
   };
   const dims = (names: readonly string[]): Dim[] => names.map((dim) => ({ name: dim, size: sizes[dim] ?? 1 }));
-  if (name !== null) {
-    return { name, rankOffset, numRanks: ranks, dense: dims(MODULE_DENSE), expert: dims(MODULE_EXPERT) };
+  return { name, rankOffset, numRanks: ranks, dense: dims(MODULE_DENSE), expert: dims(MODULE_EXPERT) };
+});
+
+function parallelismModule(module: ModuleFacts, { root, world }: LayoutFacts): ResolvedModule | null {
+  const { rankOffset, ranks } = module;
+  const generators = parallelismDims(root, module);
+  if (!generators || rankOffset === undefined || ranks === undefined) {
+    return null;
   }
-  const generators = parallelismDims(facts.root, module);
   // with packed nonuniform TP the spares of the grid are not launched
-  return generators && { name, rankOffset, numRanks: facts.world.size ?? ranks, ...generators };
+  return { name: null, rankOffset, numRanks: world.size ?? ranks, ...generators };
 }
 
 /** The settings of nonuniform TP for what is worked out slot by slot: null also where there are too many slots. */

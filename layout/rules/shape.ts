@@ -5,7 +5,7 @@ import { MAX_DEPTH, MAX_FINDINGS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT
 import type { Field } from '../format/spec';
 import { type LayoutFacts, MAX_WORLD, type ModuleFacts, type SomeGrids } from '../topology/facts';
 import { MIMO_CP } from './mimo';
-import { countOf } from './numbers';
+import { countOf, grouped } from './numbers';
 import type { Report, Rule } from './rule';
 import { shardsBelowOne } from './shards';
 
@@ -34,7 +34,7 @@ export const fileTooLarge: Rule = {
   code: 'file-too-large',
   severity: 'error',
   title: 'The file is larger than is read',
-  what: `The file has more than ${MAX_TEXT.toLocaleString('en-US')} characters; or more than ${MAX_FULL_YAML.toLocaleString('en-US')} and is not plain block YAML throughout (it has an anchor, a tag, a tab, a text or brackets over several lines, or a mistake, at the place of the finding); or it nests more than ${MAX_DEPTH} levels deep; or its aliases stand for more than ${MAX_NODES.toLocaleString('en-US')} values; or a text has more than ${MAX_STRING.toLocaleString('en-US')} characters; or more than ${MAX_FINDINGS.toLocaleString('en-US')} things are wrong with it.`,
+  what: `The file has more than ${grouped(MAX_TEXT)} characters; or more than ${grouped(MAX_FULL_YAML)} and is not plain block YAML throughout (it has an anchor, a tag, a tab, a text or brackets over several lines, or a mistake, at the place of the finding); or it nests more than ${MAX_DEPTH} levels deep; or its aliases stand for more than ${grouped(MAX_NODES)} values; or a text has more than ${grouped(MAX_STRING)} characters; or more than ${grouped(MAX_FINDINGS)} things are wrong with it.`,
   why: 'Every limit is far beyond any layout. Within them the checker answers at once on every keystroke, whatever the file holds; beyond them nothing is reported but this.',
   failing: `layout: 1
 world_size: 8

@@ -171,10 +171,13 @@ export function isSound(checked: Checked, { code }: Finding, { edits }: Fix): bo
   if (before.errors > MAX_FINDINGS) {
     return false;
   }
-  const after = tally(check(applyEdits(checked.text, edits)).findings);
+  const after = tally(trialsOf(checked).check(applyEdits(checked.text, edits)).findings);
   const gone = (after.codes.get(code)?.all ?? 0) < (before.codes.get(code)?.all ?? 0);
   return gone && [...after.codes].every(([one, { errors }]) => errors <= (before.codes.get(one)?.errors ?? 0));
 }
+
+/** The checker that tries the fixes of a file, each of which changes a place or two. */
+const trialsOf = once((_: Checked) => new Checker());
 
 /** How much text is checked anew to try the fixes of a whole report, in UTF-16 units: a second or two of work. */
 const MAX_TRIED = 8 * 1024 * 1024;

@@ -2,7 +2,7 @@ import {
   appendKey,
   applyEdits,
   type Checked,
-  check,
+  Checker,
   type Edit,
   type Field,
   type Fix,
@@ -30,7 +30,8 @@ export function refactors(checked: Checked, place: Span): Fix[] {
   ];
   const before = errorCount(checked);
   const budget = new Budget();
-  return offered.filter(({ edits }) => !budget.isSpent && errorCount(check(applyEdits(text, edits))) <= before);
+  const trials = new Checker();
+  return offered.filter(({ edits }) => !budget.isSpent && errorCount(trials.check(applyEdits(text, edits))) <= before);
 }
 
 function errorCount({ findings }: Checked): number {

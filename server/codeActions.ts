@@ -1,14 +1,9 @@
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver';
 import { applyEdits, type Checked, check, type Finding, type Fix, isSound, type LineIndex } from '../layout';
 import { Budget } from './budget';
+import { FIX_ALL } from './capabilities';
 import { diagnosticOf } from './diagnostics';
 import { refactors } from './refactors';
-
-/** Mends everything that can be mended in one way only. */
-const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;
-
-/** The kinds of actions there are. */
-export const CODE_ACTION_KINDS = [CodeActionKind.QuickFix, CodeActionKind.RefactorRewrite, FIX_ALL];
 
 /** What can be done at a range: quick fixes of its findings, the safest preferred; other ways to write it; fix all. */
 export function codeActions(uri: string, checked: Checked, range: Range, only?: readonly string[]): CodeAction[] {

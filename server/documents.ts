@@ -1,4 +1,4 @@
-import { type Connection, TextDocumentSyncKind, TextDocuments } from 'vscode-languageserver';
+import { type Connection, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { type Checked, Checker } from '../layout';
 
@@ -14,7 +14,6 @@ export interface Result {
  * one.
  */
 export class Documents {
-  static readonly syncKind = TextDocumentSyncKind.Incremental;
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
   readonly #checkers = new Map<string, Checker>();

@@ -3,9 +3,6 @@ import type { Checked } from '../layout';
 import { cursorAt } from './cursor';
 import { specAt } from './locate';
 
-/** The key after which the lines are indented. */
-export const ON_TYPE_TRIGGER = '\n';
-
 /** Columns by which a map stands under its key. */
 const STEP = 2;
 

@@ -1,8 +1,11 @@
+import type { InitializeParams } from 'vscode-languageserver';
 import type { Commands } from './messages';
 
-/** Whether a client that could pull asks for findings to be pushed, which reach it sooner. */
-export function wantsPush(options: unknown): boolean {
-  return property(options, 'diagnostics') === 'push';
+/** Whether a client asks for findings itself: one that can may still want them pushed, which reaches it sooner. */
+export function pulls({ capabilities, initializationOptions }: InitializeParams): boolean {
+  return (
+    capabilities.textDocument?.diagnostic !== undefined && property(initializationOptions, 'diagnostics') !== 'push'
+  );
 }
 
 /** Whether the client knows the notification that sums up every check. */

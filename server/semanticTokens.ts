@@ -1,20 +1,14 @@
-import { type SemanticTokens, SemanticTokensBuilder, type SemanticTokensLegend } from 'vscode-languageserver';
+import { type SemanticTokens, SemanticTokensBuilder } from 'vscode-languageserver';
 import type { Checked, Entry, KeySpec, Node, Range, Span } from '../layout';
+import { TOKENS_LEGEND } from './capabilities';
 import { commentsOf } from './comments';
 import { childrenOf, entriesIn, specAt } from './locate';
 
-const TYPES = ['property', 'class', 'number', 'string', 'keyword', 'enumMember', 'comment'] as const;
-type TokenType = (typeof TYPES)[number];
+type TokenType = (typeof TOKENS_LEGEND.tokenTypes)[number];
 
 /** The bits of a token: the name of a module is declared where it stands, a derived size is not the author's choice. */
 const DECLARATION = 1;
 const READONLY = 2;
-
-/** What the numbers of the tokens mean. */
-export const TOKENS_LEGEND: SemanticTokensLegend = {
-  tokenTypes: [...TYPES],
-  tokenModifiers: ['declaration', 'readonly'],
-};
 
 interface Token {
   readonly span: Span;
@@ -44,7 +38,7 @@ export function semanticTokens(checked: Checked, range?: Range): SemanticTokens 
         from.line,
         from.character,
         to.character - from.character,
-        TYPES.indexOf(token.type),
+        TOKENS_LEGEND.tokenTypes.indexOf(token.type),
         token.modifiers,
       );
     }

@@ -1,142 +1,22 @@
-import { type Connection, type InitializeResult, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
-import type { Checked } from '../layout';
-import { CODE_ACTION_KINDS, codeActions } from './codeActions';
-import { codeLenses } from './codeLens';
-import { completion } from './completion';
-import { pulledDiagnostics, watchChanges } from './diagnostics';
-import { Documents } from './documents';
-import { foldingRanges } from './folding';
-import { formatting } from './formatting';
-import { hover } from './hover';
-import { inlayHints } from './inlayHints';
-import { documentLinks } from './links';
-import { type Commands, VIEW_TEXT } from './messages';
-import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
-import { indentNewLine, ON_TYPE_TRIGGER } from './onType';
-import { commandsOf, wantsPush, wantsSummaries, wantsWorkspace } from './options';
-import { selectionRanges } from './selection';
-import { semanticTokens, TOKENS_LEGEND } from './semanticTokens';
-import { DEFAULT_SETTINGS, settingsOf } from './settings';
-import { documentSymbols } from './symbols';
-import { type Files, Workspace } from './workspace';
+import type { Connection, InitializeResult } from 'vscode-languageserver';
+import { capabilitiesFor } from './capabilities';
+import type { Files } from './workspace';
 
 /**
- * Wires every feature to a connection and begins to listen.
+ * Begins to listen to a client. It is told what the server can do before any feature is loaded.
  * @param files the files that are not open; left out where the platform has none to give
  */
 export function serve(connection: Connection, files?: Files): void {
-  const documents = new Documents();
-  let commands: Commands = {};
-  let settings = DEFAULT_SETTINGS;
-  let refreshesHints = false;
-  let snippets = false;
-  let workspace: Workspace | null = null;
   connection.onInitialize((params): InitializeResult => {
-    const { capabilities, initializationOptions } = params;
-    // a client that pulls would show pushed findings twice
-    const pulls = capabilities.textDocument?.diagnostic !== undefined && !wantsPush(initializationOptions);
-    watchChanges(connection, documents, { findings: !pulls, summaries: wantsSummaries(initializationOptions) });
-    commands = commandsOf(initializationOptions);
-    refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
-    snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
-    if (files && wantsWorkspace(initializationOptions)) {
-      const found = new Workspace(connection, documents, files, !pulls);
-      connection.onInitialized(() => found.start(params));
-      workspace = found;
-    } else if (!pulls) {
-      documents.open.onDidClose(({ document: { uri } }) => connection.sendDiagnostics({ uri, diagnostics: [] }));
-    }
-    const workspaceDiagnostics = workspace !== null;
+    connection.onInitialized(async () => {
+      // a bundle imports within the same turn of the event loop, so the features are there before the next message is read
+      const { serveFeatures } = await import('./features');
+      serveFeatures(connection, params, files);
+    });
     return {
       serverInfo: { name: 'parallelism-layout' },
-      capabilities: {
-        textDocumentSync: { openClose: true, change: Documents.syncKind },
-        completionProvider: { triggerCharacters: [' ', ':', '{', ',', '['] },
-        hoverProvider: true,
-        codeActionProvider: { codeActionKinds: CODE_ACTION_KINDS },
-        codeLensProvider: {},
-        inlayHintProvider: true,
-        documentSymbolProvider: true,
-        documentHighlightProvider: true,
-        documentFormattingProvider: true,
-        documentOnTypeFormattingProvider: { firstTriggerCharacter: ON_TYPE_TRIGGER },
-        documentLinkProvider: {},
-        foldingRangeProvider: true,
-        selectionRangeProvider: true,
-        referencesProvider: true,
-        renameProvider: { prepareProvider: true },
-        semanticTokensProvider: { legend: TOKENS_LEGEND, full: true, range: true },
-        workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
-        ...(pulls && { diagnosticProvider: { interFileDependencies: false, workspaceDiagnostics } }),
-      },
+      capabilities: capabilitiesFor(params, files !== undefined),
     };
   });
-
-  connection.onDidChangeConfiguration((change) => {
-    settings = settingsOf(change.settings);
-    if (refreshesHints) {
-      void connection.languages.inlayHint.refresh();
-    }
-  });
-
-  /** The check of the document that a request speaks of. */
-  const checkedOf = (uri: string): Checked => {
-    const checked = documents.checked(uri);
-    if (!checked) {
-      throw new ResponseError(LSPErrorCodes.RequestFailed, `${uri} is not open`);
-    }
-    return checked;
-  };
-  connection.languages.diagnostics.on(({ textDocument, previousResultId }) =>
-    pulledDiagnostics(documents, textDocument.uri, previousResultId),
-  );
-  connection.languages.diagnostics.onWorkspace(async ({ previousResultIds }, token) => {
-    const previous = new Map(previousResultIds.map(({ uri, value }) => [uri, value]));
-    return { items: (await workspace?.report(previous, token)) ?? [] };
-  });
-  connection.onCompletion(({ textDocument, position }) => completion(checkedOf(textDocument.uri), position, snippets));
-  connection.onHover(({ textDocument, position }) => {
-    const checked = checkedOf(textDocument.uri);
-    return hover(checked, checked.lines.offsetAt(position));
-  });
-  connection.onCodeAction(({ textDocument, range, context }) =>
-    codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
-  );
-  connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
-  connection.languages.inlayHint.on(({ textDocument, range }) =>
-    inlayHints(checkedOf(textDocument.uri), range, settings.hints),
-  );
-  connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
-  connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
-  connection.onDocumentFormatting(({ textDocument }) => formatting(checkedOf(textDocument.uri)));
-  connection.onDocumentOnTypeFormatting(({ textDocument, position }) =>
-    indentNewLine(checkedOf(textDocument.uri), position),
-  );
-  connection.languages.semanticTokens.on(({ textDocument }) => semanticTokens(checkedOf(textDocument.uri)));
-  connection.languages.semanticTokens.onRange(({ textDocument, range }) =>
-    semanticTokens(checkedOf(textDocument.uri), range),
-  );
-  connection.onFoldingRanges(({ textDocument }) => foldingRanges(checkedOf(textDocument.uri)));
-  connection.onSelectionRanges(({ textDocument, positions }) =>
-    selectionRanges(checkedOf(textDocument.uri), positions),
-  );
-  connection.onDocumentHighlight(({ textDocument, position }) => {
-    const checked = checkedOf(textDocument.uri);
-    return moduleHighlights(checked, checked.lines.offsetAt(position));
-  });
-  connection.onReferences(({ textDocument: { uri }, position }) => {
-    const checked = checkedOf(uri);
-    return moduleReferences(uri, checked, checked.lines.offsetAt(position));
-  });
-  connection.onPrepareRename(({ textDocument, position }) => {
-    const checked = checkedOf(textDocument.uri);
-    return renameRange(checked, checked.lines.offsetAt(position));
-  });
-  connection.onRenameRequest(({ textDocument: { uri }, position, newName }) => {
-    const checked = checkedOf(uri);
-    return renameModule(uri, checked, checked.lines.offsetAt(position), newName);
-  });
-  connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
-  documents.listen(connection);
   connection.listen();
 }

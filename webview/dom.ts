@@ -72,14 +72,11 @@ export function replaceKeepingFocus(parent: Element, ...children: readonly Child
   }
 }
 
-// made once: it is asked for thousands of numbers while a pointer moves
-let numbers: Intl.NumberFormat | undefined;
-
-/** A number with its thousands separated, as the reader's language does it. */
-export function formatted(n: number): string {
-  numbers ??= new Intl.NumberFormat(document.documentElement.lang || 'en');
-  return numbers.format(n);
-}
+/**
+ * A whole number with its thousands separated, as in the English texts around it. By hand: loading the browser's tables of
+ * number formats takes longer than all else of the first picture.
+ */
+export const formatted = (n: number): string => String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 /** A number with its thing: `1 rank`, `2 ranks`. */
 export const counted = (n: number, thing: string): string => `${formatted(n)} ${thing}${n === 1 ? '' : 's'}`;

@@ -22,7 +22,8 @@ const SMALLEST_BOX = 24;
 /** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
 const SMALLEST_MARK = 6;
 
-const FONT = 'system-ui, -apple-system, "Segoe UI", sans-serif';
+/** Every browser knows the first; each further name would be looked for among the fonts of the machine. */
+const FONT = 'system-ui, sans-serif';
 
 /** Which part of a picture is on the screen, and how large: positions in CSS pixels. */
 export interface Window {

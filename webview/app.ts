@@ -1,4 +1,5 @@
 import type { ModuleSequence, ResolvedLayout } from '../layout';
+import type { Colouring } from './colour';
 import { differenceCard, rankDetails, summary } from './details';
 import { type Difference, differenceOf } from './difference';
 import { counted, formatted, h, replaceKeepingFocus } from './dom';
@@ -67,6 +68,8 @@ export class GridApp {
   #difference: Difference | null = null;
   #smoke: SmokeMessage | null = null;
   #results: SmokeResults | null = null;
+  /** What colours the picture; null while the view has none. */
+  #colouring: Colouring | null = null;
   /** The rank that is looked at: under the pointer, or else the chosen one. */
   #focus = -1;
   /** Ranks that a search or a list lit; they stay until something else is chosen. */
@@ -225,9 +228,9 @@ export class GridApp {
 
   #viewText({ worldSize }: ResolvedLayout): string {
     const scene = this.#scene();
-    const { colouring } = this.#stage.canvas.shown?.picture ?? {};
     const view = scene ? viewOf(scene) : null;
-    return `${view?.label ?? ''} view, ${counted(worldSize, 'rank')}${view?.picture && colouring ? `, coloured by ${colouring.name}` : ''}`;
+    const colours = this.#colouring ? `, coloured by ${this.#colouring.name}` : '';
+    return `${view?.label ?? ''} view, ${counted(worldSize, 'rank')}${colours}`;
   }
 
   #scene(): Scene | null {
@@ -273,10 +276,9 @@ export class GridApp {
       );
       return;
     }
-    const { viewport } = this.#state;
-    const colouring = this.#stage.show(viewOf(scene), scene, this.#faded(scene));
+    const colouring = this.#stage.show(viewOf(scene), scene, this.#stands(scene), () => this.#state.viewport);
+    this.#colouring = colouring;
     if (colouring) {
-      this.#stage.canvas.viewport = viewport;
       this.#stage.canvas.element.setAttribute(
         'aria-label',
         `${this.#viewText(scene.layout)}. Arrow keys move between ranks.`,
@@ -294,14 +296,16 @@ export class GridApp {
     return { failed: [...new Set([...failed, ...(results?.suspects ?? [])])], differs: difference?.ranks ?? [] };
   }
 
-  /** Which ranks stand back: those that do not differ, or those outside the module that the cursor is in. */
-  #faded({ layout, difference }: Scene): ((rank: number) => boolean) | null {
+  /** Which ranks stand out: those that differ, or those of the module that the cursor is in. */
+  #stands({ layout, difference }: Scene): Uint8Array | null {
     if (difference) {
-      return difference.ranks.length > 0 ? (rank) => difference.changeOf(rank) === 'same' : null;
+      return difference.ranks.length > 0 ? difference.changes : null;
     }
     const module = layout.modules.find(({ name }) => name !== null && name === this.#cursorModule);
-    const whole = !module || module.numRanks === layout.worldSize;
-    return whole ? null : (rank) => rank < module.rankOffset || rank >= module.rankOffset + module.numRanks;
+    if (!module || module.numRanks === layout.worldSize) {
+      return null;
+    }
+    return new Uint8Array(layout.worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks);
   }
 
   #renderNotice(): void {

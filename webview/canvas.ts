@@ -1,8 +1,9 @@
 import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
 import { context2d, RankBitmap } from './bitmap';
-import { type Marks, Painter, type Picture, type Window } from './paint';
-import { cellSize, type Placement, type Rect, type Space } from './placement';
+import { factorFor, type Marks, Painter, type Picture, type Window } from './paint';
+import { cellSize, type Rect, type Space } from './placement';
+import { advance, Background } from './slices';
 import { themeOf } from './theme';
 
 /** Space around the picture in pixels: for the names of boxes above and the rulers below and beside. */
@@ -39,6 +40,8 @@ export class RankCanvas {
   #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
   #marks: Marks = { focus: -1, peers: [], failed: [], frame: null };
   #frame = 0;
+  /** The colouring of a picture that is not shown yet, or the painting of levels ahead. */
+  readonly #work = new Background();
 
   constructor(readonly events: CanvasEvents) {
     const { element } = this;
@@ -62,14 +65,32 @@ export class RankCanvas {
     this.#listen();
   }
 
-  /** Shows another picture; the part in view is kept while the picture keeps its shape. */
-  show(picture: Picture): void {
+  /**
+   * Shows another picture, as soon as it is coloured: a large one in slices, while the one before stays. A picture that is
+   * superseded by then is never shown.
+   * @param viewport the part to show, asked for when the picture is there
+   */
+  show(picture: Picture, viewport: () => Viewport): void {
+    const bitmap = new RankBitmap(picture.placement, picture.colouring, picture.worldSize, picture.stands);
+    const work = bitmap.colour(factorFor(this.#base(picture.placement).cell));
+    const present = () => this.#present({ picture, bitmap }, viewport());
+    if (this.#shown) {
+      this.#work.run(work, present);
+    } else {
+      // there is nothing else to look at meanwhile
+      advance(work, Number.POSITIVE_INFINITY);
+      present();
+    }
+  }
+
+  #present(shown: { readonly picture: Picture; readonly bitmap: RankBitmap }, viewport: Viewport): void {
     const before = this.#shown?.picture.placement;
-    const bitmap = new RankBitmap(picture.placement, picture.colouring, picture.worldSize, picture.faded);
-    this.#shown = { picture, bitmap };
-    if (before?.width !== picture.placement.width || before.height !== picture.placement.height) {
+    const { placement } = shown.picture;
+    this.#shown = shown;
+    if (before?.width !== placement.width || before.height !== placement.height) {
       this.fit();
     }
+    this.viewport = viewport;
     this.requestDraw();
   }
 
@@ -155,8 +176,17 @@ export class RankCanvas {
     if (this.#shown) {
       const { picture, bitmap } = this.#shown;
       new Painter(this.#context, themeOf(this.element), this.#window()).paint(picture, bitmap, this.#marks);
+      this.#paintAhead(bitmap);
     } else {
       this.#context.clearRect(0, 0, this.element.width, this.element.height);
+    }
+  }
+
+  /** Paints the levels that zooming in will come to, while nothing else is to be done. */
+  #paintAhead(bitmap: RankBitmap): void {
+    const factor = factorFor(this.#base().cell);
+    if (!this.#work.busy && !bitmap.hasFrom(factor)) {
+      this.#work.runLater(bitmap.paintFrom(factor), () => this.requestDraw());
     }
   }
 
@@ -263,9 +293,8 @@ export class RankCanvas {
   }
 
   /** Where the picture lies, and how large its cells are, while all of it is shown. */
-  #base(): { left: number; top: number; cell: number } {
+  #base(placement = this.#shown?.picture.placement): { left: number; top: number; cell: number } {
     const { width, height } = this.#size();
-    const placement: Pick<Placement, 'width' | 'height' | 'rulers'> | undefined = this.#shown?.picture.placement;
     const columns = placement?.width ?? 1;
     const rows = placement?.height ?? 1;
     const ruled = placement?.rulers.some(({ along }) => along === 'y');

@@ -98,8 +98,8 @@ export const moduleFill = (index: number): string => CATEGORICAL[index % CATEGOR
 export interface Palette {
   /** Little-endian RGBA words: one a step, at `MAX_STEPS` the one of ranks without a value, and above 127 all of them faded. */
   readonly words: Uint32Array;
-  /** The step of every value. */
-  readonly steps: Uint8Array;
+  /** The step of every value, and then, in the same order, that of every value of a rank that is faded. */
+  readonly codes: Uint8Array;
 }
 
 /** How much of its colour a faded rank keeps. */
@@ -108,7 +108,12 @@ export const FADED = 0.22;
 export function paletteOf(colouring: Colouring): Palette {
   const { values } = colouring;
   const squeezed = values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / values : 1;
-  const steps = Uint8Array.from({ length: values }, (_, value) => Math.floor(value * squeezed) % MAX_STEPS);
+  const codes = new Uint8Array(2 * values);
+  for (let value = 0; value < values; value++) {
+    const step = Math.floor(value * squeezed) % MAX_STEPS;
+    codes[value] = step;
+    codes[values + value] = 128 + step;
+  }
   const words = new Uint32Array(256);
   for (let step = 0; step < Math.min(values, MAX_STEPS); step++) {
     const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring));
@@ -116,5 +121,5 @@ export function paletteOf(colouring: Colouring): Palette {
     words[step] = (255 << 24) | colour;
     words[128 + step] = (Math.round(255 * FADED) << 24) | colour;
   }
-  return { words, steps };
+  return { words, codes };
 }

@@ -1,4 +1,4 @@
-import { denseGrid, expertGrid, type GroupFamily, type ResolvedLayout } from '../layout';
+import { type Axis, denseGrid, expertGrid, type GroupFamily, type ResolvedLayout } from '../layout';
 import type { Colouring } from './colour';
 import { familiesOf } from './facts';
 import { numberingOf } from './numbering';
@@ -95,14 +95,21 @@ function dimensionColouring(layout: ResolvedLayout, name: string): Colouring {
       : {
           fill: (into: Int32Array) => {
             for (const { grid, axis } of found.toReversed()) {
-              const end = Math.min(grid.offset + grid.size, into.length);
-              for (let start = grid.offset, value = 0; start < end; start += axis.stride, value++) {
-                into.fill(value % axis.size, start, Math.min(start + axis.stride, end));
-              }
+              fillAlong(into.subarray(grid.offset, grid.offset + grid.size), axis);
             }
           },
         }),
   };
+}
+
+/** Writes the index along an axis of every rank of a grid: once up to where it starts again, and copies of that. */
+function fillAlong(into: Int32Array, { size, stride }: Axis): void {
+  for (let value = 0; value < size; value++) {
+    into.fill(value, value * stride, (value + 1) * stride);
+  }
+  for (let known = size * stride; known < into.length; known *= 2) {
+    into.copyWithin(known, 0, known);
+  }
 }
 
 /** The colouring by the process group of one name that a rank is in. */

@@ -82,7 +82,7 @@ function signOf({ statuses }: Colouring, value: number): string {
 }
 
 function bitmapCells({ placement }: Picture, bitmap: RankBitmap, cell: number): string {
-  const image = bitmap.at(1).toDataURL('image/png');
+  const image = bitmap.exactly(1).image.toDataURL('image/png');
   return `<image href="${image}" width="${n(placement.width * cell)}" height="${n(placement.height * cell)}" image-rendering="pixelated"/>`;
 }
 

@@ -34,6 +34,15 @@ export interface Window {
   readonly cell: number;
 }
 
+/** Squares of so many cells each way are at least a pixel of the screen, where a cell has a size in CSS pixels. */
+export function factorFor(cell: number): number {
+  let factor = 1;
+  while (cell * devicePixelRatio * factor < 1) {
+    factor *= 2;
+  }
+  return factor;
+}
+
 /** What is drawn on top of the colours. */
 export interface Marks {
   /** The rank under the pointer or the keyboard; -1 for none. */
@@ -52,8 +61,8 @@ export interface Picture {
   readonly worldSize: number;
   /** The lines that a large cell carries under its number. */
   readonly describe: (rank: number) => readonly string[];
-  /** Which ranks stand back, if any do. */
-  readonly faded: ((rank: number) => boolean) | null;
+  /** Which ranks stand out (not 0) where the others stand back; null where all are alike. */
+  readonly stands: Uint8Array | null;
   /** How ranks differ from those of the layout that this one is compared with. */
   readonly changeOf: ((rank: number) => Change) | null;
 }
@@ -98,11 +107,7 @@ export class Painter {
   #bitmap(placement: Placement, bitmap: RankBitmap): void {
     const { context, window } = this;
     const { originX, originY, cell } = window;
-    let factor = 1;
-    while (cell * devicePixelRatio * factor < 1) {
-      factor *= 2;
-    }
-    const image = bitmap.at(factor);
+    const { image, factor } = bitmap.at(factorFor(cell));
     context.imageSmoothingEnabled = false;
     context.drawImage(image, originX, originY, image.width * factor * cell, image.height * factor * cell);
     if (cell >= CELL_LINES) {

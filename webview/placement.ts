@@ -105,26 +105,48 @@ export class Placement {
     return -1;
   }
 
-  /** The index (row by row) of the cell of every rank, -1 where the picture does not hold it: one addition a rank. */
-  cells(worldSize: number): Int32Array {
-    const places = this.numbering?.places ?? worldSize;
-    const cells = new Int32Array(places).fill(-1);
-    for (const { offset, count, x, y, axes } of this.blocks) {
-      const end = Math.min(offset + count, places);
-      cells[offset] = y * this.width + x;
-      let known = 1;
-      for (const { size, dx, dy } of axes) {
-        const step = dx + dy * this.width;
-        for (let at = offset + known; at < Math.min(offset + known * size, end); at++) {
-          cells[at] = (cells[at - known] ?? 0) + step;
+  /**
+   * Writes into every cell, row by row, the code of its rank's value, as far as it has one: `codes[values[rank]]`. It stops
+   * between steps of up to `STEP` ranks, so that something else can be done.
+   */
+  *spread(values: Int32Array, codes: Uint8Array, into: Uint8Array): Generator<void> {
+    const placed = this.#byPlace(values);
+    for (const block of this.blocks) {
+      const { inner, outer, first } = this.#steps(block);
+      for (const [i, start] of outer.entries()) {
+        const from = block.offset + i * inner.length;
+        const end = Math.min(inner.length, block.count - i * inner.length, placed.length - from);
+        writeCodes(placed.subarray(from, from + Math.max(0, end)), codes, inner, first + start, into);
+        if ((i + 1) % Math.ceil(STEP / inner.length) === 0) {
+          yield;
         }
-        known *= size;
       }
     }
+  }
+
+  /** The values of ranks in the order of their places; -1 where no rank is launched. */
+  #byPlace(values: Int32Array): Int32Array {
     const { numbering } = this;
-    return numbering
-      ? Int32Array.from({ length: worldSize }, (_, rank) => cells[numbering.placeOf(rank)] ?? -1)
-      : cells;
+    if (!numbering) {
+      return values;
+    }
+    const placed = new Int32Array(numbering.places).fill(-1);
+    for (const [rank, value] of values.entries()) {
+      placed[numbering.placeOf(rank)] = value;
+    }
+    return placed;
+  }
+
+  /** How far the cells of a block lie from its first one: of the ranks that follow each other, and of each run of them. */
+  #steps({ x, y, axes }: Block): { inner: Int32Array; outer: Int32Array; first: number } {
+    let known = 1;
+    const slow = axes.findIndex(({ size }) => {
+      const whole = known >= FEW && known * size > STEP;
+      known *= size;
+      return whole;
+    });
+    const [fast, rest] = slow < 0 ? [axes, []] : [axes.slice(0, slow), axes.slice(slow)];
+    return { inner: offsets(fast, this.width), outer: offsets(rest, this.width), first: y * this.width + x };
   }
 
   /** The boxes that touch a part of the picture, outer ones first, where they are at least `smallest` cells long. */
@@ -136,6 +158,33 @@ export class Placement {
       }
     }
     return boxes;
+  }
+}
+
+/** So many ranks are written at a time, at the most and, where a single axis is not longer, at the least. */
+const STEP = 65_536;
+const FEW = 64;
+
+/** The distances in cells to which steps along axes lead, the fastest axis first: one addition each. */
+function offsets(axes: readonly PlacedAxis[], width: number): Int32Array {
+  const all = new Int32Array(axes.reduce((product, { size }) => product * size, 1));
+  let known = 1;
+  for (const { size, dx, dy } of axes) {
+    const step = dx + dy * width;
+    for (let at = known; at < known * size; at++) {
+      all[at] = (all[at - known] ?? 0) + step;
+    }
+    known *= size;
+  }
+  return all;
+}
+
+function writeCodes(values: Int32Array, codes: Uint8Array, cells: Int32Array, first: number, into: Uint8Array): void {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] ?? -1;
+    if (value >= 0) {
+      into[first + (cells[i] ?? 0)] = codes[value] ?? 0;
+    }
   }
 }
 

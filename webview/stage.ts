@@ -52,8 +52,12 @@ export class Stage {
     this.#other.mark(marks);
   }
 
-  /** Shows a view; gives what colours its picture, or null where it has none. */
-  show(view: View, scene: Scene, faded: ((rank: number) => boolean) | null): Colouring | null {
+  /**
+   * Shows a view.
+   * @param viewport the part of the picture that is shown, asked for as soon as there is the picture
+   * @returns what colours its picture, or null where it has none
+   */
+  show(view: View, scene: Scene, stands: Uint8Array | null, viewport: () => Viewport): Colouring | null {
     const content = view.content?.(scene);
     const drawn = view.picture?.(scene, scene.layout, this.canvas.space) ?? null;
     const base = drawn && scene.base?.layout ? scene.base : null;
@@ -68,12 +72,11 @@ export class Stage {
     }
     // the space is known only once the canvas stands where it will stay
     const picture = view.picture?.(scene, scene.layout, this.canvas.space) ?? drawn;
-    this.canvas.show(pictureOf(scene, scene.layout, picture, faded));
+    this.canvas.show(pictureOf(scene, scene.layout, picture, stands), viewport);
     if (base?.layout) {
       const before = view.picture?.(scene, base.layout, this.#other.space);
       if (before) {
-        this.#other.show(pictureOf(scene, base.layout, before, faded));
-        this.#other.viewport = this.canvas.viewport;
+        this.#other.show(pictureOf(scene, base.layout, before, stands), viewport);
         this.#other.element.setAttribute('aria-label', `Before: ${base.title}`);
       }
     }
@@ -115,14 +118,14 @@ function pictureOf(
   { difference }: Scene,
   layout: ResolvedLayout,
   { placement, colouring }: Pick<Picture, 'placement' | 'colouring'>,
-  faded: ((rank: number) => boolean) | null,
+  stands: Uint8Array | null,
 ): Picture {
   const describe = (rank: number) =>
     modulesOf(layout, rank)
       .slice(0, 1)
       .flatMap((module) => cellLines(module.name, coordinatesOf(layout, module, rank)));
   const changeOf = difference && ((rank: number) => difference.changeOf(rank));
-  return { placement, colouring, worldSize: layout.worldSize, describe, faded, changeOf };
+  return { placement, colouring, worldSize: layout.worldSize, describe, stands, changeOf };
 }
 
 /** The text under a rank's number: the module, then its coordinates, two a line. */

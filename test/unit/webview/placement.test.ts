@@ -15,14 +15,21 @@ const resolved = (text: string): ResolvedLayout => {
   return resolved;
 };
 
-/** Every rank has a cell of its own, found again by its place, in one list as one by one. */
+/** Every rank has a cell of its own, found again by its place, and all of them are written at once as one by one. */
 function expectOneCellEach(placement: Placement, worldSize: number): void {
-  const cells = placement.cells(worldSize);
-  expect(new Set(cells).size).toBe(worldSize);
+  const codes = Uint8Array.from({ length: worldSize }, (_, rank) => 1 + (rank % 251));
+  const cells = new Uint8Array(placement.width * placement.height);
+  for (const _ of placement.spread(
+    Int32Array.from(codes, (_, rank) => rank),
+    codes,
+    cells,
+  )) {
+    // to the end
+  }
+  expect(cells.filter((code) => code > 0)).toHaveLength(worldSize);
   for (let rank = 0; rank < worldSize; rank++) {
     const at = placement.cellOf(rank);
-    const cell = at ? at.y * placement.width + at.x : -1;
-    expect(cell).toBe(cells[rank]);
+    expect(at && cells[at.y * placement.width + at.x]).toBe(codes[rank]);
     expect(at && at.x < placement.width && at.y < placement.height).toBe(true);
     expect(at && placement.rankAt(at.x, at.y)).toBe(rank);
   }

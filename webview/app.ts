@@ -276,18 +276,20 @@ export class GridApp {
       );
       return;
     }
-    const colouring = this.#stage.show(viewOf(scene), scene, this.#stands(scene), () => this.#state.viewport);
-    this.#colouring = colouring;
-    if (colouring) {
+    const view = viewOf(scene);
+    const sketch = this.#stage.arrange(view, scene);
+    this.#colouring = sketch?.colouring ?? null;
+    const changes = this.#difference && this.#difference.ranks.length > 0 ? changeLegend() : [];
+    this.#legend.replaceChildren(...(sketch ? [...legendOf(sketch.colouring), ...changes] : []));
+    this.#toolbar.render(scene, this.#conditions(scene), sketch !== null);
+    this.#renderDetails();
+    if (sketch) {
+      this.#stage.draw(view, scene, sketch, this.#stands(scene), () => this.#state.viewport);
       this.#stage.canvas.element.setAttribute(
         'aria-label',
         `${this.#viewText(scene.layout)}. Arrow keys move between ranks.`,
       );
     }
-    const changes = this.#difference && this.#difference.ranks.length > 0 ? changeLegend() : [];
-    this.#legend.replaceChildren(...(colouring ? [...legendOf(colouring), ...changes] : []));
-    this.#toolbar.render(scene, this.#conditions(scene), colouring !== null);
-    this.#renderDetails();
     this.#mark();
   }
 

@@ -40,6 +40,8 @@ export class RankCanvas {
   #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
   #marks: Marks = { focus: -1, peers: [], failed: [], frame: null };
   #frame = 0;
+  /** The size of the element in CSS pixels when it was last measured. */
+  #seen: Space = { width: 0, height: 0 };
   /** The colouring of a picture that is not shown yet, or the painting of levels ahead. */
   readonly #work = new Background();
 
@@ -104,8 +106,12 @@ export class RankCanvas {
     this.requestDraw();
   }
 
-  /** The space that a picture has. */
-  get space(): Space {
+  /** The space that a picture has, now that the element stands where it will stay. */
+  measured(): Space {
+    const { clientWidth, clientHeight } = this.element;
+    if (clientWidth !== this.#seen.width || clientHeight !== this.#seen.height) {
+      this.#resize(undefined);
+    }
     const { width, height } = this.#size();
     return {
       width: Math.max(1, width - 2 * PADDING.side),
@@ -268,21 +274,37 @@ export class RankCanvas {
     return ranks;
   }
 
-  /** @param exact the size in pixels of the screen, where the browser tells: a rounded one would blur the picture */
   #resized(exact: ResizeObserverSize | undefined): void {
-    const { viewport } = this;
-    const { clientWidth, clientHeight } = this.element;
+    // hidden, it keeps its size for the time when it is shown again
+    if (this.element.clientWidth > 0 && this.#resize(exact)) {
+      this.events.resized();
+    }
+  }
+
+  /**
+   * Takes over the size that the element has on the page.
+   * @param exact the size in pixels of the screen, where the browser tells: a rounded one would blur the picture
+   * @returns whether it is another one
+   */
+  #resize(exact: ResizeObserverSize | undefined): boolean {
+    const { element, viewport } = this;
+    const { clientWidth, clientHeight } = element;
+    this.#seen = { width: clientWidth, height: clientHeight };
     // an emulated screen tells sizes of the real one
     const near = (pixels: number | undefined, length: number) =>
       pixels !== undefined && Math.abs(pixels - length * devicePixelRatio) <= devicePixelRatio
         ? pixels
         : Math.round(length * devicePixelRatio);
-    this.element.width = near(exact?.inlineSize, clientWidth);
-    this.element.height = near(exact?.blockSize, clientHeight);
+    const [width, height] = [near(exact?.inlineSize, clientWidth), near(exact?.blockSize, clientHeight)];
+    if (element.width === width && element.height === height) {
+      return false;
+    }
+    element.width = width;
+    element.height = height;
     this.fit();
     this.viewport = viewport;
-    this.events.resized();
     this.requestDraw();
+    return true;
   }
 
   #size(): { width: number; height: number } {

@@ -1,10 +1,10 @@
 import type { ResolvedLayout } from '../layout';
 import { RankCanvas, type Viewport } from './canvas';
-import type { Colouring } from './colour';
 import { h } from './dom';
 import { coordinatesOf, modulesOf } from './facts';
 import type { Marks, Picture } from './paint';
-import type { Scene, View } from './views/view';
+import type { Space } from './placement';
+import type { Scene, Sketch, View } from './views/view';
 
 /** What a person does with the pictures. */
 export interface StageEvents {
@@ -52,42 +52,47 @@ export class Stage {
     this.#other.mark(marks);
   }
 
-  /**
-   * Shows a view.
-   * @param viewport the part of the picture that is shown, asked for as soon as there is the picture
-   * @returns what colours its picture, or null where it has none
-   */
-  show(view: View, scene: Scene, stands: Uint8Array | null, viewport: () => Viewport): Colouring | null {
+  /** Makes room for a view and shows what stands under its picture; gives the picture, or null where the view has none. */
+  arrange(view: View, scene: Scene): Sketch | null {
     const content = view.content?.(scene);
-    const drawn = view.picture?.(scene, scene.layout, this.canvas.space) ?? null;
-    const base = drawn && scene.base?.layout ? scene.base : null;
-    this.#arrange(drawn !== null, base ? [`Before: ${base.title}`, 'Now'] : null);
-    const scroll = this.#content.scrollTop;
-    this.#content.replaceChildren(...(content ? [content] : []));
-    this.#content.hidden = !content;
-    this.#content.scrollTop = scroll;
-    this.element.classList.toggle('split', drawn !== null && content != null);
-    if (!drawn) {
-      return null;
+    const sketch = view.picture?.(scene, scene.layout) ?? null;
+    this.#arrange(sketch !== null, sketch && scene.base?.layout ? [`Before: ${scene.base.title}`, 'Now'] : null);
+    this.#fill(content ?? null);
+    this.element.classList.toggle('split', sketch !== null && content != null);
+    return sketch;
+  }
+
+  /**
+   * Draws the picture of a view, and beside it that of the layout that it is compared with. Room has been made for them, and
+   * all that stands around them is there: their size follows from that.
+   * @param viewport the part of the picture that is shown, asked for as soon as there is the picture
+   */
+  draw(view: View, scene: Scene, sketch: Sketch, stands: Uint8Array | null, viewport: () => Viewport): void {
+    const { layout, base } = scene;
+    this.canvas.show(pictureOf(scene, layout, sketch, this.canvas.measured(), stands), viewport);
+    const before = base?.layout && view.picture?.(scene, base.layout);
+    if (base?.layout && before) {
+      this.#other.show(pictureOf(scene, base.layout, before, this.#other.measured(), stands), viewport);
+      this.#other.element.setAttribute('aria-label', `Before: ${base.title}`);
     }
-    // the space is known only once the canvas stands where it will stay
-    const picture = view.picture?.(scene, scene.layout, this.canvas.space) ?? drawn;
-    this.canvas.show(pictureOf(scene, scene.layout, picture, stands), viewport);
-    if (base?.layout) {
-      const before = view.picture?.(scene, base.layout, this.#other.space);
-      if (before) {
-        this.#other.show(pictureOf(scene, base.layout, before, stands), viewport);
-        this.#other.element.setAttribute('aria-label', `Before: ${base.title}`);
-      }
-    }
-    return picture.colouring;
   }
 
   /** Shows something that is not a view of a layout. */
   showOnly(content: HTMLElement): void {
     this.#arrange(false, null);
-    this.#content.replaceChildren(content);
-    this.#content.hidden = false;
+    this.#fill(content);
+  }
+
+  /** What is scrolled to stays while texts change. */
+  #fill(content: HTMLElement | null): void {
+    this.#content.hidden = !content;
+    if (content) {
+      const scroll = this.#content.scrollTop;
+      this.#content.replaceChildren(content);
+      this.#content.scrollTop = scroll;
+    } else {
+      this.#content.replaceChildren();
+    }
   }
 
   #arrange(drawn: boolean, titles: readonly [string, string] | null): void {
@@ -117,7 +122,8 @@ export class Stage {
 function pictureOf(
   { difference }: Scene,
   layout: ResolvedLayout,
-  { placement, colouring }: Pick<Picture, 'placement' | 'colouring'>,
+  { colouring, place }: Sketch,
+  space: Space,
   stands: Uint8Array | null,
 ): Picture {
   const describe = (rank: number) =>
@@ -125,7 +131,7 @@ function pictureOf(
       .slice(0, 1)
       .flatMap((module) => cellLines(module.name, coordinatesOf(layout, module, rank)));
   const changeOf = difference && ((rank: number) => difference.changeOf(rank));
-  return { placement, colouring, worldSize: layout.worldSize, describe, stands, changeOf };
+  return { placement: place(space), colouring, worldSize: layout.worldSize, describe, stands, changeOf };
 }
 
 /** The text under a rank's number: the module, then its coordinates, two a line. */

@@ -13,8 +13,8 @@ export const ntp: View = {
   id: 'ntp',
   label: 'NTP',
   available: ({ layout }) => hasRoles(layout),
-  picture: (_, layout, space) => ({
-    placement: logicalPlacement(layout, { grid: 'dense', across: 'tp', down: 'dp', module: '' }, space),
+  picture: (_, layout) => ({
+    place: (space) => logicalPlacement(layout, { grid: 'dense', across: 'tp', down: 'dp', module: '' }, space),
     colouring: roleColouring(layout),
   }),
   content: (scene) => (scene.layout.ntp ? sheet(scene, scene.layout.ntp) : null),

@@ -11,8 +11,8 @@ export const physical: View = {
   id: 'physical',
   label: 'Physical',
   pickers: (scene) => [colourPicker(scene)],
-  picture: ({ state }, layout, space) => ({
-    placement: physicalPlacement(layout, space),
+  picture: ({ state }, layout) => ({
+    place: (space) => physicalPlacement(layout, space),
     colouring: colouringBy(layout, colourIn(layout, state.colour)),
   }),
 };
@@ -22,8 +22,8 @@ export const logical: View = {
   id: 'logical',
   label: 'Logical',
   pickers: logicalPickers,
-  picture: ({ state }, layout, space) => ({
-    placement: logicalPlacement(layout, state, space),
+  picture: ({ state }, layout) => ({
+    place: (space) => logicalPlacement(layout, state, space),
     colouring: colouringBy(
       layout.mode === 'colocated' ? moduleAlone(layout, state.module) : layout,
       colourIn(layout, state.colour),
@@ -36,8 +36,8 @@ export const groups: View = {
   id: 'groups',
   label: 'Groups',
   pickers: (scene) => [groupPicker(scene)],
-  picture: ({ state }, layout, space) => ({
-    placement: physicalPlacement(layout, space),
+  picture: ({ state }, layout) => ({
+    place: (space) => physicalPlacement(layout, space),
     colouring: groupColouring(layout, groupIn(layout, state.group)),
   }),
 };

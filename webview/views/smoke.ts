@@ -15,13 +15,13 @@ export const smoke: View = {
   id: 'smoke',
   label: 'Smoke',
   pickers,
-  picture: ({ results, state }, layout, space) => {
+  picture: ({ results, state }, layout) => {
     if (!results) {
       return null;
     }
     const name = kindIn(results, state.group, state.measure);
     return {
-      placement: physicalPlacement(layout, space),
+      place: (space) => physicalPlacement(layout, space),
       colouring: state.measure === 'bandwidth' ? results.bandwidthColouring(name) : results.outcomeColouring(name),
     };
   },

@@ -37,6 +37,12 @@ export interface Scene {
   readonly actions: Actions;
 }
 
+/** A picture before it is known how much space there is for it: what colours the ranks, and where they will stand. */
+export interface Sketch {
+  readonly colouring: Colouring;
+  readonly place: (space: Space) => Placement;
+}
+
 /** One way to look at a layout: a picture of ranks, something else, or a picture with something under it. */
 export interface View {
   readonly id: ViewId;
@@ -44,11 +50,7 @@ export interface View {
   /** Whether the layout has something to show here; always, where it is left out. */
   readonly available?: (scene: Scene) => boolean;
   readonly pickers?: (scene: Scene) => HTMLElement[];
-  /** Where ranks stand and what colours them; null where there is no picture now. */
-  readonly picture?: (
-    scene: Scene,
-    layout: ResolvedLayout,
-    space: Space,
-  ) => { readonly placement: Placement; readonly colouring: Colouring } | null;
+  /** Null where there is no picture now. */
+  readonly picture?: (scene: Scene, layout: ResolvedLayout) => Sketch | null;
   readonly content?: (scene: Scene) => HTMLElement | null;
 }

@@ -7,11 +7,11 @@ import { type KnownFields, type ReadLayout, readLayout } from './format/read';
 import { reparse } from './format/reparse';
 import { firstLine, parseTree, type Tree } from './format/tree';
 import { once } from './once';
-import { CleanGrids, type Visit } from './rules/clean';
+import { CleanGrids, Visit } from './rules/clean';
 import { RULES } from './rules/registry';
 import { findingOf, type Rule } from './rules/rule';
 import { fileTooLarge } from './rules/shape';
-import { type LayoutFacts, layoutFacts } from './topology/facts';
+import { type KnownModules, type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
 import type { ResolvedLayout } from './topology/resolved';
 
@@ -33,7 +33,7 @@ export interface Checked {
  * @param text the whole file
  */
 export function check(text: string): Checked {
-  return new Checker().check(text);
+  return checked(text, parseTree(text), new LineIndex(text), null);
 }
 
 /**
@@ -42,20 +42,17 @@ export function check(text: string): Checked {
  */
 export class Checker {
   #last: Checked | null = null;
-  readonly #known: KnownFields = new WeakMap();
-  readonly #clean = new CleanGrids();
+  readonly #memory: Memory = { fields: new WeakMap(), modules: new WeakMap(), clean: new CleanGrids() };
 
   /**
-   * What is known of the file now. What an earlier call returned is built into it, and holds no more.
+   * What is known of the file now. What an earlier call returned for another text is built into it, and holds no more.
    * @param text the whole file
    */
   check(text: string): Checked {
-    const { tree, lines } = this.#parsed(text);
-    const read = readLayout(text, tree, this.#known);
-    const facts = read.root && tree.root ? layoutFacts(text, read.root, tree.root.span, read.tooSmall) : null;
-    const findings = listed(text, allFindings(read, facts, this.#clean));
-    findings.sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
-    this.#last = { text, lines, read, facts, findings, resolved: facts && resolveLayout(facts) };
+    if (this.#last?.text !== text) {
+      const { tree, lines } = this.#parsed(text);
+      this.#last = checked(text, tree, lines, this.#memory);
+    }
     return this.#last;
   }
 
@@ -72,10 +69,26 @@ export class Checker {
   }
 }
 
-function* allFindings(read: ReadLayout, facts: LayoutFacts | null, clean: CleanGrids): Iterable<Finding> {
+/** What stays known of the parts of a file that do not change. */
+interface Memory {
+  readonly fields: KnownFields;
+  readonly modules: KnownModules;
+  readonly clean: CleanGrids;
+}
+
+function checked(text: string, tree: Tree, lines: LineIndex, memory: Memory | null): Checked {
+  const read = readLayout(text, tree, memory?.fields);
+  const facts =
+    read.root && tree.root ? layoutFacts(text, read.root, tree.root.span, read.tooSmall, memory?.modules) : null;
+  const findings = listed(text, allFindings(read, facts, memory?.clean ?? null));
+  findings.sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
+  return { text, lines, read, facts, findings, resolved: facts && resolveLayout(facts) };
+}
+
+function* allFindings(read: ReadLayout, facts: LayoutFacts | null, clean: CleanGrids | null): Iterable<Finding> {
   yield* read.findings;
   if (facts) {
-    const visit = clean.visit(facts);
+    const visit = new Visit(facts, clean?.of(facts) ?? null);
     for (const rule of RULES) {
       yield* firstOf(rule, facts, visit);
     }

@@ -24,7 +24,7 @@ export class LineIndex {
   ) {
     this.#starts = before
       ? changedStarts(text, before.lines.#starts, before.change)
-      : [0].concat(lineStarts(text, 0, text.length));
+      : addLineStarts([0], text, 0, text.length);
   }
 
   /** The number of lines; an empty text has one. */
@@ -68,9 +68,8 @@ export class LineIndex {
   }
 }
 
-/** The starts of the lines that the units `[from, to)` of a text end. */
-function lineStarts(text: string, from: number, to: number): number[] {
-  const starts: number[] = [];
+/** Adds the starts of the lines that the units `[from, to)` of a text end. */
+function addLineStarts(starts: number[], text: string, from: number, to: number): number[] {
   for (let i = from; i < to; i++) {
     const unit = text.charCodeAt(i);
     if (unit === 10 || (unit === 13 && text.charCodeAt(i + 1) !== 10)) {
@@ -83,10 +82,11 @@ function lineStarts(text: string, from: number, to: number): number[] {
 function changedStarts(text: string, before: readonly number[], { start, oldEnd, newEnd }: Change): number[] {
   // a CR in front of the change ends a line or not, by what follows it
   const from = Math.max(0, start - 1);
-  const kept = before.slice(0, firstBeyond(before, from));
-  const moved = before.slice(firstBeyond(before, oldEnd));
-  const by = newEnd - oldEnd;
-  return kept.concat(lineStarts(text, from, newEnd), by === 0 ? moved : moved.map((at) => at + by));
+  const starts = addLineStarts(before.slice(0, firstBeyond(before, from)), text, from, newEnd);
+  for (const at of before.slice(firstBeyond(before, oldEnd))) {
+    starts.push(at + newEnd - oldEnd);
+  }
+  return starts;
 }
 
 /** The index of the first of sorted numbers that is greater than another; their count where none is. */

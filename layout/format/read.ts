@@ -37,16 +37,16 @@ export interface TooSmall {
 }
 
 /**
- * What the large entries of a file, its keys and its modules, were read as, of those that nothing is wrong with. The tree of
- * an edited text has the entries that did not change in common with the one before, and these are not read again.
+ * What the large entries of a file, its keys and its modules, were read as, where nothing is wrong with them. The tree of an
+ * edited text has the entries that did not change in common with the one before, and these are not read again.
  */
 export type KnownFields = WeakMap<Entry, NamedField<unknown>>;
 
 /**
  * Reads a layout file's text against the one description of its keys. Never throws.
- * @param known what is known of entries of the tree; what is read is added
+ * @param known what entries of the tree were read as before; what others are read as is added
  */
-export function readLayout(text: string, tree: Tree = parseTree(text), known: KnownFields = new WeakMap()): ReadLayout {
+export function readLayout(text: string, tree: Tree = parseTree(text), known: KnownFields | null = null): ReadLayout {
   const reader = new Reader(text, known);
   if (tree.problem) {
     const { kind, message, span } = tree.problem;
@@ -83,7 +83,7 @@ class Reader {
 
   constructor(
     readonly text: string,
-    readonly known: KnownFields,
+    readonly known: KnownFields | null,
   ) {}
 
   /** Whether there are more findings than are listed: reading on would only cost time. */
@@ -130,14 +130,14 @@ class Reader {
 
   /** The field of an entry that is read once for as long as it stays the same, unless there is something to report. */
   #knownField(spec: KeySpec, entry: Entry, path: string): NamedField<unknown> {
-    const known = this.known.get(entry);
+    const known = this.known?.get(entry);
     if (known) {
       return known;
     }
     const before = this.findings.length + this.tooSmall.length;
     const field = { name: entry.key, ...this.#field(spec, entry, path) };
     if (this.findings.length + this.tooSmall.length === before && !this.full) {
-      this.known.set(entry, field);
+      this.known?.set(entry, field);
     }
     return field;
   }

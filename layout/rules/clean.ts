@@ -10,27 +10,28 @@ export class CleanGrids {
   #clean = new WeakSet<ModuleFacts>();
   #around: LayoutFacts | null = null;
 
-  /** Begins a visit of the grids that must be looked at. */
-  visit(facts: LayoutFacts): Visit {
+  /** Those of a file, as far as they are known: none once anything around the modules has changed. */
+  of(facts: LayoutFacts): WeakSet<ModuleFacts> {
     if (!this.#around || !isSameAround(this.#around, facts)) {
       this.#clean = new WeakSet();
     }
     this.#around = facts;
-    return new Visit(facts, this.#clean);
+    return this.#clean;
   }
 }
 
-/** One run of all rules over the grids that are not known to be clean. */
+/** One run of all rules over the grids of a file that are not known to be clean. */
 export class Visit {
   readonly grids: SomeGrids;
   readonly #found: number[] = [];
   #isWhole = true;
 
+  /** @param clean the modules that are known to be clean; null where nobody will ask again */
   constructor(
     facts: LayoutFacts,
-    readonly clean: WeakSet<ModuleFacts>,
+    readonly clean: WeakSet<ModuleFacts> | null,
   ) {
-    this.grids = { ...facts, modules: facts.modules.filter((module) => !clean.has(module)) };
+    this.grids = clean ? { ...facts, modules: facts.modules.filter((module) => !clean.has(module)) } : facts;
   }
 
   /** Something was found at a place in one of the grids. */
@@ -45,7 +46,7 @@ export class Visit {
 
   /** All rules have looked: the modules in which nothing was found are clean. What is said of `parallelism` may stand elsewhere. */
   end(): void {
-    if (!this.#isWhole || !this.grids.heterogeneous) {
+    if (!this.clean || !this.#isWhole || !this.grids.heterogeneous) {
       return;
     }
     const found = this.#found.sort((a, b) => a - b);

@@ -3,7 +3,8 @@ import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/ke
 import { DEFAULT_ORDER } from '../format/keys';
 import type { TooSmall } from '../format/read';
 import type { Field, NamedField, Section } from '../format/spec';
-import { once } from '../once';
+import { moduleGrid } from './module-grid';
+import type { ResolvedModule } from './resolved';
 
 /** The degrees that `parallelism` and every one of `modules` have alike. */
 export type DegreeFields = Pick<
@@ -62,6 +63,11 @@ export interface ModuleFacts {
   /** Derived data-parallel sizes; undefined where the ranks do not divide. */
   readonly dp: number | undefined;
   readonly exptDp: number | undefined;
+  /**
+   * One of `modules` with every number known; null where one is open, and for `parallelism`, which is placed by the order that
+   * the file names.
+   */
+  readonly grid: ResolvedModule | null;
 }
 
 /** How many ranks the job has, and where the file says so. */
@@ -112,16 +118,23 @@ export const MAX_WORLD = 2 ** 31;
 /** The most levels of hierarchical context parallelism: more than a world can be halved. */
 export const MAX_LEVELS = 32;
 
-/** Derives what follows from the fields of a file. */
+/** The facts of modules by their fields: a module that stays as it is keeps its facts. */
+export type KnownModules = WeakMap<NamedField<Section<ModuleKeys>>, ModuleFacts>;
+
+/**
+ * Derives what follows from the fields of a file.
+ * @param known the facts of modules that were read before; those of others are added
+ */
 export function layoutFacts(
   text: string,
   root: Section<RootKeys>,
   span: Span,
   tooSmall: readonly TooSmall[],
+  known: KnownModules | null = null,
 ): LayoutFacts {
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
-  const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
+  const modules = heterogeneous ? moduleFactsList(root, known) : parallelismFacts(root, world);
   const mimoFlags = heterogeneous && isMimoFlags(modules);
   return {
     text,
@@ -203,6 +216,7 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFac
       rankOffset: 0,
       ranksSpan: world.span,
       ranksName: 'world_size',
+      grid: null,
       ...sizes(fields, nominalRanks(root, world.size), valueOr(fields.tp, 1)),
     },
   ];
@@ -226,28 +240,40 @@ function notLaunched(root: Section<RootKeys>): number | undefined {
   return cp === undefined || replicas === undefined || spares === undefined ? undefined : replicas * cp * spares;
 }
 
-function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {
-  return (root.modules.value ?? []).flatMap((field) => moduleFacts(field) ?? []);
+function moduleFactsList(root: Section<RootKeys>, known: KnownModules | null): ModuleFacts[] {
+  const modules: ModuleFacts[] = [];
+  for (const field of root.modules.value ?? []) {
+    const module = known?.get(field) ?? moduleFacts(field);
+    if (module) {
+      known?.set(field, module);
+      modules.push(module);
+    }
+  }
+  return modules;
 }
 
-/** What follows from the fields of one module alone; null where it is no map. A module that stays as it is keeps its facts. */
-const moduleFacts = once(({ name, keySpan, span, value: own }: NamedField<Section<ModuleKeys>>): ModuleFacts | null =>
-  own === undefined
-    ? null
-    : {
-        name,
-        nameSpan: keySpan,
-        span,
-        fields: own,
-        own,
-        model: own.model,
-        sequence: own.sequence,
-        rankOffset: valueOr(own.rank_offset, 0),
-        ranksSpan: own.num_ranks.written ? own.num_ranks.span : own.dp.span,
-        ranksName: own.num_ranks.written ? 'num_ranks' : 'dp',
-        ...sizes(own, moduleRanks(own), 1),
-      },
-);
+/** What follows from the fields of one module alone; null where it is no map. */
+function moduleFacts({ name, keySpan, span, value: own }: NamedField<Section<ModuleKeys>>): ModuleFacts | null {
+  if (own === undefined) {
+    return null;
+  }
+  const rankOffset = valueOr(own.rank_offset, 0);
+  const known = sizes(own, moduleRanks(own), 1);
+  return {
+    name,
+    nameSpan: keySpan,
+    span,
+    fields: own,
+    own,
+    model: own.model,
+    sequence: own.sequence,
+    rankOffset,
+    ranksSpan: own.num_ranks.written ? own.num_ranks.span : own.dp.span,
+    ranksName: own.num_ranks.written ? 'num_ranks' : 'dp',
+    grid: moduleGrid(name, rankOffset, known),
+    ...known,
+  };
+}
 
 /** `num_ranks`, or what `dp` replicas need. */
 function moduleRanks(own: Section<ModuleKeys>): number | undefined {

@@ -1,22 +1,17 @@
 import type { SlotEntryKeys } from '../format/keys';
 import { type Field, type Section, valuesOf } from '../format/spec';
-import type { Dim } from '../grid/grid';
 import { once } from '../once';
 import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
 import { MAX_TP_BASE } from './ntp';
 import type { ResolvedLayout, ResolvedModule, ResolvedNonActive, ResolvedNtp } from './resolved';
 
-/** The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py). */
-const MODULE_DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
-const MODULE_EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
-
 /** The layout with every number known, or null where the file leaves one open or a grid does not divide. */
 export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = once(resolve);
 
 function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const { root, world } = facts;
-  const modules = facts.modules.map((module) => (module.own ? namedModule(module) : parallelismModule(module, facts)));
+  const modules = facts.modules.map((module) => (module.own ? module.grid : parallelismModule(module, facts)));
   if (world.size === undefined || modules.length === 0 || !modules.every((module) => module !== null)) {
     return null;
   }
@@ -65,28 +60,6 @@ function modeOf(facts: LayoutFacts, modules: readonly ResolvedModule[]): Resolve
   // one module alone is colocated with nothing (`create_topology` compares the ranges of all)
   return colocated ? 'colocated' : 'non_colocated';
 }
-
-/** One of `modules`, which hangs on no other number of the file. */
-const namedModule = once((module: ModuleFacts): ResolvedModule | null => {
-  const { name, rankOffset, ranks, degrees, dp, exptDp } = module;
-  if (rankOffset === undefined || ranks === undefined || !degrees || dp === undefined || exptDp === undefined) {
-    return null;
-  }
-  const { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat } = degrees;
-  const sizes: Readonly<Record<string, number>> = {
-    tp,
-    gtp_remat: gtpRemat,
-    cp,
-    dp,
-    pp,
-    ep,
-    expt_tp: exptTp,
-    expt_gtp_remat: exptGtpRemat,
-    expt_dp: exptDp,
-  };
-  const dims = (names: readonly string[]): Dim[] => names.map((dim) => ({ name: dim, size: sizes[dim] ?? 1 }));
-  return { name, rankOffset, numRanks: ranks, dense: dims(MODULE_DENSE), expert: dims(MODULE_EXPERT) };
-});
 
 function parallelismModule(module: ModuleFacts, { root, world }: LayoutFacts): ResolvedModule | null {
   const { rankOffset, ranks } = module;

@@ -1,0 +1,32 @@
+import type { Dim } from '../grid/grid';
+import type { ModuleFacts } from './facts';
+import type { ResolvedModule } from './resolved';
+
+/** The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py). */
+const DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
+const EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
+
+/** One of `modules` with every number known, which hangs on nothing else in the file; null where a number is open. */
+export function moduleGrid(
+  name: string,
+  rankOffset: number | undefined,
+  { ranks, degrees, dp, exptDp }: Pick<ModuleFacts, 'ranks' | 'degrees' | 'dp' | 'exptDp'>,
+): ResolvedModule | null {
+  if (rankOffset === undefined || ranks === undefined || !degrees || dp === undefined || exptDp === undefined) {
+    return null;
+  }
+  const { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat } = degrees;
+  const sizes: Readonly<Record<string, number>> = {
+    tp,
+    gtp_remat: gtpRemat,
+    cp,
+    dp,
+    pp,
+    ep,
+    expt_tp: exptTp,
+    expt_gtp_remat: exptGtpRemat,
+    expt_dp: exptDp,
+  };
+  const dims = (names: readonly string[]): Dim[] => names.map((dim) => ({ name: dim, size: sizes[dim] ?? 1 }));
+  return { name, rankOffset, numRanks: ranks, dense: dims(DENSE), expert: dims(EXPERT) };
+}

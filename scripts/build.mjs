@@ -1,10 +1,37 @@
 // Bundles every entry into dist/: `node scripts/build.mjs [--watch] [--development]`.
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import esbuild from 'esbuild';
+import { minify } from 'rolldown/utils';
 
 const watch = process.argv.includes('--watch');
 const development = watch || process.argv.includes('--development');
+
+/**
+ * oxc's minifier finds what esbuild's leaves: 5 % of what is downloaded. What has no character beyond ASCII is read fastest.
+ * @type {esbuild.Plugin}
+ */
+const minifyFurther = {
+  name: 'minify-further',
+  setup(build) {
+    build.initialOptions.write = false;
+    build.onEnd(async ({ outputFiles = [] }) => {
+      for (const { path, text } of outputFiles) {
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, path.endsWith('.js') ? await minified(path, text) : text);
+      }
+    });
+  },
+};
+
+async function minified(path, text) {
+  const options = { compress: { target: 'es2022' }, mangle: true, codegen: { asciiOnly: true } };
+  const { code, errors } = await minify(path, text, options);
+  if (errors.length > 0) {
+    throw new Error(`${path}: ${errors.map(({ message }) => message).join('; ')}`);
+  }
+  return code;
+}
 
 /** @type {esbuild.BuildOptions} */
 const common = {
@@ -14,6 +41,7 @@ const common = {
   legalComments: 'none',
   logLevel: 'info',
   mainFields: ['module', 'main'],
+  plugins: development ? [] : [minifyFurther],
 };
 
 /**
@@ -33,6 +61,47 @@ const lazyBuiltins = {
   },
 };
 
+/** The modules of the language client that hold features which our server does not offer. */
+const UNOFFERED = [
+  ...['callHierarchy', 'colorProvider', 'declaration', 'definition', 'diagnostic', 'executeCommand', 'fileOperations'],
+  ...['implementation', 'inlineCompletion', 'inlineValue', 'linkedEditingRange', 'notebook', 'signatureHelp'],
+  ...['textDocumentContent', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol'],
+];
+
+/** In their place: a feature that tells the server of no capability, and does nothing. */
+const NO_FEATURES = `
+  class NoFeature {
+    fillClientCapabilities() {}
+    initialize() {}
+    getState() { return { kind: 'static' }; }
+    clear() {}
+  }
+  module.exports = new Proxy({}, { get: () => NoFeature });
+`;
+
+/**
+ * The language client has a feature for all that the protocol knows, and compares versions of the editor, which the editor
+ * itself does by our manifest. What is not ours is left out: a tenth of what is downloaded.
+ * @type {esbuild.Plugin}
+ */
+const ownFeatures = {
+  name: 'own-features',
+  setup(build) {
+    const missing = new Set(UNOFFERED);
+    const modules = new RegExp(`vscode-languageclient.lib.common.(${UNOFFERED.join('|')})\\.js$`);
+    build.onLoad({ filter: modules }, ({ path }) => {
+      missing.delete(basename(path, '.js'));
+      return { contents: NO_FEATURES };
+    });
+    build.onLoad({ filter: /semver.functions.(parse|satisfies)\.js$/ }, () => ({
+      contents: 'module.exports = () => true;',
+    }));
+    build.onEnd(() => ({
+      errors: [...missing].map((name) => ({ text: `The language client has no module ${name}` })),
+    }));
+  },
+};
+
 /** @type {esbuild.BuildOptions[]} */
 const bundles = [
   {
@@ -46,7 +115,7 @@ const bundles = [
     conditions: ['node', 'browser'],
     alias: { yaml: resolve('node_modules/yaml/browser/index.js') },
     external: ['vscode'],
-    plugins: [lazyBuiltins],
+    plugins: [lazyBuiltins, ownFeatures, ...common.plugins],
     // a worker that is no extension has no `module`
     banner: { js: "var module = typeof module === 'undefined' ? { exports: {} } : module;" },
   },

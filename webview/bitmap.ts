@@ -189,8 +189,11 @@ function winner(
   return best;
 }
 
-export function context2d(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
-  const context = canvas.getContext('2d');
+export function context2d(
+  canvas: HTMLCanvasElement,
+  settings?: CanvasRenderingContext2DSettings,
+): CanvasRenderingContext2D {
+  const context = canvas.getContext('2d', settings);
   if (!context) {
     throw new Error('this browser cannot draw');
   }

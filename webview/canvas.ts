@@ -1,10 +1,11 @@
 import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
 import { context2d, RankBitmap } from './bitmap';
-import { factorFor, type Marks, Painter, type Picture, type Window } from './paint';
+import { CELL_LINES, factorFor, type Marks, Painter, type Picture } from './paint';
 import { cellSize, type Rect, type Space } from './placement';
+import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
-import { themeOf } from './theme';
+import { type Theme, themeOf } from './theme';
 
 /** Space around the picture in pixels: for the names of boxes above and the rulers below and beside. */
 const PADDING = { top: 36, bottom: 30, side: 30, ruler: 62 };
@@ -42,6 +43,8 @@ export class RankCanvas {
   #frame = 0;
   /** The size of the element in CSS pixels when it was last measured. */
   #seen: Space = { width: 0, height: 0 };
+  #theme: Theme = themeOf(this.element);
+  readonly #sheet = new Sheet((context, window) => this.#ground(context, window));
   /** The colouring of a picture that is not shown yet, or the painting of levels ahead. */
   readonly #work = new Background();
 
@@ -89,6 +92,8 @@ export class RankCanvas {
     const before = this.#shown?.picture.placement;
     const { placement } = shown.picture;
     this.#shown = shown;
+    this.#theme = themeOf(this.element);
+    this.#sheet.discard();
     if (before?.width !== placement.width || before.height !== placement.height) {
       this.fit();
     }
@@ -179,20 +184,41 @@ export class RankCanvas {
   }
 
   #draw(): void {
-    if (this.#shown) {
-      const { picture, bitmap } = this.#shown;
-      new Painter(this.#context, themeOf(this.element), this.#window()).paint(picture, bitmap, this.#marks);
-      this.#paintAhead(bitmap);
-    } else {
+    if (!this.#shown) {
       this.#context.clearRect(0, 0, this.element.width, this.element.height);
+      return;
     }
+    const { picture, bitmap } = this.#shown;
+    const window = this.#window();
+    const painter = new Painter(this.#context, this.#theme, window);
+    if (window.cell < CELL_LINES) {
+      this.#sheet.leave();
+      advance(painter.ground(picture, bitmap), Number.POSITIVE_INFINITY);
+    } else {
+      const { painted, done } = this.#sheet.at(window);
+      painter.place(painted, picture, bitmap);
+      if (!done) {
+        this.requestDraw();
+      }
+    }
+    painter.marks(picture, this.#marks);
+    this.#paintAhead(bitmap);
   }
 
   /** Paints the levels that zooming in will come to, while nothing else is to be done. */
   #paintAhead(bitmap: RankBitmap): void {
     const factor = factorFor(this.#base().cell);
     if (!this.#work.busy && !bitmap.hasFrom(factor)) {
-      this.#work.runLater(bitmap.paintFrom(factor), () => this.requestDraw());
+      this.#work.runLater(bitmap.paintFrom(factor), () => {
+        this.#sheet.renew();
+        this.requestDraw();
+      });
+    }
+  }
+
+  *#ground(context: CanvasRenderingContext2D, window: Window): Generator<void> {
+    if (this.#shown) {
+      yield* new Painter(context, this.#theme, window).ground(this.#shown.picture, this.#shown.bitmap);
     }
   }
 

@@ -1,13 +1,14 @@
 import type { RankBitmap } from './bitmap';
 import { type Colouring, colourOf, FADED, MAX_STEPS, type Sign } from './colour';
 import type { Change } from './difference';
-import type { Placement, Rect } from './placement';
+import type { Box, Placement, Rect } from './placement';
 import { addRect, addSign, cssColour, inkOn } from './shapes';
+import type { Painted, Window } from './sheet';
 import type { Theme } from './theme';
 
 /** From this size in pixels on, cells are drawn one by one; from the next, with thin lines between; below, as they are. */
 const CELL_DETAIL = 28;
-const CELL_LINES = 4;
+export const CELL_LINES = 4;
 
 /** From this cell size on, signs are drawn, and from the next the coordinates under a rank's number. */
 const CELL_SIGN = 7;
@@ -16,23 +17,15 @@ const CELL_COORDINATES = 50;
 /** How many marks of one kind are drawn one by one. */
 const MAX_MARKS = 4096;
 
-/** Boxes are framed from this length in pixels on. */
+/** Boxes are framed from this length in pixels on, so many at a time. */
 const SMALLEST_BOX = 24;
+const BOXES = 64;
 
 /** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
 const SMALLEST_MARK = 6;
 
 /** Every browser knows the first; each further name would be looked for among the fonts of the machine. */
 const FONT = 'system-ui, sans-serif';
-
-/** Which part of a picture is on the screen, and how large: positions in CSS pixels. */
-export interface Window {
-  readonly width: number;
-  readonly height: number;
-  readonly originX: number;
-  readonly originY: number;
-  readonly cell: number;
-}
 
 /** Squares of so many cells each way are at least a pixel of the screen, where a cell has a size in CSS pixels. */
 export function factorFor(cell: number): number {
@@ -67,6 +60,27 @@ export interface Picture {
   readonly changeOf: ((rank: number) => Change) | null;
 }
 
+/** A cell that is drawn by itself. */
+interface Cell {
+  readonly rank: number;
+  readonly step: number;
+  readonly rect: Rect;
+}
+
+/** A box where it is drawn, in pixels. */
+type Frame = Box;
+
+/** The cells of every step as one path. */
+function outlines(cells: readonly Cell[]): Map<number, Path2D> {
+  const paths = new Map<number, Path2D>();
+  for (const { step, rect } of cells) {
+    const path = paths.get(step) ?? new Path2D();
+    paths.set(step, path);
+    addRect(path, rect.x, rect.y, rect.width, rect.height, Math.min(6, rect.width * 0.12));
+  }
+  return paths;
+}
+
 /** Draws one frame. */
 export class Painter {
   constructor(
@@ -75,22 +89,53 @@ export class Painter {
     readonly window: Window,
   ) {}
 
-  paint(picture: Picture, bitmap: RankBitmap, marks: Marks): void {
-    const { context, window } = this;
-    const { width, height, cell } = window;
-    const ratio = devicePixelRatio;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    if (cell >= CELL_DETAIL) {
-      this.#cells(picture, bitmap);
+  /** All that lies under the marks. It stops now and then, and may be gone on with in another frame. */
+  *ground(picture: Picture, bitmap: RankBitmap): Generator<void> {
+    this.#clear();
+    const frames = this.#frames(picture);
+    yield* this.#grounds(frames);
+    if (this.window.cell >= CELL_DETAIL) {
+      yield* this.#cells(picture, bitmap);
     } else {
       this.#bitmap(picture.placement, bitmap);
+      yield;
     }
-    this.#signs(picture, bitmap);
-    this.#changes(picture);
-    this.#boxes(picture);
+    yield* this.#signs(picture, bitmap);
+    yield* this.#changes(picture);
+    yield* this.#boxes(frames);
     this.#rulers(picture.placement);
-    this.#marks(picture, marks);
+  }
+
+  /** What was painted aside, moved to where it belongs by now; where there is none, the cells alone. */
+  place(painted: Painted | null, { placement }: Picture, bitmap: RankBitmap): void {
+    const { context } = this;
+    const { width, height, originX, originY, cell } = this.window;
+    const from = painted?.window ?? { width: 0, height: 0, originX, originY, cell };
+    const scale = cell / from.cell;
+    // moved by whole pixels, texts stay sharp
+    const pixels = (length: number) => Math.round(length * devicePixelRatio) / devicePixelRatio;
+    const [x, y] = [pixels(originX - from.originX * scale), pixels(originY - from.originY * scale)];
+    const [wide, high] = [pixels(from.width * scale), pixels(from.height * scale)];
+    this.#clear();
+    if (x > 0 || y > 0 || x + wide < width || y + high < height) {
+      context.save();
+      context.beginPath();
+      context.rect(0, 0, width, height);
+      context.rect(x, y, wide, high);
+      context.clip('evenodd');
+      this.#bitmap(placement, bitmap);
+      context.restore();
+    }
+    if (painted) {
+      context.imageSmoothingEnabled = scale !== 1;
+      context.drawImage(painted.image, x, y, wide, high);
+    }
+  }
+
+  #clear(): void {
+    const { context, window } = this;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.clearRect(0, 0, window.width, window.height);
   }
 
   /** The part of the picture that is on the screen, in whole cells. */
@@ -112,68 +157,71 @@ export class Painter {
     context.drawImage(image, originX, originY, image.width * factor * cell, image.height * factor * cell);
     if (cell >= CELL_LINES) {
       const { left, right, top, bottom } = this.#visible(placement);
-      context.beginPath();
+      const line = Math.min(2, cell * 0.1);
+      const [x, y] = [originX + left * cell, originY + top * cell];
+      const [width, height] = [(right - left) * cell, (bottom - top) * cell];
+      // drawn over the cells, which is many times as fast as to cut lines out of them
+      context.fillStyle = this.theme.background;
       for (let column = left; column <= right; column++) {
-        context.moveTo(originX + column * cell, originY + top * cell);
-        context.lineTo(originX + column * cell, originY + bottom * cell);
+        context.fillRect(originX + column * cell - line / 2, y, line, height);
       }
       for (let row = top; row <= bottom; row++) {
-        context.moveTo(originX + left * cell, originY + row * cell);
-        context.lineTo(originX + right * cell, originY + row * cell);
+        context.fillRect(x, originY + row * cell - line / 2, width, line);
       }
-      context.globalCompositeOperation = 'destination-out';
-      context.lineWidth = Math.min(2, cell * 0.1);
-      context.stroke();
-      context.globalCompositeOperation = 'source-over';
     }
   }
 
-  /** Cells one by one, all of one colour in one go: only those in view. */
-  #cells({ placement, colouring, describe }: Picture, { steps, palette }: RankBitmap): void {
+  /** Cells one by one, of a row all of one colour in one go: only those in view. */
+  *#cells(picture: Picture, bitmap: RankBitmap): Generator<void> {
     const { context, theme, window } = this;
-    const { originX, originY, cell } = window;
-    const { left, right, top, bottom } = this.#visible(placement);
-    const inset = Math.min(2.5, cell * 0.05);
-    const size = cell - 2 * inset;
-    const paths = new Map<number, Path2D>();
-    const empty = new Path2D();
-    const shown: { rank: number; step: number; x: number; y: number }[] = [];
+    const { left, right, top, bottom } = this.#visible(picture.placement);
+    const inset = Math.min(2.5, window.cell * 0.05);
+    context.lineWidth = 1;
     for (let row = top; row < bottom; row++) {
-      for (let column = left; column < right; column++) {
-        if (placement.placeAt(column, row) >= 0) {
-          const x = originX + column * cell + inset;
-          const y = originY + row * cell + inset;
-          const step = steps[row * placement.width + column] ?? MAX_STEPS;
-          const path = step === MAX_STEPS ? empty : (paths.get(step) ?? new Path2D());
-          addRect(path, x, y, size, size, Math.min(6, size * 0.12));
-          if (step !== MAX_STEPS) {
-            paths.set(step, path);
-          }
-          shown.push({ rank: placement.rankAt(column, row), step, x, y });
+      const cells = this.#row(picture, bitmap, row, left, right, inset);
+      for (const [step, path] of outlines(cells)) {
+        if (step === MAX_STEPS) {
+          // nobody stands here: a rank in no module, or a place that packed placement does not launch
+          context.setLineDash([3, 3]);
+          context.strokeStyle = theme.muted;
+          context.stroke(path);
+          context.setLineDash([]);
+        } else {
+          context.globalAlpha = step >= 128 ? FADED : 1;
+          context.fillStyle = cssColour(bitmap.palette.words[step & 127] ?? 0);
+          context.fill(path);
+          context.strokeStyle = theme.outline;
+          context.stroke(path);
+          context.globalAlpha = 1;
+        }
+      }
+      yield;
+      for (const { rank, step, rect } of cells) {
+        if (rank >= 0) {
+          this.#label(rank, picture.describe, rect, this.#inkOf(rank, step, picture.colouring));
+          yield;
         }
       }
     }
-    context.lineWidth = 1;
-    context.strokeStyle = theme.outline;
-    for (const [step, path] of paths) {
-      context.globalAlpha = step >= 128 ? FADED : 1;
-      context.fillStyle = cssColour(palette.words[step & 127] ?? 0);
-      context.fill(path);
-      context.stroke(path);
-    }
-    context.globalAlpha = 1;
-    // nobody stands here: a rank in no module, or a place that packed placement does not launch
-    context.setLineDash([3, 3]);
-    context.strokeStyle = theme.muted;
-    context.stroke(empty);
-    context.setLineDash([]);
-    for (const { rank, step, x, y } of shown) {
-      if (rank >= 0) {
-        const value = colouring.valueOf(rank);
-        const ink = step >= 128 || value < 0 ? theme.muted : inkOn(colourOf(value, colouring));
-        this.#label(rank, describe, { x, y, width: size, height: size }, ink);
+  }
+
+  #row({ placement }: Picture, { steps }: RankBitmap, row: number, left: number, right: number, inset: number): Cell[] {
+    const { originX, originY, cell } = this.window;
+    const size = cell - 2 * inset;
+    const cells: Cell[] = [];
+    for (let column = left; column < right; column++) {
+      if (placement.placeAt(column, row) >= 0) {
+        const rect = { x: originX + column * cell + inset, y: originY + row * cell + inset, width: size, height: size };
+        const step = steps[row * placement.width + column] ?? MAX_STEPS;
+        cells.push({ rank: placement.rankAt(column, row), step, rect });
       }
     }
+    return cells;
+  }
+
+  #inkOf(rank: number, step: number, colouring: Colouring): string {
+    const value = colouring.valueOf(rank);
+    return step >= 128 || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring));
   }
 
   #label(rank: number, describe: Picture['describe'], { x, y, width: size }: Rect, ink: string): void {
@@ -205,7 +253,7 @@ export class Painter {
   }
 
   /** What tells conditions apart without colour. */
-  #signs({ placement, colouring: { statuses } }: Picture, { steps }: RankBitmap): void {
+  *#signs({ placement, colouring: { statuses } }: Picture, { steps }: RankBitmap): Generator<void> {
     const { cell, originX, originY } = this.window;
     if (!statuses?.some(({ sign }) => sign !== 'none') || cell < CELL_SIGN) {
       return;
@@ -221,6 +269,7 @@ export class Painter {
           addSign(path, sign, originX + column * cell, originY + row * cell, cell, cell < CELL_DETAIL);
         }
       }
+      yield;
     }
     const { context } = this;
     context.strokeStyle = 'rgba(0, 0, 0, 0.72)';
@@ -233,7 +282,7 @@ export class Painter {
   }
 
   /** Ranks that differ have a corner folded: filled where their coordinates differ, open where only their peers do. */
-  #changes({ placement, changeOf }: Picture): void {
+  *#changes({ placement, changeOf }: Picture): Generator<void> {
     const { context, theme, window } = this;
     const { cell, originX, originY } = window;
     if (!changeOf || cell < CELL_SIGN) {
@@ -257,6 +306,7 @@ export class Painter {
           path.closePath();
         }
       }
+      yield;
     }
     context.fillStyle = theme.foreground;
     context.fill(filled);
@@ -269,41 +319,69 @@ export class Painter {
     context.stroke(open);
   }
 
-  /** Frames of nodes, NVLink domains and slices: their grounds under the cells, their lines and names over them. */
-  #boxes({ placement }: Picture): void {
-    const { context, theme, window } = this;
-    const { originX, originY, cell, width, height } = window;
+  /** The boxes in view: nodes, NVLink domains and slices. */
+  #frames({ placement }: Picture): Frame[] {
+    const { originX, originY, cell, width, height } = this.window;
     const view = { x: -originX / cell, y: -originY / cell, width: width / cell, height: height / cell };
-    const size = Math.min(12.5, cell * 0.54);
-    const frames = new Map<number, Path2D>();
+    return placement.boxesIn(view, SMALLEST_BOX / cell).map(({ x, y, width, height, level, label }) => {
+      const out = level > 0 ? Math.min(cell * 0.32, 9) : level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
+      // a box around boxes has their names inside it
+      const above = level > 0 ? Math.min(cell * 0.9, 22) : out;
+      return {
+        label,
+        level,
+        x: originX + x * cell - out,
+        y: originY + y * cell - above,
+        width: width * cell + 2 * out,
+        height: height * cell + out + above,
+      };
+    });
+  }
+
+  /** The grounds of boxes, under the cells. */
+  *#grounds(frames: readonly Frame[]): Generator<void> {
+    const { context, theme } = this;
+    context.fillStyle = theme.boxFill;
+    for (const path of this.#paths(frames)) {
+      context.fill(path);
+      yield;
+    }
+  }
+
+  /** The lines and names of boxes, over the cells. */
+  *#boxes(frames: readonly Frame[]): Generator<void> {
+    const { context, theme, window } = this;
+    const size = Math.min(12.5, window.cell * 0.54);
+    context.strokeStyle = theme.box;
+    for (const level of new Set(frames.map((frame) => frame.level))) {
+      context.lineWidth = level === 0 ? 1 : 1.5;
+      context.setLineDash(level < 0 ? [4, 3] : []);
+      for (const path of this.#paths(frames.filter((frame) => frame.level === level))) {
+        context.stroke(path);
+        yield;
+      }
+    }
+    context.setLineDash([]);
     context.font = `500 ${size}px ${FONT}`;
     context.textAlign = 'left';
     context.textBaseline = 'bottom';
     context.fillStyle = theme.muted;
-    for (const { x, y, width, height, level, label } of placement.boxesIn(view, SMALLEST_BOX / cell)) {
-      const out = level > 0 ? Math.min(cell * 0.32, 9) : level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
-      // a box around boxes has their names inside it
-      const above = level > 0 ? Math.min(cell * 0.9, 22) : out;
-      const [left, top] = [originX + x * cell - out, originY + y * cell - above];
-      const [wide, high] = [width * cell + 2 * out, height * cell + out + above];
-      const path = frames.get(level) ?? new Path2D();
-      frames.set(level, path);
-      addRect(path, left, top, wide, high, Math.min(8, cell * 0.2));
+    for (const { x, y, width, label } of frames) {
       if (size >= 8 && label !== '') {
-        context.fillText(label, left + 1, top - 2, wide);
+        context.fillText(label, x + 1, y - 2, width);
+        yield;
       }
     }
-    for (const [level, path] of frames) {
-      context.strokeStyle = theme.box;
-      context.lineWidth = level === 0 ? 1 : 1.5;
-      context.setLineDash(level < 0 ? [4, 3] : []);
-      context.stroke(path);
-      context.setLineDash([]);
-      // grounds go under what is there, so that the lines between cells are cut out and show them
-      context.globalCompositeOperation = 'destination-over';
-      context.fillStyle = theme.boxFill;
-      context.fill(path);
-      context.globalCompositeOperation = 'source-over';
+  }
+
+  /** Boxes as paths of a few each. */
+  *#paths(frames: readonly Frame[]): Generator<Path2D> {
+    for (let from = 0; from < frames.length; from += BOXES) {
+      const path = new Path2D();
+      for (const { x, y, width, height } of frames.slice(from, from + BOXES)) {
+        addRect(path, x, y, width, height, Math.min(8, this.window.cell * 0.2));
+      }
+      yield path;
     }
   }
 
@@ -334,7 +412,8 @@ export class Painter {
     }
   }
 
-  #marks({ placement, colouring }: Picture, { focus, peers, failed, frame }: Marks): void {
+  /** What is drawn on top. */
+  marks({ placement, colouring }: Picture, { focus, peers, failed, frame }: Marks): void {
     const { context, theme, window } = this;
     const { cell, originX, originY } = window;
     const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
@@ -373,9 +452,9 @@ export class Painter {
     context.stroke(path);
   }
 
-  /** Outlines of cells; small ones that fall on each other are drawn once. */
+  /** Outlines of cells in view; small ones that fall on each other are drawn once. */
   #rings(placement: Placement, ranks: readonly number[]): Path2D {
-    const { originX, originY, cell } = this.window;
+    const { originX, originY, cell, width, height } = this.window;
     const path = new Path2D();
     const size = Math.max(cell, SMALLEST_MARK);
     const shift = (size - cell) / 2;
@@ -387,7 +466,8 @@ export class Painter {
         const snap = cell < SMALLEST_MARK ? Math.round : (value: number) => value;
         const [x, y] = [snap(originX + at.x * cell - shift), snap(originY + at.y * cell - shift)];
         const spot = Math.round(x / 3) * 65_536 + Math.round(y / 3);
-        if (cell >= SMALLEST_MARK || !seen.has(spot)) {
+        const inView = x + size > 0 && y + size > 0 && x < width && y < height;
+        if (inView && (cell >= SMALLEST_MARK || !seen.has(spot))) {
           seen.add(spot);
           addRect(path, x + 1, y + 1, size - 2, size - 2, Math.min(7, size * 0.14));
         }

@@ -1,9 +1,8 @@
-import { type Checked, check, sequencePlans } from '../layout';
+import { type Checked, sequencePlans } from '../layout';
 import type { PanelOutline, PanelShards, ToPanel } from '../webview/messages';
 
-/** What the panel is told of a text: the layout where it is whole, and otherwise what can be drawn of it. */
-export function layoutMessage(text: string, title: string): Extract<ToPanel, { type: 'layout' }> {
-  const checked = check(text);
+/** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
+export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {
   const { resolved, findings, lines, facts } = checked;
   return {
     type: 'layout',

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
-import { check, failureEdits, failurePlan } from '../layout';
+import { failureEdits, failurePlan } from '../layout';
 import { type CompareWith, type FromPanel, type PanelBase, parseFromPanel, type ToPanel } from '../webview/messages';
+import { checkedDocument } from './checkedDocument';
 import { baseFor } from './gridBase';
 import { layoutMessage, moduleAt } from './gridMessages';
 import { nameOf } from './paths';
@@ -149,11 +150,11 @@ class GridPanel {
     }
     editor.setDecorations(this.#shown, []);
     const offset = this.document.offsetAt(editor.selection.active);
-    this.post({ type: 'cursor', module: moduleAt(check(this.document.getText()), offset) });
+    this.post({ type: 'cursor', module: moduleAt(checkedDocument(this.document), offset) });
   }
 
   #sendLayout(): void {
-    this.post(layoutMessage(this.document.getText(), nameOf(this.document.uri)));
+    this.post(layoutMessage(checkedDocument(this.document), nameOf(this.document.uri)));
   }
 
   async #receive(message: FromPanel): Promise<void> {
@@ -214,7 +215,7 @@ class GridPanel {
 
   /** Writes `ntp` for failed ranks; the file is left unsaved, and one undo takes it back. */
   async #writeFailed(ranks: readonly number[]): Promise<void> {
-    const { facts, resolved } = check(this.document.getText());
+    const { facts, resolved } = checkedDocument(this.document);
     const known = ranks.every((rank) => rank < (resolved?.worldSize ?? 0));
     const plan = resolved && known ? failurePlan(resolved, ranks) : null;
     const edits = facts && plan ? failureEdits(facts, plan) : null;
@@ -249,7 +250,7 @@ class GridPanel {
   }
 
   async #revealModule(name: string | null): Promise<void> {
-    const module = check(this.document.getText()).facts?.modules.find((one) => one.name === name);
+    const module = checkedDocument(this.document).facts?.modules.find((one) => one.name === name);
     if (module) {
       const start = this.document.positionAt(module.nameSpan.start);
       await this.#revealRange(new vscode.Range(start, this.document.positionAt(module.span.end)));

@@ -10,6 +10,7 @@ export * from './format/spec';
 export * from './format/tree';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
+export { once } from './once';
 export { countOf, divisors, nearestDivisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePage, rulePageUrl, rulesMarkdown } from './rules/page';
 export { RULES, ruleOf } from './rules/registry';

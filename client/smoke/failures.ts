@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import { type Checked, check, type LayoutFacts, processGroups, projectUrl, type ResolvedLayout } from '../../layout';
+import { type Checked, type LayoutFacts, processGroups, projectUrl, type ResolvedLayout } from '../../layout';
+import { checkedDocument } from '../checkedDocument';
 import { type Fault, layoutHash, lineOfGroup, nameOfKind, type RunRecord } from '../cluster';
 import { LANGUAGE } from '../layoutDocument';
 import type { SmokeJobs } from './jobs';
@@ -66,7 +67,7 @@ export class Failures implements vscode.Disposable {
 
 /** A fault at the line of the layout that it comes from, with the lines of all groups that it touches. */
 function failureOf(document: vscode.TextDocument, record: RunRecord, fault: Fault): vscode.Diagnostic[] {
-  const checked = check(document.getText());
+  const checked = checkedDocument(document);
   const { facts, resolved } = checked;
   if (record.verdict === 'cancelled' || !facts || !resolved || layoutHash(resolved) !== record.layoutHash) {
     return [];

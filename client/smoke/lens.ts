@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { check } from '../../layout';
+import { checkedDocument } from '../checkedDocument';
 import { layoutHash } from '../cluster';
 import type { SmokeJobs } from './jobs';
 import { outcomeText, timeOf } from './texts';
@@ -16,7 +16,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const { facts, resolved } = check(document.getText());
+    const { facts, resolved } = checkedDocument(document);
     if (!facts) {
       return [];
     }

@@ -134,7 +134,9 @@ const ORIGIN = 'http://panel.test';
 /** What the tests need of the engine, and the messages that the editor makes with it. */
 const ENGINE = `
 export * from './layout';
-export { layoutMessage } from './client/gridMessages';
+import { check } from './layout';
+import { layoutMessage as message } from './client/gridMessages';
+export const layoutMessage = (text, title) => message(check(text), title);
 export { physicalPlacement } from './webview/physical';
 `;
 

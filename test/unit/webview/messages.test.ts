@@ -3,6 +3,8 @@ import { layoutMessage } from '../../../client/gridMessages';
 import { applyEdits, check, failureEdits, failurePlan } from '../../../layout';
 import { isToPanel, parseFromPanel } from '../../../webview/messages';
 
+const messageOf = (text: string) => layoutMessage(check(text), 'a');
+
 describe('messages between the panel and the editor', () => {
   test('what the panel sends is read as it is', () => {
     expect(parseFromPanel({ type: 'ready' })).toEqual({ type: 'ready' });
@@ -28,13 +30,13 @@ describe('messages between the panel and the editor', () => {
     expect(parseFromPanel(value)).toBeNull();
   });
 
-  const message = layoutMessage('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n', 'a');
+  const message = messageOf('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n');
 
   test('what the editor makes of a text is a message, whole or not', () => {
     expect(message.layout).not.toBeNull();
     expect(isToPanel(message)).toBe(true);
-    expect(isToPanel(layoutMessage('layout: 1\nparallelism: {tp: 0}\n', 'a'))).toBe(true);
-    expect(isToPanel(layoutMessage('[', 'a'))).toBe(true);
+    expect(isToPanel(messageOf('layout: 1\nparallelism: {tp: 0}\n'))).toBe(true);
+    expect(isToPanel(messageOf('['))).toBe(true);
   });
 
   test.each([
@@ -53,7 +55,7 @@ describe('messages between the panel and the editor', () => {
   test('a file that is not whole still says where its modules lie, and where its findings are', () => {
     const text =
       'layout: 1\nworld_size: 8\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, pp: 3}\n';
-    const { layout, outline, findings } = layoutMessage(text, 'a');
+    const { layout, outline, findings } = messageOf(text);
     expect(layout).toBeNull();
     expect(outline).toEqual({
       worldSize: 8,

@@ -1,4 +1,13 @@
-import type { GroupFamily, ResolvedLayout, ResolvedModule } from '../layout';
+import {
+  denseGrid,
+  expertGrid,
+  type GridGroups,
+  type GroupFamily,
+  isPacked,
+  type RankLists,
+  type ResolvedLayout,
+  type ResolvedModule,
+} from '../layout';
 import { valuesOf } from './colour';
 import { colouringBy } from './colourings';
 import { familiesOf } from './facts';
@@ -7,20 +16,29 @@ import { familiesOf } from './facts';
 export const CHANGES = ['same', 'peers', 'coordinates', 'absent'] as const;
 export type Change = (typeof CHANGES)[number];
 
+const [PEERS, COORDINATES, ABSENT] = [1, 2, 3];
+
 /** What two layouts have that the other has not. */
 export class Difference {
   /** The ranks that differ, ascending: those of the larger world. */
   readonly ranks: readonly number[];
+  readonly #counts: Uint32Array;
 
   /** @param changes of every rank of the larger world its place in `CHANGES` */
   constructor(readonly changes: Uint8Array) {
-    const ranks: number[] = [];
+    const counts = new Uint32Array(CHANGES.length);
     for (let rank = 0; rank < changes.length; rank++) {
+      const change = changes[rank] ?? 0;
+      counts[change] = (counts[change] ?? 0) + 1;
+    }
+    const ranks = new Array<number>(changes.length - (counts[0] ?? 0));
+    for (let rank = 0, at = 0; at < ranks.length; rank++) {
       if (changes[rank] !== 0) {
-        ranks.push(rank);
+        ranks[at++] = rank;
       }
     }
     this.ranks = ranks;
+    this.#counts = counts;
   }
 
   changeOf(rank: number): Change {
@@ -28,28 +46,21 @@ export class Difference {
   }
 
   count(change: Change): number {
-    const wanted = CHANGES.indexOf(change);
-    return this.changes.reduce((n, one) => n + (one === wanted ? 1 : 0), 0);
+    return this.#counts[CHANGES.indexOf(change)] ?? 0;
   }
 }
 
 /** Finds the ranks whose coordinates or whose peers in any process group differ between two layouts. */
 export function differenceOf(before: ResolvedLayout, after: ResolvedLayout): Difference {
   const changes = new Uint8Array(Math.max(before.worldSize, after.worldSize));
-  const raise = (rank: number, change: Change) => {
-    changes[rank] = Math.max(changes[rank] ?? 0, CHANGES.indexOf(change));
-  };
   if (formOf(before) !== formOf(after)) {
-    comparePeers(before, after, raise);
-    compareCoordinates(before, after, raise);
-    for (let rank = Math.min(before.worldSize, after.worldSize); rank < changes.length; rank++) {
-      raise(rank, 'absent');
-    }
+    // the worse is written over the less bad
+    comparePeers(before, after, changes);
+    compareCoordinates(before, after, changes);
+    changes.fill(ABSENT, Math.min(before.worldSize, after.worldSize));
   }
   return new Difference(changes);
 }
-
-type Raise = (rank: number, change: Change) => void;
 
 /** All that coordinates and groups follow from. */
 function formOf({ modules, mode, worldSize, optimizerInstances, ntp, ...rest }: ResolvedLayout): string {
@@ -58,18 +69,40 @@ function formOf({ modules, mode, worldSize, optimizerInstances, ntp, ...rest }: 
   return JSON.stringify([modules, mode, worldSize, optimizerInstances, ntp, more]);
 }
 
-function compareCoordinates(before: ResolvedLayout, after: ResolvedLayout, raise: Raise): void {
+function compareCoordinates(before: ResolvedLayout, after: ResolvedLayout, changes: Uint8Array): void {
   const shared = Math.min(before.worldSize, after.worldSize);
   for (const name of new Set([...before.modules, ...after.modules].map((module) => module.name))) {
     const [one, other] = [before, after].map((layout) => only(layout, name));
     const dims = [one, other].flatMap((layout) => layout?.modules ?? []).flatMap(dimsOf);
     for (const dim of new Set(dims)) {
-      const [a, b] = [one, other].map((layout) => layout && valuesOf(colouringBy(layout, dim), layout.worldSize));
-      for (let rank = 0; rank < shared; rank++) {
-        if ((a?.[rank] ?? -1) !== (b?.[rank] ?? -1)) {
-          raise(rank, 'coordinates');
-        }
+      if (stepsAlong(one, dim) !== stepsAlong(other, dim)) {
+        compareValues(valuesAlong(one, dim, shared), valuesAlong(other, dim, shared), changes);
       }
+    }
+  }
+}
+
+/** All that the coordinates of ranks along a dimension follow from. */
+function stepsAlong(layout: ResolvedLayout | null | undefined, dim: string): string {
+  const steps = layout?.modules.flatMap((module) =>
+    [denseGrid(module), expertGrid(module)].flatMap(({ offset, size: ranks, axes }) =>
+      axes
+        .filter(({ name }) => name === dim)
+        .map(({ size, stride }) => [offset, ranks, size, size > 1 ? stride : 1, module.numRanks]),
+    ),
+  );
+  return JSON.stringify([steps, isPacked(layout?.ntp ?? null) ? layout?.ntp : null]);
+}
+
+/** The coordinate of every rank along a dimension; -1 where it has none. */
+function valuesAlong(layout: ResolvedLayout | null | undefined, dim: string, ranks: number): Int32Array {
+  return layout ? valuesOf(colouringBy(layout, dim), ranks) : new Int32Array(ranks).fill(-1);
+}
+
+function compareValues(one: Int32Array, other: Int32Array, changes: Uint8Array): void {
+  for (let rank = 0; rank < one.length; rank++) {
+    if (one[rank] !== other[rank]) {
+      changes[rank] = COORDINATES;
     }
   }
 }
@@ -82,41 +115,66 @@ function only(layout: ResolvedLayout, name: string | null): ResolvedLayout | nul
 
 const dimsOf = ({ dense, expert }: ResolvedModule): string[] => [...dense, ...expert].map(({ name }) => name);
 
-function comparePeers(before: ResolvedLayout, after: ResolvedLayout, raise: Raise): void {
+function comparePeers(before: ResolvedLayout, after: ResolvedLayout, changes: Uint8Array): void {
   const keyOf = ({ name, module }: GroupFamily) => `${module ?? ''}/${name}`;
   const [one, other] = [before, after].map(
     (layout) => new Map(familiesOf(layout).map((family) => [keyOf(family), family])),
   );
+  const sizes = (layout: ResolvedLayout) => String(layout.hierarchicalContextParallelSizes);
   for (const key of new Set([...(one?.keys() ?? []), ...(other?.keys() ?? [])])) {
     const [a, b] = [one?.get(key), other?.get(key)];
     // the levels of hierarchical groups follow from the groups that they cut and from the sizes of the levels
     const levels = a?.name === 'hcp' && b?.name === 'hcp';
-    const sizes = (layout: ResolvedLayout) => String(layout.hierarchicalContextParallelSizes);
-    if (!levels || sizes(before) !== sizes(after)) {
-      compareFamilies(a, levels ? undefined : b, raise);
-      compareFamilies(b, levels ? undefined : a, raise);
+    if (a?.grid && b?.grid && a.grid.grid.offset === b.grid.grid.offset) {
+      compareGrids(a.grid, b.grid, changes);
+    } else if (!levels || sizes(before) !== sizes(after)) {
+      compareFamilies(a, levels ? undefined : b, changes);
+      compareFamilies(b, levels ? undefined : a, changes);
     }
   }
 }
 
-/** Raises the ranks of groups of one family that are no groups of another. Groups of one rank have no peers. */
-function compareFamilies(family: GroupFamily | undefined, other: GroupFamily | undefined, raise: Raise): void {
+/** Marks the ranks whose groups differ between grids that begin at the same rank: none are listed. */
+function compareGrids(one: GridGroups, other: GridGroups, changes: Uint8Array): void {
+  const { offset } = one.grid;
+  const [first, second] = [one, other].map(({ grid }) => offset + grid.size);
+  if (JSON.stringify(one.steps) !== JSON.stringify(other.steps)) {
+    changes.fill(PEERS, offset, one.size > 1 ? first : offset);
+    changes.fill(PEERS, offset, other.size > 1 ? second : offset);
+  } else if (one.size > 1 && first !== undefined && second !== undefined) {
+    changes.fill(PEERS, Math.min(first, second), Math.max(first, second));
+  }
+}
+
+/** Marks the ranks of groups of one family that are no groups of another. Groups of one rank have no peers. */
+function compareFamilies(family: GroupFamily | undefined, other: GroupFamily | undefined, changes: Uint8Array): void {
   if (!family || family.size < 2) {
     return;
   }
-  const groups = family.all();
+  const lists = family.all();
   const others = other?.all();
-  const groupOf = new Map<number, Int32Array>();
-  for (const ranks of others ?? []) {
-    groupOf.set(ranks[0] ?? -1, ranks);
+  const twins = new Int32Array(changes.length).fill(-1);
+  for (let index = 0; index < (others?.count ?? 0); index++) {
+    twins[others?.ranks[others.starts[index] ?? 0] ?? 0] = index;
   }
-  for (const ranks of groups) {
-    const twin = groupOf.get(ranks[0] ?? -1);
-    const same = twin?.length === ranks.length && ranks.every((rank, i) => rank === twin[i]);
-    if (!same && ranks.length > 1) {
-      for (const rank of ranks) {
-        raise(rank, 'peers');
+  for (let index = 0; index < lists.count; index++) {
+    const [start = 0, end = 0] = [lists.starts[index], lists.starts[index + 1]];
+    const twin = twins[lists.ranks[start] ?? 0] ?? -1;
+    if (end - start > 1 && !(others && twin >= 0 && isSameList(lists, index, others, twin))) {
+      for (let at = start; at < end; at++) {
+        changes[lists.ranks[at] ?? 0] = PEERS;
       }
     }
   }
+}
+
+function isSameList(lists: RankLists, index: number, others: RankLists, twin: number): boolean {
+  const [start = 0, end = 0] = [lists.starts[index], lists.starts[index + 1]];
+  const [from = 0, to = 0] = [others.starts[twin], others.starts[twin + 1]];
+  for (let i = 0; i < end - start; i++) {
+    if (lists.ranks[start + i] !== others.ranks[from + i]) {
+      return false;
+    }
+  }
+  return end - start === to - from;
 }

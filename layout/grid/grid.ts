@@ -1,4 +1,4 @@
-import { unravel } from './arithmetic';
+import { joinedAxes, type Step, unravel } from './arithmetic';
 
 /** A named dimension of a rank grid, such as `tp`, and how many ranks lie along it. */
 export interface Dim {
@@ -129,6 +129,14 @@ export class GridGroups {
   allAt(places: readonly number[]): RankLists {
     const first = places.map((place) => this.grid.offset + unravel(place, this.#inner));
     return RankLists.even(repeated(first, this.#outer), places.length);
+  }
+
+  /**
+   * The steps from the first rank of a group to its others, with those that continue one another joined. Groups of grids over
+   * the same ranks are the same where these are, and have none of two ranks or more in common where they are not.
+   */
+  get steps(): Step[] {
+    return joinedAxes(this.#inner.filter(({ size }) => size > 1));
   }
 
   /** The group that holds a global rank, or -1 where the grid does not hold it. */

@@ -14,6 +14,8 @@ export interface GroupFamily {
   readonly name: string;
   /** The module whose grid it belongs to, or null for `parallelism`. */
   readonly module: string | null;
+  /** Left out where the groups are not all those that some dimensions of a grid span. */
+  readonly grid?: GridGroups;
   /** How many groups the family has. */
   readonly count: number;
   /** How many ranks its largest group has. */
@@ -156,6 +158,7 @@ function fromGrid(name: string, module: string | null, groups: GridGroups): Grou
   return {
     name,
     module,
+    grid: groups,
     count: groups.count,
     size: groups.size,
     ranks: (index) => groups.ranks(index),

@@ -52,6 +52,21 @@ describe('the difference between two layouts', () => {
       'world_size: 12\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 8, tp: 2}\n',
       'world_size: 12\nmodules:\n  images: {num_ranks: 4, tp: 4}\n  language: {rank_offset: 4, num_ranks: 8, tp: 2}\n',
     ],
+    [
+      'a module that takes ranks from another',
+      'world_size: 16\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 12, tp: 2}\n',
+      'world_size: 16\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {rank_offset: 8, num_ranks: 8, tp: 2}\n',
+    ],
+    [
+      'modules that change places',
+      'world_size: 12\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 8, tp: 2}\n',
+      'world_size: 12\nmodules:\n  language: {num_ranks: 8, tp: 2}\n  images: {rank_offset: 8, num_ranks: 4, tp: 2}\n',
+    ],
+    [
+      'another order of dimensions',
+      'world_size: 32\nparallelism: {tp: 2, cp: 2, pp: 2}\n',
+      'world_size: 32\nparallelism: {tp: 2, cp: 2, pp: 2, order: tp-pp-cp-ep-dp}\n',
+    ],
   ])('%s: the ranks that differ are those whose coordinates or peers do', (_, before, after) => {
     const [a, b] = [resolved(before), resolved(after)];
     const difference = differenceOf(a, b);

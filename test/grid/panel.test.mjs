@@ -433,6 +433,93 @@ describe('every size', () => {
     }));
 });
 
+describe('a million ranks', () => {
+  /** A number for all that the canvas shows. */
+  const shown = `(() => {
+    const canvas = document.querySelector('canvas');
+    const words = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    return words.reduce((hash, word) => (Math.imul(hash, 31) + word) | 0, 7);
+  })()`;
+  const settled = async (page) => {
+    let last = null;
+    for (let now = await page.evaluate(shown); now !== last; now = await page.evaluate(shown)) {
+      last = now;
+      await page.waitForTimeout(300);
+    }
+    return last;
+  };
+  const choose = (page, ...colours) =>
+    page.evaluate((all) => {
+      for (const colour of all) {
+        const picker = document.querySelector('select[aria-label="Colour"]');
+        picker.value = colour;
+        picker.dispatchEvent(new Event('change'));
+      }
+    }, colours);
+
+  test('other colours take the place of the old ones in one go, and superseded ones are never shown', () =>
+    withPanel(MILLION, { state: { colour: 'pp' } }, async ({ page }) => {
+      const old = await settled(page);
+      await page.evaluate(`window.frames_ = []; (function look() {
+        window.frames_.push(${shown});
+        requestAnimationFrame(look);
+      })()`);
+      await choose(page, 'cp', 'tp', 'node', 'dp');
+      await page.locator('.legend').getByText('dp 1023').waitFor();
+      const last = await settled(page);
+      assert.notEqual(last, old);
+      const seen = await page.evaluate(() => window.frames_);
+      assert.deepEqual([...new Set(seen)], [old, last]);
+      assert.equal(seen.lastIndexOf(old) + 1, seen.indexOf(last));
+    }));
+
+  test('what is painted bit by bit while a person zooms is what is painted at once', () =>
+    withPanel(MILLION, { state: { colour: 'dp' } }, async ({ page }) => {
+      await page.locator('canvas').focus();
+      for (let i = 0; i < 9; i++) {
+        await page.keyboard.press('+');
+      }
+      await page.waitForFunction(() => window.saved.viewport.zoom > 20);
+      await settled(page);
+      const { viewport } = await page.evaluate(() => window.saved);
+      const bits = await page.locator('canvas').evaluate((canvas) => canvas.toDataURL());
+      await withPanel(MILLION, { state: { colour: 'dp', viewport } }, async ({ page: other }) => {
+        await settled(other);
+        const unlike = await other.evaluate(async (url) => {
+          const canvas = document.querySelector('canvas');
+          const image = new Image();
+          image.src = url;
+          await image.decode();
+          const copy = document.createElement('canvas');
+          copy.width = canvas.width;
+          copy.height = canvas.height;
+          copy.getContext('2d').drawImage(image, 0, 0);
+          const [one, two] = [copy, canvas].map(
+            (each) => each.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data,
+          );
+          return one.filter((value, i) => Math.abs(value - two[i]) > 8).length / one.length;
+        }, bits);
+        assert.ok(unlike < 0.001, `${100 * unlike} % differ`);
+      });
+    }));
+
+  test('ranks of another layout come beside it, and those that differ are counted', () =>
+    withPanel(MILLION, { state: { colour: 'pp' } }, async ({ page, send }) => {
+      const text = layoutText('million', 131_072, { tp: 8, pp: 16, cp: 4 });
+      const { layout } = grid.engine.layoutMessage(text, 'before');
+      await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+      await details(page).getByText('1,048,576 ranks differ').waitFor();
+      await settled(page);
+      for (const canvas of await page.locator('canvas').all()) {
+        const colours = await canvas.evaluate((one) => {
+          const { data } = one.getContext('2d').getImageData(0, 0, one.width, one.height);
+          return new Set(new Uint32Array(data.buffer)).size;
+        });
+        assert.ok(colours >= 16, `${colours} colours`);
+      }
+    }));
+});
+
 test('messages that are none leave the panel as it is', () =>
   withPanel(mimo, {}, async ({ page, send }) => {
     for (const nonsense of [

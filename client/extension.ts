@@ -1,23 +1,20 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './gridPanel';
-import { Server } from './languageClient';
+import type { Server } from './languageClient';
 import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';
 import type { Platform } from './platform/platform';
 import { createStatus } from './status';
 
-let server: Server | undefined;
+let server: Promise<Server> | undefined;
 
-/** Starts the extension on a platform: the language server, the panels, the commands. */
-export async function activate(context: vscode.ExtensionContext, platform: Platform): Promise<void> {
-  const dist = vscode.Uri.joinPath(context.extensionUri, 'dist');
+/** Starts the extension on a platform: the panels and commands at once, the language server as soon as the editor has a moment. */
+export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  const running = new Server(platform, dist, output);
-  server = running;
+  server = startServer(context, platform, output);
   const panels = new GridPanels(context.extensionUri);
   context.subscriptions.push(
     output,
-    createStatus(running),
     panels.register(),
     command('showGrid', async (argument) => {
       const document = await layoutDocument(argument);
@@ -26,21 +23,44 @@ export async function activate(context: vscode.ExtensionContext, platform: Platf
     command('newLayout', () => newLayout(context.extensionUri)),
     command('openSample', () => openSample(context.extensionUri)),
     command('openWalkthrough', () => openWalkthrough(context.extension.id)),
-    command('restartServer', () => running.restart()),
+    command('restartServer', restart),
     command('showOutput', () => output.show()),
     // the server offers the smoke job only where it may run
-    vscode.workspace.onDidGrantWorkspaceTrust(() => running.restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   if (platform.registerJobs) {
     context.subscriptions.push(platform.registerJobs({ context, panels, output }));
-    await vscode.commands.executeCommand('setContext', 'parallelismLayout.canRun', true);
+    void setContext('canRun');
   }
-  await vscode.commands.executeCommand('setContext', 'parallelismLayout.active', true);
-  void running.start();
+  void setContext('active');
 }
 
 export async function deactivate(): Promise<void> {
-  await server?.dispose();
+  await (await server)?.dispose();
+}
+
+/** The client of the language server is half of what the extension loads, so the editor goes on before that. */
+async function startServer(
+  context: vscode.ExtensionContext,
+  platform: Platform,
+  output: vscode.LogOutputChannel,
+): Promise<Server> {
+  await new Promise((resolve) => setTimeout(resolve));
+  const { Server } = await import('./languageClient');
+  const create = await platform.loadClient(vscode.Uri.joinPath(context.extensionUri, 'dist'));
+  const started = new Server(create, output, platform.registerJobs !== undefined);
+  context.subscriptions.push(createStatus(started));
+  void started.start();
+  return started;
+}
+
+async function restart(): Promise<void> {
+  await (await server)?.restart();
+}
+
+/** Tells menus what holds from now on. */
+function setContext(name: string): Thenable<unknown> {
+  return vscode.commands.executeCommand('setContext', `parallelismLayout.${name}`, true);
 }
 
 function command(name: string, run: (...arguments_: unknown[]) => unknown): vscode.Disposable {

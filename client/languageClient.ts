@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
-import type { Platform } from './platform/platform';
+import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
 import { TraceChannel } from './traceChannel';
 
@@ -25,9 +25,10 @@ export class Server {
   readonly onDidChange = this.#changed.event;
 
   constructor(
-    readonly platform: Platform,
-    readonly dist: vscode.Uri,
+    readonly create: CreateClient,
     readonly output: vscode.LogOutputChannel,
+    /** Whether smoke jobs can be run here. */
+    readonly canRun: boolean,
   ) {
     this.#client = this.#createClient();
   }
@@ -77,14 +78,13 @@ export class Server {
   }
 
   #createClient(): BaseLanguageClient {
-    const canRun = this.platform.registerJobs !== undefined;
-    const client: BaseLanguageClient = this.platform.createClient(this.dist, {
+    const client: BaseLanguageClient = this.create({
       documentSelector: [{ language: 'parallelism-layout' }],
       outputChannel: this.output,
       traceOutputChannel: this.#trace,
       synchronize: { configurationSection: ['parallelismLayout.inlayHints'] },
       middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
-      initializationOptions: () => serverOptions(canRun),
+      initializationOptions: () => serverOptions(this.canRun),
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),

@@ -1,19 +1,13 @@
 import * as vscode from 'vscode';
-import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
 import { registerSmokeJobs } from '../smoke';
 import { LayoutTasks } from '../tasks';
-import { CLIENT, type Platform } from './platform';
+import type { Platform } from './platform';
 
 /** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
 export const platform: Platform = {
-  createClient(dist, options) {
-    const run = {
-      module: vscode.Uri.joinPath(dist, 'server.js').fsPath,
-      transport: TransportKind.ipc,
-      // as in the first line of server.js
-      options: { execArgv: ['--max-semi-space-size=4'] },
-    };
-    return new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
+  async loadClient(dist) {
+    const { clientsOf } = await import('./nodeClient');
+    return clientsOf(dist);
   },
 
   registerJobs(host) {

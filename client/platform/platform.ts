@@ -9,13 +9,16 @@ export interface JobHost {
   readonly output: vscode.LogOutputChannel;
 }
 
+/** Makes a client of the language server, which is not started yet. */
+export type CreateClient = (options: LanguageClientOptions) => BaseLanguageClient;
+
 /** What differs between the editor on a machine and the editor in a browser. */
 export interface Platform {
   /**
-   * Makes a client of the language server, which is not started yet.
+   * Loads what a client of the language server needs.
    * @param dist the folder of the bundles
    */
-  createClient(dist: vscode.Uri, options: LanguageClientOptions): BaseLanguageClient;
+  loadClient(dist: vscode.Uri): Promise<CreateClient>;
 
   /** Registers what starts processes; undefined where nothing can be started. */
   readonly registerJobs?: (host: JobHost) => vscode.Disposable;

@@ -16,7 +16,10 @@ export class SmokeLenses implements vscode.CodeLensProvider {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const { facts, resolved } = checkedDocument(document);
+    const run = this.jobs.activeOf(document.uri);
+    const last = this.jobs.lastOf(document.uri);
+    // a layout without a job need not be checked for that
+    const { facts, resolved } = run || last ? checkedDocument(document) : {};
     if (!facts) {
       return [];
     }
@@ -24,7 +27,6 @@ export class SmokeLenses implements vscode.CodeLensProvider {
     const lens = (title: string, command: string, tooltip: string, ...arguments_: unknown[]) => [
       new vscode.CodeLens(new vscode.Range(start, start), { title, command, tooltip, arguments: arguments_ }),
     ];
-    const run = this.jobs.activeOf(document.uri);
     if (run) {
       return lens(
         `$(sync~spin)${GAP}${vscode.l10n.t('Smoke job runs on {0}: cancel', run.request.cluster)}`,
@@ -33,7 +35,6 @@ export class SmokeLenses implements vscode.CodeLensProvider {
         document.uri.toString(),
       );
     }
-    const last = this.jobs.lastOf(document.uri);
     if (!last) {
       return [];
     }

@@ -15,11 +15,12 @@ const SPOKEN = 'tests: ';
 
 /**
  * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean,
- *   web?: boolean }} options paths of the extension, of the module whose `run` holds the tests, and of the folder or workspace
- *   that is opened; `web`: the extension and its tests run in the browser's own extension host, as on a page without a server
+ *   web?: boolean, report?: (output: string) => void }} options paths of the extension, of the module whose `run` holds the tests, and of the folder or workspace
+ *   that is opened; `web`: the extension and its tests run in the browser's own extension host, as on a page without a server; `report` takes what the
+ *   tests have to tell, which is printed otherwise
  * @returns {Promise<number>} the exit code of the tests
  */
-export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust, web = false }) {
+export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust, web = false, report }) {
   const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-host-'));
   const output = join(work, 'tests.txt');
   const log = process.env.EDITOR_LOG ?? join(work, 'editor.log');
@@ -60,7 +61,8 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
   } finally {
     await browser?.close();
     await server?.stop();
-    process.stdout.write(readFileSync(output, 'utf8'));
+    const told = readFileSync(output, 'utf8');
+    report ? report(told) : process.stdout.write(told);
     rmSync(work, { recursive: true, force: true });
   }
 }

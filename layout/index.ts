@@ -4,6 +4,7 @@ export { appendKey, applyEdits, lineBreak, setKey } from './format/edit';
 export * from './format/keys';
 export { MAX_TEXT } from './format/limits';
 export * from './format/lines';
+export { LANGUAGE_MODULE } from './format/names';
 export { nearest, type ReadLayout, readLayout } from './format/read';
 export { type JsonSchema, layoutSchema } from './format/schema';
 export * from './format/spec';

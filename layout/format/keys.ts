@@ -9,9 +9,6 @@ export const ORDER_TOKENS = ['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat'] as const
 /** Megatron's default rank order. */
 export const DEFAULT_ORDER = 'tp-cp-ep-dp-pp';
 
-/** The name that exactly one of `modules` must have. */
-export const LANGUAGE_MODULE = 'language';
-
 const degree = (doc: string, flag: string, derived?: string): IntegerSpec =>
   derived === undefined
     ? { type: 'integer', min: 1, default: 1, doc, flag }

@@ -1,5 +1,5 @@
 import { appendKey } from '../format/edit';
-import { LANGUAGE_MODULE } from '../format/keys';
+import { LANGUAGE_MODULE } from '../format/names';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { namedFix } from './factorization';
 import { countOf, either, nearestMultiples } from './numbers';

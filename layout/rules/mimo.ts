@@ -1,4 +1,4 @@
-import { LANGUAGE_MODULE } from '../format/keys';
+import { LANGUAGE_MODULE } from '../format/names';
 import { gcd } from '../grid/arithmetic';
 import { bridgeShape } from '../topology/bridge';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';

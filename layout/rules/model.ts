@@ -1,5 +1,5 @@
 import { removeField } from '../format/edit';
-import { LANGUAGE_MODULE } from '../format/keys';
+import { LANGUAGE_MODULE } from '../format/names';
 import type { Field } from '../format/spec';
 import { type ModuleFacts, type SomeGrids, valueOr } from '../topology/facts';
 import { namedFix } from './factorization';

@@ -1,7 +1,7 @@
 import type { Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix } from '../format/edit';
-import { LANGUAGE_MODULE } from '../format/keys';
 import { MAX_DEPTH, MAX_FINDINGS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../format/limits';
+import { LANGUAGE_MODULE } from '../format/names';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, MAX_WORLD, type ModuleFacts, type SomeGrids } from '../topology/facts';
 import { MIMO_CP } from './mimo';

@@ -1,4 +1,4 @@
-import { LANGUAGE_MODULE } from '../format/keys';
+import { LANGUAGE_MODULE } from '../format/names';
 import { Grid } from '../grid/grid';
 import type { GroupFamily } from './process-groups';
 import type { ResolvedLayout, ResolvedModule } from './resolved';

@@ -1,4 +1,4 @@
-import { LANGUAGE_MODULE } from '../format/keys';
+import { LANGUAGE_MODULE } from '../format/names';
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
 import { once } from '../once';
 import { bridgeFamilies } from './bridge';

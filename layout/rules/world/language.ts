@@ -1,5 +1,5 @@
 import { appendKey } from '../../format/edit';
-import { LANGUAGE_MODULE } from '../../format/keys';
+import { LANGUAGE_MODULE } from '../../format/names';
 import { nearest } from '../../format/read';
 import type { Rule } from '../rule';
 

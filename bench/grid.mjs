@@ -1,10 +1,12 @@
 // How fast the rank grid draws, beside plain ways in the same run: `npm run bench:grid`. It prints tables and judges nothing.
+// With `-- --svg` an element is made for each of a million ranks too, for as long as `SVG_LIMIT` allows; else that is reckoned
+// from the size before.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
 import { layoutText, startGrid } from '../test/grid/page.mjs';
 
-const ROUNDS = 5;
+const ROUNDS = 9;
 const FRAMES = 120;
 const WINDOW = { width: 1600, height: 900 };
 const SIZES = [
@@ -13,8 +15,9 @@ const SIZES = [
   { nodes: 131_072, degrees: { tp: 8, pp: 32, cp: 4 } },
 ];
 
-/** An element a rank takes minutes beyond this. */
-const MAX_SVG = 131_072;
+/** Elements for more ranks than this are made only when asked for, and for no longer than this, in milliseconds. */
+const MAX_SVG = process.argv.includes('--svg') ? Number.POSITIVE_INFINITY : 131_072;
+const SVG_LIMIT = 240_000;
 
 const sorted = (times) => [...times].sort((a, b) => a - b);
 const median = (times) => sorted(times)[times.length >> 1];
@@ -79,6 +82,48 @@ const emptyPicture = () =>
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
   });
 
+/** Runs in the page: from a message, or another colour, until all that it leads to is drawn and nothing is left to be done. */
+const settled = ({ data, colour }) =>
+  new Promise((resolve) => {
+    const [ask, later, drop] = [window.requestAnimationFrame, window.setTimeout, window.clearTimeout];
+    const waiting = new Set();
+    let longest = 0;
+    const wrapped =
+      (plan) =>
+      (callback, ...rest) => {
+        const id = plan(
+          (...all) => {
+            waiting.delete(id);
+            const begun = performance.now();
+            callback(...all);
+            longest = Math.max(longest, performance.now() - begun);
+            if (waiting.size === 0) {
+              Object.assign(window, { requestAnimationFrame: ask, setTimeout: later, clearTimeout: drop });
+              ask(() => resolve({ time: performance.now() - start, longest }));
+            }
+          },
+          ...rest,
+        );
+        waiting.add(id);
+        return id;
+      };
+    window.requestAnimationFrame = wrapped(ask.bind(window));
+    window.setTimeout = wrapped(later.bind(window));
+    window.clearTimeout = (id) => {
+      waiting.delete(id);
+      drop(id);
+    };
+    const start = performance.now();
+    if (data) {
+      window.dispatchEvent(new MessageEvent('message', { data }));
+    } else {
+      const picker = document.querySelector('select[aria-label="Colour"]');
+      picker.value = colour;
+      picker.dispatchEvent(new Event('change'));
+    }
+    longest = Math.max(longest, performance.now() - start);
+  });
+
 /**
  * Runs in the page: the times between frames, and those of our own code in them, while the wheel zooms, the pointer drags
  * and moves, or while nothing happens.
@@ -124,18 +169,31 @@ const frameTimes = ({ frames, busy }) =>
     ask(next);
   });
 
-async function measured(grid, action, argument, rounds = ROUNDS) {
-  const times = [];
-  for (let round = 0; round < rounds; round++) {
-    const { page, close } = await grid.open({ ...WINDOW, state: { colour: 'dp' } });
-    if (action === svgPicture) {
-      await page.evaluate(d3);
-    }
-    times.push(await page.evaluate(action, argument));
+/** Opens the panel as it is before its first message, and gives what `run` measures in it. */
+async function once(grid, run) {
+  const { page, send, close } = await grid.open({ ...WINDOW, state: { colour: 'dp' } });
+  try {
+    return await run(page, send);
+  } finally {
     await close();
   }
-  return median(times);
 }
+
+async function times(rounds, measure) {
+  const all = [];
+  for (let round = 0; round < rounds; round++) {
+    all.push(await measure());
+  }
+  return all;
+}
+
+/** The time of an element a rank in milliseconds; null where it takes too long. */
+const svgTime = (grid, ranks) =>
+  once(grid, async (page) => {
+    await page.evaluate(d3);
+    const limit = new Promise((resolve) => setTimeout(resolve, SVG_LIMIT, null).unref());
+    return Promise.race([page.evaluate(svgPicture, ranks).catch(() => null), limit]);
+  });
 
 /** The memory of the process that draws a page, in MB, once its garbage is gone. */
 async function memory(page) {
@@ -161,39 +219,93 @@ const { outputFiles } = await esbuild.build({
 });
 const d3 = outputFiles[0].text;
 
+/** The first pictures of every size and of an empty page, taken in turn: what disturbs one disturbs the others too. */
+async function firstPictures(grid, messages) {
+  const all = { empty: [], own: messages.map(() => []) };
+  for (let round = 0; round < ROUNDS; round++) {
+    all.empty.push(await once(grid, (page) => page.evaluate(emptyPicture)));
+    for (const [i, message] of messages.entries()) {
+      all.own[i].push(await once(grid, (page) => page.evaluate(firstPicture, message)));
+    }
+  }
+  return { empty: median(all.empty), own: all.own.map(median) };
+}
+
+const frameRow = (name, idle, busy, ...rest) =>
+  row(
+    name,
+    ...[median(busy.times), p95(busy.times), median(idle.times), median(busy.own), p95(busy.own), ...rest].map(ms),
+  );
+
 const grid = await startGrid();
 try {
-  const empty = await measured(grid, emptyPicture);
-  console.log(`First picture, median ms of ${ROUNDS}; an empty page takes ${ms(empty)}`);
-  row('ranks', 'grid', 'fillRect', 'd3 + SVG', 'to fillRect', 'to SVG', 'times empty');
   const messages = SIZES.map(({ nodes, degrees }) =>
     grid.engine.layoutMessage(layoutText('bench', nodes, degrees), 'a'),
   );
-  for (const message of messages) {
-    const ranks = message.layout.worldSize;
-    const own = await measured(grid, firstPicture, message);
-    const canvas = await measured(grid, canvasPicture, ranks, 3);
-    const svg = ranks <= MAX_SVG ? await measured(grid, svgPicture, ranks, 1) : null;
-    row(ranks, ms(own), ms(canvas), ms(svg), ratio(own, canvas), ratio(own, svg), (own / empty).toFixed(1));
+  const { empty, own } = await firstPictures(grid, messages);
+  console.log(`First picture, median ms of ${ROUNDS}; an empty page takes ${ms(empty)}`);
+  row('ranks', 'grid', 'fillRect', 'd3 + SVG', 'to fillRect', 'to SVG', 'times empty');
+  let svgRank = 0;
+  for (const [i, { layout }] of messages.entries()) {
+    const ranks = layout.worldSize;
+    const canvas = median(await times(3, () => once(grid, (page) => page.evaluate(canvasPicture, ranks))));
+    const measured = ranks <= MAX_SVG ? await svgTime(grid, ranks) : null;
+    const svg = measured ?? ranks * svgRank;
+    svgRank = svg / ranks;
+    const svgText = `${measured === null ? 'about ' : ''}${ms(svg)}`;
+    row(ranks, ms(own[i]), ms(canvas), svgText, ratio(own[i], canvas), ratio(own[i], svg), (own[i] / empty).toFixed(1));
   }
+
   console.log('\nFrames while zooming, panning and hovering, ms; memory of the process beside one of 8 ranks, MB');
   row('ranks', 'median', 'p95', 'idle median', 'own code median', 'own code p95', 'memory added');
-  const small = await grid.open({ ...WINDOW, state: { colour: 'dp' } });
-  await small.sendText(layoutText('bench', 1, { tp: 2 }));
-  const base = await memory(small.page);
-  await small.close();
+  const base = await once(grid, async (page, send) => {
+    await send(grid.engine.layoutMessage(layoutText('bench', 1, { tp: 2 }), 'a'));
+    return memory(page);
+  });
   for (const message of messages) {
-    const { page, send, close } = await grid.open({ ...WINDOW, state: { colour: 'dp' } });
-    await send(message);
-    const idle = await page.evaluate(frameTimes, { frames: FRAMES, busy: false });
-    const busy = await page.evaluate(frameTimes, { frames: FRAMES, busy: true });
-    const added = (await memory(page)) - base;
-    row(
-      message.layout.worldSize,
-      ...[median(busy.times), p95(busy.times), median(idle.times), median(busy.own), p95(busy.own), added].map(ms),
-    );
-    await close();
+    await once(grid, async (page, send) => {
+      await send(message);
+      const idle = await page.evaluate(frameTimes, { frames: FRAMES, busy: false });
+      const busy = await page.evaluate(frameTimes, { frames: FRAMES, busy: true });
+      frameRow(message.layout.worldSize, idle, busy, (await memory(page)) - base);
+    });
   }
+
+  console.log(
+    '\nOther colours, and another layout beside it: until it is drawn, and the longest that it held up a frame, ms',
+  );
+  row('ranks', 'colours', 'held up', 'compared', 'held up');
+  const compared = SIZES.map(({ nodes, degrees }) => {
+    const { layout } = grid.engine.layoutMessage(layoutText('bench', nodes, { ...degrees, pp: degrees.pp / 2 }), 'a');
+    return { type: 'base', base: { title: 'before', file: null, layout, problem: null } };
+  });
+  for (const [i, message] of messages.entries()) {
+    const all = await times(3, () =>
+      once(grid, async (page, send) => {
+        await send(message);
+        await page.waitForTimeout(200);
+        const colours = await page.evaluate(settled, { colour: 'pp' });
+        await page.waitForTimeout(200);
+        return [colours, await page.evaluate(settled, { data: compared[i] })];
+      }),
+    );
+    const of = (which, part) => ms(median(all.map((round) => round[which][part])));
+    row(message.layout.worldSize, of(0, 'time'), of(0, 'longest'), of(1, 'time'), of(1, 'longest'));
+  }
+
+  console.log('\nFrames of two layouts side by side, ms');
+  row('ranks', 'median', 'p95', 'idle median', 'own code median', 'own code p95');
+  for (const [i, message] of messages.entries()) {
+    await once(grid, async (page, send) => {
+      await send(message);
+      await send(compared[i]);
+      await page.waitForTimeout(200);
+      const idle = await page.evaluate(frameTimes, { frames: FRAMES, busy: false });
+      const busy = await page.evaluate(frameTimes, { frames: FRAMES, busy: true });
+      frameRow(message.layout.worldSize, idle, busy);
+    });
+  }
+
   console.log('\nWhich rank is under the pointer, microseconds an answer');
   for (const { layout } of messages) {
     const placement = grid.engine.physicalPlacement(layout, { width: 1200, height: 800 });

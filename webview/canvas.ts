@@ -202,18 +202,26 @@ export class RankCanvas {
       }
     }
     painter.marks(picture, this.#marks);
-    this.#paintAhead(bitmap);
+    this.#paintAhead(bitmap, window);
   }
 
-  /** Paints the levels that zooming in will come to, while nothing else is to be done. */
-  #paintAhead(bitmap: RankBitmap): void {
+  /** Makes ready what zooming in will come to, while nothing else is to be done. */
+  #paintAhead(bitmap: RankBitmap, window: Window): void {
     const factor = factorFor(this.#base().cell);
-    if (!this.#work.busy && !bitmap.hasFrom(factor)) {
-      this.#work.runLater(bitmap.paintFrom(factor), () => {
-        this.#sheet.renew();
-        this.requestDraw();
+    const missing = !bitmap.hasFrom(factor);
+    if (!this.#work.busy && (missing || !this.#sheet.isReady(window))) {
+      this.#work.runLater(this.#ahead(bitmap, factor, window), () => {
+        if (missing) {
+          this.#sheet.renew();
+          this.requestDraw();
+        }
       });
     }
+  }
+
+  *#ahead(bitmap: RankBitmap, factor: number, window: Window): Generator<void> {
+    yield* bitmap.paintFrom(factor);
+    yield* this.#sheet.prepare(window);
   }
 
   *#ground(context: CanvasRenderingContext2D, window: Window): Generator<void> {

@@ -92,8 +92,7 @@ function boxes({ placement }: Picture, cell: number): string {
   }
   const all = { x: 0, y: 0, width: placement.width, height: placement.height };
   const size = Math.min(13, cell * 0.52);
-  return placement
-    .boxesIn(all, 0)
+  return [...placement.boxesIn(all, 0)]
     .map(({ label, x, y, width, height, level }) => {
       const out = 2 + 5 * level;
       const frame = `<rect x="${n(x * cell - out)}" y="${n(y * cell - out)}" width="${n(width * cell + 2 * out)}" height="${n(height * cell + 2 * out)}" rx="5" fill="none" stroke="#767676"/>`;

@@ -4,6 +4,7 @@ import type { Change } from './difference';
 import type { Box, Placement, Rect } from './placement';
 import { addRect, addSign, cssColour, inkOn } from './shapes';
 import type { Painted, Window } from './sheet';
+import { advance } from './slices';
 import type { Theme } from './theme';
 
 /** From this size in pixels on, cells are drawn one by one; from the next, with thin lines between; below, as they are. */
@@ -92,13 +93,13 @@ export class Painter {
   /** All that lies under the marks. It stops now and then, and may be gone on with in another frame. */
   *ground(picture: Picture, bitmap: RankBitmap): Generator<void> {
     this.#clear();
-    const frames = this.#frames(picture);
+    const frames: Frame[] = [];
+    yield* this.#frames(picture, frames);
     yield* this.#grounds(frames);
     if (this.window.cell >= CELL_DETAIL) {
       yield* this.#cells(picture, bitmap);
     } else {
-      this.#bitmap(picture.placement, bitmap);
-      yield;
+      yield* this.#bitmap(picture.placement, bitmap);
     }
     yield* this.#signs(picture, bitmap);
     yield* this.#changes(picture);
@@ -118,13 +119,8 @@ export class Painter {
     const [wide, high] = [pixels(from.width * scale), pixels(from.height * scale)];
     this.#clear();
     if (x > 0 || y > 0 || x + wide < width || y + high < height) {
-      context.save();
-      context.beginPath();
-      context.rect(0, 0, width, height);
-      context.rect(x, y, wide, high);
-      context.clip('evenodd');
-      this.#bitmap(placement, bitmap);
-      context.restore();
+      advance(this.#bitmap(placement, bitmap), Number.POSITIVE_INFINITY);
+      context.clearRect(x, y, wide, high);
     }
     if (painted) {
       context.imageSmoothingEnabled = scale !== 1;
@@ -149,12 +145,13 @@ export class Painter {
     };
   }
 
-  #bitmap(placement: Placement, bitmap: RankBitmap): void {
+  *#bitmap(placement: Placement, bitmap: RankBitmap): Generator<void> {
     const { context, window } = this;
     const { originX, originY, cell } = window;
     const { image, factor } = bitmap.at(factorFor(cell));
     context.imageSmoothingEnabled = false;
     context.drawImage(image, originX, originY, image.width * factor * cell, image.height * factor * cell);
+    yield;
     if (cell >= CELL_LINES) {
       const { left, right, top, bottom } = this.#visible(placement);
       const line = Math.min(2, cell * 0.1);
@@ -164,9 +161,11 @@ export class Painter {
       context.fillStyle = this.theme.background;
       for (let column = left; column <= right; column++) {
         context.fillRect(originX + column * cell - line / 2, y, line, height);
+        yield;
       }
       for (let row = top; row <= bottom; row++) {
         context.fillRect(x, originY + row * cell - line / 2, width, line);
+        yield;
       }
     }
   }
@@ -320,22 +319,23 @@ export class Painter {
   }
 
   /** The boxes in view: nodes, NVLink domains and slices. */
-  #frames({ placement }: Picture): Frame[] {
+  *#frames({ placement }: Picture, into: Frame[]): Generator<void> {
     const { originX, originY, cell, width, height } = this.window;
     const view = { x: -originX / cell, y: -originY / cell, width: width / cell, height: height / cell };
-    return placement.boxesIn(view, SMALLEST_BOX / cell).map(({ x, y, width, height, level, label }) => {
+    for (const { x, y, width, height, level, label } of placement.boxesIn(view, SMALLEST_BOX / cell)) {
       const out = level > 0 ? Math.min(cell * 0.32, 9) : level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
       // a box around boxes has their names inside it
       const above = level > 0 ? Math.min(cell * 0.9, 22) : out;
-      return {
+      into.push({
         label,
         level,
         x: originX + x * cell - out,
         y: originY + y * cell - above,
         width: width * cell + 2 * out,
         height: height * cell + out + above,
-      };
-    });
+      });
+      yield;
+    }
   }
 
   /** The grounds of boxes, under the cells. */

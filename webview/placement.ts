@@ -150,14 +150,12 @@ export class Placement {
   }
 
   /** The boxes that touch a part of the picture, outer ones first, where they are at least `smallest` cells long. */
-  boxesIn(view: Rect, smallest: number): Box[] {
-    const boxes: Box[] = [];
+  *boxesIn(view: Rect, smallest: number): Generator<Box> {
     for (const set of this.boxSets) {
       if (Math.max(set.width, set.height) >= smallest) {
-        addBoxes(boxes, set, view, set.axes.length, set.x, set.y, 0);
+        yield* boxesOf(set, view, set.axes.length, set.x, set.y, 0);
       }
     }
-    return boxes;
   }
 }
 
@@ -189,14 +187,14 @@ function writeCodes(values: Int32Array, codes: Uint8Array, cells: Int32Array, fi
 }
 
 /** Walks the axes from the slowest to the fastest, along each only as far as the view reaches. */
-function addBoxes(boxes: Box[], set: BoxSet, view: Rect, left: number, x: number, y: number, index: number): void {
+function* boxesOf(set: BoxSet, view: Rect, left: number, x: number, y: number, index: number): Generator<Box> {
   const { axes, width, height, level, label, count } = set;
   const axis = axes[left - 1];
   if (index >= count) {
     return;
   }
   if (!axis) {
-    boxes.push({ x, y, width, height, level, label: label(index) });
+    yield { x, y, width, height, level, label: label(index) };
     return;
   }
   let [reachX, reachY, weight] = [width, height, 1];
@@ -212,7 +210,7 @@ function addBoxes(boxes: Box[], set: BoxSet, view: Rect, left: number, x: number
   const first = Math.max(0, Math.ceil(low / step));
   const last = Math.min(size - 1, Math.floor(high / step));
   for (let i = first; i <= last; i++) {
-    addBoxes(boxes, set, view, left - 1, x + i * dx, y + i * dy, index + i * weight);
+    yield* boxesOf(set, view, left - 1, x + i * dx, y + i * dy, index + i * weight);
   }
 }
 

@@ -1,8 +1,12 @@
 import { context2d } from './bitmap';
 import { advance } from './slices';
 
-/** How long a frame may spend on painting a sheet, in milliseconds. */
-const SHARE = 0.8;
+/** How long a frame may spend on painting a sheet, in milliseconds: while a person moves, and while nothing else changes. */
+const MOVING = 0.5;
+const RESTING = 0.8;
+
+/** After so long at a time, the browser is made to do what it was told. */
+const STEP = 0.1;
 
 /** What is painted is looked at before it is shown. */
 const ASIDE = { willReadFrequently: true };
@@ -44,7 +48,8 @@ export class Sheet {
   #shown: Painted | null = null;
   #next: Next | null = null;
   #asked: Window | null = null;
-  #spare: HTMLCanvasElement | null = null;
+  /** One for what is shown, one for what is painted next. */
+  readonly #images = [document.createElement('canvas'), document.createElement('canvas')] as const;
   #isOld = false;
   #isWhole = true;
 
@@ -58,7 +63,6 @@ export class Sheet {
 
   /** Forgets what was painted: there is little to draw now, and what comes next is painted bit by bit. */
   leave(): void {
-    this.#spare = this.#shown?.image ?? this.#next?.image ?? this.#spare;
     this.#shown = null;
     this.#next = null;
     this.#isWhole = false;
@@ -84,8 +88,7 @@ export class Sheet {
       this.#next = this.#begin(window);
     }
     const { image, window: part } = this.#next;
-    if (this.#advance(this.#next)) {
-      this.#spare = this.#shown?.image ?? null;
+    if (this.#advance(this.#next, rests ? RESTING : MOVING)) {
       this.#shown = { image, window: part };
       this.#next = null;
       this.#isOld = false;
@@ -94,15 +97,15 @@ export class Sheet {
     return { painted: this.#shown, done: this.#next === null && isSameWindow(part, window) };
   }
 
-  #advance({ image, work }: Next): boolean {
+  #advance({ image, work }: Next, time: number): boolean {
     if (this.#isWhole) {
       return advance(work, Number.POSITIVE_INFINITY);
     }
     const context = context2d(image, ASIDE);
-    const end = performance.now() + SHARE;
+    const end = performance.now() + time;
     let done = false;
     do {
-      done = advance(work, SHARE / 8);
+      done = advance(work, STEP);
       // otherwise the browser would put all off to the frame in which the image is shown
       context.getImageData(0, 0, 1, 1);
     } while (!done && performance.now() < end);
@@ -110,13 +113,46 @@ export class Sheet {
   }
 
   #begin(window: Window): Next {
-    const image = this.#next?.image ?? this.#spare ?? document.createElement('canvas');
-    const width = Math.round(window.width * devicePixelRatio);
-    const height = Math.round(window.height * devicePixelRatio);
-    if (image.width !== width || image.height !== height) {
-      image.width = width;
-      image.height = height;
-    }
+    const [one, other] = this.#images;
+    const image = this.#shown?.image === one ? other : one;
+    resized(image, window);
     return { image, window, work: this.paint(context2d(image, ASIDE), window) };
   }
+
+  /** Whether there is room for what will be painted. */
+  isReady(window: Window): boolean {
+    return this.#images.every((image) => hasSize(image, window));
+  }
+
+  /** Has the browser make room for what will be painted, which takes it longer than a frame has. */
+  *prepare(window: Window): Generator<void> {
+    for (const image of this.#images) {
+      if (image !== this.#shown?.image && image !== this.#next?.image && resized(image, window)) {
+        const context = context2d(image, ASIDE);
+        context.clearRect(0, 0, image.width, image.height);
+        context.getImageData(0, 0, 1, 1);
+        yield;
+      }
+    }
+  }
+}
+
+/** The size of a window in pixels of the screen. */
+const pixelsOf = ({ width, height }: Window): { width: number; height: number } => ({
+  width: Math.round(width * devicePixelRatio),
+  height: Math.round(height * devicePixelRatio),
+});
+
+function hasSize(image: HTMLCanvasElement, window: Window): boolean {
+  const { width, height } = pixelsOf(window);
+  return image.width === width && image.height === height;
+}
+
+/** Gives an image the size of a window; tells whether it had another one. */
+function resized(image: HTMLCanvasElement, window: Window): boolean {
+  if (hasSize(image, window)) {
+    return false;
+  }
+  Object.assign(image, pixelsOf(window));
+  return true;
 }

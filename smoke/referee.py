@@ -288,7 +288,8 @@ class Referee:
 
     def _all_joined(self) -> None:
         self._phase("join")
-        odd = [rank for rank in self._roll if rank.plan_digest != self._plan.digest()]
+        digest = self._plan.digest()
+        odd = [rank for rank in self._roll if rank.plan_digest != digest]
         if odd:
             self._tell([min(odd, key=lambda rank: rank.number)], cmd="plan")
             return

@@ -7,7 +7,8 @@ stands while the rank waits at a gate for others: so the first clock that runs o
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Iterator, List, Optional
+from functools import cached_property
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from protocol import Group, Plan
 
@@ -61,9 +62,9 @@ class Roll:
         self.plan = plan
         self.ranks: Dict[int, Rank] = {}
         self._active = plan.active()
+        self._holders = [plan.holders(place) for place in range(len(plan.sequences))]
         self._came: Dict[str, int] = {}
         self._done: Dict[str, List[Dict[str, Any]]] = {}
-        self._steps: Dict[int, List[str]] = {}
 
     def __iter__(self) -> Iterator[Rank]:
         return iter(self.ranks.values())
@@ -103,8 +104,17 @@ class Roll:
         if group:
             return [self.ranks[number] for number in group.ranks]
         if sequence is not None:
-            return [self.ranks[number] for number in self.plan.holders(sequence)]
+            return [self.ranks[number] for number in self._holders[sequence]]
         return [self.ranks[number] for number in self._active] if step in OF_THE_ACTIVE else list(self)
+
+    def _count(self, step: str) -> int:
+        """How many take a step together: asked for with every message of a rank, so no list is made."""
+        group, sequence = self.group_of(step), self.sequence_of(step)
+        if group:
+            return len(group.ranks)
+        if sequence is not None:
+            return len(self._holders[sequence])
+        return len(self._active) if step in OF_THE_ACTIVE else len(self.ranks)
 
     def title(self, step: str) -> str:
         """How messages call a step."""
@@ -123,20 +133,38 @@ class Roll:
 
     def steps(self, number: int) -> List[str]:
         """The steps of a rank, in order."""
-        if number not in self._steps:
-            own = [group for group in self.plan.groups if len(group.ranks) > 1 and number in group.ranks]
-            creations = ["create:%d" % place for place in range(len(self.plan.families))]
-            runs = ["run:%d" % group.index for group in own if group.check is None]
-            replacements = ["run:%d" % group.index for group in own if group.check == "ntp"]
-            sweeps = ["bandwidth:%d" % group.index for group in self.plan.swept() if number in group.ranks]
-            overlaps = ["overlap:%d" % index for index in self.plan.overlap if number in self.plan.groups[index].ranks]
-            places = range(len(self.plan.sequences))
-            sequences = ["sequence:%d" % place for place in places if number in self.plan.holders(place)]
-            steps = ["import", "init", *creations, *runs, *sweeps, *overlaps, *sequences]
-            if self.plan.spares:
-                steps += ["spares", "stay", *replacements]
-            self._steps[number] = [*steps, "finish", "leave"]
         return self._steps[number]
+
+    @cached_property
+    def _steps(self) -> List[List[str]]:
+        """The steps of every rank, in one pass over the members of all groups: a world may have many."""
+        plan, everyone = self.plan, range(self.plan.world_size)
+        creations = ["create:%d" % place for place in range(len(plan.families))]
+        steps = [["import", "init", *creations] for _ in everyone]
+
+        def add(step: str, ranks: Iterable[int]) -> None:
+            for rank in ranks:
+                steps[rank].append(step)
+
+        def add_runs(check: Optional[str]) -> None:
+            for group in plan.groups:
+                if len(group.ranks) > 1 and group.check == check:
+                    add("run:%d" % group.index, group.ranks)
+
+        add_runs(None)
+        for group in plan.swept():
+            add("bandwidth:%d" % group.index, group.ranks)
+        for index in plan.overlap:
+            add("overlap:%d" % index, plan.groups[index].ranks)
+        for place, holders in enumerate(self._holders):
+            add("sequence:%d" % place, holders)
+        if plan.spares:
+            add("spares", everyone)
+            add("stay", everyone)
+            add_runs("ntp")
+        add("finish", everyone)
+        add("leave", everyone)
+        return steps
 
     def due(self, rank: Rank) -> str:
         """The step that a rank is in, or at the gate of, or owes next."""
@@ -161,11 +189,11 @@ class Roll:
         return self._open("stay")
 
     def _open(self, step: str) -> List[Rank]:
-        members = self.members(step)
-        if self._came.get(step, 0) < len(members):
+        if self._came.get(step, 0) < self._count(step):
             return []
         if step == "stay" and any(self.ranks[spare].stage != "left" for spare in self.plan.spares):
             return []
+        members = self.members(step)
         for member in members:
             member.move("inside", step)
         return members
@@ -175,7 +203,7 @@ class Roll:
         rank.move("between", step)
         done = self._done.setdefault(step, [])
         done.append(message)
-        return done if len(done) == len(self.members(step)) else None
+        return done if len(done) == self._count(step) else None
 
     # ---- clocks
 

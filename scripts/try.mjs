@@ -41,7 +41,8 @@ function preparePackage() {
 /** Opens the example and its ranks in a browser without a window, and keeps a picture. */
 async function lookOnce() {
   const { Workbench } = await import('../test/harness/workbench.mjs');
-  const workbench = await Workbench.open({ vsix: VSIX, folder: FOLDER });
+  const workbench = new Workbench();
+  await workbench.open({ folder: FOLDER });
   try {
     await workbench.openFile(FILE);
     await workbench.command('Parallelism Layout: Show Rank Grid');

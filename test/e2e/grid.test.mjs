@@ -2,23 +2,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { Workbench } from '../harness/workbench.mjs';
+import { before, describe, test } from 'node:test';
+import { testWorkbench } from '../harness/testWorkbench.mjs';
+import { until } from '../harness/until.ts';
 
 const EXAMPLE = 'ntp-64gpu.layout.yaml';
 
 /** Fills of ranks that are active, and that have failed. */
 const ACTIVE = [0x56, 0xb4, 0xe9];
 const FAILED = [0xd5, 0x5e, 0x00];
-
-/** Waits until a condition holds. */
-async function until(look, what) {
-  const end = Date.now() + 30_000;
-  while (!(await look())) {
-    assert.ok(Date.now() < end, what);
-    await new Promise((done) => setTimeout(done, 50));
-  }
-}
 
 /** How many pixels of the picture have a colour. */
 const pixelsOf = (grid, colour) =>
@@ -37,32 +29,25 @@ async function expectTheme(workbench, kind) {
   await grid.locator(`body.${kind}`).waitFor();
   await grid.getByRole('button', { name: 'NTP' }).click();
   const drawn = async () => (await pixelsOf(grid, ACTIVE)) > 5000 && (await pixelsOf(grid, FAILED)) > 100;
-  await until(drawn, 'both roles are drawn');
+  await until(drawn, Boolean, 'both roles are drawn');
   await workbench.screenshot(`grid-${kind}`);
 }
 
 describe('the rank grid in the workbench', () => {
-  let workbench;
+  const workbench = testWorkbench({
+    folder: 'examples',
+    settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'always' },
+    commit: true,
+  });
   let grid;
 
   before(async () => {
-    workbench = await Workbench.open({
-      vsix: 'parallelism-layout.vsix',
-      folder: 'examples',
-      settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'always' },
-      commit: true,
-    });
     grid = workbench.grid;
     const { page } = workbench;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await workbench.openFile(EXAMPLE);
     await workbench.command('Parallelism Layout: Show Rank Grid');
     await grid.locator('.summary').getByText('64 ranks').waitFor();
-  });
-
-  after(async () => {
-    await workbench?.screenshot('end-rank-grid');
-    await workbench?.close();
   });
 
   const details = () => grid.locator('.details');
@@ -73,10 +58,14 @@ describe('the rank grid in the workbench', () => {
     const { keyboard } = page;
     await workbench.command('View: Focus Right Editor Group');
     const focused = () => grid.locator('body').evaluate(() => document.activeElement?.tagName ?? '');
-    await until(async () => {
-      await keyboard.press('Tab');
-      return (await focused()) === 'CANVAS';
-    }, 'Tab reaches the picture');
+    await until(
+      async () => {
+        await keyboard.press('Tab');
+        return (await focused()) === 'CANVAS';
+      },
+      Boolean,
+      'Tab reaches the picture',
+    );
     await keyboard.press('Home');
     for (let i = 0; i < 3; i++) {
       await keyboard.press('ArrowRight');
@@ -84,10 +73,14 @@ describe('the rank grid in the workbench', () => {
     await details().locator('h2', { hasText: 'Rank 3' }).waitFor();
     await keyboard.press('x');
     await details().getByText('3 failed ranks').waitFor();
-    await until(async () => {
-      await keyboard.press('Tab');
-      return (await grid.locator('body').evaluate(() => document.activeElement?.textContent)) === 'Write to file';
-    }, 'Tab reaches the button');
+    await until(
+      async () => {
+        await keyboard.press('Tab');
+        return (await grid.locator('body').evaluate(() => document.activeElement?.textContent)) === 'Write to file';
+      },
+      Boolean,
+      'Tab reaches the button',
+    );
     await keyboard.press('Enter');
     await workbench.line('failed_ranks: .3, 6, 7').waitFor();
     await dirty().waitFor();
@@ -105,13 +98,17 @@ describe('the rank grid in the workbench', () => {
     await grid.getByRole('searchbox').fill('19');
     await grid.getByRole('searchbox').press('Enter');
     await details().locator('h2', { hasText: 'Rank 19' }).waitFor();
-    await until(async () => {
-      await page.mouse.move(x + width * (0.2 + 0.6 * Math.random()), y + height * (0.3 + 0.4 * Math.random()));
-      // the list follows the pointer a moment later
-      await page.waitForTimeout(300);
-      const heading = await details().locator('h2').first().textContent();
-      return /^Rank \d+$/.test(heading) && heading !== 'Rank 19';
-    }, 'another rank is pointed at');
+    await until(
+      async () => {
+        await page.mouse.move(x + width * (0.2 + 0.6 * Math.random()), y + height * (0.3 + 0.4 * Math.random()));
+        // the list follows the pointer a moment later
+        await page.waitForTimeout(300);
+        const heading = await details().locator('h2').first().textContent();
+        return /^Rank \d+$/.test(heading) && heading !== 'Rank 19';
+      },
+      Boolean,
+      'another rank is pointed at',
+    );
     assert.ok((await details().locator('.groups li').count()) >= 3);
     await page.mouse.down();
     await page.mouse.up();
@@ -120,6 +117,7 @@ describe('the rank grid in the workbench', () => {
     await until(
       async () =>
         /^rank \d+, node \d, GPU \d, tp \d, dp \d$/.test(await page.evaluate(() => navigator.clipboard.readText())),
+      Boolean,
       'the coordinates are on the clipboard',
     );
   });
@@ -129,10 +127,14 @@ describe('the rank grid in the workbench', () => {
     await grid.getByRole('combobox', { name: 'Export' }).selectOption('svg');
     const input = page.locator('.quick-input-widget input').first();
     await input.waitFor();
-    await until(async () => (await input.inputValue()).endsWith('ntp-64gpu.svg'), 'a name is offered');
+    await until(async () => (await input.inputValue()).endsWith('ntp-64gpu.svg'), Boolean, 'a name is offered');
     await input.press('Enter');
     const file = join(workbench.folder, 'examples', 'ntp-64gpu.svg');
-    await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('</svg>'), 'the picture is on the disk');
+    await until(
+      () => existsSync(file) && readFileSync(file, 'utf8').endsWith('</svg>'),
+      Boolean,
+      'the picture is on the disk',
+    );
     const svg = readFileSync(file, 'utf8');
     assert.match(svg, /<title>ntp-64gpu: 64 ranks by nonuniform TP<\/title>/);
     assert.equal(svg.match(/<title>rank \d+<\/title>/g).length, 64);
@@ -168,8 +170,7 @@ describe('the rank grid in the workbench', () => {
     await workbench.line('world_size').waitFor();
     await page.locator('.tabs-container .tab', { hasText: 'Ranks' }).click();
     await chosen().waitFor();
-    // as a person reloads: the editor saves what panels keep before it goes
-    await Promise.all([page.waitForEvent('load'), workbench.command('Developer: Reload Window')]);
+    await workbench.reload();
     await chosen().waitFor();
     await grid.locator('canvas').first().waitFor();
   });

@@ -1,25 +1,20 @@
 // A language server that dies: it comes back by itself, and where it keeps dying a person is asked.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { after, before, describe, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
-import { Workbench } from '../harness/workbench.mjs';
+import { before, describe, test } from 'node:test';
+import { processesWith } from '../harness/processes.ts';
+import { testWorkbench } from '../harness/testWorkbench.mjs';
+import { until } from '../harness/until.ts';
 
 /** How many times the server is started again before a person is asked. */
 const RESTARTS = 3;
 
 describe('a language server that dies', () => {
-  let workbench;
+  const workbench = testWorkbench({ folder: 'examples' });
 
   before(async () => {
-    workbench = await Workbench.open({ vsix: 'parallelism-layout.vsix', folder: 'examples' });
     await workbench.openFile('mimo-8gpu.layout.yaml');
     await workbench.typeOver('rank_offset: 4', '4', '6');
     await workbench.squiggles.first().waitFor();
-  });
-
-  after(async () => {
-    await workbench?.close();
   });
 
   test('comes back by itself, with its findings', async () => {
@@ -51,23 +46,7 @@ describe('a language server that dies', () => {
 
   /** The process of the language server of this workbench; waits until there is one that is good. */
   async function serverProcess(good = () => true) {
-    const end = Date.now() + 30_000;
-    for (;;) {
-      const found = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && isServer(pid) && good(Number(pid)));
-      if (found.length > 0) {
-        return Number(found[0]);
-      }
-      assert.ok(Date.now() < end, 'no language server came up');
-      await pause(50);
-    }
-  }
-
-  function isServer(pid) {
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      return command.includes(workbench.folder) && command.includes('dist/server.js') && command.includes('--node-ipc');
-    } catch {
-      return false;
-    }
+    const look = () => processesWith(workbench.folder, 'dist/server.js', '--node-ipc').map(Number).find(good);
+    return until(look, Boolean, 'a language server came up');
   }
 });

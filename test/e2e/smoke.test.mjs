@@ -1,7 +1,7 @@
 // A person's way through a smoke job in the real workbench, with torchrun: see what would run, agree to the CPU, and
 // read the result.
-import { after, before, describe, test } from 'node:test';
-import { Workbench } from '../harness/workbench.mjs';
+import { describe, test } from 'node:test';
+import { fileName, testWorkbench } from '../harness/testWorkbench.mjs';
 
 const LAYOUT = 'two-ranks.layout.yaml';
 const THEMES = ['Default Dark Modern'];
@@ -10,24 +10,11 @@ const THEMES = ['Default Dark Modern'];
 const PATIENCE = 120_000;
 
 for (const theme of THEMES) {
-  describe(theme, () => {
-    let workbench;
-    const name = theme.toLowerCase().replace(/\W+/g, '-');
-    const lens = (text) => workbench.page.locator('.codelens-decoration', { hasText: text });
+  describe(`smoke jobs, ${theme}`, () => {
+    const workbench = testWorkbench({ folder: 'test/fixtures/workspace', theme });
+    const name = fileName(theme);
+    const lens = (text) => workbench.lens(text);
     const row = (text) => workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
-
-    before(async () => {
-      workbench = await Workbench.open({
-        vsix: 'parallelism-layout.vsix',
-        folder: 'test/fixtures/workspace',
-        settings: { 'workbench.colorTheme': theme },
-      });
-    });
-
-    after(async () => {
-      await workbench?.screenshot(`smoke-end-${name}`);
-      await workbench?.close();
-    });
 
     test('a dry run shows what would run', async () => {
       await workbench.openFile(LAYOUT);
@@ -39,7 +26,7 @@ for (const theme of THEMES) {
     });
 
     test('the job runs on the CPU once a person agrees', async () => {
-      await lens('Run Smoke Job').locator('a', { hasText: 'Run Smoke Job' }).click();
+      await lens('Run Smoke Job').click();
       const dialog = workbench.page.locator('.monaco-dialog-box');
       await dialog.getByText('torch sees no GPU').waitFor();
       await workbench.screenshot(`smoke-question-${name}`);
@@ -65,7 +52,7 @@ for (const theme of THEMES) {
     });
 
     test('the history is still there after a reload of the window', async () => {
-      await workbench.page.reload();
+      await workbench.reload();
       await lens('Smoke job passed on local').or(row('two-ranks')).first().waitFor();
       await workbench.openFile(LAYOUT);
       await lens('Smoke job passed on local').waitFor();

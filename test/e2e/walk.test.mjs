@@ -1,28 +1,15 @@
 // A person's way through the product, in the real workbench: break the example, see the finding, mend it, see the ranks.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { Workbench } from '../harness/workbench.mjs';
+import { describe, test } from 'node:test';
+import { fileName, testWorkbench } from '../harness/testWorkbench.mjs';
 
 const EXAMPLE = 'mimo-8gpu.layout.yaml';
 const THEMES = ['Default Dark Modern', 'Default Light Modern'];
 
 for (const theme of THEMES) {
-  describe(theme, () => {
-    let workbench;
-    const name = theme.toLowerCase().replace(/\W+/g, '-');
-
-    before(async () => {
-      workbench = await Workbench.open({
-        vsix: 'parallelism-layout.vsix',
-        folder: 'examples',
-        settings: { 'workbench.colorTheme': theme },
-      });
-    });
-
-    after(async () => {
-      await workbench?.screenshot(`end-${name}`);
-      await workbench?.close();
-    });
+  describe(`a walk, ${theme}`, () => {
+    const workbench = testWorkbench({ folder: 'examples', theme });
+    const name = fileName(theme);
 
     test('a wrong number is underlined and listed with the error that Megatron-LM would raise', async () => {
       await workbench.openFile(EXAMPLE);

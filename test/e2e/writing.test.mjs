@@ -1,27 +1,16 @@
 // What a person sees while writing a layout, in the real workbench with the packaged extension, with pictures of it.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { Workbench } from '../harness/workbench.mjs';
+import { before, describe, test } from 'node:test';
+import { fileName, testWorkbench } from '../harness/testWorkbench.mjs';
 
 const EXAMPLE = 'mimo-8gpu.layout.yaml';
 
 for (const theme of ['Default Dark Modern', 'Default Light Modern']) {
   describe(`writing, ${theme}`, () => {
-    let workbench;
-    const name = theme.toLowerCase().replace(/\W+/g, '-');
+    const workbench = testWorkbench({ folder: 'examples', theme });
+    const name = fileName(theme);
 
-    before(async () => {
-      workbench = await Workbench.open({
-        vsix: 'parallelism-layout.vsix',
-        folder: 'examples',
-        settings: { 'workbench.colorTheme': theme },
-      });
-      await workbench.openFile(EXAMPLE);
-    });
-
-    after(async () => {
-      await workbench?.close();
-    });
+    before(() => workbench.openFile(EXAMPLE));
 
     test('hints and lenses show what follows from the numbers', async () => {
       const { page } = workbench;

@@ -41,6 +41,8 @@ const SETTINGS = {
   'git.enabled': false,
   'remote.autoForwardPorts': false,
   'telemetry.telemetryLevel': 'off',
+  // what a terminal shows is text of the page
+  'terminal.integrated.gpuAcceleration': 'off',
   'update.mode': 'none',
   'window.commandCenter': false,
   'workbench.enableExperiments': false,
@@ -62,6 +64,9 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
     ? { 'security.workspace.trust.startupPrompt': 'never' }
     : { 'security.workspace.trust.enabled': false };
   writeFileSync(join(user, 'settings.json'), JSON.stringify({ ...SETTINGS, ...trusted, ...settings }));
+  // the settings of the machine are there too, as where somebody has been before
+  mkdirSync(join(data, 'data', 'Machine'));
+  writeFileSync(join(data, 'data', 'Machine', 'settings.json'), '{}\n');
   const child = spawn(
     process.execPath,
     [

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processes whose command line holds a text. */
-export function processesWith(text: string): string[] {
+/** Processes whose command line holds all of some texts. */
+export function processesWith(...texts: readonly string[]): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
+      const command = /^\d+$/.test(pid) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '';
+      return command !== '' && texts.every((text) => command.includes(text));
     } catch {
       return false;
     }

@@ -6,6 +6,9 @@ import { basename, join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import { CHROMIUM, SERVER_MAIN, startEditorServer } from './editorServer.mjs';
 
+/** Where packaging leaves the extension. */
+const VSIX = 'parallelism-layout.vsix';
+
 /** The editor in a browser, with the packaged extension installed and a copy of a folder open. */
 export class Workbench {
   #page;
@@ -14,21 +17,21 @@ export class Workbench {
   #work;
 
   /**
-   * @param {{ vsix: string, folder: string, settings?: object, width?: number, height?: number, commit?: boolean }} options
-   *   `commit`: make the copy of the folder a git repository with one commit
+   * Opens one; it is closed again where that fails.
+   * @param {{ folder: string, vsix?: string, theme?: string, settings?: object, env?: NodeJS.ProcessEnv, width?: number,
+   *   height?: number, commit?: boolean }} options `env`: variables of the extension host; `commit`: make the copy of the
+   *   folder a git repository with one commit
    */
-  static async open({ vsix, folder, settings = {}, width = 1440, height = 900, commit = false }) {
-    const workbench = new Workbench();
+  async open(options) {
     try {
-      await workbench.#start({ vsix, folder, settings, width, height, commit });
-      return workbench;
+      await this.#start(options);
     } catch (error) {
-      await workbench.close();
+      await this.close();
       throw error;
     }
   }
 
-  async #start({ vsix, folder, settings, width, height, commit }) {
+  async #start({ folder, vsix = VSIX, theme, settings = {}, env = {}, width = 1440, height = 900, commit = false }) {
     this.#work = mkdtempSync(join(tmpdir(), 'parallelism-layout-e2e-'));
     const project = join(this.#work, basename(resolve(folder)));
     cpSync(resolve(folder), project, { recursive: true });
@@ -37,7 +40,8 @@ export class Workbench {
     }
     this.#server = await startEditorServer({
       extensionsDir: installExtension(vsix, this.#work),
-      settings: { 'editor.minimap.enabled': false, ...settings },
+      settings: { 'editor.minimap.enabled': false, ...(theme && { 'workbench.colorTheme': theme }), ...settings },
+      env,
     });
     this.#browser = await chromium.launch(CHROMIUM);
     this.#page = await this.#browser.newPage({ viewport: { width, height } });
@@ -49,7 +53,9 @@ export class Workbench {
   async close() {
     await this.#browser?.close();
     await this.#server?.stop();
-    rmSync(this.#work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    if (this.#work) {
+      rmSync(this.#work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    }
   }
 
   /** Where this workbench keeps its files: the project, and the installed extension. */
@@ -61,9 +67,12 @@ export class Workbench {
     return this.#page;
   }
 
-  /** Changes a setting of the person, as an edit of their settings file does. */
-  setting(name, value) {
-    const file = join(this.#server.data, 'data', 'User', 'settings.json');
+  /**
+   * Changes a setting, as an edit of the settings file does.
+   * @param {'User' | 'Machine'} whose of the person, or of the machine that the extensions run on
+   */
+  setting(name, value, whose = 'User') {
+    const file = join(this.#server.data, 'data', whose, 'settings.json');
     writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), [name]: value }));
   }
 
@@ -83,6 +92,11 @@ export class Workbench {
     return this.#page
       .locator('.editor-instance .view-line', { hasText: new RegExp(text.replaceAll(' ', '\\s')) })
       .first();
+  }
+
+  /** A lens above a line of the text editor. */
+  lens(text) {
+    return this.#page.locator('.codelens-decoration a', { hasText: text });
   }
 
   get squiggles() {
@@ -150,6 +164,7 @@ export class Workbench {
     const all = this.#page.locator('.notifications-center.visible');
     const found = all.locator('.notification-list-item', { hasText: text }).first();
     return {
+      button: (name) => found.getByRole('button', { name }),
       waitFor: async ({ timeout = 30_000 } = {}) => {
         for (const end = Date.now() + timeout; ; ) {
           // it closes when its last notification goes
@@ -167,6 +182,11 @@ export class Workbench {
         }
       },
     };
+  }
+
+  /** Reloads the window as a person does: the editor saves what panels and extensions keep before it goes. */
+  async reload() {
+    await Promise.all([this.#page.waitForEvent('load'), this.command('Developer: Reload Window')]);
   }
 
   /** Opens the quick fixes at the cursor and applies one. */

@@ -3,20 +3,6 @@ import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
 
 const SOURCE = 'parallelism-layout';
-const PATIENCE = 20_000;
-
-/** Waits until a condition holds; fails with what was seen last. */
-export async function until<T>(look: () => T | Promise<T>, good: (seen: T) => boolean, what: string): Promise<T> {
-  const end = Date.now() + PATIENCE;
-  for (;;) {
-    const seen = await look();
-    if (good(seen)) {
-      return seen;
-    }
-    assert.ok(Date.now() < end, `${what}; last seen: ${JSON.stringify(seen)}`);
-    await new Promise((done) => setTimeout(done, 25));
-  }
-}
 
 export const folder = () => {
   const [first] = vscode.workspace.workspaceFolders ?? [];

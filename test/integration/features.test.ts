@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { ask, codeOf, findings, offer, open, place, replace, revert, textOf, until } from './editor';
+import { until } from '../harness/until';
+import { ask, codeOf, findings, offer, open, place, replace, revert, textOf } from './editor';
 
 const EXAMPLE = 'mimo-8gpu.layout.yaml';
 

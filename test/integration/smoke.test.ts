@@ -1,8 +1,9 @@
 import { strict as assert } from 'node:assert';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { ask, codeOf, findings, folder, open, replace, revert, until } from './editor';
+import { processesWith } from '../harness/processes';
+import { until } from '../harness/until';
+import { ask, codeOf, findings, folder, open, replace, revert } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';
 const LAYOUT = 'two-ranks.layout.yaml';
@@ -28,16 +29,7 @@ async function lens(uri: vscode.Uri, text: RegExp): Promise<void> {
 }
 
 /** Processes of a smoke job that the extension started. */
-function jobProcesses(): string[] {
-  const script = join(extensionPath(), 'dist', 'smoke', 'smoke_job.py');
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(script);
-    } catch {
-      return false;
-    }
-  });
-}
+const jobProcesses = () => processesWith(join(extensionPath(), 'dist', 'smoke', 'smoke_job.py'));
 
 /** The tests of smoke jobs, with torchrun on this machine. */
 export function defineSmoke(): void {
@@ -127,7 +119,7 @@ export function defineSmoke(): void {
     it('runs once at a time for each layout, and leaves no process when it is cancelled', async () => {
       const { document } = await open(LAYOUT);
       const running = run();
-      await lens(document.uri, /Smoke job runs on local: cancel/);
+      await lens(document.uri, /Smoke job on local: cancel/);
       assert.equal(await run(), undefined);
       await until(jobProcesses, ({ length }) => length > 2, 'the ranks are up');
       await vscode.commands.executeCommand('parallelismLayout.cancelSmokeJob');

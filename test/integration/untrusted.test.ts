@@ -3,7 +3,8 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { codeOf, findings, open, replace, revert, until } from './editor';
+import { until } from '../harness/until';
+import { codeOf, findings, open, replace, revert } from './editor';
 
 /** The tests in a workspace that nobody has trusted: everything works but what starts processes. */
 export function defineUntrusted(): void {

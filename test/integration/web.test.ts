@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { ask, codeOf, findings, folder, open, until } from './editor';
+import { until } from '../harness/until';
+import { ask, codeOf, findings, folder, open } from './editor';
 import { MemoryFiles } from './memoryFiles';
 
 const ID = 'parallelism-layout.parallelism-layout';

@@ -25,13 +25,20 @@ export class ServerProcess {
   readonly #waiting = new Set<() => void>();
   #version = 1;
   #opened = 0;
+  #initialized: InitializeResult = { capabilities: {} };
+  readonly process: ChildProcess;
+  readonly connection: MessageConnection;
 
-  private constructor(
-    readonly process: ChildProcess,
-    readonly connection: MessageConnection,
-    readonly initialized: InitializeResult,
-  ) {
-    connection.onNotification('textDocument/publishDiagnostics', (published: Published) => {
+  /** Starts the process; `initialize` must follow. */
+  constructor(script = SERVER, nodeFlags: readonly string[] = []) {
+    const child = spawn(process.execPath, [...nodeFlags, script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.process = child;
+    this.connection = createMessageConnection(
+      new StreamMessageReader(child.stdout),
+      new StreamMessageWriter(child.stdin),
+    );
+    this.connection.listen();
+    this.connection.onNotification('textDocument/publishDiagnostics', (published: Published) => {
       this.#published.push(published);
       for (const wake of this.#waiting) {
         wake();
@@ -46,22 +53,29 @@ export class ServerProcess {
     script = SERVER,
     nodeFlags: readonly string[] = [],
   ): Promise<ServerProcess> {
-    const child = spawn(process.execPath, [...nodeFlags, script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const connection = createMessageConnection(
-      new StreamMessageReader(child.stdout),
-      new StreamMessageWriter(child.stdin),
-    );
-    connection.listen();
-    const initialized = await connection.sendRequest<InitializeResult>('initialize', {
+    const server = new ServerProcess(script, nodeFlags);
+    await server.initialize(capabilities, initializationOptions, folders);
+    return server;
+  }
+
+  /** What the server said that it can. */
+  get initialized(): InitializeResult {
+    return this.#initialized;
+  }
+
+  async initialize(
+    capabilities: object = {},
+    initializationOptions: object = {},
+    folders: readonly string[] = [],
+  ): Promise<void> {
+    this.#initialized = await this.connection.sendRequest<InitializeResult>('initialize', {
       processId: process.pid,
       rootUri: null,
       workspaceFolders: folders.map((uri) => ({ uri, name: uri })),
       capabilities,
       initializationOptions,
     });
-    const server = new ServerProcess(child, connection, initialized);
-    await connection.sendNotification('initialized', {});
-    return server;
+    await this.connection.sendNotification('initialized', {});
   }
 
   open(uri: string, text: string): Promise<void> {

@@ -1,18 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CodeAction, TextEdit } from 'vscode-languageserver-protocol';
 import { applyEdits, check, hasErrors, type LineIndex } from '../../layout';
-import { ServerProcess } from './client';
+import { testServer } from './testServer';
 
-let server: ServerProcess;
-
-beforeAll(async () => {
-  server = await ServerProcess.start();
-});
-
-afterAll(async () => {
-  expect(await server.stop()).toBe(0);
-});
+const server = testServer();
 
 function applied(lines: LineIndex, edits: readonly TextEdit[]): string {
   return applyEdits(

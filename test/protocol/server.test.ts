@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CodeAction, CompletionItem, Diagnostic, Hover, TextEdit } from 'vscode-languageserver-protocol';
 import { applyEdits, type LineIndex } from '../../layout';
 import { ServerProcess } from './client';
+import { testServer } from './testServer';
 
-let server: ServerProcess;
-
-beforeAll(async () => {
-  server = await ServerProcess.start();
-});
-
-afterAll(async () => {
-  expect(await server.stop()).toBe(0);
-});
+const server = testServer();
 
 const open = (marked: string) => server.openMarked(marked);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   CodeLens,
   DocumentLink,
@@ -10,16 +10,9 @@ import type {
   WorkspaceEdit,
 } from 'vscode-languageserver-protocol';
 import { ServerProcess } from './client';
+import { testServer } from './testServer';
 
-let server: ServerProcess;
-
-beforeAll(async () => {
-  server = await ServerProcess.start({}, { commands: { showGrid: 'grid', runSmokeJob: 'smoke' } });
-});
-
-afterAll(async () => {
-  expect(await server.stop()).toBe(0);
-});
+const server = testServer({}, { commands: { showGrid: 'grid', runSmokeJob: 'smoke' } });
 
 const MIMO = `# a job of
 # two modules

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type {
   CompletionItem,
   Hover,
@@ -8,16 +8,9 @@ import type {
 } from 'vscode-languageserver-protocol';
 import { applyEdits, type LineIndex } from '../../layout';
 import { ServerProcess } from './client';
+import { testServer } from './testServer';
 
-let server: ServerProcess;
-
-beforeAll(async () => {
-  server = await ServerProcess.start({ textDocument: { completion: { completionItem: { snippetSupport: true } } } });
-});
-
-afterAll(async () => {
-  expect(await server.stop()).toBe(0);
-});
+const server = testServer({ textDocument: { completion: { completionItem: { snippetSupport: true } } } });
 
 async function complete(marked: string) {
   const { at, text, lines } = await server.openMarked(marked);

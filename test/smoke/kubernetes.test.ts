@@ -25,7 +25,7 @@ import {
 } from '../../client/cluster';
 import { check } from '../../layout';
 import { flawOfEvent } from '../harness/eventSchema';
-import { processesWith } from './processes';
+import { processesWith } from '../harness/processes';
 import { type Behaviour, StandInCluster } from './standInCluster';
 
 const JOB = resolve('smoke');

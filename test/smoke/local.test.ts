@@ -16,7 +16,7 @@ import {
 } from '../../client/cluster';
 import { check } from '../../layout';
 import { flawOfEvent } from '../harness/eventSchema';
-import { processesWith } from './processes';
+import { processesWith } from '../harness/processes';
 
 const FILE = 'examples/mimo-8gpu.layout.yaml';
 const JOB = resolve('smoke');

@@ -28,8 +28,9 @@ import {
 } from '../../client/cluster';
 import { endingOf, jobState, parseState } from '../../client/cluster/slurm/states';
 import { check } from '../../layout';
-import { processesWith } from './processes';
-import { SlurmLab, until } from './slurmCluster';
+import { processesWith } from '../harness/processes';
+import { until } from '../harness/until';
+import { SlurmLab } from './slurmCluster';
 import { SshServer } from './sshServer';
 
 const SECONDS = 1000;
@@ -108,7 +109,7 @@ class Followed {
   }
 
   async runsNow(): Promise<void> {
-    await until('the job runs', () => this.states.some(({ phase }) => phase === 'running'));
+    await until(() => this.states.some(({ phase }) => phase === 'running'), Boolean, 'the job runs');
   }
 }
 
@@ -131,9 +132,11 @@ function filesUnder(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String) : [];
 }
 
+const isEmpty = ({ length }: readonly unknown[]) => length === 0;
+
 async function expectNothingLeft(): Promise<void> {
-  await until('no job is left', () => lab.jobs().length === 0);
-  await until('no process is left', () => processesWith(`${lab.folder}/work`).length === 0);
+  await until(() => lab.jobs(), isEmpty, 'no job is left');
+  await until(() => processesWith(`${lab.folder}/work`), isEmpty, 'no process is left');
   expect(filesUnder(join(lab.folder, 'work')).filter((name) => name.includes('smoke-'))).toEqual([]);
 }
 
@@ -251,7 +254,7 @@ describe('a job of Slurm', () => {
     const result = await late.result;
     expect(result).toMatchObject({ ok: false, verdict: 'time_limit' });
     expect(result.fault?.msg).toContain(`Slurm job ${late.job} on n1 reached its time limit`);
-    await until('the node is back', () => lab.idle());
+    await until(() => lab.idle(), Boolean, 'the node is back');
   });
 
   test('goes on while its controller is gone', { timeout: 180 * SECONDS }, async () => {
@@ -259,9 +262,9 @@ describe('a job of Slurm', () => {
     const python = program('patient-python', `until [ -e ${go} ]; do sleep 0.1; done; exec ${PYTHON} "$@"`);
     const run = new Followed({ python, referee_python: PYTHON });
     await run.runsNow();
-    await until('the step runs', () => lab.run('squeue', '--noheader', '--steps').includes(`${run.job}.0`));
+    await until(() => lab.run('squeue', '--noheader', '--steps').includes(`${run.job}.0`), Boolean, 'the step runs');
     await lab.stopController();
-    await until('the controller is missed', () => run.states.at(-1)?.phase === 'disconnected');
+    await until(() => run.states.at(-1)?.phase === 'disconnected', Boolean, 'the controller is missed');
     expect(run.states.at(-1)?.detail).toContain('Unable to contact slurm controller');
     writeFileSync(go, '');
     lab.startController();
@@ -319,7 +322,7 @@ describe('a job of Slurm', () => {
     person.stdout.on('data', (text) => {
       job += text;
     });
-    await until('the job has run', () => job !== '' && !lab.jobs().includes(job.trim()), 90);
+    await until(() => job !== '' && !lab.jobs().includes(job.trim()), Boolean, 'the job has run', 90);
     const folder = launch.place?.folder ?? '';
     expect(readFileSync(join(folder, 'ended'), 'utf8')).toBe('0\n');
     expect(readFileSync(join(folder, 'log'), 'utf8')).toContain('a b END_OF_FILE');

@@ -5,7 +5,7 @@ import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, r
 import { createServer } from 'node:net';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../harness/until';
 
 /** Ports of the loopback that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -75,12 +75,16 @@ export class SlurmLab {
       ...['--foreground', '--force', `--key-file=${munge('munge/key')}`, `--socket=${munge('munge.socket')}`],
       ...[`--pid-file=${munge('munge/pid')}`, `--log-file=${munge('munge/log')}`, `--seed-file=${munge('munge/seed')}`],
     ]);
-    await until('munge answers', () => this.#works('munge', ['--socket', munge('munge.socket'), '--no-input']));
+    await until(
+      () => this.#works('munge', ['--socket', munge('munge.socket'), '--no-input']),
+      Boolean,
+      'munge answers',
+    );
     this.startController();
     for (let node = 1; node <= this.nodes; node++) {
       this.#daemon(`n${node}`, '/usr/sbin/slurmd', ['-D', '-N', `n${node}`]);
     }
-    await until('all nodes are idle', () => this.idle());
+    await until(() => this.idle(), Boolean, 'all nodes are idle');
   }
 
   /** Whether all nodes are up, and have nothing to do. */
@@ -181,29 +185,12 @@ export class SlurmLab {
   async stop(): Promise<void> {
     this.#works('scancel', ['--me']);
     const gone = () => !this.#works('squeue', []) || this.jobs().length === 0;
-    await until('all jobs are gone', gone).catch(() => undefined);
+    await until(gone, Boolean, 'all jobs are gone').catch(() => undefined);
     const munged = this.#daemons.get('munged');
     await Promise.all([...this.#daemons.values()].filter((daemon) => daemon !== munged).map(end));
     if (munged) {
       await end(munged);
     }
     rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
-/** Waits until something holds. */
-export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {
-  for (const deadline = Date.now() + seconds * 1000; !attempt(holds); await sleep(100)) {
-    if (Date.now() > deadline) {
-      throw new Error(`it did not come to pass that ${what}`);
-    }
-  }
-}
-
-function attempt(holds: () => boolean): boolean {
-  try {
-    return holds();
-  } catch {
-    return false;
   }
 }

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { end, freePorts, until } from './slurmCluster';
+import { until } from '../harness/until';
+import { end, freePorts } from './slurmCluster';
 
 /** What the login shell says before any command: ssh users know it well. */
 const GREETING = 'Welcome to the lab. Mind the step.';
@@ -82,13 +83,14 @@ export class SshServer {
       stdio: 'ignore',
     });
     let open = false;
-    await until('sshd listens', () => {
+    const look = () => {
       const socket = connect(port, '127.0.0.1', () => {
         open = true;
         socket.destroy();
       }).on('error', () => undefined);
       return open;
-    });
+    };
+    await until(look, Boolean, 'sshd listens');
   }
 
   /** Ends the server's processes of all sessions, as a network that breaks does. */

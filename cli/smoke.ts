@@ -75,12 +75,12 @@ async function smoke(file: string, options: Options): Promise<void> {
     exitWith(EXIT.unusable);
     return;
   }
-  const plan = smokePlan(resolved, facts, file, options.backend ?? cluster.backend ?? 'auto');
-  const request = { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) };
   const abort = new AbortController();
   const cancel = (signal: NodeJS.Signals) => abort.abort(signal);
   process.once('SIGINT', cancel).once('SIGTERM', cancel);
   try {
+    const plan = smokePlan(resolved, facts, file, options.backend ?? cluster.backend ?? 'auto');
+    const request = { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) };
     await (options.dryRun ? dryRun(request, abort.signal) : run(file, checked, request, options, abort.signal));
   } catch (error) {
     clearProgress();

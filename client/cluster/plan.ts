@@ -1,4 +1,5 @@
 import {
+  type GroupFamily,
   isPacked,
   type LayoutFacts,
   LineIndex,
@@ -10,6 +11,7 @@ import {
   spareRanks,
   type TokenRange,
 } from '../../layout';
+import { EnvironmentError } from './backend';
 
 /** Version of the plan that `smoke/protocol.py` reads. */
 const PLAN_VERSION = 1;
@@ -22,6 +24,12 @@ const DEFAULT_PAYLOAD = { nccl: 64 * 2 ** 20, gloo: 2 ** 20 } as const;
 
 /** Bytes that the check `bandwidth` moves, one after another. */
 const SWEEP = [2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20] as const;
+
+/**
+ * How many ranks the lists of all groups may have together. Every rank reads the plan, at about seven bytes for each: what
+ * 131,072 ranks of a mixture of experts need fits twice, and takes a second to write.
+ */
+const MAX_MEMBERS = 5_000_000;
 
 /** The communication backend: `auto` is NCCL where there is a GPU a rank, gloo otherwise. */
 export type CommBackend = 'auto' | 'nccl' | 'gloo';
@@ -90,6 +98,7 @@ export interface SmokePlan {
 /**
  * Writes the plan of a layout's smoke job.
  * @param file the layout file: a fault is shown at its line
+ * @throws EnvironmentError where the world is too large for one
  */
 export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: string, backend: CommBackend): SmokePlan {
   const smoke = facts.root.smoke.value;
@@ -97,15 +106,15 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
   const checks: readonly string[] = asked.length > 0 ? asked : DEFAULTS.checks;
   const timeout = smoke?.timeout.value ?? DEFAULTS.timeout;
   const lines = new LineIndex(facts.text);
-  const groups = processGroups(layout)
-    .filter(({ count }) => count > 0)
-    .map((family) => ({
-      name: family.name,
-      module: family.module,
-      file,
-      line: lineOfGroup(facts, lines, family.name, family.module) + 1,
-      ranks: Array.from({ length: family.count }, (_, index) => family.ranks(index)),
-    }));
+  const families = processGroups(layout).filter(({ count }) => count > 0);
+  refuseTooMany(layout, families);
+  const groups = families.map((family) => ({
+    name: family.name,
+    module: family.module,
+    file,
+    line: lineOfGroup(facts, lines, family.name, family.module) + 1,
+    ranks: Array.from(family.all(), (ranks) => [...ranks]),
+  }));
   const overlap = checks.includes('all_gather_overlap') ? overlapOf(groups) : null;
   const reduced = checks.includes('ntp') ? reducedBy(layout, facts, file, lines) : null;
   return {
@@ -124,6 +133,17 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
     ...(reduced && { spares: reduced.spares }),
     ...(checks.includes('sequence') && { sequence: sequencesOf(layout, facts) }),
   };
+}
+
+/** @throws EnvironmentError where the lists of all groups would be too long to write, send and read */
+function refuseTooMany({ worldSize }: ResolvedLayout, families: readonly GroupFamily[]): void {
+  const members = families.reduce((sum, { count, size }) => sum + count * size, 0);
+  if (members > MAX_MEMBERS) {
+    const number = (value: number) => value.toLocaleString('en');
+    throw new EnvironmentError(
+      `The process groups of ${number(worldSize)} ranks have ${number(members)} members together; a smoke job takes ${number(MAX_MEMBERS)} at most. A world with fewer data-parallel replicas proves the same kinds of groups.`,
+    );
+  }
 }
 
 /**

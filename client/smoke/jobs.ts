@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { type Checked, check, hasErrors, type ResolvedLayout } from '../../layout';
+import { check, hasErrors, type ResolvedLayout } from '../../layout';
 import {
   attachSmoke,
   type Cluster,
@@ -400,22 +400,24 @@ function mayRun(): boolean {
   return vscode.workspace.isTrusted;
 }
 
-/** What would run; says why where a layout has errors. */
+/** What would run; says why where a layout has errors, or is too large. */
 async function runnableOf(document: vscode.TextDocument): Promise<Runnable | undefined> {
   const checked = check(document.getText());
-  const runnable = planOf(document, checked);
-  if (!runnable) {
+  const { resolved, facts } = checked;
+  if (hasErrors(checked) || !resolved || !facts) {
     await vscode.commands.executeCommand('workbench.actions.view.problems');
     void vscode.window.showErrorMessage(vscode.l10n.t('The layout has errors, so there is nothing to prove yet.'));
+    return undefined;
   }
-  return runnable;
-}
-
-function planOf(document: vscode.TextDocument, checked: Checked): Runnable | undefined {
-  const { resolved, facts } = checked;
-  return hasErrors(checked) || !resolved || !facts
-    ? undefined
-    : { layout: resolved, plan: smokePlan(resolved, facts, nameOf(document.uri), 'auto') };
+  try {
+    return { layout: resolved, plan: smokePlan(resolved, facts, nameOf(document.uri), 'auto') };
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) {
+      throw error;
+    }
+    void vscode.window.showErrorMessage(error.message);
+    return undefined;
+  }
 }
 
 function requestOf(

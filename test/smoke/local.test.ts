@@ -63,6 +63,15 @@ describe('the plan', () => {
     });
   });
 
+  test('holds every group of the largest worlds; a world beyond them is refused, however large it is', () => {
+    const world = (ranks: number) =>
+      `layout: 1\nworld_size: ${ranks}\nparallelism: {tp: 8, pp: 16, ep: 8, expt_tp: 1}\n`;
+    const { groups } = planOf(world(2 ** 17));
+    expect(groups.find(({ name }) => name === 'tp')?.ranks).toHaveLength(2 ** 14);
+    expect(() => planOf(world(2 ** 20))).toThrow(/^The process groups of 1,048,576 ranks have .* 5,000,000 at most/);
+    expect(() => planOf(world(2 ** 30))).toThrow(EnvironmentError);
+  });
+
   const overlapOf = (text: string) => planOf(`layout: 1\nsmoke: {checks: [all_gather_overlap]}\n${text}`);
 
   test('makes a second communicator for the check of overlap, where the layout has none', () => {

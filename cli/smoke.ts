@@ -187,8 +187,14 @@ async function run(
 /** Where the job stands with its scheduler. */
 function stateText({ job, phase, detail }: JobState): string {
   const subject = job === undefined ? 'job' : `job ${job}`;
-  const said = { submitting: 'is submitted on', queued: 'is queued:', running: 'runs on', ending: 'ends:' };
-  return `${subject} ${phase === 'disconnected' ? 'goes on unseen:' : said[phase]} ${detail}`;
+  const said = {
+    submitting: `is submitted on ${detail}`,
+    queued: `waits: ${detail}`,
+    running: `runs (${detail})`,
+    ending: `ends: ${detail}`,
+    disconnected: `goes on unseen: ${detail}`,
+  };
+  return `${subject} ${said[phase]}`;
 }
 
 /** @param seconds how long it may still take */

@@ -20,6 +20,10 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   readonly #panels = new Map<string, GridPanel>();
   /** The last result of every document, so that a grid that is opened later shows it too. */
   readonly #smoke = new Map<string, SmokeMessage>();
+  readonly #opened = new vscode.EventEmitter<vscode.TextDocument>();
+
+  /** Fires when the grid of a document opens, also with its window. */
+  readonly onDidOpen = this.#opened.event;
 
   constructor(readonly extensionUri: vscode.Uri) {}
 
@@ -31,8 +35,14 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
         this.#of(textEditor.document)?.cursorMoved(textEditor),
       ),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#smoke.delete(uri.toString())),
+      this.#opened,
       { dispose: () => this.#disposeAll() },
     );
+  }
+
+  /** The documents whose grids are open. */
+  get documents(): readonly vscode.TextDocument[] {
+    return [...this.#panels.values()].map(({ document }) => document);
   }
 
   /** Opens the grid of a document beside it, or brings it to the front. */
@@ -50,6 +60,11 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   showSmoke(document: vscode.Uri, message: SmokeMessage): void {
     this.#smoke.set(document.toString(), message);
     this.#panels.get(document.toString())?.post(message);
+  }
+
+  /** Whether the outcome of a smoke job is known for a document. */
+  hasSmoke(document: vscode.Uri): boolean {
+    return this.#smoke.has(document.toString());
   }
 
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PanelState | undefined): Promise<void> {
@@ -77,6 +92,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     this.#panels.get(key)?.dispose();
     const own = new GridPanel(panel, document, this.extensionUri, () => this.#smoke.get(key));
     this.#panels.set(key, own);
+    this.#opened.fire(document);
     panel.onDidDispose(() => {
       own.disposed();
       // a restored panel may have taken its place

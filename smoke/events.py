@@ -90,4 +90,9 @@ def speed(name: str, operation: Dict[str, Any]) -> str:
     """One operation of a group, for people."""
     if "skipped" in operation:
         return "%s skipped" % name
-    return "%s %s GB/s at %s bytes" % (name, operation["busGBs"], operation["bytes"])
+    return "%s %s GB/s at %s" % (name, operation["busGBs"], size(operation["bytes"]))
+
+
+def size(moved: int) -> str:
+    """A number of bytes, for people."""
+    return "%.4g MiB" % (moved / 2**20) if moved >= 1 << 20 else "%.4g KiB" % (moved / 2**10)

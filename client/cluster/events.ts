@@ -57,6 +57,9 @@ export type SmokeEvent =
       readonly msg?: string;
       /** GPU memory that communicators hold, the most of any rank. */
       readonly bytes?: number;
+      /** With `create`: groups made so far, and all of them. */
+      readonly done?: number;
+      readonly of?: number;
     }
   | ({ readonly ev: 'group'; readonly ok: boolean; readonly ms: number } & GroupOperations)
   | {
@@ -195,6 +198,8 @@ function eventOf(fields: Fields): SmokeEvent {
         ...fields.optional('software', (key) => fields.list(key, string)),
         ...fields.optional('msg', text),
         ...fields.optional('bytes', (key) => fields.number(key)),
+        ...fields.optional('done', (key) => fields.number(key)),
+        ...fields.optional('of', (key) => fields.number(key)),
       };
     case 'group':
       return {

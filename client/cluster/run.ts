@@ -64,6 +64,10 @@ export interface SmokeResult {
 export interface SmokeProgress {
   readonly ranks: number;
   readonly world: number;
+  /** Whether all ranks have imported torch. */
+  readonly ready: boolean;
+  /** The share of the groups that are made. */
+  readonly made: number;
   /** Groups of more than one rank that passed, and all of them. */
   readonly groups: number;
   readonly allGroups: number;
@@ -217,6 +221,8 @@ class Outcome {
   readonly #warnings: string[] = [];
   readonly #lastWords: string[] = [];
   #ranks = 0;
+  #ready = false;
+  #made = 0;
   #fault: Fault | null = null;
   #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
   #device = '';
@@ -242,6 +248,8 @@ class Outcome {
     const progress = {
       ranks: this.#ranks,
       world: this.plan.world_size,
+      ready: this.#ready,
+      made: this.#made,
       groups: this.#groups.length,
       allGroups: this.#allGroups,
     };
@@ -281,6 +289,8 @@ class Outcome {
         this.#ranks++;
         break;
       case 'phase':
+        this.#ready ||= event.name === 'devices';
+        this.#made = event.done !== undefined && event.of !== undefined ? event.done / event.of : this.#made;
         this.#device = event.device ?? this.#device;
         this.#software = event.software ?? this.#software;
         this.#communicatorBytes = event.bytes ?? this.#communicatorBytes;

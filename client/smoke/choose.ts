@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Cluster, ClusterError, KINDS, LOCAL, type Question } from '../cluster';
-import { clustersOfSettings } from './settings';
+import { CLUSTERS, clustersOfSettings, openSettings } from './settings';
 
 const LAST = 'smoke.lastCluster';
 const AGREED = 'smoke.agreed';
@@ -52,16 +52,16 @@ export class Choices {
     const last = this.memory.get<string>(LAST);
     const first = clusters.filter(({ name }) => name === last);
     const others = clusters.filter(({ name }) => name !== last);
-    const item = (cluster: Cluster, description: string) => ({
+    const item = (cluster: Cluster, ...said: readonly string[]) => ({
       label: `$(${cluster.kind === LOCAL.kind ? 'vm' : 'server-environment'}) ${cluster.name}`,
-      description,
+      description: [...(cluster.kind === cluster.name ? [] : [cluster.kind]), ...said].join(', '),
       detail: KINDS.find(({ kind }) => kind === cluster.kind)?.description ?? '',
       cluster,
     });
     const configure = { label: `$(gear) ${vscode.l10n.t('Configure Clusters...')}`, cluster: undefined };
     const items = [
-      ...first.map((cluster) => item(cluster, vscode.l10n.t('{0}, used last', cluster.kind))),
-      ...others.map((cluster) => item(cluster, cluster.kind)),
+      ...first.map((cluster) => item(cluster, vscode.l10n.t('used last'))),
+      ...others.map((cluster) => item(cluster)),
       { label: '', kind: vscode.QuickPickItemKind.Separator, cluster: undefined },
       configure,
     ];
@@ -71,7 +71,7 @@ export class Choices {
       matchOnDetail: true,
     });
     if (choice === configure) {
-      await openClusterSettings();
+      await openSettings(CLUSTERS);
     }
     return choice?.cluster;
   }
@@ -97,10 +97,6 @@ async function knownClusters(): Promise<Cluster[] | undefined> {
 async function complain(message: string): Promise<void> {
   const open = vscode.l10n.t('Open Settings');
   if ((await vscode.window.showErrorMessage(message, open)) === open) {
-    await openClusterSettings();
+    await openSettings(CLUSTERS);
   }
-}
-
-async function openClusterSettings(): Promise<void> {
-  await vscode.commands.executeCommand('workbench.action.openSettings', 'parallelismLayout.clusters');
 }

@@ -8,8 +8,9 @@ import { Failures } from './failures';
 import { type ActiveRun, type RunOptions, SmokeJobs } from './jobs';
 import { SmokeLenses } from './lens';
 import { REPORT, Reports } from './reports';
-import { drawResult, notifyEnd } from './results';
+import { drawResult, drawResults, notifyEnd } from './results';
 import { ActiveNode, RunNode, RunsView } from './runsView';
+import { CLUSTERS, openSettings } from './settings';
 import { SubmittedRuns } from './submitted';
 
 const VIEW = 'parallelismLayout.runs';
@@ -34,11 +35,9 @@ export function registerSmokeJobs({ context, panels, output }: JobHost): vscode.
     runs,
     view,
     new Failures(jobs),
+    drawResults(panels, jobs),
     jobs.onDidChange(() => showState(view, jobs)),
-    jobs.onDidEnd((ended) => {
-      drawResult(panels, ended.record, ended.result.groups);
-      void notifyEnd(ended);
-    }),
+    jobs.onDidEnd((ended) => void notifyEnd(ended)),
     vscode.languages.registerCodeLensProvider({ language: LANGUAGE }, new SmokeLenses(jobs)),
     vscode.workspace.registerTextDocumentContentProvider(REPORT, reports),
     ...commands(jobs, reports, panels, view),
@@ -116,6 +115,7 @@ function commands(
       const chosen = Array.isArray(many) ? many : one === undefined ? view.selection : [one];
       return jobs.remove(chosen.filter((node) => node instanceof RunNode).map(({ record }) => record));
     }),
+    command('configureClusters', () => openSettings(CLUSTERS)),
     command('clearSmokeRuns', async () => {
       const yes = vscode.l10n.t('Delete All');
       const title = vscode.l10n.t('Delete all smoke job runs of this workspace?');

@@ -30,6 +30,7 @@ import { nameOf } from '../paths';
 import type { Choices } from './choose';
 import { JobLog } from './log';
 import { RunProgress, showProgress } from './progress';
+import { openSettings } from './settings';
 import type { SubmittedRun, SubmittedRuns } from './submitted';
 
 /** How a run was asked for, where more was said than which layout. */
@@ -370,7 +371,7 @@ export class SmokeJobs implements vscode.Disposable {
     const log = vscode.l10n.t('Show Log');
     const choice = await vscode.window.showErrorMessage(message, settings, ...(run ? [log] : []));
     if (choice === settings) {
-      await vscode.commands.executeCommand('workbench.action.openSettings', 'parallelismLayout');
+      await openSettings('parallelismLayout');
     } else if (choice === log) {
       run?.log.show();
     }

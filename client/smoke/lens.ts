@@ -29,7 +29,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
     ];
     if (run) {
       return lens(
-        `$(sync~spin)${GAP}${vscode.l10n.t('Smoke job runs on {0}: cancel', run.request.cluster)}`,
+        `$(sync~spin)${GAP}${vscode.l10n.t('Smoke job on {0}: cancel', run.request.cluster)}`,
         'parallelismLayout.cancelSmokeJob',
         vscode.l10n.t('Cancel the smoke job'),
         document.uri.toString(),

@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
 import { Estimate, type JobState, type SmokeProgress } from '../cluster';
 
-/** The share of a run's time that its ranks take to come up. */
-const JOINING = 0.2;
+/** Which share of a run is behind it once its ranks are up, once they have torch, and once their groups are made. */
+const UP = 0.2;
+const READY = 0.3;
+const MADE = 0.4;
 
 /** How far a run is: in words, and as a share of the whole. */
 export interface Step {
@@ -28,27 +30,23 @@ export class RunProgress implements vscode.Disposable {
 
   /** Where the job stands with its scheduler. */
   state({ phase, job, detail }: JobState): void {
-    const named = job === undefined ? detail : `${job}, ${detail}`;
+    const name = job ?? '';
     const words: Record<JobState['phase'], string> = {
       submitting: vscode.l10n.t('being submitted'),
-      queued: vscode.l10n.t('waits in the queue ({0})', named),
-      running: vscode.l10n.t('running ({0})', named),
-      ending: vscode.l10n.t('ending ({0})', named),
-      disconnected: vscode.l10n.t('connection lost ({0})', named),
+      queued: vscode.l10n.t('waits · {0} · job {1}', detail, name),
+      running: vscode.l10n.t('runs · {0} · job {1}', detail, name),
+      ending: vscode.l10n.t('ends · {0} · job {1}', detail, name),
+      disconnected: vscode.l10n.t('goes on unseen · {0} · job {1}', detail, name),
     };
     this.#set({ text: words[phase], share: this.#step.share });
   }
 
   events(progress: SmokeProgress): void {
-    const { ranks, world, groups, allGroups } = progress;
     const seconds = this.#estimate.secondsLeft(progress, Date.now());
-    const count =
-      ranks < world
-        ? vscode.l10n.t('{0} of {1} ranks up', ranks, world)
-        : vscode.l10n.t('{0} of {1} process groups done', groups, allGroups);
+    const { text, share } = stepOf(progress);
     this.#set({
-      text: seconds === undefined ? count : vscode.l10n.t('{0}, about {1} left', count, timeText(seconds)),
-      share: ranks < world ? (JOINING * ranks) / world : JOINING + ((1 - JOINING) * groups) / Math.max(1, allGroups),
+      text: seconds === undefined ? text : vscode.l10n.t('{0}, about {1} left', text, timeText(seconds)),
+      share,
     });
   }
 
@@ -64,6 +62,26 @@ export class RunProgress implements vscode.Disposable {
     this.#step = step;
     this.#changed.fire(step);
   }
+}
+
+/** How far a run is whose ranks come up, import torch, make their groups, and prove them. */
+function stepOf({ ranks, world, ready, made, groups, allGroups }: SmokeProgress): Step {
+  if (ranks < world) {
+    return { text: vscode.l10n.t('{0} of {1} ranks up', ranks, world), share: (UP * ranks) / world };
+  }
+  if (!ready) {
+    return { text: vscode.l10n.t('all {0} ranks up, importing torch', world), share: UP };
+  }
+  if (made < 1) {
+    return {
+      text: vscode.l10n.t('making process groups, {0} % done', Math.floor(100 * made)),
+      share: READY + (MADE - READY) * made,
+    };
+  }
+  return {
+    text: vscode.l10n.t('{0} of {1} process groups proved', groups, allGroups),
+    share: MADE + ((1 - MADE) * groups) / Math.max(1, allGroups),
+  };
 }
 
 /** A time to wait, no more exactly than it is known. */

@@ -1,7 +1,10 @@
 import * as vscode from 'vscode';
-import type { GroupOperations, RunRecord } from '../cluster';
+import { check } from '../../layout';
+import { type GroupOperations, layoutHash, type RunRecord } from '../cluster';
 import type { GridPanels } from '../gridPanel';
-import type { EndedRun } from './jobs';
+import type { EndedRun, SmokeJobs } from './jobs';
+
+const CANCELLED = 'cancelled';
 
 /** Shows the outcome of a run on the rank grid of its layout. */
 export function drawResult(
@@ -28,6 +31,31 @@ export function drawResult(
   });
 }
 
+/**
+ * Shows on the grid of a layout how its last run ended, now and when a grid opens, as long as the layout asks for what that run
+ * tried. A run that was cancelled says nothing against what was known before.
+ */
+export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposable {
+  const draw = async (document: vscode.TextDocument) => {
+    const uri = document.uri.toString();
+    const record = jobs.history.runs.find((one) => one.uri === uri && one.verdict !== CANCELLED);
+    const { resolved } = check(document.getText());
+    if (panels.hasSmoke(document.uri) || !record || !resolved || layoutHash(resolved) !== record.layoutHash) {
+      return;
+    }
+    const detail = await jobs.history.detail(record);
+    if (detail && !panels.hasSmoke(document.uri)) {
+      drawResult(panels, record, detail.groups);
+    }
+  };
+  return vscode.Disposable.from(
+    jobs.onDidEnd(({ record, result }) => record.verdict !== CANCELLED && drawResult(panels, record, result.groups)),
+    panels.onDidOpen(draw),
+    // a grid that comes back with its window is there before the history is read
+    jobs.onDidChange(() => panels.documents.forEach(draw)),
+  );
+}
+
 /** Says how a run ended, and offers what one does next. */
 export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
   const actions = new Map([
@@ -50,8 +78,8 @@ export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
       );
       return vscode.window.showInformationMessage(text, grid, report);
     }
-    if (record.verdict === 'cancelled') {
-      const text = vscode.l10n.t('Smoke job of {0} cancelled after {1} s.', name, took);
+    if (record.verdict === CANCELLED) {
+      const text = vscode.l10n.t('Smoke job of {0} cancelled on {1} after {2} s.', name, cluster, took);
       return vscode.window.showInformationMessage(text, again, log);
     }
     const why = result.fault?.msg ?? vscode.l10n.t('the job broke off without a verdict');

@@ -220,7 +220,7 @@ describe('the report', () => {
 });
 
 describe('the estimate', () => {
-  const at = (groups: number) => ({ ranks: 4, world: 4, groups, allGroups: 10 });
+  const at = (groups: number) => ({ ranks: 4, world: 4, ready: true, made: 1, groups, allGroups: 10 });
 
   test('knows nothing at first, and then goes by the pace of the groups', () => {
     const estimate = new Estimate(undefined, 0);

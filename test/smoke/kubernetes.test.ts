@@ -160,7 +160,7 @@ describe('kubectl, against a stand-in for a cluster', () => {
       detail:
         '0 of 2 pods started; 2 of 2 pods: Unschedulable: 0/8 nodes are available: 8 Insufficient nvidia.com/gpu.',
     });
-    expect(states.at(-1)).toMatchObject({ phase: 'running', detail: 'on node-0, node-1' });
+    expect(states.at(-1)).toMatchObject({ phase: 'running', detail: 'node-0, node-1' });
     expect(result.verdict).toBe('ok');
   });
 

@@ -164,7 +164,7 @@ class Follower {
     const waits = this.#pods.length < this.job.pods || this.#pods.some(({ phase }) => phase === 'waiting');
     if (!waits) {
       const nodes = [...new Set(this.#pods.flatMap(({ node }) => node ?? []))];
-      return ['running', nodes.length > 0 ? `on ${nodes.join(', ')}` : text];
+      return ['running', nodes.length > 0 ? nodes.join(', ') : text];
     }
     const known = this.#pods.some(({ reason }) => reason !== undefined);
     const why = known ? undefined : await this.#whyNoPods();

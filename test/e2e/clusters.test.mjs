@@ -1,0 +1,177 @@
+// A person's way through smoke jobs on clusters, in the real workbench: describe the cluster, watch the job wait and run, read
+// what it proved; reload the window while one runs; cancel one. Slurm is real, with all its daemons on this machine; for
+// Kubernetes a real kubectl speaks to a stand-in.
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { importSource } from '../../scripts/source.mjs';
+import { testWorkbench } from '../harness/testWorkbench.mjs';
+
+const { SlurmLab } = await importSource('test/smoke/slurmCluster.ts');
+const { StandInCluster } = await importSource('test/smoke/standInCluster.ts');
+
+const LAYOUT = 'mimo-8gpu.layout.yaml';
+const GROUPS = 39;
+const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
+
+/** How long a job may take on a machine that does other things too, in milliseconds. */
+const PATIENCE = 180_000;
+
+/** A Slurm that has no room for a job until `makeRoom`. */
+async function slurm() {
+  const lab = await SlurmLab.start(1, 16);
+  const other = lab.occupy('smoke');
+  return {
+    env: { SLURM_CONF: lab.environment.SLURM_CONF },
+    settings: ({ wait }) => ({
+      kind: 'slurm',
+      work_directory: join(lab.folder, 'work'),
+      python: PYTHON,
+      setup: [wait],
+    }),
+    waits: /waits · Resources \(it is next, once enough nodes are free\) · job \d+/,
+    runs: /runs · n1 · job \d+/,
+    makeRoom: () => lab.run('scancel', other),
+    left: () => lab.jobs(),
+    stop: () => lab.stop(),
+  };
+}
+
+/** A Kubernetes that has no room for a job until `makeRoom`. */
+async function kubernetes() {
+  const cluster = await StandInCluster.start({ unschedulable: '0/1 nodes are available: 1 Insufficient cpu.' });
+  return {
+    env: { KUBECONFIG: cluster.kubeconfig() },
+    settings: ({ python }) => ({ kind: 'kubernetes', context: 'stand-in', image: 'torch', python }),
+    waits: /waits · .*Unschedulable: 0\/1 nodes are available.* · job smoke-mimo-8gpu/,
+    runs: /runs · node-0 · job smoke-mimo-8gpu/,
+    makeRoom: () => cluster.place(),
+    left: () => cluster.objects(),
+    stop: () => cluster.stop(),
+  };
+}
+
+for (const [name, start] of Object.entries({ slurm, kubernetes })) {
+  describe(`a smoke job on ${name}`, () => {
+    let cluster;
+    let gate;
+    const result = (text) => workbench.grid.getByText(`Smoke job: ${text}`);
+    const workbench = testWorkbench(async () => {
+      cluster = await start();
+      return { folder: 'examples', env: cluster.env };
+    });
+
+    before(() => {
+      gate = new Gate(workbench.folder);
+    });
+
+    after(() => cluster?.stop());
+
+    const row = (text) => workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
+
+    test('a person describes the cluster in the settings of the machine', async () => {
+      const { page } = workbench;
+      await workbench.openFile(LAYOUT);
+      await workbench.lens('Run Smoke Job').waitFor();
+      await workbench.command('Parallelism Layout: Configure Clusters');
+      await page.getByText('Edit in settings.json').waitFor();
+      const described = { name: 'lab', backend: 'gloo', ...cluster.settings(gate) };
+      workbench.setting('parallelismLayout.clusters', [described], 'Machine');
+      await workbench.screenshot(`cluster-settings-${name}`);
+      await workbench.editorTab(LAYOUT).click();
+    });
+
+    test('one waits for its turn, runs and passes', async () => {
+      const { page } = workbench;
+      await workbench.lens('Run Smoke Job').click();
+      await page.locator('.quick-input-list .monaco-list-row', { hasText: 'lab' }).click();
+      // an editor that loses the focus in this moment would draw it later
+      await workbench.lens('Smoke job on lab: cancel').waitFor();
+      await page.getByRole('tab', { name: 'Smoke Jobs' }).click();
+      await row(cluster.waits).waitFor();
+      await workbench.notification(cluster.waits).waitFor();
+      await workbench.screenshot(`cluster-waits-${name}`);
+      cluster.makeRoom();
+      await row(cluster.runs).waitFor();
+      await workbench.screenshot(`cluster-runs-${name}`);
+      gate.open();
+      await workbench.notification(`of ${GROUPS} process groups proved`).waitFor({ timeout: PATIENCE });
+      await workbench.screenshot(`cluster-proves-${name}`);
+      await workbench.notification('Smoke job of mimo-8gpu passed on lab').waitFor({ timeout: PATIENCE });
+      await workbench.lens('Smoke job passed on lab').waitFor();
+      assert.deepEqual(cluster.left(), []);
+    });
+
+    test('what it proved is in the history, on the grid and in the log', async () => {
+      await row('mimo-8gpu').click();
+      await row(`${GROUPS} of ${GROUPS} passed`).click();
+      await row('tp of language').waitFor();
+      await workbench.command('Parallelism Layout: Show Smoke Job Result on Rank Grid');
+      await workbench.grid.getByRole('button', { name: 'Smoke' }).click();
+      await result('passed').waitFor();
+      await workbench.screenshot(`cluster-results-${name}`);
+      await workbench.command('Parallelism Layout: Show Smoke Job Log');
+      await workbench.page.locator('.terminal-wrapper.active .xterm-rows').getByText('passed after').waitFor();
+      await workbench.screenshot(`cluster-log-${name}`);
+    });
+
+    test('one that runs while the window is reloaded is followed again', async () => {
+      gate.close();
+      await workbench.command('Parallelism Layout: Run Smoke Job Again');
+      await row(cluster.runs).waitFor();
+      await workbench.reload();
+      await workbench.lens('Smoke job on lab: cancel').waitFor();
+      await workbench.page.getByRole('tab', { name: 'Smoke Jobs' }).click();
+      await row(cluster.runs).waitFor();
+      await result('passed').waitFor();
+      await workbench.screenshot(`cluster-reloaded-${name}`);
+      gate.open();
+      await workbench.notification('Smoke job of mimo-8gpu passed on lab').waitFor({ timeout: PATIENCE });
+      await workbench.screenshot(`cluster-followed-${name}`);
+      assert.deepEqual(cluster.left(), []);
+    });
+
+    test('one that is cancelled is gone from the cluster', async () => {
+      const { page } = workbench;
+      gate.close();
+      await workbench.command('Parallelism Layout: Run Smoke Job Again');
+      await row(cluster.runs).waitFor();
+      const progress = workbench.notification('Smoke job of mimo-8gpu on lab');
+      await progress.waitFor();
+      await progress.button('Cancel').click();
+      const dialog = page.locator('.monaco-dialog-box');
+      await dialog.getByText('Cancel the smoke job of mimo-8gpu on lab?').waitFor();
+      await workbench.screenshot(`cluster-cancel-${name}`);
+      await dialog.getByRole('button', { name: 'Cancel the Job' }).click();
+      await workbench.notification('Smoke job of mimo-8gpu cancelled').waitFor({ timeout: PATIENCE });
+      await row('cancelled').waitFor();
+      await workbench.lens('Smoke job cancelled on lab').waitFor();
+      await result('passed').waitFor();
+      await workbench.screenshot(`cluster-cancelled-${name}`);
+      assert.deepEqual(cluster.left(), []);
+    });
+  });
+}
+
+/** Holds a job that runs for as long as it is closed, so that a test can look at it. */
+class Gate {
+  #open;
+
+  constructor(folder) {
+    this.#open = join(folder, 'open');
+    /** A line of the shell that waits. */
+    this.wait = `until [ -e '${this.#open}' ]; do sleep 0.1; done`;
+    /** An interpreter that waits before it starts. */
+    this.python = join(folder, 'python');
+    writeFileSync(this.python, `#!/bin/sh\n${this.wait}\nexec ${PYTHON} "$@"\n`, { mode: 0o755 });
+  }
+
+  open() {
+    writeFileSync(this.#open, '');
+  }
+
+  close() {
+    rmSync(this.#open, { force: true });
+  }
+}

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { check, hasErrors, type ResolvedLayout } from '../../layout';
+import { hasErrors, type ResolvedLayout } from '../../layout';
+import { checkedDocument } from '../checkedDocument';
 import {
   attachSmoke,
   type Cluster,
@@ -403,7 +404,7 @@ function mayRun(): boolean {
 
 /** What would run; says why where a layout has errors, or is too large. */
 async function runnableOf(document: vscode.TextDocument): Promise<Runnable | undefined> {
-  const checked = check(document.getText());
+  const checked = checkedDocument(document);
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
     await vscode.commands.executeCommand('workbench.actions.view.problems');

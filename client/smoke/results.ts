@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { check } from '../../layout';
+import { checkedDocument } from '../checkedDocument';
 import { type GroupOperations, layoutHash, type RunRecord } from '../cluster';
 import type { GridPanels } from '../gridPanel';
 import type { EndedRun, SmokeJobs } from './jobs';
@@ -39,8 +39,11 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
   const draw = async (document: vscode.TextDocument) => {
     const uri = document.uri.toString();
     const record = jobs.history.runs.find((one) => one.uri === uri && one.verdict !== CANCELLED);
-    const { resolved } = check(document.getText());
-    if (panels.hasSmoke(document.uri) || !record || !resolved || layoutHash(resolved) !== record.layoutHash) {
+    if (panels.hasSmoke(document.uri) || !record) {
+      return;
+    }
+    const { resolved } = checkedDocument(document);
+    if (!resolved || layoutHash(resolved) !== record.layoutHash) {
       return;
     }
     const detail = await jobs.history.detail(record);

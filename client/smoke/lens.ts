@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { checkedDocument } from '../checkedDocument';
 import { layoutHash } from '../cluster';
 import type { SmokeJobs } from './jobs';
-import { outcomeText, timeOf } from './texts';
+import { outcomeIcon, outcomeText, timeOf } from './texts';
 
 /** A lens drops plain blanks beside an icon. */
 const GAP = '\u00a0';
@@ -43,7 +43,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
     return lens(
       changed
         ? `$(history)${GAP}${vscode.l10n.t('Before the last change the smoke job {0}', said)}`
-        : `$(${last.ok ? 'pass' : 'error'})${GAP}${vscode.l10n.t('Smoke job {0}', said)}`,
+        : `$(${outcomeIcon(last)})${GAP}${vscode.l10n.t('Smoke job {0}', said)}`,
       'parallelismLayout.showSmokeReport',
       vscode.l10n.t('Open the report of the last smoke job'),
       last.id,

@@ -11,7 +11,7 @@ import {
 } from '../cluster';
 import { LANGUAGE } from '../layoutDocument';
 import type { ActiveRun, SmokeJobs } from './jobs';
-import { outcomeText, timeOf } from './texts';
+import { outcomeIcon, outcomeText, timeOf } from './texts';
 
 /** A run that goes on. */
 export class ActiveNode {
@@ -30,6 +30,13 @@ interface FactNode {
 }
 
 export type Node = ActiveNode | RunNode | FactNode;
+
+/** The colour of each icon of an outcome. */
+const COLOURS = {
+  pass: 'testing.iconPassed',
+  'circle-slash': 'testing.iconSkipped',
+  error: 'testing.iconFailed',
+} as const;
 
 /** How long a change of a text waits for the next one before the view looks whether its layout has changed. Milliseconds. */
 const PATIENCE = 500;
@@ -221,15 +228,12 @@ function activeItem({ id, request, progress }: ActiveRun): vscode.TreeItem {
   return item;
 }
 
-function iconOf({ ok, verdict }: RunRecord, slower: boolean): vscode.ThemeIcon {
-  const [name, colour] = ok
-    ? slower
-      ? ['warning', 'list.warningForeground']
-      : ['pass', 'testing.iconPassed']
-    : verdict === 'cancelled'
-      ? ['circle-slash', 'testing.iconSkipped']
-      : ['error', 'testing.iconFailed'];
-  return new vscode.ThemeIcon(name ?? 'error', new vscode.ThemeColor(colour ?? 'testing.iconFailed'));
+function iconOf(record: RunRecord, slower: boolean): vscode.ThemeIcon {
+  if (record.ok && slower) {
+    return new vscode.ThemeIcon('warning', new vscode.ThemeColor('list.warningForeground'));
+  }
+  const icon = outcomeIcon(record);
+  return new vscode.ThemeIcon(icon, new vscode.ThemeColor(COLOURS[icon]));
 }
 
 function fact(label: string, description: string, icon?: vscode.ThemeIcon): FactNode {

@@ -13,6 +13,11 @@ export function outcomeText({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>):
       : vscode.l10n.t('failed: {0}', verdict.replaceAll('_', ' '));
 }
 
+/** The icon of how a run ended. */
+export function outcomeIcon({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>): 'pass' | 'circle-slash' | 'error' {
+  return ok ? 'pass' : verdict === 'cancelled' ? 'circle-slash' : 'error';
+}
+
 /** When a run began: the time where that was today, else the date too. */
 export function timeOf({ started }: Pick<RunRecord, 'started'>): string {
   const at = new Date(started);

@@ -61,44 +61,56 @@ const lazyBuiltins = {
   },
 };
 
-/** The modules of the language client that hold features which our server does not offer. */
+/** What the protocol's libraries hold for servers unlike ours: modules of features, and what stands in their place. */
 const UNOFFERED = [
-  ...['callHierarchy', 'colorProvider', 'declaration', 'definition', 'diagnostic', 'executeCommand', 'fileOperations'],
-  ...['implementation', 'inlineCompletion', 'inlineValue', 'linkedEditingRange', 'notebook', 'signatureHelp'],
-  ...['textDocumentContent', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol'],
+  {
+    library: 'vscode-languageclient',
+    modules: [
+      ...['callHierarchy', 'colorProvider', 'declaration', 'definition', 'diagnostic', 'executeCommand'],
+      ...['fileOperations', 'implementation', 'inlineCompletion', 'inlineValue', 'linkedEditingRange', 'notebook'],
+      ...['signatureHelp', 'textDocumentContent', 'typeDefinition', 'typeHierarchy', 'workspaceSymbol'],
+    ],
+    // features that tell the server of no capability, and do nothing
+    contents: `
+      class NoFeature {
+        fillClientCapabilities() {}
+        initialize() {}
+        getState() { return { kind: 'static' }; }
+        clear() {}
+      }
+      module.exports = new Proxy({}, { get: () => NoFeature });
+    `,
+  },
+  {
+    library: 'vscode-languageserver',
+    modules: [
+      ...['callHierarchy', 'fileOperations', 'inlineCompletion', 'inlineValue', 'linkedEditingRange', 'moniker'],
+      ...['notebook', 'textDocumentContent', 'typeHierarchy'],
+    ],
+    // features that add nothing to the class of a connection
+    contents: 'module.exports = new Proxy({}, { get: () => (Base) => Base });',
+  },
 ];
 
-/** In their place: a feature that tells the server of no capability, and does nothing. */
-const NO_FEATURES = `
-  class NoFeature {
-    fillClientCapabilities() {}
-    initialize() {}
-    getState() { return { kind: 'static' }; }
-    clear() {}
-  }
-  module.exports = new Proxy({}, { get: () => NoFeature });
-`;
-
 /**
- * The language client has a feature for all that the protocol knows, and compares versions of the editor, which the editor
- * itself does by our manifest. What is not ours is left out: a tenth of what is downloaded.
+ * Leaves out the features that our server does not offer, and the client's check of the editor's version, which the editor
+ * itself makes by our manifest: a tenth of what is downloaded.
  * @type {esbuild.Plugin}
  */
 const ownFeatures = {
   name: 'own-features',
   setup(build) {
-    const missing = new Set(UNOFFERED);
-    const modules = new RegExp(`vscode-languageclient.lib.common.(${UNOFFERED.join('|')})\\.js$`);
-    build.onLoad({ filter: modules }, ({ path }) => {
-      missing.delete(basename(path, '.js'));
-      return { contents: NO_FEATURES };
-    });
-    build.onLoad({ filter: /semver.functions.(parse|satisfies)\.js$/ }, () => ({
-      contents: 'module.exports = () => true;',
-    }));
-    build.onEnd(() => ({
-      errors: [...missing].map((name) => ({ text: `The language client has no module ${name}` })),
-    }));
+    for (const { library, modules, contents } of UNOFFERED) {
+      const missing = new Set(modules);
+      const filter = new RegExp(`${library}.lib.common.(${modules.join('|')})\\.js$`);
+      build.onLoad({ filter }, ({ path }) => {
+        missing.delete(basename(path, '.js'));
+        return { contents };
+      });
+      build.onEnd(() => ({ errors: [...missing].map((name) => ({ text: `${library} has no module ${name}` })) }));
+    }
+    const contents = 'module.exports = () => true;';
+    build.onLoad({ filter: /semver.functions.(parse|satisfies)\.js$/ }, () => ({ contents }));
   },
 };
 

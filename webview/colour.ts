@@ -1,5 +1,5 @@
 import { rgb } from 'd3-color';
-import { cividis } from './cividis';
+import { interpolateCividis } from 'd3-scale-chromatic';
 import { themeKind } from './theme';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
@@ -86,7 +86,7 @@ export function colourOf(value: number, colouring: Colouring): string {
   }
   if (isRamp(colouring)) {
     const [from, to] = RAMPS[themeKind()];
-    return cividis(from + ((to - from) * value) / (colouring.values - 1));
+    return interpolateCividis(from + ((to - from) * value) / (colouring.values - 1));
   }
   return colouring.statuses?.[value]?.fill ?? CATEGORICAL[value % CATEGORICAL.length] ?? '';
 }

@@ -6,9 +6,11 @@ for stacks when a step is stuck, names the fault, and ends everyone. It needs th
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import os
+import resource
 import selectors
 import socket
 import time
@@ -32,6 +34,12 @@ LAUNCHER = 5.0
 
 #: How long a stranger may stay without a hello, in seconds.
 HELLO = 10.0
+
+#: Files that a process has open beside the lines to its ranks: more than a referee and a launcher ever need.
+OWN_FILES = 256
+
+#: Seconds between two looks for a fault.
+PAUSE = 0.05
 
 #: The shortest time between two events of a phase that goes on, in seconds.
 PROGRESS = 1.0
@@ -97,12 +105,14 @@ class Referee:
         self._machines: List[Machine] = []
         self._store: Dict[str, Any] = {}
         self._phase_began = self._progressed = time.monotonic()
+        self._judged = 0.0
         # what may be the signs of one fault, by kind
         self._lost: List[Sign] = []
         self._wrong: List[Sign] = []
         self._errors: List[Sign] = []
         self._inquiry: Optional[Tuple[Rank, List[Rank], float]] = None
         self._launcher: Callable[[], Optional[int]] = lambda: None
+        allow_files(plan.world_size + OWN_FILES)
         self._selector = selectors.DefaultSelector()
         listener = socket.create_server((bind, port), backlog=1024)
         self._selector.register(listener, selectors.EVENT_READ, lambda: self._accept(listener))
@@ -189,7 +199,12 @@ class Referee:
             self.cancel("Whoever started the job is gone.")
 
     def _accept(self, listener: socket.socket) -> None:
-        sock, _ = listener.accept()
+        try:
+            sock, _ = listener.accept()
+        except OSError as error:
+            missing = self._roll.missing()
+            self._fault("join_timeout", missing=missing, msg="The referee takes in no more ranks after %d: %s." % (len(self._roll.ranks), error))
+            return
         sock.settimeout(5)
         connection = Connection(sock)
         self._strangers.append(connection)
@@ -469,13 +484,16 @@ class Referee:
     # ---- what goes wrong
 
     def _judge(self) -> None:
-        """Looks for a fault: signs of one first, then clocks."""
+        """Looks for a fault: signs of one first, then clocks. Every rank is looked at, so not after every message."""
         now = time.monotonic()
+        if now < self._judged + PAUSE:
+            return
         for stranger in [one for one in self._strangers if now - one.since > HELLO]:
             self._hang_up(stranger)
         for judge in (self._judge_signs, self._judge_stuck, self._judge_beats, self._judge_join, self._judge_total):
             if self._verdict is None:
                 judge(now)
+        self._judged = time.monotonic()
 
     def _judge_signs(self, now: float) -> None:
         """The first sign is often not the cause: a death shows as its neighbours' errors before its line closes."""
@@ -632,6 +650,15 @@ class Referee:
         if self._events.seconds() > limit:
             busy = [rank.number for rank in self._roll if rank.stage not in ("gate", "left")]
             self._fault("total_timeout", where={str(number): self._roll.place(number) for number in busy[:8]}, msg="The job took longer than %g s." % limit)
+
+
+def allow_files(count: int) -> None:
+    """Lets this process have so many files open at once, as far as the system allows: every rank is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < count:
+        most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def group_fields(group: Group) -> Dict[str, Any]:

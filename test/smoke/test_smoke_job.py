@@ -5,6 +5,7 @@ import glob
 import gzip
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 JOB = os.path.join(ROOT, "smoke", "smoke_job.py")
 FAULTY = os.path.join(HERE, "faulty_rank.py")
 HOST = os.uname().nodename
+MOST_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 with open(os.path.join(ROOT, "schemas", "smoke-events.schema.json"), encoding="utf-8") as schema_file:
     EVENTS = json.load(schema_file)
@@ -103,8 +105,8 @@ def processes_with(text):
 class Job:
     """One run of the job: its exit status, its events, and what it left behind."""
 
-    def __init__(self, fault=None, world=4, families=FAMILIES, limits=LIMITS, at=None, torchrun=False, kill_referee=False, **more):
-        """`at` names the event at which the job is told to stop (or its referee killed)."""
+    def __init__(self, fault=None, world=4, families=FAMILIES, limits=LIMITS, at=None, torchrun=False, kill_referee=False, files=None, **more):
+        """`at` names the event at which the job is told to stop (or its referee killed); `files` limits the open files of a process."""
         plan = {
             "version": 1,
             "name": "test",
@@ -126,7 +128,8 @@ class Job:
             launcher = self.torchrun(world, folder) if torchrun else [sys.executable, os.path.join(HERE, "many.py"), str(world)]
             command = [sys.executable, JOB, "referee", "--plan", path, "--", *launcher, *script, "rank", "--plan", path]
             with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
-                job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+                limit = None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, MOST_FILES))
+                job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=limit)
                 self.lines = []
                 for line in job.stdout:
                     self.lines.append(line)
@@ -210,6 +213,10 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual(job.status, 0, job.log)
         self.assertEqual(len(job.all("rank")), 16)
         self.assertEqual(sorted(event["group"] for event in job.all("group")), list(range(9)))
+
+    def test_takes_in_more_ranks_than_files_that_it_may_open_at_first(self):
+        job = self.run_job(files=12)
+        self.assertEqual(job.status, 0, job.log)
 
     def test_one_of_sixteen_ranks_is_stopped(self):
         found = self.fault("11:stop@run:8", **{**self.SIXTEEN, "limits": {**self.SIXTEEN["limits"], "operation": 10}})

@@ -8,7 +8,7 @@ import { createStatus } from './status';
 
 let server: Promise<Server> | undefined;
 
-/** Starts the extension on a platform: the panels and commands at once, the language server as soon as the editor has a moment. */
+/** Starts the extension on a platform: panels and commands at once, the language server when the editor has a moment. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
   server = startServer(context, platform, output);

@@ -15,9 +15,9 @@ const SPOKEN = 'tests: ';
 
 /**
  * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean,
- *   web?: boolean, report?: (output: string) => void }} options paths of the extension, of the module whose `run` holds the tests, and of the folder or workspace
- *   that is opened; `web`: the extension and its tests run in the browser's own extension host, as on a page without a server; `report` takes what the
- *   tests have to tell, which is printed otherwise
+ *   web?: boolean, report?: (output: string) => void }} options paths of the extension, of the module whose `run` holds the
+ *   tests, and of the folder or workspace that is opened; `web`: the extension and its tests run in the browser's own extension
+ *   host, as on a page without a server; `report` takes what the tests have to tell, which is printed otherwise
  * @returns {Promise<number>} the exit code of the tests
  */
 export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust, web = false, report }) {

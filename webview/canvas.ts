@@ -35,6 +35,8 @@ export class RankCanvas {
   readonly element = document.createElement('canvas');
   /** Whether dragging draws a frame around ranks, as it does anyway with the Shift key. */
   framing = false;
+  /** How many pictures are drawn in a frame, this one among them. */
+  beside = 1;
   readonly #context = context2d(this.element);
   readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
@@ -195,7 +197,7 @@ export class RankCanvas {
       this.#sheet.leave();
       advance(painter.ground(picture, bitmap), Number.POSITIVE_INFINITY);
     } else {
-      const { painted, done } = this.#sheet.at(window);
+      const { painted, done } = this.#sheet.at(window, this.beside);
       painter.place(painted, picture, bitmap);
       if (!done) {
         this.requestDraw();

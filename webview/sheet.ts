@@ -76,9 +76,10 @@ export class Sheet {
 
   /**
    * Paints on.
+   * @param beside how many sheets are painted in the same frame, this one among them
    * @returns what is finished, if anything is, and whether it is the part that was asked for
    */
-  at(window: Window): { readonly painted: Painted | null; readonly done: boolean } {
+  at(window: Window, beside: number): { readonly painted: Painted | null; readonly done: boolean } {
     if (this.#shown && !this.#isOld && isSameWindow(this.#shown.window, window)) {
       return { painted: this.#shown, done: true };
     }
@@ -88,7 +89,7 @@ export class Sheet {
       this.#next = this.#begin(window);
     }
     const { image, window: part } = this.#next;
-    if (this.#advance(this.#next, rests ? RESTING : MOVING)) {
+    if (this.#advance(this.#next, (rests ? RESTING : MOVING) / beside)) {
       this.#shown = { image, window: part };
       this.#next = null;
       this.#isOld = false;

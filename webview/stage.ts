@@ -98,6 +98,9 @@ export class Stage {
   #arrange(drawn: boolean, titles: readonly [string, string] | null): void {
     this.#pictures.hidden = !drawn;
     const wanted = drawn ? (titles ? [this.#other.element, this.canvas.element] : [this.canvas.element]) : [];
+    for (const canvas of [this.canvas, this.#other]) {
+      canvas.beside = Math.max(1, wanted.length);
+    }
     const frames = [...this.#pictures.children];
     const same = frames.length === wanted.length && frames.every((frame, i) => frame.contains(wanted[i] ?? null));
     if (!same) {

@@ -1,6 +1,9 @@
 /** How long work may hold up frames and input at a time, in milliseconds. */
 const SLICE = 4;
 
+/** How long work waits that nobody waits for, in milliseconds. */
+const LATER = 100;
+
 /**
  * Goes on with work until it is done or the time is up: at least one step.
  * @param time in milliseconds
@@ -35,9 +38,9 @@ export class Background {
     }
   }
 
-  /** Begins after what is going on now. */
+  /** Begins once what is drawn now has come to the screen. */
   runLater(work: Iterator<void>, done: () => void): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.run(work, done));
+    this.#timer = setTimeout(() => this.run(work, done), LATER);
   }
 }

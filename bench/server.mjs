@@ -6,11 +6,13 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createMessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node';
 import { parse } from 'yaml';
+import { importSource } from '../scripts/source.mjs';
 import { layoutOfLines } from './layouts.mjs';
 
 // a certificate file costs Node.js 85 ms a start
 delete process.env.NODE_EXTRA_CA_CERTS;
 
+const { SERVER_PROCESS } = await importSource('server/process.ts');
 const SIZES = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [40, 400, 10_000];
 const EDITS = 300;
 const SCHEMA = pathToFileURL(resolve('schemas/layout.schema.json')).href;
@@ -21,7 +23,8 @@ const noDelay = ['--require', resolve('bench/noDelay.cjs')];
 const SERVERS = {
   ours: {
     // as its first line, and the extension, start it
-    args: ['--max-semi-space-size=4', 'dist/server.js'],
+    args: [...SERVER_PROCESS.flags, 'dist/server.js'],
+    env: SERVER_PROCESS.env,
     language: 'parallelism-layout',
     extension: 'layout.yaml',
     text: (yaml) => yaml,
@@ -47,9 +50,12 @@ class Client {
 
   static async start(name) {
     const client = new Client();
-    const { args } = SERVERS[name];
+    const { args, env } = SERVERS[name];
     const start = performance.now();
-    const child = spawn(process.execPath, [...args, '--stdio'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn(process.execPath, [...args, '--stdio'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      env: { ...process.env, ...env },
+    });
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),
       new StreamMessageWriter(child.stdin),

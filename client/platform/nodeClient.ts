@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
+import { SERVER_PROCESS } from '../../server/process';
 import { CLIENT, type CreateClient } from './platform';
 
 /** Clients whose server is a process. */
@@ -7,8 +8,7 @@ export function clientsOf(dist: vscode.Uri): CreateClient {
   const run = {
     module: vscode.Uri.joinPath(dist, 'server.js').fsPath,
     transport: TransportKind.ipc,
-    // as in the first line of server.js
-    options: { execArgv: ['--max-semi-space-size=4'] },
+    options: { execArgv: SERVER_PROCESS.flags, env: SERVER_PROCESS.env },
   };
   return (options) => new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
 }

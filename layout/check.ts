@@ -3,6 +3,7 @@ import { changeBetween } from './format/change';
 import { applyEdits } from './format/edit';
 import { MAX_FINDINGS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
 import { LineIndex } from './format/lines';
+import { grouped } from './format/quantities';
 import { type KnownFields, type ReadLayout, readLayout } from './format/read';
 import { reparse } from './format/reparse';
 import { firstLine, parseTree, type Tree } from './format/tree';
@@ -165,7 +166,7 @@ function clip(text: string, most = MAX_MESSAGE): string {
 }
 
 function moreFindings(text: string, severity: Severity): Finding {
-  const most = MAX_FINDINGS.toLocaleString('en-US');
+  const most = grouped(MAX_FINDINGS);
   const message = `More than ${most} findings of severity ${severity} stand against this file; the first ${most} are listed. Mend these first.`;
   return { code: fileTooLarge.code, severity, message, span: firstLine(text), related: [], predicts: null, fixes: [] };
 }

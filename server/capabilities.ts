@@ -17,7 +17,7 @@ export const TOKENS_LEGEND = {
 } as const satisfies SemanticTokensLegend;
 
 /**
- * What the server can do for a client. Nothing here needs a feature to be loaded.
+ * What the server can do for a client.
  * @param hasFiles whether files that are not open can be reached
  */
 export function capabilitiesFor(params: InitializeParams, hasFiles: boolean): ServerCapabilities {

@@ -1,18 +1,15 @@
 import type { Connection, InitializeResult } from 'vscode-languageserver';
 import { capabilitiesFor } from './capabilities';
+import { serveFeatures } from './features';
 import type { Files } from './workspace';
 
 /**
- * Begins to listen to a client. It is told what the server can do before any feature is loaded.
+ * Begins to listen to a client; once it knows what the server can do, the features are there.
  * @param files the files that are not open; left out where the platform has none to give
  */
 export function serve(connection: Connection, files?: Files): void {
   connection.onInitialize((params): InitializeResult => {
-    connection.onInitialized(async () => {
-      // a bundle imports within the same turn of the event loop, so the features are there before the next message is read
-      const { serveFeatures } = await import('./features');
-      serveFeatures(connection, params, files);
-    });
+    connection.onInitialized(() => serveFeatures(connection, params, files));
     return {
       serverInfo: { name: 'parallelism-layout' },
       capabilities: capabilitiesFor(params, files !== undefined),

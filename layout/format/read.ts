@@ -4,7 +4,7 @@ import { once } from '../once';
 import { appendKey, removeField, replaceFix, startOfLine } from './edit';
 import { FORMAT, FORMAT_VERSION, type RootKeys } from './keys';
 import { MAX_FINDINGS, MAX_STRING } from './limits';
-import { parseDuration, parseSize } from './quantities';
+import { grouped, parseDuration, parseSize } from './quantities';
 import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
 import {
   type Entry,
@@ -238,7 +238,7 @@ class Reader {
       return this.#wrongType(spec, node, path);
     }
     if (node.value.length > MAX_STRING) {
-      const [length, most] = [node.value.length, MAX_STRING].map((count) => count.toLocaleString('en-US'));
+      const [length, most] = [node.value.length, MAX_STRING].map(grouped);
       this.report(
         'file-too-large',
         `\`${path}\` has ${length} characters; up to ${most} are read. Shorten it.`,

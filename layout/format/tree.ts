@@ -2,6 +2,7 @@ import type { Span } from '../finding';
 import { endOfLine, startOfLine } from './edit';
 import { MAX_FULL_YAML, MAX_TEXT } from './limits';
 import { parsePlain, plainLength } from './plain';
+import { grouped } from './quantities';
 import { parseYaml } from './yaml';
 
 /** A scalar as the file has it. */
@@ -100,7 +101,7 @@ function notPlain(text: string): Problem {
 }
 
 function characters(count: number): string {
-  return `${count.toLocaleString('en-US')} characters`;
+  return `${grouped(count)} characters`;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

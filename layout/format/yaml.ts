@@ -1,6 +1,7 @@
 import { type Document, isAlias, isCollection, isMap, isScalar, parseDocument, type YAMLError } from 'yaml';
 import type { Span } from '../finding';
 import { MAX_DEPTH, MAX_NODES } from './limits';
+import { grouped } from './quantities';
 import type { Entry, Node, Parsed, Problem, ScalarNode } from './tree';
 
 /** Builds the tree of a text by the `yaml` package, which reads all of YAML 1.2 and says what is wrong. Never throws. */
@@ -50,7 +51,7 @@ function tooDeep(span: Span): Problem {
 }
 
 function tooManyNodes(span: Span): Problem {
-  const limit = MAX_NODES.toLocaleString('en-US');
+  const limit = grouped(MAX_NODES);
   const message = `The file holds more than ${limit} values once its aliases are followed. Write fewer aliases.`;
   return { kind: 'too-large', message, span };
 }

@@ -1,7 +1,4 @@
-/** A whole number with its thousands separated; far quicker than formatting for a locale. */
-export function grouped(n: number): string {
-  return String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
-}
+import { grouped } from '../format/quantities';
 
 /** `3 ranks`, `1 rank`, `1,024 ranks`: a count with its noun. */
 export function countOf(n: number, noun: string): string {

@@ -1,5 +1,6 @@
 import type { Fix, Related, Span } from '../finding';
 import { DEFAULT_ORDER } from '../format/keys';
+import { grouped } from '../format/quantities';
 import type { Grid } from '../grid/grid';
 import { once } from '../once';
 import { crossings } from '../topology/crossings';
@@ -8,7 +9,7 @@ import { denseGrid, expertGrid } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
 import type { ResolvedLayout, ResolvedModule } from '../topology/resolved';
 import { namedFix } from './factorization';
-import { countOf, divisors, grouped } from './numbers';
+import { countOf, divisors } from './numbers';
 import type { Report, Rule } from './rule';
 
 /** A module in a world of which the file says where its ranks land. */

@@ -2,10 +2,11 @@ import type { Fix, Span } from '../finding';
 import { appendKey, removeField, replaceFix } from '../format/edit';
 import { MAX_DEPTH, MAX_FINDINGS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../format/limits';
 import { LANGUAGE_MODULE } from '../format/names';
+import { grouped } from '../format/quantities';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, MAX_WORLD, type ModuleFacts, type SomeGrids } from '../topology/facts';
 import { MIMO_CP } from './mimo';
-import { countOf, grouped } from './numbers';
+import { countOf } from './numbers';
 import type { Report, Rule } from './rule';
 import { shardsBelowOne } from './shards';
 

@@ -1,6 +1,7 @@
+import { grouped } from '../../format/quantities';
 import { activeSlots, MAX_TP_BASE } from '../../topology/ntp';
 import { namedFix } from '../factorization';
-import { countOf, grouped } from '../numbers';
+import { countOf } from '../numbers';
 import type { Report } from '../rule';
 import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage } from './context';
 

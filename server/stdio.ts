@@ -1,4 +1,5 @@
-import { opendir, readFile, stat } from 'node:fs/promises';
+// the promises of `fs` are loaded when they are first asked for, not when the server starts
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { URI } from 'vscode-uri';
@@ -22,7 +23,7 @@ const disk: Files = {
     let entries = 0;
     for (const path of folders) {
       // a folder that may not be read holds nothing for us
-      const open = await opendir(path).catch(() => null);
+      const open = await fs.promises.opendir(path).catch(() => null);
       for await (const entry of open ?? []) {
         if (++entries > MAX_ENTRIES) {
           return;
@@ -40,11 +41,11 @@ const disk: Files = {
     if (scheme !== 'file') {
       return null;
     }
-    const size = await stat(fsPath).then(
+    const size = await fs.promises.stat(fsPath).then(
       (found) => found.size,
       () => Number.POSITIVE_INFINITY,
     );
-    return size > MAX_BYTES ? null : readFile(fsPath, 'utf8').catch(() => null);
+    return size > MAX_BYTES ? null : fs.promises.readFile(fsPath, 'utf8').catch(() => null);
   },
   normal: (uri) => URI.parse(uri).toString(),
 };

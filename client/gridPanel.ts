@@ -45,15 +45,18 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return [...this.#panels.values()].map(({ document }) => document);
   }
 
-  /** Opens the grid of a document beside it, or brings it to the front. */
-  show(document: vscode.TextDocument): void {
-    const known = this.#of(document);
-    if (known) {
-      known.reveal();
-      return;
-    }
+  /**
+   * Opens the grid of a document beside it, or brings it to the front.
+   * @param results whether a person asked for the results of the smoke job
+   */
+  show(document: vscode.TextDocument, { results = false } = {}): void {
     const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-    this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
+    const known = this.#of(document);
+    const panel = known ?? this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
+    if (results) {
+      panel.askForResults();
+    }
+    known?.reveal();
   }
 
   /** Shows the outcome of a smoke job on the grid of its document, now or when that is opened. */
@@ -87,7 +90,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return this.#panels.get(document.uri.toString());
   }
 
-  #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): void {
+  #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
     const key = document.uri.toString();
     this.#panels.get(key)?.dispose();
     const own = new GridPanel(panel, document, this.extensionUri, () => this.#smoke.get(key));
@@ -100,12 +103,16 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
         this.#panels.delete(key);
       }
     });
+    return own;
   }
 }
 
 /** One panel and the document that it draws. */
 class GridPanel {
   #pending = false;
+  #isReady = false;
+  /** Whether the results of the smoke job are to be shown as soon as the page is there. */
+  #wantsResults = false;
   /** The panel's own move of the cursor is no reason to light a module. */
   #revealing = false;
   readonly #shown = vscode.window.createTextEditorDecorationType({
@@ -133,6 +140,15 @@ class GridPanel {
 
   reveal(): void {
     this.panel.reveal(undefined, true);
+  }
+
+  /** Shows the results of the smoke job; a panel that is hidden has no page, and loads one when it is revealed. */
+  askForResults(): void {
+    if (this.#isReady && this.panel.visible) {
+      this.post({ type: 'showSmoke' });
+    } else {
+      this.#wantsResults = true;
+    }
   }
 
   dispose(): void {
@@ -176,6 +192,7 @@ class GridPanel {
   async #receive(message: FromPanel): Promise<void> {
     switch (message.type) {
       case 'ready':
+        this.#isReady = true;
         this.#sendLayout();
         this.#sendSmoke();
         return;
@@ -206,6 +223,10 @@ class GridPanel {
     const smoke = this.lastSmoke();
     if (smoke) {
       this.post(smoke);
+    }
+    if (this.#wantsResults) {
+      this.#wantsResults = false;
+      this.post({ type: 'showSmoke' });
     }
   }
 

@@ -172,6 +172,9 @@ export class GridApp {
           `Smoke job: ${message.verdict}, ${counted(message.groups.length, 'process group')} with a result`,
         );
         break;
+      case 'showSmoke':
+        this.#change({ view: 'smoke' });
+        return;
     }
     this.#render();
   }

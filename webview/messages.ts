@@ -77,7 +77,9 @@ export type ToPanel =
       readonly groups: readonly PanelGroupResult[];
       /** Ranks that a fault names. */
       readonly suspects: readonly number[];
-    };
+    }
+  /** A person asked to see the results of the smoke job. */
+  | { readonly type: 'showSmoke' };
 
 /** With what a layout can be compared. */
 export type CompareWith = 'nothing' | 'commit' | 'file';
@@ -180,4 +182,5 @@ export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
     ),
     suspects: arrayOf(isIndex),
   },
+  showSmoke: {},
 });

@@ -97,8 +97,8 @@ function commands(
       const document = await documentOf(record);
       const detail = await jobs.history.detail(record);
       if (document && detail) {
-        panels.show(document);
         drawResult(panels, record, detail.groups);
+        panels.show(document, { results: true });
       }
     }),
     command('showSmokeLog', async (argument) => {

@@ -62,7 +62,10 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
 /** Says how a run ended, and offers what one does next. */
 export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
   const actions = new Map([
-    [vscode.l10n.t('Show Grid'), () => vscode.commands.executeCommand('parallelismLayout.showGrid', record.uri)],
+    [
+      vscode.l10n.t('Show Grid'),
+      () => vscode.commands.executeCommand('parallelismLayout.showSmokeRunOnGrid', record.id),
+    ],
     [
       vscode.l10n.t('Show Report'),
       () => vscode.commands.executeCommand('parallelismLayout.showSmokeReport', record.id),

@@ -258,6 +258,15 @@ describe('smoke results', () => {
       await page.getByRole('searchbox').press('Enter');
       await details(page).getByText('Rank 6', { exact: true }).waitFor();
     }));
+
+  test('are shown at once to a person who asks for them', () =>
+    withPanel(moe, {}, async ({ page, send }) => {
+      await send(smokeMessage(grid.engine, moe));
+      assert.equal(await page.getByRole('button', { name: 'Smoke' }).getAttribute('aria-pressed'), 'false');
+      await send({ type: 'showSmoke' });
+      assert.equal(await page.getByRole('button', { name: 'Smoke' }).getAttribute('aria-pressed'), 'true');
+      await page.getByText('Smoke job:').first().waitFor();
+    }));
 });
 
 describe('comparing', () => {

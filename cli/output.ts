@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
+import { grouped } from '../layout';
 
 /** What a run of the command line found, as its exit status says it; the gravest file decides. */
 export const EXIT = { clean: 0, findings: 1, unusable: 2, internal: 70 } as const;
@@ -41,7 +42,7 @@ export function refusesToList(file: string, ranks: number): boolean {
   if (ranks <= MAX_LISTED_RANKS) {
     return false;
   }
-  const [count, most] = [ranks, MAX_LISTED_RANKS].map((n) => n.toLocaleString('en-US'));
+  const [count, most] = [ranks, MAX_LISTED_RANKS].map(grouped);
   complain(`${file}: ${count} ranks are more than can be listed; up to ${most} are`);
   exitWith(EXIT.unusable);
   return true;

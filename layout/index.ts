@@ -5,6 +5,7 @@ export * from './format/keys';
 export { MAX_TEXT } from './format/limits';
 export * from './format/lines';
 export { LANGUAGE_MODULE } from './format/names';
+export { grouped } from './format/quantities';
 export { nearest, type ReadLayout, readLayout } from './format/read';
 export { type JsonSchema, layoutSchema } from './format/schema';
 export * from './format/spec';

@@ -1,8 +1,8 @@
-import type { ModuleSequence, ResolvedLayout } from '../layout';
+import { countOf, grouped, type ModuleSequence, type ResolvedLayout } from '../layout';
 import type { Colouring } from './colour';
 import { differenceCard, rankDetails, summary } from './details';
 import { type Difference, differenceOf } from './difference';
-import { counted, formatted, h, replaceKeepingFocus } from './dom';
+import { h, replaceKeepingFocus } from './dom';
 import { type ExportFormat, pngOf, svgOf } from './export';
 import { groupsNamed, placeOf, standing } from './facts';
 import { failureCard } from './failures';
@@ -160,7 +160,7 @@ export class GridApp {
           const { length } = this.#difference?.ranks ?? [];
           this.#announce(
             this.#difference
-              ? `${counted(length, 'rank')} differ from ${message.base.title}`
+              ? `${countOf(length, 'rank')} differ from ${message.base.title}`
               : (message.base.problem ?? ''),
           );
         }
@@ -169,7 +169,7 @@ export class GridApp {
         this.#smoke = message;
         this.#results = this.#layout && new SmokeResults(this.#layout, message);
         this.#announce(
-          `Smoke job: ${message.verdict}, ${counted(message.groups.length, 'process group')} with a result`,
+          `Smoke job: ${message.verdict}, ${countOf(message.groups.length, 'process group')} with a result`,
         );
         break;
       case 'showSmoke':
@@ -233,7 +233,7 @@ export class GridApp {
     const scene = this.#scene();
     const view = scene ? viewOf(scene) : null;
     const colours = this.#colouring ? `, coloured by ${this.#colouring.name}` : '';
-    return `${view?.label ?? ''} view, ${counted(worldSize, 'rank')}${colours}`;
+    return `${view?.label ?? ''} view, ${countOf(worldSize, 'rank')}${colours}`;
   }
 
   #scene(): Scene | null {
@@ -419,7 +419,7 @@ export class GridApp {
       this.#lit = ranks;
       this.#litIndex = index;
       this.#mark();
-      this.#announce(`${counted(ranks.length, 'rank')}: ${what}; now at rank ${rank}`);
+      this.#announce(`${countOf(ranks.length, 'rank')}: ${what}; now at rank ${rank}`);
     }
   }
 
@@ -472,8 +472,8 @@ export class GridApp {
       }
     }
     this.#remember({ failed: [...failed] });
-    const all = ranks.length === 1 ? `Rank ${ranks[0]}` : counted(ranks.length, 'rank');
-    const full = fail && failed.size === MAX_FAILED ? `; no more than ${formatted(MAX_FAILED)} can be marked` : '';
+    const all = ranks.length === 1 ? `Rank ${ranks[0]}` : countOf(ranks.length, 'rank');
+    const full = fail && failed.size === MAX_FAILED ? `; no more than ${grouped(MAX_FAILED)} can be marked` : '';
     this.#announce(`${all} ${fail ? 'marked as failed' : 'no longer marked as failed'}${full}`);
     this.#render();
   }

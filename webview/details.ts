@@ -1,4 +1,5 @@
-import { button, counted, formatted, h } from './dom';
+import { countOf, grouped } from '../layout';
+import { button, h } from './dom';
 import { coordinatesOf, groupsOf, modulesOf, placeOf, type RankGroup, rankList, ranksOfGroup, standing } from './facts';
 import { groupIn } from './views/pictures';
 import type { Scene } from './views/view';
@@ -12,7 +13,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   const place = `rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`;
   const change = difference?.changeOf(rank) ?? 'same';
   return [
-    h('h2', {}, `Rank ${formatted(rank)}`),
+    h('h2', {}, `Rank ${grouped(rank)}`),
     h('p', { class: 'place' }, placeOf(layout, rank)),
     ...modules.map((module) =>
       h(
@@ -43,7 +44,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
         'aria-label': 'Copy coordinates',
       }),
     ),
-    h('h3', {}, `${counted(groups.length, 'process group')} with peers`),
+    h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
     h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group))),
   ];
 }
@@ -62,7 +63,7 @@ const chips = (coordinates: readonly string[]): HTMLElement[] =>
 
 function groupRow({ layout, state, actions }: Scene, group: RankGroup): HTMLElement {
   const { name, module, index, size, ranks } = group;
-  const title = `${name}${module === null ? '' : ` of ${module}`}, group ${index}, ${counted(size, 'rank')}`;
+  const title = `${name}${module === null ? '' : ` of ${module}`}, group ${index}, ${countOf(size, 'rank')}`;
   const show = h(
     'button',
     {
@@ -73,7 +74,7 @@ function groupRow({ layout, state, actions }: Scene, group: RankGroup): HTMLElem
       title: `${title}: colour by it`,
     },
     h('span', { class: 'name' }, name),
-    h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : `${formatted(size)} ranks`),
+    h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : `${grouped(size)} ranks`),
   );
   show.addEventListener('click', () => actions.change({ view: 'groups', group: name }));
   const copy = button('Copy', () => actions.copy(ranksOfGroup(layout, group).join(', '), `ranks of ${title}`), {
@@ -91,7 +92,7 @@ export function summary(scene: Scene): HTMLElement {
     const product = (dims: typeof dense) =>
       dims
         .filter(({ size }) => size > 1)
-        .map((dim) => `${dim.name} ${formatted(dim.size)}`)
+        .map((dim) => `${dim.name} ${grouped(dim.size)}`)
         .join(' × ');
     const experts = expert.some((dim) => dim.name === 'ep' && dim.size > 1)
       ? [h('span', {}, `experts: ${product(expert)}`)]
@@ -101,7 +102,7 @@ export function summary(scene: Scene): HTMLElement {
       'li',
       {},
       h('strong', {}, name ?? 'one grid'),
-      h('span', {}, `ranks ${formatted(rankOffset)} to ${formatted(rankOffset + numRanks - 1)}`),
+      h('span', {}, `ranks ${grouped(rankOffset)} to ${grouped(rankOffset + numRanks - 1)}`),
       h('span', {}, product(dense) || 'one rank'),
       ...experts,
       ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
@@ -119,8 +120,8 @@ export function summary(scene: Scene): HTMLElement {
   return h(
     'div',
     { class: 'summary' },
-    h('h2', {}, counted(layout.worldSize, 'rank')),
-    h('p', { class: 'place' }, `${formatted(layout.nodes)} × ${counted(layout.gpusPerNode, 'GPU')}`),
+    h('h2', {}, countOf(layout.worldSize, 'rank')),
+    h('p', { class: 'place' }, `${grouped(layout.nodes)} × ${countOf(layout.gpusPerNode, 'GPU')}`),
     h('ul', { class: 'modules' }, ...modules),
     h('dl', { class: 'keys' }, ...keys.flatMap(([key, what]) => [h('dt', {}, key), h('dd', {}, what)])),
   );
@@ -145,7 +146,7 @@ export function differenceCard({ base, difference, actions }: Scene): HTMLElemen
   const lines = (['coordinates', 'peers', 'absent'] as const)
     .map((change) => [change, difference.count(change)] as const)
     .filter(([, count]) => count > 0)
-    .map(([change, count]) => h('li', {}, `${formatted(count)} ${COUNT_TEXT[change]}`));
+    .map(([change, count]) => h('li', {}, `${grouped(count)} ${COUNT_TEXT[change]}`));
   return [
     h(
       'section',
@@ -155,7 +156,7 @@ export function differenceCard({ base, difference, actions }: Scene): HTMLElemen
         {},
         ranks.length === 0
           ? 'No rank differs'
-          : `${counted(ranks.length, 'rank')} ${ranks.length === 1 ? 'differs' : 'differ'}`,
+          : `${countOf(ranks.length, 'rank')} ${ranks.length === 1 ? 'differs' : 'differ'}`,
       ),
       h('p', { class: 'place' }, `against ${base.title}`),
       ...(lines.length > 0 ? [h('ul', {}, ...lines), h('p', {}, rankList(ranks, 24))] : []),

@@ -71,12 +71,3 @@ export function replaceKeepingFocus(parent: Element, ...children: readonly Child
     }
   }
 }
-
-/**
- * A whole number with its thousands separated, as in the English texts around it. By hand: loading the browser's tables of
- * number formats takes longer than all else of the first picture.
- */
-export const formatted = (n: number): string => String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
-
-/** A number with its thing: `1 rank`, `2 ranks`. */
-export const counted = (n: number, thing: string): string => `${formatted(n)} ${thing}${n === 1 ? '' : 's'}`;

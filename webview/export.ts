@@ -1,6 +1,6 @@
+import { countOf } from '../layout';
 import type { RankBitmap } from './bitmap';
 import { type Colouring, colourOf, isRamp, type Sign } from './colour';
-import { counted } from './dom';
 import { SIGN_TEXT } from './legend';
 import type { Picture } from './paint';
 
@@ -24,7 +24,7 @@ export function svgOf(picture: Picture, bitmap: RankBitmap, title: string): stri
   const top = MARGIN + TITLE;
   const bottom = top + placement.height * cell + MARGIN;
   const height = bottom + items.lines * ITEM + MARGIN;
-  const heading = `${title}: ${counted(worldSize, 'rank')} by ${colouring.name}`;
+  const heading = `${title}: ${countOf(worldSize, 'rank')} by ${colouring.name}`;
   const cells = worldSize <= MAX_VECTOR ? vectorCells(picture, cell) : bitmapCells(picture, bitmap, cell);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, sans-serif">`,

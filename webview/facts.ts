@@ -3,11 +3,11 @@ import {
   expertGrid,
   type Grid,
   type GroupFamily,
+  grouped,
   processGroups,
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
-import { formatted } from './dom';
 import { numberingOf } from './numbering';
 
 /** One process group of a rank, for the list beside the picture. */
@@ -116,14 +116,14 @@ export function rankList(ranks: readonly number[], most = 12): string {
     if (ranks[i] !== (ranks[i - 1] ?? 0) + 1) {
       const [first, last] = [ranks[start] ?? 0, ranks[i - 1] ?? 0];
       const step = i - start > 2 ? ' – ' : ', ';
-      runs.push(first === last ? formatted(first) : `${formatted(first)}${step}${formatted(last)}`);
+      runs.push(first === last ? grouped(first) : `${grouped(first)}${step}${grouped(last)}`);
       start = i;
     }
   }
-  return runs.length > most ? `${runs.slice(0, most).join(', ')}, … (${formatted(ranks.length)})` : runs.join(', ');
+  return runs.length > most ? `${runs.slice(0, most).join(', ')}, … (${grouped(ranks.length)})` : runs.join(', ');
 }
 
 /** Where a rank lies on the machines: `node 1, GPU 3`. */
 export function placeOf({ gpusPerNode }: ResolvedLayout, rank: number): string {
-  return `node ${formatted(Math.floor(rank / gpusPerNode))}, GPU ${rank % gpusPerNode}`;
+  return `node ${grouped(Math.floor(rank / gpusPerNode))}, GPU ${rank % gpusPerNode}`;
 }

@@ -1,5 +1,5 @@
-import { failurePlan } from '../layout';
-import { button, counted, formatted, h } from './dom';
+import { countOf, failurePlan, grouped } from '../layout';
+import { button, h } from './dom';
 import { rankList } from './facts';
 import type { Scene } from './views/view';
 
@@ -21,7 +21,7 @@ export function failureCard(
     h(
       'section',
       { class: 'card', 'aria-label': 'Failed ranks' },
-      h('h2', {}, counted(failed.length, 'failed rank')),
+      h('h2', {}, countOf(failed.length, 'failed rank')),
       h('p', {}, rankList(failed)),
       ...(plan ? costOf(layout.worldSize, plan) : [h('p', {}, why)]),
       h('p', { class: 'actions' }, ...actions),
@@ -40,7 +40,7 @@ function costOf(world: number, plan: NonNullable<ReturnType<typeof failurePlan>>
   const rows: [string, string][] = [
     ['Spares', `${tpSpares} of ${tpBase} slots`],
     ['Active TP', `${tpBase - tpSpares} in ${replicas}`],
-    ['GPUs that stop', formatted(idleRanks)],
+    ['GPUs that stop', grouped(idleRanks)],
     ['Compute kept', share(idleRanks)],
     ['… without the hit replicas', share(droppedRanks)],
   ];

@@ -1,5 +1,6 @@
+import { grouped } from '../layout';
 import { type Colouring, colourOf, isCycle, isRamp, type Sign } from './colour';
-import { formatted, h } from './dom';
+import { h } from './dom';
 
 /** Swatches of a ramp. */
 const RAMP_STEPS = 40;
@@ -32,7 +33,7 @@ function cycle(colouring: Colouring): HTMLElement[] {
     h(
       'span',
       { class: 'item hint' },
-      `${formatted(colouring.values)} in all; colours repeat, point at a rank to see its own`,
+      `${grouped(colouring.values)} in all; colours repeat, point at a rank to see its own`,
     ),
   ];
 }

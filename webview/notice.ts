@@ -1,4 +1,5 @@
-import { formatted, h } from './dom';
+import { grouped } from '../layout';
+import { h } from './dom';
 import type { PanelFinding } from './messages';
 import type { Actions } from './views/view';
 import { findingItem } from './views/world';
@@ -17,7 +18,7 @@ export function noticeOf(
     return [];
   }
   const items = errors.slice(0, MAX_NOTICES).map((finding) => findingItem(finding, actions));
-  const more = errors.length > MAX_NOTICES ? [h('li', {}, `and ${formatted(errors.length - MAX_NOTICES)} more`)] : [];
+  const more = errors.length > MAX_NOTICES ? [h('li', {}, `and ${grouped(errors.length - MAX_NOTICES)} more`)] : [];
   const hint = h(
     'p',
     { class: 'hint' },

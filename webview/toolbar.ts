@@ -1,4 +1,5 @@
-import { button, formatted, h, picker, replaceKeepingFocus } from './dom';
+import { grouped } from '../layout';
+import { button, h, picker, replaceKeepingFocus } from './dom';
 import type { ExportFormat } from './export';
 import { type Conditions, findRanks, type Matches } from './find';
 import type { CompareWith } from './messages';
@@ -134,7 +135,7 @@ class Finder {
         matches && text === this.#last ? (this.#index + (shiftKey ? matches.count - 1 : 1)) % matches.count : 0;
       this.#last = text;
       this.input.setAttribute('aria-invalid', String(matches === null));
-      this.#count.textContent = matches ? `${formatted(this.#index + 1)} of ${formatted(matches.count)}` : 'no rank';
+      this.#count.textContent = matches ? `${grouped(this.#index + 1)} of ${grouped(matches.count)}` : 'no rank';
       found(matches, this.#index);
     });
   }

@@ -1,5 +1,6 @@
 import {
   type GroupFamily,
+  grouped,
   isPacked,
   type LayoutFacts,
   LineIndex,
@@ -139,9 +140,8 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
 function refuseTooMany({ worldSize }: ResolvedLayout, families: readonly GroupFamily[]): void {
   const members = families.reduce((sum, { count, size }) => sum + count * size, 0);
   if (members > MAX_MEMBERS) {
-    const number = (value: number) => value.toLocaleString('en');
     throw new EnvironmentError(
-      `The process groups of ${number(worldSize)} ranks have ${number(members)} members together; a smoke job takes ${number(MAX_MEMBERS)} at most. A world with fewer data-parallel replicas proves the same kinds of groups.`,
+      `The process groups of ${grouped(worldSize)} ranks have ${grouped(members)} members together; a smoke job takes ${grouped(MAX_MEMBERS)} at most. A world with fewer data-parallel replicas proves the same kinds of groups.`,
     );
   }
 }

@@ -1,5 +1,13 @@
-import { isPacked, type ReshardSplits, type ResolvedNtp, reshardSplits, spareCount } from '../../layout';
-import { counted, formatted, h } from '../dom';
+import {
+  countOf,
+  grouped,
+  isPacked,
+  type ReshardSplits,
+  type ResolvedNtp,
+  reshardSplits,
+  spareCount,
+} from '../../layout';
+import { h } from '../dom';
 import { logicalPlacement } from '../logical';
 import type { PanelShards } from '../messages';
 import { hasRoles, ntpShape, roleColouring } from '../roles';
@@ -27,8 +35,8 @@ function sheet({ layout, shards }: Scene, ntp: ResolvedNtp): HTMLElement {
   const spares = spareCount(ntp, shape);
   const replicas = reduced === 1 ? 'Replica dp 0 runs' : `Replicas dp 0 to ${reduced - 1} run`;
   const leave = isPacked(ntp)
-    ? `${counted(spares, 'place')} of the grid are not launched: ranks are numbered without them.`
-    : `${counted(spares, 'rank')} leave the job once the groups are made.`;
+    ? `${countOf(spares, 'place')} of the grid are not launched: ranks are numbered without them.`
+    : `${countOf(spares, 'rank')} leave the job once the groups are made.`;
   const facts =
     ntp.tpSpares === 0 ? 'No slot is given up.' : `${replicas} ${active} of ${ntp.tpBase} TP slots. ${leave}`;
   return h(
@@ -48,7 +56,7 @@ function reshard(ntp: ResolvedNtp, shards: readonly PanelShards[]): HTMLElement[
   if (ntp.tpBase > MAX_SLOTS) {
     return [
       why,
-      h('p', { class: 'hint' }, `The splits of ${formatted(ntp.tpBase)} slots are printed by parallelism-layout ntp.`),
+      h('p', { class: 'hint' }, `The splits of ${grouped(ntp.tpBase)} slots are printed by parallelism-layout ntp.`),
     ];
   }
   const tables = shards.flatMap(({ name, units }) => {
@@ -67,7 +75,7 @@ function splitTables(name: string, units: number, { send, recv }: ReshardSplits)
   return h(
     'section',
     { class: 'splits' },
-    h('h3', {}, `${formatted(units)} ${name}`),
+    h('h3', {}, `${grouped(units)} ${name}`),
     h(
       'div',
       { class: 'pair' },
@@ -97,7 +105,7 @@ function matrix(
       {},
       h('th', { scope: 'row' }, String(slot)),
       ...row.map((units) => {
-        const cell = h('td', { class: units > 0 ? 'some' : 'none' }, units > 0 ? formatted(units) : '·');
+        const cell = h('td', { class: units > 0 ? 'some' : 'none' }, units > 0 ? grouped(units) : '·');
         cell.style.setProperty('--share', String(units / most));
         return cell;
       }),

@@ -1,4 +1,6 @@
 import {
+  countOf,
+  grouped,
   type ModuleSequence,
   type SequencePlan,
   type SequenceShare,
@@ -6,7 +8,7 @@ import {
   type TokenRange,
 } from '../../layout';
 import { moduleFill } from '../colour';
-import { counted, formatted, h } from '../dom';
+import { h } from '../dom';
 import type { View } from './view';
 
 /** How many strips of one module are drawn. */
@@ -29,10 +31,10 @@ function moduleStrips({ module, plan }: ModuleSequence): HTMLElement {
   const rows = Array.from({ length: shown }, (_, i) =>
     strip(plan, sequenceShare(plan, Math.floor(i / perContextRank), i % perContextRank), cut),
   );
-  const middle = h('span', {}, formatted(length / 2));
-  const ends = h('div', { class: 'ends' }, h('span', {}, '0'), middle, h('span', {}, `token ${formatted(length - 1)}`));
-  const title = `${module === null ? '' : `${module}: `}${formatted(length)} tokens`;
-  const more = strips > shown ? [h('p', { class: 'hint' }, `and ${counted(strips - shown, 'more rank')}`)] : [];
+  const middle = h('span', {}, grouped(length / 2));
+  const ends = h('div', { class: 'ends' }, h('span', {}, '0'), middle, h('span', {}, `token ${grouped(length - 1)}`));
+  const title = `${module === null ? '' : `${module}: `}${grouped(length)} tokens`;
+  const more = strips > shown ? [h('p', { class: 'hint' }, `and ${countOf(strips - shown, 'more rank')}`)] : [];
   return h(
     'section',
     {},
@@ -69,7 +71,7 @@ function strip(plan: SequencePlan, { cpRank, tpRank, embeddings, labels }: Seque
     h('div', { class: 'world-name' }, h('strong', {}, name), text),
     h('div', { class: 'track', 'aria-hidden': 'true' }, ...bars, ...lines),
   );
-  row.title = `${name}: embeddings of ${formatted(held)} tokens (${embeddings.map(rangeText).join(', ')}), labels ${labels.map(rangeText).join(', ')}`;
+  row.title = `${name}: embeddings of ${grouped(held)} tokens (${embeddings.map(rangeText).join(', ')}), labels ${labels.map(rangeText).join(', ')}`;
   return row;
 }
 
@@ -81,4 +83,4 @@ function bar({ length }: SequencePlan, [start, end]: TokenRange, kind: string, f
   return element;
 }
 
-const rangeText = ([start, end]: TokenRange): string => `${formatted(start)} – ${formatted(end - 1)}`;
+const rangeText = ([start, end]: TokenRange): string => `${grouped(start)} – ${grouped(end - 1)}`;

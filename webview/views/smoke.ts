@@ -1,4 +1,5 @@
-import { button, counted, formatted, h, picker } from '../dom';
+import { countOf, grouped } from '../../layout';
+import { button, h, picker } from '../dom';
 import { rankList } from '../facts';
 import { physicalPlacement } from '../physical';
 import { type FamilyOutcome, OUTCOMES, PASSED_VERDICT, type SmokeResults } from '../results';
@@ -127,10 +128,10 @@ function rows(scene: Scene, results: SmokeResults, outcome: FamilyOutcome): HTML
     'tr',
     {},
     h('th', { scope: 'row' }, colour),
-    h('td', {}, formatted(family.count)),
-    h('td', {}, formatted(counts[0])),
-    h('td', {}, counts[1] > 0 ? formatted(counts[1]) : ''),
-    h('td', { class: counts[2] > 0 ? 'error' : '' }, counts[2] > 0 ? formatted(counts[2]) : ''),
+    h('td', {}, grouped(family.count)),
+    h('td', {}, grouped(counts[0])),
+    h('td', {}, counts[1] > 0 ? grouped(counts[1]) : ''),
+    h('td', { class: counts[2] > 0 ? 'error' : '' }, counts[2] > 0 ? grouped(counts[2]) : ''),
     h('td', {}, ...slow),
     h('td', {}, gbs(fastest)),
   );
@@ -139,7 +140,7 @@ function rows(scene: Scene, results: SmokeResults, outcome: FamilyOutcome): HTML
     return h('li', {}, light(index, `group ${index}`), ` ${label}: ranks ${rankList(family.ranks(index))}`);
   });
   const more =
-    open.length > listed.length ? [h('li', {}, `and ${counted(open.length - listed.length, 'more group')}`)] : [];
+    open.length > listed.length ? [h('li', {}, `and ${countOf(open.length - listed.length, 'more group')}`)] : [];
   const detail = h('tr', {}, h('td', { colspan: '7' }, h('ul', { class: 'open' }, ...listed, ...more)));
   return listed.length > 0 ? [main, detail] : [main];
 }

@@ -1,4 +1,5 @@
-import { button, formatted, h, picker } from '../dom';
+import { grouped } from '../../layout';
+import { button, h, picker } from '../dom';
 import { coordinatesOf, modulesOf, placeOf } from '../facts';
 import { hasRoles, roleColouring } from '../roles';
 import type { Scene, View } from './view';
@@ -58,7 +59,7 @@ function rankTable(scene: Scene): HTMLElement {
       },
       { 'data-keep': `page ${label}`, class: 'secondary', disabled: to < 0 || to >= pages },
     );
-  const position = `${formatted(first + 1)} to ${formatted(first + count)} of ${formatted(rows.count)}`;
+  const position = `${grouped(first + 1)} to ${grouped(first + count)} of ${grouped(rows.count)}`;
   const options = choices.map(({ id, label }) => ({ value: id, label }));
   const filter = picker('Rows', options, choice?.id ?? 'all', (id) => {
     shown = id;
@@ -112,7 +113,7 @@ function row({ layout, state, actions }: Scene, rank: number, condition: (rank: 
     h(
       'th',
       { scope: 'row' },
-      button(formatted(rank), () => actions.choose(rank), { class: 'link', 'data-keep': `rank ${rank}` }),
+      button(grouped(rank), () => actions.choose(rank), { class: 'link', 'data-keep': `rank ${rank}` }),
     ),
     h('td', {}, placeOf(layout, rank)),
     h('td', {}, modules.map(({ name }) => name ?? '').join(', ')),

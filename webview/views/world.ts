@@ -1,6 +1,6 @@
-import { gapsBetween, type RankSpan } from '../../layout';
+import { countOf, gapsBetween, grouped, type RankSpan } from '../../layout';
 import { moduleFill } from '../colour';
-import { counted, formatted, h } from '../dom';
+import { h } from '../dom';
 import type { PanelFinding, PanelOutline, PanelSpan } from '../messages';
 import type { Actions, View } from './view';
 
@@ -34,7 +34,7 @@ export function worldSheet(
   const sheet = h(
     'div',
     { class: 'sheet' },
-    h('h2', {}, worldSize === null ? 'A world of unknown size' : `${counted(worldSize, 'rank')}`),
+    h('h2', {}, worldSize === null ? 'A world of unknown size' : `${countOf(worldSize, 'rank')}`),
     ...spans.map((span, i) => moduleRow(span, i, reach, findings, actions)),
     ...faults.map(({ span, what }) => faultRow(span, what, reach)),
     h('div', { class: 'world-row axis' }, h('div', { class: 'world-name' }), axis),
@@ -45,8 +45,8 @@ export function worldSheet(
 
 function ticks(reach: number): string[] {
   return reach < 8
-    ? ['0', formatted(reach - 1)]
-    : ['0', formatted(reach / 4), formatted(reach / 2), formatted((3 * reach) / 4), formatted(reach - 1)];
+    ? ['0', grouped(reach - 1)]
+    : ['0', grouped(reach / 4), grouped(reach / 2), grouped((3 * reach) / 4), grouped(reach - 1)];
 }
 
 function moduleRow(
@@ -57,7 +57,7 @@ function moduleRow(
   actions: Pick<Actions, 'revealModule' | 'revealLine'>,
 ): HTMLElement {
   const label = name ?? 'parallelism';
-  const text = count > 1 ? `${formatted(start)} – ${formatted(start + count - 1)}` : formatted(start);
+  const text = count > 1 ? `${grouped(start)} – ${grouped(start + count - 1)}` : grouped(start);
   const bar = h(
     'button',
     {
@@ -79,7 +79,7 @@ function moduleRow(
     h(
       'div',
       { class: 'world-row' },
-      h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, counted(count, 'rank'))),
+      h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, countOf(count, 'rank'))),
       h('div', { class: 'track' }, bar),
     ),
     ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
@@ -89,7 +89,7 @@ function moduleRow(
 /** Ranks that nobody, or more than one module, has: hatched, so that no colour is needed to see it. */
 function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
   const last = span.end - 1;
-  const ranks = last > span.start ? `${formatted(span.start)} – ${formatted(last)}` : formatted(span.start);
+  const ranks = last > span.start ? `${grouped(span.start)} – ${grouped(last)}` : grouped(span.start);
   const bar = h('span', { class: 'bar fault' }, h('span', { class: 'bar-text' }, ranks));
   place(bar, span, reach);
   return h(
@@ -99,7 +99,7 @@ function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
       'div',
       { class: 'world-name' },
       h('strong', { class: 'error' }, what),
-      h('span', {}, counted(span.end - span.start, 'rank')),
+      h('span', {}, countOf(span.end - span.start, 'rank')),
     ),
     h('div', { class: 'track' }, bar),
   );

@@ -3,6 +3,7 @@ import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import esbuild from 'esbuild';
 import { minify } from 'rolldown/utils';
+import { PANEL } from './panel.mjs';
 import { importSource } from './source.mjs';
 
 const watch = process.argv.includes('--watch');
@@ -31,7 +32,9 @@ async function minified(path, text) {
   if (errors.length > 0) {
     throw new Error(`${path}: ${errors.map(({ message }) => message).join('; ')}`);
   }
-  return code;
+  // what the engine is told in a comment stays
+  const [hint = ''] = /^\/\/# .*\n/.exec(text) ?? [];
+  return hint + code;
 }
 
 /** @type {esbuild.BuildOptions} */
@@ -134,10 +137,7 @@ const bundles = [
   },
   {
     ...common,
-    platform: 'browser',
-    target: 'es2022',
-    format: 'iife',
-    entryPoints: ['webview/main.ts', 'webview/grid.css'],
+    ...PANEL,
     outdir: 'dist/webview',
   },
 ];

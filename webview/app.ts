@@ -51,7 +51,7 @@ const FOLLOW = 60;
 /** The panel: takes what the editor says, keeps what a person chose, and draws both. */
 export class GridApp {
   readonly #live = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
-  readonly #notice = h('div', { class: 'notice', role: 'alert' });
+  readonly #notice = h('div', { class: 'notice', role: 'alert', hidden: true });
   readonly #legend = h('div', { class: 'legend' });
   readonly #details = h('aside', { class: 'details', 'aria-label': 'Rank' });
   readonly #title = h('h1');
@@ -120,6 +120,7 @@ export class GridApp {
       h('div', { class: 'body' }, h('div', { class: 'main' }, this.#stage.element, this.#legend), this.#details),
       this.#live,
     );
+    this.#stage.prepare();
     this.#listen();
     this.api.setState(this.#state);
     this.api.postMessage({ type: 'ready' });
@@ -285,7 +286,12 @@ export class GridApp {
     const changes = this.#difference && this.#difference.ranks.length > 0 ? changeLegend() : [];
     this.#legend.replaceChildren(...(sketch ? [...legendOf(sketch.colouring), ...changes] : []));
     this.#toolbar.render(scene, this.#conditions(scene), sketch !== null);
-    this.#renderDetails();
+    if (this.#details.hasChildNodes()) {
+      this.#renderDetails();
+    } else {
+      // the first picture does not wait for the texts beside it
+      this.#detailsSoon();
+    }
     if (sketch) {
       this.#stage.draw(view, scene, sketch, this.#stands(scene), () => this.#state.viewport);
       this.#stage.canvas.element.setAttribute(

@@ -1,9 +1,6 @@
-import { type Colouring, MAX_STEPS, type Palette, paletteOf, valuesOf } from './colour';
+import { type Colouring, FADE, MAX_STEPS, type Palette, paletteOf, writeValues } from './colour';
 import type { Placement } from './placement';
 import { advance } from './slices';
-
-/** Marks the step of a rank that is faded. */
-const FADE = 128;
 
 /** So many cells are painted at a time. */
 const CELLS = 65_536;
@@ -38,11 +35,12 @@ export class RankBitmap {
   /** Colours the cells and paints one level. It stops now and then, so that frames and input come between. */
   *colour(factor: number): Generator<void> {
     const { colouring, worldSize, stands, palette, placement } = this;
-    const values = valuesOf(colouring, worldSize);
+    const ranks = new Uint8Array(worldSize).fill(MAX_STEPS);
+    writeValues(colouring, ranks, (value) => palette.codes[value] ?? MAX_STEPS);
     if (stands) {
-      fade(values, stands, colouring.values);
+      fade(ranks, stands);
     }
-    yield* placement.spread(values, palette.codes, this.steps);
+    yield* placement.spread(ranks, this.steps, MAX_STEPS);
     yield* this.paint(factor);
   }
 
@@ -97,24 +95,21 @@ export class RankBitmap {
 
   #paintRows(into: Uint32Array, from: number, to: number, factor: number): void {
     const { steps, placement, colouring } = this;
-    const { words } = this.palette;
     const { width } = placement;
     const joined =
       factor === 1
         ? steps.subarray(from * width, to * width)
         : joinedSteps(steps, placement, factor, colouring.scale === 'status', from, to);
-    for (let i = 0; i < into.length; i++) {
-      into[i] = words[joined[i] ?? MAX_STEPS] ?? 0;
-    }
+    writeColours(into, joined, this.palette.words);
   }
 }
 
-/** Gives ranks that stand back the code of their value faded. */
-function fade(values: Int32Array, stands: Uint8Array, count: number): void {
-  for (let rank = 0; rank < values.length; rank++) {
-    const value = values[rank] ?? -1;
-    if (value >= 0 && stands[rank] === 0) {
-      values[rank] = value + count;
+/** Fades the steps of ranks that stand back. */
+function fade(steps: Uint8Array, stands: Uint8Array): void {
+  for (let rank = 0; rank < steps.length; rank++) {
+    const step = steps[rank] ?? MAX_STEPS;
+    if (step !== MAX_STEPS && stands[rank] === 0) {
+      steps[rank] = step | FADE;
     }
   }
 }
@@ -136,40 +131,62 @@ export function joinedSteps(
   const joined = new Uint8Array(columns * (to - from));
   const counts = new Uint32Array(256);
   for (let row = from; row < to; row++) {
+    const squares = joined.subarray((row - from) * columns, (row - from + 1) * columns);
     const top = row * factor;
-    const bottom = Math.min(height, top + factor);
-    for (let column = 0; column < columns; column++) {
-      const left = column * factor;
-      const right = Math.min(width, left + factor);
-      const at = top * width + left;
-      const step = steps[at] ?? MAX_STEPS;
-      // most squares of four are of one kind: then there is nothing to count
-      const same =
-        factor === 2 && steps[at + 1] === step && steps[at + width] === step && steps[at + width + 1] === step;
-      joined[(row - from) * columns + column] = same
-        ? step
-        : winner(steps, width, left, right, top, bottom, worst, counts);
+    const rows = steps.subarray(top * width, Math.min(height, top + factor) * width);
+    if (factor === 2) {
+      joinPairs(squares, rows, width, worst, counts);
+    } else {
+      joinRow(squares, rows, width, factor, worst, counts);
     }
   }
   return joined;
 }
 
-/** @param counts all zero, before and after */
+// A loop in a function of its own is compiled as a whole; inside another loop it would be left and entered again each time.
+
+/** Joins the squares of a row of them. */
+function joinRow(
+  into: Uint8Array,
+  rows: Uint8Array,
+  width: number,
+  factor: number,
+  worst: boolean,
+  counts: Uint32Array,
+): void {
+  for (let column = 0; column < into.length; column++) {
+    into[column] = winner(rows, width, column * factor, Math.min(width, (column + 1) * factor), worst, counts);
+  }
+}
+
+/** As `joinRow` for squares of four cells. Most are of one kind: then there is nothing to count. */
+function joinPairs(into: Uint8Array, rows: Uint8Array, width: number, worst: boolean, counts: Uint32Array): void {
+  for (let column = 0; column < into.length; column++) {
+    const left = 2 * column;
+    const step = rows[left] ?? MAX_STEPS;
+    const same = rows[left + 1] === step && rows[left + width] === step && rows[left + width + 1] === step;
+    into[column] = same ? step : winner(rows, width, left, Math.min(width, left + 2), worst, counts);
+  }
+}
+
+/**
+ * The step of one square.
+ * @param rows all rows of the square, of `width` cells each
+ * @param counts all zero, before and after
+ */
 function winner(
-  steps: Uint8Array,
+  rows: Uint8Array,
   width: number,
   left: number,
   right: number,
-  top: number,
-  bottom: number,
   worst: boolean,
   counts: Uint32Array,
 ): number {
   let best = MAX_STEPS;
   let most = 0;
-  for (let y = top; y < bottom; y++) {
-    for (let x = left; x < right; x++) {
-      const step = steps[y * width + x] ?? MAX_STEPS;
+  for (let start = 0; start < rows.length; start += width) {
+    for (let at = start + left; at < start + right; at++) {
+      const step = rows[at] ?? MAX_STEPS;
       if (step !== MAX_STEPS) {
         // a rank that stands back yields to one that does not
         const weight = worst ? ((step & FADE) ^ FADE) + (step & ~FADE) + 1 : (counts[step] ?? 0) + 1;
@@ -181,12 +198,19 @@ function winner(
       }
     }
   }
-  for (let y = top; y < bottom; y++) {
-    for (let x = left; x < right; x++) {
-      counts[steps[y * width + x] ?? 0] = 0;
+  for (let start = 0; start < rows.length; start += width) {
+    for (let at = start + left; at < start + right; at++) {
+      counts[rows[at] ?? 0] = 0;
     }
   }
   return best;
+}
+
+/** Writes the colours of steps. */
+function writeColours(into: Uint32Array, steps: Uint8Array, words: Uint32Array): void {
+  for (let i = 0; i < into.length; i++) {
+    into[i] = words[steps[i] ?? MAX_STEPS] ?? 0;
+  }
 }
 
 export function context2d(

@@ -40,9 +40,12 @@ export interface Colouring {
   readonly label: (value: number) => string;
   /** One a value, for the scale `status`. */
   readonly statuses?: readonly Status[];
-  /** Writes the values of all ranks, where there is a faster way than to ask for each. */
-  readonly fill?: (into: Int32Array) => void;
+  /** As `writeValues`, where there is a faster way than to ask for each rank. */
+  readonly fill?: (into: RankNumbers, code: (value: number) => number) => void;
 }
+
+/** A number a rank: its value, or a byte that stands for that. */
+export type RankNumbers = Int32Array | Uint8Array;
 
 /** A colouring by the condition of ranks. */
 export function statusColouring(
@@ -60,17 +63,18 @@ export function statusColouring(
   };
 }
 
-/** The values of the ranks of a world. */
-export function valuesOf(colouring: Colouring, worldSize: number): Int32Array {
-  const values = new Int32Array(worldSize).fill(-1);
+/** Writes the code of its value for every rank that has one, and leaves the others as they are. */
+export function writeValues(colouring: Colouring, into: RankNumbers, code: (value: number) => number): void {
   if (colouring.fill) {
-    colouring.fill(values);
-  } else {
-    for (let rank = 0; rank < worldSize; rank++) {
-      values[rank] = colouring.valueOf(rank);
+    colouring.fill(into, code);
+    return;
+  }
+  for (let rank = 0; rank < into.length; rank++) {
+    const value = colouring.valueOf(rank);
+    if (value >= 0) {
+      into[rank] = code(value);
     }
   }
-  return values;
 }
 
 /** Whether values are steps of a ramp. */
@@ -94,11 +98,14 @@ export function colourOf(value: number, colouring: Colouring): string {
 /** The fill of the module at an index, wherever modules are shown. */
 export const moduleFill = (index: number): string => CATEGORICAL[index % CATEGORICAL.length] ?? '';
 
+/** Marks the step of a rank that is faded. */
+export const FADE = 128;
+
 /** The colours of a bitmap, as few as a byte can tell. */
 export interface Palette {
   /** Little-endian RGBA words: one a step, at `MAX_STEPS` the one of ranks without a value, and above 127 all of them faded. */
   readonly words: Uint32Array;
-  /** The step of every value, and then, in the same order, that of every value of a rank that is faded. */
+  /** The step of every value. */
   readonly codes: Uint8Array;
 }
 
@@ -108,18 +115,13 @@ export const FADED = 0.22;
 export function paletteOf(colouring: Colouring): Palette {
   const { values } = colouring;
   const squeezed = values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / values : 1;
-  const codes = new Uint8Array(2 * values);
-  for (let value = 0; value < values; value++) {
-    const step = Math.floor(value * squeezed) % MAX_STEPS;
-    codes[value] = step;
-    codes[values + value] = 128 + step;
-  }
+  const codes = Uint8Array.from({ length: values }, (_, value) => Math.floor(value * squeezed) % MAX_STEPS);
   const words = new Uint32Array(256);
   for (let step = 0; step < Math.min(values, MAX_STEPS); step++) {
     const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring));
     const colour = (b << 16) | (g << 8) | r;
     words[step] = (255 << 24) | colour;
-    words[128 + step] = (Math.round(255 * FADED) << 24) | colour;
+    words[FADE + step] = (Math.round(255 * FADED) << 24) | colour;
   }
   return { words, codes };
 }

@@ -1,5 +1,5 @@
 import { type Axis, denseGrid, expertGrid, type GroupFamily, type ResolvedLayout } from '../layout';
-import type { Colouring } from './colour';
+import type { Colouring, RankNumbers } from './colour';
 import { familiesOf } from './facts';
 import { numberingOf } from './numbering';
 import { hasRoles, roleColouring } from './roles';
@@ -50,9 +50,9 @@ function moduleColouring({ modules }: ResolvedLayout): Colouring {
     label: (value) => modules[value]?.name ?? '',
     valueOf: (rank) =>
       modules.findIndex(({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks),
-    fill: (into) => {
+    fill: (into, code) => {
       for (const [i, { rankOffset, numRanks }] of [...modules.entries()].reverse()) {
-        into.fill(i, rankOffset, rankOffset + numRanks);
+        into.fill(code(i), rankOffset, rankOffset + numRanks);
       }
     },
   };
@@ -65,9 +65,9 @@ function machineColouring(name: string, worldSize: number, ranks: number): Colou
     values: Math.ceil(worldSize / ranks),
     label: (value) => `${name} ${value}`,
     valueOf: (rank) => Math.floor(rank / ranks),
-    fill: (into) => {
+    fill: (into, code) => {
       for (let start = 0, value = 0; start < into.length; start += ranks, value++) {
-        into.fill(value, start, start + ranks);
+        into.fill(code(value), start, start + ranks);
       }
     },
   };
@@ -93,19 +93,19 @@ function dimensionColouring(layout: ResolvedLayout, name: string): Colouring {
     ...(numbering
       ? {}
       : {
-          fill: (into: Int32Array) => {
+          fill: (into: RankNumbers, code: (value: number) => number) => {
             for (const { grid, axis } of found.toReversed()) {
-              fillAlong(into.subarray(grid.offset, grid.offset + grid.size), axis);
+              fillAlong(into.subarray(grid.offset, grid.offset + grid.size), axis, code);
             }
           },
         }),
   };
 }
 
-/** Writes the index along an axis of every rank of a grid: once up to where it starts again, and copies of that. */
-function fillAlong(into: Int32Array, { size, stride }: Axis): void {
+/** Writes the code of the index along an axis of every rank of a grid: once up to where it starts again, and copies of that. */
+function fillAlong(into: RankNumbers, { size, stride }: Axis, code: (value: number) => number): void {
   for (let value = 0; value < size; value++) {
-    into.fill(value, value * stride, (value + 1) * stride);
+    into.fill(code(value), value * stride, (value + 1) * stride);
   }
   for (let known = size * stride; known < into.length; known *= 2) {
     into.copyWithin(known, 0, known);
@@ -148,11 +148,11 @@ export function familyColouring(
       }
       return -1;
     },
-    fill: (into) => {
+    fill: (into, code) => {
       for (const [i, family] of [...families.entries()].reverse()) {
         const lists = family.all();
         for (let index = lists.count - 1; index >= 0; index--) {
-          const group = valueAt(i, family, index);
+          const group = code(valueAt(i, family, index));
           for (const rank of lists.at(index)) {
             into[rank] = group;
           }

@@ -8,7 +8,7 @@ import {
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
-import { valuesOf } from './colour';
+import { writeValues } from './colour';
 import { colouringBy } from './colourings';
 import { familiesOf } from './facts';
 
@@ -96,7 +96,11 @@ function stepsAlong(layout: ResolvedLayout | null | undefined, dim: string): str
 
 /** The coordinate of every rank along a dimension; -1 where it has none. */
 function valuesAlong(layout: ResolvedLayout | null | undefined, dim: string, ranks: number): Int32Array {
-  return layout ? valuesOf(colouringBy(layout, dim), ranks) : new Int32Array(ranks).fill(-1);
+  const values = new Int32Array(ranks).fill(-1);
+  if (layout) {
+    writeValues(colouringBy(layout, dim), values, (value) => value);
+  }
+  return values;
 }
 
 function compareValues(one: Int32Array, other: Int32Array, changes: Uint8Array): void {

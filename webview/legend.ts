@@ -2,7 +2,7 @@ import { grouped } from '../layout';
 import { type Colouring, colourOf, isCycle, isRamp, type Sign } from './colour';
 import { h } from './dom';
 
-/** Swatches of a ramp. */
+/** Colours from which a ramp is blended. */
 const RAMP_STEPS = 40;
 
 /** What the colours of a picture stand for. */
@@ -42,8 +42,9 @@ function cycle(colouring: Colouring): HTMLElement[] {
 function ramp(colouring: Colouring): HTMLElement[] {
   const last = colouring.values - 1;
   const steps = Math.min(colouring.values, RAMP_STEPS);
-  const swatches = Array.from({ length: steps }, (_, i) => swatch(Math.round((i * last) / (steps - 1)), colouring));
-  const run = h('span', { class: 'ramp', 'aria-hidden': 'true' }, ...swatches);
+  const colours = Array.from({ length: steps }, (_, i) => colourOf(Math.round((i * last) / (steps - 1)), colouring));
+  const run = h('span', { class: 'ramp', 'aria-hidden': 'true' });
+  run.style.backgroundImage = `linear-gradient(to right, ${colours.join(', ')})`;
   return [h('span', { class: 'item' }, colouring.label(0), run, colouring.label(last))];
 }
 

@@ -1,5 +1,5 @@
 import type { RankBitmap } from './bitmap';
-import { type Colouring, colourOf, FADED, MAX_STEPS, type Sign } from './colour';
+import { type Colouring, colourOf, FADE, FADED, MAX_STEPS, type Sign } from './colour';
 import type { Change } from './difference';
 import type { Box, Placement, Rect } from './placement';
 import { addRect, addSign, cssColour, inkOn } from './shapes';
@@ -186,8 +186,8 @@ export class Painter {
           context.stroke(path);
           context.setLineDash([]);
         } else {
-          context.globalAlpha = step >= 128 ? FADED : 1;
-          context.fillStyle = cssColour(bitmap.palette.words[step & 127] ?? 0);
+          context.globalAlpha = step >= FADE ? FADED : 1;
+          context.fillStyle = cssColour(bitmap.palette.words[step & ~FADE] ?? 0);
           context.fill(path);
           context.strokeStyle = theme.outline;
           context.stroke(path);
@@ -220,7 +220,7 @@ export class Painter {
 
   #inkOf(rank: number, step: number, colouring: Colouring): string {
     const value = colouring.valueOf(rank);
-    return step >= 128 || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring));
+    return step >= FADE || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring));
   }
 
   #label(rank: number, describe: Picture['describe'], { x, y, width: size }: Rect, ink: string): void {

@@ -106,17 +106,18 @@ export class Placement {
   }
 
   /**
-   * Writes into every cell, row by row, the code of its rank's value, as far as it has one: `codes[values[rank]]`. It stops
-   * between steps of up to `STEP` ranks, so that something else can be done.
+   * Writes the bytes of ranks into their cells, row by row. It stops between steps of up to `STEP` ranks, so that something
+   * else can be done.
+   * @param none the byte of places where no rank is launched
    */
-  *spread(values: Int32Array, codes: Uint8Array, into: Uint8Array): Generator<void> {
-    const placed = this.#byPlace(values);
+  *spread(ranks: Uint8Array, into: Uint8Array, none: number): Generator<void> {
+    const placed = this.#byPlace(ranks, none);
     for (const block of this.blocks) {
       const { inner, outer, first } = this.#steps(block);
       for (const [i, start] of outer.entries()) {
         const from = block.offset + i * inner.length;
         const end = Math.min(inner.length, block.count - i * inner.length, placed.length - from);
-        writeCodes(placed.subarray(from, from + Math.max(0, end)), codes, inner, first + start, into);
+        writeCells(placed.subarray(from, from + Math.max(0, end)), inner, first + start, into);
         if ((i + 1) % Math.ceil(STEP / inner.length) === 0) {
           yield;
         }
@@ -124,15 +125,15 @@ export class Placement {
     }
   }
 
-  /** The values of ranks in the order of their places; -1 where no rank is launched. */
-  #byPlace(values: Int32Array): Int32Array {
+  /** The bytes of ranks in the order of their places. */
+  #byPlace(ranks: Uint8Array, none: number): Uint8Array {
     const { numbering } = this;
     if (!numbering) {
-      return values;
+      return ranks;
     }
-    const placed = new Int32Array(numbering.places).fill(-1);
-    for (const [rank, value] of values.entries()) {
-      placed[numbering.placeOf(rank)] = value;
+    const placed = new Uint8Array(numbering.places).fill(none);
+    for (const [rank, byte] of ranks.entries()) {
+      placed[numbering.placeOf(rank)] = byte;
     }
     return placed;
   }
@@ -168,21 +169,22 @@ function offsets(axes: readonly PlacedAxis[], width: number): Int32Array {
   const all = new Int32Array(axes.reduce((product, { size }) => product * size, 1));
   let known = 1;
   for (const { size, dx, dy } of axes) {
-    const step = dx + dy * width;
-    for (let at = known; at < known * size; at++) {
-      all[at] = (all[at - known] ?? 0) + step;
-    }
+    repeatShifted(all.subarray(0, known * size), known, dx + dy * width);
     known *= size;
   }
   return all;
 }
 
-function writeCodes(values: Int32Array, codes: Uint8Array, cells: Int32Array, first: number, into: Uint8Array): void {
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i] ?? -1;
-    if (value >= 0) {
-      into[first + (cells[i] ?? 0)] = codes[value] ?? 0;
-    }
+/** Fills what comes after the first `known` numbers with these, shifted once more each time. */
+function repeatShifted(all: Int32Array, known: number, shift: number): void {
+  for (let at = known; at < all.length; at++) {
+    all[at] = (all[at - known] ?? 0) + shift;
+  }
+}
+
+function writeCells(bytes: Uint8Array, cells: Int32Array, first: number, into: Uint8Array): void {
+  for (let i = 0; i < bytes.length; i++) {
+    into[first + (cells[i] ?? 0)] = bytes[i] ?? 0;
   }
 }
 

@@ -103,19 +103,23 @@ export class SmokeResults {
       statuses: OUTCOMES,
       label: (value) => OUTCOMES[value]?.label ?? '',
       valueOf: of,
-      fill: (into) => {
-        for (const family of families) {
-          const groups = family.all();
-          for (let index = 0; index < groups.count; index++) {
-            const outcome = this.outcomeOf(family, index);
-            for (const rank of groups.at(index)) {
-              into[rank] = Math.max(into[rank] ?? -1, outcome);
+      fill: (into, code) => {
+        const lists = families.map((family) => ({ family, groups: family.all() }));
+        // the worst comes last, and stays
+        for (const outcome of OUTCOMES.keys()) {
+          for (const { family, groups } of lists) {
+            for (let index = 0; index < groups.count; index++) {
+              if (this.outcomeOf(family, index) === outcome) {
+                for (const rank of groups.at(index)) {
+                  into[rank] = code(outcome);
+                }
+              }
             }
           }
         }
         for (const rank of this.suspects) {
           if (rank < into.length) {
-            into[rank] = FAILED ?? 2;
+            into[rank] = code(FAILED ?? 2);
           }
         }
       },

@@ -52,6 +52,14 @@ export class Stage {
     this.#other.mark(marks);
   }
 
+  /** Makes room for a picture that is still to come. */
+  prepare(): void {
+    this.#arrange(true, null);
+    this.#fill(null);
+    this.canvas.measured();
+    this.canvas.requestDraw();
+  }
+
   /** Makes room for a view and shows what stands under its picture; gives the picture, or null where the view has none. */
   arrange(view: View, scene: Scene): Sketch | null {
     const content = view.content?.(scene);

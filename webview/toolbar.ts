@@ -1,5 +1,5 @@
 import { grouped } from '../layout';
-import { button, h, picker, replaceKeepingFocus } from './dom';
+import { button, choose, h, type Option, picker, replaceKeepingFocus } from './dom';
 import type { ExportFormat } from './export';
 import { type Conditions, findRanks, type Matches } from './find';
 import type { CompareWith } from './messages';
@@ -15,15 +15,45 @@ export interface ToolbarActions {
   found(matches: Matches | null, index: number): void;
 }
 
+const COMPARISONS: readonly Option<CompareWith>[] = [
+  { value: 'nothing', label: 'nothing' },
+  { value: 'commit', label: 'last commit' },
+  { value: 'file', label: 'another file …' },
+];
+
+const EXPORTS: readonly Option<ExportFormat | 'none'>[] = [
+  { value: 'none', label: 'as …' },
+  { value: 'svg', label: 'SVG' },
+  { value: 'png', label: 'PNG' },
+];
+
 /** The views, what each can be asked, and the search box. */
 export class Toolbar {
   readonly views = h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'View' });
-  readonly tools = h('div', { class: 'tools' });
+  /** The same for all views. They are there before the first layout is, so that its picture need not wait for them. */
+  readonly tools: HTMLElement;
   readonly #finder: Finder;
+  readonly #framer: HTMLElement;
+  readonly #compare: HTMLElement;
+  readonly #export: HTMLElement;
   #framing = false;
 
   constructor(readonly actions: ToolbarActions) {
     this.#finder = new Finder((matches, index) => actions.found(matches, index));
+    this.#framer = button('Mark failed', () => this.#frame(), {
+      class: 'toggle',
+      'aria-pressed': 'false',
+      title: 'Click or drag over ranks to mark them as failed',
+    });
+    this.#compare = picker('Compare with', COMPARISONS, 'nothing', (what) => actions.compare(what));
+    this.#export = picker('Export', EXPORTS, 'none', (format) => {
+      choose(this.#export, 'none');
+      if (format !== 'none') {
+        actions.export(format);
+      }
+    });
+    const group = h('div', { class: 'group-of-tools' }, this.#framer, this.#compare, this.#export);
+    this.tools = h('div', { class: 'tools', inert: true }, group, this.#finder.element);
   }
 
   focusFind(): void {
@@ -34,6 +64,10 @@ export class Toolbar {
   render(scene: Scene, conditions: Conditions, drawn: boolean): void {
     const view = viewOf(scene);
     this.#finder.search = (text) => findRanks(scene.layout, text, conditions);
+    this.tools.inert = false;
+    this.#framer.hidden = !drawn;
+    this.#export.hidden = !drawn;
+    choose(this.#compare, scene.state.compare);
     const tabs = viewsOf(scene).map(({ id, label }) =>
       button(label, () => scene.actions.change({ view: id }), {
         class: 'tab',
@@ -47,61 +81,12 @@ export class Toolbar {
       h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' }, ...tabs),
       ...pickers,
     );
-    // the search box itself stays, so that typing in it is not interrupted by edits of the text
-    const rest = [...(drawn ? [this.#framer()] : []), this.#compare(scene), ...(drawn ? [this.#export()] : [])];
-    const box = this.#finder.element;
-    if (box.parentElement !== this.tools) {
-      this.tools.append(h('div', { class: 'group-of-tools' }), box);
-    }
-    const group = this.tools.firstElementChild;
-    if (group) {
-      replaceKeepingFocus(group, ...rest);
-    }
   }
 
-  #framer(): HTMLElement {
-    const toggle = button(
-      'Mark failed',
-      () => {
-        this.#framing = !this.#framing;
-        toggle.setAttribute('aria-pressed', String(this.#framing));
-        this.actions.frame(this.#framing);
-      },
-      {
-        class: 'toggle',
-        'aria-pressed': String(this.#framing),
-        'data-keep': 'frame',
-        title: 'Click or drag over ranks to mark them as failed',
-      },
-    );
-    return toggle;
-  }
-
-  #compare({ state }: Scene): HTMLElement {
-    const options: { value: CompareWith; label: string }[] = [
-      { value: 'nothing', label: 'nothing' },
-      { value: 'commit', label: 'last commit' },
-      { value: 'file', label: 'another file …' },
-    ];
-    return picker('Compare with', options, state.compare, (what) => this.actions.compare(what));
-  }
-
-  #export(): HTMLElement {
-    const options: { value: ExportFormat | 'none'; label: string }[] = [
-      { value: 'none', label: 'as …' },
-      { value: 'svg', label: 'SVG' },
-      { value: 'png', label: 'PNG' },
-    ];
-    const element = picker('Export', options, 'none', (format) => {
-      const select = element.querySelector('select');
-      if (select) {
-        select.value = 'none';
-      }
-      if (format !== 'none') {
-        this.actions.export(format);
-      }
-    });
-    return element;
+  #frame(): void {
+    this.#framing = !this.#framing;
+    this.#framer.setAttribute('aria-pressed', String(this.#framing));
+    this.actions.frame(this.#framing);
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import esbuild from 'esbuild';
 import { chromium } from 'playwright-core';
+import { PANEL } from '../../scripts/panel.mjs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
@@ -148,14 +149,14 @@ export async function startGrid() {
   const work = await mkdtemp(join(tmpdir(), 'parallelism-layout-grid-'));
   const common = {
     bundle: true,
-    minify: !process.env.PLAIN,
+    minify: true,
     mainFields: ['module', 'main'],
     logLevel: 'error',
     absWorkingDir: ROOT,
   };
   const stdin = { contents: ENGINE, resolveDir: ROOT, loader: 'ts' };
   await Promise.all([
-    esbuild.build({ ...common, entryPoints: ['webview/main.ts', 'webview/grid.css'], outdir: work, format: 'iife' }),
+    esbuild.build({ ...common, ...PANEL, outdir: work }),
     esbuild.build({ ...common, stdin, outfile: join(work, 'engine.mjs'), format: 'esm' }),
   ]);
   const engine = await import(pathToFileURL(join(work, 'engine.mjs')).href);

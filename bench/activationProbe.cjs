@@ -1,4 +1,4 @@
-// Called by the editor as its tests (bench/activation.mjs): how long the activation of the extension takes, in milliseconds.
+// Called by the editor as its tests (bench/activation.mjs): how long the activation of an extension takes, in milliseconds.
 const { writeFileSync } = require('node:fs');
 const { setTimeout: pause } = require('node:timers/promises');
 const { extensions } = require('vscode');
@@ -7,7 +7,7 @@ const { extensions } = require('vscode');
 const OPENING = 3000;
 
 exports.run = async () => {
-  const extension = extensions.getExtension('parallelism-layout.parallelism-layout');
+  const extension = extensions.getExtension(process.env.EXTENSION);
   if (extension.isActive) {
     throw new Error('the extension is active although nobody asked for it');
   }

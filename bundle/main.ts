@@ -1,6 +1,6 @@
-// The whole product is bundled once, into dist/main.js, and these are its doors: the editor loads the file as the extension, on
-// Node and in the web; dist/server.js and dist/cli.js call into it; in the web the client starts the same file as the server's
-// worker. What a door needs is loaded behind it, so none pays for the others.
+// The whole product is bundled once, into dist/main.js, and these are its doors: the editor loads the file as the extension in
+// the web, and on Node dist/extension.js, dist/server.js and dist/cli.js do; in the web the client starts the same file as the
+// server's worker. What a door needs is loaded behind it, so none pays for the others.
 import type { ExtensionContext } from 'vscode';
 
 /** Called by the editor when a layout file is opened or a command of ours is run. */

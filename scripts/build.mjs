@@ -1,5 +1,6 @@
 // Bundles every entry into dist/: `node scripts/build.mjs [--watch] [--development]`.
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import esbuild from 'esbuild';
 import { minify } from 'rolldown/utils';
@@ -118,6 +119,21 @@ const ownFeatures = {
   },
 };
 
+/**
+ * The editor's interface is taken as it is: as a namespace, each of our files would get a copy of it when it is loaded.
+ * @type {esbuild.Plugin}
+ */
+const editorAsItIs = {
+  name: 'editor-as-it-is',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]client[\\/].*\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      const contents = text.replace("import * as vscode from 'vscode';", "const vscode = require('vscode');");
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
 /** @type {esbuild.BuildOptions[]} */
 const bundles = [
   {
@@ -131,9 +147,17 @@ const bundles = [
     conditions: ['node', 'browser'],
     alias: { yaml: resolve('node_modules/yaml/browser/index.js') },
     external: ['vscode'],
-    plugins: [lazyBuiltins, ownFeatures, ...common.plugins],
+    plugins: [lazyBuiltins, ownFeatures, editorAsItIs, ...common.plugins],
     // a worker that is no extension has no `module`
     banner: { js: "var module = typeof module === 'undefined' ? { exports: {} } : module;" },
+  },
+  {
+    ...common,
+    entryPoints: ['bundle/load.ts'],
+    outfile: 'dist/load.js',
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
   },
   {
     ...common,
@@ -149,20 +173,19 @@ if (watch) {
 } else {
   await Promise.all(bundles.map((options) => esbuild.build(options)));
 }
+// what is compiled of the file is kept from one start to the next, unless it changes under our hands
+const content = development ? null : await readFile('dist/main.js');
+const digest = content && createHash('sha256').update(content).digest('hex').slice(0, 16);
 const { SERVER_PROCESS } = await importSource('server/process.ts');
 const variables = Object.entries(SERVER_PROCESS.env).map(([name, value]) => `${name}=${value}`);
+const load = (door) => `require('./load.js').load('${door}', ${JSON.stringify(digest)})`;
 const doors = {
-  server: { start: 'startServer', program: ['env -S', ...variables, 'node', ...SERVER_PROCESS.flags].join(' ') },
-  cli: { start: 'startCommandLine', program: 'env node' },
+  extension: `module.exports = ${load('extension')};`,
+  server: `#!/usr/bin/env -S ${variables.join(' ')} node ${SERVER_PROCESS.flags.join(' ')}\n${load('server')}.startServer();`,
+  cli: `#!/usr/bin/env node\n${load('cli')}.startCommandLine();`,
 };
-for (const [name, { start, program }] of Object.entries(doors)) {
-  // compiled once for all starts, where Node can keep that
-  const lines = [
-    `#!/usr/bin/${program}`,
-    `require('node:module').enableCompileCache?.();`,
-    `require('./main.js').${start}();`,
-  ];
-  await writeFile(`dist/${name}.js`, `${lines.join('\n')}\n`, { mode: 0o755 });
+for (const [name, text] of Object.entries(doors)) {
+  await writeFile(`dist/${name}.js`, `${text}\n`, { mode: name === 'extension' ? 0o644 : 0o755 });
 }
 await mkdir('dist/smoke', { recursive: true });
 await cp('smoke', 'dist/smoke', {

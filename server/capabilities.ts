@@ -1,11 +1,11 @@
+import { pulls, wantsWorkspace } from './options';
 import {
   CodeActionKind,
   type InitializeParams,
   type SemanticTokensLegend,
   type ServerCapabilities,
   TextDocumentSyncKind,
-} from 'vscode-languageserver';
-import { pulls, wantsWorkspace } from './options';
+} from './protocol';
 
 /** The action that mends everything that can be mended in one way only. */
 export const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;

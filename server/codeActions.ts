@@ -1,8 +1,8 @@
-import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver';
 import { applyEdits, type Checked, check, type Finding, type Fix, isSound, type LineIndex } from '../layout';
 import { Budget } from './budget';
 import { FIX_ALL } from './capabilities';
 import { diagnosticOf } from './diagnostics';
+import { type CodeAction, CodeActionKind, type Range } from './protocol';
 import { refactors } from './refactors';
 
 /** What can be done at a range: quick fixes of its findings, the safest preferred; other ways to write it; fix all. */

@@ -1,13 +1,4 @@
 import {
-  type CompletionItem,
-  CompletionItemKind,
-  InsertTextFormat,
-  InsertTextMode,
-  MarkupKind,
-  type Position,
-  type TextEdit,
-} from 'vscode-languageserver';
-import {
   applyEdits,
   type Checked,
   Checker,
@@ -21,6 +12,15 @@ import { type Choice, choicesFor } from './choices';
 import { type Cursor, cursorAt } from './cursor';
 import { signature } from './describe';
 import { mapOf, specAt } from './locate';
+import {
+  type CompletionItem,
+  CompletionItemKind,
+  InsertTextFormat,
+  InsertTextMode,
+  MarkupKind,
+  type Position,
+  type TextEdit,
+} from './protocol';
 
 /**
  * What can be typed at a position: keys that are valid and not yet there, or values that would work, the best first.

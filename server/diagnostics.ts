@@ -1,13 +1,7 @@
-import {
-  type Connection,
-  type Diagnostic,
-  DiagnosticSeverity,
-  type DocumentDiagnosticReport,
-  RAL,
-} from 'vscode-languageserver';
 import { type Checked, type Finding, type LineIndex, rulePageUrl, type Severity } from '../layout';
 import type { Documents } from './documents';
 import { SUMMARY, type Summary } from './messages';
+import { type Connection, type Diagnostic, DiagnosticSeverity, type DocumentDiagnosticReport, RAL } from './protocol';
 
 /** The source that every diagnostic names. */
 export const SOURCE = 'parallelism-layout';
@@ -25,8 +19,8 @@ export interface Sent {
 }
 
 /**
- * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as soon as the messages that have already arrived are read, so that
- * a burst of keys costs one check.
+ * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as
+ * soon as the messages that have already arrived are read, so that a burst of keys costs one check.
  */
 export function watchChanges(connection: Connection, documents: Documents, sent: Sent): void {
   const waiting = new Set<string>();

@@ -1,4 +1,3 @@
-import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
 import type { Checked } from '../layout';
 import { codeActions } from './codeActions';
 import { codeLenses } from './codeLens';
@@ -14,6 +13,7 @@ import { VIEW_TEXT } from './messages';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './moduleNames';
 import { indentNewLine } from './onType';
 import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './options';
+import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from './protocol';
 import { selectionRanges } from './selection';
 import { semanticTokens } from './semanticTokens';
 import { DEFAULT_SETTINGS, settingsOf } from './settings';

@@ -1,6 +1,6 @@
-import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver';
 import type { Checked, Field, LayoutFacts, LineIndex, ModuleFacts, Span } from '../layout';
 import { layersPerStage, microBatches } from './describe';
+import { type InlayHint, InlayHintKind, type Range } from './protocol';
 import { DEFAULT_SETTINGS, type HintKind } from './settings';
 
 /**

@@ -1,3 +1,4 @@
+import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../layout';
 import {
   type DocumentHighlight,
   DocumentHighlightKind,
@@ -6,8 +7,7 @@ import {
   type Range,
   ResponseError,
   type WorkspaceEdit,
-} from 'vscode-languageserver';
-import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../layout';
+} from './protocol';
 
 /** The module whose name an offset touches. */
 function moduleNamed({ facts }: Checked, offset: number): (ModuleFacts & { name: string }) | undefined {

@@ -1,6 +1,6 @@
-import type { Connection, InitializeResult } from 'vscode-languageserver';
 import { capabilitiesFor } from './capabilities';
 import { serveFeatures } from './features';
+import type { Connection, InitializeResult } from './protocol';
 import type { Files } from './workspace';
 
 /**

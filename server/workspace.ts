@@ -1,3 +1,6 @@
+import { check } from '../layout';
+import { diagnosticsOf } from './diagnostics';
+import type { Documents } from './documents';
 import {
   type CancellationToken,
   type Connection,
@@ -8,10 +11,7 @@ import {
   LSPErrorCodes,
   ResponseError,
   type WorkspaceDocumentDiagnosticReport,
-} from 'vscode-languageserver';
-import { check } from '../layout';
-import { diagnosticsOf } from './diagnostics';
-import type { Documents } from './documents';
+} from './protocol';
 
 /** Files that no editor has open, as the platform gives them. Addresses are those that an editor would use. */
 export interface Files {
@@ -140,8 +140,13 @@ export class Workspace {
   async #look(uri: string): Promise<void> {
     const before = this.#known.get(uri);
     const known = await this.#read(uri);
+    if (!known) {
+      // the news of its end may have been lost behind that of its change
+      this.#forget(uri);
+      return;
+    }
     // it may have been opened meanwhile
-    if (!known || this.#isOpen(uri)) {
+    if (this.#isOpen(uri)) {
       return;
     }
     if (this.publish && known !== before && (known.items.length > 0 || before)) {

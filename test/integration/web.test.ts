@@ -66,6 +66,12 @@ export function defineWeb(): void {
           (codes) => codes === 'missing-key',
           'a finding',
         );
+        await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode('layout: 2\n'));
+        await until(
+          () => findings(uri).map(codeOf).join(),
+          (codes) => codes.includes('unsupported-version'),
+          'the findings of what it says now',
+        );
       } finally {
         await vscode.workspace.fs.delete(uri);
       }

@@ -56,6 +56,16 @@ describe('files of the workspace that are not open', () => {
     expect(server.publishedUris()).not.toContain(uriOf('node_modules/x/broken.layout.yaml'));
   });
 
+  test('have no findings once they are gone, although all that was heard is that they changed', async () => {
+    server = await started();
+    const uri = uriOf('broken.layout.yaml');
+    expect(await server.diagnostics(uri, 0)).toHaveLength(1);
+    rmSync(join(folder, 'broken.layout.yaml'));
+    const forgotten = server.nextDiagnostics(uri);
+    await server.connection.sendNotification('workspace/didChangeWatchedFiles', { changes: [{ uri, type: 2 }] });
+    expect(await forgotten).toEqual([]);
+  });
+
   test('a closed document says again what the disk says', async () => {
     server = await started();
     const uri = uriOf('broken.layout.yaml');

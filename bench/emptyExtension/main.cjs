@@ -1,0 +1,2 @@
+// An extension that does nothing: the least that any activation takes.
+exports.activate = () => undefined;

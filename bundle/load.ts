@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
-import envPaths from 'env-paths';
 
 /** How long a process runs before what it compiled is kept, in milliseconds: most of what it ever runs has run by then. */
 const SOON = 10_000;
@@ -26,18 +26,17 @@ export function load(door: 'extension' | 'server' | 'cli', digest: string | null
   if (digest === null) {
     return requireBeside(file);
   }
-  const { v8 } = process.versions;
-  const cache = join(envPaths('parallelism-layout', { suffix: '' }).cache, `${door}-${v8}-${process.arch}-${digest}`);
-  const script = compiled(file, cache);
+  const script = compiled(file, `${door}-${process.versions.v8}-${process.arch}-${digest}`);
   const module: { exports: Partial<Main> } = { exports: {} };
   const run: Wrapper = script.runInThisContext();
   run(module.exports, requireBeside, module, file, __dirname);
   return module.exports as Main;
 }
 
-function compiled(file: string, cache: string): Script {
+function compiled(file: string, name: string): Script {
   const head = '(function (exports, require, module, __filename, __dirname) {';
-  const cachedData = kept(cache);
+  const cachedData = kept(name);
+  // the file has no character beyond ASCII
   const script = new Script(`${head}${readFileSync(file, 'latin1')}\n})`, {
     filename: file,
     columnOffset: -head.length,
@@ -46,7 +45,7 @@ function compiled(file: string, cache: string): Script {
   if (!cachedData || script.cachedDataRejected) {
     const save = () => {
       process.off('exit', save);
-      keep(script, cache);
+      keep(script, name);
     };
     setTimeout(save, SOON).unref();
     process.on('exit', save);
@@ -55,20 +54,21 @@ function compiled(file: string, cache: string): Script {
 }
 
 /** What was kept; undefined where it is damaged, which V8 does not notice, or is not our own, since it will be run. */
-function kept(cache: string): Buffer | undefined {
+function kept(name: string): Buffer | undefined {
   try {
-    const whole = readFileSync(cache);
+    const path = join(cacheFolder(), name);
+    const whole = readFileSync(path);
     const code = whole.subarray(4);
-    const ours = statSync(cache).uid === (process.geteuid?.() ?? 0);
+    const ours = statSync(path).uid === (process.geteuid?.() ?? 0);
     return ours && crc32(code) === whole.readUInt32LE() ? code : undefined;
   } catch {
     return undefined;
   }
 }
 
-function keep(script: Script, cache: string): void {
-  const folder = dirname(cache);
+function keep(script: Script, name: string): void {
   try {
+    const folder = cacheFolder();
     const code = script.createCachedData();
     const sum = Buffer.alloc(4);
     sum.writeUInt32LE(crc32(code));
@@ -79,10 +79,26 @@ function keep(script: Script, cache: string): void {
       }
     }
     // whole or not at all, whoever else reads and writes it
-    const written = `${cache}.${process.pid}`;
+    const written = join(folder, `${name}.${process.pid}`);
     writeFileSync(written, Buffer.concat([sum, code]), { mode: 0o600 });
-    renameSync(written, cache);
+    renameSync(written, join(folder, name));
   } catch {
     // on a full disk, say, or one that must not be written: starts are slower then, and no more
+  }
+}
+
+/**
+ * Where the system wants that programs keep what they can make anew.
+ * @throws for a user of whom the system knows no home, as in some containers
+ */
+function cacheFolder(): string {
+  const { LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+  switch (process.platform) {
+    case 'win32':
+      return join(LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local'), 'parallelism-layout', 'Cache');
+    case 'darwin':
+      return join(homedir(), 'Library', 'Caches', 'parallelism-layout');
+    default:
+      return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'parallelism-layout');
   }
 }

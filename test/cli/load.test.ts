@@ -60,7 +60,7 @@ describe('what an earlier process compiled', () => {
     expect(Math.abs(length / whole.length - 1)).toBeLessThan(0.1);
   });
 
-  test('is removed when nothing has used it for long', () => {
+  test('is removed when it is old', () => {
     check();
     const [file = ''] = kept();
     const old = join(file, '..', 'cli-of-another-time');

@@ -59,6 +59,8 @@ export class GridApp {
   readonly #stage: Stage;
   readonly #actions: Actions;
   #state: PanelState;
+  /** Whether the editor has said anything of the file. */
+  #isTold = false;
   #layout: ResolvedLayout | null = null;
   #outline: PanelOutline = { worldSize: null, spans: [] };
   #findings: readonly PanelFinding[] = [];
@@ -182,6 +184,7 @@ export class GridApp {
 
   #receiveLayout({ title, layout, outline, sequences, shards, findings }: Extract<ToPanel, { type: 'layout' }>): void {
     const first = this.#layout === null;
+    this.#isTold = true;
     this.#title.textContent = layout?.name ?? title;
     this.#findings = findings;
     this.#outline = outline;
@@ -270,6 +273,9 @@ export class GridApp {
   }
 
   #render(): void {
+    if (!this.#isTold) {
+      return;
+    }
     this.#renderNotice();
     const scene = this.#scene();
     if (!scene) {

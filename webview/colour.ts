@@ -115,7 +115,10 @@ export const FADED = 0.22;
 export function paletteOf(colouring: Colouring): Palette {
   const { values } = colouring;
   const squeezed = values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / values : 1;
-  const codes = Uint8Array.from({ length: values }, (_, value) => Math.floor(value * squeezed) % MAX_STEPS);
+  const codes = new Uint8Array(values);
+  for (let value = 0; value < values; value++) {
+    codes[value] = Math.floor(value * squeezed) % MAX_STEPS;
+  }
   const words = new Uint32Array(256);
   for (let step = 0; step < Math.min(values, MAX_STEPS); step++) {
     const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring));

@@ -316,6 +316,27 @@ describe('files that are not whole', () => {
     }));
 });
 
+describe('before the editor has said anything of the file', () => {
+  test('nothing is said of it, whatever happens to the panel, and nothing moves when its picture comes', async () => {
+    const { page, errors, sendText, close } = await grid.open({});
+    try {
+      await page.evaluate(() => {
+        document.body.dataset.vscodeThemeId = 'Default Dark Modern';
+      });
+      await page.setViewportSize({ width: 1000, height: 700 });
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      assert.equal((await page.locator('body').innerText()).trim(), '');
+      const room = await page.locator('canvas').boundingBox();
+      await sendText(plain);
+      await page.getByRole('button', { name: 'Mark failed' }).waitFor();
+      assert.deepEqual(await page.locator('canvas').boundingBox(), room);
+      assert.deepEqual(errors, []);
+    } finally {
+      await close();
+    }
+  });
+});
+
 describe('what a person chose', () => {
   test('survives hiding and reloading the panel', async () => {
     let saved;

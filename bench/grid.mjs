@@ -77,18 +77,6 @@ const svgPicture = (ranks) =>
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
   });
 
-/** Runs in the page: a picture of nothing, the least that any picture takes. */
-const emptyPicture = () =>
-  new Promise((resolve) => {
-    const start = performance.now();
-    const canvas = document.createElement('canvas');
-    canvas.width = 700;
-    canvas.height = 700;
-    document.body.replaceChildren(canvas);
-    canvas.getContext('2d').clearRect(0, 0, 700, 700);
-    requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
-  });
-
 /** Runs in the page: from a message, or another colour, until all that it leads to is drawn and nothing is left to be done. */
 const settled = ({ data, colour }) =>
   new Promise((resolve) => {
@@ -226,7 +214,7 @@ const { outputFiles } = await esbuild.build({
 });
 const d3 = outputFiles[0].text;
 
-/** The first pictures of every size and an empty one, taken in turn: what disturbs one disturbs the others too. */
+/** The first pictures of every size and an empty canvas, taken in turn: what disturbs one disturbs the others too. */
 async function firstPictures(grid, messages) {
   const all = { empty: [], own: messages.map(() => []) };
   const rested = (run, data) =>
@@ -235,7 +223,7 @@ async function firstPictures(grid, messages) {
       return page.evaluate(run, data);
     });
   for (let round = 0; round < ROUNDS; round++) {
-    all.empty.push(await rested(emptyPicture));
+    all.empty.push(await rested(canvasPicture, 0));
     for (const [i, message] of messages.entries()) {
       all.own[i].push(await rested(firstPicture, message));
     }
@@ -255,7 +243,7 @@ try {
     grid.engine.layoutMessage(layoutText('bench', nodes, degrees), 'a'),
   );
   const { empty, own } = await firstPictures(grid, messages);
-  console.log(`First picture, median ms of ${ROUNDS}; an empty one takes ${ms(empty)}`);
+  console.log(`First picture, median ms of ${ROUNDS}; an empty canvas takes ${ms(empty)}`);
   row('ranks', 'grid', 'fillRect', 'd3 + SVG', 'to fillRect', 'to SVG', 'times empty');
   let svgRank = 0;
   for (const [i, { layout }] of messages.entries()) {

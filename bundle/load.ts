@@ -73,7 +73,7 @@ function keep(script: Script, name: string): void {
     const sum = Buffer.alloc(4);
     sum.writeUInt32LE(crc32(code));
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const old of readdirSync(folder).map((name) => join(folder, name))) {
+    for (const old of readdirSync(folder).map((entry) => join(folder, entry))) {
       if (Date.now() - statSync(old).mtimeMs > KEPT) {
         rmSync(old);
       }

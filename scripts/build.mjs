@@ -21,14 +21,14 @@ const minifyFurther = {
     build.onEnd(async ({ outputFiles = [] }) => {
       for (const { path, text } of outputFiles) {
         await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, path.endsWith('.js') ? await minified(path, text) : text);
+        await writeFile(path, path.endsWith('.js') ? await minified(path, text, build.initialOptions.target) : text);
       }
     });
   },
 };
 
-async function minified(path, text) {
-  const options = { compress: { target: 'es2022' }, mangle: true, codegen: { asciiOnly: true } };
+async function minified(path, text, target) {
+  const options = { compress: { target }, mangle: true, codegen: { asciiOnly: true } };
   const { code, errors } = await minify(path, text, options);
   if (errors.length > 0) {
     throw new Error(`${path}: ${errors.map(({ message }) => message).join('; ')}`);

@@ -104,24 +104,24 @@ export class SmokeResults {
       label: (value) => OUTCOMES[value]?.label ?? '',
       valueOf: of,
       fill: (into, code) => {
-        const lists = families.map((family) => ({ family, groups: family.all() }));
-        // the worst comes last, and stays
-        for (const outcome of OUTCOMES.keys()) {
-          for (const { family, groups } of lists) {
-            for (let index = 0; index < groups.count; index++) {
-              if (this.outcomeOf(family, index) === outcome) {
-                for (const rank of groups.at(index)) {
-                  into[rank] = code(outcome);
-                }
-              }
+        const worst = new Int8Array(into.length).fill(-1);
+        for (const family of families) {
+          const groups = family.all();
+          for (let index = 0; index < groups.count; index++) {
+            const outcome = this.outcomeOf(family, index);
+            for (const rank of groups.at(index)) {
+              worst[rank] = Math.max(worst[rank] ?? -1, outcome);
             }
           }
         }
         for (const rank of this.suspects) {
-          if (rank < into.length) {
-            into[rank] = code(FAILED ?? 2);
-          }
+          worst[rank] = FAILED ?? 2;
         }
+        worst.forEach((outcome, rank) => {
+          if (outcome >= 0) {
+            into[rank] = code(outcome);
+          }
+        });
       },
     };
   }

@@ -12,7 +12,7 @@ import { layoutOfLines } from './layouts.mjs';
 // a certificate file costs Node.js 85 ms a start
 delete process.env.NODE_EXTRA_CA_CERTS;
 
-const { SERVER_PROCESS } = await importSource('server/process.ts');
+const { SERVER_PROCESS } = await importSource('server/processFlags.ts');
 const SIZES = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [40, 400, 10_000];
 const EDITS = 300;
 const SCHEMA = pathToFileURL(resolve('schemas/layout.schema.json')).href;

@@ -20,8 +20,8 @@ import {
   type SmokeResult,
   savedRuns,
   smokePlan,
-} from '../client/cluster';
-import { readClusterFile } from '../client/cluster/clusterFile';
+} from '../jobs';
+import { readClusterFile } from '../jobs/clusterFile';
 import { type Checked, hasErrors } from '../layout';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';

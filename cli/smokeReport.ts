@@ -7,7 +7,7 @@ import {
   nameOfKind,
   type SmokeResult,
   speedTable,
-} from '../client/cluster';
+} from '../jobs';
 import type { Checked } from '../layout';
 import { printable, styled } from './output';
 

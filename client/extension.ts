@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { GridPanels } from './gridPanel';
+import { GridPanels } from './grid/panel';
 import type { Server } from './languageClient';
 import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { clustersOfSettings } from './smoke/settings';
+import { clustersOfSettings } from './jobs/clusterSettings';
 
 const TYPE = 'parallelism-layout';
 

@@ -19,7 +19,7 @@ export { RULES, ruleOf } from './rules/registry';
 export type { Rule, RuleDocs } from './rules/rule';
 export * from './topology/bridge';
 export * from './topology/facts';
-export { type FailurePlan, failureEdits, failurePlan } from './topology/failures';
+export { type FailurePlan, failureEdits, failurePlan } from './topology/failedRanks';
 export * from './topology/ntp';
 export * from './topology/packed';
 export * from './topology/process-groups';

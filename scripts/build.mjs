@@ -176,7 +176,7 @@ if (watch) {
 // what is compiled of the file is kept from one start to the next, unless it changes under our hands
 const content = development ? null : await readFile('dist/main.js');
 const digest = content && createHash('sha256').update(content).digest('hex').slice(0, 16);
-const { SERVER_PROCESS } = await importSource('server/process.ts');
+const { SERVER_PROCESS } = await importSource('server/processFlags.ts');
 const variables = Object.entries(SERVER_PROCESS.env).map(([name, value]) => `${name}=${value}`);
 const load = (door) => `require('./load.js').load('${door}', ${JSON.stringify(digest)})`;
 const doors = {

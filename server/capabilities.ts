@@ -1,4 +1,4 @@
-import { pulls, wantsWorkspace } from './options';
+import { pulls, wantsWorkspace } from './clientOptions';
 import {
   CodeActionKind,
   type InitializeParams,

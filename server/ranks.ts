@@ -6,7 +6,7 @@ import {
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
-import { groupsOf } from './groups';
+import { groupsOf } from './moduleGroups';
 
 /** The most ranks of one group that are shown. */
 const MAX_SHOWN = 8;

@@ -1,7 +1,7 @@
 import { capabilitiesFor } from './capabilities';
-import { serveFeatures } from './features';
+import { serveFeatures } from './connection';
+import type { Files } from './features/workspaceDiagnostics';
 import type { Connection, InitializeResult } from './protocol';
-import type { Files } from './workspace';
 
 /**
  * Begins to listen to a client; once it knows what the server can do, the features are there.

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { URI } from 'vscode-uri';
 import { MAX_TEXT } from '../layout';
+import type { Files } from './features/workspaceDiagnostics';
 import { serve } from './server';
-import type { Files } from './workspace';
 
 /** Folders that hold no layouts of the author's own. */
 const SKIPPED = /^(?:\..*|node_modules|__pycache__)$/;

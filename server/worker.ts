@@ -1,9 +1,9 @@
 /// <reference lib="webworker" />
 import { BrowserMessageReader, BrowserMessageWriter, createConnection } from 'vscode-languageserver/browser';
 import { URI } from 'vscode-uri';
+import type { Files } from './features/workspaceDiagnostics';
 import { LIST_LAYOUTS, READ_LAYOUT } from './messages';
 import { serve } from './server';
-import type { Files } from './workspace';
 
 const connection = createConnection(new BrowserMessageReader(self), new BrowserMessageWriter(self));
 

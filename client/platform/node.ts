@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { registerSmokeJobs } from '../smoke';
+import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
 import type { Platform } from './platform';
 

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
-import { SERVER_PROCESS } from '../../server/process';
+import { SERVER_PROCESS } from '../../server/processFlags';
 import { CLIENT, type CreateClient } from './platform';
 
 /** Clients whose server is a process. */

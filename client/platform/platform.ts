@@ -1,6 +1,6 @@
 import type * as vscode from 'vscode';
 import type { BaseLanguageClient, LanguageClientOptions } from 'vscode-languageclient';
-import type { GridPanels } from '../gridPanel';
+import type { GridPanels } from '../grid/panel';
 
 /** What the jobs of a platform are given. */
 export interface JobHost {

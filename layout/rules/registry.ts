@@ -1,6 +1,6 @@
 import * as batch from './batch';
 import * as communicators from './communicators';
-import * as context from './context';
+import * as context from './contextParallel';
 import * as factorization from './factorization';
 import * as fsdp from './fsdp';
 import * as layers from './layers';

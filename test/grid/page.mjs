@@ -136,7 +136,7 @@ const ORIGIN = 'http://panel.test';
 const ENGINE = `
 export * from './layout';
 import { check } from './layout';
-import { layoutMessage as message } from './client/gridMessages';
+import { layoutMessage as message } from './client/grid/messages';
 export const layoutMessage = (text, title) => message(check(text), title);
 export { physicalPlacement } from './webview/physical';
 `;

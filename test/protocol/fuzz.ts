@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { applyEdits, check, LineIndex } from '../../layout';
-import { diagnosticsOf } from '../../server/diagnostics';
+import { diagnosticsOf } from '../../server/features/diagnostics';
 import { VIEW_TEXT } from '../../server/messages';
 import { ServerProcess } from './client';
 

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { SubmittedRuns } from '../../client/jobs/submittedRuns';
 import {
   Estimate,
   type GroupOperations,
@@ -16,8 +17,7 @@ import {
   type SmokeResult,
   saveRun,
   slowdowns,
-} from '../../client/cluster';
-import { SubmittedRuns } from '../../client/smoke/submitted';
+} from '../../jobs';
 import { check } from '../../layout';
 
 const group = (kind: string, idx: number, busGBs: number): GroupOperations => ({

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { smokePlan } from '../../client/cluster';
+import { smokePlan } from '../../jobs';
 import { check } from '../../layout';
 import { flawOfEvent } from '../harness/eventSchema';
 

@@ -22,7 +22,7 @@ import {
   type SmokePlan,
   savedRuns,
   smokePlan,
-} from '../../client/cluster';
+} from '../../jobs';
 import { check } from '../../layout';
 import { flawOfEvent } from '../harness/eventSchema';
 import { processesWith } from '../harness/processes';

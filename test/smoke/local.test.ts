@@ -13,7 +13,7 @@ import {
   runSmoke,
   type SmokeProgress,
   smokePlan,
-} from '../../client/cluster';
+} from '../../jobs';
 import { check } from '../../layout';
 import { flawOfEvent } from '../harness/eventSchema';
 import { processesWith } from '../harness/processes';

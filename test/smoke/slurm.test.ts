@@ -25,8 +25,8 @@ import {
   secondsOf,
   slurmBackendWith,
   smokePlan,
-} from '../../client/cluster';
-import { endingOf, jobState, parseState } from '../../client/cluster/slurm/states';
+} from '../../jobs';
+import { endingOf, jobState, parseState } from '../../jobs/slurm/states';
 import { check } from '../../layout';
 import { processesWith } from '../harness/processes';
 import { until } from '../harness/until';

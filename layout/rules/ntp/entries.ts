@@ -8,8 +8,16 @@ import type { ResolvedNtp } from '../../topology/resolved';
 import { namedFix } from '../factorization';
 import { both, countOf } from '../numbers';
 import type { Report } from '../rule';
-import { example, type Found, LAST_SLOT, MAX_REPLICA_SLOTS, type NtpContext, type NtpPage, slotText } from './context';
-import { ntpReplicaRange } from './settings';
+import { ntpReplicaRange } from './degrees';
+import {
+  example,
+  type Found,
+  LAST_SLOT,
+  MAX_REPLICA_SLOTS,
+  type NtpContext,
+  type NtpPage,
+  slotText,
+} from './ntpContext';
 
 export const ntpUnappliedEntry: NtpPage = {
   code: 'ntp-unapplied-entry',

@@ -5,7 +5,7 @@ import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { isNtpGrid } from '../../topology/ntp';
 import { namedFix } from '../factorization';
-import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage } from './context';
+import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage } from './ntpContext';
 
 export const ntpModules: NtpPage = {
   code: 'ntp-modules',

@@ -2,7 +2,7 @@ import { once } from '../../once';
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_TP_BASE } from '../../topology/ntp';
 import type { Rule } from '../rule';
-import { contextOf, type Found, type NtpContext, type NtpPage } from './context';
+import { ntpBase, ntpReplicaRange, ntpSpares, settingReports } from './degrees';
 import {
   entryReports,
   mapPrediction,
@@ -14,9 +14,9 @@ import {
   ntpUnappliedEntry,
   sliceReports,
 } from './entries';
-import { failedRankReports, ntpDpSync, ntpFailedRank, syncReports } from './failures';
+import { failedRankReports, ntpDpSync, ntpFailedRank, syncReports } from './failedRanks';
 import { expertReports, gridReports, modulesReport, ntpExpertGroups, ntpGrid, ntpModules, ntpPipeline } from './grid';
-import { ntpBase, ntpReplicaRange, ntpSpares, settingReports } from './settings';
+import { contextOf, type Found, type NtpContext, type NtpPage } from './ntpContext';
 import { costReports, ntpCost, ntpUnevenShards, unevenReports } from './shares';
 
 /** Each stage assumes what those before it have found in order, so that one mistake is said once. */

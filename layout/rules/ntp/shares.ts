@@ -2,8 +2,8 @@ import type { Field } from '../../format/spec';
 import { spareCount } from '../../topology/ntp';
 import { canFold } from '../../topology/reshard';
 import { countOf } from '../numbers';
-import type { Found, NtpContext, NtpPage } from './context';
-import { example, LAST_SLOT } from './context';
+import type { Found, NtpContext, NtpPage } from './ntpContext';
+import { example, LAST_SLOT } from './ntpContext';
 
 export const ntpUnevenShards: NtpPage = {
   code: 'ntp-uneven-shards',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { layoutMessage } from '../../../client/gridMessages';
+import { layoutMessage } from '../../../client/grid/messages';
 import { applyEdits, check, failureEdits, failurePlan } from '../../../layout';
 import { isToPanel, parseFromPanel } from '../../../webview/messages';
 

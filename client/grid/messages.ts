@@ -1,0 +1,52 @@
+import { type Checked, sequencePlans } from '../../layout';
+import type { PanelOutline, PanelShards, ToPanel } from '../../webview/messages';
+
+/** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
+export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {
+  const { resolved, findings, lines, facts } = checked;
+  return {
+    type: 'layout',
+    title,
+    layout: resolved,
+    outline: outlineOf(checked),
+    sequences: facts ? sequencePlans(facts) : [],
+    shards: shardsOf(checked),
+    findings: findings
+      .filter(({ severity }) => severity !== 'information')
+      .map(({ code, severity, message, span }) => ({
+        code,
+        severity,
+        message,
+        line: lines.positionAt(span.start).line,
+        module: moduleAt(checked, span.start),
+      })),
+  };
+}
+
+/** The module whose lines hold an offset. */
+export function moduleAt({ facts }: Checked, offset: number): string | null {
+  const module = facts?.modules.find(({ nameSpan, span }) => nameSpan.start <= offset && offset <= span.end);
+  return module?.name ?? null;
+}
+
+function outlineOf({ facts }: Checked): PanelOutline {
+  const spans = (facts?.modules ?? []).flatMap(({ name, rankOffset: start, ranks: count }) =>
+    start === undefined || count === undefined ? [] : [{ name, start, count }],
+  );
+  return { worldSize: facts?.world.size ?? facts?.world.clusterSize ?? null, spans };
+}
+
+/** The dimensions of the weights that nonuniform TP cuts, where the file says how many units they have. */
+function shardsOf({ facts }: Checked): PanelShards[] {
+  const model = facts?.modules[0]?.model.value;
+  const sizes = [
+    { name: 'attention heads', units: model?.num_attention_heads.value },
+    {
+      name: 'feed-forward columns',
+      units: model?.ffn_hidden_size.value ?? 4 * (model?.hidden_size.value ?? Number.NaN),
+    },
+  ];
+  return sizes.flatMap(({ name, units }) =>
+    units !== undefined && Number.isSafeInteger(units) ? [{ name, units }] : [],
+  );
+}

@@ -1,0 +1,333 @@
+import * as vscode from 'vscode';
+import { failureEdits, failurePlan } from '../../layout';
+import { type CompareWith, type FromPanel, type PanelBase, parseFromPanel, type ToPanel } from '../../webview/messages';
+import { checkedDocument } from '../checkedDocument';
+import { nameOf } from '../paths';
+import { baseFor } from './compareBase';
+import { layoutMessage, moduleAt } from './messages';
+
+const VIEW_TYPE = 'parallelismLayout.grid';
+
+type SmokeMessage = Extract<ToPanel, { type: 'smoke' }>;
+
+/** What survives a reload of the window. */
+interface PanelState {
+  readonly uri: string;
+}
+
+/** The rank grid panels: one a document, kept in step with its text. */
+export class GridPanels implements vscode.WebviewPanelSerializer {
+  readonly #panels = new Map<string, GridPanel>();
+  /** The last result of every document, so that a grid that is opened later shows it too. */
+  readonly #smoke = new Map<string, SmokeMessage>();
+  readonly #opened = new vscode.EventEmitter<vscode.TextDocument>();
+
+  /** Fires when the grid of a document opens, also with its window. */
+  readonly onDidOpen = this.#opened.event;
+
+  constructor(readonly extensionUri: vscode.Uri) {}
+
+  register(): vscode.Disposable {
+    return vscode.Disposable.from(
+      vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) =>
+        this.#of(textEditor.document)?.cursorMoved(textEditor),
+      ),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#smoke.delete(uri.toString())),
+      this.#opened,
+      { dispose: () => this.#disposeAll() },
+    );
+  }
+
+  /** The documents whose grids are open. */
+  get documents(): readonly vscode.TextDocument[] {
+    return [...this.#panels.values()].map(({ document }) => document);
+  }
+
+  /**
+   * Opens the grid of a document beside it, or brings it to the front.
+   * @param results whether a person asked for the results of the smoke job
+   */
+  show(document: vscode.TextDocument, { results = false } = {}): void {
+    const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    const known = this.#of(document);
+    const panel = known ?? this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
+    if (results) {
+      panel.askForResults();
+    }
+    known?.reveal();
+  }
+
+  /** Shows the outcome of a smoke job on the grid of its document, now or when that is opened. */
+  showSmoke(document: vscode.Uri, message: SmokeMessage): void {
+    this.#smoke.set(document.toString(), message);
+    this.#panels.get(document.toString())?.post(message);
+  }
+
+  /** Whether the outcome of a smoke job is known for a document. */
+  hasSmoke(document: vscode.Uri): boolean {
+    return this.#smoke.has(document.toString());
+  }
+
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PanelState | undefined): Promise<void> {
+    try {
+      const uri = vscode.Uri.parse(state?.uri ?? '', true);
+      this.#adopt(panel, await vscode.workspace.openTextDocument(uri));
+    } catch {
+      // the document is gone, so there is nothing left to draw
+      panel.dispose();
+    }
+  }
+
+  #disposeAll(): void {
+    for (const panel of [...this.#panels.values()]) {
+      panel.dispose();
+    }
+  }
+
+  #of(document: vscode.TextDocument): GridPanel | undefined {
+    return this.#panels.get(document.uri.toString());
+  }
+
+  #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
+    const key = document.uri.toString();
+    this.#panels.get(key)?.dispose();
+    const own = new GridPanel(panel, document, this.extensionUri, () => this.#smoke.get(key));
+    this.#panels.set(key, own);
+    this.#opened.fire(document);
+    panel.onDidDispose(() => {
+      own.disposed();
+      // a restored panel may have taken its place
+      if (this.#panels.get(key) === own) {
+        this.#panels.delete(key);
+      }
+    });
+    return own;
+  }
+}
+
+/** One panel and the document that it draws. */
+class GridPanel {
+  #pending = false;
+  #isReady = false;
+  /** Whether the results of the smoke job are to be shown as soon as the page is there. */
+  #wantsResults = false;
+  /** The panel's own move of the cursor is no reason to light a module. */
+  #revealing = false;
+  readonly #shown = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+  });
+
+  constructor(
+    readonly panel: vscode.WebviewPanel,
+    readonly document: vscode.TextDocument,
+    extensionUri: vscode.Uri,
+    readonly lastSmoke: () => SmokeMessage | undefined,
+  ) {
+    const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
+    panel.title = vscode.l10n.t('Ranks: {0}', nameOf(document.uri));
+    panel.webview.options = { enableScripts: true, localResourceRoots: [assets] };
+    panel.webview.onDidReceiveMessage((value: unknown) => {
+      const message = parseFromPanel(value);
+      if (message) {
+        void this.#receive(message);
+      }
+    });
+    panel.webview.html = html(panel.webview, assets, document.uri);
+  }
+
+  reveal(): void {
+    this.panel.reveal(undefined, true);
+  }
+
+  /** Shows the results of the smoke job; a panel that is hidden has no page, and loads one when it is revealed. */
+  askForResults(): void {
+    if (this.#isReady && this.panel.visible) {
+      this.post({ type: 'showSmoke' });
+    } else {
+      this.#wantsResults = true;
+    }
+  }
+
+  dispose(): void {
+    this.panel.dispose();
+  }
+
+  /** Lets go of what the panel had in the editor. */
+  disposed(): void {
+    this.#shown.dispose();
+  }
+
+  post(message: ToPanel): void {
+    void this.panel.webview.postMessage(message);
+  }
+
+  /** Sends the layout once for all changes of one turn. */
+  textChanged(): void {
+    if (!this.#pending) {
+      this.#pending = true;
+      setTimeout(() => {
+        this.#pending = false;
+        this.#sendLayout();
+      });
+    }
+  }
+
+  cursorMoved(editor: vscode.TextEditor): void {
+    if (this.#revealing) {
+      this.#revealing = false;
+      return;
+    }
+    editor.setDecorations(this.#shown, []);
+    const offset = this.document.offsetAt(editor.selection.active);
+    this.post({ type: 'cursor', module: moduleAt(checkedDocument(this.document), offset) });
+  }
+
+  #sendLayout(): void {
+    this.post(layoutMessage(checkedDocument(this.document), nameOf(this.document.uri)));
+  }
+
+  async #receive(message: FromPanel): Promise<void> {
+    switch (message.type) {
+      case 'ready':
+        this.#isReady = true;
+        this.#sendLayout();
+        this.#sendSmoke();
+        return;
+      case 'copy':
+        await vscode.env.clipboard.writeText(message.text);
+        return;
+      case 'compare':
+        this.post({ type: 'base', base: await this.#base(message.with, message.file) });
+        return;
+      case 'runSmokeJob':
+        await this.#runSmokeJob();
+        return;
+      case 'reveal':
+        await this.#revealModule(message.module);
+        return;
+      case 'revealLine':
+        await this.#revealRange(this.document.lineAt(Math.min(message.line, this.document.lineCount - 1)).range);
+        return;
+      case 'writeFailed':
+        await this.#writeFailed(message.ranks);
+        return;
+      case 'save':
+        await this.#save(message.format, bytesOf(message.data, message.format === 'png'));
+    }
+  }
+
+  #sendSmoke(): void {
+    const smoke = this.lastSmoke();
+    if (smoke) {
+      this.post(smoke);
+    }
+    if (this.#wantsResults) {
+      this.#wantsResults = false;
+      this.post({ type: 'showSmoke' });
+    }
+  }
+
+  /** Runs the smoke job of the document, where this editor can run processes. */
+  async #runSmokeJob(): Promise<void> {
+    const name = 'parallelismLayout.runSmokeJob';
+    if ((await vscode.commands.getCommands(true)).includes(name)) {
+      await vscode.commands.executeCommand(name, this.document.uri);
+    } else {
+      void vscode.window.showInformationMessage(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
+    }
+  }
+
+  /** The layout to compare with; null where a person chose none. */
+  async #base(what: CompareWith, file: string | null): Promise<PanelBase | null> {
+    try {
+      return await baseFor(this.document.uri, what, file);
+    } catch (error) {
+      // whatever went wrong in git or in the file system is the person's to know
+      return { title: '', file: null, layout: null, problem: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** Writes `ntp` for failed ranks; the file is left unsaved, and one undo takes it back. */
+  async #writeFailed(ranks: readonly number[]): Promise<void> {
+    const { facts, resolved } = checkedDocument(this.document);
+    const known = ranks.every((rank) => rank < (resolved?.worldSize ?? 0));
+    const plan = resolved && known ? failurePlan(resolved, ranks) : null;
+    const edits = facts && plan ? failureEdits(facts, plan) : null;
+    if (!edits) {
+      void vscode.window.showWarningMessage(vscode.l10n.t('The failed ranks could not be written into this file.'));
+      return;
+    }
+    const change = new vscode.WorkspaceEdit();
+    for (const { span, newText } of edits) {
+      const range = new vscode.Range(this.document.positionAt(span.start), this.document.positionAt(span.end));
+      change.replace(this.document.uri, range, newText);
+    }
+    await vscode.workspace.applyEdit(change);
+  }
+
+  /** Asks where a picture goes, beside the document at first, and writes it there. */
+  async #save(format: 'svg' | 'png', content: Uint8Array): Promise<void> {
+    const name = nameOf(this.document.uri).replace(/\.layout\.ya?ml$/, '');
+    const target = await vscode.window.showSaveDialog({
+      defaultUri: vscode.Uri.joinPath(this.document.uri, '..', `${name}.${format}`),
+      filters: { [format.toUpperCase()]: [format] },
+    });
+    if (!target) {
+      return;
+    }
+    try {
+      await vscode.workspace.fs.writeFile(target, content);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      void vscode.window.showErrorMessage(vscode.l10n.t('The picture could not be saved: {0}', reason));
+    }
+  }
+
+  async #revealModule(name: string | null): Promise<void> {
+    const module = checkedDocument(this.document).facts?.modules.find((one) => one.name === name);
+    if (module) {
+      const start = this.document.positionAt(module.nameSpan.start);
+      await this.#revealRange(new vscode.Range(start, this.document.positionAt(module.span.end)));
+    }
+  }
+
+  async #revealRange(range: vscode.Range): Promise<void> {
+    const shown = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
+    const editor = await vscode.window.showTextDocument(this.document, {
+      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+      preserveFocus: true,
+    });
+    this.#revealing = !editor.selection.active.isEqual(range.start);
+    editor.selection = new vscode.Selection(range.start, range.start);
+    editor.setDecorations(this.#shown, [range]);
+    editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  }
+}
+
+/** The bytes of a text, or those that it writes in base64; the web has no `Buffer`. */
+function bytesOf(text: string, isBase64: boolean): Uint8Array {
+  return isBase64 ? Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)) : new TextEncoder().encode(text);
+}
+
+/** The page: one script and one style sheet of our own, nothing else may run or load. */
+function html(webview: vscode.Webview, assets: vscode.Uri, document: vscode.Uri): string {
+  const source = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(assets, name)).toString();
+  const policy = `default-src 'none'; script-src ${webview.cspSource}; style-src ${webview.cspSource}; img-src ${webview.cspSource} blob: data:`;
+  return `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${source('grid.css')}">
+<title>Rank grid</title>
+</head>
+<body data-uri="${encodeURI(document.toString(true)).replaceAll('"', '%22')}">
+<main id="app"></main>
+<script src="${source('main.js')}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,119 @@
+import * as vscode from 'vscode';
+import { type Fault, layoutHash, lineOfGroup, nameOfKind, type RunRecord } from '../../jobs';
+import { type Checked, type LayoutFacts, processGroups, projectUrl, type ResolvedLayout } from '../../layout';
+import { checkedDocument } from '../checkedDocument';
+import { LANGUAGE } from '../layoutDocument';
+import type { SmokeJobs } from './jobs';
+
+/** How long a change waits for the next one, in milliseconds: these findings are as old as the last run anyway. */
+const PATIENCE = 200;
+
+/** How many ranks of a fault are looked up in the groups of a layout. */
+const MAX_RANKS = 8;
+
+/**
+ * The fault of the last run of each open layout, as a finding on the line that it comes from. It is shown for as long as the
+ * layout asks for what that run tried: a change of a number takes it away, and to undo the change brings it back.
+ */
+export class Failures implements vscode.Disposable {
+  readonly #shown = vscode.languages.createDiagnosticCollection('parallelism-layout-smoke');
+  readonly #subscriptions: vscode.Disposable[];
+  readonly #waiting = new Map<string, NodeJS.Timeout>();
+
+  constructor(readonly jobs: SmokeJobs) {
+    this.#subscriptions = [
+      jobs.onDidChange(() => this.#showAll()),
+      vscode.workspace.onDidOpenTextDocument((document) => this.#show(document)),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#showSoon(document)),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#shown.delete(uri)),
+    ];
+  }
+
+  dispose(): void {
+    for (const timer of this.#waiting.values()) {
+      clearTimeout(timer);
+    }
+    vscode.Disposable.from(...this.#subscriptions).dispose();
+    this.#shown.dispose();
+  }
+
+  #showAll(): void {
+    for (const document of vscode.workspace.textDocuments) {
+      this.#show(document);
+    }
+  }
+
+  #showSoon(document: vscode.TextDocument): void {
+    const key = document.uri.toString();
+    clearTimeout(this.#waiting.get(key));
+    this.#waiting.set(
+      key,
+      setTimeout(() => {
+        this.#waiting.delete(key);
+        this.#show(document);
+      }, PATIENCE),
+    );
+  }
+
+  #show(document: vscode.TextDocument): void {
+    if (document.languageId !== LANGUAGE || document.isClosed) {
+      return;
+    }
+    const record = this.jobs.lastOf(document.uri);
+    const busy = this.jobs.activeOf(document.uri) !== undefined;
+    this.#shown.set(document.uri, record?.fault && !busy ? failureOf(document, record, record.fault) : []);
+  }
+}
+
+/** A fault at the line of the layout that it comes from, with the lines of all groups that it touches. */
+function failureOf(document: vscode.TextDocument, record: RunRecord, fault: Fault): vscode.Diagnostic[] {
+  const checked = checkedDocument(document);
+  const { facts, resolved } = checked;
+  if (record.verdict === 'cancelled' || !facts || !resolved || layoutHash(resolved) !== record.layoutHash) {
+    return [];
+  }
+  const line = lineOfGroup(facts, checked.lines, fault.kind, fault.module ?? null);
+  const message = vscode.l10n.t('Smoke job on {0}: {1}', record.cluster, fault.msg);
+  const diagnostic = new vscode.Diagnostic(rangeOfLine(document, line), message);
+  const code = fault.code.replaceAll('_', '-');
+  diagnostic.source = LANGUAGE;
+  diagnostic.code = { value: `smoke-${code}`, target: vscode.Uri.parse(projectUrl(`docs/smoke.md#${code}`)) };
+  diagnostic.relatedInformation = [...involved(fault, { ...checked, facts, resolved })].map(
+    ([at, text]) =>
+      new vscode.DiagnosticRelatedInformation(new vscode.Location(document.uri, rangeOfLine(document, at)), text),
+  );
+  return [diagnostic];
+}
+
+/** The groups that a fault touches, by the line of the layout that they come from: the faulty one, and those of its ranks. */
+function involved(
+  { culprits, kind, module, idx, ranks }: Fault,
+  { facts, resolved, lines }: Checked & { readonly facts: LayoutFacts; readonly resolved: ResolvedLayout },
+): Map<number, string> {
+  const found = new Map<number, string[]>();
+  const add = (name: string, of: string | null, text: string) => {
+    const line = lineOfGroup(facts, lines, name, of);
+    found.set(line, [...(found.get(line) ?? []), text]);
+  };
+  if (kind !== undefined && idx !== undefined && ranks) {
+    const name = nameOfKind({ kind, module: module ?? null });
+    add(kind, module ?? null, vscode.l10n.t('the fault is in {0}, group {1}: ranks {2}', name, idx, ranks.join(', ')));
+  }
+  const known = culprits.filter((rank) => rank < resolved.worldSize).slice(0, MAX_RANKS);
+  for (const family of processGroups(resolved)) {
+    for (const rank of family.size > 1 ? known : []) {
+      for (const index of family.indicesOf(rank)) {
+        if (family.name !== kind || index !== idx) {
+          const name = nameOfKind({ kind: family.name, module: family.module });
+          add(family.name, family.module, vscode.l10n.t('rank {0} is also in {1}, group {2}', rank, name, index));
+        }
+      }
+    }
+  }
+  return new Map([...found].map(([line, texts]) => [line, texts.join('; ')]));
+}
+
+function rangeOfLine(document: vscode.TextDocument, line: number): vscode.Range {
+  const { range, firstNonWhitespaceCharacterIndex } = document.lineAt(Math.min(line, document.lineCount - 1));
+  return new vscode.Range(range.start.with({ character: firstNonWhitespaceCharacterIndex }), range.end);
+}

@@ -1,0 +1,473 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import {
+  attachSmoke,
+  type Cluster,
+  type CommBackend,
+  DETACH,
+  dryRunScript,
+  EnvironmentError,
+  LOCAL,
+  layoutHash,
+  prepareSmoke,
+  RECORD_VERSION,
+  type RunHistory,
+  type RunRecord,
+  type RunRequest,
+  recordOf,
+  runSmoke,
+  type SmokeListener,
+  type SmokePlan,
+  type SmokeRequest,
+  type SmokeResult,
+  smokePlan,
+  TooFewGpusError,
+} from '../../jobs';
+import { hasErrors, type ResolvedLayout } from '../../layout';
+import { checkedDocument } from '../checkedDocument';
+import { nameOf } from '../paths';
+import { openSettings } from './clusterSettings';
+import type { Choices } from './pickCluster';
+import { RunProgress, showProgress } from './progress';
+import type { SubmittedRun, SubmittedRuns } from './submittedRuns';
+import { JobLog } from './terminal';
+
+/** How a run was asked for, where more was said than which layout. */
+export interface RunOptions {
+  /** The name of a cluster: nobody is asked which. */
+  readonly cluster?: string | undefined;
+  /** Instead of the cluster's own: nobody is asked whether. */
+  readonly backend?: CommBackend | undefined;
+}
+
+/** A run that goes on. */
+export interface ActiveRun {
+  readonly id: string;
+  readonly request: RunRequest;
+  readonly progress: RunProgress;
+  readonly log: JobLog;
+  /** Ends it; on a cluster only once a person has confirmed that. */
+  cancel(): Promise<void>;
+}
+
+/** A run that has ended, as its listeners are told. */
+export interface EndedRun {
+  readonly record: RunRecord;
+  readonly result: SmokeResult;
+}
+
+/** How a run ended, and the backend that it used. */
+interface Outcome {
+  readonly result: SmokeResult;
+  readonly backend: string;
+}
+
+/** What a run needs of a layout without errors. */
+interface Runnable {
+  readonly layout: ResolvedLayout;
+  readonly plan: SmokePlan;
+}
+
+/** Runs smoke jobs, one at a time for each layout, and one at a time on this machine; keeps what became of them. */
+export class SmokeJobs implements vscode.Disposable {
+  readonly #running = new Map<string, ActiveRun>();
+  readonly #aborts = new Set<AbortController>();
+  readonly #logs = new Map<string, JobLog>();
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #ended = new vscode.EventEmitter<EndedRun>();
+  /** The end of the last run on this machine: two at once would spoil each other's numbers. */
+  #machineFree: Promise<unknown> = Promise.resolve();
+
+  /** Fires when a run begins or ends, and when the history changes. */
+  readonly onDidChange = this.#changed.event;
+  readonly onDidEnd = this.#ended.event;
+
+  /**
+   * @param job the folder of the Python job
+   * @param submitted what is needed to follow jobs again that outlive this window
+   */
+  constructor(
+    readonly job: string,
+    readonly history: RunHistory,
+    readonly submitted: SubmittedRuns,
+    readonly choices: Choices,
+    readonly output: vscode.LogOutputChannel,
+  ) {}
+
+  /** The runs that go on, the last first. */
+  get active(): readonly ActiveRun[] {
+    return [...this.#running.values()].reverse();
+  }
+
+  activeOf(document: vscode.Uri): ActiveRun | undefined {
+    return this.#running.get(document.toString());
+  }
+
+  /** The last run of a document that has ended. */
+  lastOf(document: vscode.Uri): RunRecord | undefined {
+    const uri = document.toString();
+    return this.history.runs.find((record) => record.uri === uri);
+  }
+
+  dispose(): void {
+    for (const abort of this.#aborts) {
+      // a job of a cluster goes on, and is followed again when the window is back
+      abort.abort(DETACH);
+    }
+    for (const log of this.#logs.values()) {
+      log.dispose();
+    }
+    this.#changed.dispose();
+    this.#ended.dispose();
+  }
+
+  /** Reads what earlier sessions left, and follows their jobs that still go on. */
+  async load(): Promise<void> {
+    await this.history.load();
+    this.#changed.fire();
+    const left = vscode.workspace.isTrusted ? await this.submitted.load() : [];
+    await Promise.all(left.map((run) => this.#followAgain(run)));
+  }
+
+  /** Runs the smoke job of a document; gives its result, or undefined where nothing ran. */
+  async run(document: vscode.TextDocument, options: RunOptions = {}): Promise<SmokeResult | undefined> {
+    if (!mayRun() || this.#tellBusy(document.uri)) {
+      return undefined;
+    }
+    const runnable = await runnableOf(document);
+    const cluster = runnable && (await this.choices.cluster(options.cluster));
+    if (!cluster || this.#tellBusy(document.uri)) {
+      return undefined;
+    }
+    const { plan, layout } = runnable;
+    const abort = new AbortController();
+    const run = this.#begin(randomUUID(), requestOf(document, layout, plan, cluster), cluster, abort);
+    const request = { plan, cluster, job: this.job, ...backendOf(options) };
+    return this.#toEnd(run, cluster, abort, this.#runAlone(run, request, abort));
+  }
+
+  /** Follows a job that an earlier session has left running. */
+  async #followAgain({ id, request, saved, folder }: SubmittedRun): Promise<void> {
+    const abort = new AbortController();
+    const run = this.#begin(id, request, saved.cluster, abort);
+    const following = attachSmoke(saved, listenerOf(run), abort.signal, folder);
+    const outcome = following.then((result) => ({ result, backend: saved.plan.backend }));
+    await this.#toEnd(run, saved.cluster, abort, outcome);
+  }
+
+  /** Shows how a run goes until it has ended, and keeps what became of it. */
+  async #toEnd(
+    run: ActiveRun,
+    cluster: Cluster,
+    abort: AbortController,
+    running: Promise<Outcome>,
+  ): Promise<SmokeResult | undefined> {
+    void showProgress(
+      vscode.l10n.t('Smoke job of {0} on {1}', run.request.name, cluster.name),
+      run.progress,
+      running,
+      () => mayCancel(run.request, cluster),
+      () => abort.abort(),
+    );
+    try {
+      const { result, backend } = await running;
+      const record = recordOf(run.id, run.request, backend, result);
+      await this.#keep(record, result, run.log);
+      this.#end(run, abort);
+      this.#ended.fire({ record, result });
+      return result;
+    } catch (error) {
+      if (abort.signal.reason !== DETACH) {
+        this.#end(run, abort);
+      }
+      if (!abort.signal.aborted) {
+        void this.#sayWhy(error, run);
+      }
+      return undefined;
+    }
+  }
+
+  /** Opens a document that says exactly what would run; starts nothing but a look at the interpreter. */
+  async dryRun(document: vscode.TextDocument, options: RunOptions = {}): Promise<void> {
+    if (!mayRun()) {
+      return;
+    }
+    const runnable = await runnableOf(document);
+    const cluster = runnable && (await this.choices.cluster(options.cluster));
+    if (!cluster) {
+      return;
+    }
+    const { plan } = runnable;
+    const title = vscode.l10n.t('Dry run of the smoke job of {0} on {1}', plan.name, cluster.name);
+    try {
+      const launch = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
+        this.#prepareAnyway({ plan, cluster, job: this.job, ...backendOf(options) }),
+      );
+      const content = dryRunScript(launch, title);
+      await vscode.window.showTextDocument(
+        await vscode.workspace.openTextDocument({ language: 'shellscript', content }),
+        { preview: false },
+      );
+    } catch (error) {
+      await this.#sayWhy(error);
+    }
+  }
+
+  /** The log of a run, of this session or an earlier one. */
+  async showLog({ id, request }: Pick<ActiveRun, 'id' | 'request'>, record?: RunRecord): Promise<void> {
+    const lines = record ? (await this.history.detail(record))?.log : undefined;
+    const log = this.#logs.get(id) ?? new JobLog(logName(request), lines ?? []);
+    this.#logs.set(id, log);
+    log.show();
+  }
+
+  async remove(records: readonly RunRecord[]): Promise<void> {
+    await this.history.remove(records.map(({ id }) => id));
+    this.#changed.fire();
+  }
+
+  async clear(): Promise<void> {
+    await this.history.clear();
+    this.#changed.fire();
+  }
+
+  /** A dry run shows the CPU's command where there are too few GPUs: nobody needs to agree to look at it. */
+  async #prepareAnyway(request: SmokeRequest<Cluster>) {
+    const folder = join(tmpdir(), 'parallelism-layout-smoke');
+    try {
+      return await prepareSmoke(request, folder);
+    } catch (error) {
+      if (error instanceof TooFewGpusError) {
+        return prepareSmoke({ ...request, backend: 'gloo' }, folder);
+      }
+      throw error;
+    }
+  }
+
+  #begin(id: string, request: RunRequest, cluster: Cluster, abort: AbortController): ActiveRun {
+    const { layoutHash: hash, uri: key } = request;
+    const before = this.history.runs.find(
+      (record) => record.ok && record.cluster === cluster.name && record.uri === key && record.layoutHash === hash,
+    );
+    const log = new JobLog(logName(request));
+    const run: ActiveRun = {
+      id,
+      request,
+      progress: new RunProgress(before?.seconds),
+      log,
+      cancel: async () => {
+        if (await mayCancel(request, cluster)) {
+          abort.abort();
+        }
+      },
+    };
+    this.#logs.set(id, log);
+    this.#aborts.add(abort);
+    this.#running.set(key, run);
+    this.#changed.fire();
+    log.line(vscode.l10n.t('Smoke job of {0}: {1} ranks on {2}', request.name, request.world, cluster.name));
+    return run;
+  }
+
+  #end(run: ActiveRun, abort: AbortController): void {
+    this.#aborts.delete(abort);
+    this.#running.delete(run.request.uri);
+    void this.submitted.forget(run.id);
+    run.progress.dispose();
+    this.#changed.fire();
+  }
+
+  /** Runs a job once this machine is free, where it is to run here. */
+  async #runAlone(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
+    if (request.cluster.kind !== LOCAL.kind) {
+      return this.#runWhereAgreed(run, request, abort);
+    }
+    const before = this.#machineFree;
+    run.progress.say(vscode.l10n.t('getting ready'));
+    if ([...this.#running.values()].some((other) => other !== run && other.request.kind === LOCAL.kind)) {
+      run.progress.say(vscode.l10n.t('waits until this machine is free'));
+    }
+    const running = untilAborted(before, abort.signal).then(() => this.#runWhereAgreed(run, request, abort));
+    this.#machineFree = Promise.allSettled([before, running]);
+    return running;
+  }
+
+  /** Runs a job, on the CPU where there are too few GPUs and a person agrees. */
+  async #runWhereAgreed(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
+    try {
+      return await this.#follow(run, request, abort);
+    } catch (error) {
+      const cpu = { code: 'cpu', message: error instanceof Error ? error.message : '' } as const;
+      if (!(error instanceof TooFewGpusError)) {
+        throw error;
+      }
+      if (!(await this.choices.agrees(request.cluster, run.request.name, [cpu]))) {
+        abort.abort();
+        throw error;
+      }
+      return this.#follow(run, { ...request, backend: 'gloo' }, abort);
+    }
+  }
+
+  async #follow(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
+    const { log } = run;
+    let used: CommBackend = request.backend ?? 'auto';
+    const listener: SmokeListener = {
+      ...listenerOf(run),
+      onLaunch: async ({ command, backend, notes, questions }) => {
+        used = backend;
+        for (const note of notes) {
+          log.line(note);
+        }
+        log.line(command.join(' '));
+        if (!(await this.choices.agrees(request.cluster, run.request.name, questions ?? []))) {
+          abort.abort();
+        }
+      },
+    };
+    const folder = await this.submitted.folderFor(run);
+    const result = await runSmoke(request, listener, abort.signal, folder);
+    return { result, backend: used };
+  }
+
+  async #keep(record: RunRecord, { groups }: SmokeResult, log: JobLog): Promise<void> {
+    try {
+      await this.history.add(record, { version: RECORD_VERSION, groups, log: log.lines });
+    } catch (error) {
+      // a full disk costs the history, never the result
+      this.output.error(`the run could not be kept: ${messageOf(error)}`);
+    }
+  }
+
+  /** Says that a layout's job goes on already; whether it does. */
+  #tellBusy(document: vscode.Uri): boolean {
+    const busy = this.activeOf(document);
+    if (busy) {
+      const cancel = vscode.l10n.t('Cancel It');
+      const log = vscode.l10n.t('Show Log');
+      const message = vscode.l10n.t(
+        'The smoke job of {0} is already running: {1}.',
+        busy.request.name,
+        busy.progress.step.text,
+      );
+      void vscode.window.showInformationMessage(message, log, cancel).then((choice) => {
+        if (choice === log) {
+          busy.log.show();
+        } else if (choice === cancel) {
+          void busy.cancel();
+        }
+      });
+    }
+    return busy !== undefined;
+  }
+
+  async #sayWhy(error: unknown, run?: ActiveRun): Promise<void> {
+    const message = messageOf(error);
+    if (!(error instanceof EnvironmentError)) {
+      this.output.error(`smoke job: ${message}`);
+    }
+    const settings = vscode.l10n.t('Open Settings');
+    const log = vscode.l10n.t('Show Log');
+    const choice = await vscode.window.showErrorMessage(message, settings, ...(run ? [log] : []));
+    if (choice === settings) {
+      await openSettings('parallelismLayout');
+    } else if (choice === log) {
+      run?.log.show();
+    }
+  }
+}
+
+/** What a run says of itself goes to its progress and its log. */
+function listenerOf({ progress, log }: ActiveRun): SmokeListener {
+  return {
+    onEvent: (_, counts) => progress.events(counts),
+    onState: (state) => progress.state(state),
+    onLog: (line) => log.line(line),
+  };
+}
+
+/** Nothing is started in a workspace that is not trusted, whatever a menu or a key binding asks for. */
+function mayRun(): boolean {
+  if (!vscode.workspace.isTrusted) {
+    const manage = vscode.l10n.t('Manage Workspace Trust');
+    void vscode.window
+      .showErrorMessage(
+        vscode.l10n.t('The smoke job starts processes, so it runs in a trusted workspace only.'),
+        manage,
+      )
+      .then((choice) => choice === manage && vscode.commands.executeCommand('workbench.trust.manage'));
+  }
+  return vscode.workspace.isTrusted;
+}
+
+/** What would run; says why where a layout has errors, or is too large. */
+async function runnableOf(document: vscode.TextDocument): Promise<Runnable | undefined> {
+  const checked = checkedDocument(document);
+  const { resolved, facts } = checked;
+  if (hasErrors(checked) || !resolved || !facts) {
+    await vscode.commands.executeCommand('workbench.actions.view.problems');
+    void vscode.window.showErrorMessage(vscode.l10n.t('The layout has errors, so there is nothing to prove yet.'));
+    return undefined;
+  }
+  try {
+    return { layout: resolved, plan: smokePlan(resolved, facts, nameOf(document.uri), 'auto') };
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) {
+      throw error;
+    }
+    void vscode.window.showErrorMessage(error.message);
+    return undefined;
+  }
+}
+
+function requestOf(
+  document: vscode.TextDocument,
+  layout: ResolvedLayout,
+  plan: SmokePlan,
+  cluster: Cluster,
+): RunRequest {
+  return {
+    uri: document.uri.toString(),
+    name: plan.name,
+    layoutHash: layoutHash(layout),
+    cluster: cluster.name,
+    kind: cluster.kind,
+    started: new Date().toISOString(),
+    world: plan.world_size,
+    allGroups: plan.groups
+      .filter(({ check: made }) => made === undefined)
+      .reduce((sum, { ranks }) => sum + ranks.filter(({ length }) => length > 1).length, 0),
+  };
+}
+
+/** A job on a cluster may have waited for hours: it is not ended by one click. */
+async function mayCancel({ name }: RunRequest, cluster: Cluster): Promise<boolean> {
+  if (cluster.kind === LOCAL.kind) {
+    return true;
+  }
+  const yes = vscode.l10n.t('Cancel the Job');
+  const title = vscode.l10n.t('Cancel the smoke job of {0} on {1}?', name, cluster.name);
+  const detail = vscode.l10n.t('Its place in the queue, or what it has proved so far, is lost.');
+  return (await vscode.window.showWarningMessage(title, { modal: true, detail }, yes)) === yes;
+}
+
+function backendOf({ backend }: RunOptions): Pick<SmokeRequest, 'backend'> {
+  return backend === undefined ? {} : { backend };
+}
+
+function logName({ name }: RunRequest): string {
+  return vscode.l10n.t('Smoke Job: {0}', name);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Waits for a promise, or until a signal says that nobody waits any more: then it throws. */
+async function untilAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const aborted = new Promise((done) => signal.addEventListener('abort', done, { once: true }));
+  await Promise.race([promise, aborted]);
+  signal.throwIfAborted();
+}

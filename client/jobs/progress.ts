@@ -1,0 +1,130 @@
+import * as vscode from 'vscode';
+import { Estimate, type JobState, type SmokeProgress } from '../../jobs';
+
+/** Which share of a run is behind it once its ranks are up, once they have torch, and once their groups are made. */
+const UP = 0.2;
+const READY = 0.3;
+const MADE = 0.4;
+
+/** How far a run is: in words, and as a share of the whole. */
+export interface Step {
+  readonly text: string;
+  readonly share: number;
+}
+
+/** Follows a run and puts into words how far it is. */
+export class RunProgress implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<Step>();
+  readonly #estimate: Estimate;
+  #step: Step = { text: vscode.l10n.t('getting ready'), share: 0 };
+  readonly onDidChange = this.#changed.event;
+
+  /** @param before how long the last passed run of this layout there took, in seconds */
+  constructor(before: number | undefined) {
+    this.#estimate = new Estimate(before, Date.now());
+  }
+
+  get step(): Step {
+    return this.#step;
+  }
+
+  /** Where the job stands with its scheduler. */
+  state({ phase, job, detail }: JobState): void {
+    const name = job ?? '';
+    const words: Record<JobState['phase'], string> = {
+      submitting: vscode.l10n.t('being submitted'),
+      queued: vscode.l10n.t('waits · {0} · job {1}', detail, name),
+      running: vscode.l10n.t('runs · {0} · job {1}', detail, name),
+      ending: vscode.l10n.t('ends · {0} · job {1}', detail, name),
+      disconnected: vscode.l10n.t('goes on unseen · {0} · job {1}', detail, name),
+    };
+    this.#set({ text: words[phase], share: this.#step.share });
+  }
+
+  events(progress: SmokeProgress): void {
+    const seconds = this.#estimate.secondsLeft(progress, Date.now());
+    const { text, share } = stepOf(progress);
+    this.#set({
+      text: seconds === undefined ? text : vscode.l10n.t('{0}, about {1} left', text, timeText(seconds)),
+      share,
+    });
+  }
+
+  say(text: string): void {
+    this.#set({ text, share: this.#step.share });
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+
+  #set(step: Step): void {
+    this.#step = step;
+    this.#changed.fire(step);
+  }
+}
+
+/** How far a run is whose ranks come up, import torch, make their groups, and prove them. */
+function stepOf({ ranks, world, ready, made, groups, allGroups }: SmokeProgress): Step {
+  if (ranks < world) {
+    return { text: vscode.l10n.t('{0} of {1} ranks up', ranks, world), share: (UP * ranks) / world };
+  }
+  if (!ready) {
+    return { text: vscode.l10n.t('all {0} ranks up, importing torch', world), share: UP };
+  }
+  if (made < 1) {
+    return {
+      text: vscode.l10n.t('making process groups, {0} % done', Math.floor(100 * made)),
+      share: READY + (MADE - READY) * made,
+    };
+  }
+  return {
+    text: vscode.l10n.t('{0} of {1} process groups proved', groups, allGroups),
+    share: MADE + ((1 - MADE) * groups) / Math.max(1, allGroups),
+  };
+}
+
+/** A time to wait, no more exactly than it is known. */
+export function timeText(seconds: number): string {
+  return seconds < 90
+    ? vscode.l10n.t('{0} s', Math.max(1, Math.ceil(seconds)))
+    : vscode.l10n.t('{0} min', Math.ceil(seconds / 60));
+}
+
+/**
+ * Shows how far a run is in a notification that can cancel it, until it has ended.
+ * @param mayCancel asks where a cancel needs to be confirmed; where it is not, the notification comes back
+ */
+export async function showProgress(
+  title: string,
+  progress: RunProgress,
+  ended: Promise<unknown>,
+  mayCancel: () => Promise<boolean>,
+  cancel: () => void,
+): Promise<void> {
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  for (let cancelled = false; ; ) {
+    const asked = await vscode.window.withProgress({ ...options, cancellable: !cancelled }, (report, token) => {
+      let shown = 0;
+      const show = ({ text, share }: Step) => {
+        const increment = Math.max(0, share * 100 - shown);
+        shown += increment;
+        report.report({ increment, message: text });
+      };
+      show(progress.step);
+      const listener = progress.onDidChange(show);
+      return new Promise<'ended' | 'cancel'>((done) => {
+        token.onCancellationRequested(() => done('cancel'));
+        const end = () => done('ended');
+        ended.then(end, end);
+      }).finally(() => listener.dispose());
+    });
+    if (asked === 'ended') {
+      return;
+    }
+    if (await mayCancel()) {
+      cancelled = true;
+      cancel();
+    }
+  }
+}

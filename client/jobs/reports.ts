@@ -1,0 +1,27 @@
+import * as vscode from 'vscode';
+import { reportOf } from '../../jobs';
+import type { SmokeJobs } from './jobs';
+
+/** The scheme of the documents that show reports. */
+export const REPORT = 'parallelism-layout-report';
+
+/** Reports of runs as documents that can be read and copied, but not changed. */
+export class Reports implements vscode.TextDocumentContentProvider {
+  constructor(readonly jobs: SmokeJobs) {}
+
+  provideTextDocumentContent({ query }: vscode.Uri): string {
+    return this.text(query) ?? vscode.l10n.t('This run is no longer in the history.');
+  }
+
+  /** The report of a run in Markdown; undefined where the run is gone. */
+  text(id: string): string | undefined {
+    const { runs } = this.jobs.history;
+    const record = runs.find((run) => run.id === id);
+    return record && reportOf(record, runs);
+  }
+
+  async show(id: string, name: string): Promise<void> {
+    const uri = vscode.Uri.from({ scheme: REPORT, path: `/${name.replaceAll('/', '-')}.md`, query: id });
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+  }
+}

@@ -1,0 +1,97 @@
+import * as vscode from 'vscode';
+import { type GroupOperations, layoutHash, type RunRecord } from '../../jobs';
+import { checkedDocument } from '../checkedDocument';
+import type { GridPanels } from '../grid/panel';
+import type { EndedRun, SmokeJobs } from './jobs';
+
+const CANCELLED = 'cancelled';
+
+/** Shows the outcome of a run on the rank grid of its layout. */
+export function drawResult(
+  panels: GridPanels,
+  { uri, verdict, fault }: RunRecord,
+  groups: readonly GroupOperations[],
+): void {
+  const passed = groups.map(({ kind, module, idx, ops }) => ({
+    name: kind,
+    module,
+    index: idx,
+    ok: true,
+    busGBs: ops.all_reduce?.busGBs ?? null,
+  }));
+  const failed =
+    fault?.kind === undefined || fault.idx === undefined
+      ? []
+      : [{ name: fault.kind, module: fault.module ?? null, index: fault.idx, ok: false, busGBs: null }];
+  panels.showSmoke(vscode.Uri.parse(uri), {
+    type: 'smoke',
+    verdict,
+    groups: [...passed, ...failed],
+    suspects: fault?.culprits ?? [],
+  });
+}
+
+/**
+ * Shows on the grid of a layout how its last run ended, now and when a grid opens, as long as the layout asks for what that run
+ * tried. A run that was cancelled says nothing against what was known before.
+ */
+export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposable {
+  const draw = async (document: vscode.TextDocument) => {
+    const uri = document.uri.toString();
+    const record = jobs.history.runs.find((one) => one.uri === uri && one.verdict !== CANCELLED);
+    if (panels.hasSmoke(document.uri) || !record) {
+      return;
+    }
+    const { resolved } = checkedDocument(document);
+    if (!resolved || layoutHash(resolved) !== record.layoutHash) {
+      return;
+    }
+    const detail = await jobs.history.detail(record);
+    if (detail && !panels.hasSmoke(document.uri)) {
+      drawResult(panels, record, detail.groups);
+    }
+  };
+  return vscode.Disposable.from(
+    jobs.onDidEnd(({ record, result }) => record.verdict !== CANCELLED && drawResult(panels, record, result.groups)),
+    panels.onDidOpen(draw),
+    // a grid that comes back with its window is there before the history is read
+    jobs.onDidChange(() => panels.documents.forEach(draw)),
+  );
+}
+
+/** Says how a run ended, and offers what one does next. */
+export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
+  const actions = new Map([
+    [
+      vscode.l10n.t('Show Grid'),
+      () => vscode.commands.executeCommand('parallelismLayout.showSmokeRunOnGrid', record.id),
+    ],
+    [
+      vscode.l10n.t('Show Report'),
+      () => vscode.commands.executeCommand('parallelismLayout.showSmokeReport', record.id),
+    ],
+    [vscode.l10n.t('Show Log'), () => vscode.commands.executeCommand('parallelismLayout.showSmokeLog', record.id)],
+    [vscode.l10n.t('Run Again'), () => vscode.commands.executeCommand('parallelismLayout.rerunSmokeJob', record.id)],
+  ]);
+  const [grid = '', report = '', log = '', again = ''] = actions.keys();
+  const { name, cluster, seconds } = record;
+  const took = seconds.toFixed(1);
+  const say = () => {
+    if (record.ok) {
+      const text = vscode.l10n.t(
+        'Smoke job of {0} passed on {1}: {2} process groups in {3} s.',
+        ...[name, cluster, result.groups.length, took],
+      );
+      return vscode.window.showInformationMessage(text, grid, report);
+    }
+    if (record.verdict === CANCELLED) {
+      const text = vscode.l10n.t('Smoke job of {0} cancelled on {1} after {2} s.', name, cluster, took);
+      return vscode.window.showInformationMessage(text, again, log);
+    }
+    const why = result.fault?.msg ?? vscode.l10n.t('the job broke off without a verdict');
+    const text = vscode.l10n.t('Smoke job of {0} failed on {1}: {2}', name, cluster, why);
+    return vscode.window.showErrorMessage(text, report, log, again);
+  };
+  const choice = await say();
+  await (choice === undefined ? undefined : actions.get(choice)?.());
+}

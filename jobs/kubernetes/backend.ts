@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Backend, EnvironmentError, type JobOutput, type Ticket } from '../backend';
+import { shellCommand } from '../dryRun';
+import { planFor, type SmokePlan } from '../plan';
+import { ENGINES, type Engine, type KubernetesCluster } from './fields';
+import { deleteJob, followJob, type KubernetesJob, type Timing } from './follow';
+import { Kubectl, reasonOf } from './kubectl';
+import {
+  CONTAINER,
+  INSTANCE_LABEL,
+  type KubernetesObject,
+  type Manifest,
+  manifestOf,
+  manifestText,
+  planName,
+  RESOURCE,
+  runName,
+} from './manifest';
+import { uidOf } from './pods';
+
+/** How long all ranks may take to join: nodes pull the image one after another. Seconds. */
+const JOIN = 300;
+
+const TIMING: Timing = { pods: 3, patience: 600, farewell: 60 };
+
+/** Kubernetes, through kubectl: an engine of the cluster starts the pods, and the referee is in the first. */
+export function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster> {
+  return {
+    async prepare({ plan, cluster, job, backend: wanted }, _folder, signal) {
+      const kubectl = new Kubectl(cluster);
+      const engine = await findEngine(kubectl, cluster, signal);
+      const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
+      const written = withLimits(planFor(plan, backend));
+      const name = runName(plan.name, randomBytes(3).toString('hex'));
+      const token = randomBytes(16).toString('hex');
+      const files = await jobFiles(job);
+      const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
+      const text = manifestText(manifest.objects);
+      const made = jobOf(name, engine, manifest.pods);
+      return {
+        plan: written,
+        planFile: `ConfigMap ${name}, ${planName(written)}`,
+        backend,
+        command: kubectl.command(CREATE),
+        files: [{ path: 'standard input of kubectl create', text }],
+        script: scriptOf(kubectl, text, made),
+        notes: [
+          `a ${RESOURCE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
+          ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : []),
+        ],
+        async run(output, cancel) {
+          output.state({ phase: 'submitting', detail: name });
+          await create(kubectl, manifest, text, made, timing, output);
+          output.submitted({ name, engine, pods: String(manifest.pods) });
+          return followJob(kubectl, made, timing, output, cancel);
+        },
+      };
+    },
+    attach: (cluster, ticket, output, signal) =>
+      followJob(new Kubectl(cluster), jobOfTicket(ticket), timing, output, signal),
+  };
+}
+
+/** @throws EnvironmentError where a ticket is not one of Kubernetes */
+function jobOfTicket({ name = '', engine: wanted, pods = '' }: Ticket): KubernetesJob {
+  const engine = ENGINES.find((one) => one === wanted);
+  if (!engine || !/^[a-z0-9-]{1,63}$/.test(name) || !/^[1-9]\d*$/.test(pods)) {
+    throw new EnvironmentError('What was kept of the run is not of a Kubernetes job.');
+  }
+  return jobOf(name, engine, Number(pods));
+}
+
+/** What a run does, for a shell: the same objects and the same commands, with their results left to who runs it. */
+function scriptOf(kubectl: Kubectl, text: string, { name, objects, pods }: KubernetesJob): string[] {
+  const selector = `--selector=${INSTANCE_LABEL}=${name}`;
+  return [
+    '# what is made: the plan and the Python job, and the job itself',
+    `${shellCommand(kubectl.command(CREATE))} <<'END_OF_MANIFEST'`,
+    text.trimEnd(),
+    'END_OF_MANIFEST',
+    '',
+    '# the pods, and why they wait; then their logs: the event stream is in that of the first',
+    shellCommand(kubectl.command(['get', 'pods', selector])),
+    shellCommand(kubectl.command(['logs', selector, '--follow', '--tail=-1', `--max-log-requests=${pods}`])),
+    '',
+    '# at the end, or to cancel',
+    shellCommand(kubectl.command(['delete', '--ignore-not-found=true', ...objects])),
+  ];
+}
+
+/** Kubernetes at the usual pace. */
+export const kubernetesBackend = kubernetesBackendWith(TIMING);
+
+const TRAINING_RUNTIMES = 'trainingruntimes.trainer.kubeflow.org';
+
+const CREATE = ['create', '--filename=-', '--output=name'];
+
+/** The plan with limits for a cluster: pods come up one after another there. */
+function withLimits(plan: SmokePlan): SmokePlan {
+  const { join: least = 0, total = 0 } = plan.limits;
+  const needed = Math.max(least, JOIN);
+  return { ...plan, limits: { ...plan.limits, join: needed, total: total + needed - least } };
+}
+
+/** The files of the Python job. */
+async function jobFiles(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.py') && name !== 'probe.py').sort();
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
+  );
+}
+
+/** What is made beside the job. */
+const PARTS: Readonly<Record<Engine, readonly string[]>> = {
+  trainjob: [TRAINING_RUNTIMES, 'configmaps'],
+  jobset: ['configmaps'],
+  pytorchjob: ['configmaps'],
+  job: ['services', 'configmaps'],
+};
+
+/** The objects of a run as kubectl names them, and what is needed to follow it. */
+function jobOf(name: string, engine: Engine, pods: number): KubernetesJob {
+  const resources = [RESOURCE[engine].resource, ...PARTS[engine]];
+  return { name, objects: resources.map((one) => `${one}/${name}`), container: CONTAINER[engine], pods };
+}
+
+/**
+ * Makes the objects of a run, all or none.
+ * @throws EnvironmentError with the cluster's own reason
+ */
+async function create(
+  kubectl: Kubectl,
+  { objects }: Manifest,
+  text: string,
+  job: KubernetesJob,
+  timing: Timing,
+  output: JobOutput,
+): Promise<void> {
+  const { status, stdout, stderr } = await kubectl.call(CREATE, text);
+  output.log(stdout);
+  if (status !== 0) {
+    await deleteJob(kubectl, job, timing, output);
+    throw new EnvironmentError(reasonOf(stderr));
+  }
+  await own(kubectl, objects, job, output);
+}
+
+/** Makes the job the owner of what was made for it: whoever deletes the job, or its time to live, deletes that too. */
+async function own(
+  kubectl: Kubectl,
+  objects: readonly KubernetesObject[],
+  { objects: [job = '', ...others] }: KubernetesJob,
+  output: JobOutput,
+): Promise<void> {
+  const { apiVersion, kind, metadata } = objects.at(-1) ?? { apiVersion: '', kind: '', metadata: { name: '' } };
+  const uid = uidOf((await kubectl.call(['get', job, '--output=json'])).stdout);
+  const patch = JSON.stringify({ metadata: { ownerReferences: [{ apiVersion, kind, name: metadata.name, uid }] } });
+  for (const other of uid === undefined ? [] : others) {
+    const { status, stderr } = await kubectl.call(['patch', other, '--type=merge', `--patch=${patch}`]);
+    if (status !== 0) {
+      output.log(`${reasonOf(stderr)}: ${other} has no owner, and is deleted by this run only\n`);
+    }
+  }
+}
+
+// ---- the engine
+
+/**
+ * The engine that a cluster asks for, or the first that it has and lets this user create.
+ * @throws EnvironmentError where there is none, or the cluster cannot be reached
+ */
+async function findEngine(
+  kubectl: Kubectl,
+  { engine = 'auto' }: KubernetesCluster,
+  signal?: AbortSignal,
+): Promise<Engine> {
+  if (engine !== 'auto') {
+    return engine;
+  }
+  const served = await servedKinds(kubectl, signal);
+  const present = ENGINES.filter((one) => served.has(`${RESOURCE[one].apiVersion} ${RESOURCE[one].kind}`));
+  for (const one of present) {
+    if (await mayCreate(kubectl, one, signal)) {
+      return one;
+    }
+  }
+  const kinds = present.map((one) => RESOURCE[one].kind).join(', ');
+  throw new EnvironmentError(
+    kinds === ''
+      ? 'The cluster has no kind of job that could run the pods.'
+      : `You may create no ${kinds} in this namespace.`,
+  );
+}
+
+/** Whether this user may create what an engine needs. */
+async function mayCreate(kubectl: Kubectl, engine: Engine, signal?: AbortSignal): Promise<boolean> {
+  const resources = [RESOURCE[engine].resource, ...(engine === 'trainjob' ? [TRAINING_RUNTIMES] : [])];
+  const answers = await Promise.all(
+    resources.map((resource) => kubectl.call(['auth', 'can-i', 'create', resource], '', signal)),
+  );
+  return answers.every(({ status }) => status === 0);
+}
+
+/** What the cluster serves, as `apiVersion kind`. A group that does not answer hides no other. */
+async function servedKinds(kubectl: Kubectl, signal?: AbortSignal): Promise<Set<string>> {
+  const words = ['api-resources', '--namespaced=true', '--verbs=create', '--no-headers=true'];
+  const { status, stdout, stderr } = await kubectl.call(words, '', signal);
+  if (status !== 0 && stdout.trim() === '') {
+    throw new EnvironmentError(`${reasonOf(stderr)}. Is the cluster's context right, and are you signed in?`);
+  }
+  // NAME SHORTNAMES APIVERSION NAMESPACED KIND, of which SHORTNAMES may be empty
+  const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
+  return new Set(rows.map((columns) => `${columns.at(-3)} ${columns.at(-1)}`));
+}

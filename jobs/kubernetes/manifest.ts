@@ -1,0 +1,418 @@
+import { gzipSync } from 'node:zlib';
+import type { IJobSpec } from 'kubernetes-models/batch/v1/JobSpec';
+import type { IPodSpec } from 'kubernetes-models/v1/PodSpec';
+import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
+import type { IToleration } from 'kubernetes-models/v1/Toleration';
+import { stringify } from 'yaml';
+import { EnvironmentError } from '../backend';
+import type { SmokePlan } from '../plan';
+import type { Engine, KubernetesCluster } from './fields';
+
+/** The label by which all that belongs to one job is found. */
+export const INSTANCE_LABEL = 'app.kubernetes.io/instance';
+
+/** The label of the one pod that an engine makes from a template of its own. */
+export const ROLE_LABEL = 'parallelism-layout/role';
+
+/** The container of every pod. A PyTorchJob demands the one name, a TrainJob the other. */
+export const CONTAINER: Readonly<Record<Engine, string>> = {
+  trainjob: 'node',
+  jobset: 'smoke',
+  pytorchjob: 'pytorch',
+  job: 'smoke',
+};
+
+/** The variable in which the engine tells each pod its place. */
+const INDEX_VARIABLE: Readonly<Record<Engine, string>> = {
+  trainjob: 'JOB_COMPLETION_INDEX',
+  jobset: 'JOB_COMPLETION_INDEX',
+  pytorchjob: 'RANK',
+  job: 'JOB_COMPLETION_INDEX',
+};
+
+/** The kind of object that an engine runs, as `kubectl api-resources` lists it. */
+export const RESOURCE: Readonly<
+  Record<Engine, { readonly apiVersion: string; readonly resource: string; readonly kind: string }>
+> = {
+  trainjob: {
+    apiVersion: 'trainer.kubeflow.org/v1alpha1',
+    resource: 'trainjobs.trainer.kubeflow.org',
+    kind: 'TrainJob',
+  },
+  jobset: { apiVersion: 'jobset.x-k8s.io/v1alpha2', resource: 'jobsets.jobset.x-k8s.io', kind: 'JobSet' },
+  pytorchjob: { apiVersion: 'kubeflow.org/v1', resource: 'pytorchjobs.kubeflow.org', kind: 'PyTorchJob' },
+  job: { apiVersion: 'batch/v1', resource: 'jobs.batch', kind: 'Job' },
+};
+
+/** Where the pods find the Python job and the plan. */
+const MOUNT = '/opt/parallelism-layout';
+
+/** The port of the referee in the first pod. */
+const PORT = 29410;
+
+/** The most that a ConfigMap may hold, in bytes. */
+const MOST_BYTES = 2 ** 20;
+
+/** A plan of more bytes is carried compressed: nobody reads one so long, and two of them must not fill a ConfigMap. */
+const LONG_PLAN = 2 ** 18;
+
+/** How long what a finished job leaves stays for a client that is gone, in seconds. */
+const TIME_TO_LIVE = 600;
+
+/** How long a pod may pull its image and wait for the others, beside the limits of the job itself, in seconds. */
+const POD_MARGIN = 900;
+
+/** How long pods may wait for room in the cluster, in seconds. A queue of Kueue does not count. */
+const LONGEST_WAIT = 86_400;
+
+/** How long a pod has to end after it was told to: the referee's own patience, and some. Seconds. */
+const GRACE = 20;
+
+/** A service mesh would stand between the ranks, and its container would outlive them. */
+const NO_SIDECAR = { 'sidecar.istio.io/inject': 'false' } as const;
+
+/** An object of the Kubernetes API. */
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+}
+
+/** What one run is: its plan, its cluster, and what is made up for it. */
+export interface ManifestInput {
+  readonly plan: SmokePlan;
+  readonly cluster: KubernetesCluster;
+  readonly backend: 'nccl' | 'gloo';
+  readonly engine: Engine;
+  /** The name of everything that is made: a DNS label of at most 30 characters. */
+  readonly name: string;
+  /** What strangers in the cluster do not know. */
+  readonly token: string;
+  /** The files of the Python job, by name. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** What is made for a run. */
+export interface Manifest {
+  /** In the order in which they are made; the last is the job, which the others are made for. */
+  readonly objects: readonly KubernetesObject[];
+  readonly pods: number;
+}
+
+/** The name of a run: part of the layout's, for people, and a part that no other run has. */
+export function runName(layout: string, unique: string): string {
+  const words = layout.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+  const slug = words.slice(0, 16).replace(/^-+|-+$/g, '');
+  return ['smoke', slug, unique].filter((part) => part !== '').join('-');
+}
+
+/** The number of pods: one a node. */
+export function podCount(plan: SmokePlan, cluster: KubernetesCluster): number {
+  return Math.ceil(plan.world_size / ranksPerPod(plan, cluster));
+}
+
+function ranksPerPod(plan: SmokePlan, cluster: KubernetesCluster): number {
+  return Math.min(plan.world_size, cluster.gpus_per_node ?? plan.gpus_per_node);
+}
+
+/**
+ * The objects of a run: a ConfigMap with the Python job and the plan, and the job in the shape of its engine.
+ * @throws EnvironmentError where the plan does not fit into a ConfigMap
+ */
+export function manifestOf(input: ManifestInput): Manifest {
+  const pods = podCount(input.plan, input.cluster);
+  const objects = [configMap(input), ...jobObjects(input, pods)];
+  return { objects, pods };
+}
+
+/** Objects as the text that kubectl reads. */
+export function manifestText(objects: readonly KubernetesObject[]): string {
+  // long lines stay whole: folded ones are the same to a machine, but not to who reads or copies them
+  return objects.map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+}
+
+function metadata({ name, cluster, engine }: ManifestInput, of: 'job' | 'part' = 'part') {
+  const queue = of === 'job' && cluster.queue !== undefined ? { 'kueue.x-k8s.io/queue-name': cluster.queue } : {};
+  return {
+    name,
+    ...(cluster.namespace !== undefined && { namespace: cluster.namespace }),
+    labels: { ...labels(name), 'parallelism-layout/engine': engine, ...queue },
+  };
+}
+
+function labels(name: string): Record<string, string> {
+  return {
+    [INSTANCE_LABEL]: name,
+    'app.kubernetes.io/name': 'smoke-job',
+    'app.kubernetes.io/managed-by': 'parallelism-layout',
+  };
+}
+
+// ---- the Python job and the plan
+
+/** The plan's file in the ConfigMap. */
+export function planName(plan: SmokePlan): 'plan.json' | 'plan.json.gz' {
+  return Buffer.byteLength(JSON.stringify(plan)) > LONG_PLAN ? 'plan.json.gz' : 'plan.json';
+}
+
+function configMap(input: ManifestInput): KubernetesObject & { readonly immutable: true } {
+  const text = JSON.stringify(input.plan);
+  const packed = planName(input.plan) === 'plan.json.gz' ? gzipSync(text, { level: 9 }) : null;
+  const files = Object.values(input.files).reduce((sum, file) => sum + Buffer.byteLength(file), 0);
+  const size = files + (packed?.length ?? Buffer.byteLength(text));
+  if (size > MOST_BYTES) {
+    throw new EnvironmentError(
+      `The plan of ${input.plan.world_size} ranks does not fit into a ConfigMap: ${kibibytes(size)} with the Python job, of at most ${kibibytes(MOST_BYTES)}. Ask for fewer checks in the layout's \`smoke\` section, or prove a smaller world of the same shape.`,
+    );
+  }
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadata(input),
+    immutable: true,
+    ...(packed
+      ? { data: input.files, binaryData: { 'plan.json.gz': packed.toString('base64') } }
+      : { data: { ...input.files, 'plan.json': text } }),
+  };
+}
+
+function kibibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} KiB`;
+}
+
+// ---- the pods
+
+/** The name by which the other pods find the first: what each engine promises. */
+export function firstPodHost(engine: Engine, name: string): string {
+  switch (engine) {
+    case 'trainjob':
+      return `${name}-node-0-0.${name}`;
+    case 'jobset':
+      return `${name}-pod-0-0.${name}`;
+    case 'pytorchjob':
+      return `${name}-master-0`;
+    case 'job':
+      return `${name}-0.${name}`;
+  }
+}
+
+/** Kubernetes puts variables in place of `$(NAME)` in arguments and values; two dollar signs are one. */
+function literal(text: string): string {
+  return text.replaceAll('$', '$$$$');
+}
+
+/** The command of every pod, as an array: no shell reads it. */
+function command({ plan, cluster, engine, name }: ManifestInput): string[] {
+  return [
+    ...[literal(cluster.python ?? 'python3'), `${MOUNT}/smoke_job.py`, 'pod', '--plan', `${MOUNT}/${planName(plan)}`],
+    ...[
+      '--job',
+      name,
+      '--index',
+      `$(${INDEX_VARIABLE[engine]})`,
+      '--ranks-per-pod',
+      String(ranksPerPod(plan, cluster)),
+    ],
+    ...['--referee', firstPodHost(engine, name), '--port', String(PORT)],
+  ];
+}
+
+function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
+  const { plan, cluster, engine, name } = input;
+  const limits = podLimits(input);
+  return {
+    metadata: {
+      labels: { ...labels(name), ...NO_SIDECAR, ...(role !== undefined && { [ROLE_LABEL]: role }) },
+      annotations: { ...NO_SIDECAR, ...pairs(cluster.annotations ?? []) },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      activeDeadlineSeconds: podDeadline(plan),
+      terminationGracePeriodSeconds: GRACE,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      ...given<IPodSpec>({
+        subdomain: engine === 'job' ? name : undefined,
+        nodeSelector: cluster.node_selector && pairs(cluster.node_selector),
+        tolerations: cluster.tolerations?.map(toleration),
+        serviceAccountName: cluster.service_account,
+        imagePullSecrets: cluster.image_pull_secret === undefined ? undefined : [{ name: cluster.image_pull_secret }],
+        runtimeClassName: cluster.runtime_class,
+        priorityClassName: cluster.priority_class,
+      }),
+      containers: [
+        {
+          name: CONTAINER[engine],
+          image: cluster.image,
+          command: command(input),
+          env: environment(input),
+          ports: [{ name: 'referee', containerPort: PORT }],
+          resources: { limits, requests: limits },
+          securityContext: { allowPrivilegeEscalation: false },
+          volumeMounts: [
+            { name: 'job', mountPath: MOUNT, readOnly: true },
+            { name: 'shared-memory', mountPath: '/dev/shm' },
+          ],
+        },
+      ],
+      volumes: [
+        { name: 'job', configMap: { name } },
+        { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: cluster.shared_memory ?? '16Gi' } },
+      ],
+    },
+  };
+}
+
+/** How long a pod may run: never so short that the job could not say itself what went wrong. Seconds. */
+function podDeadline({ limits }: SmokePlan): number {
+  return Math.ceil(limits.total ?? 0) + POD_MARGIN;
+}
+
+/** How long a job may take, with all waiting for room. Seconds. */
+function jobDeadline(plan: SmokePlan): number {
+  return LONGEST_WAIT + podDeadline(plan);
+}
+
+/** The fields that have a value. */
+function given<T extends object>(fields: { readonly [Key in keyof T]?: T[Key] | undefined }): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+function podLimits({ plan, cluster, backend }: ManifestInput): Record<string, string> {
+  const gpus =
+    backend === 'nccl' ? { [cluster.gpu_resource ?? 'nvidia.com/gpu']: String(ranksPerPod(plan, cluster)) } : {};
+  return { ...pairs(cluster.resources ?? []), ...gpus };
+}
+
+function environment({ cluster, token }: ManifestInput) {
+  const own = Object.entries(pairs(cluster.env ?? [])).map(([name, value]) => ({ name, value: literal(value) }));
+  return [
+    ...own,
+    { name: 'SMOKE_TOKEN', value: token },
+    { name: 'SMOKE_NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+    { name: 'PYTHONDONTWRITEBYTECODE', value: '1' },
+  ];
+}
+
+/** `name=value` texts as a map. */
+function pairs(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf('=');
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+/** A taint as kubectl writes it, as what puts up with it. */
+function toleration(text: string): IToleration {
+  const [taint = '', effect] = text.split(':');
+  const [key = '', value] = taint.split('=');
+  return {
+    key,
+    ...(value === undefined ? { operator: 'Exists' as const } : { operator: 'Equal' as const, value }),
+    ...(effect !== undefined && { effect: effect as NonNullable<IToleration['effect']> }),
+  };
+}
+
+// ---- the engines
+
+/** The pods as a job that gives each of them its place, and that fails with the first of them. */
+function jobSpec(input: ManifestInput, pods: number): IJobSpec {
+  return {
+    completionMode: 'Indexed',
+    completions: pods,
+    parallelism: pods,
+    backoffLimit: 0,
+    activeDeadlineSeconds: jobDeadline(input.plan),
+    template: podTemplate(input),
+  };
+}
+
+function jobSetSpec(input: ManifestInput, pods: number, replicatedJob: string, stepLabels?: Record<string, string>) {
+  return {
+    failurePolicy: { maxRestarts: 0 },
+    network: { enableDNSHostnames: true, publishNotReadyAddresses: true },
+    ttlSecondsAfterFinished: TIME_TO_LIVE,
+    replicatedJobs: [
+      {
+        name: replicatedJob,
+        replicas: 1,
+        template: { ...(stepLabels && { metadata: { labels: stepLabels } }), spec: jobSpec(input, pods) },
+      },
+    ],
+  };
+}
+
+/** The job, after what it needs. */
+function jobObjects(input: ManifestInput, pods: number): KubernetesObject[] {
+  const { apiVersion, kind } = RESOURCE[input.engine];
+  const head = { apiVersion, kind, metadata: metadata(input, 'job') };
+  switch (input.engine) {
+    case 'trainjob':
+      return [trainingRuntime(input, pods), { ...head, spec: trainJobSpec(input, pods) } as KubernetesObject];
+    case 'jobset':
+      return [{ ...head, spec: jobSetSpec(input, pods, 'pod') } as KubernetesObject];
+    case 'pytorchjob':
+      return [{ ...head, spec: pyTorchJobSpec(input, pods) } as KubernetesObject];
+    case 'job': {
+      const spec = { ...jobSpec(input, pods), ttlSecondsAfterFinished: TIME_TO_LIVE };
+      return [headlessService(input), { ...head, spec } as KubernetesObject];
+    }
+  }
+}
+
+/** A plain Job's pods have names only below a service that stands for them. */
+function headlessService(input: ManifestInput): KubernetesObject {
+  const spec = {
+    clusterIP: 'None',
+    publishNotReadyAddresses: true,
+    selector: { [INSTANCE_LABEL]: input.name },
+    ports: [{ name: 'referee', port: PORT }],
+  };
+  return { apiVersion: 'v1', kind: 'Service', metadata: metadata(input), spec } as KubernetesObject;
+}
+
+/**
+ * A runtime of the job's own: what a TrainJob may change of somebody else's has had another name in almost every release
+ * (podSpecOverrides, podTemplateOverrides, runtimePatches), and what a runtime says has not.
+ */
+function trainingRuntime(input: ManifestInput, pods: number): KubernetesObject {
+  const step = { 'trainer.kubeflow.org/trainjob-ancestor-step': 'trainer' };
+  const spec = { mlPolicy: { numNodes: pods }, template: { spec: jobSetSpec(input, pods, 'node', step) } };
+  return {
+    apiVersion: RESOURCE.trainjob.apiVersion,
+    kind: 'TrainingRuntime',
+    metadata: metadata(input),
+    spec,
+  } as KubernetesObject;
+}
+
+function trainJobSpec({ name }: ManifestInput, pods: number) {
+  return {
+    runtimeRef: { apiGroup: 'trainer.kubeflow.org', kind: 'TrainingRuntime', name },
+    trainer: { numNodes: pods },
+  };
+}
+
+/** The first pod is the master, which has a service with a name of its own. */
+function pyTorchJobSpec(input: ManifestInput, pods: number) {
+  const replica = (replicas: number, role: string) => ({
+    replicas,
+    restartPolicy: 'Never',
+    template: podTemplate(input, role),
+  });
+  return {
+    runPolicy: {
+      // finished pods stay, with their logs, until the job is deleted
+      cleanPodPolicy: 'None',
+      backoffLimit: 0,
+      activeDeadlineSeconds: jobDeadline(input.plan),
+      ttlSecondsAfterFinished: TIME_TO_LIVE,
+    },
+    pytorchReplicaSpecs: {
+      Master: replica(1, 'first'),
+      ...(pods > 1 && { Worker: replica(pods - 1, 'other') }),
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { ResolvedLayout } from '../layout';
+import type { GroupOperations } from './events';
+import type { SmokeResult } from './run';
+import { type KindOfGroups, kindsOf, type Speed } from './speeds';
+
+/** Version of the form of a record; one of another version is not read. */
+export const RECORD_VERSION = 1;
+
+/** A kind of group that is this much slower than before is worth a word. */
+const SLOWER = 0.1;
+
+/** What a run was asked to do. */
+export interface RunRequest {
+  /** The document's address. */
+  readonly uri: string;
+  /** The layout's name, else its file's. */
+  readonly name: string;
+  readonly layoutHash: string;
+  readonly cluster: string;
+  /** The cluster's kind. */
+  readonly kind: string;
+  /** When it began, in ISO 8601. */
+  readonly started: string;
+  readonly world: number;
+  /** Groups of more than one rank. */
+  readonly allGroups: number;
+}
+
+/** A run that has ended, as the history keeps it: small, whatever the size of the world. */
+export interface RunRecord extends RunRequest, Omit<SmokeResult, 'groups'> {
+  readonly version: typeof RECORD_VERSION;
+  readonly id: string;
+  readonly backend: string;
+  readonly kinds: readonly KindOfGroups[];
+}
+
+/** What grows with the world: kept beside the record, and read only where somebody asks for it. */
+export interface RunDetail {
+  readonly version: typeof RECORD_VERSION;
+  readonly groups: readonly GroupOperations[];
+  readonly log: readonly string[];
+}
+
+/** Tells layouts apart by what they ask for, so that a comment or a blank line changes nothing. */
+export function layoutHash(layout: ResolvedLayout): string {
+  return createHash('sha256').update(JSON.stringify(layout)).digest('hex').slice(0, 12);
+}
+
+/** The record of a run that has ended. */
+export function recordOf(
+  id: string,
+  request: RunRequest,
+  backend: string,
+  { groups, ...result }: SmokeResult,
+): RunRecord {
+  return { ...request, ...result, version: RECORD_VERSION, id, backend, kinds: kindsOf(groups) };
+}
+
+/** A kind of group that one operation of which became slower. */
+export interface Slowdown {
+  readonly kind: string;
+  readonly module: string | null;
+  readonly operation: string;
+  /** GB/s. */
+  readonly now: number;
+  readonly before: number;
+  /** When that was measured. */
+  readonly since: string;
+}
+
+/**
+ * The kinds of groups that got more than a tenth slower than in this cluster's own last run that measured the same. Runs on
+ * the CPU are not compared: they prove groups and data, not speed.
+ * @param earlier other runs, the last first
+ */
+export function slowdowns(record: RunRecord, earlier: readonly RunRecord[]): Slowdown[] {
+  if (record.backend !== 'nccl') {
+    return [];
+  }
+  const comparable = earlier.filter(
+    ({ cluster, backend, world, device, started }) =>
+      started < record.started &&
+      cluster === record.cluster &&
+      backend === record.backend &&
+      world === record.world &&
+      device === record.device,
+  );
+  return record.kinds.flatMap((kind) =>
+    kind.speeds.flatMap((speed) => {
+      const before = lastOf(kind, speed, comparable);
+      return before && speed.busGBs < before.busGBs * (1 - SLOWER)
+        ? [
+            {
+              kind: kind.kind,
+              module: kind.module,
+              operation: speed.operation,
+              now: speed.busGBs,
+              before: before.busGBs,
+              since: before.since,
+            },
+          ]
+        : [];
+    }),
+  );
+}
+
+function lastOf(
+  { kind, module, groups, size }: KindOfGroups,
+  { operation, bytes }: Speed,
+  runs: readonly RunRecord[],
+): { busGBs: number; since: string } | undefined {
+  for (const { kinds, started } of runs) {
+    const same = kinds.find(
+      (one) => one.kind === kind && one.module === module && one.groups === groups && one.size === size,
+    );
+    const speed = same?.speeds.find((one) => one.operation === operation && one.bytes === bytes);
+    if (speed) {
+      return { busGBs: speed.busGBs, since: started };
+    }
+  }
+  return undefined;
+}

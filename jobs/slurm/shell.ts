@@ -1,0 +1,155 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { quoted } from '../shellWord';
+
+/** How long a script that is to end by itself may take, in milliseconds. */
+const PATIENCE = 120_000;
+
+/** What a script prints before anything else: what comes before it is a greeting of the login shell. */
+const MARK = 'parallelism-layout-begins';
+
+/** What ssh exits with when it, and not the command, has failed. */
+const SSH_FAILED = 255;
+
+/** ssh never asks for anything, gives up on a host that is silent, and does nothing but run the command. */
+const SSH_OPTIONS = [
+  ...['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=15', 'ServerAliveCountMax=4', 'LogLevel=ERROR'],
+  ...['RemoteCommand=none', 'RequestTTY=no', 'ClearAllForwardings=yes'],
+].flatMap((option) => ['-o', option]);
+
+/** The host cannot be reached, or no longer; the message is what ssh says. */
+export class ConnectionError extends Error {
+  /** @param begun whether the script had begun there */
+  constructor(
+    message: string,
+    readonly begun: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** What a script that has ended wrote. */
+export interface ScriptResult {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * What the standard input of `sh -s` is: the words become `$1`, `$2` and so on, and the script is the same whatever they
+ * are.
+ */
+export function scriptText(script: string, words: readonly string[]): string {
+  return `set -- ${words.map(quoted).join(' ')}\nprintf '%s\\n' ${MARK}\n${script}`;
+}
+
+/**
+ * The POSIX shell of this machine, or of another one through ssh. It is always called as `sh -s` and reads its script, with
+ * its words, from standard input: no shell, whichever the user logs in to, sees a value in a command.
+ */
+export class Shell {
+  /** @param host a destination of ssh; left out: this machine */
+  constructor(readonly host?: string) {}
+
+  /** The command that starts the shell. */
+  get command(): readonly string[] {
+    return this.host === undefined ? ['sh', '-s'] : ['ssh', ...SSH_OPTIONS, '--', this.host, 'exec sh -s'];
+  }
+
+  /** How messages call the machine. */
+  get place(): string {
+    return this.host ?? 'this machine';
+  }
+
+  /**
+   * Runs a script to its end.
+   * @throws ConnectionError where the host cannot be reached, or is lost
+   */
+  async run(script: string, words: readonly string[], signal?: AbortSignal): Promise<ScriptResult> {
+    let stdout = '';
+    const session = this.start(script, words, (data) => {
+      stdout += data.toString('utf8');
+    });
+    const stop = () => session.stop();
+    const patience = setTimeout(stop, PATIENCE);
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const { status, stderr } = await session.ended;
+      return { status, stdout, stderr };
+    } finally {
+      clearTimeout(patience);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /** Starts a script; `read` is given what it writes. */
+  start(script: string, words: readonly string[], read: (data: Buffer) => void): Session {
+    return new Session(this, scriptText(script, words), read);
+  }
+}
+
+/** A script that runs. */
+export class Session {
+  /**
+   * Once the script has ended.
+   * @throws ConnectionError where the host cannot be reached, or is lost
+   */
+  readonly ended: Promise<{ status: number; stderr: string }>;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+
+  constructor(shell: Shell, input: string, read: (data: Buffer) => void) {
+    const [program = '', ...words] = shell.command;
+    // in a session of its own: there is no terminal to ask on, and Ctrl+C is ours to answer; on Windows it would be a window
+    const detached = process.platform !== 'win32';
+    this.#child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'], detached, windowsHide: true });
+    const greeting = new Greeting(read);
+    let stderr = '';
+    this.#child.stdout.on('data', (data: Buffer) => greeting.feed(data));
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-4000);
+    });
+    // a shell that has ended does not read its script; its exit status says why
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.stdin.end(input);
+    this.ended = new Promise((done, fail) => {
+      this.#child.once('error', (error) => fail(new ConnectionError(error.message, false)));
+      this.#child.once('close', (code, killed) => {
+        if (killed !== null || !greeting.over || (shell.host !== undefined && code === SSH_FAILED)) {
+          const said = stderr.trim().split('\n').at(-1);
+          fail(new ConnectionError(said || `no answer from ${shell.place}`, greeting.over));
+        } else {
+          done({ status: code ?? 0, stderr: stderr.trim() });
+        }
+      });
+    });
+  }
+
+  /** Ends the shell on this machine; a script on another one ends at its next word. */
+  stop(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+/** Passes over what a login shell says before the script begins. */
+class Greeting {
+  #rest: Buffer | null = Buffer.alloc(0);
+
+  constructor(readonly read: (data: Buffer) => void) {}
+
+  get over(): boolean {
+    return this.#rest === null;
+  }
+
+  feed(data: Buffer): void {
+    if (this.#rest === null) {
+      this.read(data);
+      return;
+    }
+    const all = Buffer.concat([this.#rest, data]);
+    const at = all.indexOf(`${MARK}\n`);
+    this.#rest = at < 0 ? all : null;
+    if (at >= 0 && all.length > at + MARK.length + 1) {
+      this.read(all.subarray(at + MARK.length + 1));
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { Checked } from '../layout';
+import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './clientOptions';
+import { DEFAULT_SETTINGS, settingsOf } from './clientSettings';
+import { Documents } from './documents';
+import { codeActions } from './features/codeActions';
+import { codeLenses } from './features/codeLens';
+import { completion } from './features/completion';
+import { pulledDiagnostics, watchChanges } from './features/diagnostics';
+import { documentLinks } from './features/documentLinks';
+import { documentSymbols } from './features/documentSymbols';
+import { foldingRanges } from './features/folding';
+import { formatting } from './features/formatting';
+import { hover } from './features/hover';
+import { inlayHints } from './features/inlayHints';
+import { indentNewLine } from './features/onTypeFormatting';
+import { moduleHighlights, moduleReferences, renameModule, renameRange } from './features/rename';
+import { selectionRanges } from './features/selectionRanges';
+import { semanticTokens } from './features/semanticTokens';
+import { type Files, Workspace } from './features/workspaceDiagnostics';
+import { VIEW_TEXT } from './messages';
+import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from './protocol';
+
+/**
+ * Wires every feature to a connection.
+ * @param params what the client said when it started the server
+ * @param files the files that are not open; left out where the platform has none to give
+ */
+export function serveFeatures(connection: Connection, params: InitializeParams, files?: Files): void {
+  const { capabilities, initializationOptions } = params;
+  const documents = new Documents();
+  const commands = commandsOf(initializationOptions);
+  const refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
+  const snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
+  // a client that pulls would show pushed findings twice
+  const pushes = !pulls(params);
+  let settings = DEFAULT_SETTINGS;
+  let workspace: Workspace | undefined;
+  watchChanges(connection, documents, { findings: pushes, summaries: wantsSummaries(initializationOptions) });
+  if (files && wantsWorkspace(initializationOptions)) {
+    workspace = new Workspace(connection, documents, files, pushes);
+    workspace.start(params);
+  } else if (pushes) {
+    documents.open.onDidClose(({ document: { uri } }) => connection.sendDiagnostics({ uri, diagnostics: [] }));
+  }
+
+  connection.onDidChangeConfiguration((change) => {
+    settings = settingsOf(change.settings);
+    if (refreshesHints) {
+      void connection.languages.inlayHint.refresh();
+    }
+  });
+
+  /** The check of the document that a request speaks of. */
+  const checkedOf = (uri: string): Checked => {
+    const checked = documents.checked(uri);
+    if (!checked) {
+      throw new ResponseError(LSPErrorCodes.RequestFailed, `${uri} is not open`);
+    }
+    return checked;
+  };
+  connection.languages.diagnostics.on(({ textDocument, previousResultId }) =>
+    pulledDiagnostics(documents, textDocument.uri, previousResultId),
+  );
+  connection.languages.diagnostics.onWorkspace(async ({ previousResultIds }, token) => {
+    const previous = new Map(previousResultIds.map(({ uri, value }) => [uri, value]));
+    return { items: (await workspace?.report(previous, token)) ?? [] };
+  });
+  connection.onCompletion(({ textDocument, position }) => completion(checkedOf(textDocument.uri), position, snippets));
+  connection.onHover(({ textDocument, position }) => {
+    const checked = checkedOf(textDocument.uri);
+    return hover(checked, checked.lines.offsetAt(position));
+  });
+  connection.onCodeAction(({ textDocument, range, context }) =>
+    codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
+  );
+  connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
+  connection.languages.inlayHint.on(({ textDocument, range }) =>
+    inlayHints(checkedOf(textDocument.uri), range, settings.hints),
+  );
+  connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
+  connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
+  connection.onDocumentFormatting(({ textDocument }) => formatting(checkedOf(textDocument.uri)));
+  connection.onDocumentOnTypeFormatting(({ textDocument, position }) =>
+    indentNewLine(checkedOf(textDocument.uri), position),
+  );
+  connection.languages.semanticTokens.on(({ textDocument }) => semanticTokens(checkedOf(textDocument.uri)));
+  connection.languages.semanticTokens.onRange(({ textDocument, range }) =>
+    semanticTokens(checkedOf(textDocument.uri), range),
+  );
+  connection.onFoldingRanges(({ textDocument }) => foldingRanges(checkedOf(textDocument.uri)));
+  connection.onSelectionRanges(({ textDocument, positions }) =>
+    selectionRanges(checkedOf(textDocument.uri), positions),
+  );
+  connection.onDocumentHighlight(({ textDocument, position }) => {
+    const checked = checkedOf(textDocument.uri);
+    return moduleHighlights(checked, checked.lines.offsetAt(position));
+  });
+  connection.onReferences(({ textDocument: { uri }, position }) => {
+    const checked = checkedOf(uri);
+    return moduleReferences(uri, checked, checked.lines.offsetAt(position));
+  });
+  connection.onPrepareRename(({ textDocument, position }) => {
+    const checked = checkedOf(textDocument.uri);
+    return renameRange(checked, checked.lines.offsetAt(position));
+  });
+  connection.onRenameRequest(({ textDocument: { uri }, position, newName }) => {
+    const checked = checkedOf(uri);
+    return renameModule(uri, checked, checked.lines.offsetAt(position), newName);
+  });
+  connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
+  documents.listen(connection);
+}

@@ -1,0 +1,102 @@
+import { type Checked, type Finding, type LineIndex, rulePageUrl, type Severity } from '../../layout';
+import type { Documents } from '../documents';
+import { SUMMARY, type Summary } from '../messages';
+import { type Connection, type Diagnostic, DiagnosticSeverity, type DocumentDiagnosticReport, RAL } from '../protocol';
+
+/** The source that every diagnostic names. */
+export const SOURCE = 'parallelism-layout';
+
+const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {
+  error: DiagnosticSeverity.Error,
+  warning: DiagnosticSeverity.Warning,
+  information: DiagnosticSeverity.Information,
+};
+
+/** What follows a change without being asked for. */
+export interface Sent {
+  readonly findings: boolean;
+  readonly summaries: boolean;
+}
+
+/**
+ * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as
+ * soon as the messages that have already arrived are read, so that a burst of keys costs one check.
+ */
+export function watchChanges(connection: Connection, documents: Documents, sent: Sent): void {
+  const waiting = new Set<string>();
+  let changes = 0;
+  const update = (uri: string) => {
+    waiting.delete(uri);
+    const result = documents.result(uri);
+    if (!result) {
+      return;
+    }
+    const { version, checked } = result;
+    if (sent.findings) {
+      connection.sendDiagnostics({ uri, version, diagnostics: diagnosticsOf(uri, checked) });
+    }
+    if (sent.summaries) {
+      connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
+    }
+  };
+  // the connection hands out one message a turn: a turn without a change means that all that have arrived are read
+  const whenQuiet = (uri: string) => {
+    const seen = changes;
+    RAL().timer.setImmediate(() => (changes === seen ? update(uri) : whenQuiet(uri)));
+  };
+  if (!sent.findings && !sent.summaries) {
+    return;
+  }
+  documents.open.onDidChangeContent(({ document: { uri } }) => {
+    changes++;
+    if (!waiting.has(uri)) {
+      waiting.add(uri);
+      RAL().timer.setImmediate(() => whenQuiet(uri));
+    }
+  });
+}
+
+/** Answers a client that asks for the findings of an open document rather than waiting for them. */
+export function pulledDiagnostics(documents: Documents, uri: string, previous?: string): DocumentDiagnosticReport {
+  const result = documents.result(uri);
+  if (!result) {
+    return { kind: 'full', items: [] };
+  }
+  const { id, checked } = result;
+  return id === previous
+    ? { kind: 'unchanged', resultId: id }
+    : { kind: 'full', resultId: id, items: diagnosticsOf(uri, checked) };
+}
+
+/** The findings of a file in the protocol's form. */
+export function diagnosticsOf(uri: string, { findings, lines }: Checked): Diagnostic[] {
+  return findings.map((finding) => diagnosticOf(uri, finding, lines));
+}
+
+/** A finding in the protocol's form; the error that Megatron-LM would raise stands on a line of its own. */
+export function diagnosticOf(uri: string, finding: Finding, lines: LineIndex): Diagnostic {
+  const { code, severity, message, span, related, predicts } = finding;
+  return {
+    range: lines.rangeOf(span),
+    severity: SEVERITIES[severity],
+    code,
+    codeDescription: { href: rulePageUrl(code) },
+    source: SOURCE,
+    message: predicts ? `${message}\nMegatron-LM: ${predicts}` : message,
+    relatedInformation: related.map((other) => ({
+      message: other.message,
+      location: { uri, range: lines.rangeOf(other.span) },
+    })),
+  };
+}
+
+function summaryOf(uri: string, version: number, { resolved, facts, findings }: Checked): Summary {
+  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+  return {
+    uri,
+    version,
+    ranks: resolved?.worldSize ?? facts?.world.size ?? null,
+    errors: count('error'),
+    warnings: count('warning'),
+  };
+}

@@ -1,0 +1,16 @@
+import { type Checked, ruleOf, rulePageUrl } from '../../layout';
+import { commentsOf } from '../comments';
+import type { DocumentLink } from '../protocol';
+
+/** Codes of rules that comments name, such as `# tp-crosses-nvlink is wanted here`, as links to their pages. */
+export function documentLinks(checked: Checked): DocumentLink[] {
+  return commentsOf(checked).flatMap(({ start, end }) =>
+    [...checked.text.slice(start, end).matchAll(/[a-z]+(?:-[a-z]+)+/g)]
+      .filter(([code]) => ruleOf(code) !== undefined)
+      .map(({ 0: code, index }) => ({
+        range: checked.lines.rangeOf({ start: start + index, end: start + index + code.length }),
+        target: rulePageUrl(code),
+        tooltip: ruleOf(code)?.title ?? code,
+      })),
+  );
+}

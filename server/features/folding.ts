@@ -1,0 +1,49 @@
+import type { Checked, LineIndex, Node } from '../../layout';
+import { commentsOf } from '../comments';
+import { childrenOf, entriesIn } from '../locate';
+import { type FoldingRange, FoldingRangeKind } from '../protocol';
+
+/** What can be folded: maps and lists under their keys, and comments of several lines. */
+export function foldingRanges(checked: Checked): FoldingRange[] {
+  const { root } = checked.read.tree;
+  return [...(root ? nodeFolds(root, checked.lines) : []), ...commentFolds(checked)];
+}
+
+function* nodeFolds(node: Node, lines: LineIndex): Iterable<FoldingRange> {
+  for (const { keySpan, value } of entriesIn(node)) {
+    const startLine = lines.positionAt(keySpan.start).line;
+    const endLine = lines.positionAt(value.span.end).line;
+    if (endLine > startLine) {
+      yield { startLine, endLine };
+    }
+  }
+  for (const child of childrenOf(node)) {
+    yield* nodeFolds(child, lines);
+  }
+}
+
+function commentFolds(checked: Checked): FoldingRange[] {
+  const { lines, text } = checked;
+  const folds: FoldingRange[] = [];
+  let start = -2;
+  let last = -2;
+  const close = () => {
+    if (last > start) {
+      folds.push({ startLine: start, endLine: last, kind: FoldingRangeKind.Comment });
+    }
+  };
+  for (const comment of commentsOf(checked)) {
+    const { line } = lines.positionAt(comment.start);
+    const isAlone = text.slice(lines.lineSpan(line).start, comment.start).trim() === '';
+    if (!isAlone) {
+      continue;
+    }
+    if (line !== last + 1) {
+      close();
+      start = line;
+    }
+    last = line;
+  }
+  close();
+  return folds;
+}

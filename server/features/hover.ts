@@ -1,0 +1,118 @@
+import { type Checked, countOf, denseGrid, type GroupFamily, type Span } from '../../layout';
+import { derivedLines, moduleAt, signature } from '../describe';
+import { type Located, locate, scalarAt, specAt } from '../locate';
+import { groupsOf } from '../moduleGroups';
+import { type Hover, MarkupKind } from '../protocol';
+import { canList, rankLines, ranksText } from '../ranks';
+
+/**
+ * What the key at an offset means, and what its grid works out to with the numbers of this file. On the number of a rank:
+ * where it lies and whom it talks to.
+ */
+export function hover(checked: Checked, offset: number): Hover | null {
+  const found = locate(checked.read.tree.root, offset);
+  const spec = found && specAt(found.path);
+  if (!found || !spec) {
+    return moduleHover(checked, found, offset);
+  }
+  const name = found.path.at(-1) ?? '';
+  const span = found.onKey ? found.entry.keySpan : found.entry.value.span;
+  const number = found.onKey ? null : numberAt(checked, found, offset);
+  if (number) {
+    return answer(checked, number.span, [...number.lines, spec.doc]);
+  }
+  if (found.path.length === 2 && found.path[0] === 'modules') {
+    return moduleHover(checked, found, offset);
+  }
+  return answer(checked, span, [signature(name, spec), spec.doc, ...hereLines(checked, found.path, name)]);
+}
+
+function answer({ lines }: Checked, span: Span, sections: readonly string[]): Hover {
+  return { contents: { kind: MarkupKind.Markdown, value: sections.join('\n\n') }, range: lines.rangeOf(span) };
+}
+
+/** What the grid of a path works out to, and the process groups that a key makes. */
+function hereLines({ facts, resolved }: Checked, path: readonly string[], name: string): string[] {
+  const module = facts && moduleAt(facts, path);
+  const here = module ? derivedLines(facts, module) : [];
+  const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name), canList(resolved)) : null;
+  return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : [])];
+}
+
+/** A module's name says what the module works out to. */
+function moduleHover(checked: Checked, found: Located | null, offset: number): Hover | null {
+  const onName = found?.onKey === true && found.path.length === 2 && found.path[0] === 'modules';
+  const name = found?.path[1] ?? '';
+  if (!found || !onName || offset > found.entry.keySpan.end) {
+    return null;
+  }
+  return answer(checked, found.entry.keySpan, [
+    `**${name}**: one module of the job`,
+    ...hereLines(checked, found.path, name),
+  ]);
+}
+
+/** The keys whose numbers are global ranks. */
+const RANK_KEYS: ReadonlySet<string> = new Set(['rank_offset', 'failed_ranks']);
+
+/** What is to be said of the number at an offset, where it is the number of a rank or of a slot. */
+function numberAt(checked: Checked, { path, entry }: Located, offset: number): { span: Span; lines: string[] } | null {
+  const { resolved } = checked;
+  const node = scalarAt(entry.value, offset);
+  const key = path.at(-1) ?? '';
+  if (!resolved || typeof node?.value !== 'number') {
+    return null;
+  }
+  const lines = RANK_KEYS.has(key)
+    ? rankLines(resolved, node.value)
+    : key === 'local_ranks'
+      ? slotLines(checked, node.value, offset)
+      : [];
+  return lines.length > 0 ? { span: node.span, lines } : null;
+}
+
+/** The global ranks that a local TP slot of one replica stands for. */
+function slotLines({ facts, resolved }: Checked, slot: number, offset: number): string[] {
+  const entries = facts?.root.ntp.value?.non_active_ranks_per_dp.value ?? [];
+  const entry = entries.find(({ span }) => span.start <= offset && offset <= span.end)?.value;
+  const [module] = resolved?.modules ?? [];
+  if (!resolved || !module || entry?.dp.value === undefined || resolved.ntp?.placement === 'packed') {
+    return [];
+  }
+  const grid = denseGrid(module);
+  const wanted: Readonly<Record<string, number | undefined>> = {
+    tp: slot,
+    dp: entry.dp.value,
+    cp: entry.cp.value,
+    pp: entry.pp.value,
+  };
+  if (!canList(resolved) || grid.axes.some(({ name, size }) => (wanted[name] ?? 0) >= size)) {
+    return [];
+  }
+  const open = grid.axes.filter(({ name }) => wanted[name] === undefined).map(({ name }) => name);
+  const first = grid.rankAt(grid.axes.map(({ name }) => wanted[name] ?? 0));
+  const groups = grid.groups(open);
+  const ranks = groups.ranks(groups.groupOf(first));
+  return [
+    `**Slot ${slot}** of replica dp ${entry.dp.value}: ${ranks.length === 1 ? 'rank' : 'ranks'} ${ranksText(ranks)}.`,
+  ];
+}
+
+/** The keys whose own process group has another name than the key. */
+const GROUP_OF_KEY: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
+
+/** How many process groups a degree makes, and the first of them. */
+function groupLine(key: string, families: readonly GroupFamily[], lists: boolean): string | null {
+  const wanted = GROUP_OF_KEY[key] ?? key;
+  const family = families.find(({ name }) => name === wanted);
+  if (!family || family.size < 2) {
+    return null;
+  }
+  const count = `Process group \`${family.name}\`: ${countOf(family.count, 'group')} of ${countOf(family.size, 'rank')}`;
+  if (!lists) {
+    return `${count}.`;
+  }
+  const first = Array.from({ length: Math.min(3, family.count) }, (_, i) => ranksText(family.ranks(i))).join(', ');
+  const more = family.count > 3 ? ', …' : '';
+  return `${count}, the first ${first}${more}.`;
+}

@@ -1,0 +1,191 @@
+import { check } from '../../layout';
+import type { Documents } from '../documents';
+import {
+  type CancellationToken,
+  type Connection,
+  type Diagnostic,
+  DidChangeWatchedFilesNotification,
+  FileChangeType,
+  type InitializeParams,
+  LSPErrorCodes,
+  ResponseError,
+  type WorkspaceDocumentDiagnosticReport,
+} from '../protocol';
+import { diagnosticsOf } from './diagnostics';
+
+/** Files that no editor has open, as the platform gives them. Addresses are those that an editor would use. */
+export interface Files {
+  /** The layout files under a folder. */
+  list(folder: string): AsyncIterable<string>;
+  /** A file's text; null where it cannot be read. */
+  read(uri: string): Promise<string | null>;
+  /** One form of an address, for comparing those of editors. */
+  normal(uri: string): string;
+}
+
+/** Which files are layout files. */
+const PATTERN = '**/*.layout.{yaml,yml}';
+
+/** The findings of a file as it was last read. */
+interface Known {
+  readonly text: string;
+  readonly id: string;
+  readonly items: readonly Diagnostic[];
+}
+
+/**
+ * The layout files of the workspace that are not open: checked when the server starts and when they change on the disk, so
+ * that a list of problems is whole. An open document is its editor's, whatever the disk says.
+ */
+export class Workspace {
+  readonly #known = new Map<string, Known>();
+  readonly #folders = new Set<string>();
+  #reads = 0;
+
+  /** @param publish whether findings are sent as they arise, or only when asked for */
+  constructor(
+    readonly connection: Connection,
+    readonly documents: Documents,
+    readonly files: Files,
+    readonly publish: boolean,
+  ) {}
+
+  /** Begins to watch, once the client is ready. */
+  start({ capabilities, workspaceFolders }: InitializeParams): void {
+    const { connection } = this;
+    for (const { uri } of workspaceFolders ?? []) {
+      this.#folders.add(uri);
+    }
+    if (capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration) {
+      void connection.client.register(DidChangeWatchedFilesNotification.type, {
+        watchers: [{ globPattern: PATTERN }],
+      });
+    }
+    if (capabilities.workspace?.workspaceFolders) {
+      connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+        void this.#changeFolders(
+          added.map(({ uri }) => uri),
+          removed.map(({ uri }) => uri),
+        );
+      });
+    }
+    const refresh = capabilities.workspace?.diagnostics?.refreshSupport === true;
+    connection.onDidChangeWatchedFiles(({ changes }) => {
+      for (const { uri: written, type } of changes) {
+        const uri = this.files.normal(written);
+        void (type === FileChangeType.Deleted ? this.#forget(uri) : this.#look(uri));
+      }
+      if (!this.publish && refresh) {
+        connection.languages.diagnostics.refresh();
+      }
+    });
+    // what a closed document said may not be what the disk says
+    this.documents.open.onDidClose(({ document: { uri } }) => void this.#closed(uri));
+    if (this.publish) {
+      void this.#lookAll([...this.#folders]);
+    }
+  }
+
+  /** Answers a client that asks for the findings of the whole workspace. */
+  async report(
+    previous: ReadonlyMap<string, string>,
+    token: CancellationToken,
+  ): Promise<WorkspaceDocumentDiagnosticReport[]> {
+    const reports: WorkspaceDocumentDiagnosticReport[] = [];
+    for (const folder of this.#folders) {
+      for await (const uri of this.files.list(folder)) {
+        if (token.isCancellationRequested) {
+          throw new ResponseError(LSPErrorCodes.RequestCancelled, 'cancelled');
+        }
+        const known = this.#isOpen(uri) ? null : await this.#read(uri);
+        if (known) {
+          const isSame = previous.get(uri) === known.id;
+          reports.push({
+            uri,
+            version: null,
+            resultId: known.id,
+            ...(isSame ? { kind: 'unchanged' } : { kind: 'full', items: [...known.items] }),
+          });
+        }
+      }
+    }
+    return reports;
+  }
+
+  async #changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
+    for (const folder of removed) {
+      this.#folders.delete(folder);
+      const start = `${this.files.normal(folder)}/`;
+      for (const uri of [...this.#known.keys()].filter((one) => one.startsWith(start))) {
+        this.#forget(uri);
+      }
+    }
+    for (const folder of added) {
+      this.#folders.add(folder);
+    }
+    if (this.publish) {
+      await this.#lookAll(added);
+    }
+  }
+
+  async #lookAll(folders: readonly string[]): Promise<void> {
+    for (const folder of folders) {
+      for await (const uri of this.files.list(folder)) {
+        await this.#look(uri);
+      }
+    }
+  }
+
+  /** Checks a file that is not open, and publishes what is new. */
+  async #look(uri: string): Promise<void> {
+    const before = this.#known.get(uri);
+    const known = await this.#read(uri);
+    if (!known) {
+      // the news of its end may have been lost behind that of its change
+      this.#forget(uri);
+      return;
+    }
+    // it may have been opened meanwhile
+    if (this.#isOpen(uri)) {
+      return;
+    }
+    if (this.publish && known !== before && (known.items.length > 0 || before)) {
+      void this.connection.sendDiagnostics({ uri, diagnostics: [...known.items] });
+    }
+  }
+
+  async #closed(uri: string): Promise<void> {
+    this.#known.delete(this.files.normal(uri));
+    const isHere = [...this.#folders].some((folder) =>
+      this.files.normal(uri).startsWith(`${this.files.normal(folder)}/`),
+    );
+    const known = isHere ? await this.#read(uri) : null;
+    if (this.publish && !this.#isOpen(uri)) {
+      void this.connection.sendDiagnostics({ uri, diagnostics: [...(known?.items ?? [])] });
+    }
+  }
+
+  #forget(uri: string): void {
+    if (this.#known.delete(uri) && this.publish && !this.#isOpen(uri)) {
+      void this.connection.sendDiagnostics({ uri, diagnostics: [] });
+    }
+  }
+
+  #isOpen(uri: string): boolean {
+    const { files, documents } = this;
+    const wanted = files.normal(uri);
+    return documents.open.keys().some((one) => files.normal(one) === wanted);
+  }
+
+  async #read(uri: string): Promise<Known | null> {
+    const text = await this.files.read(uri);
+    const before = this.#known.get(uri);
+    if (text === null || before?.text === text) {
+      return text === null ? null : (before ?? null);
+    }
+    this.#reads++;
+    const known = { text, id: `disk ${this.#reads}`, items: diagnosticsOf(uri, check(text)) };
+    this.#known.set(uri, known);
+    return known;
+  }
+}

@@ -7,7 +7,6 @@ export const PANEL = {
   platform: 'browser',
   target: 'es2022',
   format: 'iife',
-  alias: { 'd3-transition': './webview/still.ts' },
   // most of it runs with the first picture, which would otherwise wait until function after function is compiled
   banner: { js: '//# allFunctionsCalledOnLoad' },
 };

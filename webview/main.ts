@@ -1,4 +1,4 @@
-import { GridApp, type VsCodeApi } from './app';
+import { GridApp, type VsCodeApi } from './panel/app';
 
 declare function acquireVsCodeApi(): VsCodeApi;
 

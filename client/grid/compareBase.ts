@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { check } from '../../layout';
-import type { CompareWith, PanelBase } from '../../webview/messages';
+import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { nameOf } from '../paths';
 import { textInLastCommit } from './lastCommit';
 

@@ -1,5 +1,5 @@
 import { type Checked, sequencePlans } from '../../layout';
-import type { PanelOutline, PanelShards, ToPanel } from '../../webview/messages';
+import type { PanelOutline, PanelShards, ToPanel } from '../../webview/panel/messages';
 
 /** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
 export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {

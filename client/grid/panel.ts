@@ -1,6 +1,12 @@
 import * as vscode from 'vscode';
 import { failureEdits, failurePlan } from '../../layout';
-import { type CompareWith, type FromPanel, type PanelBase, parseFromPanel, type ToPanel } from '../../webview/messages';
+import {
+  type CompareWith,
+  type FromPanel,
+  type PanelBase,
+  parseFromPanel,
+  type ToPanel,
+} from '../../webview/panel/messages';
 import { checkedDocument } from '../checkedDocument';
 import { nameOf } from '../paths';
 import { baseFor } from './compareBase';

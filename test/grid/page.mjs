@@ -138,7 +138,7 @@ export * from './layout';
 import { check } from './layout';
 import { layoutMessage as message } from './client/grid/messages';
 export const layoutMessage = (text, title) => message(check(text), title);
-export { physicalPlacement } from './webview/physical';
+export { physicalPlacement } from './picture/physical';
 `;
 
 /**

@@ -7,10 +7,10 @@ import {
   reshardSplits,
   spareCount,
 } from '../../layout';
-import { h } from '../dom';
-import { logicalPlacement } from '../logical';
-import type { PanelShards } from '../messages';
-import { hasRoles, ntpShape, roleColouring } from '../roles';
+import { logicalPlacement } from '../../picture/logical';
+import { hasRoles, ntpShape, roleColouring } from '../../picture/roles';
+import { h } from '../panel/dom';
+import type { PanelShards } from '../panel/messages';
 import type { Scene, View } from './view';
 
 /** Matrices of more slots than this say nothing to an eye. */

@@ -1,9 +1,9 @@
 import type { ResolvedLayout } from '../../layout';
-import { colourChoices, colouringBy, groupColouring } from '../colourings';
-import { h, picker } from '../dom';
-import { groupNames } from '../facts';
-import { type GridKind, logicalDims, logicalPlacement, usualAxes } from '../logical';
-import { physicalPlacement } from '../physical';
+import { colourChoices, colouringBy, groupColouring } from '../../picture/colourings';
+import { groupNames } from '../../picture/facts';
+import { type GridKind, logicalDims, logicalPlacement, usualAxes } from '../../picture/logical';
+import { physicalPlacement } from '../../picture/physical';
+import { h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** Machines as boxes of GPUs. */

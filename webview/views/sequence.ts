@@ -7,8 +7,8 @@ import {
   sequenceShare,
   type TokenRange,
 } from '../../layout';
-import { moduleFill } from '../colour';
-import { h } from '../dom';
+import { moduleFill } from '../../picture/colour';
+import { h } from '../panel/dom';
 import type { View } from './view';
 
 /** How many strips of one module are drawn. */

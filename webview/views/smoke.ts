@@ -1,8 +1,8 @@
 import { countOf, grouped } from '../../layout';
-import { button, h, picker } from '../dom';
-import { rankList } from '../facts';
-import { physicalPlacement } from '../physical';
-import { type FamilyOutcome, OUTCOMES, PASSED_VERDICT, type SmokeResults } from '../results';
+import { rankList } from '../../picture/facts';
+import { physicalPlacement } from '../../picture/physical';
+import { type FamilyOutcome, OUTCOMES, PASSED_VERDICT, type SmokeResults } from '../../picture/smokeOutcome';
+import { button, h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** How many groups that did not pass are listed of one kind. */

@@ -1,7 +1,7 @@
 import { grouped } from '../../layout';
-import { button, h, picker } from '../dom';
-import { coordinatesOf, modulesOf, placeOf } from '../facts';
-import { hasRoles, roleColouring } from '../roles';
+import { coordinatesOf, modulesOf, placeOf } from '../../picture/facts';
+import { hasRoles, roleColouring } from '../../picture/roles';
+import { button, h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** How many ranks one page of the table has. */

@@ -1,10 +1,10 @@
 import type { ModuleSequence, ResolvedLayout } from '../../layout';
-import type { Colouring } from '../colour';
-import type { Difference } from '../difference';
-import type { PanelBase, PanelFinding, PanelOutline, PanelShards } from '../messages';
-import type { Placement, Space } from '../placement';
-import type { SmokeResults } from '../results';
-import type { PanelState } from '../state';
+import type { Colouring } from '../../picture/colour';
+import type { Difference } from '../../picture/difference';
+import type { Placement, Space } from '../../picture/placement';
+import type { SmokeResults } from '../../picture/smokeOutcome';
+import type { PanelBase, PanelFinding, PanelOutline, PanelShards } from '../panel/messages';
+import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
 
 /** What a person can do from inside a view. */

@@ -1,7 +1,7 @@
 import { countOf, gapsBetween, grouped, type RankSpan } from '../../layout';
-import { moduleFill } from '../colour';
-import { h } from '../dom';
-import type { PanelFinding, PanelOutline, PanelSpan } from '../messages';
+import { moduleFill } from '../../picture/colour';
+import { h } from '../panel/dom';
+import type { PanelFinding, PanelOutline, PanelSpan } from '../panel/messages';
 import type { Actions, View } from './view';
 
 /** Modules as spans of ranks over one axis: who covers what, what nobody covers, and what several do. */

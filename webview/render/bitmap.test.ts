@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { joinedSteps } from '../../../webview/bitmap';
+import { joinedSteps } from './bitmap';
 
 const NONE = 126;
 const FADED = 128;

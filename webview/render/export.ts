@@ -1,7 +1,7 @@
-import { countOf } from '../layout';
+import { countOf } from '../../layout';
+import { type Colouring, colourOf, isRamp, type Sign } from '../../picture/colour';
+import { SIGN_TEXT } from '../panel/legend';
 import type { RankBitmap } from './bitmap';
-import { type Colouring, colourOf, isRamp, type Sign } from './colour';
-import { SIGN_TEXT } from './legend';
 import type { Picture } from './paint';
 
 /** The form of an exported picture. */
@@ -61,7 +61,7 @@ function vectorCells({ placement, colouring, worldSize }: Picture, cell: number)
     const x = at.x * cell + inset;
     const y = at.y * cell + inset;
     const value = colouring.valueOf(rank);
-    const fill = value < 0 ? 'none' : colourOf(value, colouring);
+    const fill = value < 0 ? 'none' : colourOf(value, colouring, 'light');
     parts.push(
       `<rect x="${n(x)}" y="${n(y)}" width="${n(size)}" height="${n(size)}" rx="${n(size * 0.1)}" fill="${fill}" stroke="#555555" stroke-width="${n(cell * 0.015)}"><title>rank ${rank}</title></rect>`,
     );
@@ -119,7 +119,7 @@ function legend(colouring: Colouring, width: number): { svg: string; lines: numb
     }
     const y = line * ITEM;
     parts.push(
-      `<rect x="${n(x)}" y="${y}" width="12" height="12" rx="2" fill="${colourOf(value, colouring)}" stroke="#555555"/><text x="${n(x + 18)}" y="${y + 10}">${escaped(text)}</text>`,
+      `<rect x="${n(x)}" y="${y}" width="12" height="12" rx="2" fill="${colourOf(value, colouring, 'light')}" stroke="#555555"/><text x="${n(x + 18)}" y="${y + 10}">${escaped(text)}</text>`,
     );
     x += wide;
   }

@@ -1,7 +1,7 @@
-import type { Viewport } from './canvas';
-import type { GridKind } from './logical';
+import type { GridKind } from '../../picture/logical';
+import type { Viewport } from '../render/canvas';
+import { VIEW_IDS, type ViewId } from '../views/ids';
 import { type CompareWith, MAX_FAILED } from './messages';
-import { VIEW_IDS, type ViewId } from './views/ids';
 
 /** What a person chose; it survives hiding, moving and reloading the panel. */
 export interface PanelState {

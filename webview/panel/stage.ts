@@ -1,10 +1,10 @@
-import type { ResolvedLayout } from '../layout';
-import { RankCanvas, type Viewport } from './canvas';
+import type { ResolvedLayout } from '../../layout';
+import { coordinatesOf, modulesOf } from '../../picture/facts';
+import type { Space } from '../../picture/placement';
+import { RankCanvas, type Viewport } from '../render/canvas';
+import type { Marks, Picture } from '../render/paint';
+import type { Scene, Sketch, View } from '../views/view';
 import { h } from './dom';
-import { coordinatesOf, modulesOf } from './facts';
-import type { Marks, Picture } from './paint';
-import type { Space } from './placement';
-import type { Scene, Sketch, View } from './views/view';
 
 /** What a person does with the pictures. */
 export interface StageEvents {

@@ -1,7 +1,7 @@
-import { countOf, failurePlan, grouped } from '../layout';
+import { countOf, failurePlan, grouped } from '../../layout';
+import { rankList } from '../../picture/facts';
+import type { Scene } from '../views/view';
 import { button, h } from './dom';
-import { rankList } from './facts';
-import type { Scene } from './views/view';
 
 /** What going on without the marked ranks costs, and the button that writes it into the file; nothing where none is marked. */
 export function failureCard(

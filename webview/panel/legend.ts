@@ -1,5 +1,6 @@
-import { grouped } from '../layout';
-import { type Colouring, colourOf, isCycle, isRamp, type Sign } from './colour';
+import { grouped } from '../../layout';
+import { type Colouring, colourOf, isCycle, isRamp, type Sign } from '../../picture/colour';
+import { themeKind } from '../render/theme';
 import { h } from './dom';
 
 /** Colours from which a ramp is blended. */
@@ -42,7 +43,9 @@ function cycle(colouring: Colouring): HTMLElement[] {
 function ramp(colouring: Colouring): HTMLElement[] {
   const last = colouring.values - 1;
   const steps = Math.min(colouring.values, RAMP_STEPS);
-  const colours = Array.from({ length: steps }, (_, i) => colourOf(Math.round((i * last) / (steps - 1)), colouring));
+  const colours = Array.from({ length: steps }, (_, i) =>
+    colourOf(Math.round((i * last) / (steps - 1)), colouring, themeKind()),
+  );
   const run = h('span', { class: 'ramp', 'aria-hidden': 'true' });
   run.style.backgroundImage = `linear-gradient(to right, ${colours.join(', ')})`;
   return [h('span', { class: 'item' }, colouring.label(0), run, colouring.label(last))];
@@ -54,6 +57,6 @@ export const SIGN_TEXT: Readonly<Record<Sign, string>> = { none: '', cross: '✕
 function swatch(value: number, colouring: Colouring): HTMLElement {
   const sign = SIGN_TEXT[colouring.statuses?.[value]?.sign ?? 'none'];
   const element = h('span', { class: 'swatch', 'aria-hidden': 'true' }, sign);
-  element.style.backgroundColor = colourOf(value, colouring);
+  element.style.backgroundColor = colourOf(value, colouring, themeKind());
   return element;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { check, denseGrid, expertGrid, processGroups, type ResolvedLayout } from '../../../layout';
-import { differenceOf } from '../../../webview/difference';
+import { check, denseGrid, expertGrid, processGroups, type ResolvedLayout } from '../layout';
+import { differenceOf } from './difference';
 
 const resolved = (text: string): ResolvedLayout => {
   const { resolved } = check(`layout: 1\n${text}`);

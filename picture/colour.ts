@@ -1,6 +1,5 @@
 import { rgb } from 'd3-color';
 import { interpolateCividis } from 'd3-scale-chromatic';
-import { themeKind } from './theme';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
 const CATEGORICAL = ['#56b4e9', '#e69f00', '#009e73', '#f0e442', '#0072b2', '#d55e00', '#cc79a7'];
@@ -83,13 +82,16 @@ export const isRamp = ({ values, scale }: Colouring): boolean => scale === 'orde
 /** Whether colours stand for several values each. */
 export const isCycle = ({ values, scale }: Colouring): boolean => scale === 'kinds' && values > CATEGORICAL.length;
 
-/** The colour of a value; nothing where a rank has none. */
-export function colourOf(value: number, colouring: Colouring): string {
+/** What colours stand on: ramps leave out the end that would sink into it. */
+export type Ground = 'dark' | 'light';
+
+/** The colour of a value; transparent where a rank has none. */
+export function colourOf(value: number, colouring: Colouring, ground: Ground): string {
   if (value < 0) {
     return 'transparent';
   }
   if (isRamp(colouring)) {
-    const [from, to] = RAMPS[themeKind()];
+    const [from, to] = RAMPS[ground];
     return interpolateCividis(from + ((to - from) * value) / (colouring.values - 1));
   }
   return colouring.statuses?.[value]?.fill ?? CATEGORICAL[value % CATEGORICAL.length] ?? '';
@@ -112,7 +114,7 @@ export interface Palette {
 /** How much of its colour a faded rank keeps. */
 export const FADED = 0.22;
 
-export function paletteOf(colouring: Colouring): Palette {
+export function paletteOf(colouring: Colouring, ground: Ground): Palette {
   const { values } = colouring;
   const squeezed = values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / values : 1;
   const codes = new Uint8Array(values);
@@ -121,10 +123,23 @@ export function paletteOf(colouring: Colouring): Palette {
   }
   const words = new Uint32Array(256);
   for (let step = 0; step < Math.min(values, MAX_STEPS); step++) {
-    const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring));
+    const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring, ground));
     const colour = (b << 16) | (g << 8) | r;
     words[step] = (255 << 24) | colour;
     words[FADE + step] = (Math.round(255 * FADED) << 24) | colour;
   }
   return { words, codes };
+}
+
+/** A word of a palette as a colour of the style sheet. */
+export const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >> 8) & 255}, ${(word >> 16) & 255})`;
+
+/** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
+export function inkOn(fill: string): string {
+  const channels = fill.startsWith('#')
+    ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
+    : (fill.match(/\d+/g) ?? []).map(Number);
+  const [r = 0, g = 0, b = 0] = channels.map((channel) => channel / 255);
+  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../../../layout';
-import { logicalPlacement } from '../../../webview/logical';
-import { physicalPlacement } from '../../../webview/physical';
-import type { Placement } from '../../../webview/placement';
+import { check, type ResolvedLayout } from '../layout';
+import { logicalPlacement } from './logical';
+import { physicalPlacement } from './physical';
+import type { Placement } from './placement';
 
 const SPACE = { width: 900, height: 600 };
 const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;

@@ -2,10 +2,25 @@ import type { GroupFamily, ResolvedLayout } from '../layout';
 import type { Colouring, Status } from './colour';
 import { familyColouring } from './colourings';
 import { familiesOf } from './facts';
-import type { PanelGroupResult, ToPanel } from './messages';
+
+/** How one process group fared in a smoke job. */
+export interface GroupResult {
+  readonly name: string;
+  readonly module: string | null;
+  /** Index of the group in its family. */
+  readonly index: number;
+  readonly ok: boolean;
+  /** Bus bandwidth in GB/s of the best-known operation; null where none was timed. */
+  readonly busGBs: number | null;
+}
 
 /** What a smoke job said of the groups of a layout. */
-export type SmokeMessage = Extract<ToPanel, { type: 'smoke' }>;
+export interface SmokeReport {
+  readonly verdict: string;
+  readonly groups: readonly GroupResult[];
+  /** Ranks that a fault names. */
+  readonly suspects: readonly number[];
+}
 
 /** How a group, or a rank in all its groups, fared; the worst last. */
 export const OUTCOMES: readonly Status[] = [
@@ -37,11 +52,11 @@ export interface FamilyOutcome {
 export class SmokeResults {
   readonly families: readonly GroupFamily[];
   readonly suspects: ReadonlySet<number>;
-  readonly #results: ReadonlyMap<string, PanelGroupResult>;
+  readonly #results: ReadonlyMap<string, GroupResult>;
 
   constructor(
     layout: ResolvedLayout,
-    readonly message: SmokeMessage,
+    readonly message: SmokeReport,
   ) {
     this.#results = new Map(message.groups.map((result) => [keyOf(result.module, result.name, result.index), result]));
     this.suspects = new Set(message.suspects);

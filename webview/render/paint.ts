@@ -1,11 +1,11 @@
+import { type Colouring, colourOf, cssColour, FADE, FADED, inkOn, MAX_STEPS, type Sign } from '../../picture/colour';
+import type { Change } from '../../picture/difference';
+import type { Box, Placement, Rect } from '../../picture/placement';
 import type { RankBitmap } from './bitmap';
-import { type Colouring, colourOf, FADE, FADED, MAX_STEPS, type Sign } from './colour';
-import type { Change } from './difference';
-import type { Box, Placement, Rect } from './placement';
-import { addRect, addSign, cssColour, inkOn } from './shapes';
+import { addRect, addSign } from './shapes';
 import type { Painted, Window } from './sheet';
 import { advance } from './slices';
-import type { Theme } from './theme';
+import { type Theme, themeKind } from './theme';
 
 /** From this size in pixels on, cells are drawn one by one; from the next, with thin lines between; below, as they are. */
 const CELL_DETAIL = 28;
@@ -220,7 +220,7 @@ export class Painter {
 
   #inkOf(rank: number, step: number, colouring: Colouring): string {
     const value = colouring.valueOf(rank);
-    return step >= FADE || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring));
+    return step >= FADE || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring, themeKind()));
   }
 
   #label(rank: number, describe: Picture['describe'], { x, y, width: size }: Rect, ink: string): void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../../../layout';
-import { findRanks } from '../../../webview/find';
+import { check, type ResolvedLayout } from '../layout';
+import { findRanks } from './find';
 
 const resolved = (text: string): ResolvedLayout => {
   const { resolved } = check(`layout: 1\n${text}`);

@@ -1,4 +1,5 @@
-import type { ModuleSequence, ResolvedLayout, Severity } from '../layout';
+import type { ModuleSequence, ResolvedLayout, Severity } from '../../layout';
+import type { SmokeReport } from '../../picture/smokeOutcome';
 import { arrayOf, type Guard, isBoolean, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
 /** A finding as the panel shows it beside the picture. */
@@ -10,17 +11,6 @@ export interface PanelFinding {
   readonly line: number;
   /** The module whose lines it lies in, or null. */
   readonly module: string | null;
-}
-
-/** How one process group fared in a smoke job. */
-export interface PanelGroupResult {
-  readonly name: string;
-  readonly module: string | null;
-  /** Index of the group in its family. */
-  readonly index: number;
-  readonly ok: boolean;
-  /** Bus bandwidth in GB/s of the best-known operation; null where none was timed. */
-  readonly busGBs: number | null;
 }
 
 /** A module as far as the file says where it lies: what can be drawn of a layout that is not whole. */
@@ -71,13 +61,7 @@ export type ToPanel =
   | { readonly type: 'cursor'; readonly module: string | null }
   /** What the layout is compared with (null: with nothing any more). */
   | { readonly type: 'base'; readonly base: PanelBase | null }
-  | {
-      readonly type: 'smoke';
-      readonly verdict: string;
-      readonly groups: readonly PanelGroupResult[];
-      /** Ranks that a fault names. */
-      readonly suspects: readonly number[];
-    }
+  | ({ readonly type: 'smoke' } & SmokeReport)
   /** A person asked to see the results of the smoke job. */
   | { readonly type: 'showSmoke' };
 

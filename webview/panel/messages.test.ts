@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { layoutMessage } from '../../../client/grid/messages';
-import { applyEdits, check, failureEdits, failurePlan } from '../../../layout';
-import { isToPanel, parseFromPanel } from '../../../webview/messages';
+import { layoutMessage } from '../../client/grid/messages';
+import { applyEdits, check, failureEdits, failurePlan } from '../../layout';
+import { isToPanel, parseFromPanel } from './messages';
 
 const messageOf = (text: string) => layoutMessage(check(text), 'a');
 

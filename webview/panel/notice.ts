@@ -1,8 +1,8 @@
-import { grouped } from '../layout';
+import { grouped } from '../../layout';
+import type { Actions } from '../views/view';
+import { findingItem } from '../views/world';
 import { h } from './dom';
 import type { PanelFinding } from './messages';
-import type { Actions } from './views/view';
-import { findingItem } from './views/world';
 
 /** How many findings stand above the picture. */
 const MAX_NOTICES = 3;

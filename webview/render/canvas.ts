@@ -1,8 +1,8 @@
 import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
+import { cellSize, type Rect, type Space } from '../../picture/placement';
 import { context2d, RankBitmap } from './bitmap';
 import { CELL_LINES, factorFor, type Marks, Painter, type Picture } from './paint';
-import { cellSize, type Rect, type Space } from './placement';
 import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
 import { type Theme, themeOf } from './theme';

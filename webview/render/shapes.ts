@@ -1,4 +1,4 @@
-import type { Sign } from './colour';
+import type { Sign } from '../../picture/colour';
 
 /** Adds a rectangle to a path, with round corners only where an eye would see them: they cost. */
 export function addRect(path: Path2D, x: number, y: number, width: number, height: number, radius: number): void {
@@ -30,17 +30,4 @@ export function addSign(path: Path2D, sign: Sign, left: number, top: number, cel
       path.lineTo(x + size * share + 0.1, y + size / 2);
     }
   }
-}
-
-/** A word of a palette as a colour of the style sheet. */
-export const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >> 8) & 255}, ${(word >> 16) & 255})`;
-
-/** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
-export function inkOn(fill: string): string {
-  const channels = fill.startsWith('#')
-    ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
-    : (fill.match(/\d+/g) ?? []).map(Number);
-  const [r = 0, g = 0, b = 0] = channels.map((channel) => channel / 255);
-  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
 }

@@ -1,12 +1,19 @@
-import { countOf, grouped, type ModuleSequence, type ResolvedLayout } from '../layout';
-import type { Colouring } from './colour';
+import { countOf, grouped, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import type { Colouring } from '../../picture/colour';
+import { type Difference, differenceOf } from '../../picture/difference';
+import { groupsNamed, placeOf, standing } from '../../picture/facts';
+import type { Matches } from '../../picture/find';
+import { failedRanks } from '../../picture/roles';
+import { type SmokeReport, SmokeResults } from '../../picture/smokeOutcome';
+import { type ExportFormat, pngOf, svgOf } from '../render/export';
+import { onThemeChange } from '../render/theme';
+import { viewOf } from '../views';
+import { groupIn } from '../views/pictures';
+import type { Actions, Scene } from '../views/view';
+import { worldSheet } from '../views/world';
 import { differenceCard, rankDetails, summary } from './details';
-import { type Difference, differenceOf } from './difference';
 import { h, replaceKeepingFocus } from './dom';
-import { type ExportFormat, pngOf, svgOf } from './export';
-import { groupsNamed, placeOf, standing } from './facts';
-import { failureCard } from './failures';
-import type { Matches } from './find';
+import { failureCard } from './failureCard';
 import { handleKey, type KeyActions } from './keyboard';
 import { changeLegend, legendOf } from './legend';
 import {
@@ -21,16 +28,9 @@ import {
   type ToPanel,
 } from './messages';
 import { noticeOf } from './notice';
-import { type SmokeMessage, SmokeResults } from './results';
-import { failedRanks } from './roles';
 import { Stage } from './stage';
 import { type PanelState, restoredState, WHOLE } from './state';
-import { onThemeChange } from './theme';
 import { Toolbar } from './toolbar';
-import { viewOf } from './views';
-import { groupIn } from './views/pictures';
-import type { Actions, Scene } from './views/view';
-import { worldSheet } from './views/world';
 
 /** What the editor gives to a webview. */
 export interface VsCodeApi {
@@ -68,7 +68,7 @@ export class GridApp {
   #shards: readonly PanelShards[] = [];
   #base: PanelBase | null = null;
   #difference: Difference | null = null;
-  #smoke: SmokeMessage | null = null;
+  #smoke: SmokeReport | null = null;
   #results: SmokeResults | null = null;
   /** What colours the picture; null while the view has none. */
   #colouring: Colouring | null = null;

@@ -1,6 +1,7 @@
-import { type Colouring, FADE, MAX_STEPS, type Palette, paletteOf, writeValues } from './colour';
-import type { Placement } from './placement';
+import { type Colouring, FADE, MAX_STEPS, type Palette, paletteOf, writeValues } from '../../picture/colour';
+import type { Placement } from '../../picture/placement';
 import { advance } from './slices';
+import { themeKind } from './theme';
 
 /** So many cells are painted at a time. */
 const CELLS = 65_536;
@@ -28,7 +29,7 @@ export class RankBitmap {
     readonly worldSize: number,
     readonly stands: Uint8Array | null,
   ) {
-    this.palette = paletteOf(colouring);
+    this.palette = paletteOf(colouring, themeKind());
     this.steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
   }
 

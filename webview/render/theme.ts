@@ -1,5 +1,7 @@
+import type { Ground } from '../../picture/colour';
+
 /** Whether the editor's background is dark or light, whatever its contrast. */
-export function themeKind(): 'dark' | 'light' {
+export function themeKind(): Ground {
   const { classList } = document.body;
   return classList.contains('vscode-light') || classList.contains('vscode-high-contrast-light') ? 'light' : 'dark';
 }

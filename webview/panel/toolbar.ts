@@ -1,10 +1,10 @@
-import { grouped } from '../layout';
+import { grouped } from '../../layout';
+import { type Conditions, findRanks, type Matches } from '../../picture/find';
+import type { ExportFormat } from '../render/export';
+import { viewOf, viewsOf } from '../views';
+import type { Scene } from '../views/view';
 import { button, choose, h, type Option, picker, replaceKeepingFocus } from './dom';
-import type { ExportFormat } from './export';
-import { type Conditions, findRanks, type Matches } from './find';
 import type { CompareWith } from './messages';
-import { viewOf, viewsOf } from './views';
-import type { Scene } from './views/view';
 
 /** What the toolbar does beside changing the state. */
 export interface ToolbarActions {

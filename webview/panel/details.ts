@@ -1,9 +1,18 @@
-import { countOf, grouped } from '../layout';
+import { countOf, grouped } from '../../layout';
+import {
+  coordinatesOf,
+  groupsOf,
+  modulesOf,
+  placeOf,
+  type RankGroup,
+  rankList,
+  ranksOfGroup,
+  standing,
+} from '../../picture/facts';
+import { groupIn } from '../views/pictures';
+import type { Scene } from '../views/view';
+import { findingItem, isOfWorld } from '../views/world';
 import { button, h } from './dom';
-import { coordinatesOf, groupsOf, modulesOf, placeOf, type RankGroup, rankList, ranksOfGroup, standing } from './facts';
-import { groupIn } from './views/pictures';
-import type { Scene } from './views/view';
-import { findingItem, isOfWorld } from './views/world';
 
 /** What the list beside the picture says of one rank: where it is, where it stands, and every group that it is in. */
 export function rankDetails(scene: Scene, rank: number): HTMLElement[] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { Checked, GroupFamily } from '../../layout';
 
@@ -22,14 +22,16 @@ export interface GoldenCase<Input, Expect> {
   readonly expect: Expect;
 }
 
-const FULL = resolve('../shared/golden');
-const COPY = resolve('test/golden/data');
+const DATA = join(import.meta.dirname, 'data');
 
-/** All cases of a golden file: the full set where it lies beside the project, else the copy kept with the tests. */
+/** The text of a golden file. `tools/megatron` makes these files. */
+export function goldenText(file: string): string {
+  return readFileSync(join(DATA, file), 'utf8');
+}
+
+/** All cases of a kind. */
 export function loadGolden<Input, Expect>(name: string): GoldenCase<Input, Expect>[] {
-  const full = join(FULL, `${name}.jsonl`);
-  const path = existsSync(full) ? full : join(COPY, `${name}.jsonl`);
-  return readFileSync(path, 'utf8')
+  return goldenText(`${name}.jsonl`)
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as GoldenCase<Input, Expect>);

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { check } from '../../layout';
-import { layoutText } from './golden';
+import { goldenText, layoutText } from './golden';
 
 type Arguments = Readonly<Record<string, number | string | boolean>>;
 
@@ -13,10 +11,7 @@ interface Config {
   readonly static_check?: Readonly<Record<string, { readonly notes: readonly string[] }>>;
 }
 
-const FULL = resolve('../shared/golden/megatron_configs.json');
-const COPY = resolve('test/golden/data/megatron_configs.json');
-
-const configs = JSON.parse(readFileSync(existsSync(FULL) ? FULL : COPY, 'utf8')) as readonly Config[];
+const configs = JSON.parse(goldenText('megatron_configs.json')) as readonly Config[];
 
 /** Layers laid out by a pattern or a layout of their own have no key. */
 const hasPlainLayers = ({ args }: Config): boolean =>

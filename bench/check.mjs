@@ -51,9 +51,9 @@ parallelism:
 }
 
 function resolved(text) {
-  const { findings, resolved: layout } = check(text);
+  const { diagnostics, resolved: layout } = check(text);
   if (!layout) {
-    throw new Error(`the benchmark's own layout is wrong: ${findings[0]?.message}`);
+    throw new Error(`the benchmark's own layout is wrong: ${diagnostics[0]?.message}`);
   }
   return layout;
 }
@@ -160,19 +160,19 @@ function groupsOfOneRank() {
 
 function nasty() {
   const rows = nastyTexts().map(([name, text]) => {
-    const { findings } = check(text);
-    return { name, text, findings, time: median(() => check(text), 150) };
+    const { diagnostics } = check(text);
+    return { name, text, diagnostics, time: median(() => check(text), 150) };
   });
   rows.sort((a, b) => b.time - a.time);
   table(
     'Texts made to be slow',
-    ['text', 'characters', 'ms', 'findings', 'the first'],
-    rows.map(({ name, text, findings, time }) => [
+    ['text', 'characters', 'ms', 'diagnostics', 'the first'],
+    rows.map(({ name, text, diagnostics, time }) => [
       name,
       count(text.length),
       ms(time),
-      count(findings.length),
-      findings[0]?.code ?? '',
+      count(diagnostics.length),
+      diagnostics[0]?.code ?? '',
     ]),
   );
 }

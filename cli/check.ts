@@ -1,17 +1,17 @@
 import { type Command, Option } from 'commander';
-import { type Checked, type FindingData, findingData, hasErrors, SoundFixes } from '../layout';
+import { type Checked, type DiagnosticData, diagnosticData, hasErrors, soundFixes } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
 import { EXIT, exitWith, print } from './output';
 import { sarifLog } from './sarif';
-import { findingTexts, summaryText } from './text';
+import { diagnosticTexts, summaryText } from './text';
 
 /** What `check --format jsonl` prints of one file. */
 export interface FileReport {
   readonly file: string;
-  /** Whether the file could be read and no finding of severity `error` stands against it. */
+  /** Whether the file could be read and no diagnostic of severity `error` stands against it. */
   readonly ok: boolean;
-  readonly findings: readonly FindingData[];
+  readonly findings: readonly DiagnosticData[];
   /** Why the file could not be used at all; absent where it could. */
   readonly error?: string;
 }
@@ -41,10 +41,10 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
       } else {
         totals.files++;
         noteErrors(input.checked);
-        for (const { severity } of input.checked.findings) {
+        for (const { severity } of input.checked.diagnostics) {
           totals[severity]++;
         }
-        yield* findingTexts(input.file, input.checked);
+        yield* diagnosticTexts(input.file, input.checked);
       }
     }
     yield summaryText(totals);
@@ -73,9 +73,9 @@ function fileReport(input: InputFile): FileReport {
   }
   const { file, checked } = input;
   noteErrors(checked);
-  const sound = new SoundFixes(checked);
-  const findings = checked.findings.map((finding) =>
-    findingData({ ...finding, fixes: sound.of(finding) }, checked.lines),
+  const fixes = soundFixes(checked);
+  const findings = checked.diagnostics.map((diagnostic) =>
+    diagnosticData({ ...diagnostic, fixes: fixes.get(diagnostic) ?? [] }, checked.lines),
   );
   return { file, ok: !hasErrors(checked), findings };
 }

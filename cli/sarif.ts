@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
-import { type FindingData, type Range, RULES, rulePageUrl } from '../layout';
+import { type DiagnosticData, type Range, RULES, rulePageUrl } from '../layout';
 import type { FileReport } from './check';
 
 const LEVELS = { error: 'error', warning: 'warning', information: 'note' } as const;
@@ -42,7 +42,7 @@ function descriptor({ code, title, what, why, severity }: (typeof RULES)[number]
   };
 }
 
-function result(file: string, finding: FindingData): Result {
+function result(file: string, finding: DiagnosticData): Result {
   const place = (range: Range): PhysicalLocation => ({ artifactLocation: { uri: uriOf(file) }, region: region(range) });
   return {
     ruleId: finding.code,

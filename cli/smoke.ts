@@ -26,7 +26,7 @@ import { type Checked, hasErrors } from '../layout';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 import { smokeReport } from './smokeReport';
-import { findingTexts } from './text';
+import { diagnosticTexts } from './text';
 
 interface Options {
   readonly cluster: string;
@@ -70,7 +70,7 @@ async function smoke(file: string, options: Options): Promise<void> {
   const { checked } = input;
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
-    process.stderr.write([...findingTexts(file, checked)].join(''));
+    process.stderr.write([...diagnosticTexts(file, checked)].join(''));
     complain(`${file}: the layout has errors, so there is nothing to prove`);
     exitWith(EXIT.unusable);
     return;

@@ -13,7 +13,7 @@ import { printable, styled } from './output';
 
 /**
  * The outcome of a smoke job for a person: a table of bandwidths by kind of group, what the checks found, and the fault at the
- * line of the layout that it comes from, in the form of a finding of `check`.
+ * line of the layout that it comes from, in the form of a diagnostic of `check`.
  */
 export function smokeReport(file: string, checked: Checked, result: SmokeResult): string {
   const line = (style: 'green' | 'yellow', word: string, text: string) => `${styled(style, word)}  ${printable(text)}`;

@@ -1,4 +1,12 @@
-import { type Checked, type Finding, type LineIndex, type Severity, SoundFixes, type Span } from '../layout';
+import {
+  type Checked,
+  type Diagnostic,
+  type Fix,
+  type LineIndex,
+  type Severity,
+  type Span,
+  soundFixes,
+} from '../layout';
 import { printable, styled } from './output';
 
 const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as const;
@@ -6,34 +14,29 @@ const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as cons
 /** The widest part of a source line that is shown, in characters. */
 const WIDTH = 120;
 
-/** The findings of a file as a person reads them. */
-export function* findingTexts(file: string, checked: Checked): Iterable<string> {
-  const sound = new SoundFixes(checked);
-  for (const finding of checked.findings) {
-    yield findingText(file, finding, sound);
+/** The diagnostics of a file as a person reads them. */
+export function* diagnosticTexts(file: string, checked: Checked): Iterable<string> {
+  for (const [diagnostic, fixes] of soundFixes(checked)) {
+    yield diagnosticText(file, checked.lines, diagnostic, fixes);
   }
 }
 
 /**
- * A finding as a person reads it: the place and message, the line with the value underlined, the error that Megatron-LM
- * would raise, the other places that take part, and how it can be mended.
+ * A diagnostic as a person reads it: the place and message, the line with the value underlined, the error that Megatron-LM
+ * would raise, the other places that take part, and its fixes.
  */
-function findingText(file: string, finding: Finding, sound: SoundFixes): string {
-  const { lines } = sound.checked;
-  const { line, character } = lines.positionAt(finding.span.start);
-  const head = styled(['bold', COLOURS[finding.severity]], `${finding.severity}[${finding.code}]`);
+function diagnosticText(file: string, lines: LineIndex, diagnostic: Diagnostic, fixes: readonly Fix[]): string {
+  const { line, character } = lines.positionAt(diagnostic.span.start);
+  const head = styled(['bold', COLOURS[diagnostic.severity]], `${diagnostic.severity}[${diagnostic.code}]`);
   const gutter = ' '.repeat(String(lines.count).length + 1);
   const note = (label: string, text: string) =>
     `${gutter}${styled('cyan', '=')} ${styled('bold', label)}: ${printable(text)}`;
   return [
-    `${printable(file)}:${line + 1}:${character + 1}: ${head}: ${printable(finding.message)}`,
-    ...excerpt(lines, finding.span, finding.severity, gutter),
-    ...(finding.predicts ? [note('Megatron-LM', finding.predicts)] : []),
-    ...finding.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
-    ...sound
-      .of(finding)
-      .slice(0, 3)
-      .map(({ title }) => note('fix', title)),
+    `${printable(file)}:${line + 1}:${character + 1}: ${head}: ${printable(diagnostic.message)}`,
+    ...excerpt(lines, diagnostic.span, diagnostic.severity, gutter),
+    ...(diagnostic.predicts ? [note('Megatron-LM', diagnostic.predicts)] : []),
+    ...diagnostic.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
+    ...fixes.slice(0, 3).map(({ title }) => note('fix', title)),
     '',
     '',
   ].join('\n');

@@ -1,12 +1,14 @@
 import type * as vscode from 'vscode';
-import { type Checked, Checker, once } from '../layout';
+import { type Checked, check, memoize } from '../layout';
 
-const checkerOf = once((_: vscode.TextDocument) => new Checker());
+const lastOf = memoize((_: vscode.TextDocument): { checked: Checked | null } => ({ checked: null }));
 
-/**
- * What is known of a document as it is now. All that shows something of it asks here, and the text is looked at once: where it
- * changed since the last time. It holds until the document changes.
- */
+/** What is known of a document's present text, which is checked once for all that show something of it. */
 export function checkedDocument(document: vscode.TextDocument): Checked {
-  return checkerOf(document).check(document.getText());
+  const last = lastOf(document);
+  const text = document.getText();
+  if (last.checked?.text !== text) {
+    last.checked = check(text);
+  }
+  return last.checked;
 }

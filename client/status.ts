@@ -31,7 +31,7 @@ function show(item: vscode.LanguageStatusItem, server: Server): void {
     return;
   }
   item.text = `$(layout) ${ranksText(summary.ranks)}`;
-  item.detail = findingsText(summary);
+  item.detail = diagnosticsText(summary);
   item.severity =
     summary.errors > 0
       ? vscode.LanguageStatusSeverity.Error
@@ -46,7 +46,7 @@ function ranksText(ranks: number | null): string {
     : counted(ranks, vscode.l10n.t('1 rank'), (many) => vscode.l10n.t('{0} ranks', many));
 }
 
-function findingsText({ errors, warnings }: Summary): string {
+function diagnosticsText({ errors, warnings }: Summary): string {
   const parts = [
     ...(errors > 0 ? [counted(errors, vscode.l10n.t('1 error'), (many) => vscode.l10n.t('{0} errors', many))] : []),
     ...(warnings > 0

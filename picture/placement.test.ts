@@ -8,9 +8,9 @@ const SPACE = { width: 900, height: 600 };
 const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;
 
 const resolved = (text: string): ResolvedLayout => {
-  const { resolved, findings } = check(`layout: 1\n${text}`);
+  const { resolved, diagnostics } = check(`layout: 1\n${text}`);
   if (!resolved) {
-    throw new Error(findings.map(({ message }) => message).join('\n'));
+    throw new Error(diagnostics.map(({ message }) => message).join('\n'));
   }
   return resolved;
 };

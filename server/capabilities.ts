@@ -7,7 +7,7 @@ import {
   TextDocumentSyncKind,
 } from './protocol';
 
-/** The action that mends everything that can be mended in one way only. */
+/** The action that applies all safe fixes. */
 export const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;
 
 /** What the numbers of the semantic tokens mean. */

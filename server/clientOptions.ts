@@ -1,7 +1,7 @@
 import type { Commands } from './messages';
 import type { InitializeParams } from './protocol';
 
-/** Whether a client asks for findings itself: one that can may still want them pushed, which reaches it sooner. */
+/** Whether a client asks for diagnostics itself: one that can may still want them pushed, which reaches it sooner. */
 export function pulls({ capabilities, initializationOptions }: InitializeParams): boolean {
   return (
     capabilities.textDocument?.diagnostic !== undefined && property(initializationOptions, 'diagnostics') !== 'push'

@@ -31,11 +31,11 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   const commands = commandsOf(initializationOptions);
   const refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
   const snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
-  // a client that pulls would show pushed findings twice
+  // a client that pulls would show pushed diagnostics twice
   const pushes = !pulls(params);
   let settings = DEFAULT_SETTINGS;
   let workspace: Workspace | undefined;
-  watchChanges(connection, documents, { findings: pushes, summaries: wantsSummaries(initializationOptions) });
+  watchChanges(connection, documents, { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) });
   if (files && wantsWorkspace(initializationOptions)) {
     workspace = new Workspace(connection, documents, files, pushes);
     workspace.start(params);

@@ -1,8 +1,8 @@
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { type Checked, Checker } from '../layout';
+import { type Checked, check } from '../layout';
 import { type Connection, TextDocuments } from './protocol';
 
-/** A check with a name of its own: a client that has its findings already is told so instead of being sent them again. */
+/** A check with a name of its own: a client that has its diagnostics already is told so instead of being sent them again. */
 export interface Result {
   readonly version: number;
   readonly checked: Checked;
@@ -16,13 +16,11 @@ export interface Result {
 export class Documents {
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
-  readonly #checkers = new Map<string, Checker>();
   #checks = 0;
 
   constructor() {
     this.open.onDidClose(({ document: { uri } }) => {
       this.#results.delete(uri);
-      this.#checkers.delete(uri);
     });
   }
 
@@ -46,15 +44,9 @@ export class Documents {
       return known;
     }
     this.#checks++;
-    const checked = this.#checkerOf(uri).check(document.getText());
+    const checked = check(document.getText());
     const result = { version: document.version, checked, id: `open ${this.#checks}` };
     this.#results.set(uri, result);
     return result;
-  }
-
-  #checkerOf(uri: string): Checker {
-    const checker = this.#checkers.get(uri) ?? new Checker();
-    this.#checkers.set(uri, checker);
-    return checker;
   }
 }

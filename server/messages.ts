@@ -32,7 +32,7 @@ export interface Commands {
 
 /** What a client may say when it starts the server (`initializationOptions`). */
 export interface ServerOptions {
-  /** `push`: findings are sent as they arise although the client could ask for them. */
+  /** `push`: diagnostics are sent as they arise although the client could ask for them. */
   readonly diagnostics?: 'push';
   /** Whether every check is followed by a `SUMMARY`: other clients would not know it. */
   readonly summaries?: boolean;

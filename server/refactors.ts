@@ -1,21 +1,24 @@
 import {
   appendKey,
-  applyEdits,
+  bringsNoError,
   type Checked,
-  Checker,
   type Edit,
   type Field,
-  type Fix,
   LANGUAGE_MODULE,
   type LayoutFacts,
   lineBreak,
   type ModuleFacts,
   type Span,
 } from '../layout';
-import { Budget } from './budget';
+
+/** Another way to write a part of a file. */
+export interface Rewrite {
+  readonly title: string;
+  readonly edits: readonly Edit[];
+}
 
 /** Other ways to write what stands at a span, each of which brings no new error. */
-export function refactors(checked: Checked, place: Span): Fix[] {
+export function refactors(checked: Checked, place: Span): Rewrite[] {
   const { facts, text } = checked;
   if (!facts) {
     return [];
@@ -28,21 +31,14 @@ export function refactors(checked: Checked, place: Span): Fix[] {
       ? toModules(facts)
       : []),
   ];
-  const before = errorCount(checked);
-  const budget = new Budget();
-  const trials = new Checker();
-  return offered.filter(({ edits }) => !budget.isSpent && errorCount(trials.check(applyEdits(text, edits))) <= before);
-}
-
-function errorCount({ findings }: Checked): number {
-  return findings.filter(({ severity }) => severity === 'error').length;
+  return offered.filter(({ edits }) => bringsNoError(checked, edits));
 }
 
 function touches({ keySpan, span }: Pick<Field<unknown>, 'keySpan' | 'span'>, place: Span): boolean {
   return keySpan.start <= place.end && span.end >= place.start;
 }
 
-function writeWorld({ root, world, text }: LayoutFacts): Fix[] {
+function writeWorld({ root, world, text }: LayoutFacts): Rewrite[] {
   const { start } = root.cluster.keySpan;
   return root.world_size.written || world.size === undefined || root.cluster.span.start === start
     ? []
@@ -50,8 +46,8 @@ function writeWorld({ root, world, text }: LayoutFacts): Fix[] {
 }
 
 /** The sizes that follow from the others, written out: they are checked from then on. */
-function writeDerived(text: string, { fields, dp, exptDp, degrees, span }: ModuleFacts): Fix[] {
-  const write = (name: string, value: number): Fix[] => {
+function writeDerived(text: string, { fields, dp, exptDp, degrees, span }: ModuleFacts): Rewrite[] {
+  const write = (name: string, value: number): Rewrite[] => {
     const edit = appendKey(text, span, `${name}: ${value}`);
     return edit ? [{ title: `Write the derived ${name}: ${value}`, edits: [edit] }] : [];
   };
@@ -62,12 +58,12 @@ function writeDerived(text: string, { fields, dp, exptDp, degrees, span }: Modul
 }
 
 /** Generalized TP as a degree or as a number of weight shards: two ways to write the same. */
-function otherShards({ fields, degrees }: ModuleFacts, place: Span): Fix[] {
+function otherShards({ fields, degrees }: ModuleFacts, place: Span): Rewrite[] {
   if (!degrees) {
     return [];
   }
   const { tp, gtpRemat, exptTp, exptGtpRemat } = degrees;
-  const rewrite = (from: keyof typeof fields, to: keyof typeof fields, value: number): Fix[] =>
+  const rewrite = (from: keyof typeof fields, to: keyof typeof fields, value: number): Rewrite[] =>
     fields[from].written && !fields[to].written && touches(fields[from], place)
       ? [
           {
@@ -88,7 +84,7 @@ function otherShards({ fields, degrees }: ModuleFacts, place: Span): Fix[] {
 }
 
 /** `parallelism` as the one module of a heterogeneous job, to which others can then be added. */
-function toModules(facts: LayoutFacts): Fix[] {
+function toModules(facts: LayoutFacts): Rewrite[] {
   const { root, text, modules } = facts;
   const [grid] = modules;
   const { parallelism, model, sequence } = root;
@@ -115,7 +111,7 @@ function toModules(facts: LayoutFacts): Fix[] {
   return [{ title: 'Convert `parallelism` to `modules`', edits }];
 }
 
-function insertion(title: string, at: number, newText: string): Fix {
+function insertion(title: string, at: number, newText: string): Rewrite {
   return { title, edits: [{ span: { start: at, end: at }, newText }] };
 }
 

@@ -3,7 +3,7 @@ import type { PanelOutline, PanelShards, ToPanel } from '../../webview/panel/mes
 
 /** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
 export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {
-  const { resolved, findings, lines, facts } = checked;
+  const { resolved, diagnostics, lines, facts } = checked;
   return {
     type: 'layout',
     title,
@@ -11,7 +11,7 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
     outline: outlineOf(checked),
     sequences: facts ? sequencePlans(facts) : [],
     shards: shardsOf(checked),
-    findings: findings
+    findings: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({
         code,

@@ -5,14 +5,14 @@ import { checkedDocument } from '../checkedDocument';
 import { LANGUAGE } from '../layoutDocument';
 import type { SmokeJobs } from './jobs';
 
-/** How long a change waits for the next one, in milliseconds: these findings are as old as the last run anyway. */
+/** How long a change waits for the next one, in milliseconds: these diagnostics are as old as the last run anyway. */
 const PATIENCE = 200;
 
 /** How many ranks of a fault are looked up in the groups of a layout. */
 const MAX_RANKS = 8;
 
 /**
- * The fault of the last run of each open layout, as a finding on the line that it comes from. It is shown for as long as the
+ * The fault of the last run of each open layout, as a diagnostic on the line that it comes from. It is shown for as long as the
  * layout asks for what that run tried: a change of a number takes it away, and to undo the change brings it back.
  */
 export class Failures implements vscode.Disposable {

@@ -15,7 +15,7 @@ import { SubmittedRuns } from './submittedRuns';
 
 const VIEW = 'parallelismLayout.runs';
 
-/** Registers all that has to do with smoke jobs: commands, history, findings, lenses. */
+/** Registers all that has to do with smoke jobs: commands, history, diagnostics, lenses. */
 export function registerSmokeJobs({ context, panels, output }: JobHost): vscode.Disposable {
   const storage = context.storageUri ?? context.globalStorageUri;
   const history = new RunHistory(vscode.Uri.joinPath(storage, 'runs').fsPath);
@@ -180,17 +180,17 @@ async function documentOf(record: RunRecord): Promise<vscode.TextDocument | unde
   }
 }
 
-/** Shows the line that the fault of a run comes from: that of its finding, or the file where the layout has changed since. */
+/** Shows the line that the fault of a run comes from: that of its diagnostic, or the file where the layout has changed since. */
 async function showFault(record: RunRecord): Promise<void> {
   const document = await documentOf(record);
   if (document) {
     const editor = await vscode.window.showTextDocument(document);
-    const finding = vscode.languages
+    const diagnostic = vscode.languages
       .getDiagnostics(document.uri)
       .find(({ code }) => typeof code === 'object' && String(code.value).startsWith('smoke-'));
-    if (finding) {
-      editor.selection = new vscode.Selection(finding.range.start, finding.range.start);
-      editor.revealRange(finding.range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    if (diagnostic) {
+      editor.selection = new vscode.Selection(diagnostic.range.start, diagnostic.range.start);
+      editor.revealRange(diagnostic.range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     }
   }
 }

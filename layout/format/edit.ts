@@ -1,14 +1,9 @@
-import type { Edit, Fix, Span } from '../finding';
+import type { Edit, Span } from '../diagnostic';
 import type { Field } from './spec';
 
 /** The line break that the text uses. */
 export function lineBreak(text: string): string {
   return /\r\n|\r|\n/.exec(text)?.[0] ?? '\n';
-}
-
-/** The fix that puts `newText` in the place of a value. */
-export function replaceFix(span: Span, newText: string): Fix {
-  return { title: `Change to ${newText}`, edits: [{ span, newText }] };
 }
 
 /**

@@ -21,8 +21,8 @@ export const MAX_NODES = 100_000;
 /** The longest text that one key may hold; a description is far shorter. */
 export const MAX_STRING = 10_000;
 
-/** How many findings of one severity are listed. */
-export const MAX_FINDINGS = 1_000;
+/** How many diagnostics of one severity are listed. */
+export const MAX_DIAGNOSTICS = 1_000;
 
 /** How many characters of one message are shown. */
 export const MAX_MESSAGE = 4_000;

@@ -1,5 +1,4 @@
-import type { Finding, Span } from '../finding';
-import type { Change } from './change';
+import type { Diagnostic, Span } from '../diagnostic';
 
 /** A zero-based line and a zero-based character in UTF-16 units, as the Language Server Protocol counts. */
 export interface Position {
@@ -17,14 +16,8 @@ export interface Range {
 export class LineIndex {
   readonly #starts: readonly number[];
 
-  /** @param before the lines of another text, and the change that made `text` of it: only what changed is then looked at */
-  constructor(
-    readonly text: string,
-    before?: { readonly lines: LineIndex; readonly change: Change },
-  ) {
-    this.#starts = before
-      ? changedStarts(text, before.lines.#starts, before.change)
-      : addLineStarts([0], text, 0, text.length);
+  constructor(readonly text: string) {
+    this.#starts = lineStarts(text);
   }
 
   /** The number of lines; an empty text has one. */
@@ -68,23 +61,13 @@ export class LineIndex {
   }
 }
 
-/** Adds the starts of the lines that the units `[from, to)` of a text end. */
-function addLineStarts(starts: number[], text: string, from: number, to: number): number[] {
-  for (let i = from; i < to; i++) {
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit === 10 || (unit === 13 && text.charCodeAt(i + 1) !== 10)) {
       starts.push(i + 1);
     }
-  }
-  return starts;
-}
-
-function changedStarts(text: string, before: readonly number[], { start, oldEnd, newEnd }: Change): number[] {
-  // a CR in front of the change ends a line or not, by what follows it
-  const from = Math.max(0, start - 1);
-  const starts = addLineStarts(before.slice(0, firstBeyond(before, from)), text, from, newEnd);
-  for (const at of before.slice(firstBeyond(before, oldEnd))) {
-    starts.push(at + newEnd - oldEnd);
   }
   return starts;
 }
@@ -104,10 +87,10 @@ function firstBeyond(sorted: readonly number[], limit: number): number {
   return low;
 }
 
-/** A finding with positions in place of offsets: the form of `check --format jsonl` and of everything sent elsewhere. */
-export interface FindingData {
+/** A diagnostic with positions in place of offsets: the form of `check --format jsonl` and of everything sent elsewhere. */
+export interface DiagnosticData {
   readonly code: string;
-  readonly severity: Finding['severity'];
+  readonly severity: Diagnostic['severity'];
   readonly message: string;
   readonly range: Range;
   readonly related: readonly { readonly message: string; readonly range: Range }[];
@@ -118,16 +101,16 @@ export interface FindingData {
   }[];
 }
 
-/** Turns a finding's offsets into positions of `lines`. */
-export function findingData(finding: Finding, lines: LineIndex): FindingData {
+/** Turns a diagnostic's offsets into positions of `lines`. */
+export function diagnosticData(diagnostic: Diagnostic, lines: LineIndex): DiagnosticData {
   return {
-    code: finding.code,
-    severity: finding.severity,
-    message: finding.message,
-    range: lines.rangeOf(finding.span),
-    related: finding.related.map(({ message, span }) => ({ message, range: lines.rangeOf(span) })),
-    predicts: finding.predicts,
-    fixes: finding.fixes.map(({ title, edits }) => ({
+    code: diagnostic.code,
+    severity: diagnostic.severity,
+    message: diagnostic.message,
+    range: lines.rangeOf(diagnostic.span),
+    related: diagnostic.related.map(({ message, span }) => ({ message, range: lines.rangeOf(span) })),
+    predicts: diagnostic.predicts,
+    fixes: diagnostic.fixes.map(({ title, edits }) => ({
       title,
       edits: edits.map(({ span, newText }) => ({ range: lines.rangeOf(span), newText })),
     })),

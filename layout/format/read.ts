@@ -1,9 +1,10 @@
 import { distance } from 'fastest-levenshtein';
-import type { Finding, Fix, Span } from '../finding';
-import { once } from '../once';
-import { appendKey, removeField, replaceFix, startOfLine } from './edit';
+import type { Diagnostic, Fix, Span } from '../diagnostic';
+import { memoize } from '../memoize';
+import { replaceFix, safeFix, suggestion } from '../rules/fixes';
+import { appendKey, removeField, startOfLine } from './edit';
 import { FORMAT, FORMAT_VERSION, type RootKeys } from './keys';
-import { MAX_FINDINGS, MAX_STRING } from './limits';
+import { MAX_DIAGNOSTICS, MAX_STRING } from './limits';
 import { grouped, parseDuration, parseSize } from './quantities';
 import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
 import {
@@ -22,7 +23,7 @@ export interface ReadLayout {
   readonly tree: Tree;
   /** Null where the file holds no map at all. */
   readonly root: Section<RootKeys> | null;
-  readonly findings: readonly Finding[];
+  readonly diagnostics: readonly Diagnostic[];
   /** Whole numbers that are too small for their key; the rule `not-positive` says so. */
   readonly tooSmall: readonly TooSmall[];
 }
@@ -36,39 +37,31 @@ export interface TooSmall {
   readonly span: Span;
 }
 
-/**
- * What the large entries of a file, its keys and its modules, were read as, where nothing is wrong with them. The tree of an
- * edited text has the entries that did not change in common with the one before, and these are not read again.
- */
-export type KnownFields = WeakMap<Entry, NamedField<unknown>>;
-
-/**
- * Reads a layout file's text against the one description of its keys. Never throws.
- * @param known what entries of the tree were read as before; what others are read as is added
- */
-export function readLayout(text: string, tree: Tree = parseTree(text), known: KnownFields | null = null): ReadLayout {
-  const reader = new Reader(text, known);
+/** Reads a layout file's text against the one description of its keys. Never throws. */
+export function readLayout(text: string): ReadLayout {
+  const tree = parseTree(text);
+  const reader = new Reader(text);
   if (tree.problem) {
     const { kind, message, span } = tree.problem;
     reader.report(kind === 'syntax' ? 'yaml-syntax' : 'file-too-large', sentence(message), span);
-    return { tree, root: null, findings: reader.findings, tooSmall: [] };
+    return { tree, root: null, diagnostics: reader.diagnostics, tooSmall: [] };
   }
   const { root } = tree;
   if (root === null || (root.kind === 'scalar' && root.value === null)) {
     const start = Math.max(startOfLine(text, text.length), text.startsWith('\ufeff') ? 1 : 0);
     reader.report('missing-key', 'The file is empty. A layout begins with `layout: 1`.', firstLine(text), [
-      { title: 'Insert a small layout', edits: [{ span: { start, end: start }, newText: STARTER }] },
+      suggestion('Insert a small layout', [{ span: { start, end: start }, newText: STARTER }]),
     ]);
-    return { tree, root: null, findings: reader.findings, tooSmall: [] };
+    return { tree, root: null, diagnostics: reader.diagnostics, tooSmall: [] };
   }
   if (root.kind !== 'map') {
     reader.report('wrong-type', `A layout is a map of keys such as \`layout: 1\`, not ${nodeName(root)}.`, root.span);
-    return { tree, root: null, findings: reader.findings, tooSmall: [] };
+    return { tree, root: null, diagnostics: reader.diagnostics, tooSmall: [] };
   }
   const section = reader.section(FORMAT, root, root.span, '');
   reader.checkVersion(section.layout);
   // where so much is wrong, no rule says anything of use
-  return { tree, root: reader.full ? null : section, findings: reader.findings, tooSmall: reader.tooSmall };
+  return { tree, root: reader.full ? null : section, diagnostics: reader.diagnostics, tooSmall: reader.tooSmall };
 }
 
 const STARTER = `layout: 1
@@ -78,21 +71,18 @@ parallelism:
 `;
 
 class Reader {
-  readonly findings: Finding[] = [];
+  readonly diagnostics: Diagnostic[] = [];
   readonly tooSmall: TooSmall[] = [];
 
-  constructor(
-    readonly text: string,
-    readonly known: KnownFields | null,
-  ) {}
+  constructor(readonly text: string) {}
 
-  /** Whether there are more findings than are listed: reading on would only cost time. */
+  /** Whether there are more diagnostics than are listed: reading on would only cost time. */
   get full(): boolean {
-    return this.findings.length > MAX_FINDINGS;
+    return this.diagnostics.length > MAX_DIAGNOSTICS;
   }
 
   report(code: string, message: string, span: Span, fixes: readonly Fix[] = []): void {
-    this.findings.push({ code, severity: 'error', message, span, related: [], predicts: null, fixes });
+    this.diagnostics.push({ code, severity: 'error', message, span, related: [], predicts: null, fixes });
   }
 
   /** Reads a map: its known keys become fields, all others are reported. */
@@ -104,8 +94,7 @@ class Reader {
     for (const [name, keySpec] of keyList(spec)) {
       const entry = entries.get(name);
       if (entry) {
-        fields[name] =
-          path === '' ? this.#knownField(keySpec, entry, name) : this.#field(keySpec, entry, `${path}.${name}`);
+        fields[name] = this.#field(keySpec, entry, path === '' ? name : `${path}.${name}`);
       } else {
         fields[name] = missing;
         if (keySpec.required && !this.full) {
@@ -128,26 +117,12 @@ class Reader {
     }
   }
 
-  /** The field of an entry that is read once for as long as it stays the same, unless there is something to report. */
-  #knownField(spec: KeySpec, entry: Entry, path: string): NamedField<unknown> {
-    const known = this.known?.get(entry);
-    if (known) {
-      return known;
-    }
-    const before = this.findings.length + this.tooSmall.length;
-    const field = { name: entry.key, ...this.#field(spec, entry, path) };
-    if (this.findings.length + this.tooSmall.length === before && !this.full) {
-      this.known?.set(entry, field);
-    }
-    return field;
-  }
-
   #field(spec: KeySpec, entry: Entry, path: string): Field<unknown> {
     const value = this.#value(spec, entry.value, entry.keySpan, path);
     return { written: true, value, span: entry.value.span, keySpan: entry.keySpan };
   }
 
-  /** The typed value of a node, or undefined where it is unusable (a finding then says why). */
+  /** The typed value of a node, or undefined where it is unusable (a diagnostic then says why). */
   #value(spec: KeySpec, node: Node, keySpan: Span, path: string): unknown {
     switch (spec.type) {
       case 'map':
@@ -181,7 +156,7 @@ class Reader {
       if (this.full) {
         break;
       }
-      fields.push(this.#knownField(spec.values, entry, `${path}.${shortened(name, MAX_WORD)}`));
+      fields.push({ name: entry.key, ...this.#field(spec.values, entry, `${path}.${shortened(name, MAX_WORD)}`) });
     }
     return fields;
   }
@@ -269,7 +244,7 @@ class Reader {
   }
 
   #duplicateKey(entry: Entry, first: Entry): void {
-    this.findings.push({
+    this.diagnostics.push({
       code: 'duplicate-key',
       severity: 'error',
       message: `\`${entry.key}\` is written twice in this map; only one of them would count. Keep one.`,
@@ -277,10 +252,9 @@ class Reader {
       related: [{ message: 'the first one', span: first.keySpan }],
       predicts: null,
       fixes: [
-        {
-          title: `Remove the second \`${entry.key}\``,
-          edits: [removeField(this.text, { keySpan: entry.keySpan, span: entry.value.span })],
-        },
+        suggestion(`Remove the second \`${entry.key}\``, [
+          removeField(this.text, { keySpan: entry.keySpan, span: entry.value.span }),
+        ]),
       ],
     });
   }
@@ -302,11 +276,10 @@ class Reader {
     const place = path === '' ? 'a layout file' : `\`${path}\``;
     const hint = near ? `Did you mean \`${near}\`?` : `Its keys are ${known.map((key) => `\`${key}\``).join(', ')}.`;
     this.report('unknown-key', `${capital(place)} has no key \`${entry.key}\`. ${hint}`, entry.keySpan, [
-      ...(near ? [{ title: `Rename to \`${near}\``, edits: [{ span: entry.keySpan, newText: near }] }] : []),
-      {
-        title: `Remove \`${entry.key}\``,
-        edits: [removeField(this.text, { keySpan: entry.keySpan, span: entry.value.span })],
-      },
+      ...(near ? [safeFix(`Rename to \`${near}\``, [{ span: entry.keySpan, newText: near }])] : []),
+      suggestion(`Remove \`${entry.key}\``, [
+        removeField(this.text, { keySpan: entry.keySpan, span: entry.value.span }),
+      ]),
     ]);
   }
 
@@ -316,13 +289,13 @@ class Reader {
     const place = path === '' ? 'The file' : `\`${path}\``;
     const span = path === '' ? firstLine(this.text) : keySpan;
     this.report('missing-key', `${place} needs the key \`${name}\`. ${spec.doc}`, span, [
-      ...(edit ? [{ title: `Insert \`${name}: ${value}\``, edits: [edit] }] : []),
+      ...(edit ? [suggestion(`Insert \`${name}: ${value}\``, [edit])] : []),
     ]);
   }
 }
 
 /** The keys of a map's spec as a list, made once: a file of many modules reads the same spec over and over. */
-const keyList = once((spec: MapSpec): readonly [string, KeySpec][] => Object.entries(spec.keys));
+const keyList = memoize((spec: MapSpec): readonly [string, KeySpec][] => Object.entries(spec.keys));
 
 /** How much of a word is compared with others, or shown as part of a path: a name may be as long as the file. */
 const MAX_WORD = 80;
@@ -354,18 +327,23 @@ function castFixes(spec: KeySpec, node: Node): Fix[] {
   switch (spec.type) {
     case 'integer':
       return /^\s*[-+]?\d+(\.0*)?\s*$/.test(text) && Number(text) >= spec.min
-        ? [replaceFix(node.span, String(Number(text)))]
+        ? [castFix(node, String(Number(text)))]
         : [];
     case 'boolean': {
       const word = text.toLowerCase();
       const value = ['yes', 'on', 'true', '1'].includes(word) || (!['no', 'off', 'false', '0'].includes(word) && null);
-      return value === null ? [] : [replaceFix(node.span, String(value))];
+      return value === null ? [] : [castFix(node, String(value))];
     }
     case 'string':
-      return [replaceFix(node.span, JSON.stringify(node.source))];
+      return [castFix(node, JSON.stringify(node.source))];
     default:
       return [];
   }
+}
+
+/** The same value in the form that its key takes. */
+function castFix({ span }: Node, newText: string): Fix {
+  return safeFix(`Change to ${newText}`, [{ span, newText }]);
 }
 
 function placeholder(name: string, spec: KeySpec): string {

@@ -1,4 +1,4 @@
-import type { Span } from '../finding';
+import type { Span } from '../diagnostic';
 
 /** What is said of every key, whatever its type: the source of hover, completion, the JSON schema and the key reference. */
 export interface Described {
@@ -101,7 +101,7 @@ export type ValueOf<S> = S extends IntegerSpec | SizeSpec | DurationSpec
 export interface Field<T> {
   /** Whether the file has the key at all. */
   readonly written: boolean;
-  /** The value, or undefined where the key is not written or its value is unusable (a finding then says so). */
+  /** The value, or undefined where the key is not written or its value is unusable (a diagnostic then says so). */
   readonly value: T | undefined;
   /** The value's place; for a key that is not written, the place of the key that holds the map. */
   readonly span: Span;

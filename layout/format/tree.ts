@@ -1,4 +1,4 @@
-import type { Span } from '../finding';
+import type { Span } from '../diagnostic';
 import { endOfLine, startOfLine } from './edit';
 import { MAX_FULL_YAML, MAX_TEXT } from './limits';
 import { parsePlain, plainLength } from './plain';

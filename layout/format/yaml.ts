@@ -1,5 +1,5 @@
 import { type Document, isAlias, isCollection, isMap, isScalar, parseDocument, type YAMLError } from 'yaml';
-import type { Span } from '../finding';
+import type { Span } from '../diagnostic';
 import { MAX_DEPTH, MAX_NODES } from './limits';
 import { grouped } from './quantities';
 import type { Entry, Node, Parsed, Problem, ScalarNode } from './tree';

@@ -1,9 +1,10 @@
 import { appendKey } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/names';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import { namedFix } from './factorization';
+import { changeFix, suggestion } from './fixes';
 import { countOf, either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** The replicas that share a batch, and its sizes as far as they are known. */
 interface Batch {
@@ -26,6 +27,7 @@ export const globalBatch: Rule = {
   code: 'global-batch',
   severity: 'error',
   title: 'A global batch that the replicas cannot share',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`global_batch_size` is not a multiple of `micro_batch_size * dp` (times `gtp_remat`); or generalized TP is used and it is not written.',
   why: 'Every replica runs whole micro-batches. The default of the global batch forgets the factor of generalized TP, so with it the size must be written.',
   failing: `layout: 1
@@ -40,8 +42,11 @@ parallelism:
   tp: 2
 batch: {micro_batch_size: 2, global_batch_size: 16}
 `,
-  source:
-    '`validate_args` in megatron/training/arguments.py; `init_num_microbatches_calculator` in megatron/core/num_microbatches_calculator.py',
+  sources: [
+    otherSource(
+      '`validate_args` in megatron/training/arguments.py; `init_num_microbatches_calculator` in megatron/core/num_microbatches_calculator.py',
+    ),
+  ],
   *check(facts) {
     const batch = batchOf(facts);
     const field = facts.root.batch.value?.global_batch_size;
@@ -60,7 +65,7 @@ batch: {micro_batch_size: 2, global_batch_size: 16}
         span: field.span,
         related: [{ message: `dp is ${dp} here`, span: batch.module.nameSpan }],
         predicts: batchPrediction(facts, batch, field.value),
-        fixes: sizes.map((size) => namedFix('global_batch_size', field.span, size)),
+        fixes: sizes.map((size) => changeFix('global_batch_size', field.span, size)),
       };
     }
   },
@@ -72,7 +77,7 @@ function missingReport(facts: LayoutFacts, batch: Batch, step: number): Report {
     message: `With generalized TP the default of global_batch_size, ${batch.micro * batch.dp}, forgets gtp_remat ${batch.gtp}. Write global_batch_size ${step} or a multiple.`,
     span: facts.root.batch.keySpan,
     predicts: batchPrediction({ ...facts, trainingScript: true }, batch, batch.micro * batch.dp),
-    fixes: edit ? [{ title: `Insert \`global_batch_size: ${step}\``, edits: [edit] }] : [],
+    fixes: edit ? [suggestion(`Insert \`global_batch_size: ${step}\``, [edit])] : [],
   };
 }
 
@@ -87,6 +92,7 @@ export const virtualPipelineWindow: Rule = {
   code: 'virtual-pipeline-window',
   severity: 'error',
   title: 'Too few micro-batches for the interleaved schedule',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'The number of micro-batches that a virtual stage runs in a row (`microbatch_group_size_per_vp_stage`, by default `pp`) is below `pp`, above the number of micro-batches, or leaves a rest smaller than `pp`.',
   why: 'The interleaved schedule runs micro-batches in groups; a group smaller than the pipeline would wait for itself.',
   failing: `layout: 1
@@ -103,7 +109,9 @@ parallelism:
   vpp: 2
 batch: {micro_batch_size: 1, global_batch_size: 16}
 `,
-  source: '`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py',
+  sources: [
+    otherSource('`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py'),
+  ],
   *check(facts) {
     const batch = batchOf(facts);
     const fields = facts.root.parallelism.value;
@@ -131,8 +139,8 @@ batch: {micro_batch_size: 1, global_batch_size: 16}
       span: field.written ? field.span : global.span,
       related: [{ message: `vpp is ${fields.vpp.value} here`, span: fields.vpp.span }],
       fixes: [
-        ...(field.written ? [namedFix('microbatch_group_size_per_vp_stage', field.span, pp)] : []),
-        ...better.map((value) => namedFix('global_batch_size', global.span, value)),
+        ...(field.written ? [changeFix('microbatch_group_size_per_vp_stage', field.span, pp)] : []),
+        ...better.map((value) => changeFix('global_batch_size', global.span, value)),
       ],
     };
   },

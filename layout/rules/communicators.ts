@@ -1,12 +1,14 @@
-import type { Fix } from '../finding';
-import { removeField, replaceFix, setKey } from '../format/edit';
+import type { Fix } from '../diagnostic';
+import { removeField, setKey } from '../format/edit';
 import { nearest } from '../format/read';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, valueOr } from '../topology/facts';
 import { GROUP_NAMES, processGroups } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
+import { replaceFix, suggestion } from './fixes';
 import { both } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 const SOURCE = '`initialize_model_parallel` in megatron/core/parallel_state.py';
 const SHARP_GROUPS = ['dp', 'dp_replica'];
@@ -26,6 +28,7 @@ export const sharpGroup: Rule = {
   code: 'sharp-group',
   severity: 'error',
   title: 'A group that cannot use SHARP',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`sharp_enabled_group` is written without `use_sharp`, is neither `dp` nor `dp_replica`, or is `dp_replica` while there is one optimizer instance.',
   why: 'SHARP reduces in the network for one kind of group only: the data-parallel group, or the group across optimizer instances. Megatron-LM stops every rank.',
   failing: `layout: 1
@@ -45,7 +48,7 @@ communicators:
   use_sharp: true
   sharp_enabled_group: dp_replica
 `,
-  source: SOURCE,
+  sources: [otherSource(SOURCE)],
   *check(facts) {
     const sharp = sharpOf(facts);
     const group = sharp?.group.value;
@@ -68,7 +71,7 @@ function withoutSharp({ text }: LayoutFacts, group: Field<string>, useSharp: Fie
     span: group.span,
     related: useSharp.written ? [{ message: 'use_sharp is off here', span: useSharp.span }] : [],
     predicts: 'sharp_enabled_group is only valid when use_sharp is True',
-    fixes: [{ title: 'Remove `sharp_enabled_group`', edits: [removeField(text, group)] }],
+    fixes: [suggestion('Remove `sharp_enabled_group`', [removeField(text, group)])],
   };
 }
 
@@ -102,7 +105,7 @@ function replicaFix({ text, root }: LayoutFacts, group: Field<string>): Fix[] {
   const more =
     field && setKey(text, root.parallelism.span, 'num_distributed_optimizer_instances', field, instances ?? 2);
   const named = setKey(text, root.communicators.span, 'sharp_enabled_group', group, 'dp_replica');
-  return more && named ? [{ title: `Use dp_replica with ${instances} optimizer instances`, edits: [more, named] }] : [];
+  return more && named ? [suggestion(`Use dp_replica with ${instances} optimizer instances`, [more, named])] : [];
 }
 
 /** Switches SHARP off and takes out the group that would use it. */
@@ -116,13 +119,14 @@ function offFix({ text, root }: LayoutFacts): Fix[] {
     { span: use_sharp.span, newText: 'false' },
     ...(sharp_enabled_group.written ? [removeField(text, sharp_enabled_group)] : []),
   ];
-  return [{ title: 'Switch `use_sharp` off', edits }];
+  return [suggestion('Switch `use_sharp` off', edits)];
 }
 
 export const sharpDpBroken: Rule = {
   code: 'sharp-dp-broken',
   severity: 'error',
   title: 'SHARP for the data-parallel group does not start',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`use_sharp` is on for the group `dp`, which is also the default of `sharp_enabled_group`.',
   why: 'Megatron-LM runs a barrier in the data-parallel group before that group is kept where the barrier looks for it, and stops every rank. `dp_replica` works.',
   failing: `layout: 1
@@ -141,7 +145,9 @@ communicators:
   use_sharp: true
   sharp_enabled_group: dp_replica
 `,
-  source: '`initialize_model_parallel` and `get_data_parallel_group` in megatron/core/parallel_state.py',
+  sources: [
+    otherSource('`initialize_model_parallel` and `get_data_parallel_group` in megatron/core/parallel_state.py'),
+  ],
   *check(facts) {
     const sharp = sharpOf(facts);
     if (!sharp?.useSharp || (sharp.group.value ?? 'dp') !== 'dp') {
@@ -162,6 +168,7 @@ export const unknownGroup: Rule = {
   code: 'unknown-group',
   severity: 'error',
   title: 'No process group has this name',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`high_priority_stream_groups` names a process group that does not exist. It is a warning where the group exists in other layouts, but not in this one.',
   why: 'Megatron-LM takes any name and never looks at one that it does not know: the communicator that was meant stays on a stream of normal priority.',
   failing: `layout: 1
@@ -178,7 +185,7 @@ parallelism:
 communicators:
   high_priority_stream_groups: [dp_cp]
 `,
-  source: '`overwrite_nccl_comm_cfgs` and `get_nccl_options` in megatron/core/parallel_state.py',
+  sources: [otherSource('`overwrite_nccl_comm_cfgs` and `get_nccl_options` in megatron/core/parallel_state.py')],
   *check(facts) {
     const groups = facts.root.communicators.value?.high_priority_stream_groups.value ?? [];
     const resolved = groups.length > 0 ? resolveLayout(facts) : null;

@@ -1,15 +1,17 @@
-import type { Fix } from '../finding';
-import { appendKey, removeField, replaceFix } from '../format/edit';
+import type { Fix } from '../diagnostic';
+import { appendKey, removeField } from '../format/edit';
 import { type Field, valuesOf } from '../format/spec';
-import { MAX_LEVELS, type SomeGrids, valueOr } from '../topology/facts';
-import { namedFix } from './factorization';
+import { type LayoutFacts, MAX_LEVELS, valueOr } from '../topology/facts';
+import { changeFix, replaceFix, suggestion } from './fixes';
 import { countOf, divisors } from './numbers';
 import type { Rule } from './rule';
+import { otherSource } from './source';
 
 export const hierarchicalCp: Rule = {
   code: 'hierarchical-cp',
   severity: 'error',
   title: 'The levels of hierarchical context parallelism do not make cp',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
   why: 'Every context-parallel group is cut into levels, of which the product is the group. Megatron-LM stops with an assertion that has no message.',
   failing: `layout: 1
@@ -24,8 +26,11 @@ parallelism:
   cp: 8
   hierarchical_context_parallel_sizes: [2, 4]
 `,
-  source:
-    '`initialize_model_parallel` in megatron/core/parallel_state.py; `validate_args` in megatron/training/arguments.py',
+  sources: [
+    otherSource(
+      '`initialize_model_parallel` in megatron/core/parallel_state.py; `validate_args` in megatron/training/arguments.py',
+    ),
+  ],
   *check({ text, root }) {
     const parallelism = root.parallelism.value;
     const field = parallelism?.hierarchical_context_parallel_sizes;
@@ -37,7 +42,7 @@ parallelism:
     }
     const product = sizes.reduce((n, size) => n * size, 1);
     const related = parallelism.cp.written ? [{ message: `cp is ${cp} here`, span: parallelism.cp.span }] : [];
-    const remove = { title: 'Remove `hierarchical_context_parallel_sizes`', edits: [removeField(text, field)] };
+    const remove = suggestion('Remove `hierarchical_context_parallel_sizes`', [removeField(text, field)]);
     if (sizes.length > MAX_LEVELS) {
       const message = `${countOf(sizes.length, 'level')} are more than any cp can be cut into. Leave out those of 1.`;
       yield { message, span: field.span, related, fixes: [remove] };
@@ -50,7 +55,7 @@ parallelism:
         fixes: [
           ...levelFixes(field, sizes, cp),
           remove,
-          ...(parallelism.cp.written ? [namedFix('cp', parallelism.cp.span, product)] : []),
+          ...(parallelism.cp.written ? [changeFix('cp', parallelism.cp.span, product)] : []),
         ],
       };
     }
@@ -68,6 +73,7 @@ export const cpCommType: Rule = {
   code: 'cp-comm-type',
   severity: 'error',
   title: 'Hierarchical exchange without levels',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it.',
   why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly.',
   failing: `layout: 1
@@ -85,8 +91,8 @@ parallelism:
 sequence:
   cp_comm_type: a2a+p2p
 `,
-  source: '`validate_args` in megatron/training/arguments.py',
-  *checkGrids(grids) {
+  sources: [otherSource('`validate_args` in megatron/training/arguments.py')],
+  *check(grids) {
     const { root, modules, text } = grids;
     const sizes = root.parallelism.value?.hierarchical_context_parallel_sizes;
     for (const { sequence, degrees, name } of modules) {
@@ -102,7 +108,7 @@ sequence:
           fixes: [
             ...(name === null ? levelsFix(grids, degrees?.cp ?? 1) : []),
             replaceFix(field.span, 'p2p'),
-            { title: 'Remove `cp_comm_type`', edits: [removeField(text, field)] },
+            suggestion('Remove `cp_comm_type`', [removeField(text, field)]),
           ],
         };
       }
@@ -111,7 +117,7 @@ sequence:
 };
 
 /** Writes two levels: as many ranks inside a node as there may be, and the rest between nodes. */
-function levelsFix({ text, root, modules }: SomeGrids, cp: number): Fix[] {
+function levelsFix({ text, root, modules }: LayoutFacts, cp: number): Fix[] {
   const perNode = root.cluster.value?.gpus_per_node.value ?? 8;
   const inside = Math.max(1, Math.floor(perNode / (modules[0]?.degrees?.tp ?? 1)));
   const level = divisors(cp, Math.min(inside, cp - 1)).at(-1) ?? 1;
@@ -120,5 +126,5 @@ function levelsFix({ text, root, modules }: SomeGrids, cp: number): Fix[] {
   }
   const line = `hierarchical_context_parallel_sizes: [${level}, ${cp / level}]`;
   const edit = appendKey(text, root.parallelism.span, line);
-  return edit ? [{ title: `Write ${countOf(level, 'rank')} inside a node x ${cp / level} nodes`, edits: [edit] }] : [];
+  return edit ? [suggestion(`Write ${countOf(level, 'rank')} inside a node x ${cp / level} nodes`, [edit])] : [];
 }

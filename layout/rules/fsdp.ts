@@ -1,4 +1,4 @@
-import type { Fix } from '../finding';
+import type { Fix } from '../diagnostic';
 import { appendKey, removeField } from '../format/edit';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { Field } from '../format/spec';
@@ -8,8 +8,10 @@ import { countCommunicators } from '../topology/communicators';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { denseGrid, expertGrid } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
+import { suggestion } from './fixes';
 import { both, countOf } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 const SOURCE = '`create_all_gather_groups` in megatron/core/parallel_state.py';
 
@@ -32,7 +34,7 @@ function requestsOf({ root }: LayoutFacts): Request[] {
 }
 
 function removeFix(text: string, { name, field }: Request): Fix {
-  return { title: `Remove \`${name}\``, edits: [removeField(text, field)] };
+  return suggestion(`Remove \`${name}\``, [removeField(text, field)]);
 }
 
 const isEnabled = ({ root }: LayoutFacts): boolean => root.fsdp.value?.enabled.value === true;
@@ -46,6 +48,7 @@ export const fsdpNotEnabled: Rule = {
   code: 'fsdp-not-enabled',
   severity: 'warning',
   title: 'Options of FSDP without FSDP',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: '`fsdp` asks for all-gather groups or names a sharding strategy while `enabled` is false or left out.',
   why: 'Nothing is sharded, so nobody gathers: the options have no effect, and the memory that the author expects to save is not saved.',
   failing: `layout: 1
@@ -63,11 +66,11 @@ fsdp:
   create_all_gather_group: true
   enabled: true
 `,
-  source: '`--use-megatron-fsdp` in megatron/training/arguments.py',
+  sources: [otherSource('`--use-megatron-fsdp` in megatron/training/arguments.py')],
   *check(facts) {
     const { root, text } = facts;
     const fsdp = root.fsdp.value;
-    // an unusable `enabled` has its own finding
+    // an unusable `enabled` has its own diagnostic
     if (!fsdp || fsdp.enabled.value === true || (fsdp.enabled.written && fsdp.enabled.value === undefined)) {
       return;
     }
@@ -87,8 +90,8 @@ fsdp:
       span: field.span,
       related: fsdp.enabled.written ? [{ message: 'FSDP is off here', span: fsdp.enabled.span }] : [],
       fixes: [
-        ...(enable ? [{ title: 'Switch FSDP on', edits: [enable] }] : []),
-        { title: `Remove \`${name}\``, edits: [removeField(text, field)] },
+        ...(enable ? [suggestion('Switch FSDP on', [enable])] : []),
+        suggestion(`Remove \`${name}\``, [removeField(text, field)]),
       ],
     };
   },
@@ -98,6 +101,7 @@ export const fsdpExpertGroup: Rule = {
   code: 'fsdp-expert-group',
   severity: 'error',
   title: 'An expert all-gather group without expert parallelism',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`create_expert_all_gather_group` is true while `ep` is 1.',
   why: 'Megatron-LM makes no such group without expert parallelism and says nothing; what then uses it finds none.',
   failing: `layout: 1
@@ -117,7 +121,7 @@ fsdp:
   enabled: true
   create_expert_all_gather_group: true
 `,
-  source: SOURCE,
+  sources: [otherSource(SOURCE)],
   *check(facts) {
     const grid = onlyGrid(facts);
     const request = requestsOf(facts).find(({ name }) => name === 'create_expert_all_gather_group');
@@ -138,6 +142,7 @@ export const fsdpGroupIdle: Rule = {
   code: 'fsdp-group-idle',
   severity: 'warning',
   title: 'An all-gather group that never gathers',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: '`create_all_gather_group` is true, but `dp * cp` is 1, or the sharding strategy is `no_shard`.',
   why: 'With one replica, or with whole parameters on every rank, there is nothing to gather: the group costs memory and start-up time for nothing.',
   failing: `layout: 1
@@ -156,12 +161,12 @@ fsdp:
   enabled: true
   create_all_gather_group: true
 `,
-  source: SOURCE,
+  sources: [otherSource(SOURCE)],
   *check(facts) {
     const grid = onlyGrid(facts);
     const [request] = requestsOf(facts);
     const strategy = facts.root.fsdp.value?.data_parallel_sharding_strategy;
-    // while FSDP is off, that is the finding
+    // while FSDP is off, that is the diagnostic
     if (!request || !isEnabled(facts) || grid?.dp === undefined || !grid.degrees) {
       return;
     }
@@ -184,6 +189,7 @@ export const allGatherGroups: Rule = {
   code: 'all-gather-groups',
   severity: 'error',
   title: 'All-gather groups with other ranks than the groups that they stand beside',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'Separate all-gather groups are asked for together with `gtp_remat` or `expt_gtp_remat` above 1, or with an `order` under which `dp_cp` (or `ep_dp`) has other ranks than under the default order.',
   why: 'Megatron-LM makes the all-gather groups in its default rank order whatever the order of the job, and counts generalized TP twice. In the first case parameters are gathered from the wrong ranks, silently; in the second the groups have ranks outside the world, and every rank stops.',
   failing: `layout: 1
@@ -205,7 +211,7 @@ fsdp:
   enabled: true
   create_all_gather_group: true
 `,
-  source: SOURCE,
+  sources: [otherSource(SOURCE)],
   *check(facts) {
     const grid = onlyGrid(facts);
     const [request] = requestsOf(facts);
@@ -243,7 +249,7 @@ function gtpReport(facts: LayoutFacts, grid: ModuleFacts, request: Request): Rep
       span: request.field.span,
       related: [{ message: `${name} is ${size} here`, span: cause.span }],
       predicts: `Rank ${rank} is out of range. Valid ranks are 0 to ${ranks - 1} (world_size=${ranks})`,
-      fixes: [removeFix(facts.text, request), { title: `Use ${name} 1`, edits: [removeField(facts.text, cause)] }],
+      fixes: [removeFix(facts.text, request), suggestion(`Use ${name} 1`, [removeField(facts.text, cause)])],
     },
   ];
 }
@@ -281,7 +287,7 @@ function orderReport(facts: LayoutFacts, request: Request): Report[] {
       related: [{ message: 'the rank order stands here', span: order.span }],
       fixes: [
         removeFix(facts.text, request),
-        { title: `Change order to ${DEFAULT_ORDER}`, edits: [{ span: order.span, newText: DEFAULT_ORDER }] },
+        suggestion(`Change order to ${DEFAULT_ORDER}`, [{ span: order.span, newText: DEFAULT_ORDER }]),
       ],
     },
   ];
@@ -306,7 +312,8 @@ export const communicatorCount: Rule = {
   code: 'communicator-count',
   severity: 'information',
   title: 'What separate all-gather groups add',
-  what: 'The layout makes separate all-gather groups. The finding says how many communicators a rank then holds: groups of two ranks or more that it is in, each name by itself even where another has the same ranks. A group of one rank is not counted, as it never becomes a communicator.',
+  effect: 'a fact worth knowing',
+  what: 'The layout makes separate all-gather groups. The diagnostic says how many communicators a rank then holds: groups of two ranks or more that it is in, each name by itself even where another has the same ranks. A group of one rank is not counted, as it never becomes a communicator.',
   why: 'Every NCCL communicator has channels and buffers in GPU memory of its own and takes time to come up. Two communicators over the same ranks are the price of letting all-gather and reduce-scatter run side by side.',
   failing: `layout: 1
 world_size: 16
@@ -323,11 +330,13 @@ parallelism:
 fsdp:
   enabled: true
 `,
-  source: '`initialize_model_parallel` and `create_all_gather_groups` in megatron/core/parallel_state.py',
+  sources: [
+    otherSource('`initialize_model_parallel` and `create_all_gather_groups` in megatron/core/parallel_state.py'),
+  ],
   *check(facts) {
     const { root } = facts;
     const layout = onlyGrid(facts) && isEnabled(facts) ? resolveLayout(facts) : null;
-    // where the groups are of no use, or not to be had, that is the finding
+    // where the groups are of no use, or not to be had, that is the diagnostic
     const faulty = [fsdpExpertGroup, fsdpGroupIdle, allGatherGroups].some(
       ({ check }) => [...(check?.(facts) ?? [])].length > 0,
     );

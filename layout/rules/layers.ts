@@ -1,9 +1,10 @@
 import { removeField } from '../format/edit';
 import type { Field } from '../format/spec';
-import type { ModuleFacts, SomeGrids } from '../topology/facts';
-import { namedFix } from './factorization';
+import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import { changeFix, suggestion } from './fixes';
 import { countOf, divisors, either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** The layers of one grid's model and how its pipeline cuts them. */
 interface Pipeline {
@@ -17,7 +18,7 @@ interface Pipeline {
   readonly vpp: number | undefined;
 }
 
-function* pipelines({ root, modules, heterogeneous }: SomeGrids): Iterable<Pipeline> {
+function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Iterable<Pipeline> {
   for (const module of modules) {
     const model = module.model.value;
     const total = model?.num_layers.value;
@@ -39,6 +40,7 @@ export const pipelineLayers: Rule = {
   code: 'pipeline-layers',
   severity: 'error',
   title: 'Layers that the pipeline stages do not take up',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`num_layers` is not a multiple of `pp`; or, with a first or last stage of another size, what remains does not divide among the stages between.',
   why: 'Stages hold whole layers. Some combinations pass every check and build a model with fewer layers than its author wrote: 30 layers have run as 28, and 80 as 64.',
   failing: `layout: 1
@@ -55,9 +57,12 @@ parallelism:
 model:
   num_layers: 32
 `,
-  source:
-    '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py; `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py',
-  *checkGrids(facts) {
+  sources: [
+    otherSource(
+      '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py; `get_num_layers_to_build` in megatron/core/transformer/transformer_block.py',
+    ),
+  ],
+  *check(facts) {
     for (const pipeline of pipelines(facts)) {
       if (pipeline.first.written || pipeline.last.written) {
         yield* unevenReports(facts, pipeline);
@@ -68,7 +73,7 @@ model:
   },
 };
 
-function evenReport(facts: SomeGrids, { module, layers, total, pp, vpp }: Pipeline): Report {
+function evenReport(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipeline): Report {
   const { fields } = module;
   const stages = divisors(total)
     .filter((size) => size !== pp)
@@ -86,18 +91,18 @@ function evenReport(facts: SomeGrids, { module, layers, total, pp, vpp }: Pipeli
         ? 'Number of layers should be divisible by the pipeline-model-parallel size'
         : `num_layers=${total} should be divisible by config.pipeline_model_parallel_size=${pp}`,
     fixes: [
-      ...(fields.pp.written ? stages.map((size) => namedFix('pp', fields.pp.span, size)) : []),
-      ...more.map((n) => namedFix('num_layers', layers.span, n)),
+      ...(fields.pp.written ? stages.map((size) => changeFix('pp', fields.pp.span, size)) : []),
+      ...more.map((n) => changeFix('num_layers', layers.span, n)),
     ],
   };
 }
 
 /** The checks of uneven stages, in the order in which TransformerConfig makes them. */
-function* unevenReports(facts: SomeGrids, pipeline: Pipeline): Iterable<Report> {
+function* unevenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> {
   const { first, last, total, pp, vpp, layers } = pipeline;
   const field = first.written ? first : last;
   const remove = [first, last].filter(({ written }) => written).map((one) => removeField(facts.text, one));
-  const fixes = [{ title: 'Make all stages equal', edits: remove }];
+  const fixes = [suggestion('Make all stages equal', remove)];
   for (const [name, end] of [
     ['first', first],
     ['last', last],
@@ -108,7 +113,7 @@ function* unevenReports(facts: SomeGrids, pipeline: Pipeline): Iterable<Report> 
         message: `The ${name} stage has ${countOf(end.value, 'layer')}, which vpp ${vpp} cannot cut into equal chunks. Use ${either([...better].sort((a, b) => a - b))}.`,
         span: end.span,
         predicts: `number of layers at ${name} stage: ${end.value}must be divisible by virtual pipelineparallel degree ${vpp}`,
-        fixes: [...better.map((n) => namedFix(`num_layers_in_${name}_pipeline_stage`, end.span, n)), ...fixes],
+        fixes: [...better.map((n) => changeFix(`num_layers_in_${name}_pipeline_stage`, end.span, n)), ...fixes],
       };
       return;
     }
@@ -136,7 +141,7 @@ function* unevenReports(facts: SomeGrids, pipeline: Pipeline): Iterable<Report> 
       predicts: `number of layers at middle stage: ${middle} must be divisible bythe middle pipeline model parallel size ${stages}`,
       fixes: [
         ...nearestMultiples(Math.abs(stages), middle).map((n) =>
-          namedFix('num_layers', layers.span, total - middle + n),
+          changeFix('num_layers', layers.span, total - middle + n),
         ),
         ...fixes,
       ],
@@ -163,6 +168,7 @@ export const virtualPipelineLayers: Rule = {
   code: 'virtual-pipeline-layers',
   severity: 'error',
   title: 'Layers of a stage that vpp does not divide',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'The layers of one pipeline stage, `num_layers / pp`, are not a multiple of `vpp`.',
   why: 'The interleaved schedule cuts each stage into `vpp` chunks of whole layers. The configuration accepts it, and the model fails when it is built.',
   failing: `layout: 1
@@ -181,8 +187,8 @@ parallelism:
 model:
   num_layers: 32
 `,
-  source: '`get_num_layers_to_build` in megatron/core/transformer/transformer_block.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`get_num_layers_to_build` in megatron/core/transformer/transformer_block.py')],
+  *check(facts) {
     const field = facts.root.parallelism.value?.vpp;
     for (const { first, last, total, pp, vpp, layers } of pipelines(facts)) {
       const perStage = total / pp;
@@ -203,7 +209,7 @@ model:
           span: field.span,
           related: [{ message: `num_layers is ${total} here`, span: layers.span }],
           predicts: `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`,
-          fixes: better.map((size) => namedFix('vpp', field.span, size)),
+          fixes: better.map((size) => changeFix('vpp', field.span, size)),
         };
       }
     }

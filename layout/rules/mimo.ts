@@ -2,9 +2,10 @@ import { LANGUAGE_MODULE } from '../format/names';
 import { gcd } from '../grid/arithmetic';
 import { bridgeShape } from '../topology/bridge';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import { namedFix } from './factorization';
+import { changeFix } from './fixes';
 import { divisors, either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** What `validate_hetero_grid_args` in examples/mimo/training/args.py says of context parallelism. */
 export const MIMO_CP = 'hetero MIMO training currently supports CP=1 only';
@@ -38,6 +39,7 @@ export const colocatedBridge: Rule = {
   code: 'colocated-bridge',
   severity: 'error',
   title: 'Colocated modules that the bridge cannot join',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'Modules share all their ranks, and one of them has `pp` or `cp` above 1, or the `dp` of an encoder and of the language model do not divide one another.',
   why: 'The bridge hands activations from one grid to the other on the same ranks. Grids with `pp` above 1 are built without a word, and then every rank is both the first and the last stage.',
   failing: `layout: 1
@@ -52,7 +54,7 @@ modules:
   images: {num_ranks: 6, tp: 1}
   language: {num_ranks: 6, tp: 2}
 `,
-  source: '`ColocatedBridgeCommunicator` in megatron/core/models/mimo/comm/colocated_communicator.py',
+  sources: [otherSource('`ColocatedBridgeCommunicator` in megatron/core/models/mimo/comm/colocated_communicator.py')],
   *check(facts) {
     const mimo = mimoOf(facts);
     if (!mimo?.colocated) {
@@ -78,7 +80,7 @@ function* stretchedReports(modules: readonly ModuleFacts[]): Iterable<Report> {
           message: `\`${name}\` shares its ranks with other modules, so its ${dim} must be 1, not ${size}. Use ${dim} 1, or give each module its own ranks.`,
           span: fields[dim].span,
           predicts: `${side} ${dim.toUpperCase()} must be 1 for ColocatedBridgeCommunicator, got ${size}`,
-          fixes: [namedFix(dim, fields[dim].span, 1)],
+          fixes: [changeFix(dim, fields[dim].span, 1)],
         };
       }
     }
@@ -100,7 +102,7 @@ function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
     span: fields.tp.written ? fields.tp.span : encoder.nameSpan,
     related: [{ message: `\`${language.name}\` has dp ${to}`, span: language.nameSpan }],
     predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,
-    fixes: fields.tp.written ? sizes.map((tp) => namedFix('tp', fields.tp.span, tp)) : [],
+    fixes: fields.tp.written ? sizes.map((tp) => changeFix('tp', fields.tp.span, tp)) : [],
   };
 }
 
@@ -108,6 +110,7 @@ export const fanOut: Rule = {
   code: 'fan-out',
   severity: 'error',
   title: 'A micro-batch that the encoder cannot share out',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: "For modules on ranks of their own: `micro_batch_size` times the language model's `dp` (and `gtp_remat`) is not divisible by an encoder's `dp`.",
   why: "Each step the encoder's replicas share the samples that the language model consumes. Megatron-LM stops when they do not come out even.",
   failing: `layout: 1
@@ -124,7 +127,7 @@ modules:
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 batch: {micro_batch_size: 2, global_batch_size: 8}
 `,
-  source: '`validate_hetero_grid_args` in examples/mimo/training/args.py',
+  sources: [otherSource('`validate_hetero_grid_args` in examples/mimo/training/args.py')],
   *check(facts) {
     const mimo = mimoOf(facts);
     const micro = facts.root.batch.value?.micro_batch_size;
@@ -145,7 +148,7 @@ batch: {micro_batch_size: 2, global_batch_size: 8}
             { message: `\`${LANGUAGE_MODULE}\` has dp ${dp}`, span: mimo.language.nameSpan },
           ],
           predicts: `--micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got ${micro.value} * ${dp} * ${gtp} % ${encoderDp} != 0)`,
-          fixes: sizes.map((size) => namedFix('micro_batch_size', micro.span, size)),
+          fixes: sizes.map((size) => changeFix('micro_batch_size', micro.span, size)),
         };
       }
     }
@@ -156,6 +159,7 @@ export const colocatedBatch: Rule = {
   code: 'colocated-batch',
   severity: 'error',
   title: 'A micro-batch that the bridge cannot split',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'For modules that share their ranks: `micro_batch_size` is not divisible by the scale of the bridge, the ratio of the two `dp` sizes.',
   why: 'The bridge splits the batch of the side with fewer replicas among the ranks of the other, and stops when that leaves a rest.',
   failing: `layout: 1
@@ -172,7 +176,11 @@ modules:
   language: {num_ranks: 4, tp: 4}
 batch: {micro_batch_size: 4, global_batch_size: 8}
 `,
-  source: '`ColocatedBridgeCommunicator.get_slice_info` in megatron/core/models/mimo/comm/colocated_communicator.py',
+  sources: [
+    otherSource(
+      '`ColocatedBridgeCommunicator.get_slice_info` in megatron/core/models/mimo/comm/colocated_communicator.py',
+    ),
+  ],
   *check(facts) {
     const mimo = mimoOf(facts);
     const micro = facts.root.batch.value?.micro_batch_size;
@@ -188,7 +196,7 @@ batch: {micro_batch_size: 4, global_batch_size: 8}
           span: micro.span,
           related: [{ message: `\`${LANGUAGE_MODULE}\` has dp ${mimo.language.dp}`, span: mimo.language.nameSpan }],
           predicts: `ColocatedBridgeCommunicator: batch dim size ${micro.value} is not divisible by ${shape.direction} scale=${shape.scale}.`,
-          fixes: sizes.map((size) => namedFix('micro_batch_size', micro.span, size)),
+          fixes: sizes.map((size) => changeFix('micro_batch_size', micro.span, size)),
         };
       }
     }
@@ -199,6 +207,7 @@ export const mimoCp: Rule = {
   code: 'mimo-cp',
   severity: 'warning',
   title: 'Context parallelism in a job of modules',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: 'The language module has `cp` above 1 and does not share its ranks with encoders. It is an error in a file that says the sizes by `dp`, as the flags of examples/mimo do.',
   why: 'The grids come up, but the training loop of examples/mimo accepts `cp` 1 only and stops.',
   failing: `layout: 1
@@ -213,7 +222,7 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  source: '`validate_hetero_grid_args` in examples/mimo/training/args.py',
+  sources: [otherSource('`validate_hetero_grid_args` in examples/mimo/training/args.py')],
   *check({ modules, heterogeneous, mimoFlags }) {
     const language = heterogeneous ? modules.find(({ name }) => name === LANGUAGE_MODULE) : undefined;
     // read as it is written: the script looks at it before anything else
@@ -228,7 +237,7 @@ modules:
       message: `cp is ${cp}, but the training loop of examples/mimo accepts cp 1 only. Use cp 1, for instance with tp ${tp * cp}.`,
       span,
       predicts: MIMO_CP,
-      fixes: [namedFix('cp', span, 1)],
+      fixes: [changeFix('cp', span, 1)],
     };
   },
 };

@@ -1,13 +1,14 @@
 import { removeField } from '../format/edit';
 import { LANGUAGE_MODULE } from '../format/names';
 import type { Field } from '../format/spec';
-import { type ModuleFacts, type SomeGrids, valueOr } from '../topology/facts';
-import { namedFix } from './factorization';
+import { type LayoutFacts, type ModuleFacts, valueOr } from '../topology/facts';
+import { changeFix, suggestion } from './fixes';
 import { divisors, either, nearestDivisors, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** The grids whose model is described. */
-function* described({ modules }: SomeGrids) {
+function* described({ modules }: LayoutFacts) {
   for (const module of modules) {
     const model = module.model.value;
     if (model && module.degrees) {
@@ -20,13 +21,14 @@ const here = (name: string, { value, span }: Field<number>) => ({ message: `${na
 
 /** Fixes that change a written degree to one of some sizes. */
 function degreeFixes(name: string, field: Field<number>, sizes: readonly number[]) {
-  return field.written ? sizes.map((size) => namedFix(name, field.span, size)) : [];
+  return field.written ? sizes.map((size) => changeFix(name, field.span, size)) : [];
 }
 
 export const attentionHeads: Rule = {
   code: 'attention-heads',
   severity: 'error',
   title: 'Attention heads that tp does not divide',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`num_attention_heads` is not a multiple of `tp`; or, for a job that the training script runs, does not divide `hidden_size`.',
   why: 'Each tensor-parallel rank holds whole heads, and each head an equal part of the hidden size.',
   failing: `layout: 1
@@ -43,9 +45,12 @@ parallelism:
 model:
   num_attention_heads: 32
 `,
-  source:
-    '`TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py; `validate_args` in megatron/training/arguments.py',
-  *checkGrids(facts) {
+  sources: [
+    otherSource(
+      '`TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py; `validate_args` in megatron/training/arguments.py',
+    ),
+  ],
+  *check(facts) {
     for (const { module, model, degrees } of described(facts)) {
       const { num_attention_heads: field, hidden_size: hidden } = model;
       const heads = field.value;
@@ -65,7 +70,7 @@ model:
           predicts: unequal
             ? ''
             : `num_attention_heads (${heads}) must be a multiple of tensor_model_parallel_size (${degrees.tp}).`,
-          fixes: [...degreeFixes('tp', tp, sizes), ...more.map((n) => namedFix('num_attention_heads', field.span, n))],
+          fixes: [...degreeFixes('tp', tp, sizes), ...more.map((n) => changeFix('num_attention_heads', field.span, n))],
         };
       } else if (unequal && hidden.value !== undefined) {
         const sizes = nearestMultiples(heads, hidden.value);
@@ -74,7 +79,7 @@ model:
           span: hidden.span,
           related: [here('num_attention_heads', field)],
           predicts: '',
-          fixes: sizes.map((size) => namedFix('hidden_size', hidden.span, size)),
+          fixes: sizes.map((size) => changeFix('hidden_size', hidden.span, size)),
         };
       }
     }
@@ -85,6 +90,7 @@ export const queryGroups: Rule = {
   code: 'query-groups',
   severity: 'error',
   title: 'Key/value heads that fit no tp',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`num_query_groups` is neither a multiple nor a divisor of `tp`.',
   why: 'Key/value heads are either shared out to the tensor-parallel ranks or copied to several of them, evenly both ways.',
   failing: `layout: 1
@@ -103,14 +109,14 @@ model:
   num_attention_heads: 24
   num_query_groups: 8
 `,
-  source: '`TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py')],
+  *check(facts) {
     for (const { module, model, degrees } of described(facts)) {
       const field = model.num_query_groups;
       const groups = field.value;
       const { tp } = degrees;
       const heads = model.num_attention_heads.value;
-      // where tp does not divide the heads that finding comes first
+      // where tp does not divide the heads that diagnostic comes first
       if (groups === undefined || groups % tp === 0 || tp % groups === 0 || (heads !== undefined && heads % tp !== 0)) {
         continue;
       }
@@ -123,7 +129,7 @@ model:
         span: field.span,
         related: module.fields.tp.written ? [here('tp', module.fields.tp)] : [],
         predicts: `num_query_groups (${groups}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`,
-        fixes: better.map((size) => namedFix('num_query_groups', field.span, size)),
+        fixes: better.map((size) => changeFix('num_query_groups', field.span, size)),
       };
     }
   },
@@ -133,6 +139,7 @@ export const experts: Rule = {
   code: 'experts',
   severity: 'error',
   title: 'Experts that ep does not divide',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`num_experts` is not a multiple of `ep`; `ep` is above 1 in a model that is described without experts; or `moe_ffn_hidden_size` is written for one.',
   why: 'Each expert-parallel rank holds the same number of experts.',
   failing: `layout: 1
@@ -149,9 +156,12 @@ parallelism:
 model:
   num_experts: 12
 `,
-  source:
-    '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py',
-  *checkGrids(facts) {
+  sources: [
+    otherSource(
+      '`validate_args` in megatron/training/arguments.py; `TransformerConfig.__post_init__` in megatron/core/transformer/transformer_config.py',
+    ),
+  ],
+  *check(facts) {
     for (const module of facts.modules) {
       const model = module.model.value;
       // other degrees may well be unusable: Megatron-LM looks at the experts first
@@ -170,7 +180,7 @@ model:
 };
 
 function* unevenExperts(
-  facts: SomeGrids,
+  facts: LayoutFacts,
   module: ModuleFacts,
   field: Field<number>,
   count: number,
@@ -189,12 +199,12 @@ function* unevenExperts(
     predicts: flags
       ? `--num-experts (${count}) must be divisible by --llm-ep (${ep})`
       : 'Number of experts should be a multiple of expert model parallel_size.',
-    fixes: [...degreeFixes('ep', module.fields.ep, sizes), ...more.map((n) => namedFix('num_experts', field.span, n))],
+    fixes: [...degreeFixes('ep', module.fields.ep, sizes), ...more.map((n) => changeFix('num_experts', field.span, n))],
   };
 }
 
 function* withoutExperts(
-  facts: SomeGrids,
+  facts: LayoutFacts,
   module: ModuleFacts,
   model: NonNullable<ModuleFacts['model']['value']>,
   ep: number,
@@ -217,7 +227,7 @@ function* withoutExperts(
       span: model.moe_ffn_hidden_size.keySpan,
       predicts:
         'moe_ffn_hidden_size is set but num_moe_experts is None. Please set num_moe_experts or remove moe_ffn_hidden_size.',
-      fixes: [{ title: 'Remove `moe_ffn_hidden_size`', edits: [removeField(facts.text, model.moe_ffn_hidden_size)] }],
+      fixes: [suggestion('Remove `moe_ffn_hidden_size`', [removeField(facts.text, model.moe_ffn_hidden_size)])],
     };
   }
 }
@@ -226,6 +236,7 @@ export const ffnShards: Rule = {
   code: 'ffn-shards',
   severity: 'warning',
   title: 'A feed-forward width that tp does not divide',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: '`ffn_hidden_size` is not a multiple of `tp`, or `moe_ffn_hidden_size` of `expt_tp`.',
   why: 'The feed-forward weights are cut across tensor-parallel ranks; a rest leaves the parts uneven or stops the model when it is built.',
   failing: `layout: 1
@@ -242,8 +253,8 @@ parallelism:
 model:
   ffn_hidden_size: 1856
 `,
-  source: '`divide` in megatron/core/utils.py, as called by the tensor-parallel layers',
-  *checkGrids(facts) {
+  sources: [otherSource('`divide` in megatron/core/utils.py, as called by the tensor-parallel layers')],
+  *check(facts) {
     for (const { model, degrees } of described(facts)) {
       const widths = [
         ['ffn_hidden_size', model.ffn_hidden_size, 'tp', degrees.tp],
@@ -255,7 +266,7 @@ model:
           yield {
             message: `${name} ${field.value} is not a multiple of ${by} ${size}. Use ${either([...better].sort((a, b) => a - b))}.`,
             span: field.span,
-            fixes: better.map((width) => namedFix(name, field.span, width)),
+            fixes: better.map((width) => changeFix(name, field.span, width)),
           };
         }
       }

@@ -1,11 +1,14 @@
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import { suggestion } from './fixes';
 import { either } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 export const nameDisagrees: Rule = {
   code: 'name-disagrees',
   severity: 'information',
   title: 'The name says other degrees than the file',
+  effect: 'a fact worth knowing',
   what: '`name` contains a degree such as `tp8` or `pp4` that no grid of the file has.',
   why: 'Names travel into job names, logs and checkpoints; one that is wrong sends its readers to the wrong run. Mostly a file was copied and one of the two was changed.',
   failing: `layout: 1
@@ -22,7 +25,7 @@ parallelism:
   tp: 2
   pp: 2
 `,
-  source: 'The layout format itself',
+  sources: [otherSource('The layout format itself')],
   *check(facts) {
     const sizes = new Map<string, Sizes>();
     for (const claim of claimsOf(facts)) {
@@ -73,10 +76,11 @@ function* claimReport({ degree, size, start, end, numberStart }: Claim, sizes: S
   yield {
     message: `The name says ${degree} ${size}, but the file has ${degree} ${either(actual)}. Change the name, or the degree.`,
     span: { start, end },
-    fixes: actual.slice(0, 3).map((one) => ({
-      title: `Write ${degree}${one} in the name`,
-      edits: [{ span: { start: numberStart, end }, newText: String(one) }],
-    })),
+    fixes: actual
+      .slice(0, 3)
+      .map((one) =>
+        suggestion(`Write ${degree}${one} in the name`, [{ span: { start: numberStart, end }, newText: String(one) }]),
+      ),
   };
 }
 

@@ -1,15 +1,17 @@
-import type { Fix } from '../finding';
+import type { Fix } from '../diagnostic';
 import { removeField } from '../format/edit';
 import type { Field } from '../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import { namedFix } from './factorization';
+import { changeFix, suggestion } from './fixes';
 import { divisors, either } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 export const optimizerInstances: Rule = {
   code: 'optimizer-instances',
   severity: 'error',
   title: 'The optimizer instances do not divide the replicas',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`num_distributed_optimizer_instances` does not divide `dp * cp`, or not `expt_dp`; or it is above 1 together with generalized tensor parallelism (`gtp_remat` or `expt_gtp_remat` above 1).',
   why: 'Every instance of the distributed optimizer holds an equal share of the data-parallel ranks. Megatron-LM stops every rank while the groups are made.',
   failing: `layout: 1
@@ -24,7 +26,7 @@ parallelism:
   tp: 2
   num_distributed_optimizer_instances: 4
 `,
-  source: '`initialize_model_parallel` in megatron/core/parallel_state.py',
+  sources: [otherSource('`initialize_model_parallel` in megatron/core/parallel_state.py')],
   *check(facts) {
     const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;
     const [grid] = facts.modules;
@@ -59,8 +61,11 @@ function generalizedReport(
     related: written.map(({ span }) => ({ message: `this makes ${name} ${size}`, span })),
     predicts: 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.',
     fixes: [
-      { title: 'Remove `num_distributed_optimizer_instances`', edits: [removeField(text, field)] },
-      { title: `Use ${name} 1`, edits: written.map((one) => removeField(text, one)) },
+      suggestion('Remove `num_distributed_optimizer_instances`', [removeField(text, field)]),
+      suggestion(
+        `Use ${name} 1`,
+        written.map((one) => removeField(text, one)),
+      ),
     ],
   };
 }
@@ -96,7 +101,7 @@ function* indivisibleReport(
 function instanceFixes(text: string, field: Field<number>, counts: readonly number[]): Fix[] {
   return counts.map((count) =>
     count === 1
-      ? { title: 'Remove `num_distributed_optimizer_instances`', edits: [removeField(text, field)] }
-      : namedFix('num_distributed_optimizer_instances', field.span, count),
+      ? suggestion('Remove `num_distributed_optimizer_instances`', [removeField(text, field)])
+      : changeFix('num_distributed_optimizer_instances', field.span, count),
   );
 }

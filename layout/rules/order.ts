@@ -1,12 +1,13 @@
-import { replaceFix } from '../format/edit';
 import { DEFAULT_ORDER, ORDER_TOKENS } from '../format/keys';
 import { nearest } from '../format/read';
 import { Grid } from '../grid/grid';
 import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
 import { generatorSizes, parallelismDims } from '../topology/generators';
 import { denseOrder, expertOrder, missingDim, missingMessage, orderProblem } from '../topology/order';
+import { replaceFix } from './fixes';
 import { either } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** Groups of larger worlds are not spelt out: nobody reads them, and a keystroke must not pay for them. */
 const MAX_SPELT = 4096;
@@ -27,6 +28,7 @@ export const orderInvalid: Rule = {
   code: 'order-invalid',
   severity: 'error',
   title: 'A rank order that cannot be used',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`order` has a token that is no dimension, has one twice, or leaves out a dimension that is larger than 1.',
   why: 'The order says which dimension varies fastest over the ranks. Megatron-LM matches it loosely: an unknown token ends in a bare KeyError, and a repeated one gives groups that overlap.',
   failing: `layout: 1
@@ -41,7 +43,7 @@ parallelism:
   tp: 2
   order: tp-dp-pp
 `,
-  source: '`RankGenerator` in megatron/core/parallel_state.py',
+  sources: [otherSource('`RankGenerator` in megatron/core/parallel_state.py')],
   *check(facts) {
     const found = ordered(facts);
     if (!found) {
@@ -118,6 +120,7 @@ export const orderExpertMismatch: Rule = {
   code: 'order-expert-mismatch',
   severity: 'error',
   title: 'An order under which the expert grid has other pipelines',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`order` does not end in `pp`, `pp` is above 1, and `dp` differs from `expt_dp`; or the dense and the expert grid place their pipeline groups differently.',
   why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
   failing: `layout: 1
@@ -136,7 +139,7 @@ parallelism:
   ep: 2
   order: tp-cp-ep-dp-pp
 `,
-  source: '`initialize_model_parallel` in megatron/core/parallel_state.py',
+  sources: [otherSource('`initialize_model_parallel` in megatron/core/parallel_state.py')],
   *check(facts) {
     const found = ordered(facts);
     const dims = found && parallelismDims(facts.root, found.module);

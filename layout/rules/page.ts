@@ -1,12 +1,9 @@
+import { check } from '../check';
+import { soundFixes } from '../soundFixes';
 import type { Rule } from './rule';
+import { sourceMarkdown } from './source';
 
 const HOME = 'https://github.com/parallelism-layout/parallelism-layout/blob/main/';
-
-const SEVERITIES = {
-  error: 'error: Megatron-LM raises, hangs or trains wrongly',
-  warning: 'warning: it runs, but slowly or not as the author thinks',
-  information: 'information: a fact worth knowing',
-} as const;
 
 /** The address of a page of the project, which is given relative to its root. */
 export function projectUrl(page: string): string {
@@ -24,10 +21,11 @@ export function rulePageUrl(code: string): string {
 }
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */
-export function ruleMarkdown({ code, title, severity, what, why, failing, passing, source }: Rule): string {
+export function ruleMarkdown(rule: Rule): string {
+  const { code, title, severity, effect, what, why, failing, passing, sources } = rule;
   return `# ${code}
 
-**${title}** (${SEVERITIES[severity]})
+**${title}** (${severity}: ${effect})
 
 ${what}
 
@@ -41,6 +39,10 @@ ${why}
 ${failing.trimEnd()}
 \`\`\`
 
+\`\`\`text
+${printed(rule)}
+\`\`\`
+
 ## A file that passes
 
 \`\`\`yaml
@@ -49,8 +51,27 @@ ${passing.trimEnd()}
 
 ## Source
 
-${source}
+${sources.map((source) => `- ${sourceMarkdown(source)}`).join('\n')}
 `;
+}
+
+/** What the checker prints of the failing file. */
+function printed({ code, failing }: Rule): string {
+  const checked = check(failing);
+  const { diagnostics, lines } = checked;
+  const own = diagnostics.filter((diagnostic) => diagnostic.code === code);
+  const fixes = soundFixes(checked, own);
+  return own
+    .flatMap((diagnostic) => {
+      const { line, character } = lines.positionAt(diagnostic.span.start);
+      return [
+        `${line + 1}:${character + 1}: ${diagnostic.severity}[${code}]: ${diagnostic.message}`,
+        ...(diagnostic.predicts === null ? [] : [`= Megatron-LM: ${diagnostic.predicts}`]),
+        ...diagnostic.related.map(({ message, span }) => `= line ${lines.positionAt(span.start).line + 1}: ${message}`),
+        ...(fixes.get(diagnostic) ?? []).map(({ title }) => `= fix: ${title}`),
+      ];
+    })
+    .join('\n');
 }
 
 /** The index of all rules as Markdown. */

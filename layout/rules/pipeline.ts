@@ -1,12 +1,14 @@
 import { removeField, setKey } from '../format/edit';
 import { valueOr } from '../topology/facts';
-import { namedFix } from './factorization';
+import { changeFix, suggestion } from './fixes';
 import type { Rule } from './rule';
+import { otherSource } from './source';
 
 export const vppNeedsPp: Rule = {
   code: 'vpp-needs-pp',
   severity: 'error',
   title: 'Virtual stages without a pipeline',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`vpp` is written while `pp` is 1.',
   why: 'The interleaved schedule lays several chunks of layers on every stage of a pipeline; without a pipeline there is nothing to interleave. Megatron-LM stops every rank.',
   failing: `layout: 1
@@ -22,7 +24,7 @@ parallelism:
   pp: 2
   vpp: 2
 `,
-  source: '`initialize_model_parallel` in megatron/core/parallel_state.py',
+  sources: [otherSource('`initialize_model_parallel` in megatron/core/parallel_state.py')],
   *check({ text, root, trainingScript }) {
     const { value: parallelism, span } = root.parallelism;
     if (!parallelism || parallelism.vpp.value === undefined || valueOr(parallelism.pp, 1) !== 1) {
@@ -38,9 +40,9 @@ parallelism:
         ? 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1'
         : 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
       fixes: [
-        { title: 'Remove `vpp`', edits: [removeField(text, vpp)] },
-        ...(pp.written ? [namedFix('pp', pp.span, 2)] : []),
-        ...(pipeline ? [{ title: 'Write pp 2', edits: [pipeline] }] : []),
+        suggestion('Remove `vpp`', [removeField(text, vpp)]),
+        ...(pp.written ? [changeFix('pp', pp.span, 2)] : []),
+        ...(pipeline ? [suggestion('Write pp 2', [pipeline])] : []),
       ],
     };
   },

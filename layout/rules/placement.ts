@@ -1,16 +1,17 @@
-import type { Fix, Related, Span } from '../finding';
+import type { Fix, Related, Span } from '../diagnostic';
 import { DEFAULT_ORDER } from '../format/keys';
 import { grouped } from '../format/quantities';
 import type { Grid } from '../grid/grid';
-import { once } from '../once';
+import { memoize } from '../memoize';
 import { crossings } from '../topology/crossings';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../topology/facts';
 import { denseGrid, expertGrid } from '../topology/process-groups';
 import { resolveLayout } from '../topology/resolve';
 import type { ResolvedLayout, ResolvedModule } from '../topology/resolved';
-import { namedFix } from './factorization';
+import { changeFix, suggestion } from './fixes';
 import { countOf, divisors } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** A module in a world of which the file says where its ranks land. */
 interface Placed {
@@ -27,7 +28,7 @@ const MAX_BORDERS = 4096;
 const MIN_BORDERS = 16;
 
 /** The modules of a whole layout with a written cluster, worked out once for all rules; none where places are not known. */
-const placedModules = once(placed);
+const placedModules = memoize(placed);
 
 function placed(facts: LayoutFacts): readonly Placed[] {
   const cluster = facts.root.cluster.value;
@@ -88,6 +89,7 @@ export const tpCrossesNvlink: Rule = {
   code: 'tp-crosses-nvlink',
   severity: 'warning',
   title: 'Tensor-parallel groups leave their NVLink domain',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: 'A TP group, a TP x GTP group or an expert TP group has ranks in more than one NVLink domain (`gpus_per_nvlink_domain`, by default a node).',
   why: 'Tensor parallelism talks in every layer, forward and backward, and waits for the answer. Between domains a link has a tenth of the bandwidth, and the whole job runs at its pace.',
   failing: `layout: 1
@@ -100,7 +102,9 @@ cluster: {nodes: 2, gpus_per_node: 8}
 parallelism:
   tp: 8
 `,
-  source: 'Megatron-LM documentation, parallelism guide: tensor parallelism inside a node; NCCL topology',
+  sources: [
+    otherSource('Megatron-LM documentation, parallelism guide: tensor parallelism inside a node; NCCL topology'),
+  ],
   *check(facts) {
     for (const placed of placedModules(facts)) {
       const domain = { label: 'NVLink domain', size: placed.layout.gpusPerNvlinkDomain };
@@ -142,9 +146,9 @@ function tensorReport(
   const order = facts.root.parallelism.value?.order;
   const fixes: Fix[] = [
     ...(order?.written && module.name === null
-      ? [{ title: `Change order to ${DEFAULT_ORDER}`, edits: [{ span: order.span, newText: DEFAULT_ORDER }] }]
+      ? [suggestion(`Change order to ${DEFAULT_ORDER}`, [{ span: order.span, newText: DEFAULT_ORDER }])]
       : []),
-    ...(better === undefined ? [] : [namedFix('tp', fields.tp.span, better)]),
+    ...(better === undefined ? [] : [changeFix('tp', fields.tp.span, better)]),
   ];
   const mend = better === undefined ? 'Keep each inside one' : `Use tp ${better} to keep each inside one`;
   return {
@@ -178,6 +182,7 @@ export const epCrossesNode: Rule = {
   code: 'ep-crosses-node',
   severity: 'information',
   title: 'Expert-parallel groups leave their node',
+  effect: 'a fact worth knowing',
   what: 'An EP group has ranks in more than one node (or NVLink domain, where that is larger).',
   why: 'Every MoE layer sends tokens to their experts and back, all to all. Between nodes that goes over the network, which wants a dispatcher made for it and the bandwidth to match.',
   failing: `layout: 1
@@ -190,8 +195,11 @@ cluster: {nodes: 2, gpus_per_node: 8}
 parallelism:
   ep: 8
 `,
-  source:
-    '`initialize_model_parallel` in megatron/core/parallel_state.py: the caller should make sure that adjacent ranks are on the same machine',
+  sources: [
+    otherSource(
+      '`initialize_model_parallel` in megatron/core/parallel_state.py: the caller should make sure that adjacent ranks are on the same machine',
+    ),
+  ],
   *check(facts) {
     for (const placed of placedModules(facts)) {
       const { degrees, module } = placed;
@@ -205,6 +213,7 @@ export const cpCrossesNode: Rule = {
   code: 'cp-crosses-node',
   severity: 'information',
   title: 'Context-parallel groups leave their node',
+  effect: 'a fact worth knowing',
   what: 'A CP group has ranks in more than one node (or NVLink domain, where that is larger).',
   why: 'Attention exchanges keys and values in every layer. Point-to-point exchange hides much of that behind computation, also between nodes; all-to-all does not, and `hierarchical_context_parallel_sizes` keeps it inside the node.',
   failing: `layout: 1
@@ -219,8 +228,11 @@ parallelism:
   tp: 2
   cp: 4
 `,
-  source:
-    '`initialize_model_parallel` in megatron/core/parallel_state.py: the caller should make sure that adjacent ranks are on the same machine',
+  sources: [
+    otherSource(
+      '`initialize_model_parallel` in megatron/core/parallel_state.py: the caller should make sure that adjacent ranks are on the same machine',
+    ),
+  ],
   *check(facts) {
     for (const placed of placedModules(facts)) {
       const { degrees, module } = placed;
@@ -248,6 +260,7 @@ export const moduleSplitsNode: Rule = {
   code: 'module-splits-node',
   severity: 'information',
   title: 'Two modules share a node',
+  effect: 'a fact worth knowing',
   what: 'In a job of more than one node, a module begins inside a node.',
   why: 'Modules of different speed then share the network cards and the memory of one machine, and a lost node takes ranks of both.',
   failing: `layout: 1
@@ -262,7 +275,7 @@ modules:
   images: {num_ranks: 8, tp: 2}
   language: {rank_offset: 8, num_ranks: 8, tp: 2}
 `,
-  source: '`ModuleGridSpec` in examples/mimo/training/topology.py: modules are placed by rank alone',
+  sources: [otherSource('`ModuleGridSpec` in examples/mimo/training/topology.py: modules are placed by rank alone')],
   *check(facts) {
     const layout = facts.heterogeneous && facts.root.cluster.written ? resolveLayout(facts) : null;
     const perNode = facts.root.cluster.value?.gpus_per_node;

@@ -1,7 +1,10 @@
 import * as batch from './batch';
 import * as communicators from './communicators';
 import * as context from './contextParallel';
-import * as factorization from './factorization';
+import { denseFactorization } from './factorization/dense-factorization';
+import { denseProduct } from './factorization/dense-product';
+import { expertFactorization } from './factorization/expert-factorization';
+import { expertProduct } from './factorization/expert-product';
 import * as fsdp from './fsdp';
 import * as layers from './layers';
 import * as mimo from './mimo';
@@ -21,7 +24,7 @@ import { worldGap } from './world/gaps';
 import { languageModule } from './world/language';
 import { mixedColocation, worldOverflow, worldOverlap } from './world/overlap';
 
-/** Every rule, in the order in which their findings and their pages are listed: shape first, then what builds on it. */
+/** Every rule, in the order of their pages: shape first, then what builds on it. */
 export const RULES: readonly Rule[] = [
   shape.yamlSyntax,
   shape.fileTooLarge,
@@ -34,10 +37,10 @@ export const RULES: readonly Rule[] = [
   shape.unsupportedVersion,
   shape.conflictingKeys,
   shape.numberTooLarge,
-  factorization.denseFactorization,
-  factorization.denseProduct,
-  factorization.expertFactorization,
-  factorization.expertProduct,
+  denseFactorization,
+  denseProduct,
+  expertFactorization,
+  expertProduct,
   shards.weightShards,
   shards.expertTpDefault,
   order.orderInvalid,

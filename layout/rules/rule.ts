@@ -1,48 +1,48 @@
-import type { Finding, Fix, Related, Severity, Span } from '../finding';
-import type { LayoutFacts, SomeGrids } from '../topology/facts';
+import type { Diagnostic, Fix, Related, Severity, Span } from '../diagnostic';
+import type { LayoutFacts } from '../topology/facts';
+import type { Source } from './source';
 
-/** What a rule says when it fires; the rule itself adds its code and severity. */
+/** What a rule says when it fires; its code and severity are added to it. */
 export interface Report {
   readonly message: string;
+  /** The value (or key) at fault. */
   readonly span: Span;
   readonly related?: readonly Related[];
+  /** The message of the error that Megatron-LM would raise. */
   readonly predicts?: string | null;
-  readonly fixes?: readonly Fix[];
+  /** The safest first; null stands for a fix that cannot be written into this file. */
+  readonly fixes?: readonly (Fix | null)[];
   /** Where one firing weighs differently from the rule's usual severity. */
   readonly severity?: Severity;
 }
 
-/** The documentation of a rule: the page `docs/rules/<code>.md` is built from it. */
-export interface RuleDocs {
+/**
+ * One rule: a file of its own, `layout/rules/<family>/<code>.ts`, with its test beside it. The page `docs/rules/<code>.md` is
+ * built from it.
+ */
+export interface Rule {
+  readonly code: string;
+  readonly severity: Severity;
   /** A few words for a list of rules. */
   readonly title: string;
+  /** What becomes of a job with such a file, in one clause that follows the severity: `Megatron-LM stops on every rank`. */
+  readonly effect: string;
   /** When the rule fires. */
   readonly what: string;
-  /** What would happen without it. */
+  /** Why it matters. */
   readonly why: string;
   /** A whole file on which exactly this rule fires. */
   readonly failing: string;
-  /** The same file mended: no rule fires at `error` or `warning`. */
+  /** The same file put right: no rule fires at `error` or `warning`. */
   readonly passing: string;
-  /** Where Megatron-LM (or YAML, or torch) decides so. */
-  readonly source: string;
-}
-
-/** One rule: its code, its weight, its page, and its checks. */
-export interface Rule extends RuleDocs {
-  readonly code: string;
-  readonly severity: Severity;
-  /** What it says of a file as a whole. The reader itself applies the rules on a file's shape. */
+  /** Where the behaviour is decided. */
+  readonly sources: readonly Source[];
+  /** What the rule says of a file. The reader itself applies the rules on a file's shape. */
   readonly check?: (facts: LayoutFacts) => Iterable<Report>;
-  /**
-   * What it says of each grid by itself, at places inside that grid. It is called with the grids of which nobody knows yet
-   * whether they are clean, and so looks at no other.
-   */
-  readonly checkGrids?: (grids: SomeGrids) => Iterable<Report>;
 }
 
-/** A report of a rule with the rule's code and weight. */
-export function findingOf(rule: Rule, report: Report): Finding {
+/** A report of a rule with the rule's code and severity. */
+export function toDiagnostic(rule: Rule, report: Report): Diagnostic {
   return {
     code: rule.code,
     severity: report.severity ?? rule.severity,
@@ -50,6 +50,6 @@ export function findingOf(rule: Rule, report: Report): Finding {
     span: report.span,
     related: report.related ?? [],
     predicts: report.predicts ?? null,
-    fixes: report.fixes ?? [],
+    fixes: (report.fixes ?? []).filter((fix) => fix !== null),
   };
 }

@@ -1,11 +1,12 @@
-import { appendKey, removeField, replaceFix } from '../format/edit';
+import { appendKey, removeField } from '../format/edit';
 import type { SequenceKeys } from '../format/keys';
 import type { Section } from '../format/spec';
-import { type Degrees, type ModuleFacts, type SomeGrids, valueOr } from '../topology/facts';
+import { type Degrees, type LayoutFacts, type ModuleFacts, valueOr } from '../topology/facts';
 import { sequenceDivisor } from '../topology/sequence';
-import { namedFix } from './factorization';
+import { changeFix, replaceFix, suggestion } from './fixes';
 import { either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** A grid whose sequences are described. */
 interface Described {
@@ -15,7 +16,7 @@ interface Described {
   readonly sequenceParallel: boolean;
 }
 
-function* describedBy({ modules }: SomeGrids): Iterable<Described> {
+function* describedBy({ modules }: LayoutFacts): Iterable<Described> {
   for (const module of modules) {
     const sequence = module.sequence.value;
     if (sequence && module.degrees) {
@@ -29,6 +30,7 @@ export const sequenceDivisible: Rule = {
   code: 'sequence-divisible',
   severity: 'error',
   title: 'A sequence that does not divide among its ranks',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`.',
   why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded each by itself and are exempt.',
   failing: `layout: 1
@@ -45,9 +47,12 @@ parallelism:
 sequence:
   seq_length: 8192
 `,
-  source:
-    '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py; `validate_args` in megatron/training/arguments.py',
-  *checkGrids(facts) {
+  sources: [
+    otherSource(
+      '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py; `validate_args` in megatron/training/arguments.py',
+    ),
+  ],
+  *check(facts) {
     for (const described of describedBy(facts)) {
       const { seq_length: field, max_seq_len: most, tp_comm_overlap: overlap } = described.sequence;
       const length = field.value;
@@ -63,7 +68,7 @@ sequence:
           span: most.span,
           related: [{ message: `seq_length is ${length} here`, span: field.span }],
           predicts: `max_position_embeddings (${most.value}) must be greater than or equal to seq_length (${length}).`,
-          fixes: [namedFix('max_seq_len', most.span, length), namedFix('seq_length', field.span, most.value)],
+          fixes: [changeFix('max_seq_len', most.span, length), changeFix('seq_length', field.span, most.value)],
         };
       } else if (undivided) {
         yield undivided;
@@ -76,7 +81,7 @@ sequence:
 const SCRIPT_LENGTH = 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.';
 
 /** A length that does not divide among the ranks that share it; packed sequences are padded each by itself. */
-function undividedReport(facts: SomeGrids, described: Described, length: number): Report | null {
+function undividedReport(facts: LayoutFacts, described: Described, length: number): Report | null {
   const { module, sequence, degrees, sequenceParallel } = described;
   const { tp, cp } = degrees;
   const divisor = sequenceDivisor({ cp, tp, sequenceParallel: sequenceParallel && tp > 1 });
@@ -96,7 +101,7 @@ function undividedReport(facts: SomeGrids, described: Described, length: number)
     predicts: facts.trainingScript
       ? predicts
       : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
-    fixes: better.map((size) => namedFix('seq_length', span, size)),
+    fixes: better.map((size) => changeFix('seq_length', span, size)),
   };
 }
 
@@ -104,6 +109,7 @@ export const sequenceParallelNeedsTp: Rule = {
   code: 'sequence-parallel-needs-tp',
   severity: 'error',
   title: 'Sequence parallelism without tp',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`sequence_parallel` is true and `tp` is 1.',
   why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. The library stops; the training script switches it off with a warning.',
   failing: `layout: 1
@@ -120,9 +126,12 @@ parallelism:
 sequence:
   sequence_parallel: true
 `,
-  source:
-    '`ModelParallelConfig.__post_init__` in megatron/core/model_parallel_config.py; `validate_args` in megatron/training/arguments.py',
-  *checkGrids(facts) {
+  sources: [
+    otherSource(
+      '`ModelParallelConfig.__post_init__` in megatron/core/model_parallel_config.py; `validate_args` in megatron/training/arguments.py',
+    ),
+  ],
+  *check(facts) {
     for (const { module, sequence, degrees, sequenceParallel } of describedBy(facts)) {
       if (sequenceParallel && degrees.tp === 1) {
         const { tp } = module.fields;
@@ -134,7 +143,7 @@ sequence:
           predicts: facts.trainingScript ? null : 'Cannot use sequence parallelism without tensor parallelism',
           fixes: [
             replaceFix(sequence.sequence_parallel.span, 'false'),
-            ...(tp.written ? [namedFix('tp', tp.span, 2)] : []),
+            ...(tp.written ? [changeFix('tp', tp.span, 2)] : []),
           ],
         };
       }
@@ -146,6 +155,7 @@ export const sequenceParallelWithExperts: Rule = {
   code: 'sequence-parallel-with-experts',
   severity: 'warning',
   title: 'Experts and tp without sequence parallelism',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: '`ep` and `tp` are above 1 and `sequence_parallel` is off.',
   why: 'Without it every tensor-parallel rank sends the same tokens to the experts. Megatron-LM advises against it and its MoE layers are tested with it on.',
   failing: `layout: 1
@@ -165,8 +175,8 @@ sequence:
   seq_length: 4096
   sequence_parallel: true
 `,
-  source: '`MoELayer` in megatron/core/transformer/moe/moe_layer.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`MoELayer` in megatron/core/transformer/moe/moe_layer.py')],
+  *check(facts) {
     for (const { module, sequence, degrees } of describedBy(facts)) {
       const { sequence_parallel: field } = sequence;
       if (degrees.ep > 1 && degrees.tp > 1 && valueOr(field, false) === false) {
@@ -177,7 +187,7 @@ sequence:
           message: `With ep ${degrees.ep} and tp ${degrees.tp} every tp rank sends the same tokens to the experts. Switch sequence_parallel on.`,
           span: field.written ? field.span : module.sequence.keySpan,
           related: [{ message: `ep is ${degrees.ep} here`, span: module.fields.ep.span }],
-          fixes: edit ? [{ title: 'Switch `sequence_parallel` on', edits: [edit] }] : [],
+          fixes: edit ? [suggestion('Switch `sequence_parallel` on', [edit])] : [],
         };
       }
     }
@@ -188,6 +198,7 @@ export const tpCommOverlapNeedsSp: Rule = {
   code: 'tp-comm-overlap-needs-sp',
   severity: 'error',
   title: 'Overlapped TP communication without sequence parallelism',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`tp_comm_overlap` is true and `sequence_parallel` is not.',
   why: 'What is overlapped with the matrix products is the all-gather and reduce-scatter that sequence parallelism brings.',
   failing: `layout: 1
@@ -205,8 +216,8 @@ sequence:
   sequence_parallel: true
   tp_comm_overlap: true
 `,
-  source: '`validate_args` in megatron/training/arguments.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`validate_args` in megatron/training/arguments.py')],
+  *check(facts) {
     for (const { sequence, degrees } of describedBy(facts)) {
       const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
       // the script switches sequence parallelism off where there is no tensor parallelism
@@ -219,9 +230,9 @@ sequence:
           predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
           fixes: [
             ...(field.written && field.value === false
-              ? [{ title: 'Switch `sequence_parallel` on', edits: [{ span: field.span, newText: 'true' }] }]
+              ? [suggestion('Switch `sequence_parallel` on', [{ span: field.span, newText: 'true' }])]
               : []),
-            { title: 'Remove `tp_comm_overlap`', edits: [removeField(facts.text, overlap)] },
+            suggestion('Remove `tp_comm_overlap`', [removeField(facts.text, overlap)]),
           ],
         };
       }
@@ -233,6 +244,7 @@ export const tpCommOverlapLength: Rule = {
   code: 'tp-comm-overlap-length',
   severity: 'error',
   title: 'Overlapped TP communication for another length',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`tp_comm_overlap` and `sequence_parallel` are on and `seq_length` differs from `max_seq_len`.',
   why: 'The buffers of the overlap are made for one length only.',
   failing: `layout: 1
@@ -255,8 +267,8 @@ sequence:
   sequence_parallel: true
   tp_comm_overlap: true
 `,
-  source: '`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`PartitionAdapter.shard` in megatron/core/models/mimo/partition/utils.py')],
+  *check(facts) {
     // the training script makes the buffers for `seq_length` itself
     for (const { sequence, sequenceParallel } of facts.trainingScript ? [] : describedBy(facts)) {
       const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
@@ -272,7 +284,7 @@ sequence:
           span: length.span,
           related: [{ message: `max_seq_len is ${most.value} here`, span: most.span }],
           predicts: 'TP Comm overlap requires Vision+Text token length == language_max_sequence_length',
-          fixes: [namedFix('seq_length', length.span, most.value), namedFix('max_seq_len', most.span, length.value)],
+          fixes: [changeFix('seq_length', length.span, most.value), changeFix('max_seq_len', most.span, length.value)],
         };
       }
     }
@@ -283,6 +295,7 @@ export const denseMaskUnderCp: Rule = {
   code: 'dense-mask-under-cp',
   severity: 'error',
   title: 'A dense mask under context parallelism',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`attention_mask` is `dense` and `cp` is above 1.',
   why: 'Context parallelism splits a mask along its query dimension only, so a rank would apply the wrong part of it to its keys. A causal mask needs no splitting.',
   failing: `layout: 1
@@ -299,8 +312,8 @@ parallelism:
 sequence:
   attention_mask: causal
 `,
-  source: '`get_batch_on_this_cp_rank` in megatron/core/utils.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`get_batch_on_this_cp_rank` in megatron/core/utils.py')],
+  *check(facts) {
     for (const { module, sequence, degrees } of describedBy(facts)) {
       if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
         yield {
@@ -309,7 +322,7 @@ sequence:
           related: [{ message: `cp is ${degrees.cp} here`, span: module.fields.cp.span }],
           fixes: [
             replaceFix(sequence.attention_mask.span, 'causal'),
-            ...(module.fields.cp.written ? [namedFix('cp', module.fields.cp.span, 1)] : []),
+            ...(module.fields.cp.written ? [changeFix('cp', module.fields.cp.span, 1)] : []),
           ],
         };
       }

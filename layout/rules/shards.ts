@@ -2,9 +2,10 @@ import { appendKey } from '../format/edit';
 import type { Field } from '../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { valueOr } from '../topology/facts';
-import { namedFix } from './factorization';
+import { changeFix, suggestion } from './fixes';
 import { either, nearestMultiples } from './numbers';
 import type { Report, Rule } from './rule';
+import { otherSource } from './source';
 
 /** What the dense and the expert number of weight shards are called, here and in Megatron-LM. */
 const DENSE = {
@@ -26,6 +27,7 @@ export const weightShards: Rule = {
   code: 'weight-shards',
   severity: 'error',
   title: 'A number of weight shards that tp does not divide',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`num_weight_shards` is less than `tp` or not a multiple of it; likewise `expt_num_weight_shards` and `expt_tp`.',
   why: 'Each of the `tp` parts of a weight is cut into the same number of shards, so their total is `tp * gtp_remat`.',
   failing: `layout: 1
@@ -41,8 +43,8 @@ parallelism:
   num_weight_shards: 4
 batch: {micro_batch_size: 1, global_batch_size: 8}
 `,
-  source: '`resolve_tensor_parallel_weight_shards` in megatron/core/model_parallel_config.py',
-  *checkGrids(facts) {
+  sources: [otherSource('`resolve_tensor_parallel_weight_shards` in megatron/core/model_parallel_config.py')],
+  *check(facts) {
     for (const module of facts.modules) {
       const { fields } = module;
       const tp = valueOr(fields.tp, 1);
@@ -104,7 +106,7 @@ function* shardReports(
     predicts: few
       ? tooFewShards(names, shards.value, tp)
       : `${names.flag} (${shards.value}) must be divisible by ${names.tpFlag} (${tp}).`,
-    fixes: better.map((value) => namedFix(names.shards, shards.span, value)),
+    fixes: better.map((value) => changeFix(names.shards, shards.span, value)),
   };
 }
 
@@ -112,6 +114,7 @@ export const expertTpDefault: Rule = {
   code: 'expert-tp-default',
   severity: 'warning',
   title: 'An expt_tp that is left to its default',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: 'A module has `ep` and `tp` above 1 and does not write `expt_tp`.',
   why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`: the same numbers mean two different expert grids, depending on how the job is launched.',
   failing: `layout: 1
@@ -124,9 +127,12 @@ world_size: 8
 modules:
   language: {num_ranks: 8, tp: 2, ep: 2, expt_tp: 1}
 `,
-  source:
-    '`ModuleGridSpec` in examples/mimo/training/topology.py; `initialize_model_parallel` in megatron/core/parallel_state.py',
-  *checkGrids({ text, modules }) {
+  sources: [
+    otherSource(
+      '`ModuleGridSpec` in examples/mimo/training/topology.py; `initialize_model_parallel` in megatron/core/parallel_state.py',
+    ),
+  ],
+  *check({ text, modules }) {
     for (const { own, degrees, fields, span, name } of modules) {
       if (own && degrees && degrees.ep > 1 && degrees.tp > 1 && !fields.expt_tp.written) {
         const edit = appendKey(text, span, 'expt_tp: 1');
@@ -134,7 +140,7 @@ modules:
           message: `\`${name}\` leaves expt_tp to its default, which is 1 in a module (but tp, ${degrees.tp}, under initialize_model_parallel). Write expt_tp.`,
           span: fields.ep.span,
           related: [{ message: `tp is ${degrees.tp} here`, span: fields.tp.span }],
-          fixes: edit ? [{ title: 'Insert `expt_tp: 1`', edits: [edit] }] : [],
+          fixes: edit ? [suggestion('Insert `expt_tp: 1`', [edit])] : [],
         };
       }
     }

@@ -1,4 +1,4 @@
-import type { Span } from '../finding';
+import type { Span } from '../diagnostic';
 import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/keys';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { TooSmall } from '../format/read';
@@ -104,37 +104,22 @@ export interface LayoutFacts {
   readonly trainingScript: boolean;
 }
 
-/**
- * Some grids of a file with what stands around them: for what is said of each grid by itself. Of the other modules it holds
- * nothing, so that what is said of a grid stays true while they change.
- */
-export interface SomeGrids extends Omit<LayoutFacts, 'root' | 'span' | 'tooSmall'> {
-  readonly root: Omit<Section<RootKeys>, 'modules'>;
-}
-
 /** The most ranks that a world can have: torch counts them in 32 bits. */
 export const MAX_WORLD = 2 ** 31;
 
 /** The most levels of hierarchical context parallelism: more than a world can be halved. */
 export const MAX_LEVELS = 32;
 
-/** The facts of modules by their fields: a module that stays as it is keeps its facts. */
-export type KnownModules = WeakMap<NamedField<Section<ModuleKeys>>, ModuleFacts>;
-
-/**
- * Derives what follows from the fields of a file.
- * @param known the facts of modules that were read before; those of others are added
- */
+/** Derives what follows from the fields of a file. */
 export function layoutFacts(
   text: string,
   root: Section<RootKeys>,
   span: Span,
   tooSmall: readonly TooSmall[],
-  known: KnownModules | null = null,
 ): LayoutFacts {
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
-  const modules = heterogeneous ? moduleFactsList(root, known) : parallelismFacts(root, world);
+  const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
   const mimoFlags = heterogeneous && isMimoFlags(modules);
   return {
     text,
@@ -240,16 +225,8 @@ function notLaunched(root: Section<RootKeys>): number | undefined {
   return cp === undefined || replicas === undefined || spares === undefined ? undefined : replicas * cp * spares;
 }
 
-function moduleFactsList(root: Section<RootKeys>, known: KnownModules | null): ModuleFacts[] {
-  const modules: ModuleFacts[] = [];
-  for (const field of root.modules.value ?? []) {
-    const module = known?.get(field) ?? moduleFacts(field);
-    if (module) {
-      known?.set(field, module);
-      modules.push(module);
-    }
-  }
-  return modules;
+function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {
+  return (root.modules.value ?? []).map(moduleFacts).filter((module) => module !== null);
 }
 
 /** What follows from the fields of one module alone; null where it is no map. */

@@ -1,4 +1,4 @@
-import type { Edit } from '../finding';
+import type { Edit } from '../diagnostic';
 import { lineBreak, setKey } from '../format/edit';
 import type { LayoutFacts } from './facts';
 import { faultySlots, isNtpGrid, lastSlots, MAX_TP_BASE, MAX_WRITTEN_SLOTS } from './ntp';

@@ -22,7 +22,7 @@ const groupsOf = (text: string) => {
 
 describe('packed nonuniform TP', () => {
   test('counts launched ranks, and takes spares that nominal placement could not', () => {
-    const errors = (text: string) => check(text).findings.filter(({ severity }) => severity === 'error');
+    const errors = (text: string) => check(text).diagnostics.filter(({ severity }) => severity === 'error');
     expect(errors(PACKED)).toEqual([]);
     const nominal = PACKED.replace('world_size: 7', 'world_size: 8').replace('packed', 'nominal');
     expect(errors(nominal).map(({ code }) => code)).toEqual(['ntp-dp-sync']);
@@ -34,7 +34,7 @@ describe('packed nonuniform TP', () => {
   test('may leave the GPUs of its spares idle', () => {
     const codes = (nodes: number) =>
       check(`${PACKED}cluster: {nodes: ${nodes}, gpus_per_node: 1}\n`)
-        .findings.filter(({ severity }) => severity === 'error')
+        .diagnostics.filter(({ severity }) => severity === 'error')
         .map(({ code }) => code);
     expect([7, 8, 9].map(codes)).toEqual([[], [], ['world-cluster-mismatch']]);
   });

@@ -1,6 +1,6 @@
 import { LANGUAGE_MODULE } from '../format/names';
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
-import { once } from '../once';
+import { memoize } from '../memoize';
 import { bridgeFamilies } from './bridge';
 import { isPacked, packedFamilies } from './packed';
 import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
@@ -42,7 +42,7 @@ export function expertGrid(module: ResolvedModule): Grid {
  * Every process group that the layout asks for, in Megatron's creation order: module by module in the order of the file
  * (megatron/core/parallel_state.py `initialize_model_parallel`; examples/mimo/training/topology.py `create_topology`).
  */
-export const processGroups: (layout: ResolvedLayout) => readonly GroupFamily[] = once(familiesOf);
+export const processGroups: (layout: ResolvedLayout) => readonly GroupFamily[] = memoize(familiesOf);
 
 function familiesOf(layout: ResolvedLayout): GroupFamily[] {
   const { ntp } = layout;

@@ -1,11 +1,10 @@
-import { applyEdits, type Checked, check, type Finding, type Fix, isSound, type LineIndex } from '../../layout';
-import { Budget } from '../budget';
+import { applySafeFixes, type Checked, type LineIndex, MAX_TRIED_AT_ONCE, soundFixes } from '../../layout';
 import { FIX_ALL } from '../capabilities';
 import { type CodeAction, CodeActionKind, type Range } from '../protocol';
-import { refactors } from '../refactors';
+import { type Rewrite, refactors } from '../refactors';
 import { diagnosticOf } from './diagnostics';
 
-/** What can be done at a range: quick fixes of its findings, the safest preferred; other ways to write it; fix all. */
+/** What can be done at a range: quick fixes of its diagnostics, the safest preferred; other ways to write it; fix all. */
 export function codeActions(uri: string, checked: Checked, range: Range, only?: readonly string[]): CodeAction[] {
   const wanted = (kind: string) => !only || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
   return [
@@ -17,29 +16,22 @@ export function codeActions(uri: string, checked: Checked, range: Range, only?: 
 }
 
 function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {
-  const { lines, findings } = checked;
+  const { lines, diagnostics } = checked;
   const start = lines.offsetAt(range.start);
   const end = lines.offsetAt(range.end);
-  const budget = new Budget();
+  const touched = diagnostics.filter(({ span }) => span.start <= end && span.end >= start);
   const actions: CodeAction[] = [];
-  for (const finding of findings) {
-    if (budget.isSpent) {
-      break;
-    }
-    if (finding.span.start <= end && finding.span.end >= start) {
-      actions.push(...fixActions(uri, checked, finding, budget));
+  for (const [diagnostic, fixes] of soundFixes(checked, touched, MAX_TRIED_AT_ONCE)) {
+    const shown = fixes.length > 0 ? [diagnosticOf(uri, diagnostic, lines)] : [];
+    for (const fix of fixes) {
+      actions.push({
+        ...action(uri, fix, lines, CodeActionKind.QuickFix),
+        diagnostics: shown,
+        isPreferred: fix === fixes[0],
+      });
     }
   }
   return actions;
-}
-
-function fixActions(uri: string, checked: Checked, finding: Finding, budget: Budget): CodeAction[] {
-  const diagnostics = [diagnosticOf(uri, finding, checked.lines)];
-  return [...fixesWithin(checked, finding, budget)].map((fix, i) => ({
-    ...action(uri, fix, checked.lines, CodeActionKind.QuickFix),
-    diagnostics,
-    isPreferred: i === 0,
-  }));
 }
 
 function rewrites(uri: string, checked: Checked, range: Range): CodeAction[] {
@@ -48,50 +40,17 @@ function rewrites(uri: string, checked: Checked, range: Range): CodeAction[] {
   return refactors(checked, place).map((fix) => action(uri, fix, lines, CodeActionKind.RefactorRewrite));
 }
 
-/**
- * Mends the findings that leave no choice, one after the other, as each fix may change what the next one is. Where a
- * finding could be mended in several ways, the author decides. What time does not allow is left to the next time.
- */
+/** One action for all fixes that may be applied unasked. */
 function fixAll(uri: string, checked: Checked): CodeAction[] {
-  const budget = new Budget();
-  let now = checked;
-  for (let next = onlyFix(now, budget); next; next = onlyFix(now, budget)) {
-    now = check(applyEdits(now.text, next.edits));
-  }
-  if (now.text === checked.text) {
+  const newText = applySafeFixes(checked);
+  if (newText === checked.text) {
     return [];
   }
-  const whole = { start: 0, end: checked.text.length };
-  const fix = { title: 'Fix all that can be mended in one way only', edits: [{ span: whole, newText: now.text }] };
-  return [action(uri, fix, checked.lines, FIX_ALL)];
+  const edits = [{ span: { start: 0, end: checked.text.length }, newText }];
+  return [action(uri, { title: 'Fix all unambiguous problems', edits }, checked.lines, FIX_ALL)];
 }
 
-function onlyFix(checked: Checked, budget: Budget): Fix | undefined {
-  for (const finding of checked.findings) {
-    const [fix, ...others] = fixesWithin(checked, finding, budget);
-    if (budget.isSpent) {
-      return undefined;
-    }
-    if (fix && others.length === 0) {
-      return fix;
-    }
-  }
-  return undefined;
-}
-
-/** The fixes of a finding that hold, as far as the budget allows to try them. */
-function* fixesWithin(checked: Checked, finding: Finding, budget: Budget): Iterable<Fix> {
-  for (const fix of finding.fixes) {
-    if (budget.isSpent) {
-      return;
-    }
-    if (isSound(checked, finding, fix)) {
-      yield fix;
-    }
-  }
-}
-
-function action(uri: string, { title, edits }: Fix, lines: LineIndex, kind: string): CodeAction {
+function action(uri: string, { title, edits }: Rewrite, lines: LineIndex, kind: string): CodeAction {
   return {
     title,
     kind,

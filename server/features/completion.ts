@@ -1,7 +1,7 @@
 import {
   applyEdits,
   type Checked,
-  Checker,
+  check,
   type KeySpec,
   LANGUAGE_MODULE,
   type LayoutFacts,
@@ -139,8 +139,7 @@ interface ValuePlace {
 function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }: ValuePlace): CompletionItem[] {
   const key = path.at(-1) ?? '';
   const space = cursor.glued ? ' ' : '';
-  const trials = new Checker();
-  const typed = (value: string) => trials.check(applyEdits(checked.text, [{ span: word, newText: space + value }]));
+  const typed = (value: string) => check(applyEdits(checked.text, [{ span: word, newText: space + value }]));
   const present = checked.text.slice(word.start, word.end);
   // a value that is still missing keeps others from being worked out, or the whole file from being read
   const isOpen = !checked.facts || (present === '' && checked.text.length <= MAX_TRIED);
@@ -163,7 +162,7 @@ function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }
 interface Verdict {
   readonly errors: number;
   readonly warnings: number;
-  /** The first finding that the value would lead to, for the reader to see why it comes late. */
+  /** The first diagnostic that the value would lead to, for the reader to see why it comes late. */
   readonly message: string;
 }
 
@@ -190,9 +189,9 @@ function judged(
     .sort((a, b) => a.verdict.errors - b.verdict.errors || a.verdict.warnings - b.verdict.warnings);
 }
 
-function verdictOf({ findings }: Checked): Verdict {
-  const errors = findings.filter(({ severity }) => severity === 'error');
-  const warnings = findings.filter(({ severity }) => severity === 'warning');
+function verdictOf({ diagnostics }: Checked): Verdict {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const warnings = diagnostics.filter(({ severity }) => severity === 'warning');
   return { errors: errors.length, warnings: warnings.length, message: (errors[0] ?? warnings[0])?.message ?? '' };
 }
 

@@ -1,4 +1,10 @@
-import { type Checked, type Finding, type LineIndex, rulePageUrl, type Severity } from '../../layout';
+import {
+  type Checked,
+  type Diagnostic as LayoutDiagnostic,
+  type LineIndex,
+  rulePageUrl,
+  type Severity,
+} from '../../layout';
 import type { Documents } from '../documents';
 import { SUMMARY, type Summary } from '../messages';
 import { type Connection, type Diagnostic, DiagnosticSeverity, type DocumentDiagnosticReport, RAL } from '../protocol';
@@ -14,7 +20,7 @@ const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {
 
 /** What follows a change without being asked for. */
 export interface Sent {
-  readonly findings: boolean;
+  readonly diagnostics: boolean;
   readonly summaries: boolean;
 }
 
@@ -32,7 +38,7 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
       return;
     }
     const { version, checked } = result;
-    if (sent.findings) {
+    if (sent.diagnostics) {
       connection.sendDiagnostics({ uri, version, diagnostics: diagnosticsOf(uri, checked) });
     }
     if (sent.summaries) {
@@ -44,7 +50,7 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
     const seen = changes;
     RAL().timer.setImmediate(() => (changes === seen ? update(uri) : whenQuiet(uri)));
   };
-  if (!sent.findings && !sent.summaries) {
+  if (!sent.diagnostics && !sent.summaries) {
     return;
   }
   documents.open.onDidChangeContent(({ document: { uri } }) => {
@@ -56,7 +62,7 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
   });
 }
 
-/** Answers a client that asks for the findings of an open document rather than waiting for them. */
+/** Answers a client that asks for the diagnostics of an open document rather than waiting for them. */
 export function pulledDiagnostics(documents: Documents, uri: string, previous?: string): DocumentDiagnosticReport {
   const result = documents.result(uri);
   if (!result) {
@@ -68,14 +74,14 @@ export function pulledDiagnostics(documents: Documents, uri: string, previous?: 
     : { kind: 'full', resultId: id, items: diagnosticsOf(uri, checked) };
 }
 
-/** The findings of a file in the protocol's form. */
-export function diagnosticsOf(uri: string, { findings, lines }: Checked): Diagnostic[] {
-  return findings.map((finding) => diagnosticOf(uri, finding, lines));
+/** The diagnostics of a file in the protocol's form. */
+export function diagnosticsOf(uri: string, { diagnostics, lines }: Checked): Diagnostic[] {
+  return diagnostics.map((diagnostic) => diagnosticOf(uri, diagnostic, lines));
 }
 
-/** A finding in the protocol's form; the error that Megatron-LM would raise stands on a line of its own. */
-export function diagnosticOf(uri: string, finding: Finding, lines: LineIndex): Diagnostic {
-  const { code, severity, message, span, related, predicts } = finding;
+/** A diagnostic in the protocol's form; the error that Megatron-LM would raise stands on a line of its own. */
+export function diagnosticOf(uri: string, diagnostic: LayoutDiagnostic, lines: LineIndex): Diagnostic {
+  const { code, severity, message, span, related, predicts } = diagnostic;
   return {
     range: lines.rangeOf(span),
     severity: SEVERITIES[severity],
@@ -90,8 +96,8 @@ export function diagnosticOf(uri: string, finding: Finding, lines: LineIndex): D
   };
 }
 
-function summaryOf(uri: string, version: number, { resolved, facts, findings }: Checked): Summary {
-  const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
+function summaryOf(uri: string, version: number, { resolved, facts, diagnostics }: Checked): Summary {
+  const count = (severity: Severity) => diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
   return {
     uri,
     version,

@@ -26,7 +26,7 @@ export interface Files {
 /** Which files are layout files. */
 const PATTERN = '**/*.layout.{yaml,yml}';
 
-/** The findings of a file as it was last read. */
+/** The diagnostics of a file as it was last read. */
 interface Known {
   readonly text: string;
   readonly id: string;
@@ -42,7 +42,7 @@ export class Workspace {
   readonly #folders = new Set<string>();
   #reads = 0;
 
-  /** @param publish whether findings are sent as they arise, or only when asked for */
+  /** @param publish whether diagnostics are sent as they arise, or only when asked for */
   constructor(
     readonly connection: Connection,
     readonly documents: Documents,
@@ -86,7 +86,7 @@ export class Workspace {
     }
   }
 
-  /** Answers a client that asks for the findings of the whole workspace. */
+  /** Answers a client that asks for the diagnostics of the whole workspace. */
   async report(
     previous: ReadonlyMap<string, string>,
     token: CancellationToken,

@@ -28,7 +28,7 @@ const WORDLESS = [MALFORMED_ORDER, SILENT_LOSS];
  * the oracle knows), a refused one has the oracle's words among its predictions.
  */
 function agree(text: string, verdict: string | null, later: readonly string[] = []): void {
-  const errors = check(text).findings.filter(({ severity }) => severity === 'error');
+  const errors = check(text).diagnostics.filter(({ severity }) => severity === 'error');
   if (verdict === null) {
     expect(
       errors.map(({ code }) => code).filter((code) => !later.includes(code)),

@@ -43,9 +43,9 @@ export function layoutText(layout: object): string {
   return stringify(lean);
 }
 
-/** The predictions of a file's findings of severity `error`. */
-export function predictions({ findings }: Checked): (string | null)[] {
-  return findings.filter(({ severity }) => severity === 'error').map(({ predicts }) => predicts);
+/** The predictions of a file's diagnostics of severity `error`. */
+export function predictions({ diagnostics }: Checked): (string | null)[] {
+  return diagnostics.filter(({ severity }) => severity === 'error').map(({ predicts }) => predicts);
 }
 
 /** The groups of a name as the golden files write them. */

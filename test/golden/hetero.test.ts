@@ -58,7 +58,7 @@ describe('layouts of create_topology', () => {
   test.each(accepted)('$id: accepted, and every group equal', ({ input, expect: golden }) => {
     const checked = check(textOf(input));
     // create_topology builds colocated grids that the bridge between them then refuses
-    const errors = checked.findings.filter(({ severity }) => severity === 'error');
+    const errors = checked.diagnostics.filter(({ severity }) => severity === 'error');
     expect(errors.filter(({ code }) => code !== 'colocated-bridge')).toEqual([]);
     expect(errors.length === 0 || golden.mode === 'colocated').toBe(true);
     const { resolved } = checked;

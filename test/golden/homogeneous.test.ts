@@ -106,7 +106,7 @@ describe('layouts of initialize_model_parallel', () => {
 
   test.each(accepted)('$id: accepted, and every group equal', ({ input, expect: golden }) => {
     const checked = check(textOf(input));
-    const errors = checked.findings.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+    const errors = checked.diagnostics.filter(({ severity }) => severity === 'error').map(({ code }) => code);
     // the separate all-gather groups that Megatron-LM would make wrongly, or not at all
     const traps = ['all-gather-groups', 'fsdp-expert-group'];
     expect(errors.filter((code) => !(input.all_gather && traps.includes(code)))).toEqual([]);

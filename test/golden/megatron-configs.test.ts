@@ -59,7 +59,7 @@ describe("sizes of Megatron-LM's own functional tests", () => {
   });
 
   test.each(runs)('$name on $world ranks has no error', ({ config, world }) => {
-    const { findings } = check(textOf(config, world));
-    expect(findings.filter(({ severity }) => severity === 'error')).toEqual([]);
+    const { diagnostics } = check(textOf(config, world));
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { applyEdits, check, type Finding, hasErrors, SoundFixes } from '../../layout';
+import { applyEdits, check, type Diagnostic, hasErrors, soundFixes } from '../../layout';
 import { layoutText, loadGolden } from './golden';
 
-const errorsOf = (text: string): readonly Finding[] =>
-  check(text).findings.filter(({ severity }) => severity === 'error');
+const errorsOf = (text: string): readonly Diagnostic[] =>
+  check(text).diagnostics.filter(({ severity }) => severity === 'error');
 
 interface HeteroInput {
   readonly world_size: number;
@@ -47,7 +47,7 @@ function* mutations(text: string): Iterable<string> {
   }
 }
 
-describe('one mistake, one finding', () => {
+describe('one mistake, one diagnostic', () => {
   test('a single wrong number in a valid layout mostly gives a single error', () => {
     const valid = [...examples, ...goldenTexts()].filter((text) => !hasErrors(check(text)));
     const counts = new Map<number, number>();
@@ -66,17 +66,17 @@ describe('one mistake, one finding', () => {
 });
 
 describe('fixes', () => {
-  test('every fix of a golden invalid layout leaves it without that finding and with no new error', () => {
+  test('every fix of a golden invalid layout leaves it without that diagnostic and with no new error', () => {
     let offered = 0;
     for (const text of goldenTexts()) {
       const checked = check(text);
-      for (const finding of checked.findings.filter(({ severity }) => severity === 'error')) {
-        for (const { title, edits } of new SoundFixes(checked).of(finding)) {
+      for (const diagnostic of checked.diagnostics.filter(({ severity }) => severity === 'error')) {
+        for (const { title, edits } of soundFixes(checked, [diagnostic]).get(diagnostic) ?? []) {
           offered++;
           const before = errorsOf(text).map(({ code }) => code);
           const after = errorsOf(applyEdits(text, edits)).map(({ code }) => code);
           const count = (codes: readonly string[], code: string) => codes.filter((one) => one === code).length;
-          expect(count(after, finding.code), title).toBeLessThan(count(before, finding.code));
+          expect(count(after, diagnostic.code), title).toBeLessThan(count(before, diagnostic.code));
           for (const code of after) {
             expect(count(after, code), `${title}: ${code}`).toBeLessThanOrEqual(count(before, code));
           }
@@ -90,8 +90,9 @@ describe('fixes', () => {
     const single = goldenTexts().filter((text) => errorsOf(text).length === 1);
     const mended = single.filter((text) => {
       const checked = check(text);
-      return checked.findings.some(
-        (finding) => finding.severity === 'error' && new SoundFixes(checked).of(finding).length > 0,
+      return checked.diagnostics.some(
+        (diagnostic) =>
+          diagnostic.severity === 'error' && (soundFixes(checked, [diagnostic]).get(diagnostic) ?? []).length > 0,
       );
     });
     console.log(`${mended.length} of ${single.length} layouts with one error have a fix that holds`);

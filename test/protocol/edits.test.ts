@@ -79,7 +79,7 @@ smoke:
     ['no line end', 'layout: 1'],
   ])('of %s means the same, and formatting again changes nothing', async (_, text) => {
     const once = await formatted(text);
-    expect(check(once).findings.map(({ code }) => code)).toEqual(check(text).findings.map(({ code }) => code));
+    expect(check(once).diagnostics.map(({ code }) => code)).toEqual(check(text).diagnostics.map(({ code }) => code));
     expect(await formatted(once)).toBe(once);
   });
 

@@ -10,42 +10,42 @@ describe('rules on FSDP', () => {
   checkTable(
     ['fsdp-not-enabled', 'fsdp-expert-group', 'fsdp-group-idle', 'all-gather-groups', 'communicator-count'],
     [
-      { title: 'no fsdp', text: job(16, 'tp: 2'), findings: [] },
-      { title: 'fsdp alone', text: job(16, 'tp: 2', 'fsdp: {enabled: true}'), findings: [] },
+      { title: 'no fsdp', text: job(16, 'tp: 2'), diagnostics: [] },
+      { title: 'fsdp alone', text: job(16, 'tp: 2', 'fsdp: {enabled: true}'), diagnostics: [] },
       {
         title: 'a group while fsdp is off',
         text: job(16, 'tp: 2', 'fsdp: {create_all_gather_group: yes_}').replace('yes_', 'true'),
-        findings: [['fsdp-not-enabled', 'true']],
+        diagnostics: [['fsdp-not-enabled', 'true']],
       },
       {
         title: 'a strategy while fsdp is off',
         text: job(16, 'tp: 2', 'fsdp: {enabled: false, data_parallel_sharding_strategy: optim}'),
-        findings: [['fsdp-not-enabled', 'optim']],
+        diagnostics: [['fsdp-not-enabled', 'optim']],
       },
       {
         title: 'no_shard while fsdp is off says what is so',
         text: job(16, 'tp: 2', 'fsdp: {enabled: false, data_parallel_sharding_strategy: no_shard}'),
-        findings: [],
+        diagnostics: [],
       },
       {
-        title: 'an unusable enabled has one finding',
+        title: 'an unusable enabled has one diagnostic',
         text: job(16, 'tp: 2', 'fsdp: {enabled: maybe, create_all_gather_group: true}'),
-        findings: [['wrong-type', 'maybe']],
+        diagnostics: [['wrong-type', 'maybe']],
       },
       {
         title: 'an expert group without experts',
         text: job(16, 'tp: 2', 'fsdp: {enabled: true, create_expert_all_gather_group: true}'),
-        findings: [['fsdp-expert-group', 'true']],
+        diagnostics: [['fsdp-expert-group', 'true']],
       },
       {
         title: 'one replica has nothing to gather',
         text: job(8, 'tp: 4, pp: 2', GROUP),
-        findings: [['fsdp-group-idle', 'true']],
+        diagnostics: [['fsdp-group-idle', 'true']],
       },
       {
         title: 'context-parallel ranks gather too',
         text: job(8, 'tp: 4, cp: 2', GROUP),
-        findings: [['communicator-count', 'parallelism']],
+        diagnostics: [['communicator-count', 'parallelism']],
       },
       {
         title: 'whole parameters on every rank',
@@ -54,17 +54,21 @@ describe('rules on FSDP', () => {
           'tp: 2',
           'fsdp: {enabled: true, create_all_gather_group: true, data_parallel_sharding_strategy: no_shard}',
         ),
-        findings: [['fsdp-group-idle', 'true']],
+        diagnostics: [['fsdp-group-idle', 'true']],
       },
       {
         title: 'generalized TP counted twice: torch refuses the first rank outside',
         text: job(16, 'tp: 2, pp: 2, gtp_remat: 2', BATCH, GROUP),
-        findings: [['all-gather-groups', 'true', 'Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)']],
+        diagnostics: [
+          ['all-gather-groups', 'true', 'Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)'],
+        ],
       },
       {
         title: 'generalized TP of experts, whose groups are asked for',
         text: job(16, 'expt_tp: 1, ep: 4, expt_gtp_remat: 2', BATCH, GROUP),
-        findings: [['all-gather-groups', 'true', 'Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)']],
+        diagnostics: [
+          ['all-gather-groups', 'true', 'Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)'],
+        ],
       },
       {
         title: 'generalized TP of experts, whose groups are not',
@@ -74,27 +78,27 @@ describe('rules on FSDP', () => {
           BATCH,
           'fsdp: {enabled: true, create_all_gather_group: true, create_expert_all_gather_group: false}',
         ),
-        findings: [['communicator-count', 'parallelism']],
+        diagnostics: [['communicator-count', 'parallelism']],
       },
       {
         title: 'an order under which dp_cp has other ranks',
         text: job(16, 'tp: 2, pp: 2, order: tp-cp-ep-pp-dp', GROUP),
-        findings: [['all-gather-groups', 'true']],
+        diagnostics: [['all-gather-groups', 'true']],
       },
       {
         title: 'an order under which only ep_dp has',
         text: job(16, 'tp: 2, ep: 4, expt_tp: 1, order: tp-cp-dp-ep-pp', GROUP),
-        findings: [['all-gather-groups', 'true']],
+        diagnostics: [['all-gather-groups', 'true']],
       },
       {
         title: 'an order that changes neither',
         text: job(16, 'tp: 2, pp: 2, order: tp-dp-cp-ep-pp', GROUP),
-        findings: [['communicator-count', 'parallelism']],
+        diagnostics: [['communicator-count', 'parallelism']],
       },
       {
         title: 'modules make no such groups',
         text: `layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\n${GROUP}\n`,
-        findings: [],
+        diagnostics: [],
       },
     ],
   );
@@ -121,7 +125,7 @@ describe('communicators of a rank', () => {
 
   const count = (text: string) =>
     check(text)
-      .findings.find(({ code }) => code === 'communicator-count')
+      .diagnostics.find(({ code }) => code === 'communicator-count')
       ?.message.match(/\d+/g);
 
   test('every group of two ranks or more counts once by its name', () => {

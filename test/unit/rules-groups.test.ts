@@ -8,18 +8,18 @@ describe('rank orders', () => {
   checkTable(
     ['order-invalid', 'order-expert-mismatch'],
     [
-      { title: 'dims of size 1 may be left out', text: job(8, 'tp: 2, pp: 2, order: tp-dp-pp'), findings: [] },
-      { title: 'capitals are read', text: job(8, 'tp: 2, pp: 2, order: TP-CP-EP-DP-PP'), findings: [] },
-      { title: 'gtp_remat may stand in it', text: job(8, 'tp: 2, order: gtp_remat-tp-dp'), findings: [] },
+      { title: 'dims of size 1 may be left out', text: job(8, 'tp: 2, pp: 2, order: tp-dp-pp'), diagnostics: [] },
+      { title: 'capitals are read', text: job(8, 'tp: 2, pp: 2, order: TP-CP-EP-DP-PP'), diagnostics: [] },
+      { title: 'gtp_remat may stand in it', text: job(8, 'tp: 2, order: gtp_remat-tp-dp'), diagnostics: [] },
       {
         title: 'a word that is no dimension',
         text: job(8, 'tp: 2, order: tp-cp-ep-dp-pp-xx'),
-        findings: [['order-invalid', 'tp-cp-ep-dp-pp-xx']],
+        diagnostics: [['order-invalid', 'tp-cp-ep-dp-pp-xx']],
       },
       {
         title: 'a word too many, and one too few: Megatron-LM says the latter',
         text: job(8, 'tp: 2, order: tp-pd-pp'),
-        findings: [
+        diagnostics: [
           [
             'order-invalid',
             'tp-pd-pp',
@@ -30,34 +30,34 @@ describe('rank orders', () => {
       {
         title: 'an empty order',
         text: job(8, 'tp: 2, order: ""'),
-        findings: [
+        diagnostics: [
           ['order-invalid', '""', "The size of (dp) is (4), but you haven'tspecified the order (gtp_remat-)."],
         ],
       },
       {
         title: 'a word twice',
         text: job(8, 'tp: 2, order: tp-dp-tp-pp'),
-        findings: [['order-invalid', 'tp-dp-tp-pp']],
+        diagnostics: [['order-invalid', 'tp-dp-tp-pp']],
       },
       {
         title: 'gtp_remat in capitals, beside the one that is put in',
         text: job(8, 'tp: 2, order: TP-GTP_REMAT-DP'),
-        findings: [['order-invalid', 'TP-GTP_REMAT-DP']],
+        diagnostics: [['order-invalid', 'TP-GTP_REMAT-DP']],
       },
       {
         title: 'tp left out, which is looked for in gtp_remat and found',
         text: job(8, 'tp: 2, order: cp-dp-pp'),
-        findings: [['order-invalid', 'cp-dp-pp']],
+        diagnostics: [['order-invalid', 'cp-dp-pp']],
       },
       {
         title: 'tp of size 1 must be named too',
         text: job(8, 'order: cp-dp-pp'),
-        findings: [['order-invalid', 'cp-dp-pp']],
+        diagnostics: [['order-invalid', 'cp-dp-pp']],
       },
       {
         title: 'the dense grid comes first',
         text: job(16, 'tp: 2, cp: 2, ep: 2, order: tp-dp-pp'),
-        findings: [
+        diagnostics: [
           [
             'order-invalid',
             'tp-dp-pp',
@@ -68,7 +68,7 @@ describe('rank orders', () => {
       {
         title: 'also where the expert grid does not divide',
         text: job(16, 'tp: 2, cp: 2, ep: 3, order: tp-dp-pp'),
-        findings: [
+        diagnostics: [
           [
             'expert-factorization',
             '3',
@@ -84,7 +84,7 @@ describe('rank orders', () => {
       {
         title: 'ep left out',
         text: job(16, 'tp: 2, ep: 4, order: tp-cp-dp-pp'),
-        findings: [
+        diagnostics: [
           [
             'order-invalid',
             'tp-cp-dp-pp',
@@ -95,7 +95,7 @@ describe('rank orders', () => {
       {
         title: 'dp and expt_dp differ under an order that does not end in pp',
         text: job(16, 'tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp'),
-        findings: [
+        diagnostics: [
           [
             'order-expert-mismatch',
             'tp-cp-ep-pp-dp',
@@ -106,7 +106,7 @@ describe('rank orders', () => {
       {
         title: 'PP does not end in pp',
         text: job(16, 'tp: 2, pp: 2, ep: 2, order: TP-CP-EP-DP-PP'),
-        findings: [
+        diagnostics: [
           [
             'order-expert-mismatch',
             'TP-CP-EP-DP-PP',
@@ -117,7 +117,7 @@ describe('rank orders', () => {
       {
         title: 'equal dp, yet other pipelines',
         text: job(8, 'tp: 2, pp: 2, ep: 2, expt_tp: 1, order: tp-cp-pp-ep-dp'),
-        findings: [
+        diagnostics: [
           [
             'order-expert-mismatch',
             'tp-cp-pp-ep-dp',
@@ -128,12 +128,12 @@ describe('rank orders', () => {
       {
         title: 'equal dp, and the same pipelines',
         text: job(8, 'tp: 2, pp: 2, order: tp-cp-pp-ep-dp'),
-        findings: [],
+        diagnostics: [],
       },
       {
         title: 'one stage lies anywhere',
         text: job(16, 'tp: 2, ep: 4, order: pp-tp-cp-ep-dp'),
-        findings: [],
+        diagnostics: [],
       },
     ],
   );
@@ -143,18 +143,18 @@ describe('weight shards and the default of expt_tp', () => {
   checkTable(
     ['weight-shards', 'expert-tp-default', 'conflicting-keys'],
     [
-      { title: 'a multiple of tp', text: job(16, 'tp: 2, num_weight_shards: 4', BATCH), findings: [] },
+      { title: 'a multiple of tp', text: job(16, 'tp: 2, num_weight_shards: 4', BATCH), diagnostics: [] },
       {
         title: 'fewer than tp',
         text: job(16, 'tp: 4, num_weight_shards: 2'),
-        findings: [
+        diagnostics: [
           ['weight-shards', '2', 'tensor_parallel_num_weight_shards (2) must be >= tensor_model_parallel_size (4).'],
         ],
       },
       {
         title: 'no multiple of expt_tp, which is tp here',
         text: job(16, 'tp: 2, expt_num_weight_shards: 3'),
-        findings: [
+        diagnostics: [
           [
             'weight-shards',
             '3',
@@ -165,29 +165,29 @@ describe('weight shards and the default of expt_tp', () => {
       {
         title: 'any number of shards of expt_tp 1, which it is in a module',
         text: `layout: 1\nworld_size: 6\nmodules:\n  language: {num_ranks: 6, tp: 2, expt_num_weight_shards: 3}\n`,
-        findings: [],
+        diagnostics: [],
       },
       {
         title: 'shards win over the degree',
         text: job(16, 'tp: 2, gtp_remat: 4, num_weight_shards: 4', BATCH),
-        findings: [['conflicting-keys', '4']],
+        diagnostics: [['conflicting-keys', '4']],
       },
       {
-        title: 'an unusable tp has one finding',
+        title: 'an unusable tp has one diagnostic',
         text: job(16, 'tp: two, num_weight_shards: 3'),
-        findings: [['wrong-type', 'two']],
+        diagnostics: [['wrong-type', 'two']],
       },
       {
         title: 'a module with experts says how they are cut',
         text: 'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2, ep: 4}\n',
-        findings: [['expert-tp-default', '4']],
+        diagnostics: [['expert-tp-default', '4']],
       },
       {
         title: 'tp 1 leaves nothing to doubt',
         text: 'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, ep: 4}\n',
-        findings: [],
+        diagnostics: [],
       },
-      { title: 'under parallelism the default is tp', text: job(8, 'tp: 2, ep: 4'), findings: [] },
+      { title: 'under parallelism the default is tp', text: job(8, 'tp: 2, ep: 4'), diagnostics: [] },
     ],
   );
 });
@@ -197,54 +197,58 @@ describe('virtual stages, optimizer instances and context levels', () => {
   checkTable(
     ['vpp-needs-pp', 'optimizer-instances', 'hierarchical-cp', 'cp-comm-type'],
     [
-      { title: 'vpp in a pipeline', text: job(8, 'pp: 2, vpp: 2'), findings: [] },
+      { title: 'vpp in a pipeline', text: job(8, 'pp: 2, vpp: 2'), diagnostics: [] },
       {
         title: 'vpp without one',
         text: job(8, 'pp: 1, vpp: 2'),
-        findings: [
+        diagnostics: [
           ['vpp-needs-pp', '2', 'pipeline-model-parallel size should be greater than 1 with interleaved schedule'],
         ],
       },
-      { title: 'instances that divide', text: job(16, 'tp: 2, num_distributed_optimizer_instances: 4'), findings: [] },
+      {
+        title: 'instances that divide',
+        text: job(16, 'tp: 2, num_distributed_optimizer_instances: 4'),
+        diagnostics: [],
+      },
       {
         title: 'instances that do not divide dp x cp',
         text: job(16, 'tp: 2, num_distributed_optimizer_instances: 3'),
-        findings: [['optimizer-instances', '3', shardFactor]],
+        diagnostics: [['optimizer-instances', '3', shardFactor]],
       },
       {
         title: 'instances that divide dp x cp but not expt_dp',
         text: job(16, 'tp: 2, ep: 4, num_distributed_optimizer_instances: 4'),
-        findings: [
+        diagnostics: [
           ['optimizer-instances', '4', `Expert ${shardFactor.charAt(0).toLowerCase()}${shardFactor.slice(1)}`],
         ],
       },
       {
         title: 'instances with generalized TP of experts',
         text: job(16, 'expt_gtp_remat: 2, num_distributed_optimizer_instances: 2', BATCH),
-        findings: [
+        diagnostics: [
           ['optimizer-instances', '2', 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.'],
         ],
       },
       {
         title: 'levels that make cp',
         text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]'),
-        findings: [],
+        diagnostics: [],
       },
-      { title: 'no levels', text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: []'), findings: [] },
+      { title: 'no levels', text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: []'), diagnostics: [] },
       {
         title: 'levels that do not',
         text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),
-        findings: [['hierarchical-cp', '[2, 2]', '']],
+        diagnostics: [['hierarchical-cp', '[2, 2]', '']],
       },
       {
-        title: 'an unusable level has one finding',
+        title: 'an unusable level has one diagnostic',
         text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, x]'),
-        findings: [['wrong-type', 'x']],
+        diagnostics: [['wrong-type', 'x']],
       },
       {
         title: 'hierarchical exchange without levels',
         text: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a+p2p}'),
-        findings: [
+        diagnostics: [
           [
             'cp-comm-type',
             'a2a+p2p',
@@ -255,9 +259,9 @@ describe('virtual stages, optimizer instances and context levels', () => {
       {
         title: 'with levels',
         text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]', 'sequence: {cp_comm_type: a2a+p2p}'),
-        findings: [],
+        diagnostics: [],
       },
-      { title: 'all to all needs none', text: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a}'), findings: [] },
+      { title: 'all to all needs none', text: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a}'), diagnostics: [] },
     ],
   );
 });
@@ -268,7 +272,7 @@ describe('options of communicators', () => {
   checkTable(
     ['sharp-group', 'sharp-dp-broken', 'unknown-group'],
     [
-      { title: 'SHARP off', text: job(16, 'tp: 2', sharp('use_sharp: false')), findings: [] },
+      { title: 'SHARP off', text: job(16, 'tp: 2', sharp('use_sharp: false')), diagnostics: [] },
       {
         title: 'SHARP across instances',
         text: job(
@@ -276,52 +280,52 @@ describe('options of communicators', () => {
           'tp: 2, num_distributed_optimizer_instances: 2',
           sharp('use_sharp: true, sharp_enabled_group: dp_replica'),
         ),
-        findings: [],
+        diagnostics: [],
       },
       {
         title: 'across one instance',
         text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: dp_replica')),
-        findings: [['sharp-group', 'dp_replica', REPLICA]],
+        diagnostics: [['sharp-group', 'dp_replica', REPLICA]],
       },
       {
         title: 'a group while SHARP is off',
         text: job(16, 'tp: 2', sharp('sharp_enabled_group: dp')),
-        findings: [['sharp-group', 'dp', 'sharp_enabled_group is only valid when use_sharp is True']],
+        diagnostics: [['sharp-group', 'dp', 'sharp_enabled_group is only valid when use_sharp is True']],
       },
       {
         title: 'another group, by case',
         text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: DP')),
-        findings: [['sharp-group', 'DP', 'Invalid sharp_enabled_group']],
+        diagnostics: [['sharp-group', 'DP', 'Invalid sharp_enabled_group']],
       },
       {
         title: 'an empty name',
         text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: ""')),
-        findings: [['sharp-group', '""', 'Invalid sharp_enabled_group']],
+        diagnostics: [['sharp-group', '""', 'Invalid sharp_enabled_group']],
       },
       {
         title: 'the default group does not start',
         text: job(16, 'tp: 2', sharp('use_sharp: true')),
-        findings: [['sharp-dp-broken', 'true', BROKEN]],
+        diagnostics: [['sharp-dp-broken', 'true', BROKEN]],
       },
       {
         title: 'nor does dp where it is written',
         text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: dp')),
-        findings: [['sharp-dp-broken', 'dp', BROKEN]],
+        diagnostics: [['sharp-dp-broken', 'dp', BROKEN]],
       },
       {
         title: 'names of groups',
         text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [dp_cp, ep_dp, tp]')),
-        findings: [],
+        diagnostics: [],
       },
       {
         title: 'a name that is no group',
         text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [dp_cp, edp]')),
-        findings: [['unknown-group', 'edp']],
+        diagnostics: [['unknown-group', 'edp']],
       },
       {
         title: 'a group that this layout does not make',
         text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [intra_dp_cp]')),
-        findings: [['unknown-group', 'intra_dp_cp']],
+        diagnostics: [['unknown-group', 'intra_dp_cp']],
       },
     ],
   );

@@ -79,8 +79,8 @@ describe('failed ranks written into a file', () => {
 
   test.each([[[6, 7]], [[19]], [[3]], [[6, 15]]])('the plan takes out ranks %j and breaks no rule', (ranks) => {
     const after = written(text, ranks) ?? '';
-    const { findings, resolved } = check(after);
-    expect(findings.filter(({ severity }) => severity !== 'information')).toEqual([]);
+    const { diagnostics, resolved } = check(after);
+    expect(diagnostics.filter(({ severity }) => severity !== 'information')).toEqual([]);
     expect(resolved?.ntp?.failedRanks).toEqual(ranks);
   });
 

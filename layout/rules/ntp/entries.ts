@@ -1,11 +1,11 @@
-import type { Edit, Fix, Span } from '../../finding';
-import { replaceFix, setKey } from '../../format/edit';
+import type { Edit, Fix, Span } from '../../diagnostic';
+import { setKey } from '../../format/edit';
 import type { SlotEntryKeys } from '../../format/keys';
-import { MAX_FINDINGS } from '../../format/limits';
+import { MAX_DIAGNOSTICS } from '../../format/limits';
 import { type Field, type Section, valuesOf } from '../../format/spec';
 import { activeSlots, firstUnlikeSlices, lastSlots, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import type { ResolvedNtp } from '../../topology/resolved';
-import { namedFix } from '../factorization';
+import { changeFix, replaceFix, suggestion } from '../fixes';
 import { both, countOf } from '../numbers';
 import type { Report } from '../rule';
 import { ntpReplicaRange } from './degrees';
@@ -23,6 +23,7 @@ export const ntpUnappliedEntry: NtpPage = {
   code: 'ntp-unapplied-entry',
   severity: 'error',
   title: 'An entry for a replica that is not reduced',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'An entry names a replica at or beyond `num_reduced_tp_dp_ranks`, or a place that another entry names already.',
   why: 'Its groups stay full, with the broken GPUs in them, while the reshard maps treat it as reduced. Of two entries for one place only one is read.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {dp: 1, local_ranks: [3]}]'),
@@ -46,7 +47,7 @@ export function* entryReports(context: NtpContext): Iterable<Found> {
     if (found) {
       yield found;
       // more are not listed, and each costs as much as a list of all slots
-      if (++count > MAX_FINDINGS) {
+      if (++count > MAX_DIAGNOSTICS) {
         return;
       }
     }
@@ -74,7 +75,7 @@ function rangeReport({ shape, pp }: NtpContext, entry: Section<SlotEntryKeys>): 
     {
       message: `${name} ${field.value} is outside the grid, which has ${name} 0 to ${size - 1}.`,
       span: field.span,
-      fixes: [namedFix(name, field.span, size - 1)],
+      fixes: [changeFix(name, field.span, size - 1)],
     },
   ];
 }
@@ -95,7 +96,7 @@ function unappliedReport(context: NtpContext, entry: Section<SlotEntryKeys>, dp:
       related: count.written
         ? [{ message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks} here`, span: count.span }]
         : [],
-      fixes: edit ? [{ title: `Change num_reduced_tp_dp_ranks to ${dp + 1}`, edits: [edit] }] : [],
+      fixes: edit ? [suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [edit])] : [],
     },
   ];
 }
@@ -104,6 +105,7 @@ export const ntpSlotRange: NtpPage = {
   code: 'ntp-slot-range',
   severity: 'error',
   title: 'A local slot outside the replica, or twice',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'A slot of `local_ranks` is not in `[0, tp_base)`, or is named twice.',
   why: 'Slots outside are ignored and repeated ones count once, so the replica keeps more ranks than the others assume.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]'),
@@ -114,6 +116,7 @@ export const ntpSlotCount: NtpPage = {
   code: 'ntp-slot-count',
   severity: 'error',
   title: 'Another number of slots than tp_spares',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'An entry does not name exactly `tp_spares` slots.',
   why: 'All reduced replicas must have one TP size: the reshard maps and the gradient all-reduce count on it.',
   failing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
@@ -179,6 +182,7 @@ export const ntpCpSlices: NtpPage = {
   code: 'ntp-cp-slices',
   severity: 'error',
   title: 'CP slices of a replica that differ',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'The active slots of a replica are not the same in all its context-parallel slices.',
   why: 'Context-parallel groups join equal slots; Megatron-LM stops.',
   failing: example(
@@ -222,6 +226,7 @@ export const ntpMapIncomplete: NtpPage = {
   code: 'ntp-map-incomplete',
   severity: 'error',
   title: 'A reduced replica without an entry',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'A replica below `num_reduced_tp_dp_ranks` has no entry in `non_active_ranks_per_dp`, or there is no map at all.',
   why: 'The group code goes by the count, the reshard maps by the map alone: parameters are resharded as if the replica were whole.',
   failing: example('tp_spares: 1'),
@@ -249,7 +254,7 @@ export function* mapReports({ ntp, fields, text, span, keySpan }: NtpContext): I
         ? `Without non_active_ranks_per_dp the groups are reduced, but the reshard maps treat all replicas as healthy. Write the slots of replica dp ${shown}.`
         : `Replica dp ${shown} is reduced but has no entry: its groups shrink while the reshard maps treat it as healthy. Write an entry.`,
     span: field.written ? field.keySpan : keySpan,
-    fixes: edit ? [{ title: `Write the last slots (${slotText(slots)}) of each replica`, edits: [edit] }] : [],
+    fixes: edit ? [suggestion(`Write the last slots (${slotText(slots)}) of each replica`, [edit])] : [],
   };
   yield [ntpMapIncomplete.code, report];
 }

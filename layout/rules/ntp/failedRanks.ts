@@ -1,4 +1,4 @@
-import type { Edit, Fix } from '../../finding';
+import type { Edit, Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import {
   conflictingSlots,
@@ -8,12 +8,14 @@ import {
   MAX_WRITTEN_SLOTS,
   uniformSpares,
 } from '../../topology/ntp';
+import { suggestion } from '../fixes';
 import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage, slotText, sortedValues } from './ntpContext';
 
 export const ntpFailedRank: NtpPage = {
   code: 'ntp-failed-rank',
   severity: 'error',
   title: 'A failed rank that is still active',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'A rank of `failed_ranks` is not among the removed slots.',
   why: 'The job would wait for a broken GPU.',
   failing: example('failed_ranks: [3]'),
@@ -65,7 +67,7 @@ function derivedFixes({ text, span, fields, tp, shape }: NtpContext): Fix[] {
     setKey(text, span, 'non_active_ranks_per_dp', fields.non_active_ranks_per_dp, `[${entries}]`),
   ].filter((edit) => edit !== null);
   const more = lists.every((slots) => slots === tail) ? '' : ' (needs packed placement)';
-  return [{ title: `Derive the spares from failed_ranks${more}`, edits: joinInsertions(edits) }];
+  return [suggestion(`Derive the spares from failed_ranks${more}`, joinInsertions(edits))];
 }
 
 /** Several keys appended at one place would overlap: they become one edit. */
@@ -87,6 +89,7 @@ export const ntpDpSync: NtpPage = {
   code: 'ntp-dp-sync',
   severity: 'error',
   title: 'Spares for which data-parallel groups hang',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'The removed slots are not the last `tp_spares` of each reduced replica (nominal placement).',
   why: 'Data-parallel groups are never rebuilt: some ranks enter the gradient all-reduce while another member has left or does not come.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]'),
@@ -125,10 +128,10 @@ function tailFixes({ ntp, fields }: NtpContext, lists: readonly Edit['span'][]):
   const newText = `[${lastSlots(ntp).join(', ')}]`;
   return lists.length > 0 && (fields.failed_ranks.value ?? []).length === 0
     ? [
-        {
-          title: `Remove the slots ${slotText(lastSlots(ntp))} everywhere`,
-          edits: lists.map((span) => ({ span, newText })),
-        },
+        suggestion(
+          `Remove the slots ${slotText(lastSlots(ntp))} everywhere`,
+          lists.map((span) => ({ span, newText })),
+        ),
       ]
     : [];
 }

@@ -1,16 +1,17 @@
-import { removeField, replaceFix } from '../../format/edit';
+import { removeField } from '../../format/edit';
 import { DEFAULT_ORDER } from '../../format/keys';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { isNtpGrid } from '../../topology/ntp';
-import { namedFix } from '../factorization';
+import { changeFix, replaceFix, suggestion } from '../fixes';
 import { example, type Found, LAST_SLOT, type NtpContext, type NtpPage } from './ntpContext';
 
 export const ntpModules: NtpPage = {
   code: 'ntp-modules',
   severity: 'error',
   title: 'Nonuniform TP beside modules',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`ntp` stands in a file of `modules`.',
   why: 'The helper computes ranks of one grid that begins at rank 0; with several grids it would rebuild the groups of other ranks.',
   failing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\nntp: {tp_spares: 1}\n',
@@ -26,7 +27,7 @@ export function modulesReport({ text, root }: LayoutFacts): Found {
         'Nonuniform TP assumes one grid from rank 0, so it cannot stand beside `modules`. Remove it, or use `parallelism`.',
       span: root.ntp.keySpan,
       related: [{ message: '`modules` stands here', span: root.modules.keySpan }],
-      fixes: [{ title: 'Remove `ntp`', edits: [removeField(text, root.ntp)] }],
+      fixes: [suggestion('Remove `ntp`', [removeField(text, root.ntp)])],
     },
   ];
 }
@@ -35,6 +36,7 @@ export const ntpPipeline: NtpPage = {
   code: 'ntp-pipeline',
   severity: 'error',
   title: 'Nonuniform TP with a pipeline',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`tp_spares` is above 0 and `pp` above 1.',
   why: 'Only the first stage of a reduced replica is reconfigured; later stages keep pipeline groups with ranks that have left.',
   failing: example(LAST_SLOT, 'tp: 4, pp: 2', 16),
@@ -45,6 +47,7 @@ export const ntpGrid: NtpPage = {
   code: 'ntp-grid',
   severity: 'error',
   title: 'Nonuniform TP on a grid that it does not know',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
   why: 'The helper computes global ranks from the places in the default order; in another one it rebuilds the groups of other ranks.',
   failing: example(LAST_SLOT, 'tp: 4, order: dp-tp-cp-ep-pp'),
@@ -65,7 +68,7 @@ export function* gridReports(context: NtpContext): Iterable<Found> {
       message: `With pp ${pp} only the first stage of a reduced replica would be reconfigured; the others would keep groups with ranks that have left. Use pp 1.`,
       span,
       related: [{ message: 'nonuniform TP is asked for here', span: keySpan }],
-      fixes: [namedFix('pp', span, 1)],
+      fixes: [changeFix('pp', span, 1)],
     },
   ];
 }
@@ -100,6 +103,7 @@ export const ntpExpertGroups: NtpPage = {
   code: 'ntp-expert-groups',
   severity: 'error',
   title: 'Nonuniform TP with expert parallelism',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`tp_spares` is above 0 and `ep` above 1.',
   why: 'Expert groups are never rebuilt, so ranks that stay wait in them for ranks that have left.',
   failing: example(LAST_SLOT, 'tp: 4, ep: 2, expt_tp: 1'),
@@ -116,7 +120,7 @@ export function* expertReports({ ep, module, keySpan, ntp }: NtpContext): Iterab
         message: `Expert groups are not rebuilt: with ep ${ep} ranks that stay keep groups with ranks that have left, and hang in the first MoE layer. Use ep 1.`,
         span,
         related: [{ message: 'nonuniform TP is asked for here', span: keySpan }],
-        fixes: [namedFix('ep', span, 1)],
+        fixes: [changeFix('ep', span, 1)],
       },
     ];
   }

@@ -1,7 +1,8 @@
-import { once } from '../../once';
+import { memoize } from '../../memoize';
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_TP_BASE } from '../../topology/ntp';
 import type { Rule } from '../rule';
+import { megatronDev } from '../source';
 import { ntpBase, ntpReplicaRange, ntpSpares, settingReports } from './degrees';
 import {
   entryReports,
@@ -60,16 +61,20 @@ function withPrediction(context: NtpContext, reports: readonly Found[]): Found[]
 }
 
 /** The same, worked out once for all rules of the family. */
-const findings = once(staged);
+const diagnostics = memoize(staged);
 
-const SOURCE = '`initialize_nonuniform_tp_process_groups` and `ntp_map` in megatron/core/distributed/nonuniform_tp.py';
+const SOURCE = megatronDev(
+  'megatron/core/distributed/nonuniform_tp.py',
+  'initialize_nonuniform_tp_process_groups',
+  'ntp_map',
+);
 
 function ruleOf(page: NtpPage): Rule {
   return {
     ...page,
-    source: SOURCE,
+    sources: [SOURCE],
     *check(facts) {
-      for (const [code, report] of findings(facts)) {
+      for (const [code, report] of diagnostics(facts)) {
         if (code === page.code) {
           yield report;
         }

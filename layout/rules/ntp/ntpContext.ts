@@ -1,4 +1,4 @@
-import type { Span } from '../../finding';
+import type { Span } from '../../diagnostic';
 import type { NtpKeys } from '../../format/keys';
 import { type Field, type Section, valuesOf } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
@@ -6,7 +6,7 @@ import type { NtpShape } from '../../topology/ntp';
 import { resolveNtp } from '../../topology/resolve';
 import type { ResolvedNtp } from '../../topology/resolved';
 import { both } from '../numbers';
-import type { Report, Rule, RuleDocs } from '../rule';
+import type { Report, Rule } from '../rule';
 
 /** Everything that the rules on nonuniform TP read. */
 export interface NtpContext {
@@ -27,10 +27,7 @@ export interface NtpContext {
 export type Found = readonly [code: string, report: Report];
 
 /** The page of one rule of this family. */
-export interface NtpPage extends Omit<RuleDocs, 'source'> {
-  readonly code: string;
-  readonly severity: Rule['severity'];
-}
+export type NtpPage = Omit<Rule, 'sources' | 'check'>;
 
 /** No fix writes more slots of one replica than this. */
 export const MAX_REPLICA_SLOTS = 128;
@@ -50,7 +47,7 @@ export function contextOf(facts: LayoutFacts): NtpContext | null {
   return { facts, text: facts.text, fields, keySpan, span, module, tp, ep, pp, shape, ntp };
 }
 
-/** Whether every written value could be read; another finding says so where not. */
+/** Whether every written value could be read; another diagnostic says so where not. */
 function allReadable(fields: Section<NtpKeys>): boolean {
   const isReadable = ({ written, value }: Field<unknown>) => !written || value !== undefined;
   return (

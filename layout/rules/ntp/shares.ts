@@ -9,6 +9,7 @@ export const ntpUnevenShards: NtpPage = {
   code: 'ntp-uneven-shards',
   severity: 'warning',
   title: 'Sizes that the active slots do not share evenly',
+  effect: 'the job runs, but slowly or not as the author thinks',
   what: '`num_attention_heads`, `ffn_hidden_size` or `vocab_size` (padded for `tp` as Megatron-LM does) is not a multiple of `tp_base - tp_spares`. It is an error where the reshard maps then fail.',
   why: 'Some active ranks hold more than others; each step waits for the slowest. Heads and feed-forward columns of the spare slots are folded onto the others, which stops with an IndexError where a slot has none left to give.',
   failing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 16}\n'),
@@ -29,7 +30,7 @@ export function* unevenReports({ module, ntp, tp }: NtpContext): Iterable<Found>
   ];
   for (const [name, field, step] of sizes) {
     const size = Math.ceil((field?.value ?? 0) / step) * step;
-    // what tp itself does not divide is another finding
+    // what tp itself does not divide is another diagnostic
     if (!field?.written || size % reduced === 0 || size % ntp.tpBase !== 0) {
       continue;
     }
@@ -52,6 +53,7 @@ export const ntpCost: NtpPage = {
   code: 'ntp-cost',
   severity: 'information',
   title: 'What nonuniform TP costs',
+  effect: 'a fact worth knowing',
   what: '`tp_spares` is above 0.',
   why: 'Going on with fewer ranks keeps more of the job than dropping a whole replica, but the spare GPUs idle. A reduced replica takes as many whole sequences of its batch as its share of the ranks allows.',
   failing: example(LAST_SLOT),

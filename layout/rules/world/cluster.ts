@@ -1,11 +1,13 @@
-import { namedFix } from '../factorization';
+import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
+import { otherSource } from '../source';
 
 export const worldClusterMismatch: Rule = {
   code: 'world-cluster-mismatch',
   severity: 'error',
   title: 'world_size and cluster disagree',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`world_size` is not `cluster.nodes * cluster.gpus_per_node`. With packed nonuniform TP the GPUs of the spares may stand idle beside it.',
   why: 'One rank runs on each GPU: too many ranks never start, too few leave GPUs idle, and the launcher waits for both.',
   failing: `layout: 1
@@ -18,7 +20,7 @@ world_size: 8
 cluster: {nodes: 1, gpus_per_node: 8}
 parallelism: {tp: 2}
 `,
-  source: 'torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU',
+  sources: [otherSource('torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU')],
   *check({ root, world }) {
     const size = root.world_size.value;
     const cluster = root.cluster.value;
@@ -37,9 +39,9 @@ parallelism: {tp: 2}
         { message: `gpus_per_node is ${perNode} here`, span: cluster.gpus_per_node.span },
       ],
       fixes: [
-        namedFix('world_size', root.world_size.span, world.clusterSize),
-        ...(size % perNode === 0 ? [namedFix('nodes', cluster.nodes.span, size / perNode)] : []),
-        ...(size % nodes === 0 ? [namedFix('gpus_per_node', cluster.gpus_per_node.span, size / nodes)] : []),
+        changeFix('world_size', root.world_size.span, world.clusterSize),
+        ...(size % perNode === 0 ? [changeFix('nodes', cluster.nodes.span, size / perNode)] : []),
+        ...(size % nodes === 0 ? [changeFix('gpus_per_node', cluster.gpus_per_node.span, size / nodes)] : []),
       ],
     };
   },

@@ -1,10 +1,11 @@
-import type { Edit, Fix } from '../../finding';
+import type { Edit, Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import { gapsBetween, type RankSpan } from '../../grid/spans';
 import type { LayoutFacts } from '../../topology/facts';
-import { worldSizeEdits } from '../factorization';
+import { suggestion, worldSizeEdits } from '../fixes';
 import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
+import { otherSource } from '../source';
 import { flagsCoverPrediction } from './flags';
 import { coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';
 
@@ -12,6 +13,7 @@ export const worldGap: Rule = {
   code: 'world-gap',
   severity: 'error',
   title: 'Some ranks belong to no module',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'The modules together do not cover every rank of `[0, world_size)`.',
   why: 'A rank without a module has nothing to run: Megatron-LM stops, and a GPU would stand idle.',
   failing: `layout: 1
@@ -26,7 +28,7 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  source: '`create_topology` in examples/mimo/training/topology.py',
+  sources: [otherSource('`create_topology` in examples/mimo/training/topology.py')],
   *check(facts) {
     const coverage = coverageOf(facts);
     // ranks that are shared wrongly come first
@@ -93,7 +95,7 @@ function gapFixes(
     ...grown,
     ...extended,
     ...shifted,
-    ...(shrunk && gapStart > 0 ? [{ title: `Change world_size to ${gapStart}`, edits: shrunk }] : []),
+    ...(shrunk && gapStart > 0 ? [suggestion(`Change world_size to ${gapStart}`, shrunk)] : []),
   ];
 }
 
@@ -107,7 +109,12 @@ function growFixes(facts: LayoutFacts, { module, name }: ModuleSpan, ranks: numb
     own.num_ranks.written ? setKey(facts.text, own.num_ranks.span, 'num_ranks', own.num_ranks, ranks) : null,
     own.dp.written ? setKey(facts.text, own.dp.span, 'dp', own.dp, ranks / denseModel) : null,
   ];
-  return [{ title: `Grow \`${name}\` to ${countOf(ranks, 'rank')}`, edits: edits.filter((edit) => edit !== null) }];
+  return [
+    suggestion(
+      `Grow \`${name}\` to ${countOf(ranks, 'rank')}`,
+      edits.filter((edit) => edit !== null),
+    ),
+  ];
 }
 
 /** Starts a module earlier and gives it the ranks in front of it. */
@@ -118,10 +125,10 @@ function extendDownFixes(facts: LayoutFacts, after: ModuleSpan, to: number): Fix
     return [];
   }
   return [
-    {
-      title: `Start \`${after.name}\` at rank ${to} and grow it to ${countOf(after.end - to, 'rank')}`,
-      edits: [{ span: offset.span, newText: String(to) }, ...grow.edits],
-    },
+    suggestion(`Start \`${after.name}\` at rank ${to} and grow it to ${countOf(after.end - to, 'rank')}`, [
+      { span: offset.span, newText: String(to) },
+      ...grow.edits,
+    ]),
   ];
 }
 
@@ -138,7 +145,5 @@ function shiftFixes(facts: LayoutFacts, placed: readonly ModuleSpan[], from: num
     }
   }
   const shrunk = worldSizeEdits(facts, world - by);
-  return shrunk
-    ? [{ title: `Close the gap and change world_size to ${world - by}`, edits: [...edits, ...shrunk] }]
-    : [];
+  return shrunk ? [suggestion(`Close the gap and change world_size to ${world - by}`, [...edits, ...shrunk])] : [];
 }

@@ -1,7 +1,9 @@
 import { appendKey } from '../../format/edit';
 import { LANGUAGE_MODULE } from '../../format/names';
 import { nearest } from '../../format/read';
+import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
+import { otherSource } from '../source';
 
 /** How many modules are offered to be the language model: a person chooses from a short list only. */
 const MAX_RENAMES = 8;
@@ -10,6 +12,7 @@ export const languageModule: Rule = {
   code: 'language-module',
   severity: 'error',
   title: 'No module is called language',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
   why: 'Megatron-LM finds the language model by this name and stops where none has it.',
   failing: `layout: 1
@@ -24,7 +27,7 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  source: '`create_topology` in examples/mimo/training/topology.py',
+  sources: [otherSource('`create_topology` in examples/mimo/training/topology.py')],
   *check({ text, root, heterogeneous }) {
     const entries = root.modules.value;
     if (!heterogeneous || !entries || entries.some(({ name }) => name === LANGUAGE_MODULE)) {
@@ -36,7 +39,7 @@ modules:
         message: `\`modules\` names no module. Add at least one, called \`${LANGUAGE_MODULE}\`.`,
         span: root.modules.keySpan,
         predicts: 'create_topology requires at least one ModuleGridSpec',
-        fixes: edit ? [{ title: `Add the module \`${LANGUAGE_MODULE}\``, edits: [edit] }] : [],
+        fixes: edit ? [suggestion(`Add the module \`${LANGUAGE_MODULE}\``, [edit])] : [],
       };
       return;
     }
@@ -48,10 +51,11 @@ modules:
       message: `No module is called \`${LANGUAGE_MODULE}\`; exactly one must be.${hint}`,
       span: entries.find(({ name }) => name === likely)?.keySpan ?? root.modules.keySpan,
       predicts: `create_topology requires exactly one spec named '${LANGUAGE_MODULE}' (the language module), got 0`,
-      fixes: renames.slice(0, MAX_RENAMES).map(({ name, keySpan }) => ({
-        title: `Rename \`${name}\` to \`${LANGUAGE_MODULE}\``,
-        edits: [{ span: keySpan, newText: LANGUAGE_MODULE }],
-      })),
+      fixes: renames
+        .slice(0, MAX_RENAMES)
+        .map(({ name, keySpan }) =>
+          suggestion(`Rename \`${name}\` to \`${LANGUAGE_MODULE}\``, [{ span: keySpan, newText: LANGUAGE_MODULE }]),
+        ),
     };
   },
 };

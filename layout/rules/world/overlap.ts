@@ -1,9 +1,10 @@
-import type { Fix } from '../../finding';
-import { replaceFix, setKey } from '../../format/edit';
+import type { Fix } from '../../diagnostic';
+import { setKey } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
-import { namedFix, worldSizeEdits } from '../factorization';
+import { changeFix, replaceFix, suggestion, worldSizeEdits } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
+import { otherSource } from '../source';
 import { flagsCoverPrediction, flagsOverlapPrediction } from './flags';
 import { type Coverage, coverageOf, type ModuleSpan, rangesOf, rangeText, sameSpan, spanRelated } from './spans';
 
@@ -11,6 +12,7 @@ export const worldOverflow: Rule = {
   code: 'world-overflow',
   severity: 'error',
   title: 'A module reaches beyond the world',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: '`rank_offset + num_ranks` of a module is more than `world_size`.',
   why: 'The ranks beyond the world do not exist. Megatron-LM refuses to build the grid.',
   failing: `layout: 1
@@ -25,7 +27,7 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  source: '`HyperCommGrid.__init__` in megatron/core/hyper_comm_grid.py',
+  sources: [otherSource('`HyperCommGrid.__init__` in megatron/core/hyper_comm_grid.py')],
   *check(facts) {
     const coverage = coverageOf(facts);
     if (!coverage || coverage.fits || coverage.world === undefined) {
@@ -71,7 +73,7 @@ function overflowReport(
     fixes: [
       ...(offset?.written && free + size <= world ? [replaceFix(offset.span, String(free))] : []),
       ...shrinkFixes(one, world - start),
-      ...(whole ? [{ title: `Change world_size to ${end}`, edits: whole }] : []),
+      ...(whole ? [suggestion(`Change world_size to ${end}`, whole)] : []),
     ],
   };
 }
@@ -83,7 +85,7 @@ function shrinkFixes({ module }: ModuleSpan, room: number): Fix[] {
     return [];
   }
   return room > 0 && room % denseModel === 0 && room % expertModel === 0
-    ? [namedFix('num_ranks', own.num_ranks.span, room)]
+    ? [changeFix('num_ranks', own.num_ranks.span, room)]
     : [];
 }
 
@@ -91,6 +93,7 @@ export const worldOverlap: Rule = {
   code: 'world-overlap',
   severity: 'error',
   title: 'Two modules share some ranks but not all',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'The spans `[rank_offset, rank_offset + num_ranks)` of two modules overlap without being equal.',
   why: 'Modules either share all their ranks (colocated) or none. Megatron-LM stops otherwise.',
   failing: `layout: 1
@@ -105,7 +108,7 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  source: '`_validate_grid_ranges` as run by `create_topology` in examples/mimo/training/topology.py',
+  sources: [otherSource('`_validate_grid_ranges` as run by `create_topology` in examples/mimo/training/topology.py')],
   *check(facts) {
     const coverage = coverageOf(facts);
     if (!coverage?.fits || isMixed(coverage)) {
@@ -150,8 +153,8 @@ function moveFixes(facts: LayoutFacts, { module, start, end, name }: ModuleSpan,
   const world = end - start + to;
   const grown = worldSizeEdits(facts, world);
   return [
-    { title, edits: [edit] },
-    ...(grown ? [{ title: `${title} and change world_size to ${world}`, edits: [edit, ...grown] }] : []),
+    suggestion(title, [edit]),
+    ...(grown ? [suggestion(`${title} and change world_size to ${world}`, [edit, ...grown])] : []),
   ];
 }
 
@@ -159,6 +162,7 @@ export const mixedColocation: Rule = {
   code: 'mixed-colocation',
   severity: 'error',
   title: 'Some modules share their ranks while others stand apart',
+  effect: 'Megatron-LM raises, hangs or trains wrongly',
   what: 'Two or more modules have the same span while another has a different one.',
   why: 'A job is either colocated as a whole (all modules on all ranks) or not at all; Megatron-LM has no path for a mixture.',
   failing: `layout: 1
@@ -175,7 +179,7 @@ modules:
   audio: {rank_offset: 2, num_ranks: 2, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  source: '`create_topology` in examples/mimo/training/topology.py',
+  sources: [otherSource('`create_topology` in examples/mimo/training/topology.py')],
   *check(facts) {
     const coverage = coverageOf(facts);
     if (!coverage?.fits || !isMixed(coverage)) {

@@ -1,7 +1,6 @@
-import type { Related } from '../../finding';
-import { once } from '../../once';
+import type { Related } from '../../diagnostic';
+import { memoize } from '../../memoize';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { allDivide } from '../factorization';
 import { pythonString, pythonTuple } from '../numbers';
 
 /** A module whose place in the world is known: ranks `[start, end)`. */
@@ -29,7 +28,7 @@ export interface Coverage {
  * How the modules lie, worked out once for all rules; null before each of them is whole by itself, to say one thing at a
  * time.
  */
-export const coverageOf: (facts: LayoutFacts) => Coverage | null = once(measured);
+export const coverageOf: (facts: LayoutFacts) => Coverage | null = memoize(measured);
 
 function measured(facts: LayoutFacts): Coverage | null {
   const placed = placedModules(facts);
@@ -47,7 +46,9 @@ function measured(facts: LayoutFacts): Coverage | null {
 
 function placedModules({ modules, heterogeneous, mimoFlags }: LayoutFacts): ModuleSpan[] | null {
   // the flags of examples/mimo are placed before the expert grids are looked at
-  const whole = mimoFlags ? modules.every(({ dp }) => dp !== undefined) : allDivide(modules);
+  const whole = mimoFlags
+    ? modules.every(({ dp }) => dp !== undefined)
+    : modules.every(({ dp, exptDp }) => dp !== undefined && exptDp !== undefined);
   if (!heterogeneous || modules.length === 0 || !whole) {
     return null;
   }

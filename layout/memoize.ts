@@ -1,8 +1,8 @@
 /**
- * A function that does its work once for each object and then remembers the answer, as long as the object lives. Rules and
+ * A function that does its work once for each object and remembers the answer for as long as the object lives. Rules and
  * front ends ask the same of one file many times.
  */
-export function once<K extends object, V>(work: (key: K) => V): (key: K) => V {
+export function memoize<K extends object, V>(work: (key: K) => V): (key: K) => V {
   const answers = new WeakMap<K, { readonly value: V }>();
   return (key) => {
     const known = answers.get(key) ?? { value: work(key) };

@@ -5,8 +5,8 @@ export interface Span {
 }
 
 /**
- * `error`: Megatron raises, hangs or trains wrongly. `warning`: it runs, but slowly or not as the author thinks.
- * `information`: a fact worth knowing.
+ * `error`: the job cannot start, hangs, or trains something else than the file says. `warning`: it runs, but slowly or not as
+ * the author thinks. `information`: a fact worth knowing.
  */
 export type Severity = 'error' | 'warning' | 'information';
 
@@ -16,20 +16,27 @@ export interface Edit {
   readonly newText: string;
 }
 
-/** A mend: applying all edits together leaves a file without the finding that offers it. */
+/**
+ * `safe`: there is one thing that the author can have meant, so the fix may be applied unasked. `suggestion`: one of several
+ * ways out, or one that changes what the file asks for; the author decides.
+ */
+export type Applicability = 'safe' | 'suggestion';
+
+/** Applying all edits together leaves a file without the diagnostic that offers the fix. */
 export interface Fix {
   readonly title: string;
+  readonly applicability: Applicability;
   readonly edits: readonly Edit[];
 }
 
-/** Another place in the file that takes part in a finding. */
+/** Another place in the file that takes part in a diagnostic. */
 export interface Related {
   readonly message: string;
   readonly span: Span;
 }
 
 /** What a rule says about a file: data that the server, the command line and the panel render each in their way. */
-export interface Finding {
+export interface Diagnostic {
   /** The stable kebab-case code of the rule; its page is `docs/rules/<code>.md`. */
   readonly code: string;
   readonly severity: Severity;

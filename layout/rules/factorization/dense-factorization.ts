@@ -1,0 +1,47 @@
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { denseReplica, isUndivided, undividedReport } from './replica';
+
+export const denseFactorization: Rule = {
+  code: 'dense-factorization',
+  severity: 'error',
+  title: 'The ranks do not divide into whole replicas',
+  effect: 'Megatron-LM stops on every rank',
+  what: 'The number of ranks (`world_size` under `parallelism`, `num_ranks` of a module) is not a multiple of `tp * gtp_remat * cp * pp`, the ranks that one replica of the model takes.',
+  why: 'A replica cannot be cut short. Megatron-LM stops with an error as soon as the process groups are made, after the job has waited in the queue.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 8
+  pp: 3
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 8
+  pp: 2
+`,
+  sources: [
+    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('examples/mimo/training/topology.py', 'ModuleGridSpec.__post_init__'),
+  ],
+  *check(facts) {
+    for (const module of facts.modules) {
+      const replica = denseReplica(module);
+      if (replica && isUndivided(module, replica)) {
+        yield undividedReport(facts, module, replica, prediction(facts, module));
+      }
+    }
+  },
+};
+
+function prediction({ trainingScript }: LayoutFacts, { name, ranks, denseModel }: ModuleFacts): string {
+  if (trainingScript) {
+    return `world size (${ranks}) is not divisible by total_model_size (total_model_size=${denseModel})`;
+  }
+  return name === null
+    ? `world_size (${ranks}) is not divisible by ${denseModel}`
+    : `num_ranks (${ranks}) must be divisible by tp*gtp_remat*cp*pp (${denseModel})`;
+}

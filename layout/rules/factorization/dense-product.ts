@@ -1,0 +1,30 @@
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { denseReplica, productReports } from './replica';
+
+export const denseProduct: Rule = {
+  code: 'dense-product',
+  severity: 'error',
+  title: 'A written dp is not what the ranks give',
+  effect: 'Megatron-LM runs with another dp than the file says',
+  what: '`dp` is derived: the ranks divided by `tp * gtp_remat * cp * pp`. The file writes another number.',
+  why: 'Megatron-LM never reads `dp`. It runs with the derived size, so batch arithmetic done with the written one is wrong.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 4
+  dp: 2
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 4
+  dp: 4
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check(facts) {
+    for (const module of facts.modules) {
+      yield* productReports(facts, module, denseReplica(module), module.dp);
+    }
+  },
+};

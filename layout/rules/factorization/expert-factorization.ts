@@ -1,0 +1,45 @@
+import type { ModuleFacts } from '../../topology/facts';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { denseReplica, expertReplica, isUndivided, undividedReport } from './replica';
+
+export const expertFactorization: Rule = {
+  code: 'expert-factorization',
+  severity: 'error',
+  title: 'The ranks do not divide into whole expert replicas',
+  effect: 'Megatron-LM stops on every rank',
+  what: 'The number of ranks is not a multiple of `expt_tp * ep * expt_gtp_remat * pp`. The expert grid covers the same ranks as the dense grid with degrees of its own; `ep` need not divide `dp`, but this product must divide the ranks.',
+  why: 'Megatron-LM builds the expert process groups over the same ranks and stops when they do not come out even.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  ep: 3
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  ep: 4
+`,
+  sources: [
+    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
+    megatron('examples/mimo/training/topology.py', 'ModuleGridSpec.__post_init__'),
+  ],
+  *check(facts) {
+    for (const module of facts.modules) {
+      const dense = denseReplica(module);
+      const expert = expertReplica(module);
+      // where the dense grid does not divide either, that diagnostic comes first and mostly names the same number
+      if (expert && dense && !isUndivided(module, dense) && isUndivided(module, expert)) {
+        yield undividedReport(facts, module, expert, prediction(module));
+      }
+    }
+  },
+};
+
+function prediction({ name, ranks, expertModel }: ModuleFacts): string {
+  return name === null
+    ? `world_size (${ranks}) is not divisible by expert_tensor_model_pipeline_parallel size (${expertModel})`
+    : `num_ranks (${ranks}) must be divisible by expt_tp*ep*expt_gtp_remat*pp (${expertModel})`;
+}

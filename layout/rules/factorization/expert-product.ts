@@ -1,0 +1,34 @@
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { expertReplica, productReports } from './replica';
+
+export const expertProduct: Rule = {
+  code: 'expert-product',
+  severity: 'error',
+  title: 'A written expt_dp is not what the ranks give',
+  effect: 'Megatron-LM runs with another expt_dp than the file says',
+  what: '`expt_dp` is derived: the ranks divided by `expt_tp * ep * expt_gtp_remat * pp`. The file writes another number.',
+  why: 'Megatron-LM never reads `expt_dp`. It runs with the derived size.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  ep: 4
+  expt_dp: 4
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  ep: 4
+  expt_dp: 2
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check(facts) {
+    for (const module of facts.modules) {
+      if (module.dp !== undefined) {
+        yield* productReports(facts, module, expertReplica(module), module.exptDp);
+      }
+    }
+  },
+};

@@ -1,0 +1,173 @@
+import type { Fix, Related } from '../../diagnostic';
+import { grouped } from '../../format/quantities';
+import type { Field } from '../../format/spec';
+import type { DegreeFields, Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { changeFix, suggestion, worldSizeEdits } from '../fixes';
+import { countOf, either, nearestDivisors, nearestMultiples } from '../numbers';
+import type { Report } from '../rule';
+
+/** One factor of a replica: how it is called, its size, and where the file says it. */
+interface Factor {
+  readonly name: string;
+  readonly size: number;
+  readonly field: Field<number>;
+  /** The key that gives the size where the factor's own key is not written. */
+  readonly from?: string;
+}
+
+/** One replica of the dense or of the expert grid. */
+export interface Replica {
+  /** `a replica` or `an expert replica`. */
+  readonly title: string;
+  readonly factors: readonly Factor[];
+  /** Ranks in one replica: the product of the factors. */
+  readonly ranks: number;
+  /** How many replicas the file says that there are. */
+  readonly dp: Field<number>;
+  readonly dpName: string;
+}
+
+/** The replica of the dense grid, or null where one of its degrees is unusable. */
+export function denseReplica({ fields, degrees, denseModel }: ModuleFacts): Replica | null {
+  return degrees && denseModel !== undefined
+    ? { title: 'a replica', factors: denseFactors(fields, degrees), ranks: denseModel, dp: fields.dp, dpName: 'dp' }
+    : null;
+}
+
+/** The replica of the expert grid, or null where one of its degrees is unusable. */
+export function expertReplica({ fields, degrees, expertModel }: ModuleFacts): Replica | null {
+  return degrees && expertModel !== undefined
+    ? {
+        title: 'an expert replica',
+        factors: expertFactors(fields, degrees),
+        ranks: expertModel,
+        dp: fields.expt_dp,
+        dpName: 'expt_dp',
+      }
+    : null;
+}
+
+function denseFactors(fields: DegreeFields, { tp, gtpRemat, cp, pp }: Degrees): Factor[] {
+  return [
+    { name: 'tp', size: tp, field: fields.tp },
+    { name: 'gtp_remat', size: gtpRemat, field: fields.gtp_remat },
+    { name: 'cp', size: cp, field: fields.cp },
+    { name: 'pp', size: pp, field: fields.pp },
+  ];
+}
+
+function expertFactors(fields: DegreeFields, { exptTp, ep, exptGtpRemat, pp }: Degrees): Factor[] {
+  return [
+    fields.expt_tp.written
+      ? { name: 'expt_tp', size: exptTp, field: fields.expt_tp }
+      : { name: 'expt_tp', size: exptTp, field: fields.tp, from: 'tp' },
+    { name: 'ep', size: ep, field: fields.ep },
+    { name: 'expt_gtp_remat', size: exptGtpRemat, field: fields.expt_gtp_remat },
+    { name: 'pp', size: pp, field: fields.pp },
+  ];
+}
+
+/** Whether a module's ranks are not a whole number of replicas. */
+export function isUndivided(module: ModuleFacts, replica: Replica): boolean {
+  return module.ranks !== undefined && module.ranks % replica.ranks !== 0;
+}
+
+/** Reports ranks that are not a whole number of replicas. */
+export function undividedReport(facts: LayoutFacts, module: ModuleFacts, replica: Replica, predicts: string): Report {
+  const ranks = module.ranks ?? 0;
+  const culprit = culpritOf(replica, ranks);
+  const multiples = nearestMultiples(replica.ranks, ranks);
+  // the culprit's other factors divide the ranks, so any divisor of what is left fits
+  const better = culprit ? nearestDivisors((ranks * culprit.size) / replica.ranks, culprit.size, 3) : [];
+  const advice = culprit ? `${culprit.name} ${sorted(better)}` : `${module.ranksName} ${sorted(multiples)}`;
+  return {
+    message: `${problemOf(replica, ranks)} Use ${advice}.`,
+    span: culprit?.field.span ?? module.ranksSpan,
+    related: [...(culprit ? [ranksRelated(module)] : []), ...factorsRelated(replica, culprit)],
+    predicts,
+    fixes: [
+      ...better.map((size) => (culprit?.field.written ? changeFix(culprit.name, culprit.field.span, size) : null)),
+      ...rankFixes(facts, module, multiples),
+    ],
+  };
+}
+
+/** Reports a written number of replicas that is not what the ranks give. */
+export function* productReports(
+  facts: LayoutFacts,
+  module: ModuleFacts,
+  replica: Replica | null,
+  derived: number | undefined,
+): Iterable<Report> {
+  const written = replica?.dp.value;
+  if (!replica || derived === undefined || written === undefined || written === derived) {
+    return;
+  }
+  const { dpName, dp } = replica;
+  const ranks = countOf(module.ranks ?? 0, 'rank');
+  const product = productOf(replica);
+  const many = factorsOf(replica).length > 1;
+  const division = product === '' ? `${ranks} give` : `${ranks} / ${many ? `(${product})` : product} =`;
+  yield {
+    message: `${dpName} is ${written}, but ${division} ${derived}. Write ${dpName} ${derived}, or leave it out.`,
+    span: dp.span,
+    related: [ranksRelated(module), ...factorsRelated(replica, null)],
+    fixes: [changeFix(dpName, dp.span, derived), ...rankFixes(facts, module, [replica.ranks * written])],
+  };
+}
+
+/** What is wrong, with the factors above 1. */
+function problemOf(replica: Replica, ranks: number): string {
+  const product = productOf(replica);
+  return factorsOf(replica).length < 2
+    ? `${product} does not divide ${countOf(ranks, 'rank')}.`
+    : `${product} = ${countOf(replica.ranks, 'rank')} ${replica.title}, which does not divide ${grouped(ranks)}.`;
+}
+
+function productOf(replica: Replica): string {
+  return factorsOf(replica)
+    .map(({ name, size }) => `${name} ${size}`)
+    .join(' x ');
+}
+
+/** The factors above 1. */
+function factorsOf({ factors }: Replica): readonly Factor[] {
+  return factors.filter(({ size }) => size > 1);
+}
+
+const sorted = (numbers: readonly number[]): string => either([...numbers].sort((a, b) => a - b));
+
+/**
+ * The factor that alone spoils the division: without it the others divide the ranks. Null where the number of ranks
+ * itself is the likelier culprit.
+ */
+function culpritOf(replica: Replica, ranks: number): Factor | null {
+  const suspects = factorsOf(replica).filter(
+    ({ size, field }) => field.written && ranks % (replica.ranks / size) === 0,
+  );
+  const alone = suspects.filter(({ size }) => ranks % size !== 0);
+  return (alone.length > 0 ? alone : suspects).at(-1) ?? null;
+}
+
+function ranksRelated({ ranksName, ranks, ranksSpan }: ModuleFacts): Related {
+  return { message: `${ranksName} is ${ranks} here`, span: ranksSpan };
+}
+
+function factorsRelated(replica: Replica, culprit: Factor | null): Related[] {
+  return factorsOf(replica)
+    .filter((factor) => factor !== culprit && factor.field.written)
+    .map(({ name, size, field, from }) => ({
+      message: from ? `${name} defaults to ${from}, which is ${size} here` : `${name} is ${size} here`,
+      span: field.span,
+    }));
+}
+
+/** Fixes that give the grid another number of ranks; a written `cluster` moves along where whole nodes allow. */
+function rankFixes(facts: LayoutFacts, { own, ranksSpan }: ModuleFacts, counts: readonly number[]): (Fix | null)[] {
+  return counts.map((ranks) => {
+    if (own) {
+      return own.num_ranks.written ? changeFix('num_ranks', ranksSpan, ranks) : null;
+    }
+    return suggestion(`Change world_size to ${ranks}`, worldSizeEdits(facts, ranks) ?? [null]);
+  });
+}

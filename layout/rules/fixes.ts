@@ -1,0 +1,67 @@
+import type { Applicability, Edit, Fix, Span } from '../diagnostic';
+import { appendKey, removeField, setKey } from '../format/edit';
+import type { Field } from '../format/spec';
+import type { LayoutFacts } from '../topology/facts';
+
+/** A fix that may be applied unasked; null where one of its edits cannot be made. */
+export function safeFix(title: string, edits: readonly Edit[]): Fix;
+export function safeFix(title: string, edits: readonly (Edit | null)[]): Fix | null;
+export function safeFix(title: string, edits: readonly (Edit | null)[]): Fix | null {
+  return fixOf(title, 'safe', edits);
+}
+
+/** A fix that the author decides on; null where one of its edits cannot be made. */
+export function suggestion(title: string, edits: readonly Edit[]): Fix;
+export function suggestion(title: string, edits: readonly (Edit | null)[]): Fix | null;
+export function suggestion(title: string, edits: readonly (Edit | null)[]): Fix | null {
+  return fixOf(title, 'suggestion', edits);
+}
+
+function fixOf(title: string, applicability: Applicability, all: readonly (Edit | null)[]): Fix | null {
+  const edits = all.filter((edit) => edit !== null);
+  return edits.length === all.length && edits.length > 0 ? { title, applicability, edits } : null;
+}
+
+/** Suggests another value for a named key. */
+export function changeFix(name: string, span: Span, value: number | string): Fix {
+  return {
+    title: `Change ${name} to ${value}`,
+    applicability: 'suggestion',
+    edits: [{ span, newText: String(value) }],
+  };
+}
+
+/** Suggests another text for a value. */
+export function replaceFix(span: Span, newText: string): Fix {
+  return { title: `Change to ${newText}`, applicability: 'suggestion', edits: [{ span, newText }] };
+}
+
+/** Suggests a line such as `tp: 2` at the end of a map; null where the map is an alias of another. */
+export function insertFix(text: string, map: Span, line: string): Fix | null {
+  return suggestion(`Insert \`${line}\``, [appendKey(text, map, line)]);
+}
+
+/** Suggests to take out a written key. */
+export function removeFix(text: string, name: string, field: Pick<Field<unknown>, 'keySpan' | 'span'>): Fix | null {
+  return suggestion(`Remove \`${name}\``, [removeField(text, field)]);
+}
+
+/**
+ * The edits that make the world `ranks` large: `world_size`, and `cluster.nodes` where a cluster is written.
+ * Null where whole nodes cannot make it.
+ */
+export function worldSizeEdits({ text, root }: LayoutFacts, ranks: number): Edit[] | null {
+  const cluster = root.cluster.value;
+  const perNode = cluster?.gpus_per_node.value;
+  const nodes = perNode !== undefined && cluster?.nodes.written ? ranks / perNode : undefined;
+  if (nodes !== undefined && !Number.isInteger(nodes)) {
+    return null;
+  }
+  const world = root.world_size.written
+    ? setKey(text, root.world_size.span, 'world_size', root.world_size, ranks)
+    : null;
+  return [
+    ...(world ? [world] : []),
+    ...(nodes !== undefined && cluster ? [{ span: cluster.nodes.span, newText: String(nodes) }] : []),
+  ];
+}

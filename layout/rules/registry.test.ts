@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { applyEdits, check, RULES, soundFixes } from '..';
+
+const grave = (text: string) => check(text).diagnostics.filter(({ severity }) => severity !== 'information');
+
+describe.each(RULES.map((rule) => [rule.code, rule] as const))('%s', (code, rule) => {
+  test('its failing example fires exactly this rule, with its severity', () => {
+    const { diagnostics } = check(rule.failing);
+    const others = diagnostics.filter(
+      (diagnostic) => diagnostic.code !== code && diagnostic.severity !== 'information',
+    );
+    expect(others).toEqual([]);
+    expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
+    expect(diagnostics.find((diagnostic) => diagnostic.code === code)?.severity).toBe(rule.severity);
+  });
+
+  test('its passing example fires no rule', () => {
+    expect(grave(rule.passing)).toEqual([]);
+    expect(check(rule.passing).diagnostics.map((diagnostic) => diagnostic.code)).not.toContain(code);
+  });
+
+  test('its fixes mend the failing example and keep its comments', () => {
+    const text = `# a comment above\n${rule.failing.trimEnd()} # a comment behind\n`;
+    const checked = check(text);
+    for (const diagnostic of checked.diagnostics.filter((one) => one.code === code)) {
+      for (const { edits } of soundFixes(checked, [diagnostic]).get(diagnostic) ?? []) {
+        const mended = applyEdits(text, edits);
+        expect(mended).toContain('# a comment above');
+        expect(check(mended).diagnostics.filter((one) => one.code === code).length).toBeLessThan(
+          checked.diagnostics.filter((one) => one.code === code).length,
+        );
+      }
+    }
+  });
+
+  test('its message names what is wrong and how to mend it', () => {
+    const diagnostic = check(rule.failing).diagnostics.find((one) => one.code === code);
+    expect(diagnostic?.message).toMatch(/[.?!]$/);
+    expect(diagnostic?.message.length).toBeGreaterThan(20);
+  });
+});
+
+test('codes are unique and in kebab-case', () => {
+  const codes = RULES.map(({ code }) => code);
+  expect(new Set(codes).size).toBe(codes.length);
+  for (const code of codes) {
+    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+  }
+});

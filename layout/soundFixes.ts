@@ -1,0 +1,92 @@
+import { type Checked, check } from './check';
+import type { Diagnostic, Edit, Fix } from './diagnostic';
+import { applyEdits } from './format/edit';
+import { MAX_DIAGNOSTICS } from './format/limits';
+import { memoize } from './memoize';
+
+/** How much text is checked anew to try all fixes of a file, in UTF-16 units: a second or two of work. */
+export const MAX_TRIED = 8 * 1024 * 1024;
+
+/** The same while a person waits: a tenth of a second of work. */
+export const MAX_TRIED_AT_ONCE = 512 * 1024;
+
+/**
+ * The fixes that hold, for each of some diagnostics of a file: applied, the diagnostic is gone and no error is new. Each is
+ * tried by a check of the whole file; the fixes that come after `limit` UTF-16 units of such work are left out.
+ */
+export function soundFixes(
+  checked: Checked,
+  diagnostics: readonly Diagnostic[] = checked.diagnostics,
+  limit = MAX_TRIED,
+): ReadonlyMap<Diagnostic, readonly Fix[]> {
+  let left = limit;
+  const isSound = (diagnostic: Diagnostic, fix: Fix) => {
+    if (left <= 0) {
+      return false;
+    }
+    left -= checked.text.length;
+    return holds(checked, diagnostic, fix);
+  };
+  return new Map(
+    diagnostics.map((diagnostic) => [diagnostic, diagnostic.fixes.filter((fix) => isSound(diagnostic, fix))]),
+  );
+}
+
+/** Whether edits bring no error that the file does not have: no code is reported as an error more often than before. */
+export function bringsNoError(checked: Checked, edits: readonly Edit[]): boolean {
+  return isNoWorse(checked, check(applyEdits(checked.text, edits)));
+}
+
+/**
+ * The text after all safe fixes that hold, applied one after the other, as each may change what the next one is.
+ * @param limit how much text is checked at most, in UTF-16 units; the fixes beyond are left out
+ */
+export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): string {
+  let now = checked;
+  let left = limit;
+  for (let i = 0; i < now.diagnostics.length && left > 0; ) {
+    const diagnostic = now.diagnostics[i++];
+    const fix = diagnostic?.fixes.find(({ applicability }) => applicability === 'safe');
+    if (diagnostic && fix) {
+      left -= now.text.length;
+      if (holds(now, diagnostic, fix)) {
+        now = check(applyEdits(now.text, fix.edits));
+        i = 0;
+      }
+    }
+  }
+  return now.text;
+}
+
+function holds(checked: Checked, { code }: Diagnostic, { edits }: Fix): boolean {
+  const after = check(applyEdits(checked.text, edits));
+  const times = (counts: Counts) => counts.all.get(code) ?? 0;
+  return times(countsOf(after)) < times(countsOf(checked)) && isNoWorse(checked, after);
+}
+
+/** Nobody can say so of a file with more errors than are listed. */
+function isNoWorse(before: Checked, after: Checked): boolean {
+  const { errors } = countsOf(before);
+  const total = [...errors.values()].reduce((sum, count) => sum + count, 0);
+  return (
+    total <= MAX_DIAGNOSTICS && [...countsOf(after).errors].every(([code, count]) => count <= (errors.get(code) ?? 0))
+  );
+}
+
+/** How often each code is reported, and how often as an error. */
+interface Counts {
+  readonly all: ReadonlyMap<string, number>;
+  readonly errors: ReadonlyMap<string, number>;
+}
+
+const countsOf = memoize(({ diagnostics }: Checked): Counts => {
+  const all = new Map<string, number>();
+  const errors = new Map<string, number>();
+  for (const { code, severity } of diagnostics) {
+    all.set(code, (all.get(code) ?? 0) + 1);
+    if (severity === 'error') {
+      errors.set(code, (errors.get(code) ?? 0) + 1);
+    }
+  }
+  return { all, errors };
+});

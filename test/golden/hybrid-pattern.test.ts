@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { coversPattern, hybridPlan } from '../../layout/topology/pipeline/hybrid-pattern';
+import { attempt } from '../../layout/topology/python';
+import { loadGolden } from './golden';
+
+interface Input {
+  readonly pattern: string;
+  readonly pp: number;
+  readonly world_size: number;
+  readonly flags: Readonly<Record<string, number | boolean | string | readonly string[]>>;
+}
+
+interface Expect {
+  readonly num_layers: number;
+  readonly virtual_pipeline_model_parallel_size: number | null;
+  readonly mtp_num_layers: number | null;
+  readonly mtp_pattern: string | null;
+  readonly layers: unknown;
+  readonly layers_cover_model: boolean;
+}
+
+/** Flags that a layout has no word for: the spelling of old checkpoints, and the position embedding. */
+const isSaid = ({ input }: { readonly input: Input }) =>
+  !('mtp_hybrid_override_pattern' in input.flags) && !('position_embedding_type' in input.flags);
+
+const number = (value: unknown) => (typeof value === 'number' ? value : null);
+
+describe('hybrid_layer_pattern', () => {
+  test.each(loadGolden<Input, Expect>('hybrid_pattern').filter(isSaid))(
+    '$id',
+    ({ input, ok, error, expect: golden }) => {
+      const { flags, pp, pattern } = input;
+      const layout = flags.pipeline_model_parallel_layout;
+      const result = attempt(() =>
+        hybridPlan(
+          pattern,
+          {
+            pp,
+            vpp: number(flags.num_virtual_stages_per_pipeline_rank),
+            first: number(flags.decoder_first_pipeline_num_layers),
+            last: number(flags.decoder_last_pipeline_num_layers),
+            accountForEmbedding: flags.account_for_embedding_in_pipeline_split === true,
+            accountForLoss: flags.account_for_loss_in_pipeline_split === true,
+            mtp: number(flags.mtp_num_layers),
+            layout: typeof layout === 'string' ? layout : null,
+          },
+          number(flags.num_layers_per_virtual_pipeline_stage),
+        ),
+      );
+      if (!result.ok) {
+        expect(ok).toBe(false);
+        expect(result.error.message).toBe(error?.message);
+      } else if (ok) {
+        const { numLayers, vpp, mtp, pattern: parts, stages } = result.value;
+        expect({ numLayers, vpp, mtp, parts: parts.mtp, stages }).toEqual({
+          numLayers: golden.num_layers,
+          vpp: golden.virtual_pipeline_model_parallel_size,
+          mtp: golden.mtp_num_layers,
+          parts: golden.mtp_pattern ?? '',
+          stages: golden.layers,
+        });
+        expect(coversPattern(result.value)).toBe(golden.layers_cover_model);
+      } else {
+        // a model without layers dies of a division by zero
+        expect(error?.origin).toBe('python');
+        expect(result.value.numLayers).toBe(0);
+      }
+    },
+  );
+});

@@ -1,0 +1,153 @@
+// How right the cost engine is, on published measurements: `npm run bench:cost`. Beside it in the same run, a plain formula for
+// memory and two simple ways to choose a layout. It prints tables and judges nothing.
+import { readFileSync } from 'node:fs';
+import { importSource } from '../scripts/source.mjs';
+import { isNanotron, jobOf } from './planner/jobs.mjs';
+
+const { gpuKind, MEGATRON, memoryOf, microbatches, NANOTRON, stepTime } = await importSource('layout/cost/index.ts');
+
+const rowsOf = (name) =>
+  readFileSync(`bench/planner/data/${name}.jsonl`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .map((row) => ({ row, job: jobOf(row, gpuKind) }))
+    .filter(({ job }) => job !== null);
+
+const sorted = (values) => [...values].sort((a, b) => a - b);
+const quantile = (values, share) => sorted(values)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
+const median = (values) => quantile(values, 0.5);
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const relative = (estimate, truth) => Math.abs(estimate / truth - 1);
+
+memoryOfTests();
+outOfMemory();
+for (const name of ['vtrain', 'nanotron', 'sailor', 'torchtitan']) {
+  ranking(name);
+}
+for (const name of ['calculon', 'vtrain', 'bridge', 'mlperf51']) {
+  absoluteTime(name);
+}
+
+/** States and peak of Megatron-LM's own functional tests, last stage; the plain formula has no workspace and no logits. */
+function memoryOfTests() {
+  const cases = rowsOf('megatron_golden')
+    .filter(({ row }) => !row.suspect)
+    .map(({ row: { measured }, job }) => {
+      const stage = memoryOf(job).at(-1);
+      const plain = memoryOf({
+        ...job,
+        hardware: { ...job.hardware, gpu: { ...job.hardware.gpu, workspaceBytes: 0 } },
+      });
+      return {
+        states: relative(stage.statesBytes + stage.workspaceBytes, measured.memory_bytes_allocated),
+        peak: relative(stage.peakBytes, measured.memory_bytes_peak),
+        plain: relative(plain.at(-1).statesBytes, measured.memory_bytes_allocated),
+        covered: stage.interval[0] <= measured.memory_bytes_peak && measured.memory_bytes_peak <= stage.interval[1],
+      };
+    });
+  const row = (key) =>
+    `median ${percent(median(cases.map((one) => one[key])))}, 90 % within ${percent(
+      quantile(
+        cases.map((one) => one[key]),
+        0.9,
+      ),
+    )}`;
+  console.log(
+    `Megatron-LM's functional tests, ${cases.length} rows, relative error of memory (targets: states 5 %, peak 10 %)`,
+  );
+  console.log(`  states            ${row('states')}`);
+  console.log(`  states, no workspace ${row('plain')}`);
+  console.log(`  peak              ${row('peak')}`);
+  console.log(`  peak inside the interval: ${percent(mean(cases.map(({ covered }) => Number(covered))))}`);
+}
+
+/** Crashes of nanotron's benchmark that memory explains, against runs: at each threshold of the fullest stage's peak. */
+function outOfMemory() {
+  const cases = rowsOf('nanotron')
+    .filter(({ row }) => !row.suspect && !row.not_memory)
+    .map(({ row, job }) => ({
+      crashed: row.measured.status !== 'ok',
+      peak: Math.max(...memoryOf(job).map(({ peakBytes }) => peakBytes)) / 2 ** 30,
+    }));
+  console.log(`\nOut of memory, nanotron, ${cases.length} rows (targets: recall .95 at precision .85)`);
+  for (const threshold of [40, 45, 50, 55, 60, 70, 80]) {
+    const said = cases.filter(({ peak }) => peak > threshold);
+    const right = said.filter(({ crashed }) => crashed).length;
+    const recall = right / cases.filter(({ crashed }) => crashed).length;
+    console.log(`  over ${threshold} GiB: recall ${recall.toFixed(3)}, precision ${(right / said.length).toFixed(3)}`);
+  }
+}
+
+/** How well layouts of one model, world and batch are put in order, and what the one chosen costs over the best. */
+function ranking(name) {
+  const groups = groupedBy(timed(name), ({ row }) => row.group);
+  groups.delete(null);
+  const rows = (pick) => [...groups.values()].filter((group) => group.length >= 2).map((group) => costOf(group, pick));
+  const rhos = [...groups.values()].filter((group) => group.length >= 4).map(rankCorrelation);
+  const plainRoofline = ({ job }) => -job.degrees.tp * 1e3 - microbatches(job);
+  console.log(`\nRanking, ${name}, ${groups.size} groups`);
+  console.log(
+    `  rank correlation: median ${median(rhos).toFixed(3)}, mean ${mean(rhos).toFixed(3)} (${rhos.length} groups of 4 or more)`,
+  );
+  const line = (label, costs) =>
+    console.log(`  ${label}: chosen / best median ${median(costs).toFixed(3)}, mean ${mean(costs).toFixed(3)}`);
+  line(
+    'estimate',
+    rows(({ estimate }) => estimate),
+  );
+  line(
+    'largest dp',
+    rows(({ job }) => -job.degrees.dp),
+  );
+  line(
+    'smallest tp, then fewest micro-batches',
+    rows((one) => -plainRoofline(one)),
+  );
+}
+
+function absoluteTime(name) {
+  const ratios = timed(name).map(({ row, estimate }) => estimate / row.measured.step_time_s);
+  const errors = ratios.map((ratio) => Math.abs(ratio - 1));
+  console.log(
+    `\nStep time, ${name}, ${ratios.length} rows: mean error ${percent(mean(errors))}, median ratio ${median(ratios).toFixed(2)} (5 % to 95 %: ${quantile(ratios, 0.05).toFixed(2)} to ${quantile(ratios, 0.95).toFixed(2)})`,
+  );
+}
+
+function timed(name) {
+  return rowsOf(name)
+    .filter(({ row }) => !row.suspect && row.measured.step_time_s)
+    .map(({ row, job }) => ({ row, job, estimate: stepTime(job, isNanotron(row) ? NANOTRON : MEGATRON).seconds }));
+}
+
+function costOf(group, pick) {
+  const best = Math.min(...group.map(({ row }) => row.measured.step_time_s));
+  const chosen = group.reduce((one, other) => (pick(other) < pick(one) ? other : one));
+  return chosen.row.measured.step_time_s / best;
+}
+
+function rankCorrelation(group) {
+  const places = (values) => {
+    const order = values.map((value, i) => [value, i]).sort(([a], [b]) => a - b);
+    const places = [];
+    for (const [place, [, i]] of order.entries()) {
+      places[i] = place;
+    }
+    return places;
+  };
+  const truth = places(group.map(({ row }) => row.measured.step_time_s));
+  const estimate = places(group.map((one) => one.estimate));
+  const n = group.length;
+  const squares = truth.reduce((sum, place, i) => sum + (place - estimate[i]) ** 2, 0);
+  return 1 - (6 * squares) / (n * (n * n - 1));
+}
+
+function groupedBy(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return groups;
+}

@@ -1,0 +1,140 @@
+import { type Block, type Chunk, type CostJob, microbatches, paddedVocab } from './job';
+
+const HALF = 2;
+const FLOAT = 4;
+
+/**
+ * Bytes that one block holds for the backward pass of one micro-batch, on one rank.
+ * Source: the tensors that autograd saves, as counted in "Reducing Activation Recomputation in Large Transformer Models"
+ * (arXiv:2205.05198, section 4), with flash attention's log-sum-exp instead of scores.
+ */
+export function blockActivations(job: CostJob, block: Block): number {
+  const { model, degrees, sequence, recompute, batch } = job;
+  const tokens = (sequence.length / degrees.cp) * batch.micro;
+  const spread = sequence.sequenceParallel ? degrees.tp : 1;
+  const hidden = (HALF * model.hiddenSize * tokens) / spread;
+  const mask = sequence.dropout ? hidden / HALF : 0;
+  // the input of the norm, and its output, which the linear layer after it keeps
+  const norm = 2 * hidden;
+  switch (block) {
+    case 'attention':
+      return norm + mask + attention(job, tokens) + (recompute.granularity === 'selective' ? 0 : scores(job, tokens));
+    case 'mlp':
+      return norm + mask + feedForward(job, model.ffnHiddenSize, tokens, degrees.tp);
+    case 'moe':
+      return norm + mask + mixture(job, tokens, spread);
+    case 'mamba':
+      return norm + mask + mamba(job, tokens);
+  }
+}
+
+/** Bytes of the inputs of one layer: all that full recomputation keeps of it. */
+function boundary({ model, degrees, sequence, batch }: CostJob): number {
+  const spread = sequence.sequenceParallel ? degrees.tp : 1;
+  return (HALF * model.hiddenSize * (sequence.length / degrees.cp) * batch.micro) / spread;
+}
+
+/** Bytes that one virtual stage holds for one micro-batch, without logits. */
+export function chunkActivations(job: CostJob, chunk: Chunk): number {
+  const blocks: readonly Block[] = [...chunk.blocks, ...mtpBlocks(job, chunk)];
+  const whole = blocks.reduce((total, block) => total + blockActivations(job, block), 0);
+  const embedding = chunk.embedding && job.sequence.dropout ? boundary(job) / HALF : 0;
+  if (job.recompute.granularity !== 'full') {
+    return whole + embedding;
+  }
+  const layers = chunk.blocks.length / 2;
+  const recomputed = Math.min(layers, job.recompute.layers ?? layers);
+  const kept = layers > 0 ? (whole * (layers - recomputed)) / layers : whole;
+  return kept + recomputed * boundary(job) + embedding;
+}
+
+/** Bytes that come and go within one layer while it is recomputed: what full recomputation needs beside the boundaries. */
+export function recomputedLayer(job: CostJob, stage: number): number {
+  if (job.recompute.granularity !== 'full') {
+    return 0;
+  }
+  const blocks = (job.stages[stage] ?? []).flatMap((chunk) => chunk.blocks).slice(-2);
+  return blocks.reduce((total, block) => total + blockActivations(job, block), 0);
+}
+
+/**
+ * Bytes of the logits of one micro-batch at the end of the forward pass: in 16 bits as the output layer makes them, in fp32 as the
+ * loss reads them, and the gradient that a fused loss keeps.
+ * Source: megatron/core/tensor_parallel/cross_entropy.py, megatron/core/fusions/fused_cross_entropy.py.
+ */
+export function logitBytes({ model, degrees, sequence, batch }: CostJob): number {
+  const tokens = (sequence.length / degrees.cp) * batch.micro;
+  const elements = (tokens * paddedVocab(model, degrees.tp)) / degrees.tp;
+  return elements * (HALF + FLOAT + (sequence.fusedCrossEntropy ? FLOAT : 0));
+}
+
+/**
+ * Micro-batches (of one virtual stage each) whose activations a pipeline rank holds at once.
+ * Source: forward_backward_pipelining_without_interleaving and ..._with_interleaving (get_num_warmup_microbatches) in
+ * megatron/core/pipeline_parallel/schedules.py.
+ */
+export function inFlight(job: CostJob, stage: number): number {
+  const pp = job.stages.length;
+  const chunks = job.stages[stage]?.length ?? 1;
+  const total = microbatches(job) * chunks;
+  if (pp === 1) {
+    return 1;
+  }
+  const warmUp = chunks === 1 ? pp - stage - 1 : 2 * (pp - stage - 1) + (chunks - 1) * pp;
+  return Math.min(total, warmUp + 1);
+}
+
+/** Bytes of all activations that a pipeline rank holds at its fullest, logits apart. */
+export function stageActivations(job: CostJob, stage: number): number {
+  const chunks = job.stages[stage] ?? [];
+  const perMicrobatch = chunks.reduce((total, chunk) => total + chunkActivations(job, chunk), 0);
+  return (perMicrobatch / Math.max(1, chunks.length)) * inFlight(job, stage);
+}
+
+function mtpBlocks({ model }: CostJob, { mtp }: Chunk): Block[] {
+  return Array.from({ length: mtp }, (): Block[] => ['attention', model.moe ? 'moe' : 'mlp']).flat();
+}
+
+function attention({ model, degrees }: CostJob, tokens: number): number {
+  const { numAttentionHeads: heads, numQueryGroups: groups, kvChannels, mla } = model;
+  const query = mla ? heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim) : heads * kvChannels;
+  const keyValue = mla ? heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim + mla.vHeadDim) : 2 * groups * kvChannels;
+  const output = mla ? heads * mla.vHeadDim : heads * kvChannels;
+  const latent = mla ? (mla.qLoraRank ?? 0) + mla.kvLoraRank + mla.qkPosEmbHeadDim : 0;
+  return HALF * tokens * ((query + keyValue + output) / degrees.tp + 2 * latent);
+}
+
+/** Bytes of attention scores: the softmax's output, its dropout mask and what dropout makes of it; or the log-sum-exp alone. */
+function scores({ model, degrees, sequence }: CostJob, tokens: number): number {
+  const heads = model.numAttentionHeads / degrees.tp;
+  return sequence.scoresInMemory ? 5 * heads * tokens * sequence.length : FLOAT * heads * tokens;
+}
+
+function feedForward({ model }: CostJob, width: number, tokens: number, tp: number): number {
+  const up = model.gatedLinearUnit ? 2 * width : width;
+  return (HALF * tokens * (up + width)) / tp;
+}
+
+function mixture(job: CostJob, tokens: number, spread: number): number {
+  const { model, degrees } = job;
+  const { moe, hiddenSize } = model;
+  if (!moe) {
+    return 0;
+  }
+  // a balanced router: every rank of the expert grid gets as many tokens as it sends
+  const routed = (tokens / spread) * moe.topk * (spread === 1 ? 1 : degrees.exptTp);
+  const shared = moe.sharedFfnHiddenSize > 0 ? feedForward(job, moe.sharedFfnHiddenSize, tokens, degrees.tp) : 0;
+  const permuted = 2 * HALF * routed * hiddenSize;
+  return permuted + feedForward(job, moe.ffnHiddenSize, routed, degrees.exptTp) + shared;
+}
+
+function mamba({ model, degrees }: CostJob, tokens: number): number {
+  if (!model.mamba) {
+    return 0;
+  }
+  const { numHeads, headDim, numGroups, stateDim } = model.mamba;
+  const inner = numHeads * headDim;
+  const projected = 2 * inner + 2 * numGroups * stateDim + numHeads;
+  // the projection, what the convolution makes of it, and the scan's output
+  return (HALF * tokens * (projected + inner + 2 * numGroups * stateDim + inner)) / degrees.tp;
+}

@@ -1,0 +1,48 @@
+import type { GpuKind } from './job';
+
+const TERA = 1e12;
+const GIGA = 1e9;
+const GIB = 2 ** 30;
+const MIB = 2 ** 20;
+
+/**
+ * GPUs by name. Memory, bandwidths (one direction) and dense operations a second are the vendors' data sheets'; the workspace
+ * is what Megatron-LM's functional tests hold beside their states (calibrated on the public rows of docs/cost.md).
+ */
+const GPUS: readonly GpuKind[] = [
+  gpu('a100', 80, 2039, 300, { fp32: 19.5, bf16: 312, fp16: 312, fp8: 312, fp4: 312 }, 76),
+  gpu('h100', 80, 3350, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105),
+  gpu('h200', 141, 4800, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105),
+  gpu('gh200', 96, 4000, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105),
+  gpu('b200', 180, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 9000 }, 105),
+  gpu('gb200', 186, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 10000 }, 105),
+  gpu('b300', 270, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 13500 }, 105),
+  gpu('gb300', 278, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 15000 }, 105),
+];
+
+function gpu(
+  name: string,
+  memoryGib: number,
+  memoryGBs: number,
+  nvlinkGBs: number,
+  tflops: GpuKind['flops'],
+  workspaceMib: number,
+): GpuKind {
+  const flops = Object.fromEntries(Object.entries(tflops).map(([type, value]) => [type, value * TERA]));
+  return {
+    name,
+    memoryBytes: memoryGib * GIB,
+    memoryBytesPerSecond: memoryGBs * GIGA,
+    nvlinkBytesPerSecond: nvlinkGBs * GIGA,
+    flops: { ...tflops, ...flops },
+    workspaceBytes: workspaceMib * MIB,
+  };
+}
+
+/** The GPU of a name such as `h100`; undefined where the table lacks it. */
+export function gpuKind(name: string): GpuKind | undefined {
+  return GPUS.find((kind) => kind.name === name);
+}
+
+/** The names of the table, oldest first. */
+export const GPU_NAMES: readonly string[] = GPUS.map(({ name }) => name);

@@ -1,0 +1,5 @@
+export * from './gpus';
+export * from './job';
+export * from './memory';
+export * from './time';
+export * from './traffic';

@@ -1,0 +1,172 @@
+/**
+ * What a training step costs depends on these facts alone. Everything is known here: who makes a job decides what to assume, and
+ * says so.
+ */
+export interface CostJob {
+  readonly model: CostModel;
+  readonly degrees: CostDegrees;
+  /** What each pipeline rank holds, pipeline rank 0 first; of each its model chunks, virtual stage 0 first. */
+  readonly stages: readonly (readonly Chunk[])[];
+  readonly batch: CostBatch;
+  readonly sequence: CostSequence;
+  readonly optimizer: CostOptimizer;
+  readonly recompute: Recompute;
+  readonly fsdp: Fsdp;
+  readonly hardware: Hardware;
+  /** Type of matrix products; parameters and activations between them are held in 16 bits beside it. */
+  readonly compute: ComputeType;
+  /** The dispatcher of MoE tokens (`--moe-token-dispatcher-type`). */
+  readonly dispatcher: 'allgather' | 'alltoall' | 'flex';
+}
+
+/** A block of a model: half of a transformer layer, or one layer of a hybrid model. */
+export type Block = 'attention' | 'mlp' | 'moe' | 'mamba';
+
+/** What one virtual stage of one pipeline rank holds. */
+export interface Chunk {
+  readonly blocks: readonly Block[];
+  /** The word embedding (and the position embedding). */
+  readonly embedding: boolean;
+  /** Final norm, output layer and loss. */
+  readonly loss: boolean;
+  /** Multi-token prediction layers. */
+  readonly mtp: number;
+}
+
+/** The shape of a model; sizes in elements. */
+export interface CostModel {
+  readonly hiddenSize: number;
+  readonly ffnHiddenSize: number;
+  readonly numAttentionHeads: number;
+  readonly numQueryGroups: number;
+  readonly kvChannels: number;
+  /** Before padding; null where it is not known: then embedding, output layer and logits are left out. */
+  readonly vocabSize: number | null;
+  /** The vocabulary is padded to a multiple of this times tp. */
+  readonly vocabDivisibleBy: number;
+  readonly gatedLinearUnit: boolean;
+  /** Whether the output layer has weights of its own. */
+  readonly untied: boolean;
+  /** Whether linear layers have a bias. */
+  readonly bias: boolean;
+  /** RMSNorm has a weight, LayerNorm a weight and a bias. */
+  readonly rmsNorm: boolean;
+  /** Rows of a learned position embedding; 0 where positions are rotary or absent. */
+  readonly learnedPositions: number;
+  readonly mla: LatentAttention | null;
+  readonly moe: ExpertShape | null;
+  readonly mamba: MambaShape | null;
+}
+
+/** Ranks of multi-latent attention (`--q-lora-rank` and so on). */
+export interface LatentAttention {
+  /** Null: queries are projected directly. */
+  readonly qLoraRank: number | null;
+  readonly kvLoraRank: number;
+  readonly qkHeadDim: number;
+  readonly qkPosEmbHeadDim: number;
+  readonly vHeadDim: number;
+}
+
+/** The experts of an MoE layer. */
+export interface ExpertShape {
+  readonly numExperts: number;
+  readonly topk: number;
+  readonly ffnHiddenSize: number;
+  /** Width of the shared expert; 0 without. */
+  readonly sharedFfnHiddenSize: number;
+}
+
+/** A Mamba-2 mixer (megatron/core/ssm/mamba_mixer.py). */
+export interface MambaShape {
+  readonly numHeads: number;
+  readonly headDim: number;
+  readonly numGroups: number;
+  readonly stateDim: number;
+}
+
+export interface CostDegrees {
+  readonly tp: number;
+  readonly cp: number;
+  readonly pp: number;
+  readonly dp: number;
+  readonly ep: number;
+  readonly exptTp: number;
+  readonly exptDp: number;
+}
+
+export interface CostBatch {
+  /** Sequences in one micro-batch of one replica. */
+  readonly micro: number;
+  /** Sequences in one optimizer step. */
+  readonly global: number;
+}
+
+export interface CostSequence {
+  /** Tokens in one sequence. */
+  readonly length: number;
+  readonly sequenceParallel: boolean;
+  /** Whether attention writes its scores to memory; flash and fused attention do not. */
+  readonly scoresInMemory: boolean;
+  /** Whether dropout of hidden states keeps a mask. */
+  readonly dropout: boolean;
+  /** Whether the loss is computed by a fused kernel, which keeps one more copy of the logits in fp32. */
+  readonly fusedCrossEntropy: boolean;
+}
+
+export interface CostOptimizer {
+  /** Bytes a parameter: the parameter itself, its gradient, and the optimizer's states (main copy and moments). */
+  readonly paramBytes: number;
+  readonly gradBytes: number;
+  readonly stateBytes: number;
+  /** Whether states are sharded over dp x cp (`--use-distributed-optimizer`). */
+  readonly distributed: boolean;
+  /** In how many instances the sharded states are replicated. */
+  readonly instances: number;
+  readonly overlapGradReduce: boolean;
+  readonly overlapParamGather: boolean;
+}
+
+/** Activations that are computed again in the backward pass. */
+export type Recompute =
+  | { readonly granularity: 'none' }
+  | { readonly granularity: 'selective' }
+  /** `layers`: recomputed layers of a pipeline rank; null: all, one at a time. */
+  | { readonly granularity: 'full'; readonly layers: number | null };
+
+/** What fully sharded data parallelism spreads over the ranks. */
+export type Fsdp = 'no_shard' | 'optim' | 'optim_grads' | 'optim_grads_params';
+
+export type ComputeType = 'fp32' | 'bf16' | 'fp16' | 'fp8' | 'fp4';
+
+/** One kind of GPU and the links between GPUs. */
+export interface Hardware {
+  readonly gpu: GpuKind;
+  readonly gpusPerNode: number;
+  /** GPUs that reach each other over NVLink. */
+  readonly gpusPerNvlinkDomain: number;
+  /** Bytes a second that one GPU sends through the network. */
+  readonly networkBytesPerSecond: number;
+}
+
+/** One row of the table of GPUs; bytes a second and operations a second are per GPU, as the vendor states them. */
+export interface GpuKind {
+  readonly name: string;
+  readonly memoryBytes: number;
+  readonly memoryBytesPerSecond: number;
+  readonly nvlinkBytesPerSecond: number;
+  readonly flops: Readonly<Record<ComputeType, number>>;
+  /** Bytes that the libraries hold between steps: workspaces of cuBLAS and Transformer Engine. */
+  readonly workspaceBytes: number;
+}
+
+/** Micro-batches that one replica runs in a step. */
+export function microbatches({ batch, degrees }: CostJob): number {
+  return Math.max(1, Math.ceil(batch.global / (batch.micro * degrees.dp)));
+}
+
+/** The vocabulary as Megatron pads it (`_vocab_size_with_padding`, megatron/training/tokenizer). */
+export function paddedVocab({ vocabSize, vocabDivisibleBy }: CostModel, tp: number): number {
+  const multiple = vocabDivisibleBy * tp;
+  return vocabSize === null ? 0 : Math.ceil(vocabSize / multiple) * multiple;
+}

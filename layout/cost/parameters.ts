@@ -1,0 +1,109 @@
+import { type Block, type Chunk, type CostJob, type CostModel, paddedVocab } from './job';
+
+/** Parameters that one rank holds, in elements: those reduced over dp x cp, and those of experts, reduced over expt_dp. */
+export interface ParameterCount {
+  readonly dense: number;
+  readonly expert: number;
+}
+
+/**
+ * Parameters of one block on one rank.
+ * Source: the linear layers of megatron/core/transformer/{attention,multi_latent_attention,mlp}.py, moe/{router,experts}.py and
+ * megatron/core/ssm/mamba_mixer.py; norms and biases of row-parallel layers are replicated over tp.
+ */
+export function blockParameters(job: CostJob, block: Block): ParameterCount {
+  const { model, degrees } = job;
+  const norm = normParameters(model);
+  switch (block) {
+    case 'attention':
+      return {
+        dense: norm + (model.mla ? latentAttention(model, degrees.tp) : attention(model, degrees.tp)),
+        expert: 0,
+      };
+    case 'mlp':
+      return { dense: norm + feedForward(model, model.ffnHiddenSize, degrees.tp), expert: 0 };
+    case 'mamba':
+      return { dense: norm + mamba(model, degrees.tp), expert: 0 };
+    case 'moe':
+      return mixture(job, norm);
+  }
+}
+
+/** Parameters of one virtual stage on one rank. */
+export function chunkParameters(job: CostJob, chunk: Chunk): ParameterCount {
+  const { model, degrees } = job;
+  const { hiddenSize } = model;
+  const blocks = chunk.blocks.map((block) => blockParameters(job, block));
+  const norm = normParameters(model);
+  const vocabulary = (paddedVocab(model, degrees.tp) * hiddenSize) / degrees.tp;
+  const alone = job.stages.length === 1;
+  const mtpLayer = [blockParameters(job, 'attention'), blockParameters(job, model.moe ? 'moe' : 'mlp')];
+  const ends =
+    (chunk.embedding ? vocabulary + model.learnedPositions * hiddenSize : 0) +
+    // a tied output layer is a copy of the embedding where the two lie on different stages
+    (chunk.loss ? norm + (model.untied || !alone ? vocabulary : 0) : 0) +
+    // two norms and the projection of [hidden, embedding] to hidden (megatron/core/transformer/multi_token_prediction.py)
+    chunk.mtp * (3 * norm + (2 * hiddenSize * hiddenSize) / degrees.tp);
+  return {
+    dense: sum(blocks, 'dense') + chunk.mtp * sum(mtpLayer, 'dense') + ends,
+    expert: sum(blocks, 'expert') + chunk.mtp * sum(mtpLayer, 'expert'),
+  };
+}
+
+function sum(counts: readonly ParameterCount[], key: keyof ParameterCount): number {
+  return counts.reduce((total, count) => total + count[key], 0);
+}
+
+function normParameters({ hiddenSize, rmsNorm }: CostModel): number {
+  return rmsNorm ? hiddenSize : 2 * hiddenSize;
+}
+
+function attention(model: CostModel, tp: number): number {
+  const { hiddenSize: h, numAttentionHeads: heads, numQueryGroups: groups, kvChannels, bias } = model;
+  const query = heads * kvChannels;
+  // fewer groups than ranks are copied, one a rank
+  const keyValue = 2 * Math.max(groups, Math.min(tp, heads)) * kvChannels;
+  const weights = (h * (query + keyValue) + query * h) / tp;
+  return weights + (bias ? (query + keyValue) / tp + h : 0);
+}
+
+function latentAttention(model: CostModel, tp: number): number {
+  const { hiddenSize: h, numAttentionHeads: heads, mla } = model;
+  if (!mla) {
+    return 0;
+  }
+  const { qLoraRank, kvLoraRank, qkHeadDim, qkPosEmbHeadDim, vHeadDim } = mla;
+  const queryWidth = heads * (qkHeadDim + qkPosEmbHeadDim);
+  const query = qLoraRank === null ? (h * queryWidth) / tp : h * qLoraRank + qLoraRank + (qLoraRank * queryWidth) / tp;
+  const keyValue = h * (kvLoraRank + qkPosEmbHeadDim) + kvLoraRank + (kvLoraRank * heads * (qkHeadDim + vHeadDim)) / tp;
+  return query + keyValue + (heads * vHeadDim * h) / tp;
+}
+
+function feedForward(model: CostModel, width: number, tp: number): number {
+  const { hiddenSize: h, gatedLinearUnit, bias } = model;
+  const up = gatedLinearUnit ? 2 * width : width;
+  return (h * up + width * h) / tp + (bias ? up / tp + h : 0);
+}
+
+function mixture({ model, degrees }: CostJob, norm: number): ParameterCount {
+  const { hiddenSize: h, moe } = model;
+  if (!moe) {
+    return { dense: norm, expert: 0 };
+  }
+  const shared = moe.sharedFfnHiddenSize > 0 ? feedForward(model, moe.sharedFfnHiddenSize, degrees.tp) : 0;
+  return {
+    dense: norm + h * moe.numExperts + shared,
+    expert: (moe.numExperts / degrees.ep) * feedForward(model, moe.ffnHiddenSize, degrees.exptTp),
+  };
+}
+
+function mamba({ hiddenSize: h, mamba: shape }: CostModel, tp: number): number {
+  if (!shape) {
+    return 0;
+  }
+  const { numHeads, headDim, numGroups, stateDim } = shape;
+  const inner = numHeads * headDim;
+  const states = 2 * numGroups * stateDim;
+  const convolution = 5 * (inner + states);
+  return (h * (2 * inner + states + numHeads) + convolution + 3 * numHeads + inner + inner * h) / tp;
+}

@@ -3,6 +3,7 @@ import { version } from '../package.json';
 import { addCheckCommand } from './check';
 import { addExplainCommand } from './explain';
 import { addGroupsCommand } from './groups';
+import { addImportCommand } from './import';
 import { addNtpCommand } from './ntp';
 import { complain, EXIT } from './output';
 import { addSequenceCommand } from './sequence';
@@ -16,6 +17,7 @@ const program = new Command('parallelism-layout')
 
 addCheckCommand(program);
 addGroupsCommand(program);
+addImportCommand(program);
 addSequenceCommand(program);
 addNtpCommand(program);
 addSmokeCommand(program);

@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import {
+  FAMILIES,
+  type FamilyName,
+  type LaunchReading,
+  type LaunchValue,
+  layoutOf,
+  layoutYaml,
+} from '../layout/launch';
+import { type LaunchInput, launchInputs, shownPath } from './launchFiles';
+import { complain, EXIT, exitWith, print, printable } from './output';
+
+interface Options {
+  readonly format: 'yaml' | 'json';
+  readonly family?: FamilyName;
+}
+
+/** Adds `import`: a launch file becomes a layout, and every value says where it comes from. */
+export function addImportCommand(program: Command): void {
+  program
+    .command('import')
+    .description('read a launch script, recipe, configuration or log as a layout; exit status 2: a file cannot be used')
+    .argument('<file...>', 'launch files; - is standard input')
+    .addOption(
+      new Option('--format <format>', 'form of the output; json prints one object a line')
+        .choices(['yaml', 'json'])
+        .default('yaml'),
+    )
+    .addOption(new Option('--family <name>', 'the family of the files; detected where left out').choices(FAMILIES))
+    .action((files: string[], options: Options) => print(output(files, options)));
+}
+
+function* output(files: readonly string[], { format, family }: Options): Iterable<string> {
+  let first = true;
+  for (const input of launchInputs(files, family)) {
+    if ('reading' in input && input.reading.family === null) {
+      complain(`${input.file}: ${input.reading.notes.at(-1) ?? 'is no launch file that is known'}`);
+      exitWith(EXIT.unusable);
+    }
+    if (format === 'json') {
+      yield `${JSON.stringify(importData(input))}\n`;
+    } else if ('reading' in input) {
+      yield `${first ? '' : '---\n'}${layoutYaml(input.reading, shownPath)}`;
+      first = false;
+    }
+  }
+}
+
+/** What `import --format json` prints of one file. */
+export function importData(input: LaunchInput): object {
+  if ('error' in input) {
+    return { file: input.file, family: null, layout: null, values: [], unmapped: [], notes: [], error: input.error };
+  }
+  const { file, reading } = input;
+  return {
+    file,
+    family: reading.family,
+    layout: layoutOf(reading, [file]),
+    values: reading.values.map((value) => valueData(value, file, reading)),
+    unmapped: reading.unmapped,
+    notes: reading.notes.map(printable),
+  };
+}
+
+function valueData({ key, value, source, lookedFor }: LaunchValue, file: string, reading: LaunchReading): object {
+  const place =
+    typeof source === 'string'
+      ? source
+      : { file: source.file === reading.file ? file : shownPath(source.file), line: source.line };
+  return { key, value, source: place, ...(lookedFor !== undefined && { looked_for: lookedFor }) };
+}

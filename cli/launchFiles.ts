@@ -1,0 +1,102 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, relative, resolve, sep } from 'node:path';
+import { type FamilyName, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
+import { complain, EXIT, exitWith } from './output';
+
+/** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
+const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
+const MAX_NAMED_BYTES = 1024 * 1024;
+
+/** How many directories above a launch file are searched where it stands in no repository. */
+const MAX_ANCESTORS = 3;
+
+/** A launch file that was read, or the reason why it cannot be. */
+export type LaunchInput =
+  | { readonly file: string; readonly reading: LaunchReading }
+  | { readonly file: string; readonly error: string };
+
+/**
+ * Reads launch files one after another. A file that cannot be read is said on standard error and sets the exit status.
+ * @param files paths; `-` is standard input
+ */
+export function* launchInputs(files: readonly string[], family?: FamilyName): Iterable<LaunchInput> {
+  for (const file of files) {
+    const text = launchText(file);
+    if (typeof text === 'string') {
+      const path = resolve(file === '-' ? 'stdin' : file);
+      yield { file, reading: readLaunchFile(toSlashes(path), text, namedFiles(path), { family }) };
+    } else {
+      complain(text.error);
+      exitWith(EXIT.unusable);
+      yield { file, error: text.error };
+    }
+  }
+}
+
+/** How a path is shown: relative to the current directory where that is shorter. */
+export function shownPath(path: string): string {
+  const short = relative(process.cwd(), path);
+  return toSlashes(short !== '' && short.length < path.length ? short : path);
+}
+
+function launchText(file: string): string | { readonly error: string } {
+  try {
+    if (file !== '-') {
+      const stat = statSync(file);
+      if (!stat.isFile()) {
+        return { error: `${file}: ${stat.isDirectory() ? 'is a directory' : 'is no regular file'}` };
+      }
+      if (stat.size > MAX_LAUNCH_BYTES) {
+        return { error: `${file}: is larger than ${MAX_LAUNCH_BYTES / 1024 / 1024} MiB` };
+      }
+    }
+    const bytes = readFileSync(file === '-' ? 0 : file);
+    return bytes.includes(0) ? { error: `${file}: is not a text file` } : new TextDecoder().decode(bytes);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : '';
+    return {
+      error: `${file}: ${code === 'ENOENT' ? 'no such file' : error instanceof Error ? error.message : 'cannot be read'}`,
+    };
+  }
+}
+
+/** Reads the files that a launch file names: regular, not too large, and in its repository alone. */
+function namedFiles(launchFile: string): ReadFile {
+  const root = rootOf(dirname(launchFile));
+  return (path) => {
+    const whole = resolve(path);
+    if (whole !== root && !whole.startsWith(root.endsWith(sep) ? root : root + sep)) {
+      return null;
+    }
+    try {
+      const stat = statSync(whole);
+      if (!stat.isFile() || stat.size > MAX_NAMED_BYTES) {
+        return null;
+      }
+      const bytes = readFileSync(whole);
+      return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
+    } catch {
+      return null;
+    }
+  };
+}
+
+/** The repository that a directory is in; without one, the directory a few levels above it. */
+function rootOf(directory: string): string {
+  let current = directory;
+  for (let above = dirname(current); above !== current; above = dirname(current)) {
+    if (existsSync(resolve(current, '.git'))) {
+      return current;
+    }
+    current = above;
+  }
+  let root = directory;
+  for (let level = 0; level < MAX_ANCESTORS && dirname(dirname(root)) !== dirname(root); level++) {
+    root = dirname(root);
+  }
+  return root;
+}
+
+function toSlashes(path: string): string {
+  return sep === '/' ? path : path.split(sep).join('/');
+}

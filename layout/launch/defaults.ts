@@ -1,0 +1,126 @@
+import type { FactValue } from './facts';
+
+/** What a framework takes where a launch file is silent, by the key of the layout. */
+export interface Defaults {
+  readonly framework: string;
+  /** The version or revision that was read. */
+  readonly version: string;
+  /** Where the framework says so. */
+  readonly source: string;
+  readonly values: Readonly<Record<string, FactValue>>;
+  /** Values that hold only where the model has experts. */
+  readonly withExperts?: Readonly<Record<string, FactValue>>;
+}
+
+const DEGREES = {
+  'parallelism.tp': 1,
+  'parallelism.pp': 1,
+  'parallelism.cp': 1,
+  'parallelism.ep': 1,
+} as const;
+
+const MEGATRON_RUN = {
+  'parallelism.order': 'tp-cp-ep-dp-pp',
+  'parallelism.num_distributed_optimizer_instances': 1,
+  'sequence.sequence_parallel': false,
+  'sequence.tp_comm_overlap': false,
+  'optimizer.use_distributed_optimizer': false,
+  'optimizer.overlap_grad_reduce': false,
+  'optimizer.overlap_param_gather': false,
+  'fsdp.enabled': false,
+} as const;
+
+const MEGATRON_MODEL = {
+  'model.params_dtype': 'fp32',
+  'model.gated_linear_unit': false,
+  'model.multi_latent_attention': false,
+  'model.untie_embeddings_and_output_weights': false,
+  'model.make_vocab_size_divisible_by': 128,
+  'sequence.cp_comm_type': 'p2p',
+} as const;
+
+const MEGATRON_EXPERTS = {
+  'model.moe_router_topk': 2,
+  'model.moe_layer_freq': 1,
+  'moe.moe_token_dispatcher_type': 'allgather',
+  'moe.overlap_moe_expert_parallel_comm': false,
+} as const;
+
+/** The defaults of every framework, each with its source. Expert tensor parallelism follows its own rule in `megatron.ts`. */
+export const DEFAULTS = {
+  megatron: {
+    framework: 'Megatron-LM',
+    version: 'main d98e8a64dd',
+    source: 'megatron/training/arguments.py, megatron/core/transformer/transformer_config.py',
+    values: { ...DEGREES, ...MEGATRON_RUN, ...MEGATRON_MODEL },
+    withExperts: MEGATRON_EXPERTS,
+  },
+  slime: {
+    framework: 'slime',
+    version: 'main 624b824a89',
+    source: 'slime/utils/arguments.py, slime/backends/megatron_utils/arguments.py',
+    values: {
+      ...DEGREES,
+      ...MEGATRON_RUN,
+      ...MEGATRON_MODEL,
+      'optimizer.use_distributed_optimizer': true,
+      'batch.micro_batch_size': 1,
+      'sequence.seq_length': 4096,
+    },
+    withExperts: MEGATRON_EXPERTS,
+  },
+  swift: {
+    framework: 'ms-swift',
+    version: 'main 3602360a56',
+    source: 'swift/megatron/arguments/megatron_args.py',
+    values: {
+      ...DEGREES,
+      'parallelism.expt_tp': 1,
+      'optimizer.use_distributed_optimizer': true,
+      'batch.micro_batch_size': 1,
+      'batch.global_batch_size': 16,
+      'sequence.sequence_parallel': false,
+    },
+  },
+  verl: {
+    framework: 'verl',
+    version: 'main b178a3cd56',
+    source: 'verl/trainer/config/engine/megatron.yaml',
+    values: { ...DEGREES, 'sequence.sequence_parallel': true },
+  },
+  nemoRl: {
+    framework: 'NeMo-RL',
+    version: 'main 7ea279abfb',
+    source: 'examples/configs/grpo_math_1B.yaml',
+    values: {},
+  },
+  primus: {
+    framework: 'Primus',
+    version: 'main fd1eeabbad',
+    source: 'primus/configs/modules/megatron/*.yaml',
+    values: {},
+  },
+  torchtitan: {
+    framework: 'torchtitan',
+    version: 'main b5bcd76c66',
+    source: 'torchtitan/config/job_config.py, torchtitan/distributed/parallel_dims.py',
+    values: { ...DEGREES },
+  },
+  mimo: {
+    framework: 'Megatron-LM MIMO example',
+    version: 'main d98e8a64dd',
+    source: 'examples/mimo/training/args.py',
+    values: {
+      'modules.encoder.tp': 2,
+      'modules.encoder.dp': 2,
+      'modules.encoder.rank_offset': 0,
+      'modules.language.rank_offset': 4,
+      'modules.language.tp': 2,
+      'modules.language.dp': 2,
+      'modules.language.cp': 1,
+      'modules.language.pp': 1,
+      'modules.language.ep': 1,
+      'modules.language.expt_tp': 1,
+    },
+  },
+} as const satisfies Readonly<Record<string, Defaults>>;

@@ -1,0 +1,157 @@
+import { stringify } from 'yaml';
+import { FORMAT } from '../format/keys';
+import type { KeySpec, Keys } from '../format/spec';
+import type { FactValue } from './facts';
+import type { LaunchReading, LaunchValue } from './import';
+
+/** A layout as plain data, in the order of the format's keys. */
+export interface LayoutData {
+  readonly [key: string]: FactValue | LayoutData;
+}
+
+/** Degrees that a layout shows even where they are the framework's default. */
+const ALWAYS: ReadonlySet<string> = new Set(['parallelism.tp', 'parallelism.cp', 'parallelism.pp', 'parallelism.ep']);
+
+/** Values that the format derives: a layout says them only where a file does. */
+const DERIVED: Readonly<Record<string, string>> = {
+  'parallelism.expt_tp': 'parallelism.tp',
+  'model.num_query_groups': 'model.num_attention_heads',
+  'model.moe_ffn_hidden_size': 'model.ffn_hidden_size',
+  'sequence.max_seq_len': 'sequence.seq_length',
+};
+
+/** Values that a layout never shows where no file says them: they follow from others. */
+const NEVER: ReadonlySet<string> = new Set(['parallelism.dp', 'model.kv_channels', 'model.ffn_hidden_size:default']);
+
+/** The values of a reading that stand in its layout: those for which the format has a key, without the format's own defaults. */
+export function layoutValues({ values }: LaunchReading): LaunchValue[] {
+  const byKey = new Map(values.map((value) => [value.key, value.value]));
+  return values.filter(({ key, value, source }) => {
+    const spec = specOf(key);
+    if (value === null || !spec || !fits(spec, value)) {
+      return false;
+    }
+    if (source !== 'default' || ALWAYS.has(key)) {
+      return true;
+    }
+    const hidden = byKey.get('model.hidden_size');
+    const isDerived =
+      NEVER.has(key) ||
+      (key in DERIVED && byKey.get(DERIVED[key] ?? '') === value) ||
+      (key === 'model.ffn_hidden_size' && value === 4 * Number(hidden));
+    return !isDerived && !('default' in spec && spec.default === value);
+  });
+}
+
+/** The layout that a launch file describes. It is incomplete where the file leaves values open. */
+export function layoutOf(reading: LaunchReading, files: readonly string[] = [reading.file]): LayoutData {
+  const layout: Record<string, FactValue | LayoutData> = { layout: 1 };
+  for (const { key, value } of layoutValues(reading)) {
+    if (value !== null) {
+      setPath(layout, key.split('.'), value);
+    }
+  }
+  if (reading.family && 'launch' in FORMAT.keys) {
+    layout.launch = { family: reading.family, files };
+  }
+  return ordered(layout, FORMAT.keys);
+}
+
+/** The description of a key by its path; undefined where the format has no such key. */
+export function specOf(path: string): KeySpec | undefined {
+  let spec: KeySpec | undefined = FORMAT;
+  for (const part of path.split('.')) {
+    spec = spec?.type === 'map' ? (spec.keys as Keys)[part] : spec?.type === 'record' ? spec.values : undefined;
+  }
+  return spec;
+}
+
+/** Whether a value is one that the format's key can hold. */
+function fits(spec: KeySpec, value: FactValue): boolean {
+  switch (spec.type) {
+    case 'integer':
+      return typeof value === 'number' && value >= spec.min;
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'string':
+      return typeof value === 'string';
+    case 'enum':
+      return typeof value === 'string' && spec.options.includes(value);
+    case 'list':
+      return Array.isArray(value) && value.every((item: FactValue) => fits(spec.items, item));
+    default:
+      return false;
+  }
+}
+
+function setPath(target: Record<string, FactValue | LayoutData>, path: readonly string[], value: FactValue): void {
+  const [head = '', ...rest] = path;
+  if (rest.length === 0) {
+    target[head] = value;
+    return;
+  }
+  const before = target[head];
+  const inner = isMap(before) ? { ...before } : {};
+  setPath(inner, rest, value);
+  target[head] = inner;
+}
+
+function isMap(value: FactValue | LayoutData | undefined): value is LayoutData {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+function ordered(layout: LayoutData, keys: Keys): LayoutData {
+  const sorted = Object.keys(keys).flatMap((key): [string, FactValue | LayoutData][] => {
+    const value = layout[key];
+    const spec = keys[key];
+    if (value === undefined) {
+      return [];
+    }
+    if (!isMap(value) || spec?.type === 'record') {
+      return [[key, value]];
+    }
+    return [[key, spec?.type === 'map' ? ordered(value, spec.keys as Keys) : value]];
+  });
+  return Object.fromEntries(sorted);
+}
+
+/**
+ * The layout as YAML; a comment on each value says where it comes from, and a line says of each value that is not known
+ * what was looked for.
+ * @param nameOf how a file is named in comments
+ */
+export function layoutYaml(reading: LaunchReading, nameOf: (file: string) => string = (file) => file): string {
+  const layout = layoutOf(reading, [nameOf(reading.file)]);
+  const sources = new Map(layoutValues(reading).map((value) => [value.key, sourceText(value, nameOf)]));
+  const unknown = reading.values.filter(({ value, key }) => value === null && specOf(key));
+  const lines = [
+    ...(reading.family ? [`# Imported from ${comment(nameOf(reading.file))} (${reading.family}).`] : []),
+    ...reading.notes.map((note) => `# ${comment(note)}`),
+    ...unknown.map(({ key, lookedFor }) => `# ${key} is unknown: ${comment(lookedFor ?? '')}`),
+    ...yamlLines(layout, '', 0, sources),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function sourceText({ source }: LaunchValue, nameOf: (file: string) => string): string {
+  return typeof source === 'string' ? source : `${nameOf(source.file)}:${source.line}`;
+}
+
+function yamlLines(layout: LayoutData, path: string, depth: number, sources: ReadonlyMap<string, string>): string[] {
+  return Object.entries(layout).flatMap(([key, value]) => {
+    const indent = '  '.repeat(depth);
+    const whole = path === '' ? key : `${path}.${key}`;
+    const name = stringify(key).trimEnd();
+    if (isMap(value)) {
+      return [`${indent}${name}:`, ...yamlLines(value, whole, depth + 1, sources)];
+    }
+    const source = sources.get(whole);
+    const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+    return [`${indent}${name}: ${text}${source === undefined ? '' : `  # ${comment(source)}`}`];
+  });
+}
+
+/** A text on one line, as a YAML comment can hold it. */
+function comment(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').slice(0, 400);
+}

@@ -1,0 +1,100 @@
+import type { Place } from './shell/values';
+
+/** A value that a layout can hold. */
+export type FactValue = number | string | boolean | readonly FactValue[];
+
+/** Where a value comes from: a place in a file, or the framework's own default. */
+export type FactSource = Place | 'default';
+
+/** A value with its source, or, in words, what was looked for and is not known. */
+export type Found<T = FactValue> = Known<T> | NotKnown;
+
+export interface Known<T> {
+  readonly value: T;
+  readonly source: FactSource;
+}
+
+export interface NotKnown {
+  readonly unknown: string;
+}
+
+export function isKnown<T>(found: Found<T> | undefined): found is Known<T> {
+  return found !== undefined && 'value' in found;
+}
+
+/** Something of the launch file that a layout has no key for. */
+export interface Unmapped {
+  readonly name: string;
+  readonly value: string | null;
+  readonly place: Place | null;
+}
+
+/** What was read of one job: facts by the path of their key, such as `parallelism.tp`. */
+export class Facts {
+  readonly #found = new Map<string, Found>();
+  readonly notes: string[] = [];
+  readonly unmapped: Unmapped[] = [];
+
+  get all(): ReadonlyMap<string, Found> {
+    return this.#found;
+  }
+
+  get(key: string): Found | undefined {
+    return this.#found.get(key);
+  }
+
+  /** Sets a fact; `undefined` is left out. */
+  set(key: string, found: Found | undefined): void {
+    if (found) {
+      this.#found.set(key, found);
+    }
+  }
+
+  delete(key: string): void {
+    this.#found.delete(key);
+  }
+
+  /** The number of a key; null where it is not known. */
+  number(key: string): number | null {
+    const found = this.#found.get(key);
+    return isKnown(found) && typeof found.value === 'number' ? found.value : null;
+  }
+
+  /** Sets a fact from the framework's default unless it has been found. */
+  setDefault(key: string, value: FactValue): void {
+    if (!this.#found.has(key)) {
+      this.#found.set(key, { value, source: 'default' });
+    }
+  }
+
+  note(text: string): void {
+    if (!this.notes.includes(text)) {
+      this.notes.push(text);
+    }
+  }
+}
+
+/** A value computed from others: known where all of them are, and a default where all of them are. */
+export function derived<T extends FactValue>(
+  inputs: readonly (Found | undefined)[],
+  compute: (...numbers: number[]) => T | null,
+  what: string,
+): Found<T> | undefined {
+  const numbers: number[] = [];
+  let source: FactSource = 'default';
+  for (const input of inputs) {
+    if (input === undefined) {
+      return undefined;
+    }
+    if (!('value' in input)) {
+      return input;
+    }
+    if (typeof input.value !== 'number') {
+      return { unknown: what };
+    }
+    source = source === 'default' ? input.source : source;
+    numbers.push(input.value);
+  }
+  const value = compute(...numbers);
+  return value === null ? { unknown: what } : { value, source };
+}

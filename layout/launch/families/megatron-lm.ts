@@ -1,0 +1,63 @@
+import { DEFAULTS } from '../defaults';
+import { Facts } from '../facts';
+import type { CommandFamily } from '../family';
+import { readFlags } from '../flags';
+import type { Job } from '../launchers';
+import { textOf } from '../launchers';
+import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
+import type { Options } from '../options';
+import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
+
+const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
+
+/** Megatron-LM's training scripts, started with its own flags. */
+export const megatronLm: CommandFamily = {
+  name: 'megatron-lm',
+  matches: (job) =>
+    isTrainingScript(job)
+      ? 2
+      : hasFlag(job, '--tensor-model-parallel-size')
+        ? 1.5
+        : hasFlag(job, '--num-layers')
+          ? 1
+          : 0,
+  read(job) {
+    const facts = new Facts();
+    readMegatronCommand(job, DIALECT, facts);
+    return facts;
+  },
+};
+
+/** Reads a command line of Megatron-LM's flags, its world and what follows from both. */
+export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts): Options {
+  const { options } = readFlags(job.args, job.place, { switches: MEGATRON_SWITCHES });
+  readMegatron(options, dialect, facts);
+  listUnmapped(options, MEGATRON_OPTIONS, facts);
+  setWorld(facts, job.world);
+  deriveFromWorld(facts);
+  deriveGlobalBatch(facts);
+  return options;
+}
+
+/** Lists the options for which a layout has no key. */
+export function listUnmapped(options: Options, mapped: ReadonlySet<string>, facts: Facts): void {
+  for (const [name, { values, place }] of options.entries) {
+    if (!mapped.has(name)) {
+      const value = values.includes(null) ? null : values.join(' ');
+      facts.unmapped.push({ name, value, place });
+    }
+  }
+}
+
+function isTrainingScript({ script }: Job): boolean {
+  return /(^|\/)(pretrain_\w+|train_rl|finetune_\w+|finetune|pretrain)\.py$/.test(script ?? '');
+}
+
+/** Whether a command line has a flag, in any branch. */
+export function hasFlag({ args }: Job, ...flags: readonly string[]): boolean {
+  const has = (list: Job['args']): boolean =>
+    list.some((arg) =>
+      arg.kind === 'choice' ? arg.options.some(has) : flags.includes((textOf(arg) ?? '').split('=')[0] ?? ''),
+    );
+  return has(args);
+}

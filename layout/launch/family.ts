@@ -1,0 +1,44 @@
+import type { Facts } from './facts';
+import type { Job } from './launchers';
+import type { ReadFile } from './shell/interpreter';
+
+/** The families of launch files, by the name that `--family` takes. */
+export const FAMILIES = [
+  'megatron-lm',
+  'megatron-log',
+  'model-config',
+  'mimo',
+  'megatron-bridge',
+  'verl',
+  'nemo-rl',
+  'primus',
+  'slime',
+  'ms-swift',
+  'mindspeed',
+  'torchtitan',
+  'accelerate',
+  'axolotl',
+  'nanotron',
+  'vllm',
+  'sglang',
+  'srt-slurm',
+] as const;
+
+export type FamilyName = (typeof FAMILIES)[number];
+
+/** What a family needs beside the job or document itself. */
+export interface LaunchContext {
+  readonly file: string;
+  readonly text: string;
+  /** Reads a file that the launch file names, by the paths at which it may lie; null where there is none. */
+  find(path: string, from?: string): { readonly file: string; readonly text: string } | null;
+  readonly readFile: ReadFile;
+}
+
+/** A family whose jobs are started by a command line. */
+export interface CommandFamily {
+  readonly name: FamilyName;
+  /** How surely a command starts a job of this family: 0 is not at all, 3 is certain. */
+  matches(job: Job, context: LaunchContext): number;
+  read(job: Job, context: LaunchContext): Facts;
+}

@@ -1,0 +1,184 @@
+import { LineIndex } from '../format/lines';
+import { Facts, type FactValue, type Found, isKnown, type Unmapped } from './facts';
+import { megatronLm } from './families/megatron-lm';
+import type { CommandFamily, FamilyName, LaunchContext } from './family';
+import { type Job, jobOf } from './launchers';
+import { type ReadFile, runScript } from './shell/interpreter';
+import { candidatePaths } from './shell/sources';
+import type { Place } from './shell/values';
+
+/** A place in a file as it is printed; lines count from 1. */
+export interface LaunchPlace {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** One value of an import: its key is a path such as `parallelism.tp`. */
+export interface LaunchValue {
+  readonly key: string;
+  /** Null where it is not known. */
+  readonly value: FactValue | null;
+  readonly source: LaunchPlace | 'default' | 'unknown';
+  /** What was looked for, where the value is not known. */
+  readonly lookedFor?: string;
+  /** The UTF-16 offset of the value in its file. */
+  readonly offset?: number;
+}
+
+/** What was read of a launch file. */
+export interface LaunchReading {
+  readonly file: string;
+  readonly family: FamilyName | null;
+  readonly values: readonly LaunchValue[];
+  readonly unmapped: readonly { readonly name: string; readonly value: string | null; readonly line: number | null }[];
+  readonly notes: readonly string[];
+  /** The files that were read, the launch file first. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+export interface ImportOptions {
+  /** The family to read the file as; left out, it is detected. */
+  readonly family?: FamilyName | undefined;
+}
+
+const COMMAND_FAMILIES: readonly CommandFamily[] = [megatronLm];
+
+/**
+ * Reads a launch file: which degrees, sizes and world its job has, and where each value comes from. Never throws and
+ * never guesses: what depends on something that the file does not say is unknown.
+ * @param file the file's path, with `/` between its parts; other files are looked for from there
+ * @param readFile gives the text of a file by its path, or null
+ */
+export function readLaunchFile(
+  file: string,
+  text: string,
+  readFile: ReadFile,
+  options: ImportOptions = {},
+): LaunchReading {
+  const session = new Session(file, text, readFile);
+  return session.read(options);
+}
+
+class Session implements LaunchContext {
+  readonly #files = new Map<string, string>();
+
+  constructor(
+    readonly file: string,
+    readonly text: string,
+    readonly readOther: ReadFile,
+  ) {
+    this.#files.set(file, text);
+  }
+
+  readonly readFile: ReadFile = (path) => {
+    const known = this.#files.get(path);
+    if (known !== undefined) {
+      return known;
+    }
+    const text = this.readOther(path);
+    if (text !== null) {
+      this.#files.set(path, text);
+    }
+    return text;
+  };
+
+  find(path: string, from = this.file): { file: string; text: string } | null {
+    for (const candidate of candidatePaths(from, path)) {
+      const text = this.readFile(candidate);
+      if (text !== null) {
+        return { file: candidate, text };
+      }
+    }
+    return null;
+  }
+
+  read(options: ImportOptions): LaunchReading {
+    return this.#script(options);
+  }
+
+  #script({ family }: ImportOptions): LaunchReading {
+    const run = runScript(this.file, this.text, this.readFile);
+    const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
+    const candidates = jobs.flatMap((job) =>
+      COMMAND_FAMILIES.filter(({ name }) => family === undefined || name === family).flatMap((one) => {
+        const score = one.matches(job, this);
+        return score > 0 ? [{ job, family: one, score }] : [];
+      }),
+    );
+    const best = Math.max(...candidates.map(({ score }) => score));
+    const chosen = candidates.filter(({ score }) => score === best);
+    const [first] = chosen;
+    if (!first) {
+      return this.#reading(null, new Facts(), [...run.problems, 'No command that starts a training job was found.']);
+    }
+    const same = chosen.filter(({ family: { name } }) => name === first.family.name);
+    const facts = mergeJobs(
+      same.map(({ job, family: one }) => ({ job, facts: one.read(job, this) })),
+    );
+    const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
+    return this.#reading(first.family.name, facts, [...run.problems, ...missing]);
+  }
+
+  #reading(family: FamilyName | null, facts: Facts, notes: readonly string[]): LaunchReading {
+    const indexes = new Map<string, LineIndex>();
+    const lineOf = ({ file, offset }: Place): number => {
+      const index = indexes.get(file) ?? new LineIndex(this.#files.get(file) ?? '');
+      indexes.set(file, index);
+      return index.positionAt(Math.min(offset, index.text.length)).line + 1;
+    };
+    return {
+      file: this.file,
+      family,
+      values: [...facts.all].map(([key, found]) => launchValue(key, found, lineOf)),
+      unmapped: facts.unmapped.map(({ name, value, place }: Unmapped) => ({
+        name,
+        value,
+        line: place ? lineOf(place) : null,
+      })),
+      notes: [...facts.notes, ...notes],
+      files: this.#files,
+    };
+  }
+}
+
+function launchValue(key: string, found: Found, lineOf: (place: Place) => number): LaunchValue {
+  if (!isKnown(found)) {
+    return { key, value: null, source: 'unknown', lookedFor: found.unknown };
+  }
+  const { value, source } = found;
+  return source === 'default'
+    ? { key, value, source }
+    : { key, value, source: { file: source.file, line: lineOf(source) }, offset: source.offset };
+}
+
+/** What several jobs of one file have in common; where they differ, the value is unknown. */
+function mergeJobs(jobs: readonly { readonly job: Job; readonly facts: Facts }[]): Facts {
+  const distinct = [...new Map(jobs.map((one) => [signature(one.facts), one])).values()];
+  const [first, ...others] = distinct.map(({ facts }) => facts);
+  if (!first || others.length === 0) {
+    return first ?? new Facts();
+  }
+  const merged = new Facts();
+  const keys = new Set(distinct.flatMap(({ facts }) => [...facts.all.keys()]));
+  for (const key of keys) {
+    const found = distinct.map(({ facts }) => facts.get(key));
+    const texts = new Set(found.map((one) => (isKnown(one) ? JSON.stringify(one.value) : null)));
+    const [one] = found;
+    merged.set(
+      key,
+      texts.size === 1 && !texts.has(null)
+        ? one
+        : { unknown: `one of the ${distinct.length} jobs that the file starts` },
+    );
+  }
+  merged.notes.push(
+    ...first.notes,
+    `The file starts ${distinct.length} different jobs; values in which they differ are unknown.`,
+  );
+  merged.unmapped.push(...first.unmapped);
+  return merged;
+}
+
+function signature(facts: Facts): string {
+  return JSON.stringify([...facts.all].map(([key, found]) => [key, isKnown(found) ? found.value : null]));
+}

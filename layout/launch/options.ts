@@ -1,0 +1,114 @@
+import { type FactValue, type Found, isKnown } from './facts';
+import type { Place } from './shell/values';
+
+/** One option of a framework as a launch file gives it. */
+export interface Option {
+  /** The values given, in order; null for one that is not known. */
+  readonly values: readonly (string | null)[];
+  readonly place: Place;
+  /** Where each value is written. */
+  readonly places: readonly Place[];
+  /** In words, why the option itself or a value is not known; null where all is known. */
+  readonly unknown: string | null;
+}
+
+/** The options of one job by their names with underscores, such as `tensor_model_parallel_size`. */
+export class Options {
+  constructor(
+    readonly entries: ReadonlyMap<string, Option>,
+    /** In words, what may set further options; null where those that are absent have their default. */
+    readonly blocked: string | null,
+  ) {}
+
+  /** The first of several names that is given. */
+  get(...names: readonly string[]): Option | undefined {
+    for (const name of names) {
+      const option = this.entries.get(name);
+      if (option) {
+        return option;
+      }
+    }
+    return undefined;
+  }
+
+  has(name: string): boolean {
+    return this.entries.has(name);
+  }
+
+  /** What `read` makes of an option: unknown where it is, undefined where it is absent. */
+  #found<T>(names: readonly string[], read: (option: Option) => T | null): Found<T> | undefined {
+    const name = names.find((one) => this.entries.has(one));
+    const option = name === undefined ? undefined : this.entries.get(name);
+    if (!option) {
+      return this.blocked === null ? undefined : { unknown: this.blocked };
+    }
+    if (option.unknown !== null && (option.values.length === 0 || option.values[0] === null)) {
+      return { unknown: option.unknown };
+    }
+    const value = read(option);
+    return value === null ? { unknown: `the value of ${name}` } : { value, source: option.places[0] ?? option.place };
+  }
+
+  integer(...names: readonly string[]): Found<number> | undefined {
+    return this.#found(names, ({ values }) => integerOf(values[0] ?? null));
+  }
+
+  string(...names: readonly string[]): Found<string> | undefined {
+    return this.#found(names, ({ values }) => values[0] ?? null);
+  }
+
+  /** The values of an option that takes several, as numbers where `numeric`. */
+  list(numeric: boolean, ...names: readonly string[]): Found<readonly FactValue[]> | undefined {
+    return this.#found(names, ({ values }) => {
+      const parts = values.map((one) => (one === null ? null : numeric ? integerOf(one) : one));
+      return parts.includes(null) ? null : parts.flatMap((part) => part ?? []);
+    });
+  }
+
+  /** A switch that is on where it is given, whatever follows it. */
+  flag(...names: readonly string[]): Found<boolean> | undefined {
+    const option = this.get(...names);
+    if (!option) {
+      return this.blocked === null ? undefined : { unknown: this.blocked };
+    }
+    return option.unknown !== null && option.values.length === 0
+      ? { unknown: option.unknown }
+      : { value: true, source: option.place };
+  }
+
+  /** An option that takes `true` or `false`; given without a value it is on. */
+  boolean(...names: readonly string[]): Found<boolean> | undefined {
+    return this.#found(names, ({ values }) => (values.length === 0 ? true : booleanOf(values[0] ?? null)));
+  }
+}
+
+/** A whole number as Python's `int` reads it, or null. */
+export function integerOf(text: string | null): number | null {
+  if (text === null || !/^\s*[-+]?\d+(_\d+)*\s*$/.test(text)) {
+    return null;
+  }
+  const value = Number(text.replaceAll('_', ''));
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+export function booleanOf(text: string | null): boolean | null {
+  const lower = text?.trim().toLowerCase();
+  if (lower === undefined) {
+    return null;
+  }
+  return ['true', 'yes', 'on', '1', 'y', 't'].includes(lower)
+    ? true
+    : ['false', 'no', 'off', '0', 'n', 'f'].includes(lower)
+      ? false
+      : null;
+}
+
+/** The first that is known or unknown, not absent. */
+export function firstOf<T>(...found: readonly (Found<T> | undefined)[]): Found<T> | undefined {
+  return found.find((one) => one !== undefined);
+}
+
+/** Whether a switch is on for certain. */
+export function isOn(found: Found | undefined): boolean {
+  return isKnown(found) && found.value === true;
+}

@@ -1,0 +1,482 @@
+import type {
+  ArithmeticExpression,
+  ArithmeticWord,
+  HereDocBody,
+  LiteralPart,
+  ParameterExpansionPart,
+  ParameterOperation,
+  Word as SyntaxWord,
+  WordPart,
+} from 'unbash';
+import { type ArithmeticScope, evaluateArithmetic, shellNumber } from './arithmetic';
+import { removeMatch, replaceMatches } from './patterns';
+import type { Shell } from './shell';
+import {
+  type Arg,
+  bounded,
+  isUnset,
+  literal,
+  type Piece,
+  placeOf,
+  quotedAs,
+  splitWords,
+  type Text,
+  textAt,
+  type UnknownPiece,
+  unknownText,
+  type Variable,
+  whyUnknown,
+  word,
+} from './values';
+
+/** What an expansion yields: one text, or a list whose items stay apart. */
+type Expanded = { readonly text: Text } | { readonly items: readonly Arg[] };
+
+/** What a word is cut into while it is expanded: pieces, whole arguments, and `null` where one argument ends. */
+type Token = Piece | Arg | null;
+
+/** The arguments that a word becomes after expansion and splitting. */
+export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
+  if (!syntax.parts) {
+    return [word(textAt(syntax.value, shell.source.place(syntax.pos), true))];
+  }
+  const alternatives = braceAlternatives(syntax);
+  if (alternatives) {
+    return alternatives.map((text) => word(textAt(text, shell.source.place(syntax.pos), true)));
+  }
+  const args: Arg[] = [];
+  let text: Piece[] = [];
+  const close = () => {
+    args.push(...splitWords(bounded(text)));
+    text = [];
+  };
+  for (const token of syntax.parts.flatMap((part) => tokens(shell, part, false))) {
+    if (token === null || token.kind === 'word' || isChoiceArg(token)) {
+      close();
+      if (token) {
+        args.push(token);
+      }
+    } else {
+      text.push(token);
+    }
+  }
+  close();
+  return args;
+}
+
+function isChoiceArg(token: Piece | Arg): token is Extract<Arg, { kind: 'choice' }> {
+  return token.kind === 'choice' && !('quoted' in token);
+}
+
+/** The text that a word becomes where it is not split: in assignments, tests and here-documents. */
+export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text {
+  if (!syntax.parts) {
+    const text = syntax.type === 'Word' ? syntax.value : syntax.text;
+    return textAt(text, shell.source.place(syntax.pos));
+  }
+  return bounded(syntax.parts.flatMap((part) => partText(shell, part, syntax.type === 'HereDocBody')));
+}
+
+/** The text of an array's items with a blank between them. */
+export function joined(items: readonly Arg[], quoted = false): Text {
+  const space: Piece = { kind: 'text', text: ' ', place: { file: '', offset: 0 }, quoted };
+  return bounded(
+    items.flatMap((item, index): Piece[] => [
+      ...(index > 0 ? [space] : []),
+      ...(item.kind === 'word'
+        ? quotedAs(item.text, quoted)
+        : [{ kind: 'choice' as const, quoted, reason: item.reason, options: item.options.map((one) => joined(one)) }]),
+    ]),
+  );
+}
+
+function partText(shell: Shell, part: WordPart, heredoc: boolean): Piece[] {
+  if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
+    return part.parts.flatMap((child) => partText(shell, child, true));
+  }
+  if (part.type === 'Literal' && heredoc) {
+    return literalPieces(shell, part, false);
+  }
+  const expanded = expandPart(shell, part);
+  return [...('text' in expanded ? quotedAs(expanded.text, false) : joined(expanded.items))];
+}
+
+function tokens(shell: Shell, part: WordPart, quoted: boolean): Token[] {
+  if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
+    const inner = part.parts.flatMap((child) => tokens(shell, child, true));
+    const keepsWord = part.parts.length === 0 || part.parts.some((child) => !isListExpansion(child));
+    return inner.length === 0 && keepsWord ? [...textAt('', shell.source.place(part.pos), true)] : inner;
+  }
+  if (part.type === 'Literal' && quoted) {
+    return literalPieces(shell, part, true);
+  }
+  const expanded = expandPart(shell, part);
+  if ('text' in expanded) {
+    const isOwnText = ['Literal', 'SingleQuoted', 'AnsiCQuoted'].includes(part.type);
+    return [...quotedAs(expanded.text, quoted || isOwnText)];
+  }
+  return expanded.items.flatMap((item, index): Token[] => [
+    ...(index > 0 ? [null] : []),
+    ...(item.kind === 'word' ? quotedAs(item.text, quoted) : [item]),
+  ]);
+}
+
+function isListExpansion(part: WordPart): boolean {
+  return (
+    (part.type === 'SimpleExpansion' && part.text === '$@') ||
+    (part.type === 'ParameterExpansion' && (part.parameter === '@' || part.index?.text === '@'))
+  );
+}
+
+/** Text in double quotes, one piece a line: a backslash at the end of a line joins it to the next. */
+function literalPieces(shell: Shell, part: LiteralPart, quoted: boolean): Piece[] {
+  const pieces: Piece[] = [];
+  let offset = part.pos;
+  for (const line of part.text.split('\\\n')) {
+    const text = line.replace(/\\([$`"\\])/g, '$1');
+    if (text !== '') {
+      pieces.push({ kind: 'text', text, place: shell.source.place(offset), quoted });
+    }
+    offset += line.length + 2;
+  }
+  return pieces;
+}
+
+function expandPart(shell: Shell, part: WordPart): Expanded {
+  switch (part.type) {
+    case 'Literal':
+    case 'Glob':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted': {
+      // the offset of quoted text is that of its first character
+      const inside = part.type === 'SingleQuoted' ? 1 : part.type === 'AnsiCQuoted' ? 2 : 0;
+      return { text: textAt(part.value, shell.source.place(part.pos + inside), part.type !== 'Literal') };
+    }
+    case 'SimpleExpansion':
+      return parameter(shell, part.text.slice(1));
+    case 'ParameterExpansion':
+      return parameterExpansion(shell, part);
+    case 'ArithmeticExpansion':
+      return { text: arithmeticText(shell, part.expression, part.pos, part.text) };
+    case 'CommandExpansion':
+      return { text: part.script ? shell.capture(part.script) : unknownText('command', part.text) };
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return { text: part.parts.flatMap((child) => partText(shell, child, true)) };
+    default:
+      return { text: textAt(part.text, shell.source.place(part.pos), true) };
+  }
+}
+
+function arithmeticText(shell: Shell, expression: ArithmeticExpression | undefined, pos: number, text: string): Text {
+  const scope = new Scope(shell);
+  const value = expression ? evaluateArithmetic(expression, scope) : null;
+  if (value !== null) {
+    return textAt(String(value), shell.source.place(pos));
+  }
+  return [scope.unknown ?? { kind: 'unknown', why: 'branch', name: text, quoted: false }];
+}
+
+/** The number of an arithmetic command, or null where it is not known. */
+export function arithmeticValue(shell: Shell, expression: ArithmeticExpression | undefined): number | null {
+  return expression ? evaluateArithmetic(expression, new Scope(shell)) : null;
+}
+
+class Scope implements ArithmeticScope {
+  /** The first operand that was not known. */
+  unknown: UnknownPiece | null = null;
+
+  constructor(readonly shell: Shell) {}
+
+  number({ value, parts, pos }: ArithmeticWord): number | null {
+    const text = parts
+      ? parts.flatMap((part) => partText(this.shell, part, false))
+      : textAt(value, this.shell.source.place(pos));
+    return this.#of(text, 0);
+  }
+
+  #of(text: Text, depth: number): number | null {
+    const known = literal(text);
+    if (known === null) {
+      const reason = whyUnknown(text) ?? '';
+      this.unknown ??= text.find((piece) => piece.kind === 'unknown') ?? {
+        kind: 'unknown',
+        why: 'branch',
+        name: reason,
+        quoted: false,
+      };
+      return null;
+    }
+    const name = known.trim();
+    if (/^[A-Za-z_]\w*$/.test(name) && depth < 8) {
+      const expanded = parameter(this.shell, name);
+      return this.#of('text' in expanded ? expanded.text : joined(expanded.items), depth + 1);
+    }
+    return shellNumber(name);
+  }
+
+  assign(name: string, value: number | null): void {
+    const place = this.shell.source.place(0);
+    const text = value === null ? unknownText('branch', name) : textAt(String(value), place);
+    this.shell.assign(name, { kind: 'scalar', text });
+  }
+}
+
+/** The value of `$name`, special parameters included. */
+export function parameter(shell: Shell, name: string): Expanded {
+  const { positional, variables } = shell.state;
+  const here = shell.source.place(0);
+  if (name === '@' || name === '*') {
+    shell.assumed ||= positional === null;
+    return { items: positional ?? [] };
+  }
+  if (name === '#') {
+    shell.assumed ||= positional === null;
+    return { text: textAt(String(positional?.length ?? 0), here) };
+  }
+  if (name === '0' || name === 'BASH_SOURCE') {
+    return { text: textAt(shell.source.file, here) };
+  }
+  if (/^\d+$/.test(name)) {
+    const arg = positional?.[Number(name) - 1];
+    if (positional) {
+      return arg ? (arg.kind === 'word' ? { text: arg.text } : { items: [arg] }) : { text: [] };
+    }
+    return { text: unknownText('positional', name) };
+  }
+  if (/^[?$!_-]$/.test(name) || name === 'RANDOM' || name === 'LINENO') {
+    return { text: unknownText('command', `$${name}`) };
+  }
+  const variable = variables.get(name);
+  return variable ? contents(variable) : { text: shell.scheduled(name) ?? absent(shell, name) };
+}
+
+/** The text of a variable that nothing sets: the environment's, or that of a file that was not found. */
+function absent(shell: Shell, name: string): Text {
+  if (name === 'PWD' && shell.state.directory !== null) {
+    return textAt(shell.state.directory, shell.source.place(0));
+  }
+  const [file] = shell.missing;
+  return file === undefined ? unknownText('unset', name) : unknownText('file', `${file} (for ${name})`);
+}
+
+/** What `$name` is: for an array, its first item. */
+function contents(variable: Variable): Expanded {
+  switch (variable.kind) {
+    case 'scalar':
+      return { text: variable.text };
+    case 'array': {
+      const [first] = variable.items;
+      return first === undefined ? { text: [] } : first.kind === 'word' ? { text: first.text } : { items: [first] };
+    }
+    default:
+      return { text: [] };
+  }
+}
+
+function parameterExpansion(shell: Shell, part: ParameterExpansionPart): Expanded {
+  const subject = subjectOf(shell, part);
+  if (part.prefix === '#') {
+    return { text: lengthOf(shell, subject, part) };
+  }
+  const { operation } = part;
+  return operation ? operate(shell, subject, operation, part) : subject;
+}
+
+/** What an expansion works on: a variable, one of its items, or what a variable names. */
+function subjectOf(shell: Shell, part: ParameterExpansionPart): Expanded {
+  if (part.prefix === '!' && part.operation?.type !== 'Names') {
+    const inner = parameter(shell, part.parameter);
+    const name = 'text' in inner ? literal(inner.text) : null;
+    return name !== null && /^\w+$/.test(name) ? parameter(shell, name) : { text: unknownText('branch', part.text) };
+  }
+  if (!part.index || part.parameter === 'BASH_SOURCE') {
+    return parameter(shell, part.parameter);
+  }
+  const variable = shell.state.variables.get(part.parameter);
+  if (part.index.text === '@' || part.index.text === '*') {
+    if (variable?.kind === 'map') {
+      return { items: [...(part.prefix === '!' ? [] : variable.entries.values())].map(word) };
+    }
+    return variable?.kind === 'array' ? { items: variable.items } : parameter(shell, part.parameter);
+  }
+  return itemOf(shell, part, variable);
+}
+
+function itemOf(shell: Shell, part: ParameterExpansionPart, variable: Variable | undefined): Expanded {
+  const key = part.index ? literal(expandText(shell, part.index)) : null;
+  const unknown = { text: unknownText('branch', part.text) };
+  if (!variable) {
+    return { text: absent(shell, part.parameter) };
+  }
+  if (key === null) {
+    return unknown;
+  }
+  if (variable.kind === 'map') {
+    return { text: variable.entries.get(key) ?? [] };
+  }
+  const named = shellNumber(key) ?? indexNamed(shell, key);
+  if (variable.kind !== 'array' || named === null || variable.items.some(({ kind }) => kind === 'choice')) {
+    return variable.kind === 'scalar' && named === 0 ? { text: variable.text } : unknown;
+  }
+  const item = variable.items.at(named);
+  return { text: item?.kind === 'word' ? item.text : [] };
+}
+
+function indexNamed(shell: Shell, name: string): number | null {
+  const value = parameter(shell, name);
+  const known = 'text' in value ? literal(value.text) : null;
+  return known === null ? null : shellNumber(known);
+}
+
+function lengthOf(shell: Shell, subject: Expanded, part: ParameterExpansionPart): Text {
+  const place = shell.source.place(part.pos);
+  if ('items' in subject) {
+    return subject.items.every(({ kind }) => kind === 'word')
+      ? textAt(String(subject.items.length), place)
+      : unknownText('branch', part.text);
+  }
+  const known = literal(subject.text);
+  const isList = part.index?.text === '@' || part.index?.text === '*';
+  return known === null ? firstUnknown(subject.text, part.text) : textAt(String(isList ? 1 : known.length), place);
+}
+
+/** The first piece of a text that is not known, as a text. */
+function firstUnknown(text: Text, name: string): Text {
+  const piece = text.find(({ kind }) => kind === 'unknown');
+  return piece ? [piece] : unknownText('branch', whyUnknown(text) ?? name);
+}
+
+function operate(
+  shell: Shell,
+  subject: Expanded,
+  operation: ParameterOperation,
+  part: ParameterExpansionPart,
+): Expanded {
+  if (operation.type === 'Default') {
+    return defaulted(shell, subject, operation, part);
+  }
+  if ('items' in subject) {
+    return operation.type === 'Slice' ? slicedItems(shell, subject.items, operation, part) : subject;
+  }
+  const known = literal(subject.text);
+  if (known === null) {
+    return { text: firstUnknown(subject.text, part.text) };
+  }
+  const changed = transform(shell, known, operation);
+  const place = placeOf(subject.text) ?? shell.source.place(part.pos);
+  return { text: changed === null ? unknownText('branch', part.text) : textAt(changed, place) };
+}
+
+function defaulted(
+  shell: Shell,
+  subject: Expanded,
+  { operator, operand }: Extract<ParameterOperation, { type: 'Default' }>,
+  part: ParameterExpansionPart,
+): Expanded {
+  const text = 'text' in subject ? subject.text : joined(subject.items);
+  const nothing = isUnset(text) || literal(text) === '';
+  if (operator === '+' || operator === ':+') {
+    const value = nothing ? [] : expandText(shell, operand);
+    const reason = literal(text) === null ? whyUnknown(text) : null;
+    return {
+      text: nothing || reason === null ? value : [{ kind: 'choice', options: [[], value], reason, quoted: false }],
+    };
+  }
+  if (operator === '?' || operator === ':?') {
+    return subject;
+  }
+  const explicitlyEmpty = !operator.startsWith(':') && shell.state.variables.has(part.parameter) && !isUnset(text);
+  if (!nothing || explicitlyEmpty) {
+    return subject;
+  }
+  const value = expandText(shell, operand);
+  if (operator === '=' || operator === ':=') {
+    shell.assign(part.parameter, { kind: 'scalar', text: value });
+  }
+  return { text: value };
+}
+
+function slicedItems(
+  shell: Shell,
+  items: readonly Arg[],
+  { offset, length }: Extract<ParameterOperation, { type: 'Slice' }>,
+  part: ParameterExpansionPart,
+): Expanded {
+  const from = numberOf(shell, offset);
+  const count = length ? numberOf(shell, length) : Number.POSITIVE_INFINITY;
+  if (from === null || count === null || items.some(({ kind }) => kind === 'choice')) {
+    return { text: unknownText('branch', part.text) };
+  }
+  // `$@` counts from 1: item 0 is the script
+  const start = part.parameter === '@' ? Math.max(0, from - 1) : from;
+  return { items: items.slice(start).slice(0, count) };
+}
+
+function numberOf(shell: Shell, syntax: SyntaxWord): number | null {
+  const text = literal(expandText(shell, syntax));
+  return text === null ? null : shellNumber(text);
+}
+
+function transform(shell: Shell, known: string, operation: ParameterOperation): string | null {
+  switch (operation.type) {
+    case 'Remove': {
+      const pattern = literal(expandText(shell, operation.operand));
+      return pattern === null ? null : removeMatch(known, pattern, operation.operator);
+    }
+    case 'Replace': {
+      const pattern = literal(expandText(shell, operation.pattern));
+      const replacement = literal(expandText(shell, operation.replacement));
+      return pattern === null || replacement === null
+        ? null
+        : replaceMatches(known, pattern, replacement, operation.operator);
+    }
+    case 'Slice': {
+      const from = numberOf(shell, operation.offset);
+      const length = operation.length ? numberOf(shell, operation.length) : known.length;
+      return from === null || length === null || length < 0 ? null : known.slice(from).slice(0, length);
+    }
+    case 'CaseModification':
+      return operation.operand ? null : changeCase(known, operation.operator);
+    default:
+      return null;
+  }
+}
+
+function changeCase(text: string, operator: '^' | '^^' | ',' | ',,'): string {
+  const change = operator.startsWith('^') ? (part: string) => part.toUpperCase() : (part: string) => part.toLowerCase();
+  return operator.length === 2 ? change(text) : change(text.charAt(0)) + text.slice(1);
+}
+
+/** The longest range that braces are expanded to. */
+const MAX_BRACES = 1_024;
+
+/** The words of a brace expansion such as `{0..7}` or `a{b,c}`; null where the word has other expansions or none. */
+function braceAlternatives({ parts = [] }: SyntaxWord): string[] | null {
+  if (!parts.some(({ type }) => type === 'BraceExpansion')) {
+    return null;
+  }
+  let words = [''];
+  for (const part of parts) {
+    const options = part.type === 'BraceExpansion' ? braces(part.text) : part.type === 'Literal' ? [part.value] : null;
+    if (!options || words.length * options.length > MAX_BRACES) {
+      return null;
+    }
+    words = words.flatMap((start) => options.map((end) => start + end));
+  }
+  return words;
+}
+
+function braces(text: string): string[] | null {
+  const inner = text.slice(1, -1);
+  const range = /^(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$/.exec(inner);
+  if (!range) {
+    return /[{}$`"'\\]/.test(inner) ? null : inner.split(',');
+  }
+  const [from = 0, to = 0, step = 1] = range.slice(1).map((part) => (part === undefined ? 1 : Number(part)));
+  const count = Math.floor(Math.abs(to - from) / (Math.abs(step) || 1)) + 1;
+  const sign = to >= from ? 1 : -1;
+  return count > MAX_BRACES
+    ? null
+    : Array.from({ length: count }, (_, index) => String(from + sign * index * (Math.abs(step) || 1)));
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { runScript } from './interpreter';
+import { literal, whyUnknown } from './values';
+
+/** The last command that a script starts, as words; `?reason` stands for one that is not known. */
+function argv(script: string, files: Readonly<Record<string, string>> = {}): string[] {
+  const run = runScript('dir/train.sh', script, (path) => files[path] ?? null);
+  const args = run.invocations.at(-1)?.args ?? [];
+  return args.map((arg) =>
+    arg.kind === 'word' ? (literal(arg.text) ?? `?${whyUnknown(arg.text)}`) : `?choice of ${arg.options.length}`,
+  );
+}
+
+test.each([
+  ['A=1\nrun --x $A "$A b" ${A}c', ['run', '--x', '1', '1 b', '1c']],
+  ['A="--x 1 \\\n  --y 2"\nrun $A', ['run', '--x', '1', '--y', '2']],
+  ['A=(--x 1 # note\n --y)\nA+=(--z "p q")\nrun "${A[@]}" ${A[1]} ${#A[@]}', ['run', '--x', '1', '--y', '--z', 'p q', '1', '5']],
+  ['run $((2 * (3 + N)))', ['run', '?environment variable N']],
+  ['N=4\nrun $((N * 2)) ${N:-7} ${M:-7} ${M:=9} $M', ['run', '8', '4', '7', '9', '9']],
+  ['X=a/b.sh\nrun ${X##*/} ${X%.sh} ${X/b/c} ${X^^} ${#X}', ['run', 'b.sh', 'a/b', 'a/c.sh', 'A/B.SH', '6']],
+  ['if [ -z ${TP} ]; then TP=1; fi\nrun $TP', ['run', '1']],
+  ['if [[ -n "$TP" && $TP -gt 1 ]]; then X=--a; else X=--b; fi\nrun $X', ['run', '--b']],
+  ['if [ "$1" = big ]; then X=2; else X=1; fi\nrun $X', ['run', '1']],
+  ['if [ $# -lt 1 ]; then echo usage; exit 1; fi\nrun $1', ['run', '?argument 1 of the script']],
+  ['if [ "$MODE" = big ]; then X=2; else X=1; fi\nrun $X', ['run', '?choice of 2']],
+  ['case 7b in 8b) X=1;; 7*) X=2;; *) X=3;; esac\nrun $X', ['run', '2']],
+  ['for i in 1 2 3; do X+=$i; done\nrun $X', ['run', '?environment variable X']],
+  ['X=\nfor i in {1..3}; do X+=$i; done\nrun $X', ['run', '123']],
+  ['X=0\nwhile [ $X -lt 5 ]; do X=$((X + 2)); done\nrun $X', ['run', '6']],
+  ['f() { local Y=$1; X=$((Y * 2)); }\nf 4\nrun $X', ['run', '8']],
+  ['X=$(echo 1,2,3 | tr , "\\n" | wc -l)\nrun $X', ['run', '3']],
+  ['D=$(dirname "$0")\nrun $D $(basename $0 .sh)', ['run', 'dir', 'train']],
+  ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L `']],
+  ['run "$@" $EXTRA', ['run', '?environment variable EXTRA']],
+  ['bash -c "run --x 1"', ['run', '--x', '1']],
+  ['X=3; eval "run --x $X"', ['run', '--x', '3']],
+  ['declare -A M=([a]=1 [b]=2)\nrun ${M[b]}', ['run', '2']],
+  ["IFS=',' read -r -a G <<< '0,1,2'\nrun ${#G[@]}", ['run', '3']],
+  ['set -- 5 6\nrun $2 $#', ['run', '6', '2']],
+])('%s', (script, words) => {
+  expect(argv(script)).toEqual(words);
+});
+
+test('sourced files are looked for beside the script and above it; what is not found is unknown', () => {
+  const script = 'source "$(dirname "$0")/models/x.sh"\nsource /root/job/conf/y.sh\nsource z.sh\nrun $X $Y $Z';
+  expect(argv(script, { 'dir/models/x.sh': 'X=1', 'dir/conf/y.sh': 'Y=2' })).toEqual([
+    'run',
+    '1',
+    '2',
+    '?file z.sh (for Z), which was not found',
+  ]);
+});
+
+test('a script that another one writes or starts is followed with its exported variables', () => {
+  expect(argv('export TP=2\nPP=3\nbash run.sh 8', { 'dir/run.sh': 'run $TP ${PP:-1} $1' })).toEqual(['run', '2', '1', '8']);
+  expect(argv('TP=2\ncat > job.sh <<EOF\nrun $TP \\$NODES\nEOF\nsbatch job.sh')).toEqual([
+    'run',
+    '2',
+    '?environment variable NODES',
+  ]);
+});
+
+test('endless scripts end', () => {
+  expect(runScript('a.sh', 'f() { f; }\nf\nwhile true; do X=$((X + 1)); done', () => null).invocations).toEqual([]);
+  expect(runScript('a.sh', 'source a.sh', () => 'source a.sh').problems).toHaveLength(1);
+});

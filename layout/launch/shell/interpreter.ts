@@ -1,0 +1,1089 @@
+import {
+  type AndOr,
+  type Assignment,
+  type Case,
+  type Command,
+  type CommandNode,
+  type CompoundList,
+  type For,
+  type If,
+  type ParsedScript,
+  type Pipeline,
+  parse,
+  type Redirection,
+  type Statement,
+  type While,
+} from 'unbash';
+import { commandVerdict, testVerdict, type Verdict } from './conditions';
+import { arithmeticValue, expandArgs, expandText, joined } from './expand';
+import { FILTERS } from './filters';
+import { matchesGlob } from './patterns';
+import type { Invocation, Shell } from './shell';
+import { candidatePaths, joinPath, SLURM_VARIABLES, sbatchDirectives } from './sources';
+import { type DefinedFunction, type Source, State } from './state';
+import {
+  type Arg,
+  bounded,
+  isUnset,
+  literal,
+  type Place,
+  placeOf,
+  type Text,
+  textAt,
+  unknownText,
+  type Variable,
+  whyUnknown,
+  word,
+} from './values';
+
+/** Gives the text of a file that a launch file names, or null where there is none. */
+export type ReadFile = (path: string) => string | null;
+
+/** All that running a script without running it shows. */
+export interface ScriptRun {
+  readonly invocations: readonly Invocation[];
+  /** Variables at the end of the script. */
+  readonly variables: ReadonlyMap<string, Variable>;
+  /** Files that were named and not found. */
+  readonly missing: readonly string[];
+  /** Files that were read, the first among them. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Problems of syntax, and limits that cut the reading short. */
+  readonly problems: readonly string[];
+  /** Variables that the job scheduler sets, from the script's `#SBATCH` lines. */
+  readonly scheduled: ReadonlyMap<string, Text>;
+}
+
+/** Commands and loop passes that are followed, far beyond any script. */
+const MAX_STEPS = 20_000;
+const MAX_PASSES = 2_000;
+const MAX_INVOCATIONS = 400;
+/** How deep scripts, functions and substitutions may call one another. */
+const MAX_CALLS = 24;
+/** The longest script, in UTF-16 units. */
+const MAX_SCRIPT = 1024 * 1024;
+
+/** How a list of commands ends. */
+type Signal = null | 'exit' | 'return' | 'break' | 'continue';
+
+/** How a command ended: its status (true is success), and whether it ends what is around it. */
+interface Outcome {
+  readonly verdict: Verdict;
+  readonly signal: Signal;
+}
+
+const DONE: Outcome = { verdict: true, signal: null };
+const UNKNOWN: Outcome = { verdict: null, signal: null };
+
+/**
+ * Follows a shell script without running anything: variables, arrays, arithmetic, functions, conditions and loops as far as
+ * they are certain. What depends on the environment, on arguments or on the output of a command is unknown.
+ * @param file the script's path; `$0` in it
+ * @param readFile gives sourced and called scripts
+ */
+export function runScript(file: string, text: string, readFile: ReadFile): ScriptRun {
+  const interpreter = new Interpreter(readFile);
+  interpreter.script(file, text);
+  return interpreter.result();
+}
+
+class Interpreter implements Shell {
+  state = State.empty();
+  source: Source = fileSource('');
+  assumed = false;
+  readonly missing: string[] = [];
+  readonly #invocations: Invocation[] = [];
+  readonly #files = new Map<string, string>();
+  readonly #problems = new Set<string>();
+  readonly #scheduled = new Map<string, Text>();
+  /** Conditions that are not known around the command that is being followed. */
+  #conditions: string[] = [];
+  /** States that left a function early where it is not known whether they do. */
+  #returns: State[] = [];
+  /** What commands print inside a substitution; null outside. */
+  #output: Text | null = null;
+  #stdin: Text | null = null;
+  /** The words before the command that is followed, such as `srun -N 4` before `bash -c`. */
+  #outer: readonly Arg[] = [];
+  #steps = 0;
+  #passes = 0;
+  #calls = 0;
+
+  constructor(readonly readFile: ReadFile) {}
+
+  result(): ScriptRun {
+    return {
+      invocations: this.#invocations,
+      variables: this.state.variables,
+      missing: this.missing,
+      files: this.#files,
+      problems: [...this.#problems],
+      scheduled: this.#scheduled,
+    };
+  }
+
+  script(file: string, text: string): Signal {
+    this.#files.set(file, text);
+    for (const [name, read] of Object.entries(SLURM_VARIABLES)) {
+      const directive = read(sbatchDirectives(text));
+      if (directive) {
+        this.#scheduled.set(name, textAt(directive.value, { file, offset: directive.offset }));
+      }
+    }
+    return this.#text(text, fileSource(file));
+  }
+
+  scheduled(name: string): Text | null {
+    return this.#scheduled.get(name) ?? null;
+  }
+
+  assign(name: string, value: Variable): void {
+    this.state.variables.set(name, value);
+  }
+
+  capture(script: ParsedScript): Text {
+    const before = { state: this.state, output: this.#output, stdin: this.#stdin };
+    this.state = this.state.fork();
+    this.#output = [];
+    const source = this.source;
+    if (script.source !== undefined) {
+      this.source = { file: source.file, place: () => source.place(script.pos) };
+    }
+    const isFollowed = this.#calls < MAX_CALLS;
+    if (isFollowed) {
+      this.#nested(() => this.#list(script.commands));
+    }
+    this.source = source;
+    const output = isFollowed ? withoutLastLineBreak(this.#output) : unknownText('command', 'nested commands');
+    this.state = before.state;
+    this.#output = before.output;
+    this.#stdin = before.stdin;
+    return output;
+  }
+
+  /** Follows commands one call deeper. */
+  #nested<T>(follow: () => T): T {
+    this.#calls++;
+    const result = follow();
+    this.#calls--;
+    return result;
+  }
+
+  #text(text: string, source: Source): Signal {
+    if (text.length > MAX_SCRIPT || this.#calls >= MAX_CALLS) {
+      this.#problems.add(`${source.file} is too long or calls itself too often; it is not read to its end.`);
+      return null;
+    }
+    const script = parse(text);
+    for (const error of script.errors ?? []) {
+      this.#problems.add(`${source.file}:${lineOf(text, error.pos)}: ${error.message}`);
+    }
+    const before = this.source;
+    this.source = source;
+    const { signal } = this.#nested(() => this.#list(script.commands));
+    this.source = before;
+    return signal;
+  }
+
+  #list(statements: readonly Statement[]): Outcome {
+    let outcome: Outcome = DONE;
+    for (const { command } of statements) {
+      outcome = this.#run(command);
+      if (outcome.signal) {
+        return outcome;
+      }
+    }
+    return outcome;
+  }
+
+  #run(node: Statement['command']): Outcome {
+    if (++this.#steps > MAX_STEPS) {
+      this.#problems.add(`The script runs more than ${MAX_STEPS} commands; the rest is not followed.`);
+      return { verdict: null, signal: 'exit' };
+    }
+    switch (node.type) {
+      case 'Command':
+        return this.#command(node);
+      case 'AndOr':
+        return this.#andOr(node);
+      case 'Pipeline':
+        return this.#pipeline(node);
+      case 'Redirected':
+        return this.#withStdin(this.#input(node.redirects), () => this.#run(node.command));
+      case 'If':
+        return this.#if(node);
+      case 'For':
+        return this.#for(node);
+      case 'While':
+        return this.#while(node);
+      case 'Case':
+        return this.#case(node);
+      case 'Function':
+        this.state.functions.set(node.name.value, { node, source: this.source });
+        return DONE;
+      case 'BraceGroup':
+        return this.#list(node.body.commands);
+      case 'Subshell':
+        return this.#subshell(() => this.#list(node.body.commands));
+      case 'TestCommand':
+        return { verdict: testVerdict(this, node.expression), signal: null };
+      case 'ArithmeticCommand': {
+        const value = arithmeticValue(this, node.expression);
+        return { verdict: value === null ? null : value !== 0, signal: null };
+      }
+      case 'ArithmeticFor':
+        return this.#arithmeticFor(node);
+      default:
+        return UNKNOWN;
+    }
+  }
+
+  #subshell(follow: () => Outcome): Outcome {
+    const before = this.state;
+    this.state = before.fork();
+    const { verdict } = follow();
+    this.state = before;
+    return { verdict, signal: null };
+  }
+
+  #withStdin<T>(stdin: Text | null, follow: () => T): T {
+    const before = this.#stdin;
+    this.#stdin = stdin ?? before;
+    const result = follow();
+    this.#stdin = before;
+    return result;
+  }
+
+  /** What a command reads by `<<` and `<<<`; null where it reads something else. */
+  #input(redirects: readonly Redirection[]): Text | null {
+    for (const redirect of redirects) {
+      if (redirect.type === 'HereDoc') {
+        return redirect.delimiter?.quoted
+          ? textAt(redirect.body.text, this.source.place(redirect.body.pos))
+          : expandText(this, redirect.body);
+      }
+      if (redirect.type === 'HereString' && redirect.target) {
+        return expandText(this, redirect.target);
+      }
+    }
+    return null;
+  }
+
+  #pipeline({ commands, prefixes }: Pipeline): Outcome {
+    const outer = this.#output;
+    let stdin: Text | null = null;
+    let verdict: Verdict = null;
+    commands.forEach((command, index) => {
+      const isLast = index === commands.length - 1;
+      this.#output = isLast ? outer : [];
+      ({ verdict } = this.#withStdin(stdin, () =>
+        isLast && commands.length === 1 ? this.#run(command) : this.#subshell(() => this.#run(command)),
+      ));
+      stdin = isLast ? null : (this.#output ?? null);
+    });
+    if (commands.length > 1) {
+      verdict = null;
+    }
+    const negations = prefixes.filter(({ type }) => type === 'Negation').length;
+    return { verdict: verdict !== null && negations % 2 === 1 ? !verdict : verdict, signal: null };
+  }
+
+  #andOr({ commands, operators }: AndOr): Outcome {
+    let outcome: Outcome = DONE;
+    commands.forEach((command, index) => {
+      const operator = operators[index - 1];
+      if (
+        outcome.signal ||
+        (operator === '&&' && outcome.verdict === false) ||
+        (operator === '||' && outcome.verdict === true)
+      ) {
+        return;
+      }
+      const isCertain = operator === undefined || outcome.verdict !== null;
+      outcome = isCertain
+        ? this.#assumedOr(operator, () => this.#run(command))
+        : this.#perhaps(`\`${this.#excerpt(commands[index - 1] ?? command)}\``, () => this.#run(command));
+    });
+    return outcome;
+  }
+
+  /** Follows the second half of `[ -z "$X" ] && ...`; if it leaves the script, X was not empty after all. */
+  #assumedOr(operator: string | undefined, follow: () => Outcome): Outcome {
+    if (operator === undefined) {
+      this.assumed = false;
+      return follow();
+    }
+    const assumed = this.assumed;
+    const before = this.state.fork();
+    const outcome = follow();
+    if (assumed && outcome.signal === 'exit') {
+      this.state = before;
+      return UNKNOWN;
+    }
+    return outcome;
+  }
+
+  /** Follows commands of which it is not known whether they run. */
+  #perhaps(reason: string, follow: () => Outcome): Outcome {
+    const skipped = this.state.fork();
+    const { signal } = this.#under(reason, follow);
+    this.#join(skipped, null, signal, reason);
+    return UNKNOWN;
+  }
+
+  #under<T>(reason: string, follow: () => T): T {
+    this.#conditions = [...this.#conditions, reason];
+    const result = follow();
+    this.#conditions = this.#conditions.slice(0, -1);
+    return result;
+  }
+
+  /** Joins the state of another branch with that of the one followed last, of which one may have ended the script. */
+  #join(other: State, otherSignal: Signal, signal: Signal, reason: string): Signal {
+    if (signal === 'exit' || otherSignal === 'exit') {
+      this.state = signal === 'exit' ? other : this.state;
+      return signal === 'exit' ? otherSignal : signal;
+    }
+    if ((signal === 'return') !== (otherSignal === 'return')) {
+      this.#returns.push(signal === 'return' ? this.state : other);
+      this.state = signal === 'return' ? other : this.state;
+      return null;
+    }
+    this.state = other.merge(this.state, reason);
+    return signal === otherSignal ? signal : null;
+  }
+
+  #if({ clause, then, elif, else: otherwise }: If): Outcome {
+    const branches = [{ clause, then }, ...elif];
+    return this.#branches(branches, otherwise);
+  }
+
+  #branches(
+    branches: readonly { clause: CompoundList; then: CompoundList }[],
+    otherwise: CompoundList | undefined,
+  ): Outcome {
+    const [branch, ...rest] = branches;
+    if (!branch) {
+      return otherwise ? this.#list(otherwise.commands) : DONE;
+    }
+    this.assumed = false;
+    const { verdict, signal } = this.#list(branch.clause.commands);
+    if (signal) {
+      return { verdict, signal };
+    }
+    const assumed = this.assumed;
+    if (verdict === null) {
+      return this.#either(branch, () => this.#branches(rest, otherwise));
+    }
+    const before = assumed ? this.state.fork() : null;
+    const outcome = verdict ? this.#list(branch.then.commands) : this.#branches(rest, otherwise);
+    if (before && outcome.signal === 'exit') {
+      // the script refuses to run that way: it is meant to be given what is missing
+      this.state = before;
+      return verdict ? this.#branches(rest, otherwise) : this.#list(branch.then.commands);
+    }
+    return outcome;
+  }
+
+  #either({ clause, then }: { clause: CompoundList; then: CompoundList }, otherwise: () => Outcome): Outcome {
+    const reason = `\`${this.#excerpt(clause)}\``;
+    const before = this.state.fork();
+    const first = this.#under(reason, () => this.#list(then.commands));
+    const taken = this.state;
+    this.state = before;
+    const second = this.#under(`not ${reason}`, otherwise);
+    return { verdict: null, signal: this.#join(taken, first.signal, second.signal, reason) };
+  }
+
+  #case({ word: subject, items }: Case): Outcome {
+    const text = expandText(this, subject);
+    const positional = text.length > 0 && text.every((piece) => piece.kind === 'unknown' && piece.why === 'positional');
+    const known = positional ? '' : literal(text);
+    const reason = `\`case ${subject.text.slice(0, 60)}\` (${whyUnknown(text) ?? 'not known'})`;
+    for (const item of items) {
+      const verdict = known === null ? null : this.#matches(known, item.pattern);
+      if (verdict === null) {
+        return this.#anyCase(items.slice(items.indexOf(item)), reason);
+      }
+      if (verdict) {
+        return this.#list(item.body.commands);
+      }
+    }
+    return DONE;
+  }
+
+  #matches(known: string, patterns: Case['items'][number]['pattern']): Verdict {
+    const verdicts = patterns.map((pattern) => {
+      const text = literal(expandText(this, pattern));
+      return text === null ? null : matchesGlob(known, text);
+    });
+    return verdicts.includes(true) ? true : verdicts.includes(null) ? null : false;
+  }
+
+  /** Follows every branch of a `case` whose subject is not known. */
+  #anyCase(items: Case['items'], reason: string): Outcome {
+    const before = this.state.fork();
+    const isTotal = items.some(({ pattern }) => pattern.some(({ text }) => text === '*'));
+    let joined: { state: State; signal: Signal } | null = isTotal ? null : { state: before.fork(), signal: null };
+    for (const { body } of items) {
+      this.state = before.fork();
+      const { signal } = this.#under(reason, () => this.#list(body.commands));
+      if (joined) {
+        joined = { signal: this.#join(joined.state, joined.signal, signal, reason), state: this.state };
+      } else {
+        joined = { state: this.state, signal };
+      }
+    }
+    this.state = joined?.state ?? before;
+    return { verdict: null, signal: joined?.signal ?? null };
+  }
+
+  #for({ name, wordlist, body }: For): Outcome {
+    const items = wordlist ? wordlist.flatMap((one) => expandArgs(this, one)) : (this.state.positional ?? []);
+    const isKnown = items.every((item) => item.kind === 'word' && whyUnknown(item.text) === null);
+    if (!isKnown) {
+      const reason = `the list of \`for ${name.value}\``;
+      return this.#perhaps(reason, () => {
+        this.assign(name.value, { kind: 'scalar', text: unknownText('branch', reason) });
+        return this.#list(body.commands);
+      });
+    }
+    for (const item of items) {
+      if (++this.#passes > MAX_PASSES) {
+        this.#problems.add(`Loops run more than ${MAX_PASSES} times; the rest is not followed.`);
+        break;
+      }
+      this.assign(name.value, { kind: 'scalar', text: item.kind === 'word' ? item.text : [] });
+      const outcome = this.#list(body.commands);
+      if (outcome.signal === 'break') {
+        break;
+      }
+      if (outcome.signal === 'exit' || outcome.signal === 'return') {
+        return outcome;
+      }
+    }
+    return DONE;
+  }
+
+  #while({ kind, clause, body }: While): Outcome {
+    return this.#loop(
+      () => {
+        const { verdict } = this.#list(clause.commands);
+        return kind === 'until' && verdict !== null ? !verdict : verdict;
+      },
+      () => this.#list(body.commands),
+      `\`${kind} ${this.#excerpt(clause)}\``,
+    );
+  }
+
+  #arithmeticFor({ initialize, test, update, body }: Extract<CommandNode, { type: 'ArithmeticFor' }>): Outcome {
+    arithmeticValue(this, initialize);
+    return this.#loop(
+      () => {
+        const value = test ? arithmeticValue(this, test) : null;
+        return value === null ? null : value !== 0;
+      },
+      () => {
+        const outcome = this.#list(body.commands);
+        arithmeticValue(this, update);
+        return outcome;
+      },
+      'the condition of a loop',
+    );
+  }
+
+  #loop(condition: () => Verdict, pass: () => Outcome, reason: string): Outcome {
+    for (;;) {
+      const variables = new Map(this.state.variables);
+      const verdict = condition();
+      if (verdict === false) {
+        return DONE;
+      }
+      if (verdict === null) {
+        return this.#perhaps(reason, pass);
+      }
+      const outcome = pass();
+      const isStuck = [...this.state.variables].every(([name, value]) => variables.get(name) === value);
+      if (outcome.signal === 'break' || isStuck || ++this.#passes > MAX_PASSES) {
+        return DONE;
+      }
+      if (outcome.signal === 'exit' || outcome.signal === 'return') {
+        return outcome;
+      }
+    }
+  }
+
+  #command(node: Command): Outcome {
+    const words = [...(node.name ? [node.name] : []), ...node.args];
+    const assignments = node.prefix.filter((one): one is Assignment => one.type === 'Assignment');
+    const [first] = words;
+    if (first === undefined) {
+      for (const assignment of assignments) {
+        this.#assignment(assignment);
+      }
+      return assignments.some(
+        ({ value }) => value.type === 'Word' && value.parts?.some(({ type }) => type === 'CommandExpansion'),
+      )
+        ? { verdict: null, signal: null }
+        : DONE;
+    }
+    if (first.type === 'Word' && DECLARATIONS.has(first.value)) {
+      return this.#declaration(first.value, node.args);
+    }
+    const args = words.flatMap((one) => (one.type === 'Word' ? expandArgs(this, one) : [word(this.#asText(one))]));
+    const stdin = this.#input(node.redirects) ?? this.#stdin;
+    const outcome = this.#withVariables(assignments, () => this.#withStdin(stdin, () => this.#call(args, node)));
+    this.#keepOutput(node, args);
+    return outcome;
+  }
+
+  /** An argument that looks like an assignment, such as `key=value`, as the text that it is. */
+  #asText({ name, value, pos, index, append }: Assignment): Text {
+    const head = `${name}${index ? `[${index.text}]` : ''}${append ? '+=' : '='}`;
+    const rest =
+      value.type === 'Word' ? expandText(this, value) : joined(value.elements.flatMap((one) => expandArgs(this, one)));
+    return [...textAt(head, this.source.place(pos)), ...rest];
+  }
+
+  #withVariables(assignments: readonly Assignment[], follow: () => Outcome): Outcome {
+    if (assignments.length === 0) {
+      return follow();
+    }
+    const before = assignments.map(({ name }) => [name, this.state.variables.get(name)] as const);
+    const wasExported = new Set(this.state.exported);
+    for (const assignment of assignments) {
+      this.#assignment(assignment);
+      this.state.exported.add(assignment.name);
+    }
+    const outcome = follow();
+    for (const [name, value] of before) {
+      if (value) {
+        this.state.variables.set(name, value);
+      } else {
+        this.state.variables.delete(name);
+      }
+      if (!wasExported.has(name)) {
+        this.state.exported.delete(name);
+      }
+    }
+    return outcome;
+  }
+
+  #assignment({ name, value, append, index }: Assignment): void {
+    const before = this.state.variables.get(name);
+    if (index) {
+      this.#assignItem(name, literal(expandText(this, index)), value.type === 'Word' ? expandText(this, value) : []);
+    } else if (value.type === 'ArrayValue') {
+      this.assign(name, this.#arrayValue(value.elements, append ? before : undefined));
+    } else {
+      const text = expandText(this, value);
+      if (append && before?.kind === 'array') {
+        this.assign(name, { kind: 'array', items: [...before.items, word(text)] });
+      } else {
+        const head = append ? (before?.kind === 'scalar' ? before.text : before ? [] : unknownText('unset', name)) : [];
+        this.assign(name, { kind: 'scalar', text: bounded([...head, ...text]) });
+      }
+    }
+  }
+
+  #assignItem(name: string, key: string | null, text: Text): void {
+    const before = this.state.variables.get(name);
+    if (before?.kind === 'array' || (before === undefined && key !== null && /^\d+$/.test(key))) {
+      const items = before?.kind === 'array' ? [...before.items] : [];
+      const isKnown = key !== null && /^\d+$/.test(key) && Number(key) <= items.length;
+      items[isKnown ? Number(key) : items.length] = word(isKnown ? text : unknownText('branch', `${name}[${key}]`));
+      this.assign(name, { kind: 'array', items });
+    } else {
+      const entries = new Map(before?.kind === 'map' ? before.entries : []);
+      this.assign(
+        name,
+        key === null
+          ? { kind: 'scalar', text: unknownText('branch', name) }
+          : { kind: 'map', entries: entries.set(key, text) },
+      );
+    }
+  }
+
+  #arrayValue(elements: readonly Parameters<typeof expandArgs>[1][], before: Variable | undefined): Variable {
+    const keyed = elements.map((element) => /^\[([^\]]+)\]=/.exec(element.text)?.[1]);
+    if (elements.length > 0 && keyed.every((key) => key !== undefined && !/^\d+$/.test(key))) {
+      const entries = new Map(before?.kind === 'map' ? before.entries : []);
+      elements.forEach((element, index) => {
+        const key = keyed[index] ?? '';
+        const text = literal(expandText(this, element));
+        const value = text?.slice(text.indexOf(']=') + 2);
+        entries.set(
+          key.replaceAll(/["']/g, ''),
+          value === undefined ? unknownText('branch', key) : textAt(value, this.source.place(element.pos)),
+        );
+      });
+      return { kind: 'map', entries };
+    }
+    const items = before?.kind === 'array' ? before.items : before?.kind === 'scalar' ? [word(before.text)] : [];
+    return { kind: 'array', items: [...items, ...elements.flatMap((element) => expandArgs(this, element))] };
+  }
+
+  #declaration(command: string, args: Command['args']): Outcome {
+    const options = args
+      .flatMap((arg) => (arg.type === 'Word' && arg.value.startsWith('-') ? [arg.value] : []))
+      .join('');
+    for (const arg of args) {
+      const name = arg.type === 'Word' ? (/^\w+$/.exec(arg.value)?.[0] ?? null) : arg.name;
+      if (name === null) {
+        continue;
+      }
+      if (arg.type === 'Assignment') {
+        this.#assignment(arg);
+      } else if (command !== 'export' && command !== 'readonly' && !this.state.variables.has(name)) {
+        this.assign(
+          name,
+          options.includes('A')
+            ? { kind: 'map', entries: new Map() }
+            : options.includes('a')
+              ? { kind: 'array', items: [] }
+              : { kind: 'unset' },
+        );
+      }
+      if (command === 'export' || options.includes('x')) {
+        this.state.exported.add(name);
+      }
+    }
+    return DONE;
+  }
+
+  /** Runs a command whose words are known as far as they can be. */
+  #call(args: readonly Arg[], node: Command): Outcome {
+    const [head, ...rest] = args;
+    if (!head) {
+      return UNKNOWN;
+    }
+    const name = head.kind === 'word' ? literal(head.text) : null;
+    const defined = name === null ? undefined : this.state.functions.get(name);
+    if (defined) {
+      return this.#function(defined, rest);
+    }
+    const builtin = name === null ? undefined : this.#builtins[name];
+    if (builtin) {
+      return builtin(rest, node);
+    }
+    const printed = name === null ? null : this.#filtered(name, rest);
+    if (printed !== null) {
+      this.#print(printed);
+      return DONE;
+    }
+    this.#program(args, node);
+    return name !== null && SUCCEEDS.has(name) ? DONE : UNKNOWN;
+  }
+
+  /** What one of the small commands prints; null for other commands, and where it is not known. */
+  #filtered(name: string, args: readonly Arg[]): Text | null {
+    const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
+    const known = args.map((arg) => (arg.kind === 'word' ? literal(arg.text) : null));
+    if (!filter || known.includes(null)) {
+      return null;
+    }
+    const stdin = this.#stdin === null ? null : literal(this.#stdin);
+    const text = filter(
+      known.flatMap((one) => one ?? []),
+      stdin,
+    );
+    const first = args.find((arg) => arg.kind === 'word');
+    const place =
+      (first?.kind === 'word' && placeOf(first.text)) || (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
+    return text === null ? null : textAt(text, place);
+  }
+
+  #print(text: Text): void {
+    if (this.#output) {
+      const separator = this.#output.length > 0 ? textAt('\n', this.source.place(0)) : [];
+      this.#output = bounded([...this.#output, ...separator, ...text]);
+    }
+  }
+
+  #program(args: readonly Arg[], node: Command): void {
+    const name = args[0]?.kind === 'word' ? (literal(args[0].text) ?? node.name?.text ?? '') : '';
+    this.#print(unknownText('command', `\`${this.#excerpt(node)}\``));
+    if (this.#invocations.length < MAX_INVOCATIONS) {
+      this.#invocations.push({
+        args,
+        variables: new Map(this.state.variables),
+        place: this.source.place(node.pos),
+        condition: this.#conditions.at(-1) ?? null,
+        stdin: this.#stdin,
+        outer: this.#outer,
+      });
+    }
+    this.#nestedProgram(name, args);
+  }
+
+  /** Follows what a program starts in turn: a script, or the commands of `bash -c` and `sbatch --wrap`. */
+  #nestedProgram(name: string, args: readonly Arg[]): void {
+    const outer = this.#outer;
+    const commands = commandsGiven(args);
+    if (commands) {
+      this.#outer = [...outer, ...args.slice(0, commands.index)];
+      this.#subshell(() => this.#evaluate(commands.text));
+    } else {
+      const script = scriptCalled(name, args);
+      if (script) {
+        this.#outer = [...outer, ...args.slice(0, Math.max(0, args.length - script.args.length - 1))];
+        this.#calledScript(script.path, script.args);
+      } else if (/(^|\/)(bash|sh|sbatch)$/.test(name) && this.#stdin) {
+        this.#subshell(() => this.#evaluate(this.#stdin ?? []));
+      }
+    }
+    this.#outer = outer;
+  }
+
+  /** Follows a script that the script starts, as `bash run.sh 8`. */
+  #calledScript(path: string, args: readonly Arg[]): void {
+    const found = this.#find(path);
+    if (!found) {
+      return;
+    }
+    const before = this.state;
+    this.state = before.child(args);
+    const { stdin } = { stdin: this.#stdin };
+    this.#stdin = null;
+    if (found.written) {
+      this.#text(found.text, writtenSource(this.source.file, found.written));
+    } else {
+      this.script(found.path, found.text);
+    }
+    this.#stdin = stdin;
+    this.state = before;
+  }
+
+  /** A file that the script names: one that it writes itself, or one that can be read. */
+  #find(path: string): { path: string; text: string; written: Text | null } | null {
+    const written = this.state.files.get(path);
+    const text = written && literal(written);
+    if (written && text !== null && text !== undefined) {
+      return { path, text, written };
+    }
+    const whole = this.state.directory !== null && !path.startsWith('/') ? [joinPath(this.state.directory, path)] : [];
+    for (const candidate of [...whole, ...candidatePaths(this.source.file, path)]) {
+      const content = this.#files.get(candidate) ?? this.readFile(candidate);
+      if (content !== null) {
+        this.#files.set(candidate, content);
+        return { path: candidate, text: content, written: null };
+      }
+    }
+    return null;
+  }
+
+  #function({ node, source }: DefinedFunction, args: readonly Arg[]): Outcome {
+    if (this.#calls >= MAX_CALLS) {
+      return UNKNOWN;
+    }
+    const before = { positional: this.state.positional, source: this.source, returns: this.#returns };
+    this.state.positional = args;
+    this.source = source;
+    this.#returns = [];
+    const outcome = this.#nested(() =>
+      node.body.type === 'CompoundList' ? this.#list(node.body.commands) : this.#run(node.body),
+    );
+    for (const state of this.#returns) {
+      this.state = state.merge(this.state, `\`return\` in ${node.name.value}`);
+    }
+    this.#returns = before.returns;
+    this.source = before.source;
+    this.state.positional = before.positional;
+    const { verdict, signal } = outcome;
+    return { verdict, signal: signal === 'exit' ? 'exit' : null };
+  }
+
+  /** Remembers a file that a command writes: `cat > run.sh <<EOF`, `echo ... > file`, `tee file`. */
+  #keepOutput(node: Command, args: readonly Arg[]): void {
+    const target = node.redirects.find(
+      (one) => one.type === 'Redirect' && (one.operator === '>' || one.operator === '>>'),
+    );
+    const name = args[0]?.kind === 'word' ? literal(args[0].text) : null;
+    const body = this.#input(node.redirects);
+    const path =
+      target?.type === 'Redirect' && target.target
+        ? literal(expandText(this, target.target))
+        : name === 'tee' && args[1]?.kind === 'word'
+          ? literal(args[1].text)
+          : null;
+    if (path !== null && body && (name === 'cat' || name === 'tee')) {
+      this.state.files.set(path, body);
+    }
+  }
+
+  #source(args: readonly Arg[]): Outcome {
+    const [path, ...rest] = args;
+    const text = path?.kind === 'word' ? path.text : [];
+    const known = literal(text) ?? knownEnd(text);
+    const name = known ?? (whyUnknown(text) || 'a file');
+    const found = known === null ? null : this.#find(known);
+    if (!found) {
+      if (
+        !/(bashrc|profile|activate|conda\.sh|env\.sh|setenv[\w.]*|set_env\.sh|vars\.sh|\.env|\.config|\.local)$|^\/(etc|usr|opt)\//.test(
+          name,
+        )
+      ) {
+        this.missing.push(name);
+      }
+      return UNKNOWN;
+    }
+    this.#files.set(found.path, found.text);
+    const before = this.state.positional;
+    this.state.positional = rest.length > 0 ? rest : before;
+    const signal = this.#text(
+      found.text,
+      found.written ? writtenSource(this.source.file, found.written) : fileSource(found.path),
+    );
+    this.state.positional = before;
+    return { verdict: true, signal: signal === 'exit' ? 'exit' : null };
+  }
+
+  #evaluate(text: Text): Outcome {
+    const known = literal(text);
+    if (known === null || this.#calls >= MAX_CALLS) {
+      return UNKNOWN;
+    }
+    return { verdict: null, signal: this.#text(known, writtenSource(this.source.file, text)) };
+  }
+
+  readonly #builtins: Readonly<Record<string, (args: readonly Arg[], node: Command) => Outcome>> = {
+    __proto__: null as never,
+    ':': () => DONE,
+    true: () => DONE,
+    false: () => ({ verdict: false, signal: null }),
+    exit: () => ({ verdict: null, signal: this.#calls > 0 && this.#output ? null : 'exit' }),
+    return: () => ({ verdict: null, signal: 'return' }),
+    break: () => ({ verdict: true, signal: 'break' }),
+    continue: () => ({ verdict: true, signal: 'continue' }),
+    set: (args) => this.#set(args),
+    shopt: () => DONE,
+    trap: () => DONE,
+    ulimit: () => DONE,
+    wait: () => DONE,
+    local: (args, node) => (args.length >= 0 ? this.#declaration('local', node.args) : DONE),
+    unset: (args) => {
+      for (const arg of args) {
+        const name = arg.kind === 'word' ? literal(arg.text) : null;
+        if (name !== null && !name.startsWith('-')) {
+          this.assign(name, { kind: 'unset' });
+        }
+      }
+      return DONE;
+    },
+    shift: (args) => {
+      const count = args[0]?.kind === 'word' ? Number(literal(args[0].text)) : 1;
+      if (this.state.positional) {
+        this.state.positional = this.state.positional.slice(Number.isInteger(count) ? count : 1);
+      }
+      return DONE;
+    },
+    getopts: () => ({ verdict: false, signal: null }),
+    cd: (args) => this.#changeDirectory(args),
+    pushd: (args) => this.#changeDirectory(args),
+    popd: () => {
+      this.state.directory = null;
+      return DONE;
+    },
+    pwd: () => {
+      this.#print(
+        this.state.directory === null
+          ? unknownText('command', '`pwd`')
+          : textAt(this.state.directory, this.source.place(0)),
+      );
+      return DONE;
+    },
+    echo: (args) => {
+      const options = args.findIndex((arg) => arg.kind !== 'word' || !/^-[neE]+$/.test(literal(arg.text) ?? ''));
+      this.#print(joined(options < 0 ? [] : args.slice(options)));
+      return DONE;
+    },
+    printf: (args) => this.#printf(args),
+    test: (args) => ({ verdict: commandVerdict(this, args), signal: null }),
+    '[': (args) => ({ verdict: commandVerdict(this, args.slice(0, -1)), signal: null }),
+    source: (args) => this.#source(args),
+    '.': (args) => this.#source(args),
+    eval: (args) => this.#evaluate(joined(args)),
+    read: (args) => this.#read(args),
+    mapfile: (args) => this.#read(args),
+    readarray: (args) => this.#read(args),
+    let: (args) => {
+      for (const arg of args) {
+        this.#evaluate(
+          arg.kind === 'word'
+            ? [...textAt('((', this.source.place(0)), ...arg.text, ...textAt('))', this.source.place(0))]
+            : [],
+        );
+      }
+      return DONE;
+    },
+  };
+
+  #set(args: readonly Arg[]): Outcome {
+    const start = args.findIndex((arg) => arg.kind === 'word' && literal(arg.text) === '--');
+    if (start >= 0) {
+      this.state.positional = args.slice(start + 1);
+    }
+    return DONE;
+  }
+
+  #changeDirectory([path]: readonly Arg[]): Outcome {
+    const known = path?.kind === 'word' ? literal(path.text) : null;
+    const base = this.state.directory ?? '';
+    this.state.directory = known === null ? null : joinPath(base, known);
+    return DONE;
+  }
+
+  #printf(args: readonly Arg[]): Outcome {
+    const [format, ...rest] = args;
+    const [known, value] = [format, rest[0]].map((arg) => (arg?.kind === 'word' ? literal(arg.text) : null));
+    if (known === '-v' && rest[0]?.kind === 'word') {
+      const name = literal(rest[0].text) ?? '';
+      this.assign(name, { kind: 'scalar', text: unknownText('command', '`printf`') });
+      return DONE;
+    }
+    const isPlain =
+      typeof known === 'string' && /^%[sd](\\n)?$/.test(known) && rest.length === 1 && typeof value === 'string';
+    this.#print(isPlain && rest[0]?.kind === 'word' ? rest[0].text : unknownText('command', '`printf`'));
+    return DONE;
+  }
+
+  /** `read`: what it reads is known from a here-string alone. */
+  #read(args: readonly Arg[]): Outcome {
+    const names = args.flatMap((arg) => (arg.kind === 'word' ? (literal(arg.text) ?? []) : []));
+    const known = this.#stdin === null ? null : literal(this.#stdin);
+    const separator = this.state.variables.get('IFS');
+    const ifs = separator?.kind === 'scalar' ? (literal(separator.text) ?? ' ') : ' ';
+    const target = names.findLast((name) => /^[A-Za-z_]\w*$/.test(name));
+    const toArray = names.some((name) => /^-\w*a$/.test(name));
+    if (known !== null && target && toArray && !known.includes('\n')) {
+      const place = (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
+      const parts = ifs.trim() === '' ? known.trim().split(/\s+/) : known.split(ifs.charAt(0));
+      this.assign(target, {
+        kind: 'array',
+        items: parts.filter((part) => part !== '').map((part) => word(textAt(part, place, true))),
+      });
+      return DONE;
+    }
+    for (const name of names.filter((one) => /^[A-Za-z_]\w*$/.test(one))) {
+      this.assign(name, { kind: 'scalar', text: unknownText('command', '`read`') });
+    }
+    return UNKNOWN;
+  }
+
+  /** The first line of a command, for messages. */
+  #excerpt(node: { readonly pos: number; readonly end: number }): string {
+    const file = this.source.place(node.pos);
+    const text = this.#files.get(file.file) ?? '';
+    const line = text.slice(file.offset, file.offset + (node.end - node.pos)).split('\n')[0] ?? '';
+    return line.length > 80 ? `${line.slice(0, 80)}...` : line;
+  }
+}
+
+const DECLARATIONS = new Set(['export', 'declare', 'local', 'readonly', 'typeset']);
+
+/** Commands that scripts count on to succeed. */
+const SUCCEEDS = new Set([
+  'mkdir',
+  'module',
+  'conda',
+  'pip',
+  'rm',
+  'cp',
+  'ln',
+  'touch',
+  'chmod',
+  'sleep',
+  'git',
+  'date',
+  'python',
+  'python3',
+  'torchrun',
+]);
+
+function fileSource(file: string): Source {
+  return { file, place: (offset) => ({ file, offset }) };
+}
+
+/** The source of commands that stand in a text of another script: their places are those of the text's pieces. */
+function writtenSource(file: string, text: Text): Source {
+  return {
+    file,
+    place(offset): Place {
+      let start = 0;
+      for (const piece of text) {
+        const length = piece.kind === 'text' ? piece.text.length : (literal([piece])?.length ?? 0);
+        if (piece.kind === 'text' && offset < start + length) {
+          return { ...piece.place, offset: piece.place.offset + Math.max(0, offset - start) };
+        }
+        start += length;
+      }
+      return placeOf(text) ?? { file, offset: 0 };
+    },
+  };
+}
+
+/** The end of a text after what is not known of it: `${ROOT}/scripts/x.sh` is `scripts/x.sh`. */
+function knownEnd(text: Text): string | null {
+  const last = text.findLastIndex((piece) => literal([piece]) === null);
+  const end = literal(text.slice(last + 1));
+  return end?.startsWith('/') && end.length > 1 ? end.slice(1) : null;
+}
+
+/** The script that `bash x.sh`, `./x.sh`, `sbatch x.sh` starts, and its arguments. */
+function scriptCalled(name: string, args: readonly Arg[]): { path: string; args: readonly Arg[] } | null {
+  const isScript = (text: string | null) => text !== null && /\.(sh|bash|slurm|sbatch|sub)$/.test(text);
+  if (isScript(name)) {
+    return { path: name, args: args.slice(1) };
+  }
+  if (!/^(bash|sh|sbatch|srun|nohup|exec|source)$/.test(name)) {
+    return null;
+  }
+  for (let index = 1; index < args.length; index++) {
+    const arg = args[index];
+    const text = arg?.kind === 'word' ? (literal(arg.text) ?? knownEnd(arg.text)) : null;
+    if (text !== null && isScript(text)) {
+      return { path: text, args: args.slice(index + 1) };
+    }
+    if (text !== null && !text.startsWith('-') && !/^(bash|sh|\d+|[\w.-]+)$/.test(text)) {
+      return null;
+    }
+  }
+  return null;
+}
+
+/** The commands that a program is given as one text: `bash -c TEXT`, `sbatch --wrap=TEXT`. */
+function commandsGiven(args: readonly Arg[]): { text: Text; index: number } | null {
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index];
+    const text = arg?.kind === 'word' ? literal(arg.text) : null;
+    const next = args[index + 1];
+    const before = args[index - 1];
+    const shell = before?.kind === 'word' ? (literal(before.text) ?? '') : '';
+    if (text !== null && /^-\w*c$/.test(text) && /(^|\/)(bash|sh|zsh)$|^-\w+$/.test(shell) && next?.kind === 'word') {
+      return { text: next.text, index };
+    }
+    if (text === '--wrap' && next?.kind === 'word') {
+      return { text: next.text, index };
+    }
+    if (text?.startsWith('--wrap=') && arg?.kind === 'word') {
+      return { text: textAt(text.slice(7), placeOf(arg.text) ?? { file: '', offset: 0 }), index };
+    }
+  }
+  return null;
+}
+
+function withoutLastLineBreak(text: Text): Text {
+  const last = text.at(-1);
+  return last?.kind === 'text' && last.text.endsWith('\n')
+    ? [...text.slice(0, -1), ...textAt(last.text.replace(/\n+$/, ''), last.place, last.quoted)]
+    : text;
+}
+
+function lineOf(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
+}
+
+/** Whether nobody but the caller sets a variable. */
+export function isFromEnvironment(variable: Variable | undefined): boolean {
+  return variable === undefined || (variable.kind === 'scalar' && isUnset(variable.text));
+}

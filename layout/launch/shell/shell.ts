@@ -1,0 +1,32 @@
+import type { ParsedScript } from 'unbash';
+import type { Source, State } from './state';
+import type { Arg, Place, Text, Variable } from './values';
+
+/** A program that a script starts. */
+export interface Invocation {
+  readonly args: readonly Arg[];
+  /** The variables at that moment, those before the command included. */
+  readonly variables: ReadonlyMap<string, Variable>;
+  readonly place: Place;
+  /** In words, the condition that is not known and decides whether it runs; null where it runs for certain. */
+  readonly condition: string | null;
+  /** What the command reads from a here-document or the command before it in a pipeline. */
+  readonly stdin: Text | null;
+  /** The words of the programs around it, such as `srun -N 4` where it stands in `bash -c`. */
+  readonly outer: readonly Arg[];
+}
+
+/** What expanding words needs of the interpreter. */
+export interface Shell {
+  readonly state: State;
+  readonly source: Source;
+  /** The files that were sourced and not found. */
+  readonly missing: readonly string[];
+  /** Whether an assumption was made since it was last cleared: that the script is called without arguments. */
+  assumed: boolean;
+  /** What the commands of a substitution print. */
+  capture(script: ParsedScript): Text;
+  assign(name: string, value: Variable): void;
+  /** The value of a variable that the job scheduler sets, or null. */
+  scheduled(name: string): Text | null;
+}

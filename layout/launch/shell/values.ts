@@ -1,0 +1,340 @@
+/** Where a value is written: a file and a UTF-16 offset into its text. */
+export interface Place {
+  readonly file: string;
+  readonly offset: number;
+}
+
+/**
+ * Why a text is not known: `unset` variables come from the environment, `positional` ones from the command line;
+ * `branch`: a condition that is not known decides; `command`: the output of a command; `file`: a file that was not found.
+ */
+export type UnknownKind = 'unset' | 'positional' | 'branch' | 'command' | 'file';
+
+/** Text that is known, character by character. */
+export interface TextPiece {
+  readonly kind: 'text';
+  readonly text: string;
+  readonly place: Place;
+  /** Whether quotes keep the shell from splitting it into words. */
+  readonly quoted: boolean;
+}
+
+/** Text that is not known. */
+export interface UnknownPiece {
+  readonly kind: 'unknown';
+  readonly why: UnknownKind;
+  /** What was looked for, such as `TP` or `nvidia-smi`. */
+  readonly name: string;
+  readonly quoted: boolean;
+}
+
+/** Text of which one of several alternatives holds; which one depends on a condition that is not known. */
+export interface ChoicePiece {
+  readonly kind: 'choice';
+  readonly options: readonly Text[];
+  readonly reason: string;
+  readonly quoted: boolean;
+}
+
+export type Piece = TextPiece | UnknownPiece | ChoicePiece;
+
+/** What a word or a variable holds. */
+export type Text = readonly Piece[];
+
+/** One argument of a command. */
+export interface Word {
+  readonly kind: 'word';
+  readonly text: Text;
+}
+
+/** Arguments of which one of several lists holds. */
+export interface Choice {
+  readonly kind: 'choice';
+  readonly options: readonly (readonly Arg[])[];
+  readonly reason: string;
+}
+
+export type Arg = Word | Choice;
+
+/** What a shell variable holds. */
+export type Variable =
+  | { readonly kind: 'scalar'; readonly text: Text }
+  | { readonly kind: 'array'; readonly items: readonly Arg[] }
+  | { readonly kind: 'map'; readonly entries: ReadonlyMap<string, Text> }
+  | { readonly kind: 'unset' };
+
+/** More pieces than any script builds a text of: beyond it, a text counts as unknown. */
+const MAX_PIECES = 4_000;
+
+/** More characters than any script builds a text of. */
+const MAX_CHARACTERS = 1_000_000;
+
+export function textAt(text: string, place: Place, quoted = false): Text {
+  return text === '' && !quoted ? [] : [{ kind: 'text', text, place, quoted }];
+}
+
+export function unknownText(why: UnknownKind, name: string, quoted = false): Text {
+  return [{ kind: 'unknown', why, name, quoted }];
+}
+
+export function word(text: Text): Word {
+  return { kind: 'word', text };
+}
+
+/** The characters of a text, or null where some of it is not known. */
+export function literal(text: Text): string | null {
+  let all = '';
+  for (const piece of text) {
+    if (piece.kind === 'text') {
+      all += piece.text;
+    } else {
+      const chosen = piece.kind === 'choice' ? agreed(piece) : null;
+      if (chosen === null) {
+        return null;
+      }
+      all += chosen;
+    }
+  }
+  return all;
+}
+
+/** The one text that all alternatives of a choice have, or null where they differ. */
+function agreed({ options }: ChoicePiece): string | null {
+  const texts = new Set(options.map(literal));
+  const [only = null] = texts;
+  return texts.size === 1 ? only : null;
+}
+
+/** Where the first characters of a text are written, or null for an empty text. */
+export function placeOf(text: Text): Place | null {
+  const first = text.find((piece) => piece.kind === 'text' && piece.text !== '');
+  return first?.kind === 'text' ? first.place : null;
+}
+
+/** Whether nothing but a variable that nobody set stands in a text: it is empty unless the caller's environment has it. */
+export function isUnset(text: Text): boolean {
+  return (
+    text.length > 0 &&
+    text.every(
+      (piece) =>
+        (piece.kind === 'unknown' && (piece.why === 'unset' || piece.why === 'positional')) ||
+        (piece.kind === 'text' && piece.text === ''),
+    )
+  );
+}
+
+/** In words, what keeps a text from being known; null where it is known. */
+export function whyUnknown(text: Text): string | null {
+  for (const piece of text) {
+    if (piece.kind === 'unknown') {
+      return reasonOf(piece);
+    }
+    if (piece.kind === 'choice' && agreed(piece) === null) {
+      return piece.reason;
+    }
+  }
+  return null;
+}
+
+/** In words, why a piece is not known. */
+export function reasonOf({ why, name }: UnknownPiece): string {
+  switch (why) {
+    case 'unset':
+      return `environment variable ${name}`;
+    case 'positional':
+      return `argument ${name} of the script`;
+    case 'command':
+      return `output of ${name}`;
+    case 'file':
+      return `file ${name}, which was not found`;
+    case 'branch':
+      return name;
+  }
+}
+
+/** A text of bounded size. */
+export function bounded(text: Text): Text {
+  let characters = 0;
+  for (const piece of text) {
+    characters += piece.kind === 'text' ? piece.text.length : 1;
+  }
+  return text.length > MAX_PIECES || characters > MAX_CHARACTERS ? unknownText('branch', 'a very long text') : text;
+}
+
+/** The same text inside or outside quotes. */
+export function quotedAs(text: Text, quoted: boolean): Text {
+  return text.every((piece) => piece.quoted === quoted) ? text : text.map((piece) => ({ ...piece, quoted }));
+}
+
+/** Splits a text into words where unquoted blanks stand, as the shell does after expanding it. */
+export function splitWords(text: Text): Arg[] {
+  const args: Arg[] = [];
+  let open: Piece[] | null = null;
+  const close = () => {
+    if (open) {
+      args.push(word(open));
+      open = null;
+    }
+  };
+  text.forEach((piece, index) => {
+    if (piece.kind === 'text' && !piece.quoted) {
+      for (const part of wordsOf(piece)) {
+        if (part === null) {
+          close();
+        } else {
+          open = [...(open ?? []), part];
+        }
+      }
+      return;
+    }
+    if (piece.kind === 'choice' && !piece.quoted && open === null && startsWord(text[index + 1])) {
+      args.push(choiceOfWords(piece));
+      return;
+    }
+    open = [...(open ?? []), piece];
+  });
+  close();
+  return args;
+}
+
+/** Whether a piece leaves the word before it alone: there is none, or it begins with a blank. */
+function startsWord(piece: Piece | undefined): boolean {
+  return piece === undefined || (piece.kind === 'text' && !piece.quoted && /^\s/.test(piece.text));
+}
+
+function choiceOfWords({ options, reason }: ChoicePiece): Choice {
+  return { kind: 'choice', reason, options: options.map((option) => splitWords(quotedAs(option, false))) };
+}
+
+/** The words of unquoted text, each at its place; null stands for the blanks between them. */
+function* wordsOf(piece: TextPiece): Iterable<TextPiece | null> {
+  for (const match of piece.text.matchAll(/\s+|\S+/g)) {
+    const [text] = match;
+    if (/^\s/.test(text)) {
+      yield null;
+    } else {
+      yield { ...piece, text, place: { ...piece.place, offset: piece.place.offset + match.index } };
+    }
+  }
+}
+
+/** Whether two values are the same, places included where both are known. */
+export function sameArg(a: Arg, b: Arg): boolean {
+  if (a === b) {
+    return true;
+  }
+  if (a.kind === 'word' && b.kind === 'word') {
+    return sameText(a.text, b.text);
+  }
+  return (
+    a.kind === 'choice' &&
+    b.kind === 'choice' &&
+    a.options.length === b.options.length &&
+    a.options.every((option, index) => sameArgs(option, b.options[index] ?? []))
+  );
+}
+
+function sameArgs(a: readonly Arg[], b: readonly Arg[]): boolean {
+  return a === b || (a.length === b.length && a.every((arg, index) => sameArg(arg, b[index] as Arg)));
+}
+
+/** Whether two texts hold the same, written at the same places or not. */
+export function sameText(a: Text, b: Text): boolean {
+  return a === b || (a.length === b.length && a.every((piece, index) => samePiece(piece, b[index] as Piece)));
+}
+
+function samePiece(a: Piece, b: Piece): boolean {
+  if (a === b) {
+    return true;
+  }
+  if (a.kind === 'text' && b.kind === 'text') {
+    return a.text === b.text && a.quoted === b.quoted;
+  }
+  if (a.kind === 'unknown' && b.kind === 'unknown') {
+    return a.why === b.why && a.name === b.name && a.quoted === b.quoted;
+  }
+  return (
+    a.kind === 'choice' &&
+    b.kind === 'choice' &&
+    a.options.length === b.options.length &&
+    a.options.every((option, index) => sameText(option, b.options[index] ?? []))
+  );
+}
+
+/** What a variable holds when either of two branches may have run. */
+export function mergeVariables(
+  a: Variable | undefined,
+  b: Variable | undefined,
+  name: string,
+  reason: string,
+): Variable {
+  if (a && b && a.kind === 'array' && b.kind === 'array') {
+    return a === b
+      ? a
+      : { kind: 'array', items: mergeLists(a.items, b.items, sameArg, (x, y) => choiceArg(x, y, reason)) };
+  }
+  if (a?.kind === 'map' || b?.kind === 'map') {
+    return a === b && a ? a : { kind: 'scalar', text: unknownText('branch', reason) };
+  }
+  if (a?.kind === 'array' || b?.kind === 'array') {
+    return mergeVariables(asArray(a), asArray(b), name, reason);
+  }
+  const texts = [a, b].map((variable) => scalarOf(variable, name));
+  const [x = [], y = []] = texts;
+  if (sameText(x, y)) {
+    return a ?? b ?? { kind: 'unset' };
+  }
+  return { kind: 'scalar', text: bounded(mergeLists(x, y, samePiece, (p, q) => choicePiece(p, q, reason))) };
+}
+
+function asArray(variable: Variable | undefined): Variable {
+  if (variable?.kind === 'array') {
+    return variable;
+  }
+  return { kind: 'array', items: variable?.kind === 'scalar' ? [word(variable.text)] : [] };
+}
+
+/** The text of a variable that is no list; a variable that nobody set is the environment's. */
+function scalarOf(variable: Variable | undefined, name: string): Text {
+  if (variable === undefined) {
+    return unknownText('unset', name);
+  }
+  return variable.kind === 'scalar' ? variable.text : [];
+}
+
+function choiceArg(x: readonly Arg[], y: readonly Arg[], reason: string): Arg {
+  return { kind: 'choice', options: [x, y], reason };
+}
+
+function choicePiece(x: Text, y: Text, reason: string): Piece {
+  return { kind: 'choice', options: [x, y], reason, quoted: false };
+}
+
+/** Two lists as one: what they begin and end with in common, and between it a choice. */
+function mergeLists<T>(
+  a: readonly T[],
+  b: readonly T[],
+  same: (x: T, y: T) => boolean,
+  choice: (x: readonly T[], y: readonly T[]) => T,
+): readonly T[] {
+  let start = 0;
+  while (start < a.length && start < b.length && same(a[start] as T, b[start] as T)) {
+    start++;
+  }
+  if (start === a.length && start === b.length) {
+    return a;
+  }
+  let end = 0;
+  while (
+    end < a.length - start &&
+    end < b.length - start &&
+    same(a[a.length - 1 - end] as T, b[b.length - 1 - end] as T)
+  ) {
+    end++;
+  }
+  return [
+    ...a.slice(0, start),
+    choice(a.slice(start, a.length - end), b.slice(start, b.length - end)),
+    ...a.slice(a.length - end),
+  ];
+}

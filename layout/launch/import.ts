@@ -112,9 +112,7 @@ class Session implements LaunchContext {
       return this.#reading(null, new Facts(), [...run.problems, 'No command that starts a training job was found.']);
     }
     const same = chosen.filter(({ family: { name } }) => name === first.family.name);
-    const facts = mergeJobs(
-      same.map(({ job, family: one }) => ({ job, facts: one.read(job, this) })),
-    );
+    const facts = mergeJobs(same.map(({ job, family: one }) => ({ job, facts: one.read(job, this) })));
     const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
     return this.#reading(first.family.name, facts, [...run.problems, ...missing]);
   }

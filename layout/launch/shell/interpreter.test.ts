@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts
 import { expect, test } from 'vitest';
 import { runScript } from './interpreter';
 import { literal, whyUnknown } from './values';
@@ -14,7 +15,10 @@ function argv(script: string, files: Readonly<Record<string, string>> = {}): str
 test.each([
   ['A=1\nrun --x $A "$A b" ${A}c', ['run', '--x', '1', '1 b', '1c']],
   ['A="--x 1 \\\n  --y 2"\nrun $A', ['run', '--x', '1', '--y', '2']],
-  ['A=(--x 1 # note\n --y)\nA+=(--z "p q")\nrun "${A[@]}" ${A[1]} ${#A[@]}', ['run', '--x', '1', '--y', '--z', 'p q', '1', '5']],
+  [
+    'A=(--x 1 # note\n --y)\nA+=(--z "p q")\nrun "${A[@]}" ${A[1]} ${#A[@]}',
+    ['run', '--x', '1', '--y', '--z', 'p q', '1', '5'],
+  ],
   ['run $((2 * (3 + N)))', ['run', '?environment variable N']],
   ['N=4\nrun $((N * 2)) ${N:-7} ${M:-7} ${M:=9} $M', ['run', '8', '4', '7', '9', '9']],
   ['X=a/b.sh\nrun ${X##*/} ${X%.sh} ${X/b/c} ${X^^} ${#X}', ['run', 'b.sh', 'a/b', 'a/c.sh', 'A/B.SH', '6']],
@@ -30,7 +34,7 @@ test.each([
   ['f() { local Y=$1; X=$((Y * 2)); }\nf 4\nrun $X', ['run', '8']],
   ['X=$(echo 1,2,3 | tr , "\\n" | wc -l)\nrun $X', ['run', '3']],
   ['D=$(dirname "$0")\nrun $D $(basename $0 .sh)', ['run', 'dir', 'train']],
-  ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L `']],
+  ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L`']],
   ['run "$@" $EXTRA', ['run', '?environment variable EXTRA']],
   ['bash -c "run --x 1"', ['run', '--x', '1']],
   ['X=3; eval "run --x $X"', ['run', '--x', '3']],
@@ -52,7 +56,12 @@ test('sourced files are looked for beside the script and above it; what is not f
 });
 
 test('a script that another one writes or starts is followed with its exported variables', () => {
-  expect(argv('export TP=2\nPP=3\nbash run.sh 8', { 'dir/run.sh': 'run $TP ${PP:-1} $1' })).toEqual(['run', '2', '1', '8']);
+  expect(argv('export TP=2\nPP=3\nbash run.sh 8', { 'dir/run.sh': 'run $TP ${PP:-1} $1' })).toEqual([
+    'run',
+    '2',
+    '1',
+    '8',
+  ]);
   expect(argv('TP=2\ncat > job.sh <<EOF\nrun $TP \\$NODES\nEOF\nsbatch job.sh')).toEqual([
     'run',
     '2',

@@ -683,6 +683,10 @@ class Interpreter implements Shell {
       return null;
     }
     const stdin = this.#stdin === null ? null : literal(this.#stdin);
+    const unknown = this.#stdin?.find(({ kind }) => kind === 'unknown');
+    if (stdin === null && unknown) {
+      return [unknown];
+    }
     const text = filter(
       known.flatMap((one) => one ?? []),
       stdin,
@@ -975,7 +979,7 @@ class Interpreter implements Shell {
     const file = this.source.place(node.pos);
     const text = this.#files.get(file.file) ?? '';
     const line = text.slice(file.offset, file.offset + (node.end - node.pos)).split('\n')[0] ?? '';
-    return line.length > 80 ? `${line.slice(0, 80)}...` : line;
+    return line.length > 80 ? `${line.slice(0, 80)}...` : line.trim();
   }
 }
 

@@ -1,20 +1,22 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './grid/panel';
-import type { Server } from './languageClient';
+import { Server } from './languageClient';
 import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';
 import type { Platform } from './platform/platform';
 import { createStatus } from './status';
 
-let server: Promise<Server> | undefined;
+let server: Server | undefined;
 
-/** Starts the extension on a platform: panels and commands at once, the language server when the editor has a moment. */
+/** Starts the extension on a platform. Commands and panels are there at once; the language server starts meanwhile. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  server = startServer(context, platform, output);
+  const createClient = platform.createClient(vscode.Uri.joinPath(context.extensionUri, 'dist'));
+  server = new Server(createClient, output, platform.registerJobs !== undefined);
   const panels = new GridPanels(context.extensionUri);
   context.subscriptions.push(
     output,
+    createStatus(server),
     panels.register(),
     command('showGrid', async (argument) => {
       const document = await layoutDocument(argument);
@@ -33,29 +35,15 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     void setContext('canRun');
   }
   void setContext('active');
+  void server.start();
 }
 
 export async function deactivate(): Promise<void> {
-  await (await server)?.dispose();
-}
-
-/** The client of the language server is half of what the extension loads, so the editor goes on before that. */
-async function startServer(
-  context: vscode.ExtensionContext,
-  platform: Platform,
-  output: vscode.LogOutputChannel,
-): Promise<Server> {
-  await new Promise((resolve) => setTimeout(resolve));
-  const { Server } = await import('./languageClient');
-  const create = await platform.loadClient(vscode.Uri.joinPath(context.extensionUri, 'dist'));
-  const started = new Server(create, output, platform.registerJobs !== undefined);
-  context.subscriptions.push(createStatus(started));
-  void started.start();
-  return started;
+  await server?.dispose();
 }
 
 async function restart(): Promise<void> {
-  await (await server)?.restart();
+  await server?.restart();
 }
 
 /** Tells menus what holds from now on. */

@@ -32,9 +32,6 @@ const GENERATED = 'contributes.configuration.properties.parallelismLayout.cluste
 const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));
 const known = readTexts(MANIFEST_TEXTS);
 const used = {};
-for (const key of ['displayName', 'description']) {
-  manifest[key] = reference(key, manifest[key]);
-}
 for (const root of ROOTS) {
   walk(manifest[root], [root]);
 }

@@ -1,38 +1,58 @@
-// Packages the extension: `node scripts/package.mjs` writes parallelism-layout.vsix.
-import { readFile, writeFile } from 'node:fs/promises';
+// Packs what was built: `node scripts/package.mjs` writes parallelism-layout.vsix (editors on a machine),
+// parallelism-layout-web.vsix (editors in a browser) and parallelism-layout.tgz (npm: command line and language server).
+import { execSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
-import SevenZip from '7z-wasm';
 
-const packagePath = 'parallelism-layout.vsix';
-await createVSIX({ packagePath, dependencies: false, allowMissingRepository: true });
-const packed = await packTighter(await readFile(packagePath));
-await writeFile(packagePath, packed);
-console.log(`${packagePath}: ${Math.round(packed.length / 1024)} KB`);
+const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'dist/THIRD-PARTY-NOTICES.txt'];
+const PROGRAMS = ['dist/yaml.js', 'dist/layout.js', 'dist/server.js', 'dist/cli.js', 'dist/smoke'];
+const EXTENSION = [
+  ...TEXTS,
+  ...['package.nls.json', 'l10n', 'schemas/layout.schema.json', 'schemas/clusters.schema.json', 'syntaxes'],
+  ...['media/icon.png', 'media/activity.svg', 'media/layout-dark.svg', 'media/layout-light.svg', 'media/walkthrough'],
+  ...['dense-64gpu', 'mimo-8gpu', 'moe-64gpu', 'ntp-64gpu'].map((name) => `examples/${name}.layout.yaml`),
+  ...['dist/webview/main.js', 'dist/webview/grid.css'],
+];
 
-/** The same archive, 4 % smaller: its JSON without blanks, and each file deflated by 7-Zip as far as that goes. */
-async function packTighter(vsix) {
-  const { FS, callMain } = await SevenZip({ print: () => {} });
-  FS.writeFile('whole.vsix', vsix);
-  callMain(['x', 'whole.vsix', '-ofiles']);
-  FS.chdir('files');
-  const files = filesIn('');
-  for (const file of files.filter((name) => name.endsWith('.json'))) {
-    const content = JSON.parse(FS.readFile(file, { encoding: 'utf8' }));
-    FS.writeFile(file, JSON.stringify(file === 'extension/package.json' ? shipped(content) : content));
-  }
-  callMain(['a', '-tzip', '-mx=9', '-mfb=258', '../packed.vsix', ...files]);
-  return FS.readFile('../packed.vsix');
+/** What the manifest holds for this repository's own tools. */
+const OWN = ['private', 'scripts', 'devDependencies', 'optionalDependencies', 'overrides', 'sideEffects', 'bin'];
+const NPM = [
+  'name',
+  'version',
+  'description',
+  'license',
+  'keywords',
+  'homepage',
+  'repository',
+  'bugs',
+  'engines',
+  'bin',
+];
 
-  function filesIn(folder) {
-    const names = FS.readdir(`./${folder}`).filter((name) => name !== '.' && name !== '..');
-    return names.flatMap((name) => {
-      const path = folder + name;
-      return FS.isDir(FS.stat(path).mode) ? filesIn(`${path}/`) : path;
-    });
-  }
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+const without = (...keys) => Object.fromEntries(Object.entries(manifest).filter(([key]) => !keys.includes(key)));
+const only = (...keys) => Object.fromEntries(keys.map((key) => [key, manifest[key]]));
+
+const desktop = stage('desktop', [...EXTENSION, ...PROGRAMS, 'dist/extension.js'], without(...OWN, 'browser'));
+const web = stage('web', [...EXTENSION, 'dist/web/extension.js', 'dist/web/server.js'], without(...OWN, 'main'));
+const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'schemas'], only(...NPM));
+
+await createVSIX({ cwd: desktop, packagePath: 'parallelism-layout.vsix', dependencies: false });
+await createVSIX({ cwd: web, packagePath: 'parallelism-layout-web.vsix', dependencies: false, target: 'web' });
+renameSync(execSync(`npm pack --silent ./${npm}`, { encoding: 'utf8' }).trim(), 'parallelism-layout.tgz');
+for (const file of ['parallelism-layout.vsix', 'parallelism-layout-web.vsix', 'parallelism-layout.tgz']) {
+  console.log(`${file}: ${Math.round(statSync(file).size / 1024)} KB`);
 }
 
-/** The manifest without what only this repository's own tools read. */
-function shipped({ scripts, devDependencies, overrides, optionalDependencies, ...manifest }) {
-  return manifest;
+/** Copies what a package holds into a folder of its own, with its manifest. */
+function stage(name, files, content) {
+  const folder = join('out', 'package', name);
+  rmSync(folder, { recursive: true, force: true });
+  for (const file of files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(file, join(folder, file), { recursive: true });
+  }
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...content, files: ['**'] }, null, 2)}\n`);
+  return folder;
 }

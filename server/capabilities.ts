@@ -1,11 +1,11 @@
-import { pulls, wantsWorkspace } from './clientOptions';
 import {
   CodeActionKind,
   type InitializeParams,
   type SemanticTokensLegend,
   type ServerCapabilities,
   TextDocumentSyncKind,
-} from './protocol';
+} from 'vscode-languageserver';
+import { pulls, wantsWorkspace } from './clientOptions';
 
 /** The action that applies all safe fixes. */
 export const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;

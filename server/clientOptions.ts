@@ -1,5 +1,5 @@
+import type { InitializeParams } from 'vscode-languageserver';
 import type { Commands } from './messages';
-import type { InitializeParams } from './protocol';
 
 /** Whether a client asks for diagnostics itself: one that can may still want them pushed, which reaches it sooner. */
 export function pulls({ capabilities, initializationOptions }: InitializeParams): boolean {

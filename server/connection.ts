@@ -1,3 +1,4 @@
+import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
 import type { Checked } from '../layout';
 import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { DEFAULT_SETTINGS, settingsOf } from './clientSettings';
@@ -18,7 +19,6 @@ import { selectionRanges } from './features/selectionRanges';
 import { semanticTokens } from './features/semanticTokens';
 import { type Files, Workspace } from './features/workspaceDiagnostics';
 import { VIEW_TEXT } from './messages';
-import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from './protocol';
 
 /**
  * Wires every feature to a connection.

@@ -1,6 +1,6 @@
+import { type Connection, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { type Checked, check } from '../layout';
-import { type Connection, TextDocuments } from './protocol';
 
 /** A check with a name of its own: a client that has its diagnostics already is told so instead of being sent them again. */
 export interface Result {

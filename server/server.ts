@@ -1,7 +1,7 @@
+import type { Connection, InitializeResult } from 'vscode-languageserver';
 import { capabilitiesFor } from './capabilities';
 import { serveFeatures } from './connection';
 import type { Files } from './features/workspaceDiagnostics';
-import type { Connection, InitializeResult } from './protocol';
 
 /**
  * Begins to listen to a client; once it knows what the server can do, the features are there.

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // the promises of `fs` are loaded when they are first asked for, not when the server starts
 import * as fs from 'node:fs';
 import { join } from 'node:path';

@@ -1,13 +1,14 @@
 import * as vscode from 'vscode';
+import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
 import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
-import type { Platform } from './platform';
+import { CLIENT, type Platform } from './platform';
 
 /** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
 export const platform: Platform = {
-  async loadClient(dist) {
-    const { clientsOf } = await import('./nodeClient');
-    return clientsOf(dist);
+  createClient(dist) {
+    const run = { module: vscode.Uri.joinPath(dist, 'server.js').fsPath, transport: TransportKind.ipc };
+    return (options) => new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
   },
 
   registerJobs(host) {

@@ -15,10 +15,10 @@ export type CreateClient = (options: LanguageClientOptions) => BaseLanguageClien
 /** What differs between the editor on a machine and the editor in a browser. */
 export interface Platform {
   /**
-   * Loads what a client of the language server needs.
+   * How clients of the language server are made.
    * @param dist the folder of the bundles
    */
-  loadClient(dist: vscode.Uri): Promise<CreateClient>;
+  createClient(dist: vscode.Uri): CreateClient;
 
   /** Registers what starts processes; undefined where nothing can be started. */
   readonly registerJobs?: (host: JobHost) => vscode.Disposable;

@@ -1,6 +1,6 @@
+import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver';
 import { applySafeFixes, type Checked, type LineIndex, MAX_TRIED_AT_ONCE, soundFixes } from '../../layout';
 import { FIX_ALL } from '../capabilities';
-import { type CodeAction, CodeActionKind, type Range } from '../protocol';
 import { type Rewrite, refactors } from '../refactors';
 import { diagnosticOf } from './diagnostics';
 

@@ -1,7 +1,7 @@
+import type { CodeLens } from 'vscode-languageserver';
 import { type Checked, countOf, hasErrors, type LineIndex, type Span } from '../../layout';
 import type { Commands } from '../messages';
 import { groupsOf } from '../moduleGroups';
-import type { CodeLens } from '../protocol';
 
 /** What can be done with a layout, and how many ranks and process groups its grids have. */
 export function codeLenses(uri: string, checked: Checked, commands: Commands): CodeLens[] {

@@ -1,4 +1,13 @@
 import {
+  type CompletionItem,
+  CompletionItemKind,
+  InsertTextFormat,
+  InsertTextMode,
+  MarkupKind,
+  type Position,
+  type TextEdit,
+} from 'vscode-languageserver';
+import {
   applyEdits,
   type Checked,
   check,
@@ -11,15 +20,6 @@ import {
 import { type Cursor, cursorAt } from '../cursor';
 import { signature } from '../describe';
 import { mapOf, specAt } from '../locate';
-import {
-  type CompletionItem,
-  CompletionItemKind,
-  InsertTextFormat,
-  InsertTextMode,
-  MarkupKind,
-  type Position,
-  type TextEdit,
-} from '../protocol';
 import { type Choice, choicesFor } from '../valueChoices';
 
 /**

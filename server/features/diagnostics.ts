@@ -1,4 +1,11 @@
 import {
+  type Connection,
+  type Diagnostic,
+  DiagnosticSeverity,
+  type DocumentDiagnosticReport,
+  RAL,
+} from 'vscode-languageserver';
+import {
   type Checked,
   type Diagnostic as LayoutDiagnostic,
   type LineIndex,
@@ -7,7 +14,6 @@ import {
 } from '../../layout';
 import type { Documents } from '../documents';
 import { SUMMARY, type Summary } from '../messages';
-import { type Connection, type Diagnostic, DiagnosticSeverity, type DocumentDiagnosticReport, RAL } from '../protocol';
 
 /** The source that every diagnostic names. */
 export const SOURCE = 'parallelism-layout';

@@ -1,6 +1,6 @@
+import type { DocumentLink } from 'vscode-languageserver';
 import { type Checked, ruleOf, rulePageUrl } from '../../layout';
 import { commentsOf } from '../comments';
-import type { DocumentLink } from '../protocol';
 
 /** Codes of rules that comments name, such as `# tp-crosses-nvlink is wanted here`, as links to their pages. */
 export function documentLinks(checked: Checked): DocumentLink[] {

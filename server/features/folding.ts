@@ -1,7 +1,7 @@
+import { type FoldingRange, FoldingRangeKind } from 'vscode-languageserver';
 import type { Checked, LineIndex, Node } from '../../layout';
 import { commentsOf } from '../comments';
 import { childrenOf, entriesIn } from '../locate';
-import { type FoldingRange, FoldingRangeKind } from '../protocol';
 
 /** What can be folded: maps and lists under their keys, and comments of several lines. */
 export function foldingRanges(checked: Checked): FoldingRange[] {

@@ -1,6 +1,6 @@
+import type { TextEdit } from 'vscode-languageserver';
 import { applyEdits, type Checked, type Edit, lineBreak, type Node, parseTree, type Span } from '../../layout';
 import { childrenOf, entriesIn, scalarsOf } from '../locate';
-import type { TextEdit } from '../protocol';
 
 /** Columns by which a map stands under its key. */
 const STEP = 2;

@@ -1,8 +1,8 @@
+import { type Hover, MarkupKind } from 'vscode-languageserver';
 import { type Checked, countOf, denseGrid, type GroupFamily, type Span } from '../../layout';
 import { derivedLines, moduleAt, signature } from '../describe';
 import { type Located, locate, scalarAt, specAt } from '../locate';
 import { groupsOf } from '../moduleGroups';
-import { type Hover, MarkupKind } from '../protocol';
 import { canList, rankLines, ranksText } from '../ranks';
 
 /**

@@ -1,7 +1,7 @@
+import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver';
 import type { Checked, Field, LayoutFacts, LineIndex, ModuleFacts, Span } from '../../layout';
 import { DEFAULT_SETTINGS, type HintKind } from '../clientSettings';
 import { layersPerStage, microBatches } from '../describe';
-import { type InlayHint, InlayHintKind, type Range } from '../protocol';
 
 /**
  * Numbers that follow from those written, shown behind them: spans, dp, expt_dp, defaults in force.

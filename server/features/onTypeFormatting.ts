@@ -1,7 +1,7 @@
+import type { Position, TextEdit } from 'vscode-languageserver';
 import type { Checked } from '../../layout';
 import { cursorAt } from '../cursor';
 import { specAt } from '../locate';
-import type { Position, TextEdit } from '../protocol';
 
 /** Columns by which a map stands under its key. */
 const STEP = 2;

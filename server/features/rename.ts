@@ -1,4 +1,3 @@
-import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../../layout';
 import {
   type DocumentHighlight,
   DocumentHighlightKind,
@@ -7,7 +6,8 @@ import {
   type Range,
   ResponseError,
   type WorkspaceEdit,
-} from '../protocol';
+} from 'vscode-languageserver';
+import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../../layout';
 
 /** The module whose name an offset touches. */
 function moduleNamed({ facts }: Checked, offset: number): (ModuleFacts & { name: string }) | undefined {

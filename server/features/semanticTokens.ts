@@ -1,8 +1,8 @@
+import { type SemanticTokens, SemanticTokensBuilder } from 'vscode-languageserver';
 import type { Checked, Entry, KeySpec, Node, Range, Span } from '../../layout';
 import { TOKENS_LEGEND } from '../capabilities';
 import { commentsOf } from '../comments';
 import { childrenOf, entriesIn, specAt } from '../locate';
-import { type SemanticTokens, SemanticTokensBuilder } from '../protocol';
 
 type TokenType = (typeof TOKENS_LEGEND.tokenTypes)[number];
 

@@ -1,5 +1,3 @@
-import { check } from '../../layout';
-import type { Documents } from '../documents';
 import {
   type CancellationToken,
   type Connection,
@@ -10,7 +8,9 @@ import {
   LSPErrorCodes,
   ResponseError,
   type WorkspaceDocumentDiagnosticReport,
-} from '../protocol';
+} from 'vscode-languageserver';
+import { check } from '../../layout';
+import type { Documents } from '../documents';
 import { diagnosticsOf } from './diagnostics';
 
 /** Files that no editor has open, as the platform gives them. Addresses are those that an editor would use. */

@@ -6,6 +6,7 @@ import { testWorkbench } from '../harness/testWorkbench.mjs';
 describe('as a web extension', () => {
   const workbench = testWorkbench({
     folder: 'examples',
+    vsix: 'parallelism-layout-web.vsix',
     settings: { 'remote.extensionKind': { 'parallelism-layout.parallelism-layout': ['web'] } },
   });
 

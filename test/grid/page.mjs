@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import esbuild from 'esbuild';
 import { chromium } from 'playwright-core';
-import { PANEL } from '../../scripts/panel.mjs';
+import { PANEL } from '../../scripts/bundles.mjs';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 

@@ -1,0 +1,46 @@
+// What is bundled, for the build and for the test that holds the arrows between rooms.
+
+const common = { bundle: true, minify: true, legalComments: 'none', mainFields: ['module', 'main'] };
+
+/**
+ * The engine and the YAML parser are files of their own, which the programs on Node share: inlined, they were half of each.
+ * @type {import('esbuild').Plugin}
+ */
+const shared = {
+  name: 'shared',
+  setup(build) {
+    build.onResolve({ filter: /^(\.\.\/)+layout$/ }, () => ({ path: './layout.js', external: true }));
+    build.onResolve({ filter: /^yaml$/ }, () => ({ path: './yaml.js', external: true }));
+  },
+};
+
+const node = { ...common, platform: 'node', target: 'node20', format: 'cjs', plugins: [shared] };
+const web = { ...common, platform: 'browser', target: 'es2022' };
+
+/**
+ * The rank grid: for the extension, and alone for tests and benchmarks.
+ * @type {import('esbuild').BuildOptions}
+ */
+export const PANEL = {
+  ...web,
+  entryPoints: ['webview/main.ts', 'webview/grid.css'],
+  outdir: 'dist/webview',
+  format: 'iife',
+  // most of it runs with the first picture, which would otherwise wait until function after function is compiled
+  banner: { js: '//# allFunctionsCalledOnLoad' },
+};
+
+/**
+ * Every bundle.
+ * @type {import('esbuild').BuildOptions[]}
+ */
+export const BUNDLES = [
+  { ...node, entryPoints: ['node_modules/yaml/dist/index.js'], outfile: 'dist/yaml.js' },
+  { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/layout.js' },
+  { ...node, entryPoints: ['client/nodeMain.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
+  { ...node, entryPoints: ['server/stdio.ts'], outfile: 'dist/server.js' },
+  { ...node, entryPoints: ['cli/main.ts'], outfile: 'dist/cli.js' },
+  { ...web, entryPoints: ['client/webMain.ts'], outfile: 'dist/web/extension.js', format: 'cjs', external: ['vscode'] },
+  { ...web, entryPoints: ['server/worker.ts'], outfile: 'dist/web/server.js', format: 'iife' },
+  PANEL,
+];

@@ -5,8 +5,8 @@ import { grouped } from './format/quantities';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
 import { RULES } from './rules/registry';
-import { type Rule, toDiagnostic } from './rules/rule';
-import { fileTooLarge } from './rules/shape';
+import { type Report, type Rule, toDiagnostic } from './rules/rule';
+import { fileTooLarge } from './rules/shape/file-too-large';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
 import type { ResolvedLayout } from './topology/resolved';
@@ -30,7 +30,7 @@ export interface Checked {
  */
 export function check(text: string): Checked {
   const read = readLayout(text);
-  const facts = read.root && read.tree.root ? layoutFacts(text, read.root, read.tree.root.span, read.tooSmall) : null;
+  const facts = read.root && layoutFacts(read, read.root);
   const diagnostics = listed(text, allDiagnostics(read, facts)).sort(
     (a, b) => a.span.start - b.span.start || a.span.end - b.span.end,
   );
@@ -43,11 +43,11 @@ export function hasErrors({ diagnostics }: Checked): boolean {
 }
 
 function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<Diagnostic> {
-  yield* read.diagnostics;
-  if (facts) {
-    for (const rule of RULES) {
-      yield* diagnosticsOf(rule, facts);
-    }
+  for (const rule of RULES) {
+    yield* firstOf(rule, rule.checkShape?.(read) ?? []);
+  }
+  for (const rule of facts ? RULES : []) {
+    yield* firstOf(rule, (facts && rule.check?.(facts)) ?? []);
   }
 }
 
@@ -55,9 +55,9 @@ function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<
  * The diagnostics of one rule; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
  * that reports errors is never cut short: one alone decides whether a file passes.
  */
-function* diagnosticsOf(rule: Rule, facts: LayoutFacts): Iterable<Diagnostic> {
+function* firstOf(rule: Rule, reports: Iterable<Report>): Iterable<Diagnostic> {
   let count = 0;
-  for (const report of rule.check?.(facts) ?? []) {
+  for (const report of reports) {
     yield toDiagnostic(rule, report);
     if (++count > MAX_DIAGNOSTICS && rule.severity !== 'error') {
       return;

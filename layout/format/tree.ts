@@ -41,7 +41,7 @@ export interface Entry {
 }
 
 /** What keeps a file from being read. */
-export interface Problem {
+export interface TreeProblem {
   /** `syntax`: it is not valid YAML. `too-large`: it is longer, deeper or more than is read. */
   readonly kind: 'syntax' | 'too-large';
   readonly message: string;
@@ -51,7 +51,7 @@ export interface Problem {
 /** What a parser makes of a text: `root` is null where it is empty, too large, or so broken that nothing can be read. */
 export interface Parsed {
   readonly root: Node | null;
-  readonly problem: Problem | null;
+  readonly problem: TreeProblem | null;
 }
 
 /** A parsed file. */
@@ -89,13 +89,13 @@ function lineAt(text: string, offset: number): Span {
   return { start: startOfLine(text, offset), end: endOfLine(text, offset) };
 }
 
-function tooLong(text: string): Problem {
+function tooLong(text: string): TreeProblem {
   const message = `The file has ${characters(text.length)}; up to ${characters(MAX_TEXT)} are read, more than twice a layout of ten thousand lines. Remove what is not part of the layout.`;
   return { kind: 'too-large', message, span: firstLine(text) };
 }
 
 /** Beyond the reach of the full parser only plain YAML is read: the place where it ends is what there is to mend. */
-function notPlain(text: string): Problem {
+function notPlain(text: string): TreeProblem {
   const message = `From this line on the file is not plain block YAML: an anchor, a tag, a tab, a text or brackets over several lines, or a mistake. In a file of ${characters(text.length)} only plain YAML is read, other YAML up to ${characters(MAX_FULL_YAML)}. Write this line plainly.`;
   return { kind: 'too-large', message, span: lineAt(text, plainLength(text)) };
 }
@@ -113,7 +113,7 @@ export function hasControlCharacter(text: string): boolean {
 }
 
 /** NUL and other control characters mean that this is no text: YAML allows only tab, line feed and carriage return. */
-function findControlCharacter(text: string): Problem | null {
+function findControlCharacter(text: string): TreeProblem | null {
   const at = text.search(CONTROL_CHARACTER);
   if (at < 0) {
     return null;

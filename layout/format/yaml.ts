@@ -2,7 +2,7 @@ import { type Document, isAlias, isCollection, isMap, isScalar, parseDocument, t
 import type { Span } from '../diagnostic';
 import { MAX_DEPTH, MAX_NODES } from './limits';
 import { grouped } from './quantities';
-import type { Entry, Node, Parsed, Problem, ScalarNode } from './tree';
+import type { Entry, Node, Parsed, ScalarNode, TreeProblem } from './tree';
 
 /** Builds the tree of a text by the `yaml` package, which reads all of YAML 1.2 and says what is wrong. Never throws. */
 export function parseYaml(text: string): Parsed {
@@ -40,24 +40,24 @@ function withoutStackTraces<T>(work: () => T): T {
 
 /** Ends the building of a tree that would be too large. */
 class Refusal extends Error {
-  constructor(readonly problem: Problem) {
+  constructor(readonly problem: TreeProblem) {
     super(problem.message);
   }
 }
 
-function tooDeep(span: Span): Problem {
+function tooDeep(span: Span): TreeProblem {
   const message = `The file nests more than ${MAX_DEPTH} levels deep; a layout needs five. Remove the nesting.`;
   return { kind: 'too-large', message, span };
 }
 
-function tooManyNodes(span: Span): Problem {
+function tooManyNodes(span: Span): TreeProblem {
   const limit = grouped(MAX_NODES);
   const message = `The file holds more than ${limit} values once its aliases are followed. Write fewer aliases.`;
   return { kind: 'too-large', message, span };
 }
 
 /** The first error is the cause; those after it are mostly its echo. */
-function firstProblem(errors: readonly YAMLError[], text: string): Problem | null {
+function firstProblem(errors: readonly YAMLError[], text: string): TreeProblem | null {
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   const first = errors.reduce<YAMLError | null>(
     (least, error) => (least === null || error.pos[0] < least.pos[0] ? error : least),
@@ -75,7 +75,14 @@ function errorSpan({ pos }: YAMLError, text: string): Span {
 }
 
 function messageOf({ code, message }: YAMLError): string {
-  return code === 'MULTIPLE_DOCS' ? 'A second document begins here; a layout file holds one. Remove `---`.' : message;
+  if (code === 'MULTIPLE_DOCS') {
+    return 'A second document begins here; a layout file holds one. Remove `---`.';
+  }
+  if (/^Missing closing ["']quote/.test(message)) {
+    return 'A quoted text is not closed.';
+  }
+  const [, bracket] = /^Flow .* end with a ([\]}])$/.exec(message) ?? [];
+  return bracket === undefined ? message : `A \`${bracket === '}' ? '{' : '['}\` is not closed.`;
 }
 
 /** A node behind an anchor, and what an alias of it adds to the tree. */
@@ -88,7 +95,7 @@ interface Anchored {
 
 class TreeBuilder {
   readonly #anchors = new Map<string, Anchored>();
-  #problem: Problem | null = null;
+  #problem: TreeProblem | null = null;
   /** Nodes built so far, aliases followed. */
   #nodes = 0;
   /** How deep the node being built reaches so far. */

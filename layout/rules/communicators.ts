@@ -1,6 +1,6 @@
 import type { Fix } from '../diagnostic';
 import { removeField, setKey } from '../format/edit';
-import { nearest } from '../format/read';
+import { nearest } from '../format/nearest';
 import type { Field } from '../format/spec';
 import { type LayoutFacts, valueOr } from '../topology/facts';
 import { GROUP_NAMES, processGroups } from '../topology/process-groups';

@@ -1,5 +1,5 @@
 import { DEFAULT_ORDER, ORDER_TOKENS } from '../format/keys';
-import { nearest } from '../format/read';
+import { nearest } from '../format/nearest';
 import { Grid } from '../grid/grid';
 import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
 import { generatorSizes, parallelismDims } from '../topology/generators';

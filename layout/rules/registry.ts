@@ -17,7 +17,17 @@ import * as pipeline from './pipeline';
 import * as placement from './placement';
 import type { Rule } from './rule';
 import * as sequence from './sequence';
-import * as shape from './shape';
+import { conflictingKeys } from './shape/conflicting-keys';
+import { duplicateKey } from './shape/duplicate-key';
+import { fileTooLarge } from './shape/file-too-large';
+import { missingKey } from './shape/missing-key';
+import { notAnOption } from './shape/not-an-option';
+import { notPositive } from './shape/not-positive';
+import { numberTooLarge } from './shape/number-too-large';
+import { unknownKey } from './shape/unknown-key';
+import { unsupportedVersion } from './shape/unsupported-version';
+import { wrongType } from './shape/wrong-type';
+import { yamlSyntax } from './shape/yaml-syntax';
 import * as shards from './shards';
 import { worldClusterMismatch } from './world/cluster';
 import { worldGap } from './world/gaps';
@@ -26,17 +36,17 @@ import { mixedColocation, worldOverflow, worldOverlap } from './world/overlap';
 
 /** Every rule, in the order of their pages: shape first, then what builds on it. */
 export const RULES: readonly Rule[] = [
-  shape.yamlSyntax,
-  shape.fileTooLarge,
-  shape.duplicateKey,
-  shape.unknownKey,
-  shape.missingKey,
-  shape.wrongType,
-  shape.notPositive,
-  shape.notAnOption,
-  shape.unsupportedVersion,
-  shape.conflictingKeys,
-  shape.numberTooLarge,
+  yamlSyntax,
+  fileTooLarge,
+  duplicateKey,
+  unknownKey,
+  missingKey,
+  wrongType,
+  notPositive,
+  notAnOption,
+  unsupportedVersion,
+  conflictingKeys,
+  numberTooLarge,
   denseFactorization,
   denseProduct,
   expertFactorization,

@@ -1,4 +1,5 @@
 import type { Diagnostic, Fix, Related, Severity, Span } from '../diagnostic';
+import type { ReadLayout } from '../format/read';
 import type { LayoutFacts } from '../topology/facts';
 import type { Source } from './source';
 
@@ -37,7 +38,9 @@ export interface Rule {
   readonly passing: string;
   /** Where the behaviour is decided. */
   readonly sources: readonly Source[];
-  /** What the rule says of a file. The reader itself applies the rules on a file's shape. */
+  /** What the rule says of a file's shape, as far as the file could be read. */
+  readonly checkShape?: (read: ReadLayout) => Iterable<Report>;
+  /** What the rule says of a file that could be read as a map. */
   readonly check?: (facts: LayoutFacts) => Iterable<Report>;
 }
 

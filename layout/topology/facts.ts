@@ -1,7 +1,7 @@
 import type { Span } from '../diagnostic';
 import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/keys';
 import { DEFAULT_ORDER } from '../format/keys';
-import type { TooSmall } from '../format/read';
+import type { ReadLayout } from '../format/read';
 import type { Field, NamedField, Section } from '../format/spec';
 import { moduleGrid } from './module-grid';
 import type { ResolvedModule } from './resolved';
@@ -87,7 +87,8 @@ export interface LayoutFacts {
   /** The map that is the whole file. */
   readonly span: Span;
   readonly root: Section<RootKeys>;
-  readonly tooSmall: readonly TooSmall[];
+  /** The file as read, with what is wrong with its shape. */
+  readonly read: ReadLayout;
   readonly world: WorldFacts;
   /** The one grid of `parallelism`, or the grids of `modules` in the order of the file. */
   readonly modules: readonly ModuleFacts[];
@@ -110,22 +111,20 @@ export const MAX_WORLD = 2 ** 31;
 /** The most levels of hierarchical context parallelism: more than a world can be halved. */
 export const MAX_LEVELS = 32;
 
-/** Derives what follows from the fields of a file. */
-export function layoutFacts(
-  text: string,
-  root: Section<RootKeys>,
-  span: Span,
-  tooSmall: readonly TooSmall[],
-): LayoutFacts {
+/**
+ * Derives what follows from the fields of a file.
+ * @param root the fields of `read`, which is known to hold a map
+ */
+export function layoutFacts(read: ReadLayout, root: Section<RootKeys>): LayoutFacts {
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
   const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
   const mimoFlags = heterogeneous && isMimoFlags(modules);
   return {
-    text,
-    span,
+    text: read.text,
+    span: read.tree.root?.span ?? { start: 0, end: read.text.length },
     root,
-    tooSmall,
+    read,
     world,
     modules,
     heterogeneous,

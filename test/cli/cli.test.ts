@@ -67,7 +67,9 @@ describe('check', () => {
     const { status, stdout } = await cli('check', 'bad.layout.yaml');
     expect(status).toBe(1);
     const [head, , source, caret] = lines(stdout);
-    expect(head).toMatch(/^bad\.layout\.yaml:5:7: error\[dense-factorization\]: 16 ranks cannot hold/);
+    expect(head).toMatch(
+      /^bad\.layout\.yaml:5:7: error\[dense-factorization\]: tp 8 x pp 3 = 24 ranks a replica, which does not divide 16\. Use pp 1 or 2\.$/,
+    );
     expect(source).toBe('5 |   pp: 3');
     expect(caret).toBe('  |       ^');
     expect(stdout).toContain('= Megatron-LM: world_size (16) is not divisible by 24');

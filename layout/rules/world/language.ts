@@ -1,6 +1,6 @@
 import { appendKey } from '../../format/edit';
 import { LANGUAGE_MODULE } from '../../format/names';
-import { nearest } from '../../format/read';
+import { nearest } from '../../format/nearest';
 import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { otherSource } from '../source';

@@ -1,0 +1,132 @@
+import { FORMAT } from '../../format/keys';
+import { nearest } from '../../format/nearest';
+import { type Problem, problemsOf } from '../../format/problems';
+import type { ReadLayout } from '../../format/read';
+import type { MapSpec } from '../../format/spec';
+import type { MapNode } from '../../format/tree';
+import { memoize } from '../../memoize';
+
+/** A key that its map does not have. */
+export type UnknownKey = Extract<Problem, { kind: 'unknown-key' }>;
+
+/** A key that is right, but in the wrong map. */
+export interface Elsewhere {
+  readonly kind: 'elsewhere';
+  /** The path of the map that it belongs into; empty for the whole file. */
+  readonly path: string;
+  /** The key's name there. */
+  readonly name: string;
+  /** Null where the file does not have the map. */
+  readonly node: MapNode | null;
+  /** Whether the map that the key stands in now is a part of it. */
+  readonly isAround: boolean;
+  /** Whether the map has the key already. */
+  readonly isThere: boolean;
+}
+
+/** What an unknown key most likely means: the flag of a key of the same map, a key of another map, or a misspelt key. */
+export type Meaning = Elsewhere | { readonly kind: 'flag' | 'misspelt'; readonly name: string };
+
+/** The unknown keys of a file with what they mean; null where nothing is like one. */
+export const meaningsOf: (read: ReadLayout) => ReadonlyMap<UnknownKey, Meaning | null> = memoize(
+  (read) => new Map(problemsOf(read.problems, 'unknown-key').map((problem) => [problem, meaningOf(read, problem)])),
+);
+
+function meaningOf(read: ReadLayout, problem: UnknownKey): Meaning | null {
+  const { entry, spec, siblings } = problem;
+  const name = flagOwner(spec, entry.key);
+  if (name !== null && !siblings.has(name)) {
+    return { kind: 'flag', name };
+  }
+  const elsewhere = elsewhereOf(read, problem);
+  if (elsewhere) {
+    return elsewhere;
+  }
+  const near = nearest(
+    entry.key,
+    Object.keys(spec.keys).filter((known) => !siblings.has(known)),
+  );
+  return near === null ? null : { kind: 'misspelt', name: near };
+}
+
+/** Whether an unknown key of the file means one of some keys of the map at a path, so that these are not missing as well. */
+export function isMeant(read: ReadLayout, path: string, names: readonly string[]): boolean {
+  for (const [problem, meaning] of meaningsOf(read)) {
+    const home = meaning?.kind === 'elsewhere' ? meaning.path : problem.path;
+    // a key that belongs under `parallelism` makes that section, too
+    if (meaning && ((home === path && names.includes(meaning.name)) || (path === '' && names.includes(home)))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The key of a map that becomes a flag of Megatron-LM, however its words are joined; null where there is none. */
+function flagOwner({ keys }: MapSpec, word: string): string | null {
+  const wanted = plainFlag(word);
+  const owner = Object.entries(keys).find(([, { flag }]) => flag !== undefined && plainFlag(flag) === wanted);
+  return owner?.[0] ?? null;
+}
+
+const plainFlag = (flag: string): string => flag.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
+
+/** Where a key belongs that is right but in the wrong map; null where no map of the format has it. */
+function elsewhereOf({ tree }: ReadLayout, { entry, spec, path }: UnknownKey): Elsewhere | null {
+  const root = tree.root?.kind === 'map' ? tree.root : null;
+  for (const map of mapsNear(root, path)) {
+    const name = Object.hasOwn(map.spec.keys, entry.key) ? entry.key : flagOwner(map.spec, entry.key);
+    if (map.spec !== spec && name !== null) {
+      const { node, isAround } = map;
+      const isThere = node?.entries.some(({ key }) => key === name) === true;
+      return { kind: 'elsewhere', path: map.path, name, node, isAround, isThere };
+    }
+  }
+  return null;
+}
+
+/** A map that the format has, and its place in the file. */
+interface KnownMap extends Pick<Elsewhere, 'path' | 'node' | 'isAround'> {
+  readonly spec: MapSpec;
+}
+
+/** The maps that a key at a path may have been meant for, the nearest first. */
+function mapsNear(root: MapNode | null, path: string): KnownMap[] {
+  const [first, inside] = path.split('.');
+  const modules = childMap(root, 'modules');
+  const [only, ...others] = modules?.entries ?? [];
+  // the degrees of a job of modules stand in each of them: which one is meant is plain where there is one
+  const module = first === 'modules' && inside !== undefined ? inside : only && others.length === 0 ? only.key : null;
+  const spec = FORMAT.keys.modules.values;
+  const node = module === null ? null : childMap(modules, module);
+  return [
+    ...(module === null
+      ? []
+      : [
+          ...sectionsOf(spec, node, `modules.${module}`),
+          { path: `modules.${module}`, spec, node, isAround: inside === module },
+        ]),
+    { path: '', spec: FORMAT, node: root, isAround: true },
+    ...sectionsOf(FORMAT, root, '').filter((section) => section.path !== 'parallelism' || !modules),
+  ];
+}
+
+/** The maps that are keys of a map. */
+function sectionsOf(spec: MapSpec, node: MapNode | null, path: string): KnownMap[] {
+  return Object.entries(spec.keys).flatMap(([name, section]) =>
+    section.type === 'map'
+      ? [
+          {
+            path: path === '' ? name : `${path}.${name}`,
+            spec: section as MapSpec,
+            node: childMap(node, name),
+            isAround: false,
+          },
+        ]
+      : [],
+  );
+}
+
+function childMap(node: MapNode | null, name: string | undefined): MapNode | null {
+  const value = node?.entries.find(({ key }) => key === name)?.value;
+  return value?.kind === 'map' ? value : null;
+}

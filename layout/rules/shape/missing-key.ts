@@ -1,0 +1,127 @@
+import { FORMAT_VERSION } from '../../format/keys';
+import { type Problem, problemsOf } from '../../format/problems';
+import type { KeySpec } from '../../format/spec';
+import { firstLine } from '../../format/tree';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { insertFix, suggestion } from '../fixes';
+import { countOf } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { FORMAT_SOURCE } from '../source';
+import { isMeant } from './meaning';
+
+export const missingKey: Rule = {
+  code: 'missing-key',
+  severity: 'error',
+  title: 'A required key is missing',
+  effect: 'the layout cannot be worked out',
+  what: 'A key that the format requires is not there: `layout`; `world_size` or `cluster`; `parallelism` or `modules`; `num_ranks` or `dp` of a module.',
+  why: 'Without it the ranks and their groups are not known.',
+  failing: `layout: 1
+parallelism:
+  tp: 2
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+`,
+  sources: [FORMAT_SOURCE],
+  *checkShape(read) {
+    const { text, problems } = read;
+    for (const { start } of problemsOf(problems, 'empty')) {
+      yield {
+        message: 'The file is empty. A layout begins with `layout: 1`.',
+        span: firstLine(text),
+        fixes: [suggestion('Insert a small layout', [{ span: { start, end: start }, newText: STARTER }])],
+      };
+    }
+    for (const problem of problemsOf(problems, 'missing-key')) {
+      if (!isMeant(read, problem.path, [problem.name])) {
+        yield requiredReport(text, problem);
+      }
+    }
+  },
+  *check(facts) {
+    yield* missingWorld(facts);
+    yield* missingDegrees(facts);
+    for (const module of facts.modules) {
+      yield* missingRanks(facts, module);
+    }
+  },
+};
+
+const STARTER = `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+`;
+
+/** A key that its map cannot do without. */
+function requiredReport(
+  text: string,
+  { name, spec, map, keySpan, path }: Extract<Problem, { kind: 'missing-key' }>,
+): Report {
+  const place = path === '' ? 'The file' : `\`${path}\``;
+  return {
+    message: `${place} needs the key \`${name}\`. ${spec.doc}`,
+    span: path === '' ? firstLine(text) : keySpan,
+    fixes: [insertFix(text, map.span, `${name}: ${placeholder(name, spec)}`)],
+  };
+}
+
+function placeholder(name: string, spec: KeySpec): string {
+  if (name === 'layout') {
+    return String(FORMAT_VERSION);
+  }
+  if (spec.type === 'integer') {
+    return String(spec.default ?? spec.min);
+  }
+  return spec.type === 'list' ? '[]' : '';
+}
+
+function* missingWorld(facts: LayoutFacts): Iterable<Report> {
+  const { root, modules, read } = facts;
+  const names = ['world_size', 'cluster'] as const;
+  if (names.some((name) => root[name].written) || isMeant(read, '', names)) {
+    return;
+  }
+  const ends = modules.map(({ rankOffset, ranks, denseModel }) => (rankOffset ?? 0) + (ranks ?? denseModel ?? 1));
+  const likely = ends.reduce((most, end) => Math.max(most, end), 1);
+  yield {
+    message: 'The number of ranks is missing. Write `world_size`, or `cluster` with `nodes` and `gpus_per_node`.',
+    span: root.layout.keySpan,
+    fixes: [insertBehindLayout(facts, `world_size: ${likely}`)],
+  };
+}
+
+function* missingDegrees(facts: LayoutFacts): Iterable<Report> {
+  const { root, read } = facts;
+  const names = ['parallelism', 'modules'] as const;
+  if (names.some((name) => root[name].written) || isMeant(read, '', names)) {
+    return;
+  }
+  yield {
+    message:
+      'The degrees are missing. Write `parallelism` for one grid over the world, or `modules` for one grid each.',
+    span: root.layout.keySpan,
+    fixes: [insertBehindLayout(facts, 'parallelism: {tp: 1}')],
+  };
+}
+
+/** Inserts a key of the whole file behind `layout: 1`. */
+function insertBehindLayout({ text, span, root }: LayoutFacts, line: string) {
+  return root.layout.written ? insertFix(text, { start: span.start, end: root.layout.span.end }, line) : null;
+}
+
+function* missingRanks({ text, read }: LayoutFacts, module: ModuleFacts): Iterable<Report> {
+  const { own, name, nameSpan, span, denseModel } = module;
+  if (!own || own.num_ranks.written || own.dp.written || isMeant(read, `modules.${name}`, ['num_ranks', 'dp'])) {
+    return;
+  }
+  const ranks = denseModel ?? 1;
+  yield {
+    message: `\`${name}\` needs \`num_ranks\` or \`dp\`. One replica takes ${countOf(ranks, 'rank')}.`,
+    span: nameSpan,
+    fixes: [insertFix(text, span, `num_ranks: ${ranks}`)],
+  };
+}

@@ -1,0 +1,49 @@
+import { nearest } from '../../format/nearest';
+import { problemsOf } from '../../format/problems';
+import { safeFix, suggestion } from '../fixes';
+import { either } from '../numbers';
+import type { Rule } from '../rule';
+import { FORMAT_SOURCE } from '../source';
+
+/** More choices than these are not offered one by one. */
+const MAX_CHOICES = 4;
+
+export const notAnOption: Rule = {
+  code: 'not-an-option',
+  severity: 'error',
+  title: 'A word that is not one of the choices',
+  effect: 'the value cannot be used',
+  what: 'A key that takes one of a few words has another.',
+  why: 'A word that is not known selects nothing.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+smoke:
+  checks: [group]
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+smoke:
+  checks: [groups]
+`,
+  sources: [FORMAT_SOURCE],
+  *checkShape({ problems }) {
+    for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {
+      const written = String(node.value ?? '');
+      const near = nearest(written, options);
+      const advice = near ? `Did you mean \`${near}\`?` : `Use ${either(options.map((option) => `\`${option}\``))}.`;
+      yield {
+        message: `\`${path}\` is \`${written}\`, which is not one of its choices. ${advice}`,
+        span: node.span,
+        fixes: near
+          ? [safeFix(`Change to ${near}`, [{ span: node.span, newText: near }])]
+          : options
+              .slice(0, MAX_CHOICES)
+              .map((option) => suggestion(`Change to ${option}`, [{ span: node.span, newText: option }])),
+      };
+    }
+  },
+};

@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { job, report } from '../testing';
+import { unknownKey } from './unknown-key';
+
+const said = (text: string) => report(unknownKey, text);
+
+const block = (...lines: readonly string[]) => ['layout: 1', 'world_size: 8', ...lines, ''].join('\n');
+
+test('a misspelt key', () => {
+  expect(said(job(8, 'tpp: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tpp"
+    \`parallelism\` has no key \`tpp\`. Did you mean \`tp\`?
+    = safe fix: Rename to \`tp\`
+      - parallelism: {tpp: 2}
+      + parallelism: {tp: 2}
+    = suggestion: Remove \`tpp\`
+      - parallelism: {tpp: 2}
+      + parallelism: {}"
+  `);
+});
+
+test('a misspelt key of the whole file', () => {
+  expect(said(block('parallelism: {tp: 2}', 'clutser: {nodes: 1, gpus_per_node: 8}'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "clutser"
+    A layout has no key \`clutser\`. Did you mean \`cluster\`?
+    = safe fix: Rename to \`cluster\`
+      - clutser: {nodes: 1, gpus_per_node: 8}
+      + cluster: {nodes: 1, gpus_per_node: 8}
+    = suggestion: Remove \`clutser\`
+      - clutser: {nodes: 1, gpus_per_node: 8}"
+  `);
+});
+
+test('the name of a flag', () => {
+  expect(said(job(8, 'tensor_model_parallel_size: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tensor_model_parallel_size"
+    Write \`tp\`: tensor_model_parallel_size is its Megatron-LM flag.
+    = safe fix: Rename to \`tp\`
+      - parallelism: {tensor_model_parallel_size: 2}
+      + parallelism: {tp: 2}
+    = suggestion: Remove \`tensor_model_parallel_size\`
+      - parallelism: {tensor_model_parallel_size: 2}
+      + parallelism: {}"
+  `);
+});
+
+test('a flag as the shell has it', () => {
+  expect(said(job(8, '--pipeline-model-parallel-size: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "--pipeline-model-parallel-size"
+    Write \`pp\`: --pipeline-model-parallel-size is its Megatron-LM flag.
+    = safe fix: Rename to \`pp\`
+      - parallelism: {--pipeline-model-parallel-size: 2}
+      + parallelism: {pp: 2}
+    = suggestion: Remove \`--pipeline-model-parallel-size\`
+      - parallelism: {--pipeline-model-parallel-size: 2}
+      + parallelism: {}"
+  `);
+});
+
+test('a flag of another map', () => {
+  expect(said(block('parallelism: {tp: 2}', 'num_layers: 4'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "num_layers"
+    \`num_layers\` belongs under \`model\`.
+    = safe fix: Move to \`model\`
+      - num_layers: 4
+      + model: {num_layers: 4}
+    = suggestion: Remove \`num_layers\`
+      - num_layers: 4"
+  `);
+});
+
+test('a degree at the top level', () => {
+  expect(said(block('parallelism:', '  pp: 2', 'tp: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tp"
+    \`tp\` belongs under \`parallelism\`.
+    = safe fix: Move to \`parallelism\`
+      - tp: 2
+      +   tp: 2
+    = suggestion: Remove \`tp\`
+      - tp: 2"
+  `);
+});
+
+test('a degree at the top level of a file without parallelism', () => {
+  expect(said(block('tp: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tp"
+    \`tp\` belongs under \`parallelism\`.
+    = safe fix: Move to \`parallelism\`
+      - tp: 2
+      + parallelism: {tp: 2}"
+  `);
+});
+
+test('a degree at the top level of a file of modules', () => {
+  expect(said(block('modules:', '  language: {num_ranks: 8}', 'tp: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tp"
+    \`tp\` belongs under \`modules.language\`.
+    = safe fix: Move to \`modules.language\`
+      -   language: {num_ranks: 8}
+      - tp: 2
+      +   language: {num_ranks: 8, tp: 2}
+    = suggestion: Remove \`tp\`
+      - tp: 2"
+  `);
+});
+
+test('a key of the whole file in parallelism', () => {
+  expect(said('layout: 1\nparallelism:\n  tp: 2\n  world_size: 8\n')).toMatchInlineSnapshot(`
+    "error[unknown-key] at "world_size"
+    \`world_size\` belongs at the top level.
+    = safe fix: Move to the top level
+      - parallelism:
+      -   tp: 2
+      -   world_size: 8
+      + world_size: 8
+      + parallelism:
+      +   tp: 2"
+  `);
+});
+
+test('a key of a model in a module', () => {
+  expect(said(block('modules:', '  language:', '    num_ranks: 8', '    num_layers: 4'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "num_layers"
+    \`num_layers\` belongs under \`modules.language.model\`.
+    = safe fix: Move to \`modules.language.model\`
+      -     num_layers: 4
+      +     model: {num_layers: 4}
+    = suggestion: Remove \`num_layers\`
+      -     num_layers: 4"
+  `);
+});
+
+test('a key of a module in its model', () => {
+  expect(
+    said(block('modules:', '  language:', '    num_ranks: 8', '    model:', '      num_layers: 4', '      tp: 2')),
+  ).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tp"
+    \`tp\` belongs under \`modules.language\`.
+    = safe fix: Move to \`modules.language\`
+      -     model:
+      -       num_layers: 4
+      -       tp: 2
+      +     tp: 2
+      +     model:
+      +       num_layers: 4
+    = suggestion: Remove \`tp\`
+      -       tp: 2"
+  `);
+});
+
+test('a key that its map has already', () => {
+  expect(said(block('parallelism: {tp: 2}', 'tp: 2'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "tp"
+    \`tp\` belongs under \`parallelism\`, which has it already.
+    = suggestion: Remove \`tp\`
+      - tp: 2"
+  `);
+});
+
+test('a value of several lines is not moved', () => {
+  expect(said(block('parallelism:', '  tp: 2', '  model:', '    num_layers: 4'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "model"
+    \`model\` belongs at the top level.
+    = suggestion: Remove \`model\`
+      -   model:
+      -     num_layers: 4"
+  `);
+});
+
+test('a word that is like no key', () => {
+  expect(said(job(8, 'tp: 2, colour: red'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "colour"
+    \`parallelism\` has no key \`colour\`. Its keys are \`tp\`, \`gtp_remat\`, \`num_weight_shards\`, \`cp\`, \`pp\`, \`vpp\`, \`microbatch_group_size_per_vp_stage\`, \`dp\`, \`ep\`, \`expt_tp\`, \`expt_gtp_remat\`, \`expt_num_weight_shards\`, \`expt_dp\`, \`order\`, \`num_distributed_optimizer_instances\`, \`hierarchical_context_parallel_sizes\`.
+    = suggestion: Remove \`colour\`
+      - parallelism: {tp: 2, colour: red}
+      + parallelism: {tp: 2}"
+  `);
+});
+
+test.each(['paralelism: {tp: 2}', 'tp: 2', 'tensor_model_parallel_size: 2'])('%s is one mistake', (line) => {
+  const codes = said(block(line)).match(/^\w+\[.*?\]/gm);
+  expect(codes).toEqual(['error[unknown-key]']);
+});
+
+test.each(['wrold_size: 8', 'clusters: {nodes: 1, gpus_per_node: 8}'])('%s is one mistake', (line) => {
+  const codes = said(`layout: 1\n${line}\nparallelism: {tp: 2}\n`).match(/^\w+\[.*?\]/gm);
+  expect(codes).toEqual(['error[unknown-key]']);
+});

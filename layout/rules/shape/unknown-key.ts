@@ -1,0 +1,99 @@
+import type { Edit, Fix } from '../../diagnostic';
+import { appendKey, removeField } from '../../format/edit';
+import type { ReadLayout } from '../../format/read';
+import type { Entry, MapNode } from '../../format/tree';
+import { removeFix, safeFix } from '../fixes';
+import type { Report, Rule } from '../rule';
+import { FORMAT_SOURCE } from '../source';
+import { type Elsewhere, type Meaning, meaningsOf, type UnknownKey } from './meaning';
+
+export const unknownKey: Rule = {
+  code: 'unknown-key',
+  severity: 'error',
+  title: 'A key that the format does not have',
+  effect: 'the key has no effect',
+  what: 'A key is misspelt, is the name of a Megatron-LM flag, or stands in the wrong map.',
+  why: 'An unknown key has no effect: the degree that its author meant keeps its default.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tpp: 2
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+`,
+  sources: [FORMAT_SOURCE],
+  *checkShape(read) {
+    for (const [problem, meaning] of meaningsOf(read)) {
+      yield unknownReport(read, problem, meaning);
+    }
+  },
+};
+
+function unknownReport({ text }: ReadLayout, { entry, spec, path }: UnknownKey, meaning: Meaning | null): Report {
+  const { key, keySpan, value } = entry;
+  const remove = removeFix(text, key, { keySpan, span: value.span });
+  switch (meaning?.kind) {
+    case 'flag':
+      return {
+        message: `Write \`${meaning.name}\`: ${key} is its Megatron-LM flag.`,
+        span: keySpan,
+        fixes: [renameFix(entry, meaning.name), remove],
+      };
+    case 'elsewhere': {
+      const place = meaning.path === '' ? 'the top level' : `\`${meaning.path}\``;
+      const flag = meaning.name === key ? '' : `: ${key} is its Megatron-LM flag`;
+      const there = meaning.isThere ? ', which has it already' : '';
+      return {
+        message: `\`${meaning.name}\` belongs ${meaning.path === '' ? 'at' : 'under'} ${place}${there}${flag}.`,
+        span: keySpan,
+        fixes: [meaning.isThere ? null : moveFix(text, entry, meaning, `Move to ${place}`), remove],
+      };
+    }
+    default: {
+      const names = Object.keys(spec.keys).map((name) => `\`${name}\``);
+      const advice = meaning ? `Did you mean \`${meaning.name}\`?` : `Its keys are ${names.join(', ')}.`;
+      return {
+        message: `${path === '' ? 'A layout' : `\`${path}\``} has no key \`${key}\`. ${advice}`,
+        span: keySpan,
+        fixes: [meaning && renameFix(entry, meaning.name), remove],
+      };
+    }
+  }
+}
+
+function renameFix({ keySpan }: Entry, name: string): Fix {
+  return safeFix(`Rename to \`${name}\``, [{ span: keySpan, newText: name }]);
+}
+
+/** Moves an entry to the map that it belongs into; null where that takes more than a line. */
+function moveFix(
+  text: string,
+  { keySpan, value }: Entry,
+  { path, name, node, isAround }: Elsewhere,
+  title: string,
+): Fix | null {
+  const written = text.slice(value.span.start, value.span.end);
+  if (/[\r\n]/.test(written)) {
+    return null;
+  }
+  const line = `${name}: ${written}`;
+  const field = { keySpan, span: value.span };
+  if (!node) {
+    const section = path.slice(path.lastIndexOf('.') + 1);
+    const span = { start: keySpan.start, end: Math.max(keySpan.end, value.span.end) };
+    return isAround ? null : safeFix(title, [{ span, newText: `${section}: {${line}}` }]);
+  }
+  return safeFix(title, [
+    removeField(text, field),
+    isAround ? insertBehindFirst(text, node, line) : appendKey(text, node.span, line),
+  ]);
+}
+
+/** A line behind the first entry of a map: its end may be what moves away. */
+function insertBehindFirst(text: string, { span, entries, flow }: MapNode, line: string): Edit | null {
+  const first = entries[0];
+  return !first || flow ? null : appendKey(text, { start: span.start, end: first.value.span.end }, line);
+}

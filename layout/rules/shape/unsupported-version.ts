@@ -1,0 +1,34 @@
+import { FORMAT_VERSION } from '../../format/keys';
+import { problemsOf } from '../../format/problems';
+import { changeFix } from '../fixes';
+import type { Rule } from '../rule';
+import { FORMAT_SOURCE } from '../source';
+
+export const unsupportedVersion: Rule = {
+  code: 'unsupported-version',
+  severity: 'error',
+  title: 'A version of the format that is not known',
+  effect: 'keys may mean something else',
+  what: `\`layout\` is not ${FORMAT_VERSION}.`,
+  why: 'A file of a later version may mean something else by the same keys.',
+  failing: `layout: 2
+world_size: 8
+parallelism:
+  tp: 2
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+`,
+  sources: [FORMAT_SOURCE],
+  *checkShape({ problems }) {
+    for (const { version, span } of problemsOf(problems, 'unsupported-version')) {
+      yield {
+        message: `Version ${version} of the layout format is not supported. Write \`layout: ${FORMAT_VERSION}\`.`,
+        span,
+        fixes: [changeFix('layout', span, FORMAT_VERSION)],
+      };
+    }
+  },
+};

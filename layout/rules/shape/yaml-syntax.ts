@@ -1,0 +1,100 @@
+import type { Fix } from '../../diagnostic';
+import { endOfLine, startOfLine } from '../../format/edit';
+import { parseTree, type TreeProblem } from '../../format/tree';
+import { safeFix } from '../fixes';
+import { countOf } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { otherSource } from '../source';
+
+export const yamlSyntax: Rule = {
+  code: 'yaml-syntax',
+  severity: 'error',
+  title: 'The file is not valid YAML',
+  effect: 'the file cannot be read',
+  what: 'The YAML parser reports an error: wrong indentation, an unclosed bracket or quote, a tab used to indent, a character that no text file has.',
+  why: 'Nothing in the file can be trusted until it parses, so nothing else is reported.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+ pp: 2
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+  pp: 2
+`,
+  sources: [otherSource('YAML 1.2')],
+  *checkShape({ text, tree: { problem } }) {
+    if (problem?.kind === 'syntax') {
+      yield indentReport(text, problem) ?? { message: sentence(problem.message), span: problem.span };
+    }
+  },
+};
+
+const sentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
+
+/** The longest text that is parsed again to see whether another indentation makes it valid, in UTF-16 units. */
+const MAX_TRIED = 64 * 1024;
+
+/** Says that a line is indented otherwise than its neighbour, where that alone is what is wrong; null elsewhere. */
+function indentReport(text: string, { span }: TreeProblem): Report | null {
+  if (text.length > MAX_TRIED) {
+    return null;
+  }
+  const line = keyLineAt(text, startOfLine(text, span.start));
+  const above = line && keyLineAbove(text, line.start);
+  // the parser may report the line in front of the one that is at fault
+  return line && above ? (reindented(text, line, above) ?? nextReport(text, line)) : line && nextReport(text, line);
+}
+
+function nextReport(text: string, line: KeyLine): Report | null {
+  const next = keyLineAt(text, endOfLine(text, line.start) + 1);
+  return next && reindented(text, next, line);
+}
+
+/** A line that begins with a key. */
+interface KeyLine {
+  readonly start: number;
+  readonly key: string;
+  /** What stands in front of the key. */
+  readonly indent: string;
+}
+
+function keyLineAt(text: string, start: number): KeyLine | null {
+  const [, indent, key] =
+    /^([ \t]*)([\w-]+)[ \t]*:(?=[ \t\r\n]|$)/.exec(text.slice(start, endOfLine(text, start))) ?? [];
+  return indent === undefined || key === undefined ? null : { start, key, indent };
+}
+
+/** The nearest line above that begins with a key. */
+function keyLineAbove(text: string, start: number): KeyLine | null {
+  let at = start;
+  while (at > 0) {
+    at = startOfLine(text, at - 1);
+    const line = keyLineAt(text, at);
+    if (line) {
+      return line;
+    }
+  }
+  return null;
+}
+
+/** The report and the fix that give a line the indentation of its neighbour, if the text is valid then. */
+function reindented(text: string, { start, key, indent }: KeyLine, neighbour: KeyLine): Report | null {
+  if (indent === neighbour.indent || neighbour.indent.includes('\t')) {
+    return null;
+  }
+  const span = { start, end: start + indent.length };
+  const fixed = text.slice(0, start) + neighbour.indent + text.slice(span.end);
+  if (parseTree(fixed).problem) {
+    return null;
+  }
+  const spaces = countOf(neighbour.indent.length, 'space');
+  const found = indent.includes('\t')
+    ? `A tab indents \`${key}\`; its neighbour is indented ${spaces}.`
+    : `\`${key}\` is indented ${countOf(indent.length, 'space')}; its neighbour is indented ${neighbour.indent.length}.`;
+  const fix: Fix = safeFix(`Indent \`${key}\` by ${spaces}`, [{ span, newText: neighbour.indent }]);
+  return { message: found, span: { start: span.end, end: span.end + key.length }, fixes: [fix] };
+}

@@ -9,6 +9,7 @@ import { addNtpCommand } from './ntp';
 import { complain, EXIT } from './output';
 import { addSequenceCommand } from './sequence';
 import { addSmokeCommand } from './smoke';
+import { addVerifyCommand } from './verify';
 
 const program = new Command('parallelism-layout')
   .description('Check, enumerate and smoke-test the parallelism layout of large GPU training jobs.')
@@ -22,6 +23,7 @@ addImportCommand(program);
 addSequenceCommand(program);
 addNtpCommand(program);
 addSmokeCommand(program);
+addVerifyCommand(program);
 addExplainCommand(program);
 
 // a reader that stops reading (`| head`) is no error

@@ -81,6 +81,6 @@ function region({ start, end }: Range): Region {
 }
 
 /** A relative path stays relative, so that a report is the same wherever the project lies. */
-function uriOf(file: string): string {
+export function uriOf(file: string): string {
   return isAbsolute(file) ? pathToFileURL(file).href : file.split(/[\\/]/).map(encodeURIComponent).join('/');
 }

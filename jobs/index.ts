@@ -15,3 +15,4 @@ export * from './savedRuns';
 export * from './shellWord';
 export * from './slurm';
 export * from './speeds';
+export * from './trace';

@@ -30,3 +30,4 @@ export * from './topology/reshard';
 export * from './topology/resolved';
 export * from './topology/sequence';
 export { type ModuleSequence, sequencePlans } from './topology/sequence-plans';
+export * from './topology/variants';

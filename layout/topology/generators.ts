@@ -27,14 +27,21 @@ export function generatorSizes({
 }
 
 /** The dimensions of the dense and the expert grid of `parallelism` in rank order; null where the order cannot be used. */
-export function parallelismDims(root: Section<RootKeys>, module: ModuleFacts): { dense: Dim[]; expert: Dim[] } | null {
+export function parallelismDims(root: Section<RootKeys>, module: ModuleFacts): GridDims | null {
   const order = orderOf(root);
   const sizes = generatorSizes(module);
-  if (order === undefined || !sizes?.expert) {
-    return null;
-  }
-  const dense = orderedDims(denseOrder(order), sizes.dense);
-  const expert = orderedDims(expertOrder(order), sizes.expert);
+  return order === undefined || !sizes?.expert ? null : gridDims(order, sizes.dense, sizes.expert);
+}
+
+interface GridDims {
+  readonly dense: Dim[];
+  readonly expert: Dim[];
+}
+
+/** The dimensions of both grids of a rank order; null where the order cannot be used with these sizes. */
+export function gridDims(order: string, denseSizes: OrderSizes, expertSizes: OrderSizes): GridDims | null {
+  const dense = orderedDims(denseOrder(order), denseSizes);
+  const expert = orderedDims(expertOrder(order), expertSizes);
   return (
     dense &&
     expert && {

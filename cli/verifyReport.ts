@@ -1,0 +1,136 @@
+import type { Log, Result } from 'sarif';
+import type { Culprit, ExplainedDifference, Verdict, Verification, Victim } from '../jobs';
+import { countOf } from '../layout';
+import { printable, styled } from './output';
+import { uriOf } from './sarif';
+
+/** How many lines of one kind the text shows. */
+const MAX_LINES = 12;
+
+const TITLES: Readonly<Record<Verdict, string>> = {
+  healthy: 'healthy: the groups are those of the layout, and nobody waits for a rank that does not come',
+  'wrong-groups': 'wrong groups: the job runs with other process groups than the layout has',
+  hang: 'hang: others wait for a rank that is alive and does not come',
+  mismatch: 'mismatch: ranks of one group do not do the same thing',
+  lost: 'lost: others wait for a rank whose process seems to be gone',
+  unknown: 'unknown: the files do not tell',
+};
+
+/** A verification as a person reads it. */
+export function* verificationText(found: Verification): Iterable<string> {
+  yield `${styled(['bold', found.verdict === 'healthy' ? 'green' : 'red'], TITLES[found.verdict])}\n`;
+  for (const sentence of found.why) {
+    yield `  ${printable(sentence)}\n`;
+  }
+  yield* limited(found.culprits.map(culpritText), 'culprit');
+  if (found.mismatch) {
+    const { group, seq, what, by_rank } = found.mismatch;
+    yield `\n${styled('bold', `Mismatch of ${what}`)} in ${printable(group)} #${seq}:\n`;
+    yield* limited(
+      Object.entries(by_rank).map(([rank, did]) => `  rank ${rank}: ${printable(did)}\n`),
+      'rank',
+    );
+  }
+  if (found.victims.length > 0) {
+    yield `\n${styled('bold', countOf(found.victims.length, 'rank'))} waiting:\n`;
+    yield* limited(found.victims.map(victimText), 'rank');
+  }
+  yield* groupsText(found);
+  yield* sourcesText(found);
+}
+
+function culpritText({ rank, host, gpu, coordinates, confidence, because }: Culprit): string {
+  const place = [
+    ...Object.entries(coordinates).map(([name, index]) => `${name} ${index}`),
+    ...(host === null ? [] : [`host ${host}`]),
+    ...(gpu === null ? [] : [`GPU ${gpu}`]),
+  ].join(', ');
+  const head = `\n${styled(['bold', 'red'], `rank ${rank}`)}${place === '' ? '' : ` (${printable(place)})`}, confidence ${Math.round(confidence * 100)} %\n`;
+  return head + because.map((sentence) => `  ${printable(sentence)}\n`).join('');
+}
+
+function victimText({ rank, waits_for, group, op, seq }: Victim): string {
+  return `  rank ${rank} in ${printable(`${group} ${op}`)} #${seq} for ${waits_for.slice(0, MAX_LINES).join(', ') || 'nobody'}\n`;
+}
+
+function* groupsText({ layout, groups }: Verification): Iterable<string> {
+  yield `\n${countOf(groups.equal, 'group')} as in ${printable(layout)}`;
+  yield groups.not_seen.length > 0 ? `; not seen: ${printable(groups.not_seen.join(', '))}\n` : '\n';
+  yield* limited(
+    groups.different.map((one) => differenceText(one, layout)),
+    'name',
+  );
+  yield* limited(
+    groups.unexpected.map(
+      ({ name, groups: lists }) => `  not in the layout: ${printable(name)} ${lists.map(listText).join(' ')}\n`,
+    ),
+    'name',
+  );
+}
+
+function differenceText({ name, expected, actual, cause, line }: ExplainedDifference, layout: string): string {
+  const at = line === null ? '' : `${layout}:${line}: `;
+  const because = cause === null ? '' : `\n    These are the groups of ${cause}.`;
+  return printable(
+    `  ${at}${name} should be ${expected.slice(0, 4).map(listText).join(' ')}, but is ${actual.slice(0, 4).map(listText).join(' ')}.${because}`,
+  ).concat('\n');
+}
+
+function listText(ranks: readonly number[]): string {
+  return `[${ranks.slice(0, 16).join(', ')}${ranks.length > 16 ? ', ...' : ''}]`;
+}
+
+function* sourcesText({ sources }: Verification): Iterable<string> {
+  const used = sources.filter(({ kind }) => kind !== 'other');
+  yield `\n${countOf(used.length, 'file')} read${sources.length > used.length ? `, ${sources.length - used.length} left out` : ''}\n`;
+  yield* limited(
+    used.filter(({ note }) => note !== '').map(({ file, note }) => `  ${printable(file)}: ${printable(note)}\n`),
+    'file',
+  );
+}
+
+/** The first lines, and how many more there are. */
+function* limited(lines: readonly string[], noun: string): Iterable<string> {
+  yield* lines.slice(0, MAX_LINES);
+  if (lines.length > MAX_LINES) {
+    yield `  and ${countOf(lines.length - MAX_LINES, noun)} more\n`;
+  }
+}
+
+/** A SARIF 2.1.0 log: differences on the layout's lines, ranks at fault on the layout. */
+export function verificationSarif(found: Verification): Log {
+  const at = (line: number) => [
+    { physicalLocation: { artifactLocation: { uri: uriOf(found.layout) }, region: { startLine: line } } },
+  ];
+  const results: Result[] = [
+    ...found.groups.different.map(({ name, cause, line, actual }) => ({
+      ruleId: 'run/groups',
+      level: 'error' as const,
+      message: {
+        text: `The run's ${name} groups are ${actual.slice(0, 4).map(listText).join(' ')}.${cause === null ? '' : ` These are the groups of ${cause}.`}`,
+      },
+      locations: at(line ?? 1),
+    })),
+    ...found.culprits.map(({ rank, because }) => ({
+      ruleId: `run/${found.verdict}`,
+      level: 'error' as const,
+      message: { text: [`Rank ${rank}.`, ...because].join(' ') },
+      locations: at(1),
+    })),
+    ...(found.verdict === 'unknown'
+      ? [
+          {
+            ruleId: 'run/unknown',
+            level: 'warning' as const,
+            message: { text: ['The files do not tell.', ...found.why].join(' ') },
+            locations: at(1),
+          },
+        ]
+      : []),
+  ];
+  return {
+    version: '2.1.0',
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    runs: [{ tool: { driver: { name: 'parallelism-layout' } }, columnKind: 'utf16CodeUnits', results }],
+  };
+}

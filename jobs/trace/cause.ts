@@ -1,0 +1,214 @@
+import { type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
+import type { RunGroup } from './evidence';
+import { groupNameOf, WORLD_DESC } from './groupNames';
+import { LayoutGroups } from './groups';
+
+/** How many ways to place the ranks are tried, and how many groups each is tried on before it counts as fitting. */
+const MAX_TRIED = 20_000;
+const MAX_PROBES = 64;
+
+/** Another way to place the ranks that gives the groups of the run. */
+export interface Cause {
+  /** What differs, in the words of a layout file: `order tp-cp-ep-pp-dp`, `tp 4 instead of 2`. */
+  readonly text: string;
+  /** The key of the layout file that it is about, and the module that it stands in; null for `parallelism`. */
+  readonly key: string;
+  readonly module: string | null;
+}
+
+/**
+ * The smallest change to a layout that gives the groups of a run: another order, other degrees, other places of the modules. Null
+ * where no single grid explains them.
+ */
+export function causeOf(groups: readonly RunGroup[], layout: ResolvedLayout): Cause | null {
+  const compared = groups.filter(({ desc, ranks }) => desc !== WORLD_DESC && ranks.length > 0);
+  const base = layout.modules.map(placementOf);
+  let tried = 0;
+  for (const placements of alternatives(base, compared, layout)) {
+    if (++tried > MAX_TRIED) {
+      return null;
+    }
+    const other = placedLayout(layout, placements);
+    if (other && fits(new LayoutGroups(other), compared)) {
+      return describe(base, placements, layout);
+    }
+  }
+  return null;
+}
+
+function fits(layout: LayoutGroups, groups: readonly RunGroup[]): boolean {
+  const probes = groups.length > MAX_PROBES ? spread(groups, MAX_PROBES) : groups;
+  const matched = (group: RunGroup) => layout.matches(group).length > 0;
+  return probes.every(matched) && (probes === groups || groups.every(matched));
+}
+
+/** Some of many, evenly spread. */
+function spread<T>(all: readonly T[], count: number): T[] {
+  return Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)] as T);
+}
+
+/** Other placements, those that change least first. */
+function* alternatives(
+  base: readonly Placement[],
+  groups: readonly RunGroup[],
+  layout: ResolvedLayout,
+): Iterable<readonly Placement[]> {
+  const [only] = base;
+  if (layout.mode === 'homogeneous' && only) {
+    yield* orders(only).map((placement) => [placement]);
+    for (const degrees of degreesSeen(only, groups, layout.worldSize)) {
+      yield* [degrees, ...orders(degrees)].map((placement) => [placement]);
+    }
+    return;
+  }
+  yield* moved(base, layout);
+  for (const [i, placement] of base.entries()) {
+    const size = layout.modules[i]?.numRanks ?? 1;
+    for (const other of exchanged(placement, size)) {
+      yield base.map((own, at) => (at === i ? other : own));
+    }
+  }
+}
+
+/** The other orders of the same dimensions, those with the fewest exchanges of neighbours first. */
+function orders(placement: Placement): Placement[] {
+  const written = placement.order?.split('-') ?? [];
+  return permutations(written)
+    .map((order) => ({ order, exchanges: inversions(order, written) }))
+    .filter(({ exchanges }) => exchanges > 0)
+    .sort((a, b) => a.exchanges - b.exchanges)
+    .map(({ order }) => ({ ...placement, order: order.join('-') }));
+}
+
+function permutations(items: readonly string[]): string[][] {
+  return items.length <= 1
+    ? [[...items]]
+    : items.flatMap((item, i) => permutations(items.filter((_, at) => at !== i)).map((rest) => [item, ...rest]));
+}
+
+/** How many pairs stand the other way round. */
+function inversions(order: readonly string[], written: readonly string[]): number {
+  const places = order.map((name) => written.indexOf(name));
+  return places.reduce((sum, place, i) => sum + places.slice(i + 1).filter((later) => later < place).length, 0);
+}
+
+/** The degree that the size of a group of some name is. */
+const DEGREES: Readonly<Record<string, keyof Placement>> = {
+  tp: 'tp',
+  cp: 'cp',
+  pp: 'pp',
+  gtp_remat: 'gtpRemat',
+  ep: 'ep',
+  ep_tp: 'exptTp',
+  expt_gtp_remat: 'exptGtpRemat',
+};
+
+/** Degrees that agree with the sizes of the groups seen; for those of which none was seen, every size that is left. */
+function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: number): Placement[] {
+  const seen = new Map<string, number>();
+  for (const { desc, ranks } of groups) {
+    seen.set(groupNameOf(desc) ?? '', ranks.length);
+  }
+  const known = Object.fromEntries(
+    Object.entries(DEGREES).flatMap(([name, key]) => (seen.has(name) ? [[key, seen.get(name) ?? 1]] : [])),
+  ) as Partial<Placement>;
+  const start = { ...base, ...known };
+  let candidates: Placement[] = [start];
+  for (const key of (['tp', 'cp', 'pp'] as const).filter((degree) => known[degree] === undefined)) {
+    candidates = candidates
+      .flatMap((placement) => divisorsOf(worldSize).map((size) => ({ ...placement, [key]: size })))
+      .filter(({ tp, cp, pp, gtpRemat }) => worldSize % (tp * cp * pp * gtpRemat) === 0);
+  }
+  const dp = seen.get('dp');
+  return candidates
+    .filter(({ tp, cp, pp, gtpRemat }) => dp === undefined || tp * cp * pp * gtpRemat * dp === worldSize)
+    .map((placement) => withExperts(placement, known, worldSize))
+    .sort((a, b) => changes(base, a) - changes(base, b))
+    .slice(0, 150);
+}
+
+/** Expert degrees of which no group was seen follow: `expt_tp` is `tp` unless written, and what does not divide is 1. */
+function withExperts(placement: Placement, known: Partial<Placement>, worldSize: number): Placement {
+  const exptTp = known.exptTp ?? placement.tp;
+  const divides = worldSize % (exptTp * placement.exptGtpRemat * placement.ep * placement.pp) === 0;
+  return divides ? { ...placement, exptTp } : { ...placement, exptTp, ep: known.ep ?? 1 };
+}
+
+function changes(base: Placement, other: Placement): number {
+  return Object.values(DEGREES).filter((key) => base[key] !== other[key]).length;
+}
+
+function divisorsOf(number: number): number[] {
+  const divisors: number[] = [];
+  for (let i = 1; i * i <= number; i++) {
+    if (number % i === 0) {
+      divisors.push(i, ...(i * i === number ? [] : [number / i]));
+    }
+  }
+  return divisors.sort((a, b) => a - b).slice(0, 24);
+}
+
+/** The modules of a job that does not share ranks, one behind another in every other order. */
+function* moved(base: readonly Placement[], layout: ResolvedLayout): Iterable<readonly Placement[]> {
+  if (layout.mode !== 'non_colocated' || base.length > 5) {
+    return;
+  }
+  for (const order of permutations(base.map((_, i) => String(i)))) {
+    const starts = new Map<number, number>();
+    let start = 0;
+    for (const index of order.map(Number)) {
+      starts.set(index, start);
+      start += layout.modules[index]?.numRanks ?? 0;
+    }
+    yield base.map((placement, i) => ({ ...placement, rankOffset: starts.get(i) ?? placement.rankOffset }));
+  }
+}
+
+/** Other degrees of one of `modules` over the same ranks. */
+function exchanged(base: Placement, size: number): Placement[] {
+  const sizes = divisorsOf(size);
+  const dense = sizes.flatMap((tp) =>
+    sizes.flatMap((cp) => sizes.flatMap((pp) => (size % (tp * cp * pp) === 0 ? [{ ...base, tp, cp, pp }] : []))),
+  );
+  return dense
+    .flatMap((placement) => [placement, ...sizes.map((ep) => ({ ...placement, ep }))])
+    .filter((placement) => changes(base, placement) > 0)
+    .sort((a, b) => changes(base, a) - changes(base, b))
+    .slice(0, 2000);
+}
+
+/** The words of a layout file for a degree. */
+const KEYS: Readonly<Record<string, string>> = {
+  tp: 'tp',
+  cp: 'cp',
+  pp: 'pp',
+  gtpRemat: 'gtp_remat',
+  ep: 'ep',
+  exptTp: 'expt_tp',
+  exptGtpRemat: 'expt_gtp_remat',
+  rankOffset: 'rank_offset',
+};
+
+function describe(base: readonly Placement[], placements: readonly Placement[], layout: ResolvedLayout): Cause | null {
+  const found = placements.flatMap((placement, i) => {
+    const own = base[i];
+    const module = layout.modules[i]?.name ?? null;
+    const of = module === null ? '' : `${module}: `;
+    if (!own) {
+      return [];
+    }
+    const keys = Object.entries(KEYS).filter(
+      ([key]) => own[key as keyof Placement] !== placement[key as keyof Placement],
+    );
+    return [
+      ...keys.map(([key, name]) => ({
+        text: `${of}${name} ${placement[key as keyof Placement]} instead of ${own[key as keyof Placement]}`,
+        key: name,
+        module,
+      })),
+      ...(own.order === placement.order ? [] : [{ text: `${of}order ${placement.order}`, key: 'order', module }]),
+    ];
+  });
+  const [first] = found;
+  return first ? { ...first, text: found.map(({ text }) => text).join(', ') } : null;
+}

@@ -1,0 +1,204 @@
+import type { Entry, Interner, Operation, Progress, RunGroup, StackFrame } from './evidence';
+import { type Dict, dictOf, intOf, listOf, type Salvaged, textOf, type Value } from './value';
+
+/** No operation has more tensors, no tensor more dimensions, no stack more frames than are looked at. */
+const MAX_PARTS = 4096;
+const MAX_DIMS = 32;
+const MAX_FRAMES = 64;
+
+/** What one Flight Recorder dump holds (torch/csrc/distributed/c10d/FlightRecorderDetail.hpp `dump_dict`, `dump_json`). */
+export interface FlightDump {
+  readonly version: string;
+  readonly groups: readonly RunGroup[];
+  readonly entries: readonly Entry[];
+  readonly progress: ReadonlyMap<RunGroup, Progress>;
+  /** Why the end is not there; null where the dump is whole. */
+  readonly problem: string | null;
+}
+
+/**
+ * What a dump says, or null where a value is no dump.
+ * @param keep how many of the last entries are wanted
+ */
+export function flightDump({ value, problem }: Salvaged, interner: Interner, keep: number): FlightDump | null {
+  const root = dictOf(value);
+  const version = textOf(root?.get('version'));
+  if (!root || version === undefined || !(root.get('pg_config') || root.get('entries'))) {
+    return null;
+  }
+  const groups = groupsOf(root, interner);
+  const byName = new Map(groups.map((group) => [group.name, group]));
+  const raw = listOf(root.get('entries'));
+  const reader = new EntryReader(byName, interner);
+  const entries = raw.slice(Math.max(0, raw.length - keep)).flatMap((item) => reader.read(item));
+  return {
+    version,
+    groups,
+    entries: withCoalescedStates(entries),
+    progress: progressOf(root, reader.groupOfId),
+    problem,
+  };
+}
+
+/** The frames of an entry, the innermost first; without those of torch itself where others are there. */
+export function stackOf(frames: readonly Value[]): StackFrame[] {
+  const all = frames.slice(0, MAX_FRAMES).flatMap((item) => {
+    const frame = dictOf(item);
+    const file = textOf(frame?.get('filename'));
+    return frame && file !== undefined
+      ? [{ name: textOf(frame.get('name')) ?? '', file, line: intOf(frame.get('line')) ?? 0 }]
+      : [];
+  });
+  const own = all.filter(({ file }) => !/(^|[\\/])torch[\\/]/.test(file));
+  return own.length > 0 ? own : all;
+}
+
+function groupsOf(root: Dict, interner: Interner): RunGroup[] {
+  return [...(dictOf(root.get('pg_config'))?.entries() ?? [])].flatMap(([key, value]) => {
+    const config = dictOf(value);
+    const ranks = config?.get('ranks');
+    const name = textOf(config?.get('name')) ?? key;
+    const desc = textOf(config?.get('desc')) ?? '';
+    if (!config) {
+      return [];
+    }
+    return typeof ranks === 'string'
+      ? [interner.writtenGroup(name, desc, ranks)]
+      : [
+          interner.group(
+            name,
+            desc,
+            listOf(ranks).flatMap((rank) => intOf(rank) ?? []),
+          ),
+        ];
+  });
+}
+
+/** `pg_status` counts by `pg_id`, a number of its own, which only entries bring together with a group. */
+function progressOf(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<RunGroup, Progress> {
+  const progress = new Map<RunGroup, Progress>();
+  for (const [id, value] of dictOf(root.get('pg_status'))?.entries() ?? []) {
+    const group = groupOfId.get(Number(id));
+    const status = dictOf(value);
+    const enqueued = intOf(status?.get('last_enqueued_collective'));
+    if (group && enqueued !== undefined) {
+      progress.set(group, { group, enqueued, completed: intOf(status?.get('last_completed_collective')) ?? -1 });
+    }
+  }
+  return progress;
+}
+
+/** Turns the dicts of one dump's ring into entries. */
+class EntryReader {
+  readonly groupOfId = new Map<number, RunGroup>();
+  readonly #groups: Map<string, RunGroup>;
+  readonly #interner: Interner;
+
+  constructor(groups: Map<string, RunGroup>, interner: Interner) {
+    this.#groups = groups;
+    this.#interner = interner;
+  }
+
+  /** The entry, or nothing where the dump breaks off inside it. */
+  read(value: Value): Entry[] {
+    const dict = dictOf(value);
+    const record = intOf(dict?.get('record_id'));
+    const p2p = dict?.get('is_p2p') === true;
+    const seq = intOf(dict?.get(p2p ? 'p2p_seq_id' : 'collective_seq_id')) ?? intOf(dict?.get('seq_id'));
+    const profile = textOf(dict?.get('profiling_name'));
+    const state = textOf(dict?.get('state'));
+    if (!dict || record === undefined || seq === undefined || profile === undefined || state === undefined) {
+      return [];
+    }
+    const group = this.#group(dict);
+    return [
+      {
+        record,
+        group,
+        seq,
+        p2p,
+        operation: this.#operation(dict, profile),
+        completed: state === 'completed' || (profile.startsWith('gloo:') && dict.get('retired') === true),
+        created: intOf(dict.get('time_created_ns')) ?? 0,
+        frames: listOf(dict.get('frames')),
+      },
+    ];
+  }
+
+  #group(dict: Dict): RunGroup {
+    const id = intOf(dict.get('pg_id'));
+    const [name, desc] = listOf(dict.get('process_group'));
+    const key = textOf(name) ?? String(id ?? '');
+    let group = this.#groups.get(key);
+    if (!group) {
+      group = this.#interner.group(key, textOf(desc) ?? '', []);
+      this.#groups.set(key, group);
+    }
+    if (id !== undefined) {
+      this.groupOfId.set(id, group);
+    }
+    return group;
+  }
+
+  #operation(dict: Dict, profile: string): Operation {
+    const text = profile.replace(/^\w+:/, '');
+    const transfer = /^(send|recv) \d+(?:->|<-)(\d+)$/.exec(text);
+    return this.#interner.operation({
+      name: transfer?.[1] ?? text,
+      peer: transfer ? Number(transfer[2]) : null,
+      input: elements(dict.get('input_sizes')),
+      output: elements(dict.get('output_sizes')),
+      dtype: listOf(dict.get('input_dtypes'))
+        .slice(0, MAX_DIMS)
+        .flatMap((name) => textOf(name) ?? [])
+        .filter((name, i, all) => all.indexOf(name) === i)
+        .join(),
+    });
+  }
+}
+
+/** The elements of all tensors together: a collective looks at bytes, never at shapes. */
+function elements(sizes: Value | undefined): number {
+  if (!Array.isArray(sizes)) {
+    return -1;
+  }
+  let total = 0;
+  for (const size of (sizes as readonly Value[]).slice(0, MAX_PARTS)) {
+    total += listOf(size)
+      .slice(0, MAX_DIMS)
+      .reduce((product: number, dim) => product * (intOf(dim) ?? 0), 1);
+  }
+  return total;
+}
+
+/**
+ * The operations of a batch have no events of their own: torch never updates them, and completes only the entry `coalesced`
+ * that closes the batch. They get its state, and the entry that closes them is left out.
+ */
+function withCoalescedStates(entries: readonly Entry[]): Entry[] {
+  const result: Entry[] = [];
+  for (const entry of entries) {
+    if (entry.operation.name !== 'coalesced') {
+      result.push(entry);
+      continue;
+    }
+    let at = result.length;
+    while (at > 0 && isOfBatch(result[at - 1], entry)) {
+      at--;
+    }
+    if (at === result.length) {
+      result.push(entry);
+    }
+    for (let i = at; i < result.length; i++) {
+      const part = result[i];
+      if (part && part !== entry) {
+        result[i] = { ...part, completed: entry.completed };
+      }
+    }
+  }
+  return result;
+}
+
+function isOfBatch(part: Entry | undefined, batch: Entry): boolean {
+  return part?.group === batch.group && part.p2p === batch.p2p && part.seq === batch.seq && !part.completed;
+}

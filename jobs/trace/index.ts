@@ -1,0 +1,3 @@
+export { readEvidence, SourceError } from './sources';
+export type * from './verification';
+export { isVerifiable, verify } from './verify';

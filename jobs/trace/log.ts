@@ -1,0 +1,145 @@
+/** An operation that the watchdog of a rank has seen time out. */
+export interface LogFailure {
+  /** torch's name of the group. */
+  readonly group: string;
+  readonly desc: string;
+  readonly seq: number;
+  readonly enqueued: number;
+  readonly completed: number;
+}
+
+/** How a process ended, as torchrun or srun tell. */
+export interface ProcessEnd {
+  /** The exit code; negative: the number of the signal. */
+  readonly code: number;
+  /** Whether torchrun saw it first. */
+  readonly first: boolean;
+}
+
+/** What logs say of one rank. */
+export interface RankLog {
+  readonly rank: number;
+  readonly failures: LogFailure[];
+  /** `ALLREDUCE`, ... of a time-out, by sequence number. */
+  readonly operations: Map<number, string>;
+  /** Whether the rank printed something after another one had timed out, so that its process was there. */
+  alive: boolean;
+  /** The exception that ended it, unless it is one of those that the end of others causes. */
+  error: string | null;
+  end: ProcessEnd | null;
+  pid: number | null;
+  host: string | null;
+}
+
+const PREFIX = /^(?:\S{1,64}:)?\[rank(\d{1,7})\]:/;
+const FAILURE =
+  /\[PG ID \d+ PG GUID ([^\s(]*)(?:\(([^)]*)\))? Rank \d+\].*work sequence id: (-?\d+) PG status: last enqueued work: (-?\d+), last completed work: (-?\d+)/;
+const TIMEOUT = /Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+)/;
+const ALIVE = /flight recorder dump signal|Received a dump signal|preparing to dump debug info/;
+const EXCEPTION = /^\s?([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Fault|OutOfMemory\w*)): ?(.*)$/;
+/** What the end of another rank makes of a rank: a cause of nothing. */
+const CAUSED =
+  /DistBackendError|DistNetworkError|DistStoreError|ChildFailedError|SignalException|Connection (?:reset|closed)|Watchdog|NCCL (?:communicator was aborted|timeout)|remote process exited/;
+const TORCHRUN_FIELD = /^\s+(host|rank|exitcode)\s+: (\S+)(?: \((?:local_rank|pid): (\d+)\))?/;
+const SRUN =
+  /^srun: error: (\S+): tasks? (\d+): (Killed|Segmentation fault|Aborted|Out Of Memory|Exited with exit code (\d+))/;
+const SRUN_SIGNALS: Readonly<Record<string, number>> = {
+  Killed: 9,
+  'Out Of Memory': 9,
+  'Segmentation fault': 11,
+  Aborted: 6,
+};
+
+/** Lines longer than this are cut: what is looked for stands in the first few hundred characters. */
+const MAX_LINE = 4096;
+
+/** Whether a line is one that `LogReader` reads something from. */
+export function isTellingLine(line: string): boolean {
+  return PREFIX.test(line) || SRUN.test(line) || /ChildFailedError|Root Cause \(first observed failure\)/.test(line);
+}
+
+/** Gathers what the lines of any number of logs say of each rank, one line at a time. */
+export class LogReader {
+  readonly ranks = new Map<number, RankLog>();
+  #torchrun: { first: boolean; host: string | null; rank: number | null } | null = null;
+  readonly #tracebacks = new Set<number>();
+
+  line(whole: string): void {
+    const line = whole.slice(0, MAX_LINE);
+    const rank = PREFIX.exec(line)?.[1];
+    if (rank !== undefined) {
+      this.#rankLine(this.#of(Number(rank)), line.slice(line.indexOf(']:') + 2));
+      return;
+    }
+    const [, host, task, what, code] = SRUN.exec(line) ?? [];
+    if (task !== undefined && what !== undefined) {
+      const log = this.#of(Number(task));
+      log.host ??= host ?? null;
+      log.end ??= { code: code === undefined ? -(SRUN_SIGNALS[what] ?? 9) : Number(code), first: false };
+      return;
+    }
+    this.#torchrunLine(line);
+  }
+
+  #of(rank: number): RankLog {
+    let log = this.ranks.get(rank);
+    if (!log) {
+      log = { rank, failures: [], operations: new Map(), alive: false, error: null, end: null, pid: null, host: null };
+      this.ranks.set(rank, log);
+    }
+    return log;
+  }
+
+  #rankLine(log: RankLog, line: string): void {
+    const [, group, desc, seq, enqueued, completed] = FAILURE.exec(line) ?? [];
+    const [, number, operation] = TIMEOUT.exec(line) ?? [];
+    if (group !== undefined) {
+      log.failures.push({
+        group,
+        desc: desc ?? '',
+        seq: Number(seq),
+        enqueued: Number(enqueued),
+        completed: Number(completed),
+      });
+    } else if (operation !== undefined) {
+      log.operations.set(Number(number), operation);
+    }
+    log.alive ||= ALIVE.test(line) || group !== undefined;
+    this.#exception(log, line);
+  }
+
+  /** The last line of a Python traceback. */
+  #exception(log: RankLog, line: string): void {
+    if (line.includes('Traceback (most recent call last)')) {
+      this.#tracebacks.add(log.rank);
+      return;
+    }
+    const [, type, message] = EXCEPTION.exec(line) ?? [];
+    if (type !== undefined && this.#tracebacks.delete(log.rank) && !CAUSED.test(`${type}: ${message}`)) {
+      log.error ??= `${type}: ${message}`;
+    }
+  }
+
+  /** The table that torchrun prints when a process has failed: host, rank and exit code on lines of their own. */
+  #torchrunLine(line: string): void {
+    if (/^Root Cause \(first observed failure\)/.test(line)) {
+      this.#torchrun = { first: true, host: null, rank: null };
+    } else if (/^Failures:/.test(line)) {
+      this.#torchrun = { first: false, host: null, rank: null };
+    }
+    const [, field, value, pid] = TORCHRUN_FIELD.exec(line) ?? [];
+    if (!this.#torchrun || field === undefined || value === undefined) {
+      return;
+    }
+    if (field === 'host') {
+      this.#torchrun.host = value;
+    } else if (field === 'rank') {
+      this.#torchrun.rank = Number(value);
+    } else if (this.#torchrun.rank !== null && Number.isInteger(this.#torchrun.rank)) {
+      const log = this.#of(this.#torchrun.rank);
+      log.end = { code: Number(value), first: this.#torchrun.first };
+      log.pid = pid === undefined ? log.pid : Number(pid);
+      log.host = this.#torchrun.host ?? log.host;
+    }
+  }
+}

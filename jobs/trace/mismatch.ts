@@ -1,0 +1,110 @@
+import type { Entry, Operation, RunGroup } from './evidence';
+import type { Run } from './run';
+
+/** In what the members of a group disagree. */
+export type MismatchKind = 'op' | 'size' | 'dtype' | 'order';
+
+/** An operation that the members of a group have entered as different ones. */
+export interface Conflict {
+  readonly group: RunGroup;
+  readonly seq: number;
+  readonly what: MismatchKind;
+  /** What each member whose ring holds the operation has entered it as. */
+  readonly byRank: ReadonlyMap<number, Entry>;
+}
+
+/** Collectives whose members must all give as many elements of one type; others allow differences. */
+const EVEN = new Set([
+  'all_reduce',
+  'all_reduce_barrier',
+  'broadcast',
+  'reduce',
+  '_broadcast_oop',
+  '_reduce_oop',
+  '_all_gather_base',
+  '_reduce_scatter_base',
+]);
+
+/** No batch has more operations that are told apart. */
+const MAX_BATCH = 1024;
+
+/** In what two members of a collective disagree; null where they can do it together. */
+export function disagreement(a: Operation, b: Operation): MismatchKind | null {
+  if (a === b) {
+    return null;
+  }
+  if (a.name !== b.name) {
+    return 'op';
+  }
+  if (!EVEN.has(a.name)) {
+    return null;
+  }
+  if (a.input !== b.input || a.output !== b.output) {
+    return 'size';
+  }
+  return a.dtype !== b.dtype && a.dtype !== '' && b.dtype !== '' ? 'dtype' : null;
+}
+
+/** The first conflict of each group, the oldest first: what follows in a group after a conflict is its consequence. */
+export function conflicts(run: Run): Conflict[] {
+  const first = new Map<RunGroup, number>();
+  const seen = new Map<RunGroup, Map<number, Operation>>();
+  for (const rank of run.ranks.values()) {
+    forEachCollective(rank.evidence.entries, (entry, key) => {
+      const operations = seen.get(entry.group) ?? new Map<number, Operation>();
+      seen.set(entry.group, operations);
+      const known = operations.get(key);
+      if (known === undefined) {
+        operations.set(key, entry.operation);
+      } else if (disagreement(known, entry.operation) !== null) {
+        first.set(entry.group, Math.min(key, first.get(entry.group) ?? key));
+      }
+    });
+  }
+  return [...first].flatMap(([group, key]) => conflictAt(run, group, key) ?? []).sort((a, b) => oldest(a) - oldest(b));
+}
+
+/** Calls `visit` with each collective and a key that is the same on all members of its group. */
+function forEachCollective(entries: readonly Entry[], visit: (entry: Entry, key: number) => void): void {
+  const last = new Map<RunGroup, { seq: number; nth: number }>();
+  for (const entry of entries) {
+    if (!entry.p2p) {
+      const before = last.get(entry.group);
+      const nth = before?.seq === entry.seq ? before.nth + 1 : 0;
+      last.set(entry.group, { seq: entry.seq, nth });
+      visit(entry, entry.seq * MAX_BATCH + Math.min(nth, MAX_BATCH - 1));
+    }
+  }
+}
+
+function conflictAt(run: Run, group: RunGroup, key: number): Conflict | null {
+  const byRank = new Map<number, Entry>();
+  for (const member of group.ranks) {
+    forEachCollective(run.ranks.get(member)?.evidence.entries ?? [], (entry, at) => {
+      if (entry.group === group && at === key) {
+        byRank.set(member, entry);
+      }
+    });
+  }
+  const [sample, ...others] = byRank.values();
+  const what = sample && others.map((other) => disagreement(sample.operation, other.operation)).find((kind) => kind);
+  return what ? { group, seq: Math.floor(key / MAX_BATCH), what, byRank } : null;
+}
+
+function oldest({ byRank }: Conflict): number {
+  return Math.min(...[...byRank.values()].map(({ created }) => created));
+}
+
+/** The members of a conflict by what they did, the largest camp first. */
+export function camps({ byRank }: Conflict): { readonly operation: Operation; readonly ranks: number[] }[] {
+  const found: { operation: Operation; ranks: number[] }[] = [];
+  for (const [rank, { operation }] of byRank) {
+    const camp = found.find((one) => disagreement(one.operation, operation) === null);
+    if (camp) {
+      camp.ranks.push(rank);
+    } else {
+      found.push({ operation, ranks: [rank] });
+    }
+  }
+  return found.sort((a, b) => b.ranks.length - a.ranks.length);
+}

@@ -1,0 +1,337 @@
+import { Dict, type Salvaged, type Value } from './value';
+
+/** The opcodes that plain dumps need, of protocols 2 to 5 (CPython `Lib/pickletools.py`). Every other one is refused. */
+const OP = {
+  mark: 0x28,
+  emptyTuple: 0x29,
+  stop: 0x2e,
+  binFloat: 0x47,
+  binInt: 0x4a,
+  binInt1: 0x4b,
+  binInt2: 0x4d,
+  none: 0x4e,
+  binUnicode: 0x58,
+  emptyList: 0x5d,
+  append: 0x61,
+  appends: 0x65,
+  binGet: 0x68,
+  longBinGet: 0x6a,
+  binPut: 0x71,
+  longBinPut: 0x72,
+  setItem: 0x73,
+  tuple: 0x74,
+  setItems: 0x75,
+  emptyDict: 0x7d,
+  proto: 0x80,
+  tuple1: 0x85,
+  tuple2: 0x86,
+  tuple3: 0x87,
+  newTrue: 0x88,
+  newFalse: 0x89,
+  long1: 0x8a,
+  long4: 0x8b,
+  shortBinUnicode: 0x8c,
+  binUnicode8: 0x8d,
+  memoize: 0x94,
+  frame: 0x95,
+} as const;
+
+/** Dumps nest seven deep: dict, entries, entry, frames, frame; the rest is room. */
+const MAX_DEPTH = 32;
+/** The ranks of a group of a million, as text, take 7 MB. Bytes. */
+const MAX_STRING = 16 * 1024 * 1024;
+/** Integers of dumps have 8 bytes. */
+const MAX_INTEGER_BYTES = 16;
+
+/** The end of the bytes, or a byte that no dump holds. */
+class PickleError extends Error {}
+
+/** Whether bytes begin as a pickle of protocol 2 to 5 does. */
+export function looksLikePickle(bytes: Uint8Array): boolean {
+  const version = bytes[1] ?? 0;
+  return bytes[0] === OP.proto && version >= 2 && version <= 5;
+}
+
+/**
+ * Reads a pickle that holds nothing but dicts, lists, tuples, strings, numbers, booleans and None. Nothing in it is executed
+ * or imported: an opcode outside a closed set ends the reading. Never throws. Time and memory grow with the bytes alone.
+ */
+export function readPickle(bytes: Uint8Array): Salvaged {
+  return new PickleReader(bytes).read();
+}
+
+/** A reader of one pickle; it can begin at any opcode where the values that the opcodes recall are given. */
+export class PickleReader {
+  #at = 0;
+  readonly #view: DataView;
+  readonly #stack: Value[] = [];
+  /** Where on the stack each open MARK lies. */
+  readonly #marks: number[] = [];
+  readonly #memo: Value[] = [];
+  #result: Value | undefined;
+
+  constructor(readonly bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  read(): Salvaged {
+    try {
+      while (this.#step()) {}
+      return { value: this.#result, problem: null };
+    } catch (error) {
+      if (!(error instanceof PickleError)) {
+        throw error;
+      }
+      return { value: this.#unwound(), problem: error.message };
+    }
+  }
+
+  /** Performs one opcode; false at STOP. */
+  #step(): boolean {
+    const at = this.#at;
+    const op = this.#byte();
+    switch (op) {
+      case OP.binGet:
+        this.#recall(this.#byte());
+        return true;
+      case OP.binInt1:
+        this.#push(this.#byte());
+        return true;
+      case OP.binPut:
+        this.#memoize(this.#byte());
+        return true;
+      case OP.longBinGet:
+        this.#recall(this.#uint32());
+        return true;
+      case OP.longBinPut:
+        this.#memoize(this.#uint32());
+        return true;
+      case OP.memoize:
+        this.#memoize(this.#memo.length);
+        return true;
+      case OP.mark:
+        if (this.#marks.length >= MAX_DEPTH) {
+          throw new PickleError(`nests deeper than ${MAX_DEPTH} at byte ${at}`);
+        }
+        this.#marks.push(this.#stack.length);
+        return true;
+      case OP.emptyDict:
+        this.#push(new Dict([]));
+        return true;
+      case OP.emptyList:
+        this.#push([]);
+        return true;
+      case OP.setItem:
+        this.#setItems(this.#pop(2));
+        return true;
+      case OP.setItems:
+        this.#setItems(this.#popToMark());
+        return true;
+      case OP.append:
+        this.#appends(this.#pop(1));
+        return true;
+      case OP.appends:
+        this.#appends(this.#popToMark());
+        return true;
+      case OP.binUnicode:
+        this.#push(this.#string(this.#uint32()));
+        return true;
+      case OP.shortBinUnicode:
+        this.#push(this.#string(this.#byte()));
+        return true;
+      case OP.binUnicode8:
+        this.#push(this.#string(this.#uint64()));
+        return true;
+      case OP.stop:
+        this.#result = this.#pop(1)[0];
+        return false;
+      default:
+        this.#pushScalar(this.#scalar(op, at));
+        return true;
+    }
+  }
+
+  /** The value that an opcode gives by itself; undefined for one that only tells about the pickle. */
+  #scalar(op: number, at: number): Value | undefined {
+    switch (op) {
+      case OP.binInt:
+        return this.#view.getInt32(this.#take(4), true);
+      case OP.binInt2:
+        return this.#view.getUint16(this.#take(2), true);
+      case OP.long1:
+        return this.#integer(this.#byte());
+      case OP.long4:
+        return this.#integer(this.#uint32());
+      case OP.binFloat:
+        return this.#view.getFloat64(this.#take(8));
+      case OP.none:
+        return null;
+      case OP.newTrue:
+        return true;
+      case OP.newFalse:
+        return false;
+      case OP.emptyTuple:
+        return [];
+      case OP.tuple1:
+      case OP.tuple2:
+      case OP.tuple3:
+        return this.#pop(op - OP.tuple1 + 1);
+      case OP.tuple:
+        return this.#popToMark();
+      case OP.frame:
+        this.#take(8);
+        return undefined;
+      case OP.proto:
+        this.#checkProtocol(this.#byte(), at);
+        return undefined;
+      default:
+        throw new PickleError(`opcode 0x${op.toString(16).padStart(2, '0')} at byte ${at} is not one that dumps hold`);
+    }
+  }
+
+  #checkProtocol(version: number, at: number): void {
+    if (at !== 0 || version < 2 || version > 5) {
+      throw new PickleError(`pickle protocol ${version} at byte ${at} is not one that dumps have`);
+    }
+  }
+
+  #take(count: number): number {
+    const at = this.#at;
+    if (at + count > this.bytes.length) {
+      throw new PickleError(`ends at byte ${this.bytes.length}, before the dump does`);
+    }
+    this.#at = at + count;
+    return at;
+  }
+
+  #byte(): number {
+    return this.bytes[this.#take(1)] ?? 0;
+  }
+
+  #uint32(): number {
+    return this.#view.getUint32(this.#take(4), true);
+  }
+
+  #uint64(): number {
+    return Number(this.#view.getBigUint64(this.#take(8), true));
+  }
+
+  #string(length: number): string {
+    if (length > MAX_STRING) {
+      throw new PickleError(`a text of ${length} bytes at byte ${this.#at} is longer than any in a dump`);
+    }
+    const at = this.#take(length);
+    return shortText(this.bytes, at, length);
+  }
+
+  /** Two's complement, the lowest byte first; nanoseconds since 1970 lose their last digits, which nothing needs. */
+  #integer(length: number): number {
+    if (length > MAX_INTEGER_BYTES) {
+      throw new PickleError(`an integer of ${length} bytes at byte ${this.#at} is longer than any in a dump`);
+    }
+    const at = this.#take(length);
+    let value = 0;
+    for (let i = length - 1; i >= 0; i--) {
+      const byte = this.bytes[at + i] ?? 0;
+      value = value * 256 + (i === length - 1 && byte > 127 ? byte - 256 : byte);
+    }
+    return value;
+  }
+
+  #push(value: Value): void {
+    this.#stack.push(value);
+  }
+
+  #pushScalar(value: Value | undefined): void {
+    if (value !== undefined) {
+      this.#push(value);
+    }
+  }
+
+  #recall(index: number): void {
+    const value = this.#memo[index];
+    if (value === undefined) {
+      throw new PickleError(`recalls value ${index}, which the dump does not hold`);
+    }
+    this.#push(value);
+  }
+
+  /** Picklers number what they memoize one by one, so a number beyond the next is no pickler's. */
+  #memoize(index: number): void {
+    const value = this.#stack.at(-1);
+    if (index > this.#memo.length || value === undefined) {
+      throw new PickleError(`memoizes value ${index} out of turn`);
+    }
+    this.#memo[index] = value;
+  }
+
+  #pop(count: number): Value[] {
+    const start = this.#stack.length - count;
+    if (start < (this.#marks.at(-1) ?? 0)) {
+      throw new PickleError('takes more values than it gives');
+    }
+    return this.#stack.splice(start);
+  }
+
+  #popToMark(): Value[] {
+    const mark = this.#marks.pop();
+    if (mark === undefined) {
+      throw new PickleError('closes what was not opened');
+    }
+    return this.#stack.splice(mark);
+  }
+
+  #setItems(items: readonly Value[]): void {
+    const dict = this.#stack.at(-1);
+    if (!(dict instanceof Dict) || items.length % 2 !== 0) {
+      throw new PickleError('sets items of what is no dict');
+    }
+    pushAll(dict.items as Value[], items);
+  }
+
+  #appends(items: readonly Value[]): void {
+    const list = this.#stack.at(-1);
+    if (!Array.isArray(list)) {
+      throw new PickleError('appends to what is no list');
+    }
+    pushAll(list as Value[], items);
+  }
+
+  /** The outermost value with everything in it that was read before the pickle broke off. */
+  #unwound(): Value | undefined {
+    while (this.#marks.length > 0) {
+      const items = this.#popToMark();
+      const owner = this.#stack.at(-1);
+      if (owner instanceof Dict) {
+        pushAll(owner.items as Value[], items.slice(0, items.length - (items.length % 2)));
+      } else if (Array.isArray(owner)) {
+        pushAll(owner as Value[], items);
+      }
+    }
+    return this.#stack[0];
+  }
+}
+
+function pushAll(target: Value[], items: readonly Value[]): void {
+  for (const item of items) {
+    target.push(item);
+  }
+}
+
+const decoder = new TextDecoder();
+
+/** UTF-8 as text; short ASCII, which nearly all of a dump is, without a call into the decoder. */
+function shortText(bytes: Uint8Array, at: number, length: number): string {
+  if (length > 48) {
+    return decoder.decode(bytes.subarray(at, at + length));
+  }
+  let text = '';
+  for (let i = at; i < at + length; i++) {
+    const byte = bytes[i] ?? 0;
+    if (byte > 127) {
+      return decoder.decode(bytes.subarray(at, at + length));
+    }
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}

@@ -1,0 +1,293 @@
+import { closeSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
+import { type FlightDump, flightDump } from './flightDump';
+import { readJson } from './jsonText';
+import { isTellingLine, LogReader } from './log';
+import { looksLikePickle, readPickle } from './pickle';
+import { looksLikeRas, type RasAnswer, readRas } from './ras';
+import { looksLikeRecording, type Recording, readRecording } from './recorder';
+import type { Salvaged } from './value';
+import type { SourceFile, SourceKind } from './verification';
+
+/** A dump of 2,000 entries takes a megabyte; larger files are refused rather than held. Bytes. */
+const MAX_DUMP = 64 * 1024 * 1024;
+/** Logs are read in pieces, up to this many bytes of each. */
+const MAX_LOG = 1024 * 1024 * 1024;
+const PIECE = 1024 * 1024;
+/** A folder of a run has a few files a rank. */
+const MAX_FILES = 200_000;
+const MAX_DEPTH = 4;
+/** How many entries are held for all ranks together: 16,384 ranks keep 128 each, which is more than any fault needs. */
+const MAX_ENTRIES = 2 ** 21;
+
+/** All that the files of a run say. */
+export interface Evidence {
+  readonly files: readonly SourceFile[];
+  readonly ranks: readonly RankEvidence[];
+  /** Every group that a dump or the recorder lists. */
+  readonly groups: readonly RunGroup[];
+  readonly ras: readonly RasAnswer[];
+  readonly recordings: readonly Recording[];
+  readonly logs: LogReader['ranks'];
+  readonly interner: Interner;
+}
+
+/** A path that cannot be read. */
+export class SourceError extends Error {}
+
+/**
+ * Reads the files of a run, one after another; of each only what is needed stays in memory. Files that are no source are
+ * listed and left out.
+ * @param paths files, folders (read four deep), and patterns with `*` and `?` in the last part
+ * @throws {SourceError} where a path does not exist
+ */
+export function readEvidence(paths: readonly string[]): Evidence {
+  const files = paths.flatMap(expanded);
+  if (files.length > MAX_FILES) {
+    throw new SourceError(`${files.length} files are more than a run leaves; name the folder of one run`);
+  }
+  const reader = new EvidenceReader(Math.max(64, Math.floor(MAX_ENTRIES / Math.max(1, files.length))));
+  for (const file of files) {
+    reader.read(file);
+  }
+  return reader.evidence();
+}
+
+/** The regular files that a path stands for, in the order of their names. */
+function expanded(path: string): string[] {
+  const name = basename(path);
+  if (/[*?]/.test(name) && statSync(path, { throwIfNoEntry: false }) === undefined) {
+    const folder = join(path, '..');
+    const pattern = new RegExp(
+      `^${name
+        .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+        .replaceAll('*', '.*')
+        .replaceAll('?', '.')}$`,
+    );
+    const matching = namesIn(folder).filter((one) => pattern.test(one));
+    if (matching.length === 0) {
+      throw new SourceError(`${path}: no file matches`);
+    }
+    return matching.flatMap((one) => filesUnder(join(folder, one), 0));
+  }
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) {
+    throw new SourceError(`${path}: no such file`);
+  }
+  return stat.isDirectory() ? filesUnder(path, 0) : [path];
+}
+
+function filesUnder(path: string, depth: number): string[] {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isDirectory() && depth <= MAX_DEPTH) {
+    return namesIn(path).flatMap((name) => filesUnder(join(path, name), depth + 1));
+  }
+  return stat?.isFile() ? [path] : [];
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  } catch (error) {
+    throw new SourceError(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+class EvidenceReader {
+  readonly #files: SourceFile[] = [];
+  readonly #ranks = new Map<number, RankEvidence>();
+  readonly #groups = new Set<RunGroup>();
+  readonly #ras: RasAnswer[] = [];
+  readonly #recordings: Recording[] = [];
+  readonly #log = new LogReader();
+  readonly #interner = new Interner();
+
+  /** @param keep how many entries of each ring are held */
+  constructor(readonly keep: number) {}
+
+  evidence(): Evidence {
+    return {
+      files: this.#files,
+      ranks: [...this.#ranks.values()],
+      groups: [...this.#groups],
+      ras: this.#ras,
+      recordings: this.#recordings,
+      logs: this.#log.ranks,
+      interner: this.#interner,
+    };
+  }
+
+  read(file: string): void {
+    try {
+      this.#readKind(file);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) {
+        throw error;
+      }
+      this.#note(file, 'other', null, false, error.message);
+    }
+  }
+
+  #readKind(file: string): void {
+    const stat = statSync(file);
+    if (!stat.isFile()) {
+      this.#note(file, 'other', null, false, 'is no regular file');
+      return;
+    }
+    const head = readBytes(file, 4096);
+    if (looksLikePickle(head)) {
+      this.#dump(file, stat.size, (bytes) => readPickle(bytes));
+      return;
+    }
+    const start = new TextDecoder().decode(head).replace(/^\uFEFF/, '');
+    if (looksLikeRecording(start) || looksLikeRas(start)) {
+      this.#text(file, stat.size, start);
+    } else if (start.startsWith('{') && /"(?:pg_config|entries|comm_lib_version|version)"/.test(start)) {
+      this.#dump(file, stat.size, (bytes) => readJson(new TextDecoder().decode(bytes)));
+    } else {
+      this.#logFile(file, start);
+    }
+  }
+
+  #note(file: string, kind: SourceKind, rank: number | null, ok: boolean, note = ''): void {
+    this.#files.push({ file, kind, rank, ok, note });
+  }
+
+  #dump(file: string, size: number, parse: (bytes: Uint8Array) => Salvaged): void {
+    if (size > MAX_DUMP) {
+      this.#note(file, 'flight-recorder', rankInName(file), false, `is larger than ${MAX_DUMP / 2 ** 20} MiB`);
+      return;
+    }
+    const salvaged = parse(readBytes(file, size));
+    const dump = flightDump(salvaged, this.#interner, this.keep);
+    if (!dump) {
+      const note = salvaged.problem ?? 'is no Flight Recorder dump';
+      this.#note(file, salvaged.problem ? 'flight-recorder' : 'other', rankInName(file), false, note);
+      return;
+    }
+    const rank = rankOf(file, dump);
+    if (rank === null) {
+      this.#note(file, 'flight-recorder', null, false, 'does not tell its rank: name it ..._RANK, as torch does');
+      return;
+    }
+    for (const group of dump.groups) {
+      this.#groups.add(group);
+    }
+    const better = this.#keepBetter(rankEvidence(rank, dump));
+    const note = dump.problem ?? (better ? '' : `another dump of rank ${rank} goes further`);
+    this.#note(file, 'flight-recorder', rank, dump.problem === null, note);
+  }
+
+  /** Of several dumps of a rank the one that goes furthest. */
+  #keepBetter(evidence: RankEvidence): boolean {
+    const known = this.#ranks.get(evidence.rank);
+    const last = (one: RankEvidence) => one.entries.at(-1)?.record ?? -1;
+    if (known && (last(known) > last(evidence) || (last(known) === last(evidence) && known.source === 'dump'))) {
+      return false;
+    }
+    this.#ranks.set(evidence.rank, evidence);
+    return true;
+  }
+
+  #text(file: string, size: number, start: string): void {
+    if (size > MAX_DUMP) {
+      this.#note(file, 'other', null, false, `is larger than ${MAX_DUMP / 2 ** 20} MiB`);
+      return;
+    }
+    const text = new TextDecoder().decode(readBytes(file, size)).replace(/^\uFEFF/, '');
+    if (looksLikeRas(start)) {
+      const answer = readRas(text);
+      this.#ras.push(answer);
+      this.#note(file, 'ras', null, answer.problem === null, answer.problem ?? '');
+      return;
+    }
+    const recording = readRecording(text);
+    if (!recording) {
+      this.#note(file, 'recorder', null, false, 'does not tell its rank');
+      return;
+    }
+    this.#recordings.push(recording);
+    for (const { name, desc, ranks } of recording.groups) {
+      this.#groups.add(this.#interner.group(name, desc, ranks));
+    }
+    this.#note(file, 'recorder', recording.rank, recording.problem === null, recording.problem ?? '');
+  }
+
+  #logFile(file: string, start: string): void {
+    if (start.includes('\0')) {
+      this.#note(file, 'other', null, false, 'is no dump, RAS answer, recorder file or log');
+      return;
+    }
+    let telling = false;
+    const whole = forEachLine(file, (line) => {
+      telling ||= isTellingLine(line);
+      this.#log.line(line);
+    });
+    const note = telling
+      ? whole
+        ? ''
+        : `only the first ${MAX_LOG / 2 ** 30} GiB were read`
+      : 'is no dump, RAS answer, recorder file or log of torch';
+    this.#note(file, telling ? 'log' : 'other', null, telling && whole, note);
+  }
+}
+
+function rankEvidence(rank: number, { entries, progress, problem }: FlightDump): RankEvidence {
+  return { rank, entries, progress: progress as Map<RunGroup, Progress>, source: problem === null ? 'dump' : 'part' };
+}
+
+/** The number at the end of a dump's name: `nccl_trace_rank_12`, `dump_12.json`. */
+function rankInName(file: string): number | null {
+  const digits = /(\d{1,7})(?:\.(?:json|pkl|pickle|bin))?$/.exec(basename(file))?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+/** The rank of a dump: the number in its name, or else the one rank that all its groups have. */
+function rankOf(file: string, { groups, entries }: FlightDump): number | null {
+  const named = rankInName(file);
+  if (named !== null) {
+    return named;
+  }
+  const own = entries.map(({ group }: Entry) => group);
+  const [first, ...others] = [...groups, ...own].filter(({ ranks }) => ranks.length > 0);
+  const common = first?.ranks.filter((rank) => others.every(({ ranks }) => ranks.includes(rank))) ?? [];
+  return common.length === 1 ? (common[0] ?? null) : null;
+}
+
+function readBytes(file: string, most: number): Uint8Array {
+  const descriptor = openSync(file, 'r');
+  try {
+    const bytes = Buffer.allocUnsafe(most);
+    let at = 0;
+    for (let got = -1; got !== 0 && at < most; at += got) {
+      got = readSync(descriptor, bytes, at, most - at, at);
+    }
+    return bytes.subarray(0, at);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Calls `visit` with each line of a file; false where the file is longer than is read. */
+function forEachLine(file: string, visit: (line: string) => void): boolean {
+  const descriptor = openSync(file, 'r');
+  const decoder = new TextDecoder();
+  try {
+    const bytes = Buffer.allocUnsafe(PIECE);
+    let rest = '';
+    let at = 0;
+    for (let got = -1; got !== 0 && at < MAX_LOG; at += got) {
+      got = readSync(descriptor, bytes, 0, PIECE, at);
+      const lines = (rest + decoder.decode(bytes.subarray(0, got), { stream: true })).split(/\r?\n|\r/);
+      rest = (lines.pop() ?? '').slice(0, PIECE);
+      for (const line of lines) {
+        visit(line);
+      }
+    }
+    visit(rest);
+    return at < MAX_LOG;
+  } finally {
+    closeSync(descriptor);
+  }
+}

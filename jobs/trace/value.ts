@@ -1,0 +1,55 @@
+/** A value as Flight Recorder dumps hold it: what pickle's and JSON's plain types have in common. Tuples are lists. */
+export type Value = null | boolean | number | string | readonly Value[] | Dict;
+
+/** A dict as its keys and values in turn: dumps hold millions of small ones, for which a hash table costs more than it saves. */
+export class Dict {
+  constructor(readonly items: readonly Value[]) {}
+
+  /** The last value under a key, as in Python; undefined for none. */
+  get(key: string): Value | undefined {
+    for (let i = this.items.length - 2; i >= 0; i -= 2) {
+      if (this.items[i] === key) {
+        return this.items[i + 1];
+      }
+    }
+    return undefined;
+  }
+
+  /** The values with their keys as text. */
+  *entries(): Iterable<[string, Value]> {
+    for (let i = 0; i + 1 < this.items.length; i += 2) {
+      yield [String(this.items[i]), this.items[i + 1] ?? null];
+    }
+  }
+}
+
+/** What was read of a file: all of it, or the part before the byte where it ends or cannot be trusted any more. */
+export interface Salvaged {
+  /** Undefined where nothing could be read. */
+  readonly value: Value | undefined;
+  /** Why the rest is not there; null where the file is whole. */
+  readonly problem: string | null;
+}
+
+/** A string, or undefined for anything else. */
+export function textOf(value: Value | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A whole number, also written as text; undefined for anything else. */
+export function intOf(value: Value | undefined): number | undefined {
+  if (typeof value === 'number') {
+    return Number.isInteger(value) ? value : undefined;
+  }
+  return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+/** A list, or an empty one for anything else. */
+export function listOf(value: Value | undefined): readonly Value[] {
+  return Array.isArray(value) ? (value as readonly Value[]) : [];
+}
+
+/** A dict, or undefined for anything else. */
+export function dictOf(value: Value | undefined): Dict | undefined {
+  return value instanceof Dict ? value : undefined;
+}

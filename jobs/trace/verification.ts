@@ -1,0 +1,77 @@
+import type { GroupDifference, UnexpectedGroups } from './groups';
+import type { MismatchKind } from './mismatch';
+
+/** What a run is found to be. */
+export type Verdict = 'healthy' | 'wrong-groups' | 'hang' | 'mismatch' | 'lost' | 'unknown';
+
+/** The kinds of files that are read. */
+export type SourceKind = 'flight-recorder' | 'ras' | 'recorder' | 'log' | 'other';
+
+/** One file that was given. */
+export interface SourceFile {
+  readonly file: string;
+  readonly kind: SourceKind;
+  /** The rank that the file is of; null for files of several. */
+  readonly rank: number | null;
+  /** Whether all of it could be read. */
+  readonly ok: boolean;
+  /** What of it could not be read or was not used; empty for nothing. */
+  readonly note: string;
+}
+
+/** Groups of one name that differ, and the change to the layout that would give those of the run. */
+export interface ExplainedDifference extends GroupDifference {
+  /** `order tp-cp-ep-pp-dp`; null where no other layout of these ranks explains them. */
+  readonly cause: string | null;
+  /** The line of the layout file that it is about, from 1; null where the file has none. */
+  readonly line: number | null;
+}
+
+/** A rank that keeps others waiting, does another thing than they, or is gone. */
+export interface Culprit {
+  readonly rank: number;
+  /** Where it runs, where a file tells. */
+  readonly host: string | null;
+  readonly gpu: number | null;
+  /** Its place in the layout's grid, such as `{"tp": 1, "dp": 0}`. */
+  readonly coordinates: Readonly<Record<string, number | string>>;
+  /** From 0 to 1: never more than the files support. */
+  readonly confidence: number;
+  readonly because: readonly string[];
+}
+
+/** A rank that waits. */
+export interface Victim {
+  readonly rank: number;
+  readonly waits_for: readonly number[];
+  readonly group: string;
+  readonly op: string;
+  readonly seq: number;
+}
+
+/** An operation that the members of a group entered differently. */
+export interface Mismatch {
+  readonly group: string;
+  readonly seq: number;
+  readonly what: MismatchKind;
+  /** What each rank did, by rank. */
+  readonly by_rank: Readonly<Record<string, string>>;
+}
+
+/** What `verify` finds: the JSON that it prints. */
+export interface Verification {
+  readonly layout: string;
+  readonly sources: readonly SourceFile[];
+  readonly groups: {
+    readonly equal: number;
+    readonly different: readonly ExplainedDifference[];
+    readonly unexpected: readonly UnexpectedGroups[];
+    readonly not_seen: readonly string[];
+  };
+  readonly verdict: Verdict;
+  readonly culprits: readonly Culprit[];
+  readonly victims: readonly Victim[];
+  readonly mismatch: Mismatch | null;
+  /** Sentences for the verdict: what it rests on, and where the files do not tell. */
+  readonly why: readonly string[];
+}

@@ -1,0 +1,326 @@
+import { type Checked, denseGrid, expertGrid, type LayoutFacts, type ResolvedLayout } from '../../layout';
+import { type Cause, causeOf } from './cause';
+import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
+import { compareGroups, type GroupComparison, LayoutGroups } from './groups';
+import type { RankLog } from './log';
+import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
+import { Run } from './run';
+import type { Evidence } from './sources';
+import { type Assessment, assess, type Context } from './verdict';
+import type { Culprit, ExplainedDifference, Verification, Victim } from './verification';
+import { waitsFor } from './waits';
+
+/** How many ranks that wait, and how many that one waits for, are listed. */
+const MAX_VICTIMS = 65_536;
+const MAX_WAITED = 64;
+
+/** A layout that a run can be verified against: one without an open number. */
+export interface VerifiableLayout extends Checked {
+  readonly facts: LayoutFacts;
+  readonly resolved: ResolvedLayout;
+}
+
+/** Whether every number of a layout is known. */
+export function isVerifiable(checked: Checked): checked is VerifiableLayout {
+  return checked.resolved !== null && checked.facts !== null;
+}
+
+/** Compares what the files of a run say with its layout, and finds who keeps the run from going on. */
+export function verify(file: string, checked: VerifiableLayout, evidence: Evidence): Verification {
+  const layout = new LayoutGroups(checked.resolved);
+  const places = knownPlaces(evidence.recordings, evidence.logs);
+  const ras = rasByRank(evidence.ras, places, layout, evidence.groups);
+  const run = new Run(checked.resolved.worldSize, withOtherSources(evidence, layout, ras));
+  const names = new Map<RunGroup, string>();
+  const context = contextOf(layout, evidence, ras, names);
+  const assessment = assess(run, context);
+  const comparison = compareGroups(evidence.groups, layout);
+  const deviating = deviatingRanks(evidence.ranks, comparison, layout);
+  const verdict = verdictWith(assessment, comparison, deviating);
+  const suspects = verdict === 'wrong-groups' ? deviating : assessment.suspects;
+  const culprits = suspects.map(({ rank, confidence, because }) => ({
+    rank,
+    ...placeOf(rank, places, ras),
+    coordinates: coordinatesOf(rank, checked.resolved),
+    confidence,
+    because,
+  }));
+  return {
+    layout: file,
+    sources: evidence.files,
+    groups: { ...comparison, different: explained(comparison, evidence.groups, checked) },
+    verdict,
+    culprits,
+    victims: victimsOf(assessment, culprits, context),
+    mismatch: verdict === 'mismatch' ? assessment.mismatch : null,
+    why: assessment.why,
+  };
+}
+
+function verdictWith(
+  { verdict }: Assessment,
+  { different }: GroupComparison,
+  deviating: readonly Pick<Culprit, 'rank'>[],
+): Verification['verdict'] {
+  return different.length > 0 && (verdict === 'healthy' || verdict === 'unknown' || deviating.length > 0)
+    ? 'wrong-groups'
+    : verdict;
+}
+
+/** Ranks whose groups are not the layout's while those of most others are. */
+function deviatingRanks(
+  ranks: readonly RankEvidence[],
+  { different }: GroupComparison,
+  layout: LayoutGroups,
+): Pick<Culprit, 'rank' | 'confidence' | 'because'>[] {
+  if (different.length === 0) {
+    return [];
+  }
+  const wrong = ranks.filter(({ entries }) =>
+    [...new Set(entries.map(({ group }) => group))].some(
+      (group) => group.ranks.length > 0 && layout.candidates(group).length > 0 && layout.matches(group).length === 0,
+    ),
+  );
+  return wrong.length * 2 < ranks.length
+    ? wrong.map(({ rank }) => ({
+        rank,
+        confidence: 0.9,
+        because: [`Its groups are not those of the layout; those of ${ranks.length - wrong.length} other ranks are.`],
+      }))
+    : [];
+}
+
+function contextOf(
+  layout: LayoutGroups,
+  { logs }: Evidence,
+  ras: RasByRank | null,
+  names: Map<RunGroup, string>,
+): Context {
+  const members = ras?.groups.flatMap((group) => group.members) ?? [];
+  const unanswered = new Set(members.filter(({ member }) => member.counts === null).map(({ rank }) => rank));
+  return {
+    logs,
+    unanswered,
+    answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),
+    nodeOf: (rank) => Math.floor(rank / layout.layout.gpusPerNode),
+    programOf: (rank) => programOf(rank, layout.layout),
+    nameOf: ({ group }: Entry) => {
+      const name = names.get(group) ?? layout.nameOf(group);
+      names.set(group, name);
+      return name;
+    },
+  };
+}
+
+/** Ranks of one module and pipeline stage run the same program. */
+function programOf(rank: number, layout: ResolvedLayout): string {
+  return layout.modules
+    .map((module) => {
+      const grid = denseGrid(module);
+      const axis = grid.axes.find(({ name }) => name === 'pp');
+      return grid.has(rank) && axis ? grid.indexAlong(axis, rank) : '-';
+    })
+    .join();
+}
+
+/** The place of a rank in the grids that hold it: the dense dimensions, and `ep`. */
+function coordinatesOf(rank: number, layout: ResolvedLayout): Record<string, number | string> {
+  const module = layout.modules.find((one) => denseGrid(one).has(rank));
+  if (!module) {
+    return {};
+  }
+  const dense = denseGrid(module);
+  const expert = expertGrid(module);
+  const ep = expert.axes.find(({ name }) => name === 'ep');
+  return {
+    ...(module.name === null ? {} : { module: module.name }),
+    ...Object.fromEntries(dense.axes.map((axis) => [axis.name, dense.indexAlong(axis, rank)])),
+    ...(ep && ep.size > 1 ? { ep: expert.indexAlong(ep, rank) } : {}),
+  };
+}
+
+function placeOf(
+  rank: number,
+  places: ReadonlyMap<number, Place>,
+  ras: RasByRank | null,
+): Pick<Culprit, 'host' | 'gpu'> {
+  const own = places.get(rank);
+  const other = ras?.places.get(rank);
+  return { host: own?.host ?? other?.host ?? null, gpu: own?.gpu ?? other?.gpu ?? null };
+}
+
+function victimsOf({ graph }: Assessment, culprits: readonly Culprit[], context: Context): Victim[] {
+  const atFault = new Set(culprits.map(({ rank }) => rank));
+  return [...graph.waits.values()]
+    .filter(({ rank }) => !atFault.has(rank))
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, MAX_VICTIMS)
+    .map((wait) => ({
+      rank: wait.rank,
+      waits_for: waitsFor(wait).slice(0, MAX_WAITED),
+      group: context.nameOf(wait.entry),
+      op: wait.entry.operation.name,
+      seq: wait.entry.seq,
+    }));
+}
+
+/** Each difference with its cause and the line of the layout that it is about. */
+function explained(
+  { different }: GroupComparison,
+  groups: readonly RunGroup[],
+  checked: VerifiableLayout,
+): ExplainedDifference[] {
+  const cause = different.length > 0 ? causeOf(groups, checked.resolved) : null;
+  return different.map((difference) => ({
+    ...difference,
+    cause: cause?.text ?? null,
+    line: cause && lineOf(cause, checked),
+  }));
+}
+
+/** The line of the key that a cause names, or of the map that it would stand in. */
+function lineOf({ key, module }: Cause, { facts, lines }: VerifiableLayout): number | null {
+  const grid = facts.modules.find(({ name }) => name === module);
+  const parallelism = facts.root.parallelism.value;
+  const fields: Readonly<Record<string, unknown>> = { ...grid?.fields, ...grid?.own, ...(parallelism ?? {}) };
+  const field = fields[key] as { readonly written: boolean; readonly keySpan: { readonly start: number } } | undefined;
+  const span = field?.written ? field.keySpan : grid?.nameSpan;
+  return span ? lines.positionAt(span.start).line + 1 : null;
+}
+
+/** What dumps say, and for ranks without a dump what the watchdog printed and RAS counted. */
+function withOtherSources(evidence: Evidence, layout: LayoutGroups, ras: RasByRank | null): RankEvidence[] {
+  const known = new Map(evidence.ranks.map((one) => [one.rank, withRanks(one, layout, evidence.interner)]));
+  for (const log of evidence.logs.values()) {
+    if (!known.has(log.rank) && log.failures.length > 0) {
+      known.set(log.rank, fromLog(log.rank, log, layout, evidence));
+    }
+  }
+  for (const one of fromRas(ras, known, evidence.interner)) {
+    known.set(one.rank, one);
+  }
+  return [...known.values()];
+}
+
+/** Fills in the ranks of groups that a broken dump does not tell, as the layout has them. */
+function withRanks(evidence: RankEvidence, layout: LayoutGroups, interner: Interner): RankEvidence {
+  const whole = (group: RunGroup): RunGroup => {
+    const ranks = group.ranks.length > 0 ? null : layout.ranksOf(group.desc, evidence.rank);
+    return ranks ? interner.group(group.name, group.desc, ranks) : group;
+  };
+  return evidence.entries.every(({ group }) => group.ranks.length > 0)
+    ? evidence
+    : {
+        ...evidence,
+        entries: evidence.entries.map((entry) => ({ ...entry, group: whole(entry.group) })),
+        progress: new Map([...evidence.progress].map(([group, progress]) => [whole(group), progress])),
+      };
+}
+
+function fromLog(
+  rank: number,
+  { failures, operations }: RankLog,
+  layout: LayoutGroups,
+  { groups, interner }: Evidence,
+): RankEvidence {
+  const entries: Entry[] = [];
+  const progress = new Map<RunGroup, Progress>();
+  for (const { group: name, desc, seq, enqueued, completed } of failures) {
+    const group =
+      groups.find((one) => one.name === name && one.ranks.includes(rank)) ??
+      interner.group(name, desc, layout.ranksOf(desc, rank) ?? []);
+    if (group.ranks.length > 0) {
+      progress.set(group, { group, enqueued, completed });
+      const operation = interner.operation({
+        name: OPERATIONS[operations.get(seq) ?? ''] ?? (operations.get(seq) ?? 'operation').toLowerCase(),
+        peer: null,
+        input: -1,
+        output: -1,
+        dtype: '',
+      });
+      entries.push({
+        record: entries.length,
+        group,
+        seq,
+        p2p: false,
+        operation,
+        completed: false,
+        created: 0,
+        frames: [],
+      });
+    }
+  }
+  return { rank, entries, progress, source: 'log' };
+}
+
+/** torch's names of operations in the watchdog's lines, as dumps have them. */
+const OPERATIONS: Readonly<Record<string, string>> = {
+  ALLREDUCE: 'all_reduce',
+  BROADCAST: 'broadcast',
+  ALLGATHER: 'all_gather',
+  _ALLGATHER_BASE: '_all_gather_base',
+  REDUCE_SCATTER: 'reduce_scatter',
+  _REDUCE_SCATTER_BASE: '_reduce_scatter_base',
+  ALLTOALL_BASE: 'all_to_all',
+  ALLTOALL: 'all_to_all',
+  BARRIER: 'all_reduce_barrier',
+};
+
+/** For ranks without a dump: how many operations of each communicator RAS has seen them launch. */
+function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>, interner: Interner): RankEvidence[] {
+  const found = new Map<number, { entries: Entry[]; progress: Map<RunGroup, Progress> }>();
+  for (const [index, rasGroup] of (ras?.groups ?? []).entries()) {
+    const { group, counts } = rasCounts(rasGroup, index, known, interner);
+    const most = Math.max(...counts.values());
+    for (const [rank, count] of counts) {
+      const one = found.get(rank) ?? { entries: [] as Entry[], progress: new Map<RunGroup, Progress>() };
+      found.set(rank, one);
+      one.progress.set(group, { group, enqueued: count, completed: count });
+      if (count === most && [...counts.values()].some((other) => other < most)) {
+        const operation = interner.operation({ name: 'operation', peer: null, input: -1, output: -1, dtype: '' });
+        one.entries.push({
+          record: one.entries.length,
+          group,
+          seq: count,
+          p2p: false,
+          operation,
+          completed: false,
+          created: 0,
+          frames: [],
+        });
+      }
+    }
+  }
+  return [...found].flatMap(([rank, { entries, progress }]) =>
+    known.has(rank) ? [] : [{ rank, entries, progress, source: 'log' as const }],
+  );
+}
+
+/**
+ * What the members of a communicator have launched. It is a group of the dumps where one of these ranks counts as RAS does; then
+ * its sequence numbers go on for the ranks without a dump.
+ */
+function rasCounts(
+  { ranks, members }: RasGroup,
+  index: number,
+  known: ReadonlyMap<number, RankEvidence>,
+  interner: Interner,
+): { group: RunGroup; counts: Map<number, number> } {
+  const counts = new Map(
+    members.flatMap(({ rank, member }) =>
+      member.counts === null
+        ? []
+        : [[rank, [...member.counts.values()].reduce((sum, count) => sum + count, 0)] as const],
+    ),
+  );
+  const joined = ranks.join();
+  for (const [rank, count] of counts) {
+    const last = known
+      .get(rank)
+      ?.entries.findLast(({ group, p2p }) => !p2p && [...group.ranks].sort((a, b) => a - b).join() === joined);
+    if (last && last.seq === count) {
+      return { group: last.group, counts };
+    }
+  }
+  return { group: interner.group(`ras ${index}`, '', ranks), counts };
+}

@@ -1,0 +1,136 @@
+import type { Entry, RunGroup } from './evidence';
+import type { Entered, RankRun, Run } from './run';
+
+/** A rank that waits in an operation, and for whom. */
+export interface Wait {
+  readonly rank: number;
+  readonly entry: Entry;
+  /** Members that have not entered the operation. */
+  readonly absent: readonly number[];
+  /** Members of which no file tells whether they have. */
+  readonly unknown: readonly number[];
+  /** Members that have entered it, but stand in an earlier operation; only where nobody is absent or unknown. */
+  readonly behind: readonly number[];
+}
+
+/** The ranks that a wait is for: those that keep it from ending. */
+export function waitsFor({ absent, unknown, behind }: Wait): readonly number[] {
+  return absent.length + unknown.length > 0 ? [...absent, ...unknown] : behind;
+}
+
+/** Who waits for whom. */
+export interface WaitGraph {
+  /** By rank, the operation that holds it: the first of its pending ones that somebody keeps from ending. */
+  readonly waits: ReadonlyMap<number, Wait>;
+  /** Pending operations that every member has entered and nobody stands before, by rank: in flight, or stuck below torch. */
+  readonly stalled: ReadonlyMap<number, Entry>;
+  /** Ranks that others wait for and that wait for nobody, in rank order, with those that wait for them directly. */
+  readonly roots: ReadonlyMap<number, readonly Wait[]>;
+}
+
+/** The wait-for graph of a run: an edge from each rank to each member that its pending operation lacks. */
+export function waitGraph(run: Run): WaitGraph {
+  const waits = new Map<number, Wait>();
+  const stalled = new Map<number, Entry>();
+  const instances = new Instances(run);
+  for (const rank of run.ranks.values()) {
+    const found = rank.pending.map((entry) => ({ rank: rank.rank, entry, ...instances.lacking(rank, entry) }));
+    const held = found.find((wait) => wait.absent.length > 0) ?? found.find((wait) => waitsFor(wait).length > 0);
+    const [first] = rank.pending;
+    if (held) {
+      waits.set(rank.rank, held);
+    } else if (first) {
+      stalled.set(rank.rank, first);
+    }
+  }
+  return { waits, stalled, roots: rootsOf(waits, stalled) };
+}
+
+/** One wait an operation is kept for each root: all members of a large group wait for the same ones. */
+function rootsOf(waits: ReadonlyMap<number, Wait>, stalled: ReadonlyMap<number, Entry>): Map<number, Wait[]> {
+  const roots = new Map<number, Wait[]>();
+  const seen = new Set<readonly number[]>();
+  for (const wait of waits.values()) {
+    for (const lacking of [wait.absent, wait.unknown]) {
+      if (seen.has(lacking)) {
+        continue;
+      }
+      seen.add(lacking);
+      for (const rank of lacking.filter((one) => !waits.has(one) && !stalled.has(one))) {
+        roots.set(rank, [...(roots.get(rank) ?? []), wait]);
+      }
+    }
+  }
+  return new Map([...roots].sort(([a], [b]) => a - b));
+}
+
+type Lacking = Pick<Wait, 'absent' | 'unknown' | 'behind'>;
+
+/** Whom each operation lacks: worked out once for all members of a collective. */
+class Instances {
+  readonly #known = new Map<RunGroup, Map<number, Lacking>>();
+
+  constructor(readonly run: Run) {}
+
+  lacking(rank: RankRun, entry: Entry): Lacking {
+    if (entry.p2p) {
+      return this.#lackingOf(rank, entry, peerOf(rank.rank, entry));
+    }
+    const bySeq = this.#known.get(entry.group) ?? new Map<number, Lacking>();
+    this.#known.set(entry.group, bySeq);
+    const found = bySeq.get(entry.seq) ?? this.#lackingOf(rank, entry, entry.group.ranks);
+    bySeq.set(entry.seq, found);
+    return found.behind.includes(rank.rank)
+      ? { ...found, behind: found.behind.filter((member) => member !== rank.rank) }
+      : found;
+  }
+
+  #lackingOf(rank: RankRun, entry: Entry, members: readonly number[]): Lacking {
+    const entered = members.map((member) => enteredBy(this.run.ranks.get(member), rank, entry));
+    const absent = members.filter((_, i) => entered[i] === false);
+    const unknown = members.filter((_, i) => entered[i] === null);
+    const behind =
+      absent.length + unknown.length > 0
+        ? []
+        : members.filter((member) => standsBefore(this.run.ranks.get(member), entry));
+    return { absent, unknown, behind };
+  }
+}
+
+/** The rank at the other end of a transfer. */
+function peerOf(rank: number, { group, operation }: Entry): readonly number[] {
+  const peer = operation.peer === null ? undefined : group.ranks[operation.peer];
+  return peer === undefined || peer === rank ? [] : [peer];
+}
+
+function enteredBy(other: RankRun | undefined, rank: RankRun, entry: Entry): Entered {
+  if (!other) {
+    return null;
+  }
+  return entry.p2p && entry.operation.peer !== null
+    ? transferEntered(other, rank, entry)
+    : other.entered(entry.group, entry.seq);
+}
+
+/**
+ * Whether the other end of a transfer is there. Each end counts its transfers alone, so the n-th of one belongs to the n-th of
+ * the other; where a ring has dropped its beginning, what is still pending at both ends belongs together.
+ */
+function transferEntered(other: RankRun, rank: RankRun, { group, operation, record }: Entry): Entered {
+  const counterpart = operation.name === 'send' ? 'recv' : 'send';
+  const own = rank.transfers(group, operation.name, operation.peer ?? -1);
+  const theirs = other.transfers(group, counterpart, group.ranks.indexOf(rank.rank));
+  const nth = own.findIndex((entry) => entry.record === record);
+  const there = rank.fromStart && other.fromStart ? theirs.length > nth : theirs.some(({ completed }) => !completed);
+  return there || (other.whole ? false : null);
+}
+
+/** Whether a rank that has entered an operation stands in an earlier one that is not through. */
+function standsBefore(other: RankRun | undefined, { group, seq, p2p }: Entry): boolean {
+  const first = other?.pending[0];
+  if (!other || !first) {
+    return false;
+  }
+  const own = p2p ? undefined : other.entryOf(group, seq);
+  return own ? first.record < own.record : first.group !== group;
+}

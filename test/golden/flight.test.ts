@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { isVerifiable, readEvidence, type Verification, verify } from '../../jobs';
+import { check } from '../../layout';
+
+const FOLDER = 'test/golden/data/flight';
+
+/** What `verify` finds in the dumps, RAS answers and logs of a real NCCL job with Megatron-LM's own groups. */
+function found(scenario: string, parallelism: string, files: readonly string[] = ['']): Verification {
+  const checked = check(`layout: 1\nworld_size: 4\nparallelism: {${parallelism}}\n`);
+  if (!isVerifiable(checked)) {
+    throw new Error('the layout has errors');
+  }
+  return verify('run.layout.yaml', checked, readEvidence(files.map((file) => `${FOLDER}/${scenario}/${file}`)));
+}
+
+const culprits = ({ culprits: all }: Verification) => all.map(({ rank }) => rank);
+
+describe('real jobs with planted faults', () => {
+  test('a healthy run is healthy', () => {
+    const run = found('healthy-tp2dp2', 'tp: 2');
+    expect(run).toMatchObject({ verdict: 'healthy', culprits: [], victims: [], mismatch: null });
+    expect(run.groups).toMatchObject({ equal: 4, different: [], unexpected: [] });
+    expect(run.sources.filter(({ kind }) => kind === 'flight-recorder').map(({ rank, ok }) => [rank, ok])).toEqual([
+      [0, true],
+      [1, true],
+      [2, true],
+      [3, true],
+    ]);
+  });
+
+  test('a run of another order is named with the order that it has', () => {
+    const run = found('mapping-pp2dp2', 'pp: 2');
+    expect(run.verdict).toBe('wrong-groups');
+    expect(run.groups.different).toEqual([
+      expect.objectContaining({
+        name: 'pp',
+        expected: [
+          [0, 2],
+          [1, 3],
+        ],
+        actual: [
+          [0, 1],
+          [2, 3],
+        ],
+        ranks: [0, 1, 2, 3],
+        cause: 'order tp-cp-ep-pp-dp',
+        line: 3,
+      }),
+      expect.objectContaining({ name: 'dp', cause: 'order tp-cp-ep-pp-dp' }),
+    ]);
+    expect(found('mapping-pp2dp2', 'pp: 2, order: tp-cp-ep-pp-dp').verdict).toBe('healthy');
+  });
+
+  test('a sleeping rank is the culprit, and those behind it are victims', () => {
+    const run = found('sleep-tp2dp2-r2', 'tp: 2');
+    expect(run.verdict).toBe('hang');
+    expect(run.culprits).toEqual([expect.objectContaining({ rank: 2, host: '192.0.2.2', gpu: 2, confidence: 0.95 })]);
+    expect(run.culprits[0]?.coordinates).toMatchObject({ tp: 0, dp: 1 });
+    expect(run.victims).toEqual([
+      { rank: 0, waits_for: [2], group: 'dp', op: 'all_reduce', seq: 4 },
+      { rank: 1, waits_for: [3], group: 'dp', op: 'all_reduce', seq: 4 },
+      { rank: 3, waits_for: [2], group: 'tp', op: 'all_reduce', seq: 4 },
+    ]);
+  });
+
+  test('without the dump of the sleeping rank it is still the one, as the log shows that it is alive', () => {
+    const others = [0, 1, 3].map((rank) => `nccl_trace_rank_${rank}`);
+    expect(found('sleep-tp2dp2-r2', 'tp: 2', others)).toMatchObject({ verdict: 'lost' });
+    expect(culprits(found('sleep-tp2dp2-r2', 'tp: 2', others))).toEqual([2]);
+  });
+
+  test.each(['log.txt', 'ras_3.txt'])('%s alone tells the sleeping rank', (file) => {
+    expect(culprits(found('sleep-tp2dp2-r2', 'tp: 2', [file]))).toEqual([2]);
+  });
+
+  test('a swapped order is found in the one dump that there is', () => {
+    for (const files of [[''], ['nccl_trace_rank_3']]) {
+      const run = found('order-tp2dp2-r3', 'tp: 2', files);
+      expect(run).toMatchObject({ verdict: 'mismatch', mismatch: { what: 'order' } });
+      expect(culprits(run)).toEqual([3]);
+      expect(run.culprits[0]?.confidence).toBeLessThan(0.8);
+    }
+  });
+
+  test('another size is named with both sizes', () => {
+    const run = found('shape-tp2dp2-r2', 'tp: 2');
+    expect(run).toMatchObject({
+      verdict: 'mismatch',
+      mismatch: {
+        group: 'tp',
+        seq: 4,
+        what: 'size',
+        by_rank: { 2: 'tp all_reduce #4, 4096 x Float', 3: 'tp all_reduce #4, 65536 x Float' },
+      },
+    });
+    expect(culprits(run)).toEqual([2]);
+  });
+});

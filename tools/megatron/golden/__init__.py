@@ -1,0 +1,1 @@
+"""Run Megatron-LM's own functions on a CPU and record what they decide."""

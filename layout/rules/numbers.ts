@@ -10,6 +10,11 @@ export function either(words: readonly (string | number)[]): string {
   return joined(words, 'or');
 }
 
+/** `2, 4 or 8`: numbers in ascending order. */
+export function eitherNumber(numbers: readonly number[]): string {
+  return either([...numbers].sort((a, b) => a - b));
+}
+
 /** `a`, `a and b`, `a, b and c`. */
 export function both(words: readonly (string | number)[]): string {
   return joined(words, 'and');

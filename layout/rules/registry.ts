@@ -1,4 +1,4 @@
-import * as batch from './batch';
+import { globalBatch } from './batch/global-batch';
 import * as communicators from './communicators';
 import * as context from './contextParallel';
 import { denseFactorization } from './factorization/dense-factorization';
@@ -6,14 +6,19 @@ import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
 import { expertProduct } from './factorization/expert-product';
 import * as fsdp from './fsdp';
-import * as layers from './layers';
 import * as mimo from './mimo';
-import * as model from './model';
+import { attentionHeads } from './model/attention-heads';
+import { experts } from './model/experts';
+import { ffnShards } from './model/ffn-shards';
+import { queryGroups } from './model/query-groups';
 import * as name from './name';
 import { NTP_RULES } from './ntp/index';
 import * as optimizer from './optimizer';
 import * as order from './order';
-import * as pipeline from './pipeline';
+import { pipelineLayers } from './pipeline/pipeline-layers';
+import { virtualPipelineLayers } from './pipeline/virtual-pipeline-layers';
+import { virtualPipelineWindow } from './pipeline/virtual-pipeline-window';
+import { vppNeedsPp } from './pipeline/vpp-needs-pp';
 import * as placement from './placement';
 import type { Rule } from './rule';
 import * as sequence from './sequence';
@@ -55,7 +60,7 @@ export const RULES: readonly Rule[] = [
   shards.expertTpDefault,
   order.orderInvalid,
   order.orderExpertMismatch,
-  pipeline.vppNeedsPp,
+  vppNeedsPp,
   optimizer.optimizerInstances,
   context.hierarchicalCp,
   communicators.sharpGroup,
@@ -72,20 +77,20 @@ export const RULES: readonly Rule[] = [
   mimo.fanOut,
   mimo.colocatedBatch,
   mimo.mimoCp,
-  model.attentionHeads,
-  model.queryGroups,
-  model.experts,
-  model.ffnShards,
-  layers.pipelineLayers,
-  layers.virtualPipelineLayers,
+  attentionHeads,
+  queryGroups,
+  experts,
+  ffnShards,
+  pipelineLayers,
+  virtualPipelineLayers,
   sequence.sequenceDivisible,
   sequence.sequenceParallelNeedsTp,
   sequence.sequenceParallelWithExperts,
   sequence.tpCommOverlapNeedsSp,
   sequence.tpCommOverlapLength,
   sequence.denseMaskUnderCp,
-  batch.globalBatch,
-  batch.virtualPipelineWindow,
+  globalBatch,
+  virtualPipelineWindow,
   fsdp.fsdpNotEnabled,
   fsdp.fsdpExpertGroup,
   fsdp.fsdpGroupIdle,

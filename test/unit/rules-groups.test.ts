@@ -192,19 +192,11 @@ describe('weight shards and the default of expt_tp', () => {
   );
 });
 
-describe('virtual stages, optimizer instances and context levels', () => {
+describe('optimizer instances and context levels', () => {
   const shardFactor = 'Data parallel size should be divisible by partial DistOpt shard factor';
   checkTable(
-    ['vpp-needs-pp', 'optimizer-instances', 'hierarchical-cp', 'cp-comm-type'],
+    ['optimizer-instances', 'hierarchical-cp', 'cp-comm-type'],
     [
-      { title: 'vpp in a pipeline', text: job(8, 'pp: 2, vpp: 2'), diagnostics: [] },
-      {
-        title: 'vpp without one',
-        text: job(8, 'pp: 1, vpp: 2'),
-        diagnostics: [
-          ['vpp-needs-pp', '2', 'pipeline-model-parallel size should be greater than 1 with interleaved schedule'],
-        ],
-      },
       {
         title: 'instances that divide',
         text: job(16, 'tp: 2, num_distributed_optimizer_instances: 4'),

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { job, report } from '../testing';
+import { globalBatch } from './global-batch';
+
+const said = (text: string) => report(globalBatch, text);
+
+/** What makes a file a job of the training script. */
+const SCRIPT = ['model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}', 'sequence: {seq_length: 64}'];
+
+test.each([
+  ['whole micro-batches', job(16, 'tp: 2', ...SCRIPT, 'batch: {micro_batch_size: 1, global_batch_size: 16}')],
+  ['no global batch without generalized TP', job(8, 'tp: 2', 'batch: {micro_batch_size: 1}')],
+])('%s', (_, text) => {
+  expect(said(text)).toBe('');
+});
+
+test('replicas that cannot share the batch, in the library', () => {
+  expect(said(job(8, 'tp: 2', 'batch: {micro_batch_size: 2, global_batch_size: 12}'))).toMatchInlineSnapshot(`
+    "error[global-batch] at "12"
+    global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
+    = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
+    = at "parallelism": 8 ranks give dp 4
+    = suggestion: Change global_batch_size to 8
+      - batch: {micro_batch_size: 2, global_batch_size: 12}
+      + batch: {micro_batch_size: 2, global_batch_size: 8}
+    = suggestion: Change global_batch_size to 16
+      - batch: {micro_batch_size: 2, global_batch_size: 12}
+      + batch: {micro_batch_size: 2, global_batch_size: 16}"
+  `);
+});
+
+test('replicas that cannot share the batch, in the training script', () => {
+  const text = job(16, 'tp: 2', ...SCRIPT, 'batch: {micro_batch_size: 1, global_batch_size: 12}');
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[global-batch] at "12"
+    global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
+    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (1) * data_parallel_size (8) * gtp_weight_remat_size (1)
+    = at "parallelism": 16 ranks give dp 8
+    = suggestion: Change global_batch_size to 8
+      - batch: {micro_batch_size: 1, global_batch_size: 12}
+      + batch: {micro_batch_size: 1, global_batch_size: 8}
+    = suggestion: Change global_batch_size to 16
+      - batch: {micro_batch_size: 1, global_batch_size: 12}
+      + batch: {micro_batch_size: 1, global_batch_size: 16}"
+  `);
+});
+
+test('a batch smaller than one micro-batch for every replica', () => {
+  expect(said(job(8, '', 'batch: {micro_batch_size: 4, global_batch_size: 16}'))).toMatchInlineSnapshot(`
+    "error[global-batch] at "16"
+    global_batch_size 16 is not a multiple of micro_batch_size 4 x dp 8 = 32. Use 32.
+    = Megatron-LM: global batch size (16) is not divisible by micro batch size (4) times data parallel size (8)
+    = at "parallelism": 8 ranks give dp 8
+    = suggestion: Change global_batch_size to 32
+      - batch: {micro_batch_size: 4, global_batch_size: 16}
+      + batch: {micro_batch_size: 4, global_batch_size: 32}"
+  `);
+});
+
+test('generalized TP counts', () => {
+  const text = job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1, global_batch_size: 6}');
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[global-batch] at "6"
+    global_batch_size 6 is not a multiple of dp 2 x gtp_remat 2 = 4. Use 4 or 8.
+    = Megatron-LM: global batch size (6) is not divisible by micro batch size (1) times data parallel size (4)
+    = at "parallelism": 8 ranks give dp 2
+    = suggestion: Change global_batch_size to 4
+      - batch: {micro_batch_size: 1, global_batch_size: 6}
+      + batch: {micro_batch_size: 1, global_batch_size: 4}
+    = suggestion: Change global_batch_size to 8
+      - batch: {micro_batch_size: 1, global_batch_size: 6}
+      + batch: {micro_batch_size: 1, global_batch_size: 8}"
+  `);
+});
+
+test('generalized TP without a global batch', () => {
+  expect(said(job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1}'))).toMatchInlineSnapshot(`
+    "error[global-batch] at "batch"
+    global_batch_size defaults to 2, which is not a multiple of dp 2 x gtp_remat 2 = 4. Write global_batch_size 4 or a multiple of it.
+    = Megatron-LM: eval_global_batch_size (2) must be divisible by eval_micro_batch_size (1) * data_parallel_size (2) * gtp_weight_remat_size (2)
+    = at "2": gtp_remat is 2 here
+    = suggestion: Insert \`global_batch_size: 4\`
+      - batch: {micro_batch_size: 1}
+      + batch: {micro_batch_size: 1, global_batch_size: 4}"
+  `);
+});
+
+test('the replicas of the language module share the batch', () => {
+  const text =
+    'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\nbatch: {micro_batch_size: 2, global_batch_size: 12}\n';
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[global-batch] at "12"
+    global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
+    = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
+    = at "language": 8 ranks give dp 4
+    = suggestion: Change global_batch_size to 8
+      - batch: {micro_batch_size: 2, global_batch_size: 12}
+      + batch: {micro_batch_size: 2, global_batch_size: 8}
+    = suggestion: Change global_batch_size to 16
+      - batch: {micro_batch_size: 2, global_batch_size: 12}
+      + batch: {micro_batch_size: 2, global_batch_size: 16}"
+  `);
+});

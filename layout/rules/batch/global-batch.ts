@@ -1,0 +1,88 @@
+import type { Related } from '../../diagnostic';
+import type { LayoutFacts } from '../../topology/facts';
+import { changeFix, insertFix } from '../fixes';
+import { countOf, eitherNumber, nearestMultiples } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { type BatchReplicas, batchReplicas } from './replicas';
+
+export const globalBatch: Rule = {
+  code: 'global-batch',
+  severity: 'error',
+  title: 'The replicas cannot share the global batch',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`global_batch_size` is not a multiple of `micro_batch_size * dp * gtp_remat`; or it is left out while `gtp_remat` is above 1.',
+  why: 'Every replica runs whole micro-batches. The default of the global batch leaves out the factor `gtp_remat`, so a job with generalized TP must write the size.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+batch: {micro_batch_size: 2, global_batch_size: 12}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+batch: {micro_batch_size: 2, global_batch_size: 16}
+`,
+  sources: [
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('megatron/core/num_microbatches_calculator.py', 'init_num_microbatches_calculator'),
+  ],
+  *check(facts) {
+    const replicas = batchReplicas(facts);
+    const field = facts.root.batch.value?.global_batch_size;
+    if (!replicas || !field) {
+      return;
+    }
+    const { step } = replicas;
+    if (!field.written && replicas.gtp > 1 && !facts.heterogeneous) {
+      yield missingReport(facts, replicas);
+    } else if (field.value !== undefined && field.value % step !== 0) {
+      const sizes = nearestMultiples(step, field.value);
+      yield {
+        message: `global_batch_size ${field.value} is not a multiple of ${productOf(replicas)}. Use ${eitherNumber(sizes)}.`,
+        span: field.span,
+        related: [dpRelated(replicas)],
+        predicts: prediction(facts.trainingScript, replicas, field.value),
+        fixes: sizes.map((size) => changeFix('global_batch_size', field.span, size)),
+      };
+    }
+  },
+};
+
+/** `micro_batch_size 2 x dp 4 = 8`, without factors of 1. */
+function productOf({ micro, dp, gtp, step }: BatchReplicas): string {
+  const factors = [
+    { name: 'micro_batch_size', size: micro },
+    { name: 'dp', size: dp },
+    { name: 'gtp_remat', size: gtp },
+  ].filter(({ size }) => size > 1);
+  const product = factors.map(({ name, size }) => `${name} ${size}`).join(' x ');
+  return factors.length > 1 ? `${product} = ${step}` : product;
+}
+
+function dpRelated({ module, dp }: BatchReplicas): Related {
+  const { fields, ranks = 0, nameSpan } = module;
+  return fields.dp.written
+    ? { message: `dp is ${dp} here`, span: fields.dp.span }
+    : { message: `${countOf(ranks, 'rank')} give dp ${dp}`, span: nameSpan };
+}
+
+function missingReport({ text, root }: LayoutFacts, replicas: BatchReplicas): Report {
+  const { micro, dp, gtp, step } = replicas;
+  return {
+    message: `global_batch_size defaults to ${micro * dp}, which is not a multiple of ${productOf(replicas)}. Write global_batch_size ${step} or a multiple of it.`,
+    span: root.batch.keySpan,
+    related: [{ message: `gtp_remat is ${gtp} here`, span: replicas.module.fields.gtp_remat.span }],
+    predicts: prediction(true, replicas, micro * dp),
+    fixes: [insertFix(text, root.batch.span, `global_batch_size: ${step}`)],
+  };
+}
+
+/** The training script checks the batch of evaluation first, which is the same; the library only has its calculator. */
+function prediction(trainingScript: boolean, { micro, dp, gtp }: BatchReplicas, size: number): string {
+  return trainingScript
+    ? `eval_global_batch_size (${size}) must be divisible by eval_micro_batch_size (${micro}) * data_parallel_size (${dp}) * gtp_weight_remat_size (${gtp})`
+    : `global batch size (${size}) is not divisible by micro batch size (${micro}) times data parallel size (${dp * gtp})`;
+}

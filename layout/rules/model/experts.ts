@@ -1,0 +1,106 @@
+import { LANGUAGE_MODULE } from '../../format/names';
+import type { Field } from '../../format/spec';
+import { type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
+import { changeFix, removeFix } from '../fixes';
+import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
+import { valueRelated } from '../related';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { type DescribedModel, degreeFixes } from './described';
+
+export const experts: Rule = {
+  code: 'experts',
+  severity: 'error',
+  title: 'ep does not divide the experts',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`num_experts` is not a multiple of `ep`; `ep` is above 1 in a model that is fully described and has no experts; or `moe_ffn_hidden_size` is written for such a model.',
+  why: 'Each expert-parallel rank holds the same number of experts.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  ep: 8
+model:
+  num_experts: 12
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  ep: 4
+model:
+  num_experts: 12
+`,
+  sources: [
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
+    megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args'),
+  ],
+  *check(facts) {
+    for (const module of facts.modules) {
+      const model = module.model.value;
+      // Megatron-LM looks at the experts before the other degrees, so those may be unusable
+      const ep = valueOr(module.fields.ep, 1);
+      if (!model || ep === undefined) {
+        continue;
+      }
+      const field = model.num_experts;
+      if (field.value !== undefined && field.value % ep !== 0) {
+        yield unevenReport(facts, module, field, field.value, ep);
+      } else if (!field.written && isWhole(model)) {
+        yield* withoutExperts(facts, module, model, ep);
+      }
+    }
+  },
+};
+
+/** Whether a model is described fully: one of which only some sizes are told may well have experts. */
+function isWhole({ num_layers, hidden_size, num_attention_heads }: DescribedModel['model']): boolean {
+  return num_layers.written && hidden_size.written && num_attention_heads.written;
+}
+
+function unevenReport(
+  facts: LayoutFacts,
+  module: ModuleFacts,
+  field: Field<number>,
+  count: number,
+  ep: number,
+): Report {
+  const sizes = nearestDivisors(count, ep, 3);
+  const more = nearestMultiples(ep, count);
+  const isMimoFlag = facts.mimoFlags && module.name === LANGUAGE_MODULE;
+  return {
+    message: `ep ${ep} does not divide ${count} experts. Use ep ${eitherNumber(sizes)}, or ${eitherNumber(more)} experts.`,
+    span: module.fields.ep.span,
+    related: [valueRelated('num_experts', field)],
+    predicts: isMimoFlag
+      ? `--num-experts (${count}) must be divisible by --llm-ep (${ep})`
+      : 'Number of experts should be a multiple of expert model parallel_size.',
+    fixes: [...degreeFixes('ep', module.fields.ep, sizes), ...more.map((n) => changeFix('num_experts', field.span, n))],
+  };
+}
+
+function* withoutExperts(
+  { text, trainingScript }: LayoutFacts,
+  module: ModuleFacts,
+  { moe_ffn_hidden_size: width }: DescribedModel['model'],
+  ep: number,
+): Iterable<Report> {
+  if (ep > 1) {
+    yield {
+      message: `ep is ${ep}, but the model has no experts. Write num_experts, or use ep 1.`,
+      span: module.fields.ep.span,
+      predicts: trainingScript
+        ? 'num_experts must be non None to use expert model parallelism'
+        : 'num_moe_experts must be non None to use expert-parallel.',
+      fixes: degreeFixes('ep', module.fields.ep, [1]),
+    };
+  } else if (width.written) {
+    yield {
+      message:
+        'moe_ffn_hidden_size is the width of an expert, but the model has no experts. Write num_experts, or remove it.',
+      span: width.keySpan,
+      predicts:
+        'moe_ffn_hidden_size is set but num_moe_experts is None. Please set num_moe_experts or remove moe_ffn_hidden_size.',
+      fixes: [removeFix(text, 'moe_ffn_hidden_size', width)],
+    };
+  }
+}

@@ -1,0 +1,52 @@
+import { changeFix } from '../fixes';
+import { eitherNumber, nearestMultiples } from '../numbers';
+import { degreeRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedModels } from './described';
+
+export const ffnShards: Rule = {
+  code: 'ffn-shards',
+  severity: 'warning',
+  title: 'tp does not divide the feed-forward width',
+  effect: 'layers that cut this width across tensor-parallel ranks cannot be built',
+  what: '`ffn_hidden_size` is not a multiple of `tp`, or `moe_ffn_hidden_size` is not a multiple of `expt_tp`.',
+  why: 'The configuration accepts any width. The tensor-parallel linear layers cut it into equal parts and stop where it does not come out even.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 8
+model:
+  ffn_hidden_size: 1860
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 8
+model:
+  ffn_hidden_size: 1856
+`,
+  sources: [
+    megatron('megatron/core/tensor_parallel/layers.py', 'ColumnParallelLinear', 'RowParallelLinear'),
+    megatron('megatron/core/utils.py', 'divide'),
+  ],
+  *check(facts) {
+    for (const { module, model, degrees } of describedModels(facts)) {
+      const widths = [
+        { name: 'ffn_hidden_size', field: model.ffn_hidden_size, by: 'tp' as const, size: degrees.tp },
+        { name: 'moe_ffn_hidden_size', field: model.moe_ffn_hidden_size, by: 'expt_tp' as const, size: degrees.exptTp },
+      ];
+      for (const { name, field, by, size } of widths) {
+        if (field.value !== undefined && field.value % size !== 0) {
+          const better = nearestMultiples(size, field.value);
+          yield {
+            message: `${by} ${size} does not divide ${name} ${field.value}. Use ${name} ${eitherNumber(better)}.`,
+            span: field.span,
+            related: degreeRelated(module, by),
+            fixes: better.map((width) => changeFix(name, field.span, width)),
+          };
+        }
+      }
+    }
+  },
+};

@@ -1,0 +1,55 @@
+import { changeFix } from '../fixes';
+import { divisors, eitherNumber, nearestMultiples } from '../numbers';
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedModels } from './described';
+
+export const queryGroups: Rule = {
+  code: 'query-groups',
+  severity: 'error',
+  title: 'tp and the query groups do not divide each other',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`num_query_groups` is neither a multiple nor a divisor of `tp`.',
+  why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 4
+model:
+  num_attention_heads: 24
+  num_query_groups: 6
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 4
+model:
+  num_attention_heads: 24
+  num_query_groups: 8
+`,
+  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  *check(facts) {
+    for (const { module, model, degrees } of describedModels(facts)) {
+      const field = model.num_query_groups;
+      const groups = field.value;
+      const { tp } = degrees;
+      const heads = model.num_attention_heads.value;
+      // where tp does not divide the heads, that diagnostic comes first
+      if (groups === undefined || groups % tp === 0 || tp % groups === 0 || (heads !== undefined && heads % tp !== 0)) {
+        continue;
+      }
+      const fitting = [...divisors(tp), ...nearestMultiples(tp, groups)].sort(
+        (a, b) => Math.abs(a - groups) - Math.abs(b - groups),
+      );
+      const better = [...new Set(fitting)].slice(0, 3);
+      yield {
+        message: `num_query_groups ${groups} is neither a multiple nor a divisor of tp ${tp}. Use num_query_groups ${eitherNumber(better)}.`,
+        span: field.span,
+        related: writtenRelated('tp', module.fields.tp),
+        predicts: `num_query_groups (${groups}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`,
+        fixes: better.map((size) => changeFix('num_query_groups', field.span, size)),
+      };
+    }
+  },
+};

@@ -1,0 +1,205 @@
+import type { Edit, Fix, Related } from '../../diagnostic';
+import { removeField } from '../../format/edit';
+import type { LayoutFacts } from '../../topology/facts';
+import { changeFix, suggestion } from '../fixes';
+import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
+import { valueRelated } from '../related';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { type Pipeline, pipelines } from './stages';
+
+export const pipelineLayers: Rule = {
+  code: 'pipeline-layers',
+  severity: 'error',
+  title: 'The layers do not divide into pipeline stages',
+  effect: 'Megatron-LM stops, or builds a model with other layers than the file says',
+  what: '`num_layers` is not a multiple of `pp`. Where the first or last stage has a size of its own, the layers that it leaves do not divide among the other stages.',
+  why: 'Stages hold whole layers. Some combinations pass every check and build a model with fewer layers than its author wrote: 30 layers have run as 28, and 80 as 64.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  pp: 4
+model:
+  num_layers: 30
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  pp: 4
+model:
+  num_layers: 32
+`,
+  sources: [
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
+    megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build'),
+  ],
+  *check(facts) {
+    for (const pipeline of pipelines(facts)) {
+      if (!pipeline.first.written && !pipeline.last.written) {
+        yield* evenReports(facts, pipeline);
+        continue;
+      }
+      const report = uneven(facts, pipeline);
+      if (report) {
+        yield report;
+      }
+    }
+  },
+};
+
+function* evenReports(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipeline): Iterable<Report> {
+  if (total % pp === 0) {
+    return;
+  }
+  const field = module.fields.pp;
+  const sizes = nearestDivisors(total, pp, 3);
+  const more = nearestMultiples(pp, total);
+  yield {
+    message: `pp ${pp} does not divide ${countOf(total, 'layer')}. Use pp ${eitherNumber(sizes)}, or ${eitherNumber(more)} layers.`,
+    span: field.written ? field.span : layers.span,
+    related: [valueRelated('num_layers', layers)],
+    // with interleaving the script leaves this to the model
+    predicts:
+      facts.trainingScript && vpp === undefined
+        ? 'Number of layers should be divisible by the pipeline-model-parallel size'
+        : `num_layers=${total} should be divisible by config.pipeline_model_parallel_size=${pp}`,
+    fixes: [
+      ...sizes.map((size) => (field.written ? changeFix('pp', field.span, size) : null)),
+      ...more.map((n) => changeFix('num_layers', layers.span, n)),
+    ],
+  };
+}
+
+/** A pipeline of which one end or both have sizes of their own, and what they leave for the other stages. */
+interface Uneven extends Pipeline {
+  /** `first stage`, `last stage` or `first and last stages`. */
+  readonly ends: string;
+  /** Layers of the ends. */
+  readonly taken: number;
+  /** Layers and stages that are left; negative where the ends take more than there is. */
+  readonly left: number;
+  readonly others: number;
+  /** Leaves the sizes of the ends out. */
+  readonly equalStages: Fix | null;
+}
+
+/** The checks of uneven stages, in the order in which TransformerConfig makes them. */
+function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
+  const { first, last, total, pp, vpp } = pipeline;
+  const taken = (first.value ?? 0) + (last.value ?? 0);
+  const stages: Uneven = {
+    ...pipeline,
+    ends: first.written && last.written ? 'first and last stages' : first.written ? 'first stage' : 'last stage',
+    taken,
+    left: total - taken,
+    others: pp - (first.written ? 1 : 0) - (last.written ? 1 : 0),
+    equalStages: suggestion('Make all stages equal', removedEnds(facts, pipeline)),
+  };
+  const { left, others } = stages;
+  const end = vpp === undefined ? null : endReport(facts, stages, vpp);
+  if (end) {
+    return end;
+  }
+  if ((left !== 0) !== (others !== 0)) {
+    return mismatchReport(stages);
+  }
+  if (others !== 0 && left % others !== 0) {
+    return restReport(stages);
+  }
+  if (vpp !== undefined && others > 0 && (left / others) % vpp !== 0) {
+    return chunksReport(facts, stages, vpp);
+  }
+  return others < 0 || left < 0 ? unreportedLoss(stages) : null;
+}
+
+function removedEnds({ text }: LayoutFacts, { first, last }: Pipeline): (Edit | null)[] {
+  return [first, last].filter(({ written }) => written).map((end) => removeField(text, end));
+}
+
+/** What all reports of uneven stages have in common. */
+function unevenReport(
+  { first, last, layers, equalStages }: Uneven,
+  report: Pick<Report, 'message' | 'predicts' | 'fixes'>,
+): Report {
+  return {
+    ...report,
+    span: (first.written ? first : last).span,
+    related: [valueRelated('num_layers', layers)],
+    fixes: [...(report.fixes ?? []), equalStages],
+  };
+}
+
+function endReport(facts: LayoutFacts, stages: Uneven, vpp: number): Report | null {
+  const { first, last, equalStages } = stages;
+  const ends = [
+    { name: 'first', field: first },
+    { name: 'last', field: last },
+  ];
+  const end = ends.find(({ field }) => field.value !== undefined && field.value % vpp !== 0);
+  if (!end) {
+    return null;
+  }
+  const { name, field } = end;
+  const key = `num_layers_in_${name}_pipeline_stage`;
+  const better = nearestMultiples(vpp, field.value ?? 0);
+  return {
+    message: `vpp ${vpp} does not divide the ${countOf(field.value ?? 0, 'layer')} of the ${name} stage. Use ${key} ${eitherNumber(better)}.`,
+    span: field.span,
+    related: vppRelated(facts),
+    predicts: `number of layers at ${name} stage: ${field.value}must be divisible by virtual pipelineparallel degree ${vpp}`,
+    fixes: [...better.map((n) => changeFix(key, field.span, n)), equalStages],
+  };
+}
+
+function vppRelated({ root }: LayoutFacts): readonly Related[] {
+  const vpp = root.parallelism.value?.vpp;
+  return vpp ? [valueRelated('vpp', vpp)] : [];
+}
+
+function mismatchReport(stages: Uneven): Report {
+  const { ends, taken, total, pp, left, others } = stages;
+  const take = `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'}`;
+  const problem =
+    left === 0
+      ? `${take} all ${countOf(total, 'layer')}, but pp ${pp} makes ${others < 0 ? 'one stage only' : `${countOf(others, 'more stage')}`}.`
+      : `${take} ${taken} of ${countOf(total, 'layer')}, but pp ${pp} makes no other stage.`;
+  return unevenReport(stages, {
+    message: `${problem} Use ${left === 0 ? 'smaller sizes' : `sizes that add up to ${total}`}, or leave them out.`,
+    predicts: `Mismatch: ${left} middle layers remaining but ${others} middle PP stages available.`,
+  });
+}
+
+function restReport(stages: Uneven): Report {
+  const { layers, total, left, others, ends } = stages;
+  const totals = nearestMultiples(Math.abs(others), left).map((n) => total - left + n);
+  return unevenReport(stages, {
+    message: `The ${ends} ${ends.endsWith('s') ? 'leave' : 'leaves'} ${countOf(left, 'layer')}, which ${countOf(others, 'other stage')} cannot share equally. Use num_layers ${eitherNumber(totals)}.`,
+    predicts: `number of layers at middle stage: ${left} must be divisible bythe middle pipeline model parallel size ${others}`,
+    fixes: totals.map((n) => changeFix('num_layers', layers.span, n)),
+  });
+}
+
+function chunksReport({ root }: LayoutFacts, stages: Uneven, vpp: number): Report {
+  const { left, others, first, last } = stages;
+  const each = left / others;
+  const field = root.parallelism.value?.vpp;
+  const sizes = nearestDivisors(each, vpp, 3).filter((size) =>
+    [first, last].every(({ value = 0 }) => value % size === 0),
+  );
+  return unevenReport(stages, {
+    message: `vpp ${vpp} does not divide the ${countOf(each, 'layer')} of each other stage. Use vpp ${eitherNumber(sizes)}.`,
+    predicts: `number of layers on each middle pipeline rank:${each} must be divisible by virtualpipeline parallel degree ${vpp}`,
+    fixes: sizes.map((size) => (field ? changeFix('vpp', field.span, size) : null)),
+  });
+}
+
+/** Sizes that no check refuses and from which another model is built. */
+function unreportedLoss(stages: Uneven): Report {
+  const { ends, taken, total, last, others } = stages;
+  const problem =
+    others < 0
+      ? `With pp 1 Megatron-LM builds only the ${countOf(last.value ?? 0, 'layer')} of the last stage, of ${total}, and reports nothing.`
+      : `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}. Megatron-LM reports nothing.`;
+  return unevenReport(stages, { message: `${problem} Leave the sizes out.` });
+}

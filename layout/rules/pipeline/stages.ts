@@ -1,0 +1,34 @@
+import type { Field } from '../../format/spec';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+
+/** The layers of one grid's model and how its pipeline cuts them. */
+export interface Pipeline {
+  readonly module: ModuleFacts;
+  readonly layers: Field<number>;
+  /** Layers of the first and of the last stage where they are written. */
+  readonly first: Field<number>;
+  readonly last: Field<number>;
+  readonly total: number;
+  readonly pp: number;
+  /** Model chunks a stage; undefined without interleaving. */
+  readonly vpp: number | undefined;
+}
+
+/** The grids whose number of layers is known, with usable degrees. */
+export function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Iterable<Pipeline> {
+  for (const module of modules) {
+    const model = module.model.value;
+    const total = model?.num_layers.value;
+    const vpp = heterogeneous ? undefined : root.parallelism.value?.vpp;
+    if (model && total !== undefined && module.degrees && (!vpp?.written || vpp.value !== undefined)) {
+      const {
+        num_layers: layers,
+        num_layers_in_first_pipeline_stage: first,
+        num_layers_in_last_pipeline_stage: last,
+      } = model;
+      if ([first, last].every((field) => !field.written || field.value !== undefined)) {
+        yield { module, layers, first, last, total, pp: module.degrees.pp, vpp: vpp?.value };
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { job, report } from '../testing';
+import { vppNeedsPp } from './vpp-needs-pp';
+
+const said = (text: string) => report(vppNeedsPp, text);
+
+test('vpp in a pipeline', () => {
+  expect(said(job(8, 'pp: 2, vpp: 2'))).toBe('');
+});
+
+test('pp is 1', () => {
+  expect(said(job(8, 'pp: 1, vpp: 2'))).toMatchInlineSnapshot(`
+    "error[vpp-needs-pp] at "2"
+    vpp 2 needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.
+    = Megatron-LM: pipeline-model-parallel size should be greater than 1 with interleaved schedule
+    = at "1": pp is 1 here
+    = suggestion: Remove \`vpp\`
+      - parallelism: {pp: 1, vpp: 2}
+      + parallelism: {pp: 1}
+    = suggestion: Change pp to 2
+      - parallelism: {pp: 1, vpp: 2}
+      + parallelism: {pp: 2, vpp: 2}"
+  `);
+});
+
+test('pp is not written', () => {
+  expect(said(job(8, 'tp: 2, vpp: 2'))).toMatchInlineSnapshot(`
+    "error[vpp-needs-pp] at "2"
+    vpp 2 needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.
+    = Megatron-LM: pipeline-model-parallel size should be greater than 1 with interleaved schedule
+    = suggestion: Remove \`vpp\`
+      - parallelism: {tp: 2, vpp: 2}
+      + parallelism: {tp: 2}
+    = suggestion: Insert \`pp: 2\`
+      - parallelism: {tp: 2, vpp: 2}
+      + parallelism: {tp: 2, vpp: 2, pp: 2}"
+  `);
+});
+
+test('the training script has words of its own', () => {
+  const text = job(
+    8,
+    'vpp: 2',
+    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
+    'sequence: {seq_length: 64}',
+    'batch: {micro_batch_size: 1}',
+  );
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[vpp-needs-pp] at "2"
+    vpp 2 needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.
+    = Megatron-LM: When interleaved schedule is used, pipeline-model-parallel size should be greater than 1
+    = suggestion: Remove \`vpp\`
+      - parallelism: {vpp: 2}
+      + parallelism: {}
+    = suggestion: Insert \`pp: 2\`
+      - parallelism: {vpp: 2}
+      + parallelism: {vpp: 2, pp: 2}"
+  `);
+});

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import {
@@ -126,7 +125,7 @@ function jobFolder(): string {
 
 /** Prints what would run, word for word, and runs nothing. */
 async function dryRun(request: SmokeRequest<Cluster>, signal: AbortSignal): Promise<void> {
-  const launch = await prepareSmoke(request, join(tmpdir(), 'parallelism-layout-smoke'), signal);
+  const launch = await prepareSmoke({ ...request, dryRun: true }, signal);
   await print([dryRunScript(launch, `Dry run of the smoke job of ${request.plan.name} on ${request.cluster.name}`)]);
 }
 
@@ -180,7 +179,9 @@ async function run(
   } else if (options.format === 'json') {
     await print([`${JSON.stringify({ version: 1, file, cluster: request.cluster.name, ...result }, null, 2)}\n`]);
   }
-  const failed = result.verdict === 'cancelled' && signal.aborted ? cancelledStatus(signal) : EXIT.findings;
+  // a job that was killed because it did not end when it was told to leaves no verdict
+  const cancelled = signal.aborted && ['cancelled', 'unknown'].includes(result.verdict);
+  const failed = cancelled ? cancelledStatus(signal) : EXIT.findings;
   process.exitCode = result.ok ? EXIT.clean : failed;
 }
 

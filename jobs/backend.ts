@@ -24,6 +24,8 @@ export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly job: string;
   /** Overrides the cluster's communication backend. */
   readonly backend?: CommBackend;
+  /** The launch is only shown: what this machine lacks becomes a note, because the script may run on another. */
+  readonly dryRun?: boolean;
 }
 
 /** Where a job stands with its scheduler: what its own events cannot tell. */
@@ -97,20 +99,20 @@ export interface Launch {
   /**
    * Runs the job; resolves once nothing of it is left.
    * @param signal cancels it; for the reason DETACH, a job that has been submitted goes on
+   * @param folder a fresh private folder on this machine, removed after the run
    * @returns how the scheduler ended the job, where that is not in the event stream
    * @throws DetachedError where the job was left running
    */
-  run(output: JobOutput, signal: AbortSignal): Promise<Ending | null>;
+  run(output: JobOutput, signal: AbortSignal, folder: string): Promise<Ending | null>;
 }
 
-/** A kind of cluster: drives an existing engine, such as torchrun or Slurm. */
+/** A kind of cluster: drives an existing engine, such as Slurm. */
 export interface Backend<C extends ClusterBase> {
   /**
    * Finds out how the job can be run, and starts nothing.
-   * @param folder for files of the run on this machine; it exists while the job runs
    * @throws EnvironmentError where it cannot
    */
-  prepare(request: SmokeRequest<C>, folder: string, signal?: AbortSignal): Promise<Launch>;
+  prepare(request: SmokeRequest<C>, signal?: AbortSignal): Promise<Launch>;
   /**
    * Follows a job that an earlier run has submitted, as `Launch.run` does, from its first event; left out by kinds whose
    * jobs end with the process that started them.

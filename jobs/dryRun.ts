@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import type { Launch, RunFile } from './backend';
 import { quoted } from './shellWord';
 import { nameOfKind } from './speeds';
@@ -47,15 +46,20 @@ function filesAndCommand(launch: Launch): string[] {
     ...launch.files.flatMap((file) => ['', ...fileLines(file)]),
     '',
     '# the job',
-    shellCommand(launch.command),
+    `exec ${shellCommand(launch.command)}`,
   ];
 }
 
-function folderLines({ place, planFile }: Launch): string[] {
+function folderLines({ place }: Launch): string[] {
   if (!place) {
-    return [`mkdir -p ${shellPath(`${dirname(planFile)}/ranks`)}`];
+    return [
+      '# a private folder, which the job removes at its end',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell reads it
+      'cd "$(mktemp -d "${TMPDIR:-/tmp}/parallelism-layout-smoke-XXXXXXXX")" || exit',
+    ];
   }
   return [
+    'umask 077',
     `mkdir -p ${shellPath(`${place.folder}/job`)}`,
     `cp ${shellPath(place.job)}/*.py ${shellPath(`${place.folder}/job`)}`,
     `cd ${shellPath(place.folder)} || exit`,

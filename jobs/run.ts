@@ -81,17 +81,16 @@ export interface SmokeListener {
   onEvent?(event: SmokeEvent, progress: SmokeProgress, line: string): void;
   /** The scheduler says something new of the job. */
   onState?(state: JobState): void;
-  /** A line that the job, torchrun or a rank wrote for people. */
+  /** A line that the job, its launcher or a rank wrote for people. */
   onLog?(line: string): void;
 }
 
 /**
  * Finds out how a job would run, and starts nothing.
- * @param folder where the files of the run would be
  * @throws EnvironmentError where it cannot run
  */
-export function prepareSmoke(request: SmokeRequest<Cluster>, folder: string, signal?: AbortSignal): Promise<Launch> {
-  return backendOf(request.cluster).prepare(request, folder, signal);
+export function prepareSmoke(request: SmokeRequest<Cluster>, signal?: AbortSignal): Promise<Launch> {
+  return backendOf(request.cluster).prepare(request, signal);
 }
 
 /**
@@ -117,16 +116,16 @@ export async function runWith(
   signal: AbortSignal,
   runs?: string,
 ): Promise<SmokeResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
+  const launch = await backend.prepare(request, signal);
+  await listener.onLaunch?.(launch);
+  signal.throwIfAborted();
+  const folder = await privateFolder();
   let saved: SavedRun | undefined;
   try {
-    const launch = await backend.prepare(request, folder, signal);
-    await listener.onLaunch?.(launch);
-    signal.throwIfAborted();
     const result = await follow(
       launch.plan,
       listener,
-      (output) => launch.run(output, signal),
+      (output) => launch.run(output, signal, folder),
       (ticket) => {
         if (runs !== undefined) {
           saved = saveRun(runs, { cluster: request.cluster, plan: launch.plan, ticket });
@@ -137,6 +136,17 @@ export async function runWith(
     return result;
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws EnvironmentError where the temporary folder cannot be written */
+async function privateFolder(): Promise<string> {
+  try {
+    return await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
+  } catch (error) {
+    throw new EnvironmentError(
+      `No folder can be made in ${tmpdir()} (${error instanceof Error ? error.message : error}). Set TMPDIR to a folder that you can write to.`,
+    );
   }
 }
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections import Counter
-from typing import Any, Callable, Dict, List, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
 
-from protocol import Group
+from plan import Group
 
 #: Values of two places are alike only where the places are a multiple of this apart.
 PLACES = 61
@@ -28,8 +28,8 @@ BATCHES = 3
 #: An operation that was checked once: the bytes that it moves, and the call to repeat for timing.
 Checked = Tuple[int, Callable[[], Any]]
 
-#: A moment: in seconds, or in the stream of a GPU.
-Mark = Union[float, torch.cuda.Event]
+#: A moment: in seconds, or an event in the stream of a GPU.
+Mark = Any
 
 
 class WrongData(Exception):
@@ -257,7 +257,9 @@ class Checker:
 
 def milliseconds_between(start: Mark, end: Mark) -> float:
     """How long it was from a moment to a later one of the same clock."""
-    return (end - start) * 1e3 if isinstance(start, float) else start.elapsed_time(end)
+    if isinstance(start, float) and isinstance(end, float):
+        return (end - start) * 1e3
+    return float(start.elapsed_time(end))
 
 
 def gather_positions(group: Group, handle: Any, mine: List[int], want: List[List[int]], device: torch.device) -> List[int]:
@@ -285,5 +287,7 @@ def need_each_position_once(positions: List[int], length: int) -> None:
     """Raises WrongData unless some token positions are those of a whole sequence, each of them once."""
     times = Counter(positions)
     odd = next((position for position in range(length) if times[position] != 1), None)
-    if odd is not None or len(positions) != length:
-        raise WrongData("token position %s is held %d times among %d positions" % (odd, times[odd], len(positions)))
+    if odd is not None:
+        raise WrongData("token position %d is held %d times among %d positions" % (odd, times[odd], len(positions)))
+    if len(positions) != length:
+        raise WrongData("%d token positions are held, not %d" % (len(positions), length))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 import time
 from typing import Any, Dict, TextIO
 
-from protocol import MAX_LINE, shown
+from plan import list_ranks
+from terminal import printable
+
+#: No line of the event stream is longer, in bytes with its end: srun breaks longer ones.
+MAX_LINE = 1023
 
 #: Fields that are never cut: without them an event says nothing, and they are short.
 WHOLE = ("ev", "t", "code", "exit", "verdict", "ok", "cut", "limits")
@@ -19,6 +25,8 @@ class EventWriter:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._began = time.monotonic()
+        #: Whether the reader of the events is gone.
+        self.closed = False
 
     def seconds(self) -> float:
         """Seconds since the stream began."""
@@ -28,17 +36,29 @@ class EventWriter:
         """Writes one event. Fields that are None are left out."""
         body: Dict[str, Any] = {"ev": event, "t": self.seconds()}
         body.update((key, value) for key, value in fields.items() if value is not None)
-        self._out.write(fit(body) + "\n")
-        self._out.flush()
-        sys.stderr.write(human(event, body) + "\n")
-        sys.stderr.flush()
+        line = human(event, body)
+        self.closed = not write_line(self._out, fit(body)) or self.closed
+        write_line(sys.stderr, printable(line))
+
+
+def write_line(out: TextIO, line: str) -> bool:
+    """Writes a line at once; whether its reader is still there. What is written to a reader that is gone is dropped."""
+    try:
+        out.write(line + "\n")
+        out.flush()
+        return True
+    except (OSError, ValueError):
+        # the interpreter flushes its streams at exit, and fails where it cannot
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        return False
 
 
 def fit(body: Dict[str, Any]) -> str:
     """The event as one line of at most MAX_LINE bytes, its end included; `cut` says that the largest fields were cut."""
     line = compact(body)
     while len(line) >= MAX_LINE:
-        key = max((key for key in body if key not in WHOLE), key=lambda key: len(compact(body[key])))
+        key = max((key for key in body if key not in WHOLE), key=lambda one: len(compact(body[one])))
         body[key] = shorter(body[key])
         body["cut"] = True
         line = compact(body)
@@ -75,7 +95,7 @@ def human(event: str, body: Dict[str, Any]) -> str:
             body["kind"],
             body["idx"],
             " of " + body["module"] if "module" in body else "",
-            shown(body["ranks"]),
+            list_ranks(body["ranks"]),
             ", ".join(speed(name, operation) for name, operation in body["ops"].items()),
         )
     if event == "fault":

@@ -1,118 +1,154 @@
-"""One of several like pods that run a smoke job together: each starts its own ranks, and the first is the referee's too.
+"""One of several pods that run a smoke job together: each starts its own ranks, and the first runs the referee too.
 
-No pod waits for a rendezvous of launchers, so that the referee hears of every pod that came and can say which did not.
+No pod waits for a rendezvous of launchers, so the referee knows every pod that came and can name those that did not.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
+import selectors
 import socket
 import sys
-import tempfile
 import time
-from typing import Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from launcher import Launcher, preside, rank_environment
-from protocol import Plan, send
+from events import write_line
+from plan import Plan
+from processes import LocalRanks, become_subreaper, rank_environment
+from protocol import send
+from supervisor import LOOPBACK_ADDRESS, handle_signals, run_folder, supervise
+from terminal import printable
 
-#: Seconds between two looks for the referee, and between two words about it.
+#: Seconds between two attempts to reach the referee, and between two lines about it.
 RETRY = 1.0
-WORD = 15.0
+REPORT = 15.0
 
 #: How long a pod stays after its ranks until the referee has judged: a pod that ends at once may end the others. Seconds.
 PATIENCE = 30.0
 
+#: Exit status of a pod that was told to end.
+CANCELLED = 143
+
 
 def run_pod(plan: Plan, options: argparse.Namespace) -> int:
-    """Runs the part of the pod `options.index`, and gives its exit status: that of the job is the first pod's."""
+    """Runs the part of the pod `options.index`, and gives its exit status: that of the job is the first pod's. Raises OSError."""
     token = os.environ.get("SMOKE_TOKEN", "")
-    ranks = ranks_of(plan.world_size, options.ranks_per_pod, options.index)
-    command = launcher_command(options.plan, len(ranks))
-    if options.index == 0:
-        return run_first(plan, options, command, token)
-    address = "%s:%d" % (options.referee, options.port)
-    environment = {**rank_environment([address], token), **place_of(plan, ranks)}
-    return Companion(options.referee, options.port, token, ranks).run(command, environment)
+    with run_folder(os.path.abspath(options.plan), is_own=False) as folder:
+        if options.index == 0:
+            return run_first(plan, options, token, folder)
+        companion = Companion(plan, options, token, folder)
+        handle_signals(companion.cancel)
+        return companion.run()
 
 
-def run_first(plan: Plan, options: argparse.Namespace, command: List[str], token: str) -> int:
-    """The first pod: the referee, and the first ranks, which find it on the loopback."""
+def run_first(plan: Plan, options: argparse.Namespace, token: str, folder: str) -> int:
+    """The first pod: the referee, and the first ranks, which reach it on the loopback."""
     from referee import Referee
 
-    judge = Referee(plan, sys.stdout, token, options.job, bind="0.0.0.0", port=options.port)
-    ranks = ranks_of(plan.world_size, options.ranks_per_pod, 0)
-    return preside(judge, command, {**rank_environment(["127.0.0.1:%d" % options.port], token), **place_of(plan, ranks)})
+    ranks = ranks_of_pod(plan.world_size, options.ranks_per_pod, 0)
+    alone = len(ranks) == plan.world_size
+    store = os.path.join(folder, "store") if alone else None
+    bind = LOOPBACK_ADDRESS if alone else "0.0.0.0"
+    referee = Referee(plan, sys.stdout, token, options.job, bind=bind, port=options.port, store_file=store)
+    environment = rank_environment(["%s:%d" % (LOOPBACK_ADDRESS, options.port)], token, loopback=alone)
+    plan_file = os.path.abspath(options.plan)
+    return supervise(referee, lambda: LocalRanks(plan_file, ranks, plan.world_size, environment, folder, referee.server))
 
 
-def ranks_of(world: int, per_pod: int, index: int) -> List[int]:
+def ranks_of_pod(world: int, per_pod: int, index: int) -> List[int]:
     """The global ranks of a pod."""
     return list(range(index * per_pod, min(world, (index + 1) * per_pod)))
-
-
-def place_of(plan: Plan, ranks: List[int]) -> Dict[str, str]:
-    """What tells the ranks of one machine where it stands among the others."""
-    return {"SMOKE_FIRST_RANK": str(ranks[0]), "SMOKE_WORLD_SIZE": str(plan.world_size)}
-
-
-def launcher_command(plan: str, ranks: int) -> List[str]:
-    """The launcher of this pod's ranks. Every option is given, because the engine may leave others in the environment."""
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "smoke_job.py")
-    return [
-        *(sys.executable, "-m", "torch.distributed.run", "--rdzv_backend", "c10d", "--rdzv_endpoint", "localhost:0"),
-        *("--rdzv_id", "smoke", "--nnodes", "1", "--node_rank", "0", "--nproc_per_node", str(ranks)),
-        *("--max_restarts", "0", "--monitor_interval", "0.5"),
-        *("--redirects", "1", "--tee", "1", "--log_dir", tempfile.mkdtemp()),
-        *(script, "rank", "--plan", plan),
-    ]
 
 
 class Companion:
     """A pod beside the first one."""
 
-    def __init__(self, host: str, port: int, token: str, ranks: List[int]) -> None:
-        self._address = (host, port)
-        self._hello = {"cmd": "machine", "token": token, "host": socket.gethostname(), "ranks": ranks}
-        self._launcher: Optional[Launcher] = None
+    def __init__(self, plan: Plan, options: argparse.Namespace, token: str, folder: str) -> None:
+        self._plan_file = os.path.abspath(options.plan)
+        self._world = plan.world_size
+        self._address = (str(options.referee), int(options.port))
+        self._token = token
+        self._folder = folder
+        self._ranks = ranks_of_pod(plan.world_size, options.ranks_per_pod, options.index)
+        self._selector = selectors.DefaultSelector()
+        self._reported: Dict[int, str] = {}
+        self._cancelled = False
+        self._judged = False
 
-    def run(self, command: List[str], environment: Dict[str, str]) -> int:
-        """Waits for the referee, runs the launcher to its end, and stays until the referee has judged."""
-        # the first process of a container ends on no signal that it has not asked for
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, lambda *_: self._stop())
-        line = self._find_referee()
-        send(line, **self._hello)
-        self._launcher = Launcher(command, environment)
-        while self._launcher.status() is None:
-            self._launcher.wait(1.0)
-        self._say_farewell(line, self._launcher.status())
-        self._launcher.stop()
-        return 0
+    def cancel(self) -> None:
+        """Ends the pod's ranks, at the next look: safe in a signal handler."""
+        self._cancelled = True
 
-    def _find_referee(self) -> socket.socket:
-        """A line to the referee, whenever its pod comes; what keeps it from coming goes to the log."""
-        said = 0.0
-        while True:
+    def run(self) -> int:
+        """Waits for the referee, runs the ranks to their end, and stays until the referee has judged. Raises OSError."""
+        connection = self._find_referee()
+        if connection is None:
+            return CANCELLED
+        send(connection, cmd="machine", token=self._token, host=socket.gethostname(), ranks=self._ranks)
+        become_subreaper()
+        environment = rank_environment(["%s:%d" % self._address], self._token, loopback=False)
+        ranks = LocalRanks(self._plan_file, self._ranks, self._world, environment, self._folder, self)
+        while not self._cancelled and not self._judged and len(self._reported) < len(self._ranks):
+            self.read(0.2)
+            self._report(connection, ranks)
+        self._await_verdict(connection)
+        ranks.stop(passed=False)
+        return CANCELLED if self._cancelled else 0
+
+    # ---- the output of ranks
+
+    def watch(self, file: Any, ready: Callable[[], None]) -> None:
+        """Calls `ready` whenever a file can be read."""
+        self._selector.register(file, selectors.EVENT_READ, ready)
+
+    def unwatch(self, file: Any) -> None:
+        """Looks at a file no more."""
+        self._selector.unregister(file)
+
+    def read(self, seconds: float) -> None:
+        """Reads what ranks write within so many seconds."""
+        if not self._selector.get_map():
+            time.sleep(seconds)
+            return
+        for key, _ in self._selector.select(seconds):
+            key.data()
+
+    # ---- the referee
+
+    def _find_referee(self) -> Optional[socket.socket]:
+        """A connection to the referee, whenever its pod comes; what prevents it goes to the log."""
+        reported = 0.0
+        while not self._cancelled:
             try:
                 return socket.create_connection(self._address, 5)
             except OSError as error:
-                if time.monotonic() - said > WORD:
-                    said = time.monotonic()
-                    sys.stderr.write("smoke job: waiting for the first pod, %s:%d: %s\n" % (*self._address, error))
+                if time.monotonic() - reported > REPORT:
+                    reported = time.monotonic()
+                    write_line(sys.stderr, printable("smoke job: waiting for the first pod, %s:%d: %s" % (*self._address, error)))
             time.sleep(RETRY)
+        return None
 
-    @staticmethod
-    def _say_farewell(line: socket.socket, status: Optional[int]) -> None:
-        try:
-            send(line, cmd="ended", status=status)
-            line.settimeout(PATIENCE)
-            # the referee says nothing: its end closes the line
-            line.recv(1)
-        except OSError:
-            pass
+    def _report(self, connection: socket.socket, ranks: LocalRanks) -> None:
+        """Tells the referee of every rank that has ended."""
+        for rank, fate in ranks.fates().items():
+            if rank not in self._reported:
+                self._reported[rank] = fate
+                try:
+                    send(connection, ended=rank, how=fate)
+                except OSError:
+                    # the referee is gone; the ranks' helpers notice as well, and end them
+                    self._judged = True
 
-    def _stop(self) -> None:
-        if self._launcher is not None:
-            self._launcher.stop()
-        os._exit(143)
+    def _await_verdict(self, connection: socket.socket) -> None:
+        """The referee sends nothing: its end closes the connection."""
+        connection.settimeout(1.0)
+        until = time.monotonic() + PATIENCE
+        while not self._cancelled and not self._judged and time.monotonic() < until:
+            try:
+                if not connection.recv(1):
+                    return
+            except socket.timeout:
+                continue
+            except OSError:
+                return

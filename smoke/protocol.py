@@ -1,28 +1,32 @@
-"""What the referee, the ranks and the launcher of a smoke job agree on: the plan, the exit codes and the framing."""
+"""What the referee, the ranks and the pods of a smoke job tell each other: framing, authentication, bounds and exit codes.
+
+Every message is one line of JSON. Whatever arrives is checked before it is used: a sender may be a stranger, or a rank
+that has gone wrong.
+"""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
+import hmac
 import json
 import socket
-from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
-#: Version of the plan and of the event stream.
-VERSION = 1
+from plan import is_number
 
-#: What the referee answers to a rank that it takes in.
+#: What the referee answers to a rank that it admits.
 WELCOME = b"\n"
 
-#: A link that moves less than this many bytes a second counts as stuck.
-SLOWEST_LINK = 100e6
+#: The longest line that a rank may send, in bytes: frames of a stack, timings of a sweep, an error.
+MAX_MESSAGE = 1 << 20
 
-#: Seconds that creating one group may add to the limit of creating its family.
-SLOWEST_CREATION = 1.0
+#: The longest line of a rank that was asked for its plan, in bytes.
+MAX_PLAN_MESSAGE = 512 << 20
 
-#: No line of the event stream is longer, in bytes: srun breaks longer ones.
-MAX_LINE = 1023
+#: The longest line that anybody may send who has not shown the token, in bytes.
+MAX_HELLO = 4096
+
+#: The longest text that is taken over from a message, in characters.
+MAX_TEXT = 1000
 
 #: The exit status of the job for each verdict.
 EXITS = {
@@ -43,205 +47,119 @@ EXITS = {
 #: The checks that this version of the job has.
 CHECKS = ("groups", "collectives", "bandwidth", "all_gather_overlap", "sequence", "ntp")
 
-#: Payloads of the check `bandwidth`, in bytes, where the plan names none.
-SWEEP = [1 << 20, 16 << 20, 64 << 20]
-
 #: Exit status for arguments or a plan that cannot be used.
 USAGE = 64
 
-#: Seconds that each phase may take, where the plan says nothing else.
-LIMITS = {"join": 30.0, "import": 120.0, "gate": 15.0, "operation": 20.0, "beat": 15.0, "total": 300.0}
 
-
-@dataclass(frozen=True)
-class Group:
-    """One process group of the plan: its place in the order of creation, its family, and its global ranks."""
-
-    index: int
-    name: str
-    module: Optional[str]
-    place: int
-    ranks: List[int]
-    #: The check that the group is made for; None for a group of the layout.
-    check: Optional[str] = None
-
-    def label(self) -> str:
-        """How messages call the group: `tp group 1 of language [6, 7]`."""
-        of = "" if self.module is None else " of %s" % self.module
-        return "%s group %d%s %s" % (self.name, self.place, of, shown(self.ranks))
-
-
-@dataclass(frozen=True)
-class Share:
-    """The token positions that one rank of a replica holds, as half-open ranges in the order in which it holds them."""
-
-    cp_rank: int
-    tp_rank: int
-    ranges: List[List[int]]
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """How one module spreads a sequence of `length` tokens; `gather` names the groups that join it again, in order."""
-
-    module: Optional[str]
-    length: int
-    gather: List[str]
-    shares: List[Share]
-
-    def label(self) -> str:
-        """How messages call the sequence."""
-        of = "" if self.module is None else " of %s" % self.module
-        return "the sequence of %d tokens%s" % (self.length, of)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the engine wrote for the job. The job decides nothing about layouts beyond it."""
-
-    name: str
-    world_size: int
-    backend: str
-    groups: List[Group]
-    families: List[List[Group]]
-    checks: List[str]
-    payload_bytes: int
-    sweep_bytes: List[int]
-    iterations: int
-    limits: Dict[str, float]
-    #: For `all_gather_overlap`: groups, each with another one of the same ranks.
-    overlap: Dict[int, int]
-    sequences: List[Sequence]
-    #: Ranks that leave after the groups are made; `None` without nonuniform TP, empty where only active ranks are launched.
-    spares: Optional[List[int]]
-
-    def digest(self) -> str:
-        """A short digest of the groups in their order, and of all that ranks must agree on: others must not go on."""
-        groups = [[g.name, g.module, g.ranks] for g in self.groups]
-        settings = [self.payload_bytes, self.sweep_bytes, self.iterations, sorted(self.overlap.items()), self.spares]
-        settings += [[one.module, one.length, one.gather, [share.ranges for share in one.shares]] for one in self.sequences]
-        return digest([groups, self.world_size, self.backend, self.checks, settings])
-
-    def operation_limit(self, kind: str = "run") -> float:
-        """Seconds that a step of one group may take: at least the plan's limit, more for many bytes."""
-        moved = sum(self.sweep_bytes) if kind == "bandwidth" else self.payload_bytes
-        return self.limits["operation"] + 3 * moved * (self.iterations + 2) / SLOWEST_LINK
-
-    def group_with(self, name: str, module: Optional[str], rank: int) -> Optional[Group]:
-        """The layout's group of a name that a rank is in."""
-        fits = (group for group in self.groups if (group.name, group.module, group.check) == (name, module, None))
-        return next((group for group in fits if rank in group.ranks), None)
-
-    def active(self) -> List[int]:
-        """The ranks that stay to the end."""
-        leaving = set(self.spares or ())
-        return [rank for rank in range(self.world_size) if rank not in leaving]
-
-    def holders(self, place: int) -> List[int]:
-        """The ranks that hold parts of the sequence at `place`: all of its module."""
-        module = self.sequences[place].module
-        return sorted({rank for group in self.groups if (group.name, group.module) == ("tp", module) for rank in group.ranks})
-
-    def swept(self) -> List[Group]:
-        """The groups whose bandwidth is measured at every payload: of each family the first that moves anything."""
-        if "bandwidth" not in self.checks:
-            return []
-        moving = ([group for group in family if len(group.ranks) > 1 and group.check is None] for family in self.families)
-        return [groups[0] for groups in moving if groups]
-
-    def creation_limit(self, family: List[Group]) -> float:
-        """Seconds that creating the groups of a family may take."""
-        return self.limits["operation"] + SLOWEST_CREATION * len(family)
-
-
-class PlanError(ValueError):
-    """The plan cannot be used; the message says why."""
-
-
-def load_plan(path: str) -> Plan:
-    """Reads a plan written by the engine; one whose name ends in .gz is compressed.
-
-    Raises PlanError where the file is not a plan of this version or names ranks outside the world.
-    """
-    try:
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            data = json.load(file)
-    except (OSError, EOFError, ValueError) as error:
-        raise PlanError("cannot read the plan %s: %s" % (path, error)) from error
-    if not isinstance(data, dict) or data.get("version") != VERSION:
-        raise PlanError("the plan %s is not of version %d" % (path, VERSION))
-    try:
-        return _plan(data)
-    except (KeyError, TypeError) as error:
-        raise PlanError("the plan %s lacks %s" % (path, error)) from error
-
-
-def _plan(data: Dict[str, Any]) -> Plan:
-    world = int(data["world_size"])
-    families: List[List[Group]] = []
-    groups: List[Group] = []
-    for family in data["groups"]:
-        members = []
-        for place, ranks in enumerate(family["ranks"]):
-            if not ranks or len(set(ranks)) != len(ranks) or not all(0 <= rank < world for rank in ranks):
-                raise PlanError("group %s has ranks %s in a world of %d" % (family["name"], ranks, world))
-            members.append(Group(len(groups) + len(members), family["name"], family.get("module"), place, list(ranks), family.get("check")))
-        groups += members
-        families.append(members)
-    return Plan(
-        name=str(data.get("name", "layout")),
-        world_size=world,
-        backend=str(data.get("backend", "auto")),
-        groups=groups,
-        families=families,
-        checks=list(data.get("checks", ["groups", "collectives"])),
-        payload_bytes=int(data.get("payload_bytes") or 1 << 20),
-        sweep_bytes=[int(size) for size in data.get("sweep_bytes", SWEEP)],
-        iterations=int(data.get("iterations", 5)),
-        limits={**LIMITS, **{key: float(value) for key, value in data.get("limits", {}).items()}},
-        overlap={int(pair["group"]): int(pair["other"]) for pair in data.get("overlap", [])},
-        sequences=[_sequence(one) for one in data.get("sequence", [])],
-        spares=sorted(data["spares"]) if "spares" in data else None,
-    )
-
-
-def _sequence(data: Dict[str, Any]) -> Sequence:
-    shares = [Share(int(one["cp_rank"]), int(one["tp_rank"]), one["ranges"]) for one in data["shares"]]
-    return Sequence(data["module"], int(data["length"]), list(data["gather"]), shares)
-
-
-def digest(value: Any) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of a value's JSON."""
-    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()[:16]
-
-
-def shown(ranks: List[int], most: int = 8) -> str:
-    """A list of ranks, cut where it is long."""
-    text = ", ".join(str(rank) for rank in ranks[:most])
-    return "[%s%s]" % (text, ", ... %d in all" % len(ranks) if len(ranks) > most else "")
+class MessageError(ValueError):
+    """A message that does not say what its sender must say; the text names the field."""
 
 
 def send(sock: socket.socket, **message: Any) -> None:
-    """Sends one message as a line of JSON."""
+    """Sends one message as a line of JSON. Raises OSError where the connection is lost."""
     sock.sendall((json.dumps(message, separators=(",", ":")) + "\n").encode())
 
 
-class Lines:
-    """Cuts a stream of bytes into messages, one JSON value a line; what is no JSON is passed over."""
+def is_authentic(message: Dict[str, Any], token: str) -> bool:
+    """Whether a message shows the run's token; takes as long for a wrong one as for the right one."""
+    shown = message.get("token")
+    if not isinstance(shown, str):
+        return False
+    return hmac.compare_digest(shown.encode("utf-8", "surrogatepass"), token.encode())
 
-    def __init__(self, most: int = 64 << 20) -> None:
-        self._rest = b""
-        self._most = most
+
+class MessageReader:
+    """Cuts a stream of bytes into messages, in memory for two lines at most."""
+
+    def __init__(self, most: int = MAX_MESSAGE) -> None:
+        #: The longest line that is accepted, in bytes.
+        self.most = most
+        self._rest = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Dict[str, Any]]:
-        """The messages that these bytes complete. Raises ValueError where a line grows beyond reason."""
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > self._most:
-            raise ValueError("a line of more than %d bytes" % self._most)
-        for line in whole:
-            try:
-                message = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(message, dict):
-                yield message
+        """The messages that these bytes complete. Raises MessageError at a line that is none, or that is too long."""
+        searched = len(self._rest)
+        self._rest += data
+        while True:
+            end = self._rest.find(b"\n", searched)
+            if (len(self._rest) if end < 0 else end) > self.most:
+                raise MessageError("a line of more than %d bytes" % self.most)
+            if end < 0:
+                return
+            line = bytes(self._rest[:end])
+            del self._rest[: end + 1]
+            searched = 0
+            yield parse_message(line)
+
+
+def parse_message(line: bytes) -> Dict[str, Any]:
+    """The object that a line holds. Raises MessageError."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise MessageError("a line that is no JSON") from error
+    if not isinstance(message, dict):
+        raise MessageError("a line that is no JSON object")
+    return message
+
+
+# ---- fields of messages
+
+
+def text_of(message: Dict[str, Any], key: str, default: Optional[str] = None) -> str:
+    """A text, cut at MAX_TEXT characters. Raises MessageError."""
+    value = message.get(key, default)
+    if not isinstance(value, str):
+        raise MessageError("`%s` is no text" % key)
+    return value[:MAX_TEXT]
+
+
+def optional_text_of(message: Dict[str, Any], key: str) -> Optional[str]:
+    """A text, or None where there is none. Raises MessageError."""
+    return None if message.get(key) is None else text_of(message, key)
+
+
+def whole_of(message: Dict[str, Any], key: str, below: int = 1 << 63) -> int:
+    """A whole number from 0. Raises MessageError."""
+    value = message.get(key)
+    if type(value) is not int or not 0 <= value < below:
+        raise MessageError("`%s` is no whole number below %d" % (key, below))
+    return value
+
+
+def seconds_or_bytes_of(message: Dict[str, Any], key: str) -> float:
+    """A finite number from 0. Raises MessageError."""
+    value: Any = message.get(key)
+    if not is_number(value) or value < 0:
+        raise MessageError("`%s` is no number from 0" % key)
+    return float(value)
+
+
+def list_of(message: Dict[str, Any], key: str, check: Callable[[Any], bool], most: int) -> List[Any]:
+    """A list of at most so many values that pass a check; empty where there is none. Raises MessageError."""
+    values = message.get(key)
+    if values is None:
+        return []
+    if not isinstance(values, list) or len(values) > most or not all(check(value) for value in values):
+        raise MessageError("`%s` is no list of the right values" % key)
+    return values
+
+
+def ranks_of(message: Dict[str, Any], key: str, world: int) -> List[int]:
+    """A list of ranks; empty where there is none. Raises MessageError."""
+    return list_of(message, key, lambda value: type(value) is int and 0 <= value < world, world)
+
+
+def operations_of(value: Any, known: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
+    """What a rank measured: of each operation bytes and milliseconds, or why it was skipped. Raises MessageError."""
+    if not isinstance(value, dict) or set(value) - set(known):
+        raise MessageError("`ops` names operations that there are not")
+    return {name: _operation(one) for name, one in value.items()}
+
+
+def _operation(value: Any) -> Dict[str, Any]:
+    if not isinstance(value, dict):
+        raise MessageError("an operation is no object")
+    if "skipped" in value:
+        return {"skipped": text_of(value, "skipped")}
+    return {"bytes": whole_of(value, "bytes"), "ms": seconds_or_bytes_of(value, "ms")}

@@ -1,7 +1,7 @@
-"""One rank of a smoke job, as torchrun or srun starts it.
+"""One rank of a smoke job, as the referee, srun or mpirun starts it.
 
-A helper process, forked before torch is imported, owns the line to the referee: it beats and obeys even while the rank
-is stuck in native code with the interpreter lock held.
+A helper process, forked before torch is imported, owns the connection to the referee: it beats and obeys even while the
+rank is stuck in native code with the interpreter lock held.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import time
 import traceback
 from typing import Any, Dict, List, Optional, Tuple, Type
 
-from protocol import WELCOME, Group, Lines, Plan, Sequence, send
+from plan import Group, Plan, Sequence
+from protocol import WELCOME, MessageReader, send
 
 #: Seconds between two signs of life.
 BEAT = 1.0
@@ -43,22 +44,21 @@ def environment_number(*names: str) -> Optional[int]:
 
 
 class Identity:
-    """Who this rank is, as the launcher says (torchrun, srun, or mpirun), and where its referee is."""
+    """Who this rank is, as its launcher says (the referee or a pod, srun, or mpirun), and where its referee is."""
 
     def __init__(self) -> None:
         rank = environment_number("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-        world = environment_number("SMOKE_WORLD_SIZE", "WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+        world = environment_number("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
         if rank is None or world is None:
-            raise SystemExit("smoke job: no rank in the environment; start this with torchrun, srun or mpirun")
-        # a launcher that knows its own machine alone counts from zero on each
-        self.rank = rank + (environment_number("SMOKE_FIRST_RANK") or 0)
+            raise SystemExit("smoke job: no rank in the environment; the referee, srun or mpirun starts this")
+        self.rank = rank
         self.world = world
         self.local = environment_number("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK") or 0
         self.node = os.environ.get("SLURMD_NODENAME") or os.environ.get("SMOKE_NODE")
         self.token = os.environ.get("SMOKE_TOKEN", "")
         self.referee = [address(text) for text in os.environ.get("SMOKE_REFEREE", "").split(",") if text]
         if not self.referee:
-            raise SystemExit("smoke job: SMOKE_REFEREE is not set; ranks are started by the referee's launcher")
+            raise SystemExit("smoke job: SMOKE_REFEREE is not set; the referee or its launcher starts ranks")
 
 
 def address(text: str) -> Tuple[str, int]:
@@ -67,8 +67,8 @@ def address(text: str) -> Tuple[str, int]:
     return host, int(port)
 
 
-class Line:
-    """This rank's line to the referee, through the helper process."""
+class RefereeLink:
+    """This rank's connection to the referee, through the helper process."""
 
     def __init__(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
         self._sock, other = socket.socketpair()
@@ -82,37 +82,37 @@ class Line:
             finally:
                 os._exit(0)
         other.close()
-        self._lines = Lines()
+        self._reader = MessageReader()
         self._waiting: List[Dict[str, Any]] = []
 
-    def say(self, **message: Any) -> None:
+    def send(self, **message: Any) -> None:
         """Tells the referee something."""
         try:
             send(self._sock, **message)
         except OSError:
             self._alone()
 
-    def hear(self) -> Dict[str, Any]:
-        """The referee's next message. A rank without a referee has nothing left to do and ends."""
+    def receive(self) -> Dict[str, Any]:
+        """The referee's next message. Without a referee the rank ends."""
         while not self._waiting:
             data = self._sock.recv(1 << 16)
             if not data:
                 self._alone()
-            self._waiting += self._lines.feed(data)
+            self._waiting += self._reader.feed(data)
         return self._waiting.pop(0)
 
     def gate(self, step: str) -> Dict[str, Any]:
         """Waits until all members of a step have come; the referee's message."""
-        self.say(cmd="gate", step=step)
+        self.send(cmd="gate", step=step)
         while True:
-            message = self.hear()
+            message = self.receive()
             if message.get("cmd") == "go" and message.get("step") == step:
                 return message
 
-    def wait_for_the_end(self) -> None:
+    def await_verdict(self) -> None:
         """Stays, with all connections open, until the referee has judged: to leave first would look like a cause."""
         while True:
-            self.hear()
+            self.receive()
 
     @staticmethod
     def _alone() -> None:
@@ -131,45 +131,55 @@ class Helper:
 
     def run(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
         """Carries messages both ways until the rank is gone; without a referee the rank is ended."""
-        # the launcher's pipes must not stay open through this process, and it outlives the rank by a moment
+        # the rank's pipes must not stay open through this process, which outlives the rank by a moment
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        line = connect(referee, hello, patience)
+        connection = connect(referee, hello, patience)
         try:
-            ended = line is not None and self._carry(line)
+            ended = connection is not None and self._carry(connection)
         except OSError:
             ended = False
         if not ended:
             self._end_rank()
 
-    def _carry(self, line: socket.socket) -> bool:
+    def _carry(self, connection: socket.socket) -> bool:
         """True once the rank has ended; False once the referee is gone, or wants the rank to end."""
-        messages = Lines()
+        messages = MessageReader()
         beat = 0.0
         while True:
             if time.monotonic() - beat >= BEAT:
                 beat = time.monotonic()
-                send(line, cmd="beat", state=self._state())
-            ready, _, _ = select.select([line, self._rank], [], [], BEAT)
+                send(connection, cmd="beat", state=self._state())
+            ready, _, _ = select.select([connection, self._rank], [], [], BEAT)
             if self._rank in ready:
-                data = self._rank.recv(1 << 16)
+                data = self._message()
                 if not data:
-                    return True  # the line closes with this process, and the referee knows at once
-                line.sendall(data)
-            if line in ready:
-                data = line.recv(1 << 16)
+                    return True  # the connection closes with this process, and the referee knows at once
+                connection.sendall(data)
+            if connection in ready:
+                data = connection.recv(1 << 16)
                 if not data:
                     return False
                 for message in messages.feed(data):
                     if message.get("cmd") == "abort":
                         return False
                     if message.get("cmd") == "stack":
-                        send(line, cmd="stack", stack=self._stack(), state=self._state())
+                        send(connection, cmd="stack", stack=self._stack(), state=self._state())
                     else:
                         send(self._rank, **message)
+
+    def _message(self) -> bytes:
+        """What the rank says, to the end of a message, so that no beat comes between; nothing once the rank has ended."""
+        data = self._rank.recv(1 << 16)
+        while data and not data.endswith(b"\n"):
+            more = self._rank.recv(1 << 16)
+            if not more:
+                return b""
+            data += more
+        return data
 
     def _end_rank(self) -> None:
         """Asks the rank to end, and after a moment kills it, which also ends a stopped process."""
@@ -210,12 +220,12 @@ def connect(referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: flo
     while time.monotonic() < until:
         for place in referee:
             try:
-                line = socket.create_connection(place, 5)
-                send(line, **hello)
-                if line.recv(len(WELCOME)) == WELCOME:
-                    line.settimeout(None)
-                    return line
-                line.close()
+                connection = socket.create_connection(place, 5)
+                send(connection, **hello)
+                if connection.recv(len(WELCOME)) == WELCOME:
+                    connection.settimeout(None)
+                    return connection
+                connection.close()
             except OSError:
                 pass
         time.sleep(0.2)
@@ -224,7 +234,7 @@ def connect(referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: flo
 
 def run_rank(plan: Plan, kind: "Type[Run]") -> int:
     """Runs one rank of the plan to its end and gives its exit status; `kind` is the class that runs the steps."""
-    # one stream, which the launcher keeps apart by rank
+    # one stream, so that lines stay in their order
     os.dup2(1, 2)
     identity = Identity()
     hello = {
@@ -239,27 +249,31 @@ def run_rank(plan: Plan, kind: "Type[Run]") -> int:
         "plan": plan.digest(),
     }
     # before torch is imported: "did not start" and "cannot import torch" are two different faults
-    line = Line(identity.referee, hello, plan.limits["join"])
-    if line.hear().get("cmd") == "plan":
-        line.say(cmd="plan", groups=[[group.name, group.module, group.ranks] for group in plan.groups])
-        line.wait_for_the_end()
-    run = kind(plan, identity, line)
+    link = RefereeLink(identity.referee, hello, plan.limits["join"])
+    start = link.receive()
+    if start.get("cmd") == "plan":
+        link.send(cmd="plan", groups=[[group.name, group.module, group.ranks] for group in plan.groups])
+        link.await_verdict()
+    run = kind(plan, identity, link, start)
     try:
         run.whole()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the referee must hear of it
+    except Exception as error:
+        # whatever it is, the referee must learn of it
         traceback.print_exc()
-        line.say(step=run.step, **run.report(error))
-        line.wait_for_the_end()
+        link.send(step=run.step, **run.report(error))
+        link.await_verdict()
     return 0
 
 
 class Run:
     """The steps of one rank, each behind the referee's gate."""
 
-    def __init__(self, plan: Plan, identity: Identity, line: Line) -> None:
+    def __init__(self, plan: Plan, identity: Identity, link: RefereeLink, start: Dict[str, Any]) -> None:
+        """`start` is the referee's message that starts the run: it says where the ranks' store is."""
         self._plan = plan
         self._identity = identity
-        self._line = line
+        self._link = link
+        self._start = start
         self._handles: List[Any] = []
         self.step = "import"
 
@@ -289,7 +303,7 @@ class Run:
             self._pass("spares")
             if self._identity.rank in self._plan.spares:
                 # as in training: the process ends by itself, and closes nothing that others share
-                self._line.say(cmd="bye")
+                self._link.send(cmd="bye")
                 return
             self._pass("stay")
             self._run_groups("ntp")
@@ -302,8 +316,8 @@ class Run:
             torch.distributed.destroy_process_group()
         self._done("finish", began, bytes=held)
         # its host keeps the store until everyone has closed its groups
-        self._line.gate("leave")
-        self._line.say(cmd="bye")
+        self._link.gate("leave")
+        self._link.send(cmd="bye")
 
     def report(self, error: Exception) -> Dict[str, Any]:
         """What the referee is told of an error."""
@@ -342,37 +356,59 @@ class Run:
             software.append("NCCL " + ".".join(str(part) for part in torch.cuda.nccl.version()))
             name = properties.name
             unique = pci_bus(properties) or str(getattr(properties, "uuid", "")) or None
-        self._line.say(cmd="device", name=name, unique=unique, software=" ".join(software))
+        self._link.send(cmd="device", name=name, unique=unique, software=" ".join(software))
 
     def _free_memory(self) -> Any:
         """Free bytes of the GPU; None on a CPU."""
         return self._torch.cuda.mem_get_info(self._device)[0] if self._device.type == "cuda" else None
 
     def _initialize(self, backend: str) -> None:
-        """The default group, over a store that the first rank to stay hosts on a port of the system's choice, where the referee sees it."""
+        """The default group, over the store that the referee names: a file on one machine, else one that a rank hosts."""
         dist, world, rank = self._torch.distributed, self._plan.world_size, self._identity.rank
         limit = self._backstop()
         store = None
-        if rank == self._plan.active()[0]:
-            store = dist.TCPStore("127.0.0.1", 0, world, True, limit, wait_for_workers=False)
-            self._line.say(cmd="store", port=store.port)
+        if "bind" in self._start:
+            store = self._host_store(self._start["bind"], limit)
+            self._link.send(cmd="store", port=store.port)
         go = self._enter("init")
         began = time.perf_counter()
-        if store is None:
-            store = dist.TCPStore(go["address"], go["port"], world, False, limit)
+        if "file" in self._start:
+            store = dist.FileStore(self._start["file"], world)
+            store.set_timeout(limit)
+        else:
+            # keys that no stranger can guess: the store itself asks nobody who they are
+            store = dist.PrefixStore(go["prefix"], store or dist.TCPStore(go["address"], go["port"], world, False, limit))
         dist.init_process_group(backend, store=store, rank=rank, world_size=world, timeout=limit)
         self._done("init", began)
+
+    def _host_store(self, address: str, limit: datetime.timedelta) -> Any:
+        """A store that listens at one address of this machine; at all of them where torch or the network leaves no choice."""
+        dist, world = self._torch.distributed, self._plan.world_size
+        try:
+            listener = socket.create_server((address, 0), backlog=world)
+        except OSError:
+            # the others know this machine by an address that is not its own
+            return dist.TCPStore("127.0.0.1", 0, world, True, limit, wait_for_workers=False)
+        with listener:
+            port = listener.getsockname()[1]
+            try:
+                store = dist.TCPStore(address, port, world, True, limit, wait_for_workers=False, master_listen_fd=listener.fileno())
+            except TypeError:
+                # torch 1.13 cannot take over a socket
+                return dist.TCPStore("127.0.0.1", 0, world, True, limit, wait_for_workers=False)
+            listener.detach()
+            return store
 
     def _backstop(self) -> datetime.timedelta:
         return datetime.timedelta(seconds=max(self._plan.operation_limit(kind) for kind in ("run", "bandwidth")) + BACKSTOP)
 
     def _enter(self, step: str) -> Dict[str, Any]:
-        message = self._line.gate(step)
+        message = self._link.gate(step)
         self.step = step
         return message
 
     def _done(self, step: str, began: float, **more: Any) -> None:
-        self._line.say(cmd="done", step=step, ms=round((time.perf_counter() - began) * 1e3, 3), **more)
+        self._link.send(cmd="done", step=step, ms=round((time.perf_counter() - began) * 1e3, 3), **more)
 
     def _pass(self, step: str) -> None:
         """A step at which ranks only meet."""
@@ -407,9 +443,8 @@ class Run:
         """Proves who is in a group and, where the plan asks for it, what its collectives give and take."""
         checker = self.checker(group, self._plan.payload_bytes)
         checker.membership()
-        if "collectives" not in self._plan.checks:
-            return {}
-        return checker.run_all()
+        timings: Dict[str, Dict[str, Any]] = checker.run_all() if "collectives" in self._plan.checks else {}
+        return timings
 
     def _measure_bandwidth(self) -> None:
         """The same collectives at several payloads, one group of a kind after another."""

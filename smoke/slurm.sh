@@ -19,10 +19,13 @@ if [ -n "$image" ]; then
   set -- "$@" "--container-image=$image" "--container-mounts=$run:$run${mounts:+,$mounts}"
 fi
 export PYTHONDONTWRITEBYTECODE=1
+# a job on one node speaks with nobody else
+bind=0.0.0.0
+if [ "${SLURM_JOB_NUM_NODES:-}" = 1 ]; then bind=127.0.0.1; fi
 
-# whoever tells the job to end tells the referee as well, which ends the ranks and says so in the events: wait for it
+# a signal to the job reaches the referee as well, which ends the ranks and writes the last event: wait for it
 trap : TERM INT
-"$referee" "$run/job/smoke_job.py" referee --job "$SLURM_JOB_ID" --bind 0.0.0.0 --plan "$run/plan.json" -- \
+"$referee" "$run/job/smoke_job.py" referee --job "$SLURM_JOB_ID" --bind "$bind" --plan "$run/plan.json" -- \
   srun "$@" "$python" "$run/job/smoke_job.py" rank --plan "$run/plan.json" >"$run/events.jsonl"
 status=$?
 echo "$status" >"$run/ended"

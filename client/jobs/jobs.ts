@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as vscode from 'vscode';
 import {
   attachSmoke,
@@ -203,7 +201,7 @@ export class SmokeJobs implements vscode.Disposable {
     const title = vscode.l10n.t('Dry run of the smoke job of {0} on {1}', plan.name, cluster.name);
     try {
       const launch = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
-        this.#prepareAnyway({ plan, cluster, job: this.job, ...backendOf(options) }),
+        prepareSmoke({ plan, cluster, job: this.job, dryRun: true, ...backendOf(options) }),
       );
       const content = dryRunScript(launch, title);
       await vscode.window.showTextDocument(
@@ -231,19 +229,6 @@ export class SmokeJobs implements vscode.Disposable {
   async clear(): Promise<void> {
     await this.history.clear();
     this.#changed.fire();
-  }
-
-  /** A dry run shows the CPU's command where there are too few GPUs: nobody needs to agree to look at it. */
-  async #prepareAnyway(request: SmokeRequest<Cluster>) {
-    const folder = join(tmpdir(), 'parallelism-layout-smoke');
-    try {
-      return await prepareSmoke(request, folder);
-    } catch (error) {
-      if (error instanceof TooFewGpusError) {
-        return prepareSmoke({ ...request, backend: 'gloo' }, folder);
-      }
-      throw error;
-    }
   }
 
   #begin(id: string, request: RunRequest, cluster: Cluster, abort: AbortController): ActiveRun {

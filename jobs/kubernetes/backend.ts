@@ -28,7 +28,7 @@ const TIMING: Timing = { pods: 3, patience: 600, farewell: 60 };
 /** Kubernetes, through kubectl: an engine of the cluster starts the pods, and the referee is in the first. */
 export function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster> {
   return {
-    async prepare({ plan, cluster, job, backend: wanted }, _folder, signal) {
+    async prepare({ plan, cluster, job, backend: wanted }, signal) {
       const kubectl = new Kubectl(cluster);
       const engine = await findEngine(kubectl, cluster, signal);
       const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';

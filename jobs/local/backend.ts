@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { type Backend, EnvironmentError, type JobOutput, type Question, TooFewGpusError } from '../backend';
 import { BACKEND_FIELD, type Fields, type KindDescription, PYTHON_FIELD, type SettingsOf } from '../clusterFields';
@@ -17,7 +17,7 @@ const FIELDS = {
   backend: BACKEND_FIELD,
 } as const satisfies Fields;
 
-/** This machine, through torchrun. */
+/** This machine. */
 export interface LocalCluster extends SettingsOf<typeof FIELDS> {
   readonly name: string;
   readonly kind: 'local';
@@ -26,7 +26,7 @@ export interface LocalCluster extends SettingsOf<typeof FIELDS> {
 /** How a user writes down this machine. */
 export const LOCAL_KIND: KindDescription = {
   kind: 'local',
-  description: 'This machine: torchrun starts all ranks.',
+  description: 'This machine: the smoke job starts all ranks.',
   fields: FIELDS,
   required: [],
   snippet: { python: 'python3' },
@@ -55,40 +55,91 @@ export interface PythonEnvironment {
   readonly gpus: number;
 }
 
-/** This machine: the referee starts torchrun, which starts all ranks. */
+/** The plan's file in the folder of the run, which is where the referee runs. */
+const PLAN_FILE = 'plan.json';
+
+/** This machine: the referee starts all ranks. */
 export const localBackend: Backend<LocalCluster> = {
-  async prepare({ plan, cluster, job, backend: wanted }, folder, signal) {
+  async prepare({ plan, cluster, job, backend: wanted, dryRun = false }, signal) {
     if (process.platform === 'win32') {
       throw new EnvironmentError('The smoke job needs Linux or macOS. On Windows, run it inside WSL.');
     }
-    const environment = await findPython(cluster, job, signal);
     const asked = wanted ?? cluster.backend ?? 'auto';
-    const backend = chooseBackend(asked, environment, plan.world_size);
-    const planFile = join(folder, 'plan.json');
-    const logs = join(folder, 'ranks');
+    const { environment, backend, notes } = dryRun
+      ? await assume(cluster, job, asked, plan.world_size, signal)
+      : await choose(cluster, job, asked, plan.world_size, signal);
     const written = planFor(plan, backend);
-    const command = localCommand(environment.python, job, planFile, plan.world_size, logs);
+    const command = (planFile: string) => localCommand(environment.python, job, planFile);
     return {
       plan: written,
-      planFile,
+      planFile: PLAN_FILE,
       backend,
-      command,
+      command: command(PLAN_FILE),
       files: [],
-      notes: backend === 'gloo' ? [glooNote(environment, plan.world_size)] : [],
+      notes: [...notes, ...(backend === 'gloo' ? [glooNote(environment, plan.world_size)] : [])],
       questions: backend === 'gloo' ? glooQuestions(asked, environment, plan.world_size) : [],
-      async run(output, cancel) {
-        await mkdir(logs);
+      async run(output, cancel, folder) {
+        const planFile = join(folder, PLAN_FILE);
         await writeFile(planFile, JSON.stringify(written));
         cancel.throwIfAborted();
-        await runProcess(command, output, cancel);
+        await runProcess([...command(planFile), '--parent-pipe'], folder, output, cancel);
         return null;
       },
     };
   },
 };
 
-function glooNote({ gpus }: PythonEnvironment, ranks: number): string {
-  const why = gpus === 0 ? 'torch sees no GPU' : `gloo was asked for, beside ${gpus} GPUs`;
+/** What a job runs on, and what the user must know of that. */
+interface Choice {
+  readonly environment: PythonEnvironment;
+  readonly backend: 'nccl' | 'gloo';
+  readonly notes: readonly string[];
+}
+
+/** @throws EnvironmentError where this machine cannot run the job */
+async function choose(
+  cluster: LocalCluster,
+  job: string,
+  asked: CommBackend,
+  ranks: number,
+  signal?: AbortSignal,
+): Promise<Choice> {
+  const environment = await findPython(cluster, job, signal);
+  return { environment, backend: chooseBackend(asked, environment, ranks), notes: [] };
+}
+
+/** Like `choose`, for a script that may run on another machine: says what this one lacks. */
+async function assume(
+  cluster: LocalCluster,
+  job: string,
+  asked: CommBackend,
+  ranks: number,
+  signal?: AbortSignal,
+): Promise<Choice> {
+  try {
+    const environment = await findPython(cluster, job, signal);
+    try {
+      return { environment, backend: chooseBackend(asked, environment, ranks), notes: [] };
+    } catch (error) {
+      return { environment, backend: 'nccl', notes: [noteOf(error)] };
+    }
+  } catch (error) {
+    const environment = { python: cluster.python ?? 'python3', torch: '', gpus: 0 };
+    return { environment, backend: asked === 'gloo' ? 'gloo' : 'nccl', notes: [noteOf(error)] };
+  }
+}
+
+/** The reason why a job cannot run here, as a note. Rethrows anything else. */
+function noteOf(error: unknown): string {
+  if (!(error instanceof EnvironmentError)) {
+    throw error;
+  }
+  return `not on this machine: ${error.message}`;
+}
+
+function glooNote({ gpus, torch }: PythonEnvironment, ranks: number): string {
+  const found = gpus === 0 ? 'torch sees no GPU' : `gloo was asked for, beside ${gpus} GPUs`;
+  const why = torch === '' ? 'gloo was asked for' : found;
   return `${why}: ${ranks} ranks run on the CPU with gloo, which proves groups and data, not speed`;
 }
 
@@ -116,7 +167,7 @@ function glooQuestions(asked: CommBackend, environment: PythonEnvironment, ranks
  */
 export async function findPython(cluster: LocalCluster, job: string, signal?: AbortSignal): Promise<PythonEnvironment> {
   const reasons: string[] = [];
-  for (const python of cluster.python ? [cluster.python] : INTERPRETERS) {
+  for (const python of cluster.python ? [absolute(cluster.python)] : INTERPRETERS) {
     const found = await probe(python, join(job, 'probe.py'), signal);
     if (typeof found !== 'string') {
       return found;
@@ -128,10 +179,17 @@ export async function findPython(cluster: LocalCluster, job: string, signal?: Ab
   );
 }
 
+/** A path that stays the same in another directory; a bare name is looked up on PATH. */
+function absolute(program: string): string {
+  return program.includes('/') ? resolve(program) : program;
+}
+
 /** What an interpreter can run, or why it cannot run the job. */
 async function probe(python: string, script: string, signal?: AbortSignal): Promise<PythonEnvironment | string> {
   try {
-    const { stdout } = await execute(python, [script], { timeout: PROBE_TIMEOUT, ...(signal && { signal }) });
+    // Python imports from an empty entry of PYTHONPATH as if it were the current directory: let that be our own
+    const cwd = dirname(script);
+    const { stdout } = await execute(python, [script], { cwd, timeout: PROBE_TIMEOUT, ...(signal && { signal }) });
     const said: unknown = JSON.parse(stdout);
     if (typeof said !== 'object' || said === null || !('torch' in said) || !('gpus' in said)) {
       return 'is no Python interpreter';
@@ -178,32 +236,28 @@ export function chooseBackend(
   return 'nccl';
 }
 
-/** The command that runs a plan on this machine. */
-function localCommand(python: string, job: string, plan: string, ranks: number, logs: string): string[] {
-  const script = join(job, 'smoke_job.py');
-  return [
-    ...[python, script, 'referee', '--tether', '--plan', plan, '--'],
-    // what --standalone stands for, but at a free port: that of torch 1.13 is fixed, and two jobs would meet there
-    ...[python, '-m', 'torch.distributed.run', '--rdzv_backend', 'c10d', '--rdzv_endpoint', 'localhost:0'],
-    ...['--rdzv_id', 'smoke', '--nnodes', '1', '--nproc_per_node', String(ranks)],
-    ...['--max_restarts', '0', '--monitor_interval', '0.5'],
-    // named one by one, because torch 1.13 fails under Python 3.11 without, and with any other value
-    ...['--redirects', '1', '--tee', '1', '--log_dir', logs],
-    ...[script, 'rank', '--plan', plan],
-  ];
+/** The command that runs a plan on this machine, in the folder of the run. */
+function localCommand(python: string, job: string, planFile: string): string[] {
+  return [python, join(job, 'smoke_job.py'), 'referee', '--own-folder', '--plan', planFile];
 }
 
-/** Runs a command in a session of its own; its standard input stays open for as long as this process lives. */
+/**
+ * Runs a command in a session of its own; its standard input stays open for as long as this process lives.
+ * @param folder where it runs: a relative entry of PATH or PYTHONPATH finds nothing of a stranger's there
+ */
 function runProcess(
   [program = '', ...arguments_]: readonly string[],
+  folder: string,
   output: JobOutput,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(program, arguments_, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, arguments_, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     let patience: NodeJS.Timeout | undefined;
     const cancel = () => {
       child.kill('SIGTERM');
+      // a stopped process obeys only once it continues
+      child.kill('SIGCONT');
       // the ranks' helpers end them when the referee is gone, so this leaves nothing behind either
       patience = setTimeout(() => child.kill('SIGKILL'), CANCEL_GRACE);
     };

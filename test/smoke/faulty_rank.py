@@ -14,7 +14,7 @@ from dataclasses import replace
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "smoke"))
 
-from protocol import load_plan  # noqa: E402
+from plan import load_plan  # noqa: E402
 from rank import Run, run_rank  # noqa: E402
 
 

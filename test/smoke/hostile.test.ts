@@ -102,17 +102,13 @@ describe('a fault', () => {
   /** An interpreter under which one rank of the launcher's has a fault. */
   function interpreter(fault: string): string {
     const path = join(folder, `python-${fault.replaceAll(/\W/g, '-')}`);
-    const words = JSON.stringify([FAULTY, fault]);
     writeFileSync(
       path,
       [
-        `#!${PYTHON}`,
-        'import os, sys',
-        'args = sys.argv[1:]',
-        'if args[:2] == ["-m", "torch.distributed.run"]:',
-        '    at = args.index("rank")',
-        `    args[at - 1 : at] = ${words}`,
-        `os.execv(${JSON.stringify(PYTHON)}, [${JSON.stringify(PYTHON)}, *args])`,
+        '#!/bin/bash',
+        // the referee starts its ranks with the interpreter that it runs under: that is this file, by its name
+        `if [ -n "$RANK" ]; then exec ${PYTHON} ${FAULTY} ${fault} "\${@:2}"; fi`,
+        `exec -a "$0" ${PYTHON} "$@"`,
         '',
       ].join('\n'),
       { mode: 0o755 },
@@ -121,7 +117,12 @@ describe('a fault', () => {
   }
 
   test.each([
-    ['a rank that exits', `1:exit@gate:${tp}`, 'rank-lost', /Rank 1 on \S+ ended without a word.* tp group 0 \[0, 1\]/],
+    [
+      'a rank that exits',
+      `1:exit@gate:${tp}`,
+      'rank-lost',
+      /Rank 1 on \S+ ended with status 7\. It was .* tp group 0 \[0, 1\]/,
+    ],
     [
       'a rank that is stopped',
       `1:stop@run:${tp}`,

@@ -249,7 +249,7 @@ describe('kubectl, against a stand-in for a cluster', () => {
 
 describe('a dry run', () => {
   const dry = (settings: Partial<KubernetesCluster> = {}) =>
-    prepareSmoke({ plan: two, cluster: { ...CLUSTER, ...settings }, job: JOB }, '/tmp/unused');
+    prepareSmoke({ plan: two, cluster: { ...CLUSTER, ...settings }, job: JOB });
 
   test('takes the first engine that the cluster has and the user may create, and makes nothing', {
     timeout: 60 * SECONDS,

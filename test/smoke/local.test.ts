@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
   chooseBackend,
@@ -21,7 +21,6 @@ import { processesWith } from '../harness/processes';
 const FILE = 'examples/mimo-8gpu.layout.yaml';
 const JOB = resolve('smoke');
 const CLI = resolve('dist/cli.js');
-const JOB_IN_DIST = resolve('dist/smoke');
 const SECONDS = 1000;
 
 const folder = mkdtempSync(join(tmpdir(), 'smoke-test-'));
@@ -37,8 +36,13 @@ function planOf(text: string, file = FILE) {
 
 const plan = planOf(readFileSync(FILE, 'utf8'));
 
-function fileOf(command: readonly string[]): string {
-  return command[command.indexOf('--plan') + 1] ?? '';
+// runs have their folders here, so their processes can be told from those of other tests
+process.env.TMPDIR = join(folder, 'runs');
+mkdirSync(process.env.TMPDIR);
+
+/** The processes of the jobs that these tests start. */
+function jobProcesses(): string[] {
+  return processesWith('smoke_job.py', join(folder, 'runs'));
 }
 
 describe('the plan', () => {
@@ -129,7 +133,7 @@ describe('the backend', () => {
 describe('what a person is asked before a run on this machine', () => {
   const codes = async (text: string, backend?: 'gloo') => {
     const request = { plan: planOf(text), cluster: LOCAL, job: JOB, ...(backend && { backend }) };
-    const { questions } = await prepareSmoke(request, folder);
+    const { questions } = await prepareSmoke(request);
     return questions?.map(({ code, message }) => `${code}: ${message}`);
   };
 
@@ -146,7 +150,7 @@ describe('what a person is asked before a run on this machine', () => {
 
 describe('the interpreter', () => {
   const prepare = (python: string) =>
-    prepareSmoke({ plan, cluster: { ...LOCAL, python }, job: JOB }, folder).catch((error: unknown) => error);
+    prepareSmoke({ plan, cluster: { ...LOCAL, python }, job: JOB }).catch((error: unknown) => error);
 
   test('that is not there, or is no Python, is refused with the reason', async () => {
     expect(String(await prepare('/no/such/python'))).toContain('/no/such/python: not found');
@@ -216,13 +220,9 @@ describe('an event', () => {
 describe('a run on this machine', () => {
   test('brings up every group of the example, and leaves nothing behind', { timeout: 120 * SECONDS }, async () => {
     const seen: SmokeProgress[] = [];
-    let command: readonly string[] = [];
     const result = await runSmoke(
       { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
       {
-        onLaunch: (launch) => {
-          command = launch.command;
-        },
         onEvent: (_, progress) => seen.push(progress),
       },
       new AbortController().signal,
@@ -241,21 +241,17 @@ describe('a run on this machine', () => {
       expect(ranks).toBeGreaterThanOrEqual(seen[i - 1]?.ranks ?? 0);
       expect(groups).toBeGreaterThanOrEqual(seen[i - 1]?.groups ?? 0);
     }
-    expect(processesWith(fileOf(command))).toEqual([]);
+    expect(jobProcesses()).toEqual([]);
   });
 
   test('is cancelled in its middle, and leaves nothing behind', { timeout: 120 * SECONDS }, async () => {
     const abort = new AbortController();
-    let command: readonly string[] = [];
     const result = await runSmoke(
       { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
       {
-        onLaunch: (launch) => {
-          command = launch.command;
-        },
         onEvent: (event) => {
           if (event.ev === 'phase' && event.name === 'join') {
-            expect(processesWith(fileOf(command)).length).toBeGreaterThan(8);
+            expect(jobProcesses().length).toBeGreaterThan(8);
             abort.abort();
           }
         },
@@ -263,7 +259,7 @@ describe('a run on this machine', () => {
       abort.signal,
     );
     expect(result).toMatchObject({ ok: false, verdict: 'cancelled', groups: [] });
-    expect(processesWith(fileOf(command))).toEqual([]);
+    expect(jobProcesses()).toEqual([]);
   });
 });
 
@@ -333,14 +329,23 @@ describe('the command line', () => {
   test('shows in a dry run a script that does the same where a person runs it, and starts nothing', async () => {
     const { status, out } = await outcome(cli(two, '--dry-run'));
     expect(status).toBe(0);
-    const [, planFile = ''] = /^cat > (\S+) <</m.exec(out) ?? [];
-    expect(processesWith(planFile)).toEqual([]);
+    expect(jobProcesses()).toEqual([]);
     expect(out).toMatch(/^# {3}.*\btp 1 x 2,/m);
-    // its input stays open, as that of a terminal does: the job ends when it closes
-    const person = await outcome(spawn('/bin/sh', ['-c', out], { stdio: ['pipe', 'pipe', 'pipe'] }));
+    const temporary = join(folder, 'temporary');
+    mkdirSync(temporary);
+    // as cron and CI start it: with no input
+    const env = { ...process.env, TMPDIR: temporary };
+    const person = await outcome(spawn('/bin/sh', ['-c', out], { stdio: ['ignore', 'pipe', 'pipe'], env }));
+    expect(person.status, person.err).toBe(0);
     expect(parseEvent(person.out.trim().split('\n').at(-1) ?? '')).toMatchObject({ ev: 'end', ok: true });
-    expect(JSON.parse(readFileSync(planFile, 'utf8'))).toMatchObject({ world_size: 2, backend: 'gloo' });
-    rmSync(dirname(planFile), { recursive: true });
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  test('shows in a dry run what this machine cannot run', async () => {
+    const { status, out } = await outcome(cli(two, '--dry-run', '--backend', 'nccl'));
+    expect(status).toBe(0);
+    expect(out).toMatch(/^# not on this machine: The layout has 2 ranks, but torch sees 0 GPUs/m);
+    expect(out).toContain('"backend": "nccl"');
   });
 
   test('refuses a layout with errors, a file that is not there, and a cluster that nobody knows', async () => {
@@ -364,13 +369,60 @@ describe('the command line', () => {
     const done = await outcome(child);
     expect(done.status).toBe(status);
     expect(done.out).toContain('"verdict":"cancelled"');
-    expect(processesWith(`${JOB_IN_DIST}/smoke_job.py`)).toEqual([]);
+    expect([...jobProcesses(), ...readdirSync(join(folder, 'runs'))]).toEqual([]);
+  });
+
+  test('ends at once with a status of its own where the referee is stopped', async () => {
+    const child = cli(FILE, '--format', 'jsonl');
+    child.stdout?.on('data', (text) => {
+      if (String(text).includes('"name":"join"')) {
+        for (const pid of processesWith('referee', join(folder, 'runs'))) {
+          process.kill(Number(pid), 'SIGSTOP');
+        }
+        child.kill('SIGINT');
+      }
+    });
+    const done = await outcome(child);
+    expect(done.status).toBe(130);
+    expect(done.out).toContain('"verdict":"cancelled"');
+    expect([...jobProcesses(), ...readdirSync(join(folder, 'runs'))]).toEqual([]);
+  });
+
+  test('imports nothing of the folder in which it is called', async () => {
+    const repository = join(folder, 'repository');
+    mkdirSync(join(repository, 'torch'), { recursive: true });
+    const pwned = `import pathlib; pathlib.Path(${JSON.stringify(join(folder, 'pwned'))}).touch()`;
+    for (const name of ['uuid.py', 'sitecustomize.py', 'torch/__init__.py', 'json.py']) {
+      writeFileSync(join(repository, name), pwned);
+    }
+    writeFileSync(join(repository, 'python3'), `#!/bin/sh\ntouch ${join(folder, 'pwned')}\n`, { mode: 0o755 });
+    // empty entries mean the current directory
+    const env = { ...process.env, PYTHONPATH: ':', PATH: `:.:${process.env.PATH}`, SMOKE_FIRST_RANK: '5', RANK: '1' };
+    const words = [CLI, 'smoke', two, '--format', 'jsonl'];
+    const { status, err } = await outcome(
+      spawn(process.execPath, words, { cwd: repository, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+    expect(status, err).toBe(0);
+    expect(existsSync(join(folder, 'pwned'))).toBe(false);
+  });
+
+  test('says in one line that the temporary folder cannot be written', async () => {
+    const env = { ...process.env, TMPDIR: '/proc/none' };
+    const { status, err } = await outcome(
+      spawn(process.execPath, [CLI, 'smoke', two], { env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+    expect(status).toBe(2);
+    expect(err.trim().split('\n').at(-1)).toMatch(
+      /^parallelism-layout: No folder can be made in \/proc\/none .* Set TMPDIR/,
+    );
   });
 
   test('leaves nothing behind when it is killed', async () => {
     const child = cli(FILE, '--format', 'jsonl');
     signalInTheMiddle(child, 'SIGKILL');
     await outcome(child);
-    await expect.poll(() => processesWith(`${JOB_IN_DIST}/smoke_job.py`), { timeout: 30 * SECONDS }).toEqual([]);
+    await expect
+      .poll(() => [...jobProcesses(), ...readdirSync(join(folder, 'runs'))], { timeout: 30 * SECONDS })
+      .toEqual([]);
   });
 });

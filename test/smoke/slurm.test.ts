@@ -314,7 +314,7 @@ describe('a job of Slurm', () => {
 
   test('does in a dry run, as a script that a person runs, what it says', { timeout: 120 * SECONDS }, async () => {
     const cluster = { ...here(), setup: ["export GREETING='a b'", 'echo "$GREETING" END_OF_FILE', 'END_OF_FILE=1'] };
-    const launch = await backend.prepare({ plan: planOf(layout(2)), cluster, job: resolve('smoke') }, '/nowhere');
+    const launch = await backend.prepare({ plan: planOf(layout(2)), cluster, job: resolve('smoke') });
     const script = dryRunScript(launch, 'test');
     expect(lab.jobs()).toEqual([]);
     const person = spawn('/bin/sh', ['-c', script], { env: lab.environment, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -102,11 +102,25 @@ def processes_with(text):
     return found
 
 
+def faulty_python(folder, fault):
+    """An interpreter under which the ranks that the referee starts have a fault."""
+    path = os.path.join(folder, "python")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(
+            "#!/bin/bash\n"
+            # the name of the interpreter is this file's, so the referee starts its ranks with it
+            'if [ -n "$RANK" ]; then exec %s %s %s "${@:2}"; fi\nexec -a "$0" %s "$@"\n' % (sys.executable, FAULTY, fault, sys.executable)
+        )
+    os.chmod(path, 0o755)
+    return path
+
+
 class Job:
     """One run of the job: its exit status, its events, and what it left behind."""
 
-    def __init__(self, fault=None, world=4, families=FAMILIES, limits=LIMITS, at=None, torchrun=False, kill_referee=False, files=None, **more):
-        """`at` names the event at which the job is told to stop (or its referee killed); `files` limits the open files of a process."""
+    def __init__(self, fault=None, world=4, families=FAMILIES, limits=LIMITS, at=None, local=False, kill_referee=False, files=None, **more):
+        """`local`: the referee starts the ranks itself. `at` names the event at which the job is told to stop (or its
+        referee killed); `files` limits the open files of a process."""
         plan = {
             "version": 1,
             "name": "test",
@@ -125,8 +139,9 @@ class Job:
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(plan, file)
             script = [JOB] if fault is None else [FAULTY, fault]
-            launcher = self.torchrun(world, folder) if torchrun else [sys.executable, os.path.join(HERE, "many.py"), str(world)]
-            command = [sys.executable, JOB, "referee", "--plan", path, "--", *launcher, *script, "rank", "--plan", path]
+            launcher = [sys.executable, os.path.join(HERE, "many.py"), str(world), *script, "rank", "--plan", path]
+            python = faulty_python(folder, fault) if local and fault else sys.executable
+            command = [python, JOB, "referee", "--plan", path, *([] if local else ["--", *launcher])]
             with open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
                 limit = None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, MOST_FILES))
                 job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=limit)
@@ -147,14 +162,6 @@ class Job:
                 time.sleep(0.1)
                 self.left = processes_with(path)
         self.events = [json.loads(line) for line in self.lines]
-
-    @staticmethod
-    def torchrun(world, folder):
-        return [
-            *(sys.executable, "-m", "torch.distributed.run", "--rdzv_backend", "c10d", "--rdzv_endpoint", "localhost:0"),
-            *("--rdzv_id", "smoke", "--nnodes", "1", "--nproc_per_node", str(world)),
-            *("--monitor_interval", "0.5", "--redirects", "1", "--tee", "1", "--log_dir", folder),
-        ]
 
     def all(self, kind):
         return [event for event in self.events if event["ev"] == kind]
@@ -182,13 +189,13 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual(found["exit"], job.status)
         return found
 
-    def test_torchrun_brings_up_eight_ranks(self):
+    def test_the_referee_brings_up_eight_ranks_itself(self):
         families = [
             {"name": "tp", "module": None, "ranks": [[0, 1], [2, 3], [4, 5], [6, 7]]},
             {"name": "dp", "module": None, "ranks": [[0, 2, 4, 6], [1, 3, 5, 7]]},
             {"name": "pos_embd", "module": None, "ranks": [[rank] for rank in range(8)]},
         ]
-        job = self.run_job(world=8, families=families, torchrun=True)
+        job = self.run_job(world=8, families=families, local=True)
         self.assertEqual(job.status, 0, job.log)
         self.assertEqual(sorted(event["rank"] for event in job.all("rank")), list(range(8)))
         self.assertEqual([event["name"] for event in job.all("phase") if "ms" in event], ["join", "plan", "devices", "init", "create", "finish"])
@@ -355,15 +362,15 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual((found["name"], found["ok"]), ("ntp", True))
         self.assertIn("only the active ranks were launched", found["msg"])
 
-    def test_spares_may_leave_a_job_that_torchrun_started(self):
-        job = self.run_job(torchrun=True, **self.REDUCED)
+    def test_spares_may_leave_a_job_that_the_referee_started(self):
+        job = self.run_job(local=True, **self.REDUCED)
         self.assertEqual(job.status, 0, job.log)
         self.assertTrue(job.all("check")[0]["ok"])
 
     def test_a_spare_that_does_not_leave(self):
         found = self.fault("3:hang@spares", **self.REDUCED)
         self.assertEqual((found["code"], found["missing"]), ("gate_timeout", [3]))
-        self.assertIn("leaving of the spares", found["msg"])
+        self.assertIn("exit of the spares", found["msg"])
 
     def test_a_rank_that_is_killed_in_a_replacement_group(self):
         found = self.fault("2:kill@run:2", **self.REDUCED)
@@ -373,14 +380,14 @@ class SmokeJob(unittest.TestCase):
         found = self.fault("3:never@start", limits={**LIMITS, "join": 15})
         self.assertEqual((found["code"], found["missing"]), ("join_timeout", [3]))
 
-    def test_a_rank_that_never_starts_under_torchrun(self):
-        found = self.fault("1:never@start", world=2, families=[], limits={**LIMITS, "join": 20}, torchrun=True)
+    def test_a_rank_of_the_referee_that_never_starts(self):
+        found = self.fault("1:never@start", world=2, families=[], limits={**LIMITS, "join": 20}, local=True)
         self.assertEqual((found["code"], found["missing"]), ("join_timeout", [1]))
 
     def test_a_rank_that_fails_before_it_joins(self):
-        found = self.fault("1:exit@start", world=2, families=[], torchrun=True)
+        found = self.fault("1:exit@start", world=2, families=[], local=True)
         self.assertEqual((found["code"], found["missing"]), ("join_timeout", [1]))
-        self.assertIn("launcher ended", found["msg"])
+        self.assertEqual(found["msg"], "Rank(s) [1] ended with status 7 before joining.")
 
     def test_a_rank_that_exits_between_groups(self):
         found = self.fault("1:exit@gate:4")
@@ -391,9 +398,10 @@ class SmokeJob(unittest.TestCase):
         self.assertEqual((found["code"], found["rank"], found["host"], found["group"]), ("rank_lost", 2, HOST, 1))
         self.assertEqual((found["ranks"], found["waiting"]), ([2, 3], [3]))
 
-    def test_a_rank_that_is_killed_inside_a_group_under_torchrun(self):
-        found = self.fault("1:kill@run:4", torchrun=True)
+    def test_a_rank_that_is_killed_inside_a_group_and_whose_end_the_referee_sees(self):
+        found = self.fault("1:kill@run:4", local=True)
         self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 1, "dp_cp"))
+        self.assertIn("was killed (signal 9). It was in dp_cp group 0 of language [0, 1, 2, 3].", found["msg"])
 
     def test_a_rank_that_is_killed_while_groups_are_created(self):
         found = self.fault("3:kill@create:2")
@@ -470,7 +478,7 @@ class SmokeJob(unittest.TestCase):
             plan = {"version": 1, "name": "t", "world_size": 1, "backend": "gloo", "groups": [], "checks": [], "payload_bytes": 4, "iterations": 1, "limits": {}}
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(plan, file)
-            command = [sys.executable, JOB, "referee", "--tether", "--plan", path, "--", "sleep", "1000"]
+            command = [sys.executable, JOB, "referee", "--parent-pipe", "--plan", path, "--", "sleep", "1000"]
             # an empty input is a pipe that ends at once
             done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=30)
         self.assertEqual(done.returncode, 143, done.stderr)
@@ -496,15 +504,14 @@ class Pods(unittest.TestCase):
     """Several pods on this machine, each started as the manifest of a cluster starts it; the first is the referee's."""
 
     def run_pods(self, indices, broken=None, limits=None):
-        """Starts the pods `indices` of two, each with two ranks; the pod `broken` cannot import torch. The first one's events."""
+        """Starts the pods `indices` of two, each with two ranks; the ranks of the pod `broken` cannot start. The first one's events."""
         plan = {"version": 1, "name": "pods", "world_size": 4, "backend": "gloo", "groups": FAMILIES, "checks": ["groups"], "payload_bytes": 4, "iterations": 1}
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "plan.json.gz")
             with gzip.open(path, "wt", encoding="utf-8") as file:
                 json.dump({**plan, "limits": limits or LIMITS}, file)
-            os.mkdir(os.path.join(folder, "torch"))
-            with open(os.path.join(folder, "torch", "__init__.py"), "w", encoding="utf-8") as file:
-                file.write("raise ImportError('broken on purpose')")
+            with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:
+                file.write("import os, sys\nif 'RANK' in os.environ: sys.exit(1)\n")
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = str(free.getsockname()[1])
@@ -539,7 +546,7 @@ class Pods(unittest.TestCase):
         events, statuses = self.run_pods([0, 1], broken=1, limits={**LIMITS, "join": 60})
         fault = events[-2]
         self.assertEqual((fault["code"], fault["missing"], fault["host"]), ("join_timeout", [2, 3], HOST))
-        self.assertRegex(fault["msg"], r"The launcher on .* ended with status 1 before rank\(s\) \[2, 3\] joined")
+        self.assertRegex(fault["msg"], r"Rank\(s\) \[2, 3\] on .* ended with status 1 before joining")
         # well before the limit: nobody waits for what cannot come
         self.assertLess(events[-1]["secs"], 60)
         # the job's exit status is that of the first pod; another one's would end the first before it has spoken

@@ -27,6 +27,10 @@ export function typeName(spec: KeySpec): string {
       return spec.options.map((option: string) => `\`${option}\``).join(', ');
     case 'list':
       return `list of ${typeName(spec.items)}`;
+    case 'either':
+      return spec.forms.map(typeName).join(', or ');
+    case 'any':
+      return 'value';
     case 'record':
       return 'map of names';
     case 'size':

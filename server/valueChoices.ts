@@ -35,6 +35,10 @@ export function choicesFor(
       return inner.options.map((value: string) =>
         value === inner.default ? { value, leadsTo: 'the default' } : { value },
       );
+    case 'either':
+      return inner.forms.flatMap((form: KeySpec) =>
+        form.type === 'list' ? [] : choicesFor(facts, resolved, path, form),
+      );
     case 'boolean':
       return [{ value: 'true' }, { value: 'false' }];
     case 'size':

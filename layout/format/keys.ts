@@ -1,4 +1,16 @@
-import type { BooleanSpec, EnumSpec, IntegerSpec, KeySpec, Keys, ListSpec, MapSpec, RecordSpec } from './spec';
+import type {
+  AnySpec,
+  BooleanSpec,
+  EitherSpec,
+  EnumSpec,
+  IntegerSpec,
+  KeySpec,
+  Keys,
+  ListSpec,
+  MapSpec,
+  RecordSpec,
+  StringSpec,
+} from './spec';
 
 /** The newest version of the format. */
 export const FORMAT_VERSION = 1;
@@ -37,6 +49,17 @@ function options<const T extends string>(
   return { type: 'enum', options: values, doc, ...more };
 }
 
+const text = (doc: string, flag?: string): StringSpec => ({ type: 'string', doc, ...(flag && { flag }) });
+
+function either<const F extends readonly KeySpec[]>(doc: string, forms: F, flag?: string): EitherSpec<F> {
+  return { type: 'either', forms, doc, ...(flag && { flag }) };
+}
+
+/** The same key as one that only some versions of Megatron-LM know. */
+function since<S extends KeySpec>(versions: string, spec: S): S & { readonly since: string } {
+  return { ...spec, since: versions };
+}
+
 function list<I extends KeySpec>(doc: string, items: I, flag?: string): ListSpec<I> {
   return { type: 'list', items, doc, ...(flag && { flag }) };
 }
@@ -45,19 +68,28 @@ function map<K extends Keys>(doc: string, keys: K): MapSpec<K> {
   return { type: 'map', keys, doc };
 }
 
+/** The versions that have generalized tensor parallelism. */
+const WITH_GTP = 'main, core_r0.19';
+
 const denseDegrees = {
   tp: degree(
     'Tensor-parallel size: over how many ranks each weight matrix is cut. TP talks most, so keep it inside one NVLink domain.',
     '--tensor-model-parallel-size',
   ),
-  gtp_remat: degree(
-    'Generalized tensor parallelism: weights are cut `tp * gtp_remat` ways and gathered again before use.',
-    '--gtp-weight-remat-size',
+  gtp_remat: since(
+    WITH_GTP,
+    degree(
+      'Generalized tensor parallelism: weights are cut `tp * gtp_remat` ways and gathered again before use.',
+      '--gtp-weight-remat-size',
+    ),
   ),
-  num_weight_shards: count(
-    'The total number of weight shards, `tp * gtp_remat`: another way to write `gtp_remat`.',
-    '--tensor-parallel-num-weight-shards',
-    'tp * gtp_remat',
+  num_weight_shards: since(
+    WITH_GTP,
+    count(
+      'The total number of weight shards, `tp * gtp_remat`: another way to write `gtp_remat`.',
+      '--tensor-parallel-num-weight-shards',
+      'tp * gtp_remat',
+    ),
   ),
   cp: degree(
     'Context-parallel size: over how many ranks the tokens of one sequence are spread.',
@@ -72,14 +104,43 @@ const expertParallel = degree(
 );
 
 const expertWeightShards = {
-  expt_gtp_remat: degree(
-    'Generalized tensor parallelism of expert weights: the twin of `gtp_remat` in the expert grid.',
-    '--expert-gtp-weight-remat-size',
+  expt_gtp_remat: since(
+    WITH_GTP,
+    degree(
+      'Generalized tensor parallelism of expert weights: the twin of `gtp_remat` in the expert grid.',
+      '--expert-gtp-weight-remat-size',
+    ),
   ),
-  expt_num_weight_shards: count(
-    'The total number of shards of an expert weight, `expt_tp * expt_gtp_remat`.',
-    '--expert-tensor-parallel-num-weight-shards',
-    'expt_tp * expt_gtp_remat',
+  expt_num_weight_shards: since(
+    WITH_GTP,
+    count(
+      'The total number of shards of an expert weight, `expt_tp * expt_gtp_remat`.',
+      '--expert-tensor-parallel-num-weight-shards',
+      'expt_tp * expt_gtp_remat',
+    ),
+  ),
+} as const;
+
+/** Where the layers go, for `parallelism` and one of `modules` alike. */
+const stageKeys = {
+  pipeline_model_parallel_layout: since(
+    'core_r0.14 and later',
+    either(
+      'Which layers each pipeline stage holds: `Et*3|(tt|)*29m|L` (E embedding, t decoder layer, m MTP layer, L loss), or a list of stages as lists of `embedding`, `decoder`, `mtp`, `loss`. The k-th stage is of pipeline rank `k mod pp`, virtual stage `k div pp`.',
+      [
+        text('The stages as a string, with `|` between them.'),
+        list('The stages, each a list of layers.', { type: 'any', doc: 'The layers of one stage.' } as AnySpec),
+      ],
+      '--pipeline-model-parallel-layout',
+    ),
+  ),
+  account_for_embedding_in_pipeline_split: flagged(
+    'Count the embedding as one layer when the layers are split over the stages.',
+    '--account-for-embedding-in-pipeline-split',
+  ),
+  account_for_loss_in_pipeline_split: flagged(
+    'Count the loss as one layer when the layers are split over the stages.',
+    '--account-for-loss-in-pipeline-split',
   ),
 } as const;
 
@@ -104,8 +165,84 @@ const modelKeys = {
   moe_ffn_hidden_size: count('Width of one expert.', '--moe-ffn-hidden-size', 'ffn_hidden_size'),
   num_experts: count('Experts of an MoE layer; `ep` must divide them.', '--num-experts'),
   vocab_size: count('Vocabulary size before padding.', '--vocab-size'),
+  make_vocab_size_divisible_by: {
+    ...count('The vocabulary is padded to a multiple of this times `tp`.', '--make-vocab-size-divisible-by'),
+    default: 128,
+  },
   params_dtype: options('Type of the parameters.', ['bf16', 'fp16', 'fp32'], { default: 'bf16' }),
+  kv_channels: count('Width of one attention head.', '--kv-channels', 'hidden_size / num_attention_heads'),
+  position_embedding_type: options(
+    'How positions enter the model.',
+    ['learned_absolute', 'rope', 'mrope', 'yarn', 'relative', 'none'],
+    { flag: '--position-embedding-type' },
+  ),
+  gated_linear_unit: flagged('The feed-forward layer has a gate (SwiGLU and its kin).', '--swiglu'),
+  add_bias_linear: {
+    type: 'boolean',
+    doc: 'Linear layers have biases; Megatron-LM adds them unless it is told not to.',
+    flag: '--disable-bias-linear',
+  } as BooleanSpec,
+  untie_embeddings_and_output_weights: flagged(
+    'The output layer has weights of its own, not those of the embedding.',
+    '--untie-embeddings-and-output-weights',
+  ),
+  multi_latent_attention: flagged('Attention with compressed keys and values (MLA).', '--multi-latent-attention'),
+  q_lora_rank: count('MLA: width of the compressed queries.', '--q-lora-rank'),
+  kv_lora_rank: count('MLA: width of the compressed keys and values.', '--kv-lora-rank'),
+  qk_head_dim: count('MLA: width of a query or key head without its rotary part.', '--qk-head-dim'),
+  qk_pos_emb_head_dim: count('MLA: width of the rotary part of a head.', '--qk-pos-emb-head-dim'),
+  v_head_dim: count('MLA: width of a value head.', '--v-head-dim'),
+  mtp_num_layers: {
+    type: 'integer',
+    min: 0,
+    doc: 'Layers of multi-token prediction, one a depth; they stand in the last stage unless a layout places them.',
+    flag: '--mtp-num-layers',
+  } as IntegerSpec,
+  hybrid_layer_pattern: text(
+    'The layers of a hybrid model, one symbol a layer (M Mamba, * attention, - MLP, E MoE, G gated delta net, + MLA, D sparse attention), `|` between pipeline stages, `/` before each MTP depth.',
+    '--hybrid-layer-pattern',
+  ),
+  mamba_num_heads: count('Heads of a Mamba layer.', '--mamba-num-heads'),
+  mamba_num_groups: count('Groups of a Mamba layer.', '--mamba-num-groups'),
+  mamba_head_dim: count('Width of a Mamba head.', '--mamba-head-dim'),
+  mamba_state_dim: count('Width of the state of a Mamba layer.', '--mamba-state-dim'),
+  experimental_attention_variant: text(
+    'An attention of another kind, such as `gated_delta_net` or `dsa`.',
+    '--experimental-attention-variant',
+  ),
+  linear_num_key_heads: count('Key heads of a linear-attention layer.', '--linear-num-key-heads'),
+  linear_num_value_heads: count('Value heads of a linear-attention layer.', '--linear-num-value-heads'),
+  linear_attention_freq: either(
+    'Which layers are of linear attention: every n-th is not, or a list of 0 and 1.',
+    [
+      count('Every n-th layer.'),
+      text('A Python expression of a list.'),
+      list('1 for a layer of linear attention.', { type: 'any', doc: '0 or 1.' } as AnySpec),
+    ],
+    '--linear-attention-freq',
+  ),
+  moe_layer_freq: either(
+    'Which layers are MoE layers: every n-th, or a pattern such as `([0]*3+[1]*58)`, or a list of 0 and 1.',
+    [
+      count('Every n-th layer.'),
+      text('A Python expression of a list.'),
+      list('1 for an MoE layer.', { type: 'any', doc: '0 or 1.' } as AnySpec),
+    ],
+    '--moe-layer-freq',
+  ),
+  moe_router_topk: count('Experts that each token goes to; 2 unless written.', '--moe-router-topk'),
+  moe_router_num_groups: count('Groups of experts from which the router picks.', '--moe-router-num-groups'),
+  moe_router_group_topk: count('Groups of experts that each token may go to.', '--moe-router-group-topk'),
+  moe_shared_expert_intermediate_size: count(
+    'Width of the shared experts together.',
+    '--moe-shared-expert-intermediate-size',
+  ),
+  encoder_num_layers: count('Layers of the encoder of an encoder-decoder model.', '--encoder-num-layers'),
+  decoder_num_layers: count('Layers of the decoder of an encoder-decoder model.', '--decoder-num-layers'),
 } as const;
+
+/** The ways in which context-parallel ranks exchange keys and values. */
+const CP_COMM_TYPES = ['p2p', 'all_gather', 'a2a', 'a2a+p2p'] as const;
 
 const sequenceKeys = {
   seq_length: count('Tokens in one sequence.', '--seq-length'),
@@ -126,10 +263,24 @@ const sequenceKeys = {
       default: 'causal',
     },
   ),
-  cp_comm_type: options(
-    'How context-parallel ranks exchange keys and values.',
-    ['p2p', 'all_gather', 'a2a', 'a2a+p2p'],
-    { default: 'p2p', flag: '--cp-comm-type' },
+  cp_comm_type: either(
+    'How context-parallel ranks exchange keys and values: `p2p` (the default), `all_gather`, `a2a` or `a2a+p2p`; or a list, one a layer.',
+    [
+      options('One way for all layers.', CP_COMM_TYPES),
+      list('One way a layer.', options('The way of one layer.', CP_COMM_TYPES)),
+    ],
+    '--cp-comm-type',
+  ),
+  encoder_seq_length: count('Tokens in one sequence of the encoder.', '--encoder-seq-length', 'seq_length'),
+  decoder_seq_length: count('Tokens in one sequence of the decoder.', '--decoder-seq-length'),
+  max_seqlen_per_dp_cp_rank: count(
+    'Tokens that one rank takes under hybrid or dynamic context parallelism.',
+    '--max-seqlen-per-dp-cp-rank',
+  ),
+  dataloader_type: options('How batches are drawn.', ['single', 'cyclic', 'external'], { flag: '--dataloader-type' }),
+  calculate_per_token_loss: flagged(
+    'Scale the loss by the number of tokens, not of sequences.',
+    '--calculate-per-token-loss',
   ),
 } as const;
 
@@ -143,6 +294,17 @@ const parallelismKeys = {
     '--num-virtual-stages-per-pipeline-rank',
     'no interleaving',
   ),
+  num_layers_per_virtual_pipeline_stage: count(
+    'Layers in one virtual stage: another way to write `vpp`.',
+    '--num-layers-per-virtual-pipeline-stage',
+  ),
+  ...stageKeys,
+  overlap_p2p_comm: {
+    type: 'boolean',
+    default: true,
+    doc: 'Overlap the transfers between pipeline stages with computation (interleaved schedule).',
+    flag: '--no-overlap-p2p-communication',
+  } as BooleanSpec,
   microbatch_group_size_per_vp_stage: count(
     'Micro-batches that one virtual stage runs in a row.',
     '--microbatch-group-size-per-virtual-pipeline-stage',
@@ -183,6 +345,24 @@ const parallelismKeys = {
     count('Ranks at this level.'),
     '--hierarchical-context-parallel-sizes',
   ),
+  hybrid_context_parallel: since(
+    'main',
+    flagged(
+      'Each sequence runs on as many of the `dp * cp` ranks as its length needs; groups of every power of two are made.',
+      '--hybrid-context-parallel',
+    ),
+  ),
+  dynamic_context_parallel: since(
+    'dev',
+    flagged("The dev branch's successor of `hybrid_context_parallel`.", '--dynamic-context-parallel'),
+  ),
+  min_dynamic_context_parallel_size: since('dev', {
+    type: 'integer',
+    min: 1,
+    default: 1,
+    doc: 'The smallest group of dynamic context parallelism.',
+    flag: '--min-dynamic-context-parallel-size',
+  } as IntegerSpec),
 } as const;
 
 const moduleKeys = {
@@ -210,6 +390,7 @@ const moduleKeys = {
     '',
     'num_ranks / (expt_tp * ep * expt_gtp_remat * pp)',
   ),
+  ...stageKeys,
   model,
   sequence,
 } as const;
@@ -256,11 +437,35 @@ const ntpKeys = {
   ),
 } as const;
 
+/** The versions of Megatron-LM whose rules are known. */
+export const MEGATRON_VERSIONS = ['main', 'dev', 'core_r0.19', 'core_r0.18'] as const;
+
+/** One phase of a reinforcement-learning job: a grid of its own over GPUs that phases share in turn. */
+const phaseKeys = {
+  engine: options('What runs the phase.', ['megatron', 'vllm', 'sglang'], { default: 'megatron' }),
+  rank_offset: { type: 'integer', min: 0, default: 0, doc: 'The first global rank of the phase.' } as IntegerSpec,
+  num_ranks: count('How many ranks the phase has.', '', 'world_size - rank_offset'),
+  ...denseDegrees,
+  dp: degree(
+    'Replicas of the model. Derived; when written, it is checked.',
+    '',
+    'num_ranks / (tp * gtp_remat * cp * pp)',
+  ),
+  vpp: count('Virtual pipeline size.', '--num-virtual-stages-per-pipeline-rank', 'no interleaving'),
+  ep: expertParallel,
+  expt_tp: degree('Tensor-parallel size of the experts.', '--expert-tensor-parallel-size', 'tp'),
+} as const;
+
 /** The checks that a smoke job can run. */
 export const SMOKE_CHECKS = ['groups', 'collectives', 'bandwidth', 'ntp', 'sequence', 'all_gather_overlap'] as const;
 
 const rootKeys = {
   layout: { type: 'integer', min: 1, doc: 'The version of the format: 1.', required: true },
+  megatron: options(
+    'The version of Megatron-LM that the job runs; rules, predicted errors and process groups follow it. A section that only `dev` has implies `dev`.',
+    MEGATRON_VERSIONS,
+    { default: 'main' },
+  ),
   name: { type: 'string', doc: 'Shown in titles and reports.' },
   description: { type: 'string', doc: 'What the layout is for.' },
   world_size: count(
@@ -276,6 +481,12 @@ const rootKeys = {
       undefined,
       'gpus_per_node',
     ),
+    gpu: text('The kind of GPU, such as `H100-80GB`.'),
+    gpu_memory: { type: 'size', doc: 'Memory of one GPU, with a unit: `80GB`.' },
+  }),
+  launch: map('The launch files that this layout stands for.', {
+    family: text('The kind of launch file, such as `megatron-args` or `verl`.'),
+    files: list('The files, relative to this one.', text('A path.')),
   }),
   parallelism: map('One grid over the whole world (semantics of `initialize_model_parallel`).', parallelismKeys),
   modules: {
@@ -288,6 +499,87 @@ const rootKeys = {
   batch: map('Batch sizes, in sequences.', {
     micro_batch_size: count('Sequences that one replica runs at a time.', '--micro-batch-size'),
     global_batch_size: count('Sequences in one optimizer step, over all replicas.', '--global-batch-size'),
+    rampup_batch_size: list(
+      'Start, increment and samples of a batch-size ramp; Megatron-LM ignores it since it has step schedules.',
+      { type: 'any', doc: 'A whole number.' } as AnySpec,
+      '--rampup-batch-size',
+    ),
+    step_batch_size_schedule: text(
+      'Batch sizes by step: `0:8 64K:16`, threshold and batch size.',
+      '--step-batch-size-schedule',
+    ),
+    eval_micro_batch_size: count(
+      'Sequences that one replica evaluates at a time.',
+      '--eval-micro-batch-size',
+      'micro_batch_size',
+    ),
+    eval_global_batch_size: count(
+      'Sequences of one step of evaluation.',
+      '--eval-global-batch-size',
+      'global_batch_size',
+    ),
+  }),
+  optimizer: map('What the optimizer holds and when its communication runs.', {
+    optimizer: text('The optimizer: `adam`, `sgd`, `muon`, `dist_muon`, ...', '--optimizer'),
+    use_distributed_optimizer: flagged(
+      'Shard the optimizer state over the data-parallel ranks.',
+      '--use-distributed-optimizer',
+    ),
+    overlap_grad_reduce: flagged('Reduce gradients while the backward pass runs.', '--overlap-grad-reduce'),
+    overlap_param_gather: flagged('Gather parameters while the forward pass runs.', '--overlap-param-gather'),
+    overlap_param_gather_with_optimizer_step: flagged(
+      'Gather the parameters of the first chunk while the optimizer steps.',
+      '--overlap-param-gather-with-optimizer-step',
+    ),
+    use_precision_aware_optimizer: flagged(
+      'Keep states and gradients in the types below.',
+      '--use-precision-aware-optimizer',
+    ),
+    main_params_dtype: options('Type of the main parameters.', ['fp32', 'fp16'], { flag: '--main-params-dtype' }),
+    main_grads_dtype: options('Type of the main gradients.', ['fp32', 'bf16'], { flag: '--main-grads-dtype' }),
+    exp_avg_dtype: options('Type of the first moment.', ['fp32', 'fp16', 'bf16', 'fp8'], { flag: '--exp-avg-dtype' }),
+    exp_avg_sq_dtype: options('Type of the second moment.', ['fp32', 'fp16', 'bf16', 'fp8'], {
+      flag: '--exp-avg-sq-dtype',
+    }),
+    grad_reduce_in_bf16: flagged('Reduce gradients in bf16.', '--grad-reduce-in-bf16'),
+    optimizer_cpu_offload: flagged('Keep the optimizer state in host memory.', '--optimizer-cpu-offload'),
+  }),
+  precision: map('Types narrower than those of the parameters.', {
+    fp8_format: options('The format of 8-bit matrix products.', ['e4m3', 'hybrid'], { flag: '--fp8-format' }),
+    fp8_recipe: options('How 8-bit values are scaled.', ['tensorwise', 'delayed', 'mxfp8', 'blockwise', 'custom'], {
+      flag: '--fp8-recipe',
+    }),
+    fp8_param_gather: flagged('Keep and gather parameters in 8 bits.', '--fp8-param-gather'),
+    fp4_format: options('The format of 4-bit matrix products.', ['e2m1'], { flag: '--fp4-format' }),
+  }),
+  recompute: map('Which activations are computed again in the backward pass.', {
+    granularity: options('Whole layers, or parts of them.', ['full', 'selective'], { flag: '--recompute-granularity' }),
+    method: options('Which layers, of whole ones.', ['uniform', 'block'], { flag: '--recompute-method' }),
+    num_layers: count('Layers in one piece (`uniform`), or in all (`block`).', '--recompute-num-layers'),
+    modules: list(
+      'The parts, of selective recomputation.',
+      text('Such as `core_attn`, `moe_act`, `layernorm`, `mla_up_proj`, `mlp`, `moe`, `shared_experts`.'),
+      '--recompute-modules',
+    ),
+  }),
+  moe: map('How MoE layers move their tokens.', {
+    moe_token_dispatcher_type: options('How tokens reach their experts.', ['allgather', 'alltoall', 'flex'], {
+      flag: '--moe-token-dispatcher-type',
+    }),
+    moe_enable_deepep: flagged('The flex dispatcher uses DeepEP.', '--moe-enable-deepep'),
+    overlap_moe_expert_parallel_comm: flagged(
+      'Overlap the expert all-to-all with the computation of another micro-batch.',
+      '--overlap-moe-expert-parallel-comm',
+    ),
+    delay_wgrad_compute: flagged('Compute weight gradients later, to overlap them.', '--delay-wgrad-compute'),
+    moe_grouped_gemm: flagged('Run the experts of a rank as one grouped product.', '--moe-grouped-gemm'),
+  }),
+  checkpoint: map('How checkpoints are written.', {
+    ckpt_format: options(
+      'The format of checkpoints; Megatron-FSDP needs `fsdp_dtensor`.',
+      ['torch', 'torch_dist', 'torch_dcp', 'fsdp_dtensor'],
+      { flag: '--ckpt-format' },
+    ),
   }),
   ntp: map('Nonuniform tensor parallelism: go on with fewer TP ranks where GPUs failed.', ntpKeys),
   fsdp: map('Megatron-FSDP and its separate all-gather groups.', {
@@ -300,6 +592,19 @@ const rootKeys = {
       ['no_shard', 'optim', 'optim_grads', 'optim_grads_params'],
       { flag: '--data-parallel-sharding-strategy' },
     ),
+    outer_dp_sharding_strategy: options(
+      'What is sharded over the instances too (hybrid sharding, with `num_distributed_optimizer_instances`).',
+      ['no_shard', 'optim'],
+      { flag: '--outer-dp-sharding-strategy' },
+    ),
+    megatron_fsdp_version: {
+      ...count('1, or 2: the rewrite, for data and expert parallelism only.', '--megatron-fsdp-version'),
+      since: 'main',
+    } as IntegerSpec,
+    torch_fsdp2: flagged(
+      "PyTorch's own fully sharded data parallelism in place of Megatron-FSDP.",
+      '--use-torch-fsdp2',
+    ),
     create_all_gather_group: flagged(
       'A second communicator with the ranks of `dp_cp`, so that all-gather overlaps reduce-scatter.',
       '--create-all-gather-group',
@@ -310,6 +615,11 @@ const rootKeys = {
       derived: 'create_all_gather_group and ep > 1',
     },
   }),
+  phases: {
+    type: 'record',
+    doc: 'The phases of a reinforcement-learning job (`train`, `reference`, `rollout`, ...) over the same GPUs, each with degrees of its own.',
+    values: map('One phase.', phaseKeys),
+  } as RecordSpec<MapSpec<typeof phaseKeys>>,
   communicators: map('Options of the communicators.', {
     use_sharp: flagged('In-network reduction by SHARP.', '--use-sharp'),
     sharp_enabled_group: {
@@ -339,5 +649,6 @@ export type ParallelismKeys = typeof parallelismKeys;
 export type ModuleKeys = typeof moduleKeys;
 export type ModelKeys = typeof modelKeys;
 export type SequenceKeys = typeof sequenceKeys;
+export type PhaseKeys = typeof phaseKeys;
 export type NtpKeys = typeof ntpKeys;
 export type SlotEntryKeys = typeof slotEntryKeys;

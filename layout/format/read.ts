@@ -5,7 +5,18 @@ import { FORMAT, FORMAT_VERSION, type RootKeys } from './keys';
 import { MAX_DIAGNOSTICS, MAX_STRING } from './limits';
 import type { Problem, TooSmall } from './problems';
 import { parseDuration, parseSize } from './quantities';
-import type { Field, IntegerSpec, KeySpec, Keys, MapSpec, NamedField, RecordSpec, Section, StringSpec } from './spec';
+import type {
+  EitherSpec,
+  Field,
+  IntegerSpec,
+  KeySpec,
+  Keys,
+  MapSpec,
+  NamedField,
+  RecordSpec,
+  Section,
+  StringSpec,
+} from './spec';
 import { type Entry, type ListNode, type MapNode, type Node, parseTree, type ScalarNode, type Tree } from './tree';
 
 /** A layout file as read: every key of the format with its value and place, and what is wrong with its shape. */
@@ -94,6 +105,12 @@ class Reader {
         return node.kind === 'map' ? this.#record(spec, node, path) : this.#wrongType(spec, node, path);
       case 'list':
         return node.kind === 'list' ? this.#list(spec.items, node, keySpan, path) : this.#wrongType(spec, node, path);
+      case 'any':
+        return plainValue(node);
+      case 'either': {
+        const form = formFor(spec, node);
+        return form ? this.#value(form, node, keySpan, path) : this.#wrongType(spec, node, path);
+      }
       default:
         return node.kind === 'scalar' ? this.#scalar(spec, node, path) : this.#wrongType(spec, node, path);
     }
@@ -201,6 +218,27 @@ class Reader {
         this.problems.push({ kind: 'unknown-key', entry, spec, siblings, path });
       }
     }
+  }
+}
+
+/** The form of a key of several that a node can only be meant as; undefined where it is none of them. */
+function formFor({ forms }: EitherSpec, node: Node): KeySpec | undefined {
+  if (node.kind !== 'scalar') {
+    return forms.find(({ type }: KeySpec) => type === node.kind);
+  }
+  const isNumber = !node.quoted && (typeof node.value === 'number' || typeof node.value === 'bigint');
+  return forms.find(({ type }: KeySpec) => (type === 'integer') === isNumber && type !== 'list' && type !== 'map');
+}
+
+/** What a node holds, as plain data. */
+function plainValue(node: Node): unknown {
+  switch (node.kind) {
+    case 'scalar':
+      return typeof node.value === 'bigint' ? Number(node.value) : node.value;
+    case 'list':
+      return node.items.map(plainValue);
+    case 'map':
+      return Object.fromEntries(node.entries.map(({ key, value }) => [key, plainValue(value)]));
   }
 }
 

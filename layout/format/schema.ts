@@ -50,6 +50,10 @@ function typeOf(spec: KeySpec): JsonSchema {
       return { type: 'string', pattern: SIZE, ...constant };
     case 'duration':
       return { type: 'string', pattern: DURATION, ...constant };
+    case 'any':
+      return {};
+    case 'either':
+      return { anyOf: spec.forms.map(typeOf) };
     case 'list':
       return { type: 'array', items: schemaOf(spec.items) };
     case 'map':
@@ -74,6 +78,7 @@ function markdown(spec: KeySpec): string {
   const notes = [
     ...(spec.derived ? [`Left out: \`${spec.derived}\`.`] : []),
     ...(spec.flag ? [`Megatron-LM: \`${spec.flag}\`.`] : []),
+    ...(spec.since ? [`Known to: ${spec.since}.`] : []),
   ];
   return [spec.doc, ...notes].join('\n\n');
 }

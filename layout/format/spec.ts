@@ -10,6 +10,8 @@ export interface Described {
   readonly derived?: string;
   /** Whether a map without this key is incomplete. */
   readonly required?: boolean;
+  /** The Megatron-LM versions that know the option, where not all do: `main`, `dev`, `core_r0.19 and later`. */
+  readonly since?: string;
 }
 
 export interface IntegerSpec extends Described {
@@ -51,6 +53,17 @@ export interface ListSpec<I extends KeySpec = KeySpec> extends Described {
   readonly items: I;
 }
 
+/** Anything that YAML can hold, as plain data (numbers, texts, lists, objects): a rule looks at it. */
+export interface AnySpec extends Described {
+  readonly type: 'any';
+}
+
+/** A value of one of several forms, which the file's value tells apart: a whole number, a word, or a list. */
+export interface EitherSpec<F extends readonly KeySpec[] = readonly KeySpec[]> extends Described {
+  readonly type: 'either';
+  readonly forms: F;
+}
+
 /** A map with known keys. */
 export interface MapSpec<K extends Keys = Keys> extends Described {
   readonly type: 'map';
@@ -71,7 +84,10 @@ export type KeySpec =
   | EnumSpec
   | SizeSpec
   | DurationSpec
+  | AnySpec
   | ListSpec
+  // biome-ignore lint/suspicious/noExplicitAny: as below
+  | EitherSpec<any>
   // biome-ignore lint/suspicious/noExplicitAny: the recursion needs an open bound; every use is inferred
   | MapSpec<any>
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -81,7 +97,19 @@ export type KeySpec =
 export type Keys = { readonly [name: string]: KeySpec };
 
 /** The value that a key of the given type holds once it is read. */
-export type ValueOf<S> = S extends IntegerSpec | SizeSpec | DurationSpec
+export type ValueOf<S> =
+  IsAny<S> extends true
+    ? unknown
+    : S extends AnySpec
+      ? unknown
+      : S extends EitherSpec<infer F extends readonly KeySpec[]>
+        ? ValueOf<F[number]>
+        : PlainValueOf<S>;
+
+/** Whether a type is `any`, of which the values of a key would be derived without end. */
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+type PlainValueOf<S> = S extends IntegerSpec | SizeSpec | DurationSpec
   ? number
   : S extends BooleanSpec
     ? boolean

@@ -170,7 +170,7 @@ test('a value of several lines is not moved', () => {
 test('a word that is like no key', () => {
   expect(said(job(8, 'tp: 2, colour: red'))).toMatchInlineSnapshot(`
     "error[unknown-key] at "colour"
-    \`parallelism\` has no key \`colour\`. Its keys are \`tp\`, \`gtp_remat\`, \`num_weight_shards\`, \`cp\`, \`pp\`, \`vpp\`, \`microbatch_group_size_per_vp_stage\`, \`dp\`, \`ep\`, \`expt_tp\`, \`expt_gtp_remat\`, \`expt_num_weight_shards\`, \`expt_dp\`, \`order\`, \`num_distributed_optimizer_instances\`, \`hierarchical_context_parallel_sizes\`.
+    \`parallelism\` has no key \`colour\`. Its keys are \`tp\`, \`gtp_remat\`, \`num_weight_shards\`, \`cp\`, \`pp\`, \`vpp\`, \`num_layers_per_virtual_pipeline_stage\`, \`pipeline_model_parallel_layout\`, \`account_for_embedding_in_pipeline_split\`, \`account_for_loss_in_pipeline_split\`, \`overlap_p2p_comm\`, \`microbatch_group_size_per_vp_stage\`, \`dp\`, \`ep\`, \`expt_tp\`, \`expt_gtp_remat\`, \`expt_num_weight_shards\`, \`expt_dp\`, \`order\`, \`num_distributed_optimizer_instances\`, \`hierarchical_context_parallel_sizes\`, \`hybrid_context_parallel\`, \`dynamic_context_parallel\`, \`min_dynamic_context_parallel_size\`.
     = suggestion: Remove \`colour\`
       - parallelism: {tp: 2, colour: red}
       + parallelism: {tp: 2}"

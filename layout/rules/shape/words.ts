@@ -19,6 +19,10 @@ export function typeName(spec: KeySpec): string {
       return 'a size with a unit, such as 64MiB';
     case 'duration':
       return 'a duration with a unit, such as 60s';
+    case 'any':
+      return 'a value';
+    case 'either':
+      return spec.forms.map(typeName).join(', or ');
     case 'list':
       return 'a list';
     case 'map':

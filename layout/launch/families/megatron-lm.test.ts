@@ -70,6 +70,9 @@ test('the YAML names the source of every value and what was looked for', () => {
     layout: 1
     cluster:
       gpus_per_node: 8  # t.sh:1
+    launch:
+      family: megatron-lm
+      files: [ t.sh ]
     parallelism:
       tp: 2  # t.sh:1
       cp: 1  # default

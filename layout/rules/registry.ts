@@ -21,7 +21,12 @@ import { virtualPipelineWindow } from './pipeline/virtual-pipeline-window';
 import { vppNeedsPp } from './pipeline/vpp-needs-pp';
 import * as placement from './placement';
 import type { Rule } from './rule';
-import * as sequence from './sequence';
+import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
+import { sequenceDivisible } from './sequence/sequence-divisible';
+import { sequenceParallelNeedsTp } from './sequence/sequence-parallel-needs-tp';
+import { sequenceParallelWithExperts } from './sequence/sequence-parallel-with-experts';
+import { tpCommOverlapLength } from './sequence/tp-comm-overlap-length';
+import { tpCommOverlapNeedsSp } from './sequence/tp-comm-overlap-needs-sp';
 import { conflictingKeys } from './shape/conflicting-keys';
 import { duplicateKey } from './shape/duplicate-key';
 import { fileTooLarge } from './shape/file-too-large';
@@ -83,12 +88,12 @@ export const RULES: readonly Rule[] = [
   ffnShards,
   pipelineLayers,
   virtualPipelineLayers,
-  sequence.sequenceDivisible,
-  sequence.sequenceParallelNeedsTp,
-  sequence.sequenceParallelWithExperts,
-  sequence.tpCommOverlapNeedsSp,
-  sequence.tpCommOverlapLength,
-  sequence.denseMaskUnderCp,
+  sequenceDivisible,
+  sequenceParallelNeedsTp,
+  sequenceParallelWithExperts,
+  tpCommOverlapNeedsSp,
+  tpCommOverlapLength,
+  denseMaskUnderCp,
   globalBatch,
   virtualPipelineWindow,
   fsdp.fsdpNotEnabled,

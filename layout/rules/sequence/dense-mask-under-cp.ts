@@ -1,0 +1,45 @@
+import { changeFix } from '../fixes';
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedSequences } from './described';
+
+export const denseMaskUnderCp: Rule = {
+  code: 'dense-mask-under-cp',
+  severity: 'error',
+  title: 'A dense mask under context parallelism',
+  effect: 'each rank applies the wrong part of the mask, and the model trains wrongly',
+  what: '`attention_mask` is `dense` and `cp` is above 1.',
+  why: 'Context parallelism splits a mask along its query dimension only, so a rank applies the wrong part of it to its keys. A causal mask needs no splitting.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 2
+sequence:
+  attention_mask: dense
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 2
+sequence:
+  attention_mask: causal
+`,
+  sources: [megatron('megatron/core/utils.py', 'get_batch_on_this_cp_rank')],
+  *check(facts) {
+    for (const { module, sequence, degrees } of describedSequences(facts)) {
+      const { cp } = module.fields;
+      if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
+        yield {
+          message: `Megatron-LM does not split a dense attention mask over cp ${degrees.cp} correctly. Use attention_mask causal, or cp 1.`,
+          span: sequence.attention_mask.span,
+          related: writtenRelated('cp', cp),
+          fixes: [
+            changeFix('attention_mask', sequence.attention_mask.span, 'causal'),
+            cp.written ? changeFix('cp', cp.span, 1) : null,
+          ],
+        };
+      }
+    }
+  },
+};

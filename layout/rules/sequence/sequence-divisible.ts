@@ -1,0 +1,97 @@
+import type { Field } from '../../format/spec';
+import type { LayoutFacts } from '../../topology/facts';
+import { sequenceDivisor } from '../../topology/sequence';
+import { changeFix } from '../fixes';
+import { eitherNumber, nearestMultiples } from '../numbers';
+import { valueRelated, writtenRelated } from '../related';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { type DescribedSequence, describedSequences } from './described';
+
+export const sequenceDivisible: Rule = {
+  code: 'sequence-divisible',
+  severity: 'error',
+  title: 'The sequence does not divide among its ranks',
+  effect: 'Megatron-LM stops at the latest when it splits the first batch',
+  what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`.',
+  why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded one by one and are exempt.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 4
+sequence:
+  seq_length: 8196
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  cp: 4
+sequence:
+  seq_length: 8192
+`,
+  sources: [
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),
+  ],
+  *check(facts) {
+    for (const described of describedSequences(facts)) {
+      const { seq_length: field, max_seq_len: most, tp_comm_overlap: overlap } = described.sequence;
+      const length = field.value;
+      if (length === undefined) {
+        continue;
+      }
+      const undivided = undividedReport(facts, described, length);
+      // the script compares the lengths whatever is overlapped; otherwise `tp-comm-overlap-length` does
+      const isTooLong = most.value !== undefined && most.value < length && (facts.trainingScript || !overlap.value);
+      if (isTooLong && undivided?.predicts !== SCRIPT_LENGTH) {
+        yield tooLongReport(field, length, most, most.value ?? 0);
+      } else if (undivided) {
+        yield undivided;
+      }
+    }
+  },
+};
+
+/** The first check of a length in the training script. */
+const SCRIPT_LENGTH = 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.';
+
+function tooLongReport(field: Field<number>, length: number, most: Field<number>, limit: number): Report {
+  return {
+    message: `seq_length ${length} is more than max_seq_len ${limit}. Use max_seq_len ${length}, or seq_length ${limit}.`,
+    span: most.span,
+    related: [valueRelated('seq_length', field)],
+    predicts: `max_position_embeddings (${limit}) must be greater than or equal to seq_length (${length}).`,
+    fixes: [changeFix('max_seq_len', most.span, length), changeFix('seq_length', field.span, limit)],
+  };
+}
+
+/** A length that does not divide among the ranks that share it. */
+function undividedReport(facts: LayoutFacts, described: DescribedSequence, length: number): Report | null {
+  const { module, sequence, degrees } = described;
+  const { tp, cp } = degrees;
+  const sequenceParallel = described.sequenceParallel && tp > 1;
+  const divisor = sequenceDivisor({ cp, tp, sequenceParallel });
+  if (sequence.qkv_format.value === 'thd' || length % divisor === 0) {
+    return null;
+  }
+  const { span } = sequence.seq_length;
+  const better = nearestMultiples(divisor, length);
+  const scriptStops = cp > 1 && length % (2 * cp) !== 0;
+  const factors = [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(sequenceParallel ? [`tp ${tp}`] : [])].join(' x ');
+  return {
+    // the script does not compare the length with tp
+    severity: facts.trainingScript && !scriptStops ? 'warning' : 'error',
+    message: `seq_length ${length} is not a multiple of ${cp > 1 ? `${factors} = ${divisor}` : factors}. Use ${eitherNumber(better)}.`,
+    span,
+    related: [
+      ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
+      ...(sequenceParallel ? writtenRelated('tp', module.fields.tp) : []),
+    ],
+    predicts: facts.trainingScript
+      ? scriptStops
+        ? SCRIPT_LENGTH
+        : null
+      : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
+    fixes: better.map((size) => changeFix('seq_length', span, size)),
+  };
+}

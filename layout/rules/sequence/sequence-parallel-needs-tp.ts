@@ -1,0 +1,50 @@
+import { changeFix } from '../fixes';
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedSequences } from './described';
+
+export const sequenceParallelNeedsTp: Rule = {
+  code: 'sequence-parallel-needs-tp',
+  severity: 'error',
+  title: 'Sequence parallelism without tensor parallelism',
+  effect: 'Megatron-LM stops on every rank; its training script switches sequence parallelism off',
+  what: '`sequence_parallel` is true and `tp` is 1. It is a warning in a job of the training script.',
+  why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. With `tp` 1 there is nothing to spread them over.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 1
+sequence:
+  sequence_parallel: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  sequence_parallel: true
+`,
+  sources: [
+    megatron('megatron/core/model_parallel_config.py', 'ModelParallelConfig.__post_init__'),
+    megatron('megatron/training/arguments.py', 'validate_args'),
+  ],
+  *check(facts) {
+    for (const { module, sequence, degrees, sequenceParallel } of describedSequences(facts)) {
+      if (sequenceParallel && degrees.tp === 1) {
+        const { tp } = module.fields;
+        yield {
+          severity: facts.trainingScript ? 'warning' : 'error',
+          message: 'sequence_parallel needs tp above 1. Use sequence_parallel false, or tp 2 or more.',
+          span: sequence.sequence_parallel.span,
+          related: writtenRelated('tp', tp),
+          predicts: facts.trainingScript ? null : 'Cannot use sequence parallelism without tensor parallelism',
+          fixes: [
+            changeFix('sequence_parallel', sequence.sequence_parallel.span, 'false'),
+            tp.written ? changeFix('tp', tp.span, 2) : null,
+          ],
+        };
+      }
+    }
+  },
+};

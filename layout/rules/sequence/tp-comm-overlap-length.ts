@@ -1,0 +1,51 @@
+import { changeFix } from '../fixes';
+import { valueRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedSequences } from './described';
+
+export const tpCommOverlapLength: Rule = {
+  code: 'tp-comm-overlap-length',
+  severity: 'error',
+  title: 'Overlapped TP communication for another sequence length',
+  effect: 'Megatron-LM stops when it splits the first batch',
+  what: '`tp_comm_overlap` and `sequence_parallel` are on and `seq_length` differs from `max_seq_len`.',
+  why: 'The buffers of the overlap are made for sequences of `max_seq_len` only.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  seq_length: 4096
+  max_seq_len: 8192
+  sequence_parallel: true
+  tp_comm_overlap: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  seq_length: 8192
+  max_seq_len: 8192
+  sequence_parallel: true
+  tp_comm_overlap: true
+`,
+  sources: [megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard')],
+  *check(facts) {
+    // the training script makes the buffers for `seq_length` itself
+    for (const { sequence, sequenceParallel } of facts.trainingScript ? [] : describedSequences(facts)) {
+      const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
+      const isOverlapped = overlap.value === true && sequenceParallel;
+      if (isOverlapped && length.value !== undefined && most.value !== undefined && length.value !== most.value) {
+        yield {
+          message: `tp_comm_overlap needs seq_length to equal max_seq_len: they are ${length.value} and ${most.value}. Use one of them for both.`,
+          span: length.span,
+          related: [valueRelated('max_seq_len', most)],
+          predicts: 'TP Comm overlap requires Vision+Text token length == language_max_sequence_length',
+          fixes: [changeFix('seq_length', length.span, most.value), changeFix('max_seq_len', most.span, length.value)],
+        };
+      }
+    }
+  },
+};

@@ -1,0 +1,54 @@
+import { valueOr } from '../../topology/facts';
+import { changeFix, insertFix, removeFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedSequences } from './described';
+
+export const tpCommOverlapNeedsSp: Rule = {
+  code: 'tp-comm-overlap-needs-sp',
+  severity: 'error',
+  title: 'Overlapped TP communication without sequence parallelism',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`tp_comm_overlap` is true and `sequence_parallel` is off.',
+  why: 'The overlap hides the all-gather and the reduce-scatter of sequence parallelism behind matrix products. Without sequence parallelism there are none.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  tp_comm_overlap: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+sequence:
+  sequence_parallel: true
+  tp_comm_overlap: true
+`,
+  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  *check(facts) {
+    for (const { module, sequence, degrees } of describedSequences(facts)) {
+      const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
+      const isOff = valueOr(field, false) === false;
+      // the script switches sequence parallelism off where tp is 1
+      const isSwitchedOff = facts.trainingScript && degrees.tp === 1;
+      if (overlap.value === true && (isOff || isSwitchedOff)) {
+        const needed = degrees.tp > 1 ? 'sequence_parallel' : 'sequence_parallel and tp above 1';
+        yield {
+          message: `tp_comm_overlap needs ${needed}. ${degrees.tp > 1 ? 'Use sequence_parallel true, or remove' : 'Remove'} tp_comm_overlap.`,
+          span: overlap.span,
+          predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
+          fixes: [
+            isOff && degrees.tp > 1
+              ? field.written
+                ? changeFix('sequence_parallel', field.span, 'true')
+                : insertFix(facts.text, module.sequence.span, 'sequence_parallel: true')
+              : null,
+            removeFix(facts.text, 'tp_comm_overlap', overlap),
+          ],
+        };
+      }
+    }
+  },
+};

@@ -28,10 +28,11 @@ class Copy(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, group):
         ctx.group = group
-        return x
+        return x.view_as(x)
 
     @staticmethod
     def backward(ctx, grad):
+        grad = grad.contiguous()
         dist.all_reduce(grad, group=ctx.group)
         return grad, None
 
@@ -41,6 +42,7 @@ class Reduce(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, group):
+        ctx.mark_dirty(x)
         dist.all_reduce(x, group=group)
         return x
 
@@ -144,6 +146,16 @@ class Stage(torch.nn.Module):
         return VocabularyLoss.apply(F.linear(x, self.vocabulary), tokens.roll(-1, 1), self.start, self.group)
 
 
+def accumulate_into(main):
+    """A hook that adds a finished gradient to its fp32 place, and frees it."""
+
+    def hook(parameter):
+        main.add_(parameter.grad)
+        parameter.grad = None
+
+    return hook
+
+
 class Optimizer:
     """Adam over fp32 copies of one flat bf16 buffer; with `shards`, each data-parallel rank holds its part."""
 
@@ -160,7 +172,7 @@ class Optimizer:
             view.copy_(p.data)
             p.data = view
             main = self.grads[place : place + p.numel()].view(p.shape)
-            p.register_post_accumulate_grad_hook(lambda p, main=main: (main.add_(p.grad), setattr(p, "grad", None)))
+            p.register_post_accumulate_grad_hook(accumulate_into(main))
             place += p.numel()
         part = padded // self.size if self.sharded else padded
         start = part * dist.get_rank(group) if self.sharded else 0

@@ -7,17 +7,18 @@ const MIB = 2 ** 20;
 
 /**
  * GPUs by name. Memory, bandwidths (one direction) and dense operations a second are the vendors' data sheets'; the workspace
- * is what Megatron-LM's functional tests hold beside their states (calibrated on the public rows of docs/cost.md).
+ * is what Megatron-LM's functional tests hold beside their states, and the last number what matrix products reach of the peak, in
+ * parts of what they reach on an A100 (both calibrated on the public rows of docs/cost.md).
  */
 const GPUS: readonly GpuKind[] = [
-  gpu('a100', 80, 2039, 300, { fp32: 19.5, bf16: 312, fp16: 312, fp8: 312, fp4: 312 }, 76),
-  gpu('h100', 80, 3350, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105),
-  gpu('h200', 141, 4800, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105),
-  gpu('gh200', 96, 4000, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105),
-  gpu('b200', 180, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 9000 }, 105),
-  gpu('gb200', 186, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 10000 }, 105),
-  gpu('b300', 270, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 13500 }, 105),
-  gpu('gb300', 278, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 15000 }, 105),
+  gpu('a100', 80, 2039, 300, { fp32: 19.5, bf16: 312, fp16: 312, fp8: 312, fp4: 312 }, 76, 1),
+  gpu('h100', 80, 3350, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105, 0.82),
+  gpu('h200', 141, 4800, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105, 0.82),
+  gpu('gh200', 96, 4000, 450, { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 }, 105, 0.82),
+  gpu('b200', 180, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 9000 }, 105, 0.75),
+  gpu('gb200', 186, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 10000 }, 105, 0.75),
+  gpu('b300', 270, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 13500 }, 105, 0.75),
+  gpu('gb300', 278, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 15000 }, 105, 0.75),
 ];
 
 function gpu(
@@ -27,6 +28,7 @@ function gpu(
   nvlinkGBs: number,
   tflops: GpuKind['flops'],
   workspaceMib: number,
+  matrixShare: number,
 ): GpuKind {
   const flops = Object.fromEntries(Object.entries(tflops).map(([type, value]) => [type, value * TERA]));
   return {
@@ -36,6 +38,7 @@ function gpu(
     nvlinkBytesPerSecond: nvlinkGBs * GIGA,
     flops: { ...tflops, ...flops },
     workspaceBytes: workspaceMib * MIB,
+    matrixShare,
   };
 }
 

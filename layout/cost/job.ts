@@ -158,6 +158,8 @@ export interface GpuKind {
   readonly flops: Readonly<Record<ComputeType, number>>;
   /** Bytes that the libraries hold between steps: workspaces of cuBLAS and Transformer Engine. */
   readonly workspaceBytes: number;
+  /** Share of peak that large matrix products reach, in parts of what they reach on an A100. */
+  readonly matrixShare: number;
 }
 
 /** Micro-batches that one replica runs in a step. */

@@ -158,7 +158,11 @@ class Clock {
     const tokens = tokensOf(this.job);
     const width = model.ffnHiddenSize / degrees.tp;
     const peak =
-      hardware.gpu.flops[compute] * matrix * (tokens / (tokens + halfTokens)) * (width / (width + halfWidth));
+      hardware.gpu.flops[compute] *
+      hardware.gpu.matrixShare *
+      matrix *
+      (tokens / (tokens + halfTokens)) *
+      (width / (width + halfWidth));
     const half = hardware.gpu.flops.bf16 * attention;
     const busy = matrixFlops / peak + attentionFlops / half + movedBytes / (hardware.gpu.memoryBytesPerSecond * memory);
     // kernels queue behind one another: a short block costs what starting its kernels costs

@@ -1,21 +1,23 @@
 import { defineConfig } from 'vitest/config';
 
-const common = { testTimeout: 60_000, hookTimeout: 60_000 };
+/** Tests beside their code, and Megatron-LM's recorded verdicts: no build, no process, no state that files could share. */
+const FAST = ['{layout,server,jobs,picture,webview,cli}/**/*.test.ts', 'test/{unit,golden}/**/*.test.ts'];
 
-/** What starts no process and needs no build, and what talks to the built programs. */
+/** What the fuzz project tries more often than the fast project does. */
+const PROPERTIES = ['layout/{format,topology}/*.test.ts', 'test/golden/differential.test.ts'];
+
+const common = { testTimeout: 120_000, hookTimeout: 120_000 };
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
+      { test: { ...common, name: 'fast', include: FAST, pool: 'threads', isolate: false } },
       {
-        test: {
-          ...common,
-          name: 'fast',
-          include: ['{layout,server,jobs,picture,webview,cli}/**/*.test.ts', 'test/{unit,golden}/**/*.test.ts'],
-        },
+        test: { ...common, name: 'fuzz', include: [...PROPERTIES, 'test/fuzz/*.test.ts'], env: { FUZZ_FACTOR: '10' } },
       },
       { test: { ...common, name: 'protocol', include: ['test/{protocol,cli}/**/*.test.ts'] } },
-      { test: { ...common, name: 'jobs', include: ['test/smoke/**/*.test.ts'] } },
+      { test: { ...common, name: 'jobs', include: ['test/clusters/**/*.test.ts'] } },
     ],
   },
 });

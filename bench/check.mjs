@@ -3,7 +3,7 @@ import { importSource } from '../scripts/source.mjs';
 import { layoutOfLines } from './layouts.mjs';
 
 const { check, parseTree, processGroups } = await importSource('layout/index.ts');
-const { nastyTexts } = await importSource('test/unit/nasty.ts');
+const { nastyTexts } = await importSource('test/fuzz/nastyTexts.ts');
 
 /** The median time of a task in milliseconds, once it is warm; `budget` milliseconds are spent on it. */
 function median(task, budget = 500) {

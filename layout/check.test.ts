@@ -1,85 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nastyTexts } from '../test/unit/nasty';
-import {
-  applyEdits,
-  type Checked,
-  check,
-  type Diagnostic,
-  diagnosticData,
-  hasErrors,
-  parseTree,
-  processGroups,
-  RULES,
-  type Span,
-  soundFixes,
-  type Tree,
-} from '.';
-import { MAX_DIAGNOSTICS, MAX_MESSAGE } from './format/limits';
+import { nastyTexts } from '../test/fuzz/nastyTexts';
+import { applyEdits, check, hasErrors, soundFixes } from '.';
+import { MAX_DIAGNOSTICS } from './format/limits';
 
-const CODES = new Set(RULES.map(({ code }) => code));
-
-/** Far more than any text takes, even on a machine that is slow: what grows with the world's size takes minutes, or all memory. */
-const MAX_CPU_SECONDS = 5;
-
-/** Checks a text, at a cost that is bounded in processor time, which other programs do not change. */
-function cheaply(text: string): Checked {
-  const start = process.cpuUsage();
-  const checked = check(text);
-  // what lenses and hovers ask of the layout on every change
-  for (const { name, count, size } of checked.resolved ? processGroups(checked.resolved) : []) {
-    expect(count * size, name).toBeGreaterThanOrEqual(0);
-  }
-  const { user, system } = process.cpuUsage(start);
-  expect((user + system) / 1e6, text.slice(0, 1000)).toBeLessThan(MAX_CPU_SECONDS);
-  return checked;
-}
-
-/** Checks a text, and that what is said of it can be shown. */
-function diagnosticsOf(text: string): readonly Diagnostic[] {
-  const checked = cheaply(text);
-  for (const diagnostic of checked.diagnostics) {
-    const { code, message, span, related, fixes } = diagnostic;
-    expect(CODES).toContain(code);
-    expect(message.length).toBeLessThanOrEqual(MAX_MESSAGE + 1);
-    const edits = fixes.flatMap((fix) => fix.edits);
-    for (const place of [span, ...related.map((one) => one.span), ...edits.map((edit) => edit.span)]) {
-      expect(place.start).toBeGreaterThanOrEqual(0);
-      expect(place.end).toBeGreaterThanOrEqual(place.start);
-      expect(place.end).toBeLessThanOrEqual(text.length);
-    }
-    diagnosticData(diagnostic, checked.lines);
-  }
-  return checked.diagnostics;
-}
-
-/** Where a file has whole numbers. */
-function numberSpans(node: Tree['root']): Span[] {
-  switch (node?.kind) {
-    case 'map':
-      return node.entries.flatMap(({ value }) => numberSpans(value));
-    case 'list':
-      return node.items.flatMap(numberSpans);
-    case 'scalar':
-      return /^\d+$/.test(node.source) ? [node.span] : [];
-    default:
-      return [];
-  }
-}
-
+const diagnosticsOf = (text: string) => check(text).diagnostics;
 const codes = (text: string) => [...new Set(diagnosticsOf(text).map(({ code }) => code))];
 
-describe('whatever a file holds, it is checked', () => {
-  test.each(nastyTexts())('%s', (_, text) => {
-    const diagnostics = diagnosticsOf(text);
-    for (const severity of ['error', 'warning', 'information']) {
-      expect(diagnostics.filter((diagnostic) => diagnostic.severity === severity).length).toBeLessThanOrEqual(
-        MAX_DIAGNOSTICS + 1,
-      );
-    }
-  });
-
+describe('a text that is no layout', () => {
   const named = new Map(nastyTexts());
   test.each([
     ...['"["', '"{"', '"- "', '"? "', '"{a: "', '"[a: "'].map((part) => [`${part} nested`, 'file-too-large']),
@@ -167,68 +94,4 @@ describe('fixes of a long file with many errors', () => {
 test('a file with more errors than are listed has no fix that is known to hold', () => {
   const text = `layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n${Array.from({ length: MAX_DIAGNOSTICS + 1 }, (_, i) => `k${i}: 1\n`).join('')}`;
   expect([...soundFixes(check(text)).values()].flat()).toEqual([]);
-});
-
-describe('random files', () => {
-  const examples = readdirSync('examples').map((name) => readFileSync(`examples/${name}`, 'utf8'));
-  const sources = [...examples, ...RULES.flatMap(({ failing, passing }) => [failing, passing])];
-  const words = sources.join('\n').match(/\w+|[^\w\n]|\n */g) ?? [];
-
-  test('made of the words of layouts are checked', () => {
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 80, size: 'max' }), (parts) => {
-        diagnosticsOf(parts.join(''));
-      }),
-      { numRuns: 3000 },
-    );
-  });
-
-  const NUMBERS = [
-    0,
-    1,
-    2,
-    3,
-    7,
-    12,
-    97,
-    1023,
-    4096,
-    46_341,
-    65_537,
-    2 ** 20,
-    16_777_213,
-    2 ** 30,
-    2 ** 31 - 1,
-    2 ** 31,
-    2 ** 40,
-  ];
-
-  test('made by putting huge and odd numbers into layouts are checked', () => {
-    const change = fc.tuple(fc.nat(), fc.constantFrom(...NUMBERS));
-    fc.assert(
-      fc.property(fc.constantFrom(...sources), fc.array(change, { minLength: 1, maxLength: 5 }), (text, changes) => {
-        const changed = changes.reduce((now, [which, number]) => {
-          const spans = numberSpans(parseTree(now).root);
-          const span = spans[which % spans.length];
-          return span ? now.slice(0, span.start) + number + now.slice(span.end) : now;
-        }, text);
-        diagnosticsOf(changed);
-      }),
-      { numRuns: 3000 },
-    );
-  });
-
-  test('made by changing layouts are checked', () => {
-    const change = fc.tuple(fc.nat(), fc.nat(8), fc.oneof(fc.constantFrom(...words), fc.string({ maxLength: 4 })));
-    fc.assert(
-      fc.property(fc.constantFrom(...sources), fc.array(change, { minLength: 1, maxLength: 5 }), (text, changes) => {
-        const changed = changes.reduce((now, [where, removed, added]) => {
-          const at = where % (now.length + 1);
-          return now.slice(0, at) + added + now.slice(at + removed);
-        }, text);
-        diagnosticsOf(changed);
-      }),
-      { numRuns: 3000 },
-    );
-  });
 });

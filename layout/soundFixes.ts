@@ -4,27 +4,30 @@ import { applyEdits } from './format/edit';
 import { MAX_DIAGNOSTICS } from './format/limits';
 import { memoize } from './memoize';
 
-/** How much text is checked anew to try all fixes of a file, in UTF-16 units: a second or two of work. */
+/** How much work is done to try all fixes of a file, in UTF-16 units of text that is checked: a second or two. */
 export const MAX_TRIED = 8 * 1024 * 1024;
 
-/** The same while a person waits: a tenth of a second of work. */
+/** What a diagnostic adds to the work of a check, in the same unit. */
+const DIAGNOSTIC_WORK = 512;
+
+/** The same while a person waits: a tenth of a second. */
 export const MAX_TRIED_AT_ONCE = 512 * 1024;
 
 /**
  * The fixes that hold, for each of some diagnostics of a file: applied, the diagnostic is gone and no error is new. Each is
- * tried by a check of the whole file; the fixes that come after `limit` UTF-16 units of such work are left out.
+ * tried by a check of the whole file; the fixes that come after `limit` units of work are left out.
  */
 export function soundFixes(
   checked: Checked,
   diagnostics: readonly Diagnostic[] = checked.diagnostics,
   limit = MAX_TRIED,
 ): ReadonlyMap<Diagnostic, readonly Fix[]> {
-  let left = limit;
+  let left = errorsIn(checked) > MAX_DIAGNOSTICS ? 0 : limit;
   const isSound = (diagnostic: Diagnostic, fix: Fix) => {
     if (left <= 0) {
       return false;
     }
-    left -= checked.text.length;
+    left -= workOf(checked);
     return holds(checked, diagnostic, fix);
   };
   return new Map(
@@ -39,7 +42,7 @@ export function bringsNoError(checked: Checked, edits: readonly Edit[]): boolean
 
 /**
  * The text after all safe fixes that hold, applied one after the other, as each may change what the next one is.
- * @param limit how much text is checked at most, in UTF-16 units; the fixes beyond are left out
+ * @param limit how much work is done at most; the fixes beyond are left out
  */
 export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): string {
   let now = checked;
@@ -48,7 +51,7 @@ export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): str
     const diagnostic = now.diagnostics[i++];
     const fix = diagnostic?.fixes.find(({ applicability }) => applicability === 'safe');
     if (diagnostic && fix) {
-      left -= now.text.length;
+      left -= workOf(now);
       if (holds(now, diagnostic, fix)) {
         now = check(applyEdits(now.text, fix.edits));
         i = 0;
@@ -57,6 +60,9 @@ export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): str
   }
   return now.text;
 }
+
+/** What a check of a file like this one costs. */
+const workOf = ({ text, diagnostics }: Checked) => text.length + DIAGNOSTIC_WORK * diagnostics.length;
 
 function holds(checked: Checked, { code }: Diagnostic, { edits }: Fix): boolean {
   const after = check(applyEdits(checked.text, edits));
@@ -67,11 +73,11 @@ function holds(checked: Checked, { code }: Diagnostic, { edits }: Fix): boolean 
 /** Nobody can say so of a file with more errors than are listed. */
 function isNoWorse(before: Checked, after: Checked): boolean {
   const { errors } = countsOf(before);
-  const total = [...errors.values()].reduce((sum, count) => sum + count, 0);
-  return (
-    total <= MAX_DIAGNOSTICS && [...countsOf(after).errors].every(([code, count]) => count <= (errors.get(code) ?? 0))
-  );
+  const isKnown = errorsIn(before) <= MAX_DIAGNOSTICS;
+  return isKnown && [...countsOf(after).errors].every(([code, count]) => count <= (errors.get(code) ?? 0));
 }
+
+const errorsIn = (checked: Checked) => [...countsOf(checked).errors.values()].reduce((sum, count) => sum + count, 0);
 
 /** How often each code is reported, and how often as an error. */
 interface Counts {

@@ -1,67 +1,77 @@
-// Passes every test of the project, one suite after another: `npm test`, or `npm test -- SUITE...` for some of them.
+// Runs the tests: `npm test` the fast ones, `npm test -- GROUP...` those of some groups, `npm test -- all` every one.
 // Ends with a line `N passed, N failed`; a suite that crashes, or runs nothing, counts as a failure.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 const { execPath } = process;
 const bin = (name) => `node_modules/.bin/${name}`;
+const vitest = (project) => [bin('vitest'), 'run', '--project', project, '--reporter=default', '--silent=passed-only'];
+/** Debian's torch belongs to the system's Python, which need not be the first on PATH. */
+const python = process.env.PYTHON ?? (existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3');
 
-/** A suite: its commands, and how the last one's output tells how many tests passed and failed. */
-const SUITES = [
-  { name: 'types', commands: [[bin('tsc'), '-b']], count: single },
-  { name: 'lint', commands: [[bin('biome'), 'check', '--error-on-warnings']], count: single },
-  { name: 'rule pages', commands: [[execPath, 'scripts/docs.mjs', '--check']], count: single },
-  { name: 'texts', commands: [[execPath, 'scripts/l10n.mjs', '--check']], count: single },
-  { name: 'build', commands: [[execPath, 'scripts/build.mjs']], count: single },
-  { name: 'unit', commands: [[bin('vitest'), 'run', '--reporter=dot']], count: vitest },
-  {
-    name: 'smoke job',
-    commands: [[python(), '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test/smoke']],
-    count: pytest,
-  },
-  {
-    name: 'panel',
-    commands: [[execPath, '--test', '--test-reporter=spec', 'test/grid/panel.test.mjs']],
-    count: nodeTest,
-  },
-  { name: 'integration', commands: [[execPath, 'scripts/test-integration.mjs']], count: plain },
-  {
-    name: 'end to end',
-    commands: [
-      [execPath, 'scripts/package.mjs'],
-      [execPath, '--test', '--test-reporter=spec', '--test-concurrency=1', 'test/e2e/*.test.mjs'],
-    ],
-    count: nodeTest,
-  },
+/** What must have run before the suites that use it. */
+const BUILD = [
+  { name: 'build', command: [execPath, 'scripts/build.mjs'], count: single },
+  { name: 'package', command: [execPath, 'scripts/package.mjs'], count: single },
 ];
 
-/** Debian's torch belongs to the system's Python, which need not be the first on PATH. */
-function python() {
-  return process.env.PYTHON ?? (existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3');
-}
+/** Every suite: its groups, its command, and how the output tells how many tests passed and failed. */
+const SUITES = [
+  { name: 'types', groups: ['lint'], command: [bin('tsc'), '-b'], count: single },
+  { name: 'style', groups: ['lint'], command: [bin('biome'), 'check', '--error-on-warnings'], count: single },
+  { name: 'generated pages', groups: ['lint'], command: [execPath, 'scripts/docs.mjs', '--check'], count: single },
+  { name: 'texts', groups: ['lint'], command: [execPath, 'scripts/l10n.mjs', '--check'], count: single },
+  { name: 'fast', groups: ['fast'], command: vitest('fast'), count: vitestCount },
+  { name: 'protocol', groups: ['protocol'], command: vitest('protocol'), count: vitestCount },
+  { name: 'jobs', groups: ['jobs'], command: vitest('jobs'), count: vitestCount },
+  {
+    name: 'smoke job',
+    groups: ['jobs'],
+    command: [python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test/clusters'],
+    count: pytestCount,
+  },
+  { name: 'fuzz', groups: ['fuzz'], command: vitest('fuzz'), count: vitestCount },
+  {
+    name: 'panel',
+    groups: ['editor'],
+    command: [execPath, '--test', '--test-reporter=spec', 'test/grid/panel.test.mjs'],
+    count: nodeTestCount,
+  },
+  { name: 'integration', groups: ['editor'], command: [execPath, 'scripts/test-integration.mjs'], count: plainCount },
+  {
+    name: 'end to end',
+    groups: ['editor'],
+    command: [execPath, '--test', '--test-reporter=spec', '--test-concurrency=1', 'test/e2e/*.test.mjs'],
+    count: nodeTestCount,
+  },
+];
+const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
+
+/** Groups that need no build. */
+const UNBUILT = ['lint', 'fast'];
 
 function single(_, code) {
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-function vitest(output) {
+function vitestCount(output) {
   const line = /^\s*Tests\s+(.*)$/m.exec(output)?.[1] ?? '';
   return { passed: numberBefore(line, 'passed'), failed: numberBefore(line, 'failed') };
 }
 
-function pytest(output) {
+function pytestCount(output) {
   const line = output.trimEnd().split('\n').at(-1) ?? '';
   return { passed: numberBefore(line, 'passed'), failed: numberBefore(line, 'failed') + numberBefore(line, 'error') };
 }
 
 /** A suite may run in several editors, each with a line of its own. */
-function plain(output) {
+function plainCount(output) {
   const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)];
   const total = (group) => lines.reduce((sum, line) => sum + Number(line[group]), 0);
   return { passed: total(1), failed: total(2) };
 }
 
-function nodeTest(output) {
+function nodeTestCount(output) {
   const value = (name) => Number(new RegExp(`^\\S+ ${name} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
   return { passed: value('pass'), failed: value('fail') + value('cancelled') };
 }
@@ -70,7 +80,7 @@ function numberBefore(text, word) {
   return Number(new RegExp(`(\\d+) ${word}`).exec(text)?.[1] ?? 0);
 }
 
-/** Runs a command, showing its output as it comes; gives the output and the exit code. */
+/** Runs a command; gives its output and its exit code. */
 function run([program, ...args]) {
   return new Promise((done) => {
     const child = spawn(program, args, {
@@ -81,45 +91,52 @@ function run([program, ...args]) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output += text;
-        process.stdout.write(text);
       });
     }
-    child.once('error', (error) => done({ output: String(error), code: 1 }));
+    child.once('error', (error) => done({ output: `${program}: ${error.message}\n`, code: 1 }));
     child.once('close', (code) => done({ output, code: code ?? 1 }));
   });
 }
 
-async function runSuite({ name, commands, count }) {
-  console.log(`\n=== ${name}`);
-  let last = { output: '', code: 0 };
-  for (const command of commands) {
-    last = await run(command);
-    if (last.code !== 0) {
-      break;
-    }
-  }
-  const { passed, failed } = count(last.output, last.code);
-  const crashed = last.code !== 0 && failed === 0;
-  const idle = last.code === 0 && passed + failed === 0;
-  return { name, passed, failed: failed + (crashed || idle ? 1 : 0) };
+/** Runs one suite and prints its output at its end, as another one may run beside it. */
+async function runSuite({ name, command, count }) {
+  const start = performance.now();
+  const { output, code } = await run(command);
+  const { passed, failed } = count(output, code);
+  const crashed = code !== 0 && failed === 0;
+  const idle = code === 0 && passed + failed === 0;
+  const seconds = Math.round((performance.now() - start) / 1000);
+  console.log(`\n=== ${name}\n${output.trimEnd()}`);
+  return { name, seconds, passed, failed: failed + (crashed || idle ? 1 : 0) };
 }
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !SUITES.some((suite) => suite.name === name));
+async function runAll(suites) {
+  const results = [];
+  for (const suite of suites) {
+    results.push(await runSuite(suite));
+  }
+  return results;
+}
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : ['fast'];
+const unknown = wanted.filter((name) => name !== 'all' && !GROUPS.includes(name));
 if (unknown.length > 0) {
-  console.error(`There is no suite ${unknown.join(', ')}. Suites: ${SUITES.map(({ name }) => name).join(', ')}`);
+  console.error(`There is no group ${unknown.join(', ')}. Groups: all, ${GROUPS.join(', ')}`);
   process.exit(2);
 }
 
-const results = [];
-for (const suite of SUITES) {
-  if (wanted.length === 0 || wanted.includes(suite.name)) {
-    results.push(await runSuite(suite));
-  }
+const groups = wanted.includes('all') ? GROUPS : wanted;
+const suites = SUITES.filter((suite) => suite.groups.some((group) => groups.includes(group)));
+const built = groups.every((group) => UNBUILT.includes(group)) ? [] : await runAll(BUILD);
+const results = [...built];
+if (built.every(({ failed }) => failed === 0)) {
+  // an editor waits for its page, or its page for it, most of the time
+  const [editor, others] = [true, false].map((is) => suites.filter((suite) => suite.groups.includes('editor') === is));
+  results.push(...(await Promise.all([runAll(others), runAll(editor)])).flat());
 }
 console.log('\n=== summary');
-for (const { name, passed, failed } of results) {
-  console.log(`${failed === 0 ? 'ok    ' : 'FAILED'} ${name}: ${passed} passed, ${failed} failed`);
+for (const { name, seconds, passed, failed } of results) {
+  console.log(`${failed === 0 ? 'ok    ' : 'FAILED'} ${name}: ${passed} passed, ${failed} failed (${seconds} s)`);
 }
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);

@@ -2,11 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../test/harness/property';
 import { parsePlain, plainLength } from './plain';
 import { parseYaml } from './yaml';
-
-/** Cases a property; the environment can ask for more. */
-const RUNS = Number(process.env.PLAIN_RUNS ?? 12_000);
 
 /** The one promise of `parsePlain`: what it reads, it reads as the full parser does. */
 function isReadTheSame(text: string): boolean {
@@ -315,7 +313,7 @@ describe('plain YAML is read as the full parser reads it', () => {
           expect.fail(`${JSON.stringify(text)} is plain, but is read to ${plainLength(text)} only`);
         }
       }),
-      { numRuns: RUNS },
+      runs(600),
     );
   });
 
@@ -327,7 +325,7 @@ describe('plain YAML is read as the full parser reads it', () => {
         all++;
         read += isReadTheSame(changes.reduce(edited, text)) ? 1 : 0;
       }),
-      { numRuns: RUNS },
+      runs(600),
     );
     expect(read).toBeGreaterThan(all / 10);
     expect(read).toBeLessThan(all);

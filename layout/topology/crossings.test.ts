@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../test/harness/property';
 import { Grid } from '..';
 import { crossings } from './crossings';
 
@@ -36,7 +37,7 @@ test('counting by strides equals looking at every rank', () => {
         expect(crossings(grid, names, domain)).toEqual(enumerated(grid, names, domain));
       },
     ),
-    { numRuns: 2000 },
+    runs(200),
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../test/harness/property';
 import {
   activeSlots,
   conflictingSlots,
@@ -52,7 +53,7 @@ describe('nonuniform TP without looking at every rank', () => {
         });
         expect(conflictingSlots(ntp, SHAPE)).toEqual(conflicts);
       }),
-      { numRuns: 2000 },
+      runs(200),
     );
   });
 
@@ -67,7 +68,7 @@ describe('nonuniform TP without looking at every rank', () => {
         const odd = all.find(({ dp, cp }) => kept(dp, cp) !== kept(dp, 0));
         expect(firstUnlikeSlices(ntp, SHAPE)).toEqual(odd ?? null);
       }),
-      { numRuns: 2000 },
+      runs(200),
     );
   });
 

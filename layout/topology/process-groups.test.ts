@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../test/harness/property';
 import { check, Grid, type GroupFamily, processGroups } from '..';
 
 const lists = (family: GroupFamily) => [...family.all()].map((ranks) => [...ranks]);
@@ -67,7 +68,7 @@ describe('all groups at once', () => {
           expect(lists(family), family.name).toEqual(oneByOne(family));
         }
       }),
-      { numRuns: 300 },
+      runs(60),
     );
     const rare = [
       'hcp',

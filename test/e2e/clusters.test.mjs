@@ -8,8 +8,8 @@ import { after, before, describe, test } from 'node:test';
 import { importSource } from '../../scripts/source.mjs';
 import { testWorkbench } from '../harness/testWorkbench.mjs';
 
-const { SlurmLab } = await importSource('test/smoke/slurmCluster.ts');
-const { StandInCluster } = await importSource('test/smoke/standInCluster.ts');
+const { SlurmLab } = await importSource('test/clusters/slurmCluster.ts');
+const { StandInCluster } = await importSource('test/clusters/standInCluster.ts');
 
 const LAYOUT = 'mimo-8gpu.layout.yaml';
 const GROUPS = 39;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { check } from '../../layout';
+import { runs } from '../harness/property';
 import { layoutText, loadGolden } from './golden';
 import {
   type FlagsInput,
@@ -18,7 +19,7 @@ import {
   topologyVerdict,
 } from './oracle';
 
-const RUNS = { numRuns: 1000 };
+const RUNS = runs(100);
 
 /** Verdicts without words of Megatron-LM. */
 const WORDLESS = [MALFORMED_ORDER, SILENT_LOSS];

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { fuzz } from './fuzz';
+import { fuzz } from './editServer';
 
-// `npm run fuzz:server` asks for many more
 const edits = Number(process.env.FUZZ_EDITS ?? 20_000);
 const seed = Number(process.env.FUZZ_SEED ?? 1);
 

@@ -8,7 +8,7 @@ import { check } from '../../layout';
 import { flawOfEvent } from '../harness/eventSchema';
 
 const CLI = resolve('dist/cli.js');
-const FAULTY = resolve('test/smoke/faulty_rank.py');
+const FAULTY = resolve('test/clusters/faulty_rank.py');
 const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
 const SECONDS = 1000;
 

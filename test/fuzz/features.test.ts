@@ -3,18 +3,19 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Range } from 'vscode-languageserver-protocol';
 import { applyEdits, check } from '../../layout';
-import { nastyTexts } from '../../test/unit/nasty';
-import { codeActions } from './codeActions';
-import { codeLenses } from './codeLens';
-import { completion } from './completion';
-import { documentLinks } from './documentLinks';
-import { documentSymbols } from './documentSymbols';
-import { foldingRanges } from './folding';
-import { formatting } from './formatting';
-import { hover } from './hover';
-import { inlayHints } from './inlayHints';
-import { moduleReferences } from './rename';
-import { selectionRanges } from './selectionRanges';
+import { codeActions } from '../../server/features/codeActions';
+import { codeLenses } from '../../server/features/codeLens';
+import { completion } from '../../server/features/completion';
+import { documentLinks } from '../../server/features/documentLinks';
+import { documentSymbols } from '../../server/features/documentSymbols';
+import { foldingRanges } from '../../server/features/folding';
+import { formatting } from '../../server/features/formatting';
+import { hover } from '../../server/features/hover';
+import { inlayHints } from '../../server/features/inlayHints';
+import { moduleReferences } from '../../server/features/rename';
+import { selectionRanges } from '../../server/features/selectionRanges';
+import { runs } from '../harness/property';
+import { nastyTexts } from './nastyTexts';
 
 const URI = 'file:///a.layout.yaml';
 
@@ -99,7 +100,7 @@ describe('whatever a file holds, every feature answers', () => {
         }
         ask(text, Math.floor(place * text.length), true);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 });

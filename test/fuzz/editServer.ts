@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { applyEdits, check, LineIndex } from '../../layout';
 import { diagnosticsOf } from '../../server/features/diagnostics';
 import { VIEW_TEXT } from '../../server/messages';
-import { ServerProcess } from './client';
+import { ServerProcess } from '../protocol/client';
 
 /*
  * Random edits against the running server. After each burst it must answer, its text must equal the client's, and its

@@ -202,7 +202,7 @@ describe('a job of Slurm', () => {
   });
 
   test('of which a rank fails is ended, and the rank is named', { timeout: 120 * SECONDS }, async () => {
-    const faulty = resolve('test/smoke/faulty_rank.py');
+    const faulty = resolve('test/clusters/faulty_rank.py');
     const python = program('failing-python', `shift; RANK=$SLURM_PROCID exec ${PYTHON} ${faulty} 3:exit@create:0 "$@"`);
     const run = new Followed({ ranks_per_node: 4, python, referee_python: PYTHON }, layout(6));
     const result = await run.result;

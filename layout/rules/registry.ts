@@ -1,25 +1,34 @@
 import { globalBatch } from './batch/global-batch';
-import * as communicators from './communicators';
+import { communicatorCount } from './communicators/communicator-count';
+import { sharpDpBroken } from './communicators/sharp-dp-broken';
+import { sharpGroup } from './communicators/sharp-group';
+import { unknownGroup } from './communicators/unknown-group';
 import * as context from './contextParallel';
 import { denseFactorization } from './factorization/dense-factorization';
 import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
 import { expertProduct } from './factorization/expert-product';
-import * as fsdp from './fsdp';
+import { allGatherGroups } from './fsdp/all-gather-groups';
+import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
+import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
+import { fsdpNotEnabled } from './fsdp/fsdp-not-enabled';
 import * as mimo from './mimo';
 import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
 import { queryGroups } from './model/query-groups';
-import * as name from './name';
+import { nameDisagrees } from './name/name-disagrees';
 import { NTP_RULES } from './ntp/index';
-import * as optimizer from './optimizer';
+import { optimizerInstances } from './optimizer/optimizer-instances';
 import * as order from './order';
 import { pipelineLayers } from './pipeline/pipeline-layers';
 import { virtualPipelineLayers } from './pipeline/virtual-pipeline-layers';
 import { virtualPipelineWindow } from './pipeline/virtual-pipeline-window';
 import { vppNeedsPp } from './pipeline/vpp-needs-pp';
-import * as placement from './placement';
+import { cpCrossesNode } from './placement/cp-crosses-node';
+import { epCrossesNode } from './placement/ep-crosses-node';
+import { moduleSplitsNode } from './placement/module-splits-node';
+import { tpCrossesNvlink } from './placement/tp-crosses-nvlink';
 import type { Rule } from './rule';
 import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
 import { sequenceDivisible } from './sequence/sequence-divisible';
@@ -66,11 +75,11 @@ export const RULES: readonly Rule[] = [
   order.orderInvalid,
   order.orderExpertMismatch,
   vppNeedsPp,
-  optimizer.optimizerInstances,
+  optimizerInstances,
   context.hierarchicalCp,
-  communicators.sharpGroup,
-  communicators.sharpDpBroken,
-  communicators.unknownGroup,
+  sharpGroup,
+  sharpDpBroken,
+  unknownGroup,
   context.cpCommType,
   languageModule,
   worldOverflow,
@@ -96,16 +105,16 @@ export const RULES: readonly Rule[] = [
   denseMaskUnderCp,
   globalBatch,
   virtualPipelineWindow,
-  fsdp.fsdpNotEnabled,
-  fsdp.fsdpExpertGroup,
-  fsdp.fsdpGroupIdle,
-  fsdp.allGatherGroups,
-  fsdp.communicatorCount,
-  placement.tpCrossesNvlink,
-  placement.epCrossesNode,
-  placement.cpCrossesNode,
-  placement.moduleSplitsNode,
-  name.nameDisagrees,
+  fsdpNotEnabled,
+  fsdpExpertGroup,
+  fsdpGroupIdle,
+  allGatherGroups,
+  communicatorCount,
+  tpCrossesNvlink,
+  epCrossesNode,
+  cpCrossesNode,
+  moduleSplitsNode,
+  nameDisagrees,
   ...NTP_RULES,
 ];
 

@@ -2,7 +2,6 @@ import { describe } from 'vitest';
 import { checkTable, job } from './rule-table';
 
 const BATCH = 'batch: {micro_batch_size: 1, global_batch_size: 1024}';
-const sharp = (options: string) => `communicators: {${options}}`;
 
 describe('rank orders', () => {
   checkTable(
@@ -192,35 +191,10 @@ describe('weight shards and the default of expt_tp', () => {
   );
 });
 
-describe('optimizer instances and context levels', () => {
-  const shardFactor = 'Data parallel size should be divisible by partial DistOpt shard factor';
+describe('context levels', () => {
   checkTable(
-    ['optimizer-instances', 'hierarchical-cp', 'cp-comm-type'],
+    ['hierarchical-cp', 'cp-comm-type'],
     [
-      {
-        title: 'instances that divide',
-        text: job(16, 'tp: 2, num_distributed_optimizer_instances: 4'),
-        diagnostics: [],
-      },
-      {
-        title: 'instances that do not divide dp x cp',
-        text: job(16, 'tp: 2, num_distributed_optimizer_instances: 3'),
-        diagnostics: [['optimizer-instances', '3', shardFactor]],
-      },
-      {
-        title: 'instances that divide dp x cp but not expt_dp',
-        text: job(16, 'tp: 2, ep: 4, num_distributed_optimizer_instances: 4'),
-        diagnostics: [
-          ['optimizer-instances', '4', `Expert ${shardFactor.charAt(0).toLowerCase()}${shardFactor.slice(1)}`],
-        ],
-      },
-      {
-        title: 'instances with generalized TP of experts',
-        text: job(16, 'expt_gtp_remat: 2, num_distributed_optimizer_instances: 2', BATCH),
-        diagnostics: [
-          ['optimizer-instances', '2', 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.'],
-        ],
-      },
       {
         title: 'levels that make cp',
         text: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]'),
@@ -254,71 +228,6 @@ describe('optimizer instances and context levels', () => {
         diagnostics: [],
       },
       { title: 'all to all needs none', text: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a}'), diagnostics: [] },
-    ],
-  );
-});
-
-describe('options of communicators', () => {
-  const REPLICA = 'dp_replica group requires num_distributed_optimizer_instances > 1';
-  const BROKEN = 'data parallel group with CP (with GTP_remat) is not initialized';
-  checkTable(
-    ['sharp-group', 'sharp-dp-broken', 'unknown-group'],
-    [
-      { title: 'SHARP off', text: job(16, 'tp: 2', sharp('use_sharp: false')), diagnostics: [] },
-      {
-        title: 'SHARP across instances',
-        text: job(
-          16,
-          'tp: 2, num_distributed_optimizer_instances: 2',
-          sharp('use_sharp: true, sharp_enabled_group: dp_replica'),
-        ),
-        diagnostics: [],
-      },
-      {
-        title: 'across one instance',
-        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: dp_replica')),
-        diagnostics: [['sharp-group', 'dp_replica', REPLICA]],
-      },
-      {
-        title: 'a group while SHARP is off',
-        text: job(16, 'tp: 2', sharp('sharp_enabled_group: dp')),
-        diagnostics: [['sharp-group', 'dp', 'sharp_enabled_group is only valid when use_sharp is True']],
-      },
-      {
-        title: 'another group, by case',
-        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: DP')),
-        diagnostics: [['sharp-group', 'DP', 'Invalid sharp_enabled_group']],
-      },
-      {
-        title: 'an empty name',
-        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: ""')),
-        diagnostics: [['sharp-group', '""', 'Invalid sharp_enabled_group']],
-      },
-      {
-        title: 'the default group does not start',
-        text: job(16, 'tp: 2', sharp('use_sharp: true')),
-        diagnostics: [['sharp-dp-broken', 'true', BROKEN]],
-      },
-      {
-        title: 'nor does dp where it is written',
-        text: job(16, 'tp: 2', sharp('use_sharp: true, sharp_enabled_group: dp')),
-        diagnostics: [['sharp-dp-broken', 'dp', BROKEN]],
-      },
-      {
-        title: 'names of groups',
-        text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [dp_cp, ep_dp, tp]')),
-        diagnostics: [],
-      },
-      {
-        title: 'a name that is no group',
-        text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [dp_cp, edp]')),
-        diagnostics: [['unknown-group', 'edp']],
-      },
-      {
-        title: 'a group that this layout does not make',
-        text: job(16, 'tp: 2', sharp('high_priority_stream_groups: [intra_dp_cp]')),
-        diagnostics: [['unknown-group', 'intra_dp_cp']],
-      },
     ],
   );
 });

@@ -1,16 +1,16 @@
-import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import { suggestion } from './fixes';
-import { either } from './numbers';
-import type { Report, Rule } from './rule';
-import { otherSource } from './source';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { suggestion } from '../fixes';
+import { either } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { FORMAT_SOURCE } from '../source';
 
 export const nameDisagrees: Rule = {
   code: 'name-disagrees',
   severity: 'information',
   title: 'The name says other degrees than the file',
-  effect: 'a fact worth knowing',
+  effect: 'the name misleads readers of jobs, logs and checkpoints',
   what: '`name` contains a degree such as `tp8` or `pp4` that no grid of the file has.',
-  why: 'Names travel into job names, logs and checkpoints; one that is wrong sends its readers to the wrong run. Mostly a file was copied and one of the two was changed.',
+  why: 'Names appear in job names, logs and checkpoints. Mostly a file was copied, and only one of the two was changed.',
   failing: `layout: 1
 name: llama-tp4-dp4
 world_size: 16
@@ -25,7 +25,7 @@ parallelism:
   tp: 2
   pp: 2
 `,
-  sources: [otherSource('The layout format itself')],
+  sources: [FORMAT_SOURCE],
   *check(facts) {
     const sizes = new Map<string, Sizes>();
     for (const claim of claimsOf(facts)) {
@@ -74,7 +74,7 @@ function* claimReport({ degree, size, start, end, numberStart }: Claim, sizes: S
   }
   const actual = [...sizes].filter((one) => one !== undefined);
   yield {
-    message: `The name says ${degree} ${size}, but the file has ${degree} ${either(actual)}. Change the name, or the degree.`,
+    message: `The name says ${degree}${size}, but ${degree} is ${either(actual)}. Change the name or the degree.`,
     span: { start, end },
     fixes: actual
       .slice(0, 3)

@@ -1,0 +1,89 @@
+import { setKey } from '../../format/edit';
+import type { Field } from '../../format/spec';
+import { type LayoutFacts, valueOr } from '../../topology/facts';
+import { removeFix, suggestion } from '../fixes';
+import { writtenRelated } from '../related';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { replicaGroupFix, type Sharp, sharpOf, sharpOffFix } from './sharp';
+
+const SHARP_GROUPS = ['dp', 'dp_replica'];
+
+export const sharpGroup: Rule = {
+  code: 'sharp-group',
+  severity: 'error',
+  title: 'This group cannot use SHARP',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`sharp_enabled_group` is written without `use_sharp`; it is neither `dp` nor `dp_replica`; or it is `dp_replica` while there is one optimizer instance.',
+  why: 'SHARP reduces in the network switches for one kind of group: the data-parallel group, or the group across optimizer instances.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+communicators:
+  use_sharp: true
+  sharp_enabled_group: dp_replica
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  num_distributed_optimizer_instances: 2
+communicators:
+  use_sharp: true
+  sharp_enabled_group: dp_replica
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check(facts) {
+    const sharp = sharpOf(facts);
+    const group = sharp?.group.value;
+    if (!sharp || group === undefined) {
+      return;
+    }
+    if (!sharp.useSharp) {
+      yield withoutSharp(facts, sharp);
+    } else if (!SHARP_GROUPS.includes(group)) {
+      yield invalidGroup(facts, sharp.group, group);
+    } else if (group === 'dp_replica') {
+      yield* oneInstance(facts, sharp.group);
+    }
+  },
+};
+
+function withoutSharp({ text, root }: LayoutFacts, { options, group }: Sharp): Report {
+  const { use_sharp: field } = options;
+  return {
+    message: 'sharp_enabled_group needs use_sharp true. Remove sharp_enabled_group, or use use_sharp true.',
+    span: group.span,
+    related: field.written ? [{ message: 'use_sharp is false here', span: field.span }] : [],
+    predicts: 'sharp_enabled_group is only valid when use_sharp is True',
+    fixes: [
+      removeFix(text, 'sharp_enabled_group', group),
+      suggestion('Use use_sharp true', [setKey(text, root.communicators.span, 'use_sharp', field, 'true')]),
+    ],
+  };
+}
+
+function invalidGroup(facts: LayoutFacts, field: Field<string>, group: string): Report {
+  return {
+    message: `${group === '' ? 'A group without a name' : `The group \`${group}\``} cannot use SHARP. Use dp_replica with 2 or more optimizer instances, or use_sharp false.`,
+    span: field.span,
+    predicts: 'Invalid sharp_enabled_group',
+    fixes: [sharpOffFix(facts), replicaGroupFix(facts, field)],
+  };
+}
+
+function* oneInstance(facts: LayoutFacts, group: Field<string>): Iterable<Report> {
+  const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;
+  if (!field || valueOr(field, 1) !== 1) {
+    return;
+  }
+  yield {
+    message:
+      'dp_replica needs 2 or more optimizer instances, and there is 1. Use num_distributed_optimizer_instances 2, or use_sharp false.',
+    span: group.span,
+    related: writtenRelated('num_distributed_optimizer_instances', field),
+    predicts: 'dp_replica group requires num_distributed_optimizer_instances > 1',
+    fixes: [sharpOffFix(facts), replicaGroupFix(facts, group)],
+  };
+}

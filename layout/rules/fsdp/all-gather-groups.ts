@@ -1,0 +1,134 @@
+import { removeField } from '../../format/edit';
+import { DEFAULT_ORDER } from '../../format/keys';
+import { joinedAxes } from '../../grid/arithmetic';
+import { Grid } from '../../grid/grid';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { denseGrid, expertGrid } from '../../topology/process-groups';
+import { resolveLayout } from '../../topology/resolve';
+import { changeFix, suggestion } from '../fixes';
+import { both } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { onlyGrid, type Request, removeRequest, requestsOf } from './requests';
+
+export const allGatherGroups: Rule = {
+  code: 'all-gather-groups',
+  severity: 'error',
+  title: 'All-gather groups do not match their data-parallel groups',
+  effect: 'Megatron-LM stops on every rank, or gathers parameters from the wrong ranks',
+  what: 'The file asks for separate all-gather groups together with `gtp_remat` or `expt_gtp_remat` above 1, or with an `order` under which `dp_cp` or `ep_dp` has other ranks than under the default order.',
+  why: 'Megatron-LM makes the all-gather groups in its default rank order whatever the order of the job. It also counts generalized TP twice, so groups have ranks outside the world.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  gtp_remat: 2
+batch: {micro_batch_size: 1, global_batch_size: 8}
+fsdp:
+  enabled: true
+  create_all_gather_group: true
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 4
+batch: {micro_batch_size: 1, global_batch_size: 8}
+fsdp:
+  enabled: true
+  create_all_gather_group: true
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
+  *check(facts) {
+    const grid = onlyGrid(facts);
+    const [request] = requestsOf(facts);
+    if (grid && request) {
+      yield* remat(facts, grid) ? rematReports(facts, grid, request) : orderReports(facts, request);
+    }
+  },
+};
+
+/** Whether the expert groups are made too: with the dense ones unless the file says otherwise. */
+function wantsExperts({ root }: LayoutFacts, { degrees }: ModuleFacts): boolean {
+  const fsdp = root.fsdp.value;
+  const wanted = fsdp?.create_expert_all_gather_group.value ?? fsdp?.create_all_gather_group.value;
+  return wanted === true && (degrees?.ep ?? 1) > 1;
+}
+
+/** The degree of generalized TP that is counted twice, if there is one. */
+function remat(facts: LayoutFacts, grid: ModuleFacts): 'gtp_remat' | 'expt_gtp_remat' | null {
+  const { gtpRemat = 1, exptGtpRemat = 1 } = grid.degrees ?? {};
+  if (gtpRemat > 1) {
+    return 'gtp_remat';
+  }
+  return exptGtpRemat > 1 && wantsExperts(facts, grid) ? 'expt_gtp_remat' : null;
+}
+
+function* rematReports(facts: LayoutFacts, grid: ModuleFacts, request: Request): Iterable<Report> {
+  const { degrees, ranks, dp, exptDp, fields } = grid;
+  const name = remat(facts, grid);
+  if (!name || !degrees || ranks === undefined || dp === undefined || exptDp === undefined) {
+    return;
+  }
+  const { tp, gtpRemat, exptTp, ep, exptGtpRemat, pp } = degrees;
+  const isDense = name === 'gtp_remat';
+  const size = isDense ? gtpRemat : exptGtpRemat;
+  const shards = isDense ? fields.num_weight_shards : fields.expt_num_weight_shards;
+  const cause = shards.written ? shards : fields[name];
+  const rank = firstRankOutside(ranks, size, pp, isDense ? tp * gtpRemat : exptTp * ep * exptGtpRemat);
+  yield {
+    message: `Megatron-LM counts ${name} ${size} twice in all-gather groups and asks for ranks outside the world of ${ranks}. Remove ${request.name}, or use ${name} 1.`,
+    span: request.field.span,
+    related: [{ message: `${name} is ${size} here`, span: cause.span }],
+    predicts: `Rank ${rank} is out of range. Valid ranks are 0 to ${ranks - 1} (world_size=${ranks})`,
+    fixes: [removeRequest(facts.text, request), suggestion(`Use ${name} 1`, [removeField(facts.text, cause)])],
+  };
+}
+
+/**
+ * The rank that torch refuses first. The groups are made in a grid `gtp` times as large as the world: ranks of a group
+ * lie `step` apart and fill one pipeline stage, and groups come in the order of their first rank.
+ */
+function firstRankOutside(world: number, gtp: number, pp: number, step: number): number {
+  const stage = (world * gtp) / pp;
+  const start = Math.floor(world / stage) * stage;
+  // the first group of that stage of which the last rank lies outside
+  const group = start + Math.max(0, world - (start + stage - step));
+  return group + Math.max(0, Math.ceil((world - group) / step)) * step;
+}
+
+function* orderReports(facts: LayoutFacts, request: Request): Iterable<Report> {
+  const layout = resolveLayout(facts);
+  const [module] = layout?.modules ?? [];
+  const order = facts.root.parallelism.value?.order;
+  if (!layout || !module || !order?.written) {
+    return;
+  }
+  const differing = [
+    ...(sameGroups(denseGrid(module), DENSE_DEFAULT, ['dp', 'cp']) ? [] : ['dp_cp']),
+    ...(!layout.expertAllGatherGroup || sameGroups(expertGrid(module), EXPERT_DEFAULT, ['expt_dp']) ? [] : ['ep_dp']),
+  ];
+  if (differing.length === 0) {
+    return;
+  }
+  yield {
+    message: `Megatron-LM makes all-gather groups in the default order; in this order ${both(differing.map((name) => `\`${name}\``))} ${differing.length === 1 ? 'has' : 'have'} other ranks. Remove ${request.name}, or use order ${DEFAULT_ORDER}.`,
+    span: request.field.span,
+    related: [{ message: `order is ${order.value} here`, span: order.span }],
+    fixes: [removeRequest(facts.text, request), changeFix('order', order.span, DEFAULT_ORDER)],
+  };
+}
+
+const DENSE_DEFAULT = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
+const EXPERT_DEFAULT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
+
+/** Whether the groups over some dimensions have the same ranks when the dimensions are laid in another order. */
+function sameGroups(grid: Grid, order: readonly string[], names: readonly string[]): boolean {
+  const other = new Grid(order.map((name) => ({ name, size: grid.sizeOf(name) })));
+  return shapeOf(grid, names) === shapeOf(other, names);
+}
+
+/** The ranks of the first group as runs of equal steps, which fix all other groups: `2x4 16x2`. */
+function shapeOf({ axes }: Grid, names: readonly string[]): string {
+  const runs = joinedAxes(axes.filter(({ name, size }) => size > 1 && names.includes(name)));
+  return runs.map(({ stride, size }) => `${stride}x${size}`).join(' ');
+}

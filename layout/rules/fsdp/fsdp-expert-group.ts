@@ -1,0 +1,44 @@
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { onlyGrid, removeRequest, requestsOf } from './requests';
+
+export const fsdpExpertGroup: Rule = {
+  code: 'fsdp-expert-group',
+  severity: 'error',
+  title: 'An expert all-gather group without expert parallelism',
+  effect: 'Megatron-LM makes no such group and reports nothing',
+  what: '`create_expert_all_gather_group` is true while `ep` is 1.',
+  why: 'Megatron-LM makes the group only with expert parallelism. Code that asks for it gets none.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+fsdp:
+  enabled: true
+  create_expert_all_gather_group: true
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  ep: 4
+fsdp:
+  enabled: true
+  create_expert_all_gather_group: true
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
+  *check(facts) {
+    const grid = onlyGrid(facts);
+    const request = requestsOf(facts).find(({ name }) => name === 'create_expert_all_gather_group');
+    if (!request || grid?.degrees?.ep !== 1) {
+      return;
+    }
+    yield {
+      message: `Megatron-LM makes no expert all-gather group while ep is 1. Remove ${request.name}, or use ep 2 or more.`,
+      span: request.field.span,
+      related: writtenRelated('ep', grid.fields.ep),
+      fixes: [removeRequest(facts.text, request)],
+    };
+  },
+};

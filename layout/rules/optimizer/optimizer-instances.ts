@@ -1,0 +1,114 @@
+import type { Fix } from '../../diagnostic';
+import { removeField } from '../../format/edit';
+import type { Field } from '../../format/spec';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { changeFix, removeFix, suggestion } from '../fixes';
+import { divisors, eitherNumber } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+
+const KEY = 'num_distributed_optimizer_instances';
+
+export const optimizerInstances: Rule = {
+  code: 'optimizer-instances',
+  severity: 'error',
+  title: 'The optimizer instances do not divide the replicas',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`num_distributed_optimizer_instances` does not divide both `dp * cp` and `expt_dp`; or it is above 1 together with `gtp_remat` or `expt_gtp_remat` above 1.',
+  why: 'Every instance of the distributed optimizer holds an equal share of the data-parallel ranks. Megatron-LM does not support several instances with generalized tensor parallelism.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  num_distributed_optimizer_instances: 3
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  num_distributed_optimizer_instances: 4
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check(facts) {
+    const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;
+    const [grid] = facts.modules;
+    const instances = field?.value;
+    if (facts.heterogeneous || !field || !grid?.degrees || instances === undefined || instances === 1) {
+      return;
+    }
+    const { gtpRemat, exptGtpRemat } = grid.degrees;
+    if (gtpRemat > 1 || exptGtpRemat > 1) {
+      yield generalizedReport(facts, grid, field, instances);
+    } else {
+      yield* indivisibleReport(facts, grid, field, instances);
+    }
+  },
+};
+
+function generalizedReport(
+  { text }: LayoutFacts,
+  { fields, degrees }: ModuleFacts,
+  field: Field<number>,
+  instances: number,
+): Report {
+  const isDense = (degrees?.gtpRemat ?? 1) > 1;
+  const name = isDense ? 'gtp_remat' : 'expt_gtp_remat';
+  const size = isDense ? degrees?.gtpRemat : degrees?.exptGtpRemat;
+  const causes = [
+    { key: name, cause: fields[name] },
+    isDense
+      ? { key: 'num_weight_shards', cause: fields.num_weight_shards }
+      : { key: 'expt_num_weight_shards', cause: fields.expt_num_weight_shards },
+  ].filter(({ cause }) => cause.written);
+  return {
+    message: `${instances} optimizer instances do not work with ${name} ${size}. Use 1 instance, or ${name} 1.`,
+    span: field.span,
+    related: causes.map(({ key, cause }) => ({
+      message: key === name ? `${name} is ${size} here` : `${key} ${cause.value} makes ${name} ${size}`,
+      span: cause.span,
+    })),
+    predicts: 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.',
+    fixes: [
+      removeFix(text, KEY, field),
+      suggestion(
+        `Use ${name} 1`,
+        causes.map(({ cause }) => removeField(text, cause)),
+      ),
+    ],
+  };
+}
+
+function* indivisibleReport(
+  { text }: LayoutFacts,
+  { degrees, dp, exptDp }: ModuleFacts,
+  field: Field<number>,
+  instances: number,
+): Iterable<Report> {
+  const cp = degrees?.cp ?? 1;
+  if (dp === undefined || exptDp === undefined) {
+    return;
+  }
+  const isDense = (dp * cp) % instances !== 0;
+  const isExpert = exptDp % instances !== 0;
+  if (!isDense && !isExpert) {
+    return;
+  }
+  const undivided = [
+    ...(isDense ? [cp > 1 ? `dp ${dp} x cp ${cp} = ${dp * cp}` : `dp ${dp}`] : []),
+    ...(isExpert ? [`expt_dp ${exptDp}`] : []),
+  ];
+  const fitting = divisors(exptDp).filter((count) => (dp * cp) % count === 0);
+  const nearest = fitting.sort((a, b) => Math.abs(a - instances) - Math.abs(b - instances)).slice(0, 3);
+  yield {
+    message: `${instances} optimizer instances ${isDense && isExpert ? `divide neither ${undivided.join(' nor ')}` : `do not divide ${undivided.join()}`}. Use ${eitherNumber(nearest)}.`,
+    span: field.span,
+    predicts: isDense
+      ? 'Data parallel size should be divisible by partial DistOpt shard factor'
+      : 'Expert data parallel size should be divisible by partial DistOpt shard factor',
+    fixes: nearest.map((count) => instancesFix(text, field, count)),
+  };
+}
+
+function instancesFix(text: string, field: Field<number>, count: number): Fix | null {
+  return count === 1 ? removeFix(text, KEY, field) : changeFix(KEY, field.span, count);
+}

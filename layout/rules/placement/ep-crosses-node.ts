@@ -1,0 +1,31 @@
+import { expertGrid } from '../../topology/process-groups';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { nodeReports, placedModules } from './crossing';
+
+export const epCrossesNode: Rule = {
+  code: 'ep-crosses-node',
+  severity: 'information',
+  title: 'Expert-parallel groups leave their node',
+  effect: 'tokens cross the network in every MoE layer',
+  what: 'An EP group has ranks in more than one node (or NVLink domain, where that is larger).',
+  why: 'Every MoE layer sends tokens to their experts and back with all-to-all. Across nodes it needs a dispatcher that is made for the network, and enough bandwidth.',
+  failing: `layout: 1
+cluster: {nodes: 2, gpus_per_node: 8}
+parallelism:
+  ep: 16
+`,
+  passing: `layout: 1
+cluster: {nodes: 2, gpus_per_node: 8}
+parallelism:
+  ep: 8
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check(facts) {
+    for (const placed of placedModules(facts)) {
+      const { degrees, module } = placed;
+      const kind = { label: 'EP', grid: expertGrid, dims: ['ep'], degree: degrees.ep, span: module.fields.ep.span };
+      yield* nodeReports(facts, kind, placed, 'The all-to-all crosses the network.');
+    }
+  },
+};

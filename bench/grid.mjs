@@ -125,7 +125,7 @@ const settled = ({ data, colour }) =>
  */
 const frameTimes = ({ frames, busy }) =>
   new Promise((resolve) => {
-    const canvas = document.querySelector('canvas');
+    const canvas = document.querySelector('.frame canvas');
     const times = [];
     const own = [];
     const ask = window.requestAnimationFrame.bind(window);

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../package.json';
 import { addCheckCommand } from './check';
+import { addDrawCommand } from './draw';
 import { addExplainCommand } from './explain';
 import { addGroupsCommand } from './groups';
 import { addImportCommand } from './import';
@@ -24,6 +25,7 @@ addSequenceCommand(program);
 addNtpCommand(program);
 addSmokeCommand(program);
 addVerifyCommand(program);
+addDrawCommand(program);
 addExplainCommand(program);
 
 // a reader that stops reading (`| head`) is no error

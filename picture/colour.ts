@@ -1,11 +1,18 @@
 import { rgb } from 'd3-color';
-import { interpolateCividis } from 'd3-scale-chromatic';
+import { interpolateViridis } from 'd3-scale-chromatic';
+import type { Placement } from './placement';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
 const CATEGORICAL = ['#56b4e9', '#e69f00', '#009e73', '#f0e442', '#0072b2', '#d55e00', '#cc79a7'];
 
+/** How many categories have a colour of their own. */
+export const HUES = CATEGORICAL.length;
+
+/** What tells categories apart without colour, where cells are too small for a number. */
+const HUE_SIGNS: readonly Sign[] = ['none', 'stripes', 'dots', 'none', 'stripes', 'dots', 'none'];
+
 /** The part of the ramp that stands out from the background. */
-const RAMPS = { dark: [0.2, 1], light: [0, 0.88] } as const;
+const RAMPS = { dark: [0.16, 1], light: [0, 0.9] } as const;
 
 /** More values than this are drawn in as many steps: half of what a byte holds, as the other half is for faded ranks. */
 export const MAX_STEPS = 126;
@@ -39,6 +46,10 @@ export interface Colouring {
   readonly label: (value: number) => string;
   /** One a value, for the scale `status`. */
   readonly statuses?: readonly Status[];
+  /** The colour of each value as its place in the list of seven, where colours do not go round by themselves. */
+  readonly hues?: Uint8Array;
+  /** The same, with colours that tell apart what is drawn side by side in a picture. */
+  readonly arranged?: (placement: Placement) => Colouring;
   /** As `writeValues`, where there is a faster way than to ask for each rank. */
   readonly fill?: (into: RankNumbers, code: (value: number) => number) => void;
 }
@@ -92,9 +103,10 @@ export function colourOf(value: number, colouring: Colouring, ground: Ground): s
   }
   if (isRamp(colouring)) {
     const [from, to] = RAMPS[ground];
-    return interpolateCividis(from + ((to - from) * value) / (colouring.values - 1));
+    return interpolateViridis(from + ((to - from) * value) / (colouring.values - 1));
   }
-  return colouring.statuses?.[value]?.fill ?? CATEGORICAL[value % CATEGORICAL.length] ?? '';
+  const hue = colouring.hues?.[value] ?? value % HUES;
+  return colouring.statuses?.[value]?.fill ?? CATEGORICAL[hue] ?? '';
 }
 
 /** The fill of the module at an index, wherever modules are shown. */
@@ -109,6 +121,8 @@ export interface Palette {
   readonly words: Uint32Array;
   /** The step of every value. */
   readonly codes: Uint8Array;
+  /** The sign of every step. */
+  readonly signs: readonly Sign[];
 }
 
 /** How much of its colour a faded rank keeps. */
@@ -117,18 +131,23 @@ export const FADED = 0.22;
 export function paletteOf(colouring: Colouring, ground: Ground): Palette {
   const { values } = colouring;
   const squeezed = values > MAX_STEPS && isRamp(colouring) ? MAX_STEPS / values : 1;
-  const codes = new Uint8Array(values);
-  for (let value = 0; value < values; value++) {
-    codes[value] = Math.floor(value * squeezed) % MAX_STEPS;
+  const codes = colouring.hues ?? new Uint8Array(values);
+  for (let value = 0; value < values && !colouring.hues; value++) {
+    codes[value] = isCycle(colouring) ? value % HUES : Math.floor(value * squeezed) % MAX_STEPS;
   }
   const words = new Uint32Array(256);
-  for (let step = 0; step < Math.min(values, MAX_STEPS); step++) {
-    const { r, g, b } = rgb(colourOf(Math.floor(step / squeezed), colouring, ground));
+  const steps = isCycle(colouring) ? HUES : Math.min(values, MAX_STEPS);
+  for (let step = 0; step < steps; step++) {
+    const fill = isCycle(colouring) ? CATEGORICAL[step] : colourOf(Math.floor(step / squeezed), colouring, ground);
+    const { r, g, b } = rgb(fill ?? '');
     const colour = (b << 16) | (g << 8) | r;
     words[step] = (255 << 24) | colour;
     words[FADE + step] = (Math.round(255 * FADED) << 24) | colour;
   }
-  return { words, codes };
+  const signs = Array.from({ length: steps }, (_, step) =>
+    colouring.hues ? (HUE_SIGNS[step] ?? 'none') : (colouring.statuses?.[step]?.sign ?? 'none'),
+  );
+  return { words, codes, signs };
 }
 
 /** A word of a palette as a colour of the style sheet. */

@@ -1,5 +1,6 @@
 import { type Axis, denseGrid, expertGrid, type GroupFamily, type ResolvedLayout } from '../layout';
-import type { Colouring, RankNumbers } from './colour';
+import { type Colouring, type RankNumbers, writeValues } from './colour';
+import { distinctHues } from './distinct';
 import { familiesOf } from './facts';
 import { numberingOf } from './numbering';
 import { hasRoles, roleColouring } from './roles';
@@ -24,6 +25,28 @@ export function colourChoices(layout: ResolvedLayout): ColourChoice[] {
       ? [{ id: 'nvlink', label: 'NVLink domain' }]
       : [];
   return [...modules, ...roles, ...dims, { id: 'node', label: 'node' }, ...domains];
+}
+
+/**
+ * What shows best where the parts of a model lie: the module, or else the outermost dimension that tells nodes apart, never one
+ * that looks the same in every node.
+ */
+export function usualColour(layout: ResolvedLayout): string {
+  const ids = colourChoices(layout).map(({ id }) => id);
+  const [module] = layout.modules;
+  if (ids.includes('module') || !module) {
+    return 'module';
+  }
+  const axes = denseGrid(module).axes.filter(({ size }) => size > 1);
+  const apart = axes.filter(({ stride, size }) => stride * size > layout.gpusPerNode);
+  const named = (name: string) => (apart.length > 0 ? apart : axes).find((axis) => axis.name === name);
+  const axis = named('pp') ?? named('dp') ?? apart.at(-1) ?? axes.at(-1);
+  return axis?.name ?? 'node';
+}
+
+/** The chosen colouring, or the usual one where the layout does not have that one. */
+export function colourIn(layout: ResolvedLayout, colour: string): string {
+  return colourChoices(layout).some(({ id }) => id === colour) ? colour : usualColour(layout);
 }
 
 /** The colouring by a dimension, by module, by node or NVLink domain, or by what nonuniform TP makes of a rank. */
@@ -114,7 +137,7 @@ function fillAlong(into: RankNumbers, { size, stride }: Axis, code: (value: numb
 
 /** The colouring by the process group of one name that a rank is in. */
 export function groupColouring(layout: ResolvedLayout, name: string): Colouring {
-  return familyColouring(
+  const colouring = familyColouring(
     familiesOf(layout).filter((family) => family.name === name),
     (_, index, before) => before + index,
     {
@@ -123,6 +146,14 @@ export function groupColouring(layout: ResolvedLayout, name: string): Colouring 
       label: (value) => `group ${value}`,
     },
   );
+  return {
+    ...colouring,
+    arranged: (placement) => {
+      const groups = new Int32Array(layout.worldSize).fill(-1);
+      writeValues(colouring, groups, (value) => value);
+      return { ...colouring, hues: distinctHues(groups, colouring.values, placement) };
+    },
+  };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
+import { nodesOf } from './nodes';
 import { numberingOf } from './numbering';
 
 /** One process group of a rank, for the list beside the picture. */
@@ -22,6 +23,9 @@ export interface RankGroup {
 
 /** Groups larger than this are counted, not listed. */
 const MAX_LISTED = 4096;
+
+/** Shorter lists than this are written out. */
+const MIN_STEPPED = 5;
 
 const families = new WeakMap<ResolvedLayout, readonly GroupFamily[]>();
 
@@ -90,6 +94,36 @@ export function groupsOf(layout: ResolvedLayout, rank: number): RankGroup[] {
     .filter(({ size }) => size > 1);
 }
 
+/** Groups of a rank that have the same ranks, under all of their names. */
+export interface MergedGroup extends RankGroup {
+  /** Megatron's names of the group, the shortest first. */
+  readonly names: readonly string[];
+  /** On how many nodes its ranks lie; null where there are too many to look at while a pointer moves. */
+  readonly nodes: number | null;
+}
+
+/** The order in which kinds of groups are listed: the tightest first. */
+const KINDS = ['tp', 'cp', 'ep', 'pp', 'dp', 'dp_cp', 'ep_dp', 'mp'];
+
+/** The process groups of a rank, each once with all of its names. */
+export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[] {
+  const merged = new Map<string, RankGroup[]>();
+  for (const group of groupsOf(layout, rank)) {
+    const key = group.ranks ? group.ranks.join() : `${group.module}/${group.name}`;
+    merged.set(key, [...(merged.get(key) ?? []), group]);
+  }
+  const order = (name: string) => (KINDS.includes(name) ? KINDS.indexOf(name) : KINDS.length);
+  return [...merged.values()]
+    .map((groups) => {
+      const sorted = groups.sort((a, b) => order(a.name) - order(b.name) || a.name.length - b.name.length);
+      const [first = groups[0]] = sorted;
+      const names = [...new Set(sorted.map(({ name }) => name))];
+      const nodes = first?.ranks ? nodesOf(first.ranks, layout.gpusPerNode) : null;
+      return { name: '', module: null, index: 0, size: 0, ranks: null, ...first, names, nodes };
+    })
+    .sort((a, b) => order(a.name) - order(b.name) || a.size - b.size);
+}
+
 function rankGroup(family: GroupFamily, index: number): RankGroup {
   const { name, module } = family;
   const ranks = family.size > MAX_LISTED ? null : family.ranks(index);
@@ -108,8 +142,12 @@ export function ranksOfGroup(
   );
 }
 
-/** A list of ranks as text, with runs of neighbours joined (`0 – 7, 12`), cut where it is long. */
+/** A list of ranks as text, with neighbours joined (`0 – 7, 12`), even steps said once (`0, 8, …, 56`), cut where it is long. */
 export function rankList(ranks: readonly number[], most = 12): string {
+  const step = (ranks[1] ?? 0) - (ranks[0] ?? 0);
+  if (ranks.length > MIN_STEPPED && step > 1 && ranks.every((rank, i) => rank === (ranks[0] ?? 0) + i * step)) {
+    return `${grouped(ranks[0] ?? 0)}, ${grouped(ranks[1] ?? 0)}, …, ${grouped(ranks.at(-1) ?? 0)}`;
+  }
   const runs: string[] = [];
   let start = 0;
   for (let i = 1; i <= ranks.length && runs.length <= most; i++) {

@@ -22,7 +22,7 @@ const PACKED = resolved(
 
 const found = (layout: ResolvedLayout, text: string, conditions = {}) => {
   const matches = findRanks(layout, text, conditions);
-  return matches && Array.from({ length: matches.count }, (_, i) => matches.rankAt(i));
+  return 'problem' in matches ? null : Array.from({ length: matches.count }, (_, i) => matches.rankAt(i));
 };
 
 describe('finding ranks', () => {

@@ -1,129 +1,151 @@
-import { divisors, type ResolvedLayout } from '../layout';
-import { type Block, type BoxSet, cellSize, MAX_SPACED, Placement, type Space } from './placement';
+import { type Axis, countOf, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
+import { blockName, sharedCoordinates } from './blocks';
+import { arranged, type OpenPanel } from './panels';
+import { Placement, type Space } from './placement';
+import { foldings, type OpenLevel } from './tiling';
 
-/** Something laid out in rows: how many stand side by side, and how much a step takes, in cells. */
-interface Tiling {
-  readonly columns: number;
-  readonly rows: number;
-  readonly dx: number;
-  readonly dy: number;
-}
+/** Modules are drawn apart up to this many; beyond, each would be too small to be named. */
+const MAX_APART = 12;
 
 /**
- * Machines as boxes of GPUs: rank r lies on node floor(r / gpusPerNode). NVLink domains that are larger than a node are
- * boxes of nodes; smaller ones are boxes inside it.
+ * Machines as nested boxes: rank r lies on node floor(r / gpusPerNode). Around the nodes are the NVLink domains that are larger
+ * than one, the blocks of nodes that hold one part of the model, and modules on nodes of their own.
  */
 export function physicalPlacement(layout: ResolvedLayout, space: Space): Placement {
-  const { worldSize, gpusPerNode, gpusPerNvlinkDomain: perDomain } = layout;
-  const nodes = Math.ceil(worldSize / gpusPerNode);
-  const spaced = worldSize <= MAX_SPACED;
-  const gpus = gpuTiling(gpusPerNode, perDomain);
-  const nested = perDomain > gpusPerNode && perDomain % gpusPerNode === 0 && perDomain < worldSize;
-  const perGroup = nested ? perDomain / gpusPerNode : nodes;
-  const gap = spaced && nodes > 1 ? 1 : 0;
-  const nodeStep = { dx: gpus.columns + gap, dy: gpus.rows + gap };
-  // a domain is nearly square; what stands outermost fills the space
-  const inner = nested
-    ? tiling(perGroup, nodeStep, { width: 1, height: 1 }, gap, true)
-    : tiling(nodes, nodeStep, space, gap, false);
-  const groups = Math.ceil(nodes / perGroup);
-  const domainStep = {
-    dx: inner.columns * inner.dx + gap,
-    dy: inner.rows * inner.dy + 2 * gap,
-  };
-  const outer = tiling(groups, domainStep, space, gap, false);
-  const width = outer.columns * outer.dx - 2 * gap;
-  const height = outer.rows * outer.dy - 3 * gap;
-  const axes = [
-    { stride: 1, size: gpus.columns, dx: 1, dy: 0 },
-    { stride: gpus.columns, size: gpus.rows, dx: 0, dy: 1 },
-    { stride: gpusPerNode, size: inner.columns, dx: inner.dx, dy: 0 },
-    { stride: gpusPerNode * inner.columns, size: inner.rows, dx: 0, dy: inner.dy },
-    { stride: gpusPerNode * perGroup, size: outer.columns, dx: outer.dx, dy: 0 },
-    { stride: gpusPerNode * perGroup * outer.columns, size: outer.rows, dx: 0, dy: outer.dy },
-  ];
-  const block: Block = { offset: 0, count: worldSize, x: 0, y: 0, width, height, axes };
-  return new Placement(
-    width,
-    height,
-    [block],
-    [
-      ...(nested ? [domainBoxes(groups, inner, outer, gap)] : []),
+  return new Placement(arranged(partsOf(layout), space));
+}
+
+function partsOf(layout: ResolvedLayout): OpenPanel[] {
+  const { modules, worldSize, gpusPerNode } = layout;
+  const bounds = modules.flatMap(({ rankOffset, numRanks }) => [rankOffset, rankOffset + numRanks]);
+  const apart =
+    layout.mode === 'non_colocated' &&
+    modules.length > 1 &&
+    modules.length <= MAX_APART &&
+    modules.reduce((sum, { numRanks }) => sum + numRanks, 0) === worldSize &&
+    bounds.every((rank) => rank % gpusPerNode === 0);
+  if (!apart) {
+    return [
       {
-        x: 0,
-        y: 0,
-        width: gpus.columns,
-        height: gpus.rows,
-        level: 0,
-        axes: axes.slice(2),
-        count: nodes,
-        label: nodeName,
+        offset: 0,
+        count: worldSize,
+        levels: levelsOf(layout, 0, worldSize, modules.length === 1 ? modules[0] : undefined),
       },
-      ...inNode(gpusPerNode, perDomain, gpus, axes, nodes),
-    ],
-  );
+    ];
+  }
+  return modules.map((module) => ({
+    offset: module.rankOffset,
+    count: module.numRanks,
+    levels: [moduleLevel(module), ...levelsOf(layout, module.rankOffset, module.numRanks, module)],
+  }));
 }
 
-const nodeName = (index: number): string => `node ${index}`;
+const moduleLevel = ({ name, numRanks }: ResolvedModule): OpenLevel => ({
+  kind: 'module',
+  stride: numRanks,
+  size: 1,
+  columns: [1],
+  label: () => ({ title: name ?? '', detail: countOf(numRanks, 'rank') }),
+});
 
-function domainBoxes(groups: number, inner: Tiling, outer: Tiling, gap: number): BoxSet {
+/** The levels of the machines that hold ranks `[offset, offset + count)`. */
+function levelsOf(
+  layout: ResolvedLayout,
+  offset: number,
+  count: number,
+  module: ResolvedModule | undefined,
+): OpenLevel[] {
+  const { gpusPerNode, gpusPerNvlinkDomain: perDomain } = layout;
+  const domains =
+    perDomain > gpusPerNode && perDomain % gpusPerNode === 0 && perDomain < count && offset % perDomain === 0;
+  const unit = domains ? perDomain : gpusPerNode;
+  const part = module && outermostPart(module, count, unit);
+  const perPart = part?.stride ?? count;
+  const perOuter = domains ? perDomain : perPart;
+  return [
+    ...(part && module ? [partLevel(layout, module, part)] : []),
+    ...(domains ? [domainLevel(layout, Math.ceil(perPart / perDomain))] : []),
+    nodeLevel(layout, Math.ceil(perOuter / gpusPerNode), domains ? null : (part ?? null)),
+    ...gpuLevels(layout, Math.min(gpusPerNode, count)),
+  ];
+}
+
+/** The outermost dimension of a module, where each of its blocks fills several machines. */
+function outermostPart(module: ResolvedModule, count: number, unit: number): Axis | undefined {
+  const axis = denseGrid(module)
+    .axes.filter(({ size }) => size > 1)
+    .at(-1);
+  const whole = axis && axis.stride * axis.size === count && axis.stride % unit === 0 && axis.stride >= 2 * unit;
+  return whole ? axis : undefined;
+}
+
+function partLevel(
+  { gpusPerNode }: ResolvedLayout,
+  { rankOffset }: ResolvedModule,
+  { name, size, stride }: Axis,
+): OpenLevel {
+  const nodes = (place: number) => {
+    const first = Math.floor(place / gpusPerNode);
+    return `nodes ${grouped(first)} – ${grouped(first + stride / gpusPerNode - 1)}`;
+  };
   return {
-    x: 0,
-    y: 0,
-    width: inner.columns * inner.dx - gap,
-    height: inner.rows * inner.dy - gap,
-    level: 1,
-    axes: [
-      { size: outer.columns, dx: outer.dx, dy: 0 },
-      { size: outer.rows, dx: 0, dy: outer.dy },
-    ],
-    count: groups,
-    label: (index) => `NVLink domain ${index}`,
+    kind: name,
+    stride,
+    size,
+    columns: foldings(size),
+    label: (place) => ({
+      title: blockName(name, Math.floor((place - rankOffset) / stride) % size),
+      detail: nodes(place),
+    }),
   };
 }
 
-/** Boxes of the NVLink domains inside nodes, where a node has several. */
-function inNode(
-  perNode: number,
-  perDomain: number,
-  gpus: Pick<Tiling, 'columns' | 'rows'>,
-  axes: readonly { size: number; dx: number; dy: number }[],
-  nodes: number,
-): BoxSet[] {
-  if (perDomain >= perNode || perNode % perDomain !== 0) {
-    return [];
+function domainLevel({ gpusPerNode, gpusPerNvlinkDomain: perDomain }: ResolvedLayout, count: number): OpenLevel {
+  return {
+    kind: 'NVLink domain',
+    stride: perDomain,
+    size: count,
+    columns: foldings(count),
+    label: (place) => {
+      const first = Math.floor(place / gpusPerNode);
+      return {
+        title: `NVLink domain ${grouped(Math.floor(place / perDomain))}`,
+        detail: `nodes ${grouped(first)} – ${grouped(first + perDomain / gpusPerNode - 1)}`,
+      };
+    },
+  };
+}
+
+function nodeLevel(layout: ResolvedLayout, count: number, around: Axis | null): OpenLevel {
+  const { gpusPerNode } = layout;
+  return {
+    kind: 'node',
+    stride: gpusPerNode,
+    size: count,
+    columns: foldings(count),
+    label: (place) => ({
+      title: `node ${grouped(Math.floor(place / gpusPerNode))}`,
+      detail: sharedCoordinates(layout, place, gpusPerNode, around?.name ?? null),
+    }),
+  };
+}
+
+/** GPUs in one row or two, split by NVLink domain where a node has several. */
+function gpuLevels({ gpusPerNvlinkDomain: perDomain }: ResolvedLayout, gpus: number): OpenLevel[] {
+  const split = perDomain < gpus && gpus % perDomain === 0;
+  const inner = split ? perDomain : gpus;
+  const wide = foldings(inner).filter((columns) => columns >= Math.sqrt(inner) && inner % columns === 0);
+  const bare: OpenLevel = {
+    kind: 'GPU',
+    stride: 1,
+    size: inner,
+    columns: wide.length > 0 ? wide : [inner],
+    label: null,
+  };
+  if (!split) {
+    return [bare];
   }
-  const rows = perDomain / gpus.columns;
-  const count = gpus.rows / rows;
-  const box = { x: 0, y: 0, width: gpus.columns, height: rows, level: -1, label: () => '' };
-  return [{ ...box, axes: [{ size: count, dx: 0, dy: rows }, ...axes.slice(2)], count: nodes * count }];
-}
-
-/** The widest shape of a node that still makes a box, not a strip, and in which an NVLink domain has whole rows. */
-function gpuTiling(gpus: number, perDomain: number): Pick<Tiling, 'columns' | 'rows'> {
-  const whole = perDomain < gpus && gpus % perDomain === 0 ? perDomain : gpus;
-  const wanted = Math.sqrt(gpus * 2);
-  const columns = divisors(whole).find((columns) => columns >= wanted) ?? whole;
-  return { columns, rows: Math.ceil(gpus / columns) };
-}
-
-/**
- * How many stand side by side so that cells get largest: a divisor of all, so that no row is cut short and patterns line
- * up, unless that would make a strip (a prime number of nodes, say) and rows need not be `whole`.
- */
-function tiling(
-  count: number,
-  { dx, dy }: { dx: number; dy: number },
-  space: Space,
-  gap: number,
-  whole: boolean,
-): Tiling {
-  const size = (columns: number) => cellSize(space, columns * dx - gap, Math.ceil(count / columns) * dy - gap);
-  const best = (candidates: readonly number[]) =>
-    candidates.reduce((best, columns) => (size(columns) > size(best) ? columns : best), 1);
-  const even = best(divisors(count));
-  const around = Math.sqrt((count * dy * space.width) / (dx * space.height));
-  const any = best([-2, -1, 0, 1, 2].map((i) => Math.min(count, Math.max(1, Math.round(around) + i))));
-  const columns = whole || size(even) >= 0.6 * size(any) ? even : any;
-  return { columns, rows: Math.ceil(count / columns), dx, dy };
+  const count = gpus / perDomain;
+  const label = (place: number) => ({ title: `NVLink ${Math.floor((place % gpus) / perDomain)}`, detail: '' });
+  return [{ kind: 'NVLink domain', stride: perDomain, size: count, columns: foldings(count), label }, bare];
 }

@@ -93,33 +93,6 @@ describe('where ranks are drawn', () => {
     expect(at(8)).toEqual({ x: at(0).x + 1, y: at(0).y });
   });
 
-  test('the GPUs of a node lie in one box, and nodes of an NVLink domain in a box around theirs', () => {
-    const layout = resolved(LAYOUTS[3]?.[1] ?? '');
-    const placement = physicalPlacement(layout, SPACE);
-    const all = { x: 0, y: 0, width: placement.width, height: placement.height };
-    const boxes = [...placement.boxesIn(all, 0)];
-    expect(boxes.filter(({ label }) => label.startsWith('node'))).toHaveLength(72);
-    expect(boxes.filter(({ label }) => label.startsWith('NVLink'))).toHaveLength(4);
-    for (const { label, x, y, width, height } of boxes) {
-      const index = Number(/\d+$/.exec(label)?.[0]);
-      const ranks = label.startsWith('node') ? 4 : 72;
-      for (let rank = index * ranks; rank < (index + 1) * ranks; rank++) {
-        const at = placement.cellOf(rank);
-        expect(at && at.x >= x && at.x < x + width && at.y >= y && at.y < y + height, `${label}, rank ${rank}`).toBe(
-          true,
-        );
-      }
-    }
-  });
-
-  test('only boxes in the part that is seen are made', () => {
-    const layout = resolved('world_size: 1048576\ncluster: {nodes: 131072, gpus_per_node: 8}\nparallelism: {tp: 8}\n');
-    const placement = physicalPlacement(layout, SPACE);
-    const seen = [...placement.boxesIn({ x: 100, y: 100, width: 20, height: 10 }, 0)];
-    expect(seen.length).toBeGreaterThan(20);
-    expect(seen.length).toBeLessThan(60);
-  });
-
   test('packed placement leaves the places of spares empty', () => {
     const layout = resolved(
       'world_size: 7\nparallelism: {tp: 4}\nntp: {tp_spares: 1, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]}\n',

@@ -49,7 +49,7 @@ export interface FamilyOutcome {
 }
 
 /** The results of a smoke job, looked up by group. */
-export class SmokeResults {
+export class SmokeOutcome {
   readonly families: readonly GroupFamily[];
   readonly suspects: ReadonlySet<number>;
   readonly #results: ReadonlyMap<string, GroupResult>;

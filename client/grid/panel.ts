@@ -275,7 +275,7 @@ class GridPanel {
   }
 
   /** Asks where a picture goes, beside the document at first, and writes it there. */
-  async #save(format: 'svg' | 'png', content: Uint8Array): Promise<void> {
+  async #save(format: 'svg' | 'png' | 'csv', content: Uint8Array): Promise<void> {
     const name = nameOf(this.document.uri).replace(/\.layout\.ya?ml$/, '');
     const target = await vscode.window.showSaveDialog({
       defaultUri: vscode.Uri.joinPath(this.document.uri, '..', `${name}.${format}`),
@@ -288,7 +288,7 @@ class GridPanel {
       await vscode.workspace.fs.writeFile(target, content);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      void vscode.window.showErrorMessage(vscode.l10n.t('The picture could not be saved: {0}', reason));
+      void vscode.window.showErrorMessage(vscode.l10n.t('The file could not be saved: {0}', reason));
     }
   }
 

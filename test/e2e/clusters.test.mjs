@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { importSource } from '../../scripts/source.mjs';
+import { showView } from '../grid/controls.mjs';
 import { testWorkbench } from '../harness/testWorkbench.mjs';
 
 const { SlurmLab } = await importSource('test/clusters/slurmCluster.ts');
@@ -108,7 +109,7 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
       await row(`${GROUPS} of ${GROUPS} passed`).click();
       await row('tp of language').waitFor();
       await workbench.command('Parallelism Layout: Show Smoke Job Result on Rank Grid');
-      await workbench.grid.getByRole('button', { name: 'Smoke' }).click();
+      await showView(workbench.grid, 'Smoke');
       await result('passed').waitFor();
       await workbench.screenshot(`cluster-results-${name}`);
       await workbench.command('Parallelism Layout: Show Smoke Job Log');

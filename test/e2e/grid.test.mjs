@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { openMenu, shownView, showView } from '../grid/controls.mjs';
 import { testWorkbench } from '../harness/testWorkbench.mjs';
 import { until } from '../harness/until.ts';
 
@@ -14,7 +15,7 @@ const FAILED = [0xd5, 0x5e, 0x00];
 
 /** How many pixels of the picture have a colour. */
 const pixelsOf = (grid, colour) =>
-  grid.locator('canvas').evaluate((canvas, [red, green, blue]) => {
+  grid.locator('.frame canvas').evaluate((canvas, [red, green, blue]) => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let count = 0;
     for (let i = 0; i < data.length; i += 4) {
@@ -27,7 +28,7 @@ const pixelsOf = (grid, colour) =>
 async function expectTheme(workbench, kind) {
   const { grid } = workbench;
   await grid.locator(`body.${kind}`).waitFor();
-  await grid.getByRole('button', { name: 'NTP' }).click();
+  await showView(grid, 'Failures');
   const drawn = async () => (await pixelsOf(grid, ACTIVE)) > 5000 && (await pixelsOf(grid, FAILED)) > 100;
   await until(drawn, Boolean, 'both roles are drawn');
   await workbench.screenshot(`grid-${kind}`);
@@ -93,7 +94,7 @@ describe('the rank grid in the workbench', () => {
 
   test('pointing at a rank lights its group and names all of them; a click shows its lines; copying works', async () => {
     const { page } = workbench;
-    const canvas = grid.locator('canvas');
+    const canvas = grid.locator('.frame canvas');
     const { x, y, width, height } = await canvas.boundingBox();
     await grid.getByRole('searchbox').fill('19');
     await grid.getByRole('searchbox').press('Enter');
@@ -124,32 +125,34 @@ describe('the rank grid in the workbench', () => {
 
   test('the picture is saved with its title and legend', async () => {
     const { page } = workbench;
-    await grid.getByRole('combobox', { name: 'Export' }).selectOption('svg');
+    await openMenu(grid, 'More');
+    await grid.getByRole('button', { name: 'Export SVG' }).click();
     const input = page.locator('.quick-input-widget input').first();
     await input.waitFor();
     await until(async () => (await input.inputValue()).endsWith('ntp-64gpu.svg'), Boolean, 'a name is offered');
     await input.press('Enter');
     const file = join(workbench.folder, 'examples', 'ntp-64gpu.svg');
     await until(
-      () => existsSync(file) && readFileSync(file, 'utf8').endsWith('</svg>'),
+      () => existsSync(file) && readFileSync(file, 'utf8').endsWith('</svg>\n'),
       Boolean,
       'the picture is on the disk',
     );
     const svg = readFileSync(file, 'utf8');
-    assert.match(svg, /<title>ntp-64gpu: 64 ranks by nonuniform TP<\/title>/);
-    assert.equal(svg.match(/<title>rank \d+<\/title>/g).length, 64);
+    assert.match(svg, /<desc>ntp-64gpu · 64 ranks on 8 nodes of 8 GPUs · tp 8 × dp 8<\/desc>/);
     assert.match(svg, />failed/);
   });
 
   test('the file is compared with its last commit', async () => {
     await workbench.typeOver('tp: 8', '8', '4');
+    await openMenu(grid, 'More');
     await grid.getByRole('combobox', { name: 'Compare with' }).selectOption('commit');
     const card = grid.getByRole('region', { name: 'Difference' });
     await card.getByText('against the last commit').waitFor();
     await workbench.screenshot('grid-compare');
-    assert.equal(await grid.locator('canvas').count(), 2);
+    assert.equal(await grid.locator('.frame canvas').count(), 2);
     await workbench.command('File: Revert File');
     await card.getByText('No rank differs').waitFor();
+    await openMenu(grid, 'More');
     await grid.getByRole('combobox', { name: 'Compare with' }).selectOption('nothing');
     await card.waitFor({ state: 'detached' });
   });
@@ -161,18 +164,19 @@ describe('the rank grid in the workbench', () => {
 
   test('what was chosen is still there after hiding the panel, moving it, and reloading the window', async () => {
     const { page } = workbench;
-    const chosen = () => grid.locator('button[aria-pressed=true]', { hasText: 'Logical' });
-    await grid.getByRole('button', { name: 'Logical' }).click();
-    await chosen().waitFor();
+    const chosen = () =>
+      until(async () => (await shownView(grid)) === 'Structure', Boolean, 'the chosen view is shown');
+    await showView(grid, 'Structure');
+    await chosen();
     await workbench.command('View: Move Editor into Previous Group');
-    await chosen().waitFor();
+    await chosen();
     await workbench.editorTab(EXAMPLE).first().click();
     await workbench.line('world_size').waitFor();
     await page.locator('.tabs-container .tab', { hasText: 'Ranks' }).click();
-    await chosen().waitFor();
+    await chosen();
     await workbench.reload();
-    await chosen().waitFor();
-    await grid.locator('canvas').first().waitFor();
+    await chosen();
+    await grid.locator('.frame canvas').first().waitFor();
   });
 
   for (const [theme, kind] of [

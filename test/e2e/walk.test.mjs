@@ -1,6 +1,7 @@
 // A person's way through the product, in the real workbench: break the example, see the finding, mend it, see the ranks.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { openMenu, showView } from '../grid/controls.mjs';
 import { fileName, testWorkbench } from '../harness/testWorkbench.mjs';
 
 const EXAMPLE = 'mimo-8gpu.layout.yaml';
@@ -33,7 +34,7 @@ for (const theme of THEMES) {
       await workbench.command('Parallelism Layout: Show Rank Grid');
       const { grid } = workbench;
       await grid.locator('.summary').getByText('8 ranks').waitFor();
-      const canvas = grid.locator('canvas');
+      const canvas = grid.locator('.frame canvas');
       const box = await canvas.boundingBox();
       await canvas.focus();
       await workbench.page.keyboard.press('ArrowRight');
@@ -67,15 +68,16 @@ for (const theme of THEMES) {
 
     test('groups are coloured, and the world and the table say the same in other ways', async () => {
       const { grid } = workbench;
-      await grid.getByRole('button', { name: 'Groups' }).click();
+      await showView(grid, 'Groups');
+      await openMenu(grid, 'View');
       await grid.getByLabel('Process group').selectOption('dp');
       await grid.locator('.legend', { hasText: 'dp groups' }).waitFor();
       await workbench.screenshot(`groups-${name}`);
-      await grid.getByRole('button', { name: 'World' }).click();
+      await showView(grid, 'World');
       await grid.locator('.world-row', { hasText: 'images' }).waitFor();
-      await grid.getByRole('button', { name: 'Table' }).click();
+      await showView(grid, 'Table');
       assert.equal(await grid.locator('tbody tr').count(), 8);
-      await grid.getByRole('button', { name: 'Logical' }).click();
+      await showView(grid, 'Structure');
       await workbench.screenshot(`logical-${name}`);
     });
   });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
+import { openMenu, shownView, showView } from './controls.mjs';
 import { layoutText, startGrid, THEMES } from './page.mjs';
 import { smokeMessage } from './smokeResults.mjs';
 
@@ -41,7 +42,7 @@ const live = (page) => page.locator('[aria-live]');
 const pixel = (page, x, y) =>
   page.evaluate(
     ([left, top]) => {
-      const canvas = document.querySelector('canvas');
+      const canvas = document.querySelector('.frame canvas');
       const ratio = canvas.width / canvas.clientWidth;
       return [...canvas.getContext('2d').getImageData(left * ratio, top * ratio, 1, 1).data];
     },
@@ -52,7 +53,7 @@ const pixel = (page, x, y) =>
 const pixelsOf = (page, [r, g, b]) =>
   page.evaluate(
     ([red, green, blue]) => {
-      const canvas = document.querySelector('canvas');
+      const canvas = document.querySelector('.frame canvas');
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
       let count = 0;
       for (let i = 0; i < data.length; i += 4) {
@@ -82,7 +83,7 @@ describe('every function by keyboard', () => {
   test('arrows move, Enter shows the lines, C copies, X fails, Shift and arrows frame, Escape lets go', () =>
     withPanel(mimo, {}, async ({ page }) => {
       const { keyboard } = page;
-      await page.locator('canvas').focus();
+      await page.locator('.frame canvas').focus();
       await keyboard.press('ArrowRight');
       await details(page).getByText('Rank 0', { exact: true }).waitFor();
       await keyboard.press('ArrowDown');
@@ -131,11 +132,11 @@ describe('every function by keyboard', () => {
       );
       const names = reached.map(({ name }) => name).join('\n');
       for (const wanted of [
-        'Mark failed',
-        'Find a rank',
-        'Physical',
+        'Find ranks',
+        'More',
+        'Where',
         'Table',
-        'Physical view',
+        'Where view',
         'Show in the file',
         'Copy coordinates',
       ]) {
@@ -145,7 +146,7 @@ describe('every function by keyboard', () => {
 
   test('a control keeps the focus when the text changes under it', () =>
     withPanel(moe, {}, async ({ page, sendText }) => {
-      await page.getByRole('button', { name: 'Groups' }).focus();
+      await page.getByRole('button', { name: 'Groups', exact: true }).focus();
       await sendText(moe.replace('pp: 4', 'pp: 2'));
       assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Groups');
     }));
@@ -186,7 +187,7 @@ describe('finding', () => {
 
   test('copying gives the ranks of a group', () =>
     withPanel(moe, { state: { rank: 5 } }, async ({ page }) => {
-      await page.getByRole('button', { name: /^Copy the ranks of dp,/ }).press('Enter');
+      await page.getByRole('button', { name: /^Copy the ranks of dp = / }).press('Enter');
       assert.deepEqual(await sent(page, 'copy'), [{ type: 'copy', text: '1, 5, 9, 13' }]);
     }));
 });
@@ -194,10 +195,11 @@ describe('finding', () => {
 describe('failed ranks', () => {
   test('dragging marks them, the card says what going on costs, and writing asks the editor', () =>
     withPanel(plain, {}, async ({ page }) => {
+      await openMenu(page, 'More');
       await page.getByRole('button', { name: 'Mark failed' }).click();
       await page.getByRole('searchbox').fill('6');
       await page.getByRole('searchbox').press('Enter');
-      const canvas = page.locator('canvas');
+      const canvas = page.locator('.frame canvas');
       const { x, y, width, height } = await canvas.boundingBox();
       await page.mouse.move(x + 5, y + 5);
       await page.mouse.down();
@@ -228,7 +230,7 @@ describe('failed ranks', () => {
 describe('nonuniform TP', () => {
   test('roles are told by colour and by sign, and the splits are listed', () =>
     withPanel(ntp, { state: { view: 'ntp' } }, async ({ page }) => {
-      await page.getByText('Replica dp 0 runs 6 of 8 TP slots. 2 ranks leave').waitFor();
+      await page.getByRole('heading', { name: 'Replica 0 runs 6 of 8 TP slots' }).waitFor();
       await page.locator('.legend', { hasText: 'failed' }).getByText('✕').waitFor();
       const sends = page.locator('table.matrix', { hasText: 'Send splits' }).first();
       assert.equal(await sends.locator('td').count(), 64);
@@ -249,6 +251,7 @@ describe('smoke results', () => {
       await page.getByRole('button', { name: 'group 2' }).click();
       await details(page).getByText('Rank 2', { exact: true }).waitFor();
       assert.match(await live(page).textContent(), /4 ranks: dp group 2; now at rank 2/);
+      await openMenu(page, 'View');
       await page.getByLabel('Process group').selectOption('tp');
       await page.locator('.legend', { hasText: 'result of tp' }).waitFor();
       assert.ok((await pixelsOf(page, rgbOf('#009e73'))) > 5000);
@@ -273,20 +276,24 @@ describe('comparing', () => {
   test('two layouts stand side by side, and the ranks that differ are counted, listed and marked', () =>
     withPanel(mimo, { state: { colour: 'tp' } }, async ({ page, send }) => {
       const { layout } = grid.engine.layoutMessage(mimo.replace('tp: 2\n    pp: 2', 'tp: 4'), 'b');
+      await openMenu(page, 'More');
       await page.getByLabel('Compare with').selectOption('commit');
       assert.deepEqual(await sent(page, 'compare'), [{ type: 'compare', with: 'commit', file: null }]);
       await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
-      assert.equal(await page.locator('canvas').count(), 2);
+      assert.equal(await page.locator('.frame canvas').count(), 2);
       const card = page.getByRole('region', { name: 'Difference' });
-      assert.match(await card.textContent(), /4 ranks differ.*2 at other coordinates.*2 with other peers.*4 – 7/);
+      assert.match(
+        await card.textContent(),
+        /4 ranks differ.*language: tp 4 → 2, pp 1 → 2.*2 at other coordinates.*2 with other peers.*4 – 7/,
+      );
       await card.getByRole('button', { name: 'Next' }).click();
       await details(page).getByText('In the last commit: language').waitFor();
       await page.getByRole('button', { name: 'Table' }).click();
       await page.getByLabel('Rows').selectOption('differs');
       assert.equal(await page.locator('tbody tr').count(), 4);
-      await page.getByRole('button', { name: 'Physical' }).click();
+      await showView(page, 'Where');
       await send({ type: 'base', base: null });
-      assert.equal(await page.locator('canvas').count(), 1);
+      assert.equal(await page.locator('.frame canvas').count(), 1);
     }));
 });
 
@@ -326,10 +333,10 @@ describe('before the editor has said anything of the file', () => {
       await page.setViewportSize({ width: 1000, height: 700 });
       await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
       assert.equal((await page.locator('body').innerText()).trim(), '');
-      const room = await page.locator('canvas').boundingBox();
+      const room = await page.locator('.frame canvas').boundingBox();
       await sendText(plain);
-      await page.getByRole('button', { name: 'Mark failed' }).waitFor();
-      assert.deepEqual(await page.locator('canvas').boundingBox(), room);
+      await page.getByRole('heading', { name: '4 replicas of 1 node each' }).waitFor();
+      assert.deepEqual(await page.locator('.frame canvas').boundingBox(), room);
       assert.deepEqual(errors, []);
     } finally {
       await close();
@@ -341,10 +348,11 @@ describe('what a person chose', () => {
   test('survives hiding and reloading the panel', async () => {
     let saved;
     await withPanel(moe, {}, async ({ page }) => {
-      await page.getByRole('button', { name: 'Logical' }).click();
+      await showView(page, 'Structure');
+      await openMenu(page, 'View');
       await page.getByLabel('Across').selectOption('pp');
       await page.getByLabel('Colour', { exact: true }).selectOption('ep');
-      await page.locator('canvas').focus();
+      await page.locator('.frame canvas').focus();
       await page.keyboard.press('End');
       await page.keyboard.press('x');
       await page.keyboard.press('+');
@@ -353,7 +361,7 @@ describe('what a person chose', () => {
       saved = await page.evaluate(() => window.saved);
     });
     await withPanel(moe, { state: saved }, async ({ page }) => {
-      assert.equal(await page.getByRole('button', { name: 'Logical' }).getAttribute('aria-pressed'), 'true');
+      assert.equal(await shownView(page), 'Structure');
       assert.equal(await page.getByLabel('Across').inputValue(), 'pp');
       assert.equal(await page.getByLabel('Colour', { exact: true }).inputValue(), 'ep');
       await details(page).getByText('Rank 63', { exact: true }).waitFor();
@@ -432,17 +440,17 @@ describe('every size', () => {
     test(`${name}: nothing is cut off to the side, and the picture keeps room`, () =>
       withPanel(moe, { width, height, scale, state: { rank: 9 } }, async ({ page }) => {
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
-        const box = await page.locator('canvas').boundingBox();
-        assert.ok(box.width > 180 && box.height > 90, JSON.stringify(box));
-        const sharp = await page.locator('canvas').evaluate((canvas) => canvas.width / canvas.clientWidth);
+        const box = await page.locator('.frame canvas').boundingBox();
+        assert.ok(box.width > 180 && box.height >= 240, JSON.stringify(box));
+        const sharp = await page.locator('.frame canvas').evaluate((canvas) => canvas.width / canvas.clientWidth);
         assert.ok(Math.abs(sharp - scale) < 0.02, `${sharp} pixels of the picture to one of the page`);
       }));
   }
 
   test('at a million ranks the pointer finds its rank, and the table has all', () =>
     withPanel(MILLION, { state: { colour: 'pp' } }, async ({ page }) => {
-      const { x, y, width, height } = await page.locator('canvas').boundingBox();
-      await page.mouse.move(x + width / 2, y + height / 2);
+      const { x, y, width, height } = await page.locator('.frame canvas').boundingBox();
+      await page.mouse.move(x + width / 2 + 20, y + height / 2 + 20);
       await details(page)
         .getByText(/^Rank [\d,]+$/)
         .waitFor();
@@ -457,7 +465,7 @@ describe('every size', () => {
 describe('a million ranks', () => {
   /** A number for all that the canvas shows. */
   const shown = `(() => {
-    const canvas = document.querySelector('canvas');
+    const canvas = document.querySelector('.frame canvas');
     const words = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
     return words.reduce((hash, word) => (Math.imul(hash, 31) + word) | 0, 7);
   })()`;
@@ -496,18 +504,18 @@ describe('a million ranks', () => {
 
   test('what is painted bit by bit while a person zooms is what is painted at once', () =>
     withPanel(MILLION, { state: { colour: 'dp' } }, async ({ page }) => {
-      await page.locator('canvas').focus();
+      await page.locator('.frame canvas').focus();
       for (let i = 0; i < 9; i++) {
         await page.keyboard.press('+');
       }
       await page.waitForFunction(() => window.saved.viewport.zoom > 20);
       await settled(page);
       const { viewport } = await page.evaluate(() => window.saved);
-      const bits = await page.locator('canvas').evaluate((canvas) => canvas.toDataURL());
+      const bits = await page.locator('.frame canvas').evaluate((canvas) => canvas.toDataURL());
       await withPanel(MILLION, { state: { colour: 'dp', viewport } }, async ({ page: other }) => {
         await settled(other);
         const unlike = await other.evaluate(async (url) => {
-          const canvas = document.querySelector('canvas');
+          const canvas = document.querySelector('.frame canvas');
           const image = new Image();
           image.src = url;
           await image.decode();
@@ -531,7 +539,7 @@ describe('a million ranks', () => {
       await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
       await details(page).getByText('1,048,576 ranks differ').waitFor();
       await settled(page);
-      for (const canvas of await page.locator('canvas').all()) {
+      for (const canvas of await page.locator('.frame canvas').all()) {
         const colours = await canvas.evaluate((one) => {
           const { data } = one.getContext('2d').getImageData(0, 0, one.width, one.height);
           return new Set(new Uint32Array(data.buffer)).size;
@@ -562,7 +570,7 @@ test('nothing piles up while texts, views and results come and go', () =>
       for (let i = 0; i < count; i++) {
         await sendText(i % 2 ? moe : mimo);
         await send(smokeMessage(grid.engine, i % 2 ? moe : mimo));
-        for (const name of ['Logical', 'World', 'Smoke', 'Table', 'Physical']) {
+        for (const name of ['Structure', 'World', 'Smoke', 'Table', 'Where']) {
           await page.evaluate(
             (label) => [...document.querySelectorAll('.tab')].find((tab) => tab.textContent === label).click(),
             name,

@@ -1,36 +1,20 @@
-import { countOf, grouped, type ModuleSequence, type ResolvedLayout } from '../../layout';
-import type { Colouring } from '../../picture/colour';
-import { type Difference, differenceOf } from '../../picture/difference';
-import { groupsNamed, placeOf, standing } from '../../picture/facts';
-import type { Matches } from '../../picture/find';
+import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import { placeOf, standing } from '../../picture/facts';
+import type { Found } from '../../picture/find';
 import { failedRanks } from '../../picture/roles';
-import { type SmokeReport, SmokeResults } from '../../picture/smokeOutcome';
-import { type ExportFormat, pngOf, svgOf } from '../render/export';
+import { svgOf } from '../../picture/svg';
+import { csvOf } from '../../picture/table';
+import { type ExportFormat, pngOf } from '../render/export';
 import { onThemeChange } from '../render/theme';
 import { viewOf } from '../views';
-import { groupIn } from '../views/pictures';
+import { highlightedGroup } from '../views/pictures';
 import type { Actions, Scene } from '../views/view';
-import { worldSheet } from '../views/world';
-import { differenceCard, rankDetails, summary } from './details';
-import { h, replaceKeepingFocus } from './dom';
-import { failureCard } from './failureCard';
 import { handleKey, type KeyActions } from './keyboard';
-import { changeLegend, legendOf } from './legend';
-import {
-  type CompareWith,
-  type FromPanel,
-  isToPanel,
-  MAX_FAILED,
-  type PanelBase,
-  type PanelFinding,
-  type PanelOutline,
-  type PanelShards,
-  type ToPanel,
-} from './messages';
-import { noticeOf } from './notice';
-import { Stage } from './stage';
+import { type CompareWith, type FromPanel, isToPanel, MAX_FAILED, type ToPanel } from './messages';
+import { PanelModel } from './model';
+import { Screen, standingOut } from './screen';
+import { Spotlight } from './spotlight';
 import { type PanelState, restoredState, WHOLE } from './state';
-import { Toolbar } from './toolbar';
 
 /** What the editor gives to a webview. */
 export interface VsCodeApi {
@@ -39,49 +23,18 @@ export interface VsCodeApi {
   setState(state: PanelState): void;
 }
 
-/** The process groups along expert dimensions have names of their own. */
-const GROUP_OF_DIM: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
-
-/** How long a pointer rests on a rank before it is read out, and a movement before it is kept, in milliseconds. */
+/** How long a pointer rests on a rank before it is read out, and a movement before it is saved, in milliseconds. */
 const REST = 250;
 
-/** How soon the list shows the rank under the pointer, in milliseconds. */
-const FOLLOW = 60;
-
-/** The panel: takes what the editor says, keeps what a person chose, and draws both. */
+/** The panel: takes what the editor says and what a person does, and has both drawn. */
 export class GridApp {
-  readonly #live = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
-  readonly #notice = h('div', { class: 'notice', role: 'alert', hidden: true });
-  readonly #legend = h('div', { class: 'legend' });
-  readonly #details = h('aside', { class: 'details', 'aria-label': 'Rank' });
-  readonly #title = h('h1');
-  readonly #toolbar: Toolbar;
-  readonly #stage: Stage;
+  readonly #model = new PanelModel();
+  readonly #screen: Screen;
+  readonly #spotlight: Spotlight;
   readonly #actions: Actions;
   #state: PanelState;
-  /** Whether the editor has said anything of the file. */
-  #isTold = false;
-  #layout: ResolvedLayout | null = null;
-  #outline: PanelOutline = { worldSize: null, spans: [] };
-  #findings: readonly PanelFinding[] = [];
-  #sequences: readonly ModuleSequence[] = [];
-  #shards: readonly PanelShards[] = [];
-  #base: PanelBase | null = null;
-  #difference: Difference | null = null;
-  #smoke: SmokeReport | null = null;
-  #results: SmokeResults | null = null;
-  /** What colours the picture; null while the view has none. */
-  #colouring: Colouring | null = null;
-  /** The rank that is looked at: under the pointer, or else the chosen one. */
-  #focus = -1;
-  /** Ranks that a search or a list lit; they stay until something else is chosen. */
-  #lit: readonly number[] = [];
-  #litIndex = -1;
-  #cursorModule: string | null = null;
-  #anchor = -1;
   #frame = 0;
   #spoken: ReturnType<typeof setTimeout> | undefined;
-  #detailsTimer: ReturnType<typeof setTimeout> | undefined;
   #saving: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -89,40 +42,44 @@ export class GridApp {
     readonly api: VsCodeApi,
   ) {
     this.#state = restoredState(api.getState(), decodeURI(document.body.dataset.uri ?? ''));
-    this.#focus = this.#state.rank;
+    this.#spotlight = new Spotlight(this.#state.rank);
     this.#actions = {
       change: (part) => this.#change(part),
       choose: (rank) => this.#choose(rank),
       light: (ranks, what) => this.#light(ranks, what),
+      preview: (ranks) => {
+        this.#spotlight.previewed = ranks;
+        this.#mark();
+      },
       toggleFailed: (rank) => this.#setFailed([rank], !this.#state.failed.includes(rank)),
       revealModule: (module) => api.postMessage({ type: 'reveal', module }),
       revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
       copy: (text, what) => this.#copy(text, what),
       runSmokeJob: () => api.postMessage({ type: 'runSmokeJob' }),
     };
-    this.#stage = new Stage({
-      hovered: (rank) => this.#look(rank < 0 ? this.#state.rank : rank, true),
-      clicked: (rank) => this.#click(rank),
-      framed: (ranks) => this.#framed(ranks),
-      moved: (viewport) => this.#rememberSoon({ viewport }),
-      resized: () => this.#renderSoon(),
-      keyed: (event) => handleKey(event, this.#keys()),
-    });
-    this.#toolbar = new Toolbar({
-      compare: (what) => this.#compare(what),
-      export: (format) => void this.#export(format),
-      frame: (on) => {
-        this.#stage.framing = on;
+    this.#screen = new Screen(
+      root,
+      {
+        hovered: (rank) => this.#look(rank < 0 ? this.#state.rank : rank, true),
+        clicked: (rank) => this.#click(rank),
+        framed: (ranks) => this.#framed(ranks),
+        moved: (viewport) => this.#rememberSoon({ viewport }),
+        resized: () => this.#renderSoon(),
+        keyed: (event) => handleKey(event, this.#keys()),
       },
-      found: (matches, index) => this.#found(matches, index),
-    });
-    root.append(
-      h('header', {}, h('div', { class: 'first' }, this.#title, this.#toolbar.tools), this.#toolbar.views),
-      this.#notice,
-      h('div', { class: 'body' }, h('div', { class: 'main' }, this.#stage.element, this.#legend), this.#details),
-      this.#live,
+      {
+        compare: (what) => this.#compare(what),
+        export: (format) => void this.#export(format),
+        exportTable: () => this.#exportTable(),
+        frame: (on) => {
+          this.#screen.stage.framing = on;
+        },
+        found: (found, index) => this.#found(found, index),
+      },
+      () => this.#scene(),
+      () => this.#spotlight.focus,
+      (ranks) => this.#writeFailed(ranks),
     );
-    this.#stage.prepare();
     this.#listen();
     this.api.setState(this.#state);
     this.api.postMessage({ type: 'ready' });
@@ -141,72 +98,31 @@ export class GridApp {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
       if (event.key === '/' && !typing) {
         event.preventDefault();
-        this.#toolbar.focusFind();
+        this.#screen.toolbar.focusFind();
       }
     });
     onThemeChange(() => this.#renderSoon());
   }
 
   #receive(message: ToPanel): void {
-    switch (message.type) {
-      case 'layout':
-        this.#receiveLayout(message);
-        break;
-      case 'cursor':
-        this.#cursorModule = message.module;
-        break;
-      case 'base':
-        this.#base = message.base;
-        this.#difference = this.#newDifference();
-        this.#remember(message.base ? { baseFile: message.base.file } : { compare: 'nothing', baseFile: null });
-        if (message.base) {
-          const { length } = this.#difference?.ranks ?? [];
-          this.#announce(
-            this.#difference
-              ? `${countOf(length, 'rank')} differ from ${message.base.title}`
-              : (message.base.problem ?? ''),
-          );
-        }
-        break;
-      case 'smoke':
-        this.#smoke = message;
-        this.#results = this.#layout && new SmokeResults(this.#layout, message);
-        this.#announce(
-          `Smoke job: ${message.verdict}, ${countOf(message.groups.length, 'process group')} with a result`,
-        );
-        break;
-      case 'showSmoke':
-        this.#change({ view: 'smoke' });
-        return;
+    const spoken = this.#model.receive(message);
+    if (spoken !== '') {
+      this.#screen.announce(spoken);
     }
-    this.#render();
-  }
-
-  #receiveLayout({ title, layout, outline, sequences, shards, findings }: Extract<ToPanel, { type: 'layout' }>): void {
-    const first = this.#layout === null;
-    this.#isTold = true;
-    this.#title.textContent = layout?.name ?? title;
-    this.#findings = findings;
-    this.#outline = outline;
-    document.body.classList.toggle('stale', layout === null && !first);
-    if (!layout) {
+    const { layout } = this.#model;
+    if (message.type === 'layout' && layout) {
+      const rank =
+        this.#spotlight.limit(layout.worldSize) || this.#state.rank >= layout.worldSize ? -1 : this.#state.rank;
+      this.#remember({ rank, failed: this.#state.failed.filter((one) => one < layout.worldSize) });
+    }
+    if (message.type === 'base') {
+      this.#remember(message.base ? { baseFile: message.base.file } : { compare: 'nothing', baseFile: null });
+    }
+    if (message.type === 'showSmoke') {
+      this.#change({ view: 'smoke' });
       return;
     }
-    this.#layout = layout;
-    this.#sequences = sequences;
-    this.#shards = shards;
-    this.#difference = this.#newDifference();
-    this.#results = this.#smoke && new SmokeResults(layout, this.#smoke);
-    if (this.#state.rank >= layout.worldSize || this.#focus >= layout.worldSize) {
-      this.#focus = -1;
-      this.#remember({ rank: -1 });
-    }
-    this.#lit = this.#lit.filter((rank) => rank < layout.worldSize);
-    this.#remember({ failed: this.#state.failed.filter((rank) => rank < layout.worldSize) });
-  }
-
-  #newDifference(): Difference | null {
-    return this.#layout && this.#base?.layout ? differenceOf(this.#base.layout, this.#layout) : null;
+    this.#render();
   }
 
   #remember(part: Partial<PanelState>): void {
@@ -226,32 +142,28 @@ export class GridApp {
     const shape = (['view', 'grid', 'across', 'down', 'module'] as const).some(
       (key) => part[key] !== undefined && part[key] !== before[key],
     );
+    this.#spotlight.previewed = [];
     this.#remember(shape ? { ...part, viewport: WHOLE } : part);
     this.#render();
-    if (this.#layout && (part.view || part.colour || part.group)) {
-      this.#announce(this.#viewText(this.#layout));
+    const scene = this.#scene();
+    if (scene && (part.view || part.colour || part.group)) {
+      this.#screen.announce(this.#screen.viewText(scene));
     }
   }
 
-  #viewText({ worldSize }: ResolvedLayout): string {
-    const scene = this.#scene();
-    const view = scene ? viewOf(scene) : null;
-    const colours = this.#colouring ? `, coloured by ${this.#colouring.name}` : '';
-    return `${view?.label ?? ''} view, ${countOf(worldSize, 'rank')}${colours}`;
-  }
-
   #scene(): Scene | null {
-    const layout = this.#layout;
+    const { layout, title, outline, sequences, shards, findings, results, base, difference } = this.#model;
     return (
       layout && {
         layout,
-        outline: this.#outline,
-        sequences: this.#sequences,
-        shards: this.#shards,
-        findings: this.#findings,
-        results: this.#results,
-        base: this.#base,
-        difference: this.#difference,
+        title,
+        outline,
+        sequences,
+        shards,
+        findings,
+        results,
+        base,
+        difference,
         state: this.#state,
         failed: this.#failed(layout),
         actions: this.#actions,
@@ -273,186 +185,95 @@ export class GridApp {
   }
 
   #render(): void {
-    if (!this.#isTold) {
-      return;
-    }
-    this.#renderNotice();
     const scene = this.#scene();
-    if (!scene) {
-      this.#stage.showOnly(
-        this.#outline.spans.length > 0
-          ? worldSheet(this.#outline, this.#findings, this.#actions)
-          : h('p', { class: 'empty' }, 'The grid is drawn as soon as the layout says how many ranks there are.'),
-      );
-      return;
-    }
-    const view = viewOf(scene);
-    const sketch = this.#stage.arrange(view, scene);
-    this.#colouring = sketch?.colouring ?? null;
-    const changes = this.#difference && this.#difference.ranks.length > 0 ? changeLegend() : [];
-    this.#legend.replaceChildren(...(sketch ? [...legendOf(sketch.colouring), ...changes] : []));
-    this.#toolbar.render(scene, this.#conditions(scene), sketch !== null);
-    if (this.#details.hasChildNodes()) {
-      this.#renderDetails();
-    } else {
-      // the first picture does not wait for the texts beside it
-      this.#detailsSoon();
-    }
-    if (sketch) {
-      this.#stage.draw(view, scene, sketch, this.#stands(scene), () => this.#state.viewport);
-      this.#stage.canvas.element.setAttribute(
-        'aria-label',
-        `${this.#viewText(scene.layout)}. Arrow keys move between ranks.`,
-      );
-    }
+    const stands = scene && standingOut(scene, this.#model.cursorModule);
+    this.#screen.render(this.#model, scene, stands, () => this.#state.viewport);
     this.#mark();
   }
 
-  /** Words that a search may use. */
-  #conditions({ failed, results, difference }: Scene) {
-    return { failed: [...new Set([...failed, ...(results?.suspects ?? [])])], differs: difference?.ranks ?? [] };
-  }
-
-  /** Which ranks stand out: those that differ, or those of the module that the cursor is in. */
-  #stands({ layout, difference }: Scene): Uint8Array | null {
-    if (difference) {
-      return difference.ranks.length > 0 ? difference.changes : null;
-    }
-    const module = layout.modules.find(({ name }) => name !== null && name === this.#cursorModule);
-    if (!module || module.numRanks === layout.worldSize) {
-      return null;
-    }
-    return new Uint8Array(layout.worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks);
-  }
-
-  #renderNotice(): void {
-    const stale = document.body.classList.contains('stale');
-    const notice = noticeOf(this.#findings, stale, this.#actions);
-    replaceKeepingFocus(this.#notice, ...notice);
-    this.#notice.hidden = notice.length === 0;
-  }
-
-  #renderDetails(): void {
-    const scene = this.#scene();
-    if (!scene) {
-      this.#details.replaceChildren();
+  /** Looks at a rank: its peers are highlighted, the list names its groups. */
+  #look(rank: number, isResting: boolean): void {
+    if (rank === this.#spotlight.focus) {
       return;
     }
-    const write = (ranks: readonly number[]) => {
-      this.api.postMessage({ type: 'writeFailed', ranks });
-      this.#remember({ failed: [] });
-      this.#render();
-    };
-    const clear = () => this.#setFailed(this.#state.failed, false);
-    replaceKeepingFocus(
-      this.#details,
-      ...failureCard(scene, write, clear),
-      ...differenceCard(scene),
-      ...(this.#focus >= 0 && this.#focus < scene.layout.worldSize
-        ? rankDetails(scene, this.#focus)
-        : [summary(scene)]),
-    );
-  }
-
-  /** Looks at a rank: its peers light up, the list names its groups. */
-  #look(rank: number, resting: boolean): void {
-    if (rank === this.#focus) {
-      return;
-    }
-    this.#focus = rank;
+    this.#spotlight.focus = rank;
     this.#mark();
     clearTimeout(this.#spoken);
-    if (resting) {
+    if (isResting) {
       this.#spoken = setTimeout(() => this.#say(rank), REST);
+      this.#screen.detailsSoon();
     } else {
       this.#say(rank);
+      this.#screen.renderDetails();
     }
-    if (resting) {
-      this.#detailsSoon();
-    } else {
-      this.#renderDetails();
-    }
-  }
-
-  /** The list follows a moving pointer a few times a second: laying it out costs more than all the drawing. */
-  #detailsSoon(): void {
-    this.#detailsTimer ??= setTimeout(() => {
-      this.#detailsTimer = undefined;
-      this.#renderDetails();
-    }, FOLLOW);
   }
 
   #say(rank: number): void {
-    const layout = this.#layout;
+    const { layout } = this.#model;
     if (layout && rank >= 0 && rank < layout.worldSize) {
       const failed = this.#failed(layout).includes(rank) ? ', failed' : '';
-      this.#announce(`Rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}${failed}`);
+      this.#screen.announce(`Rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}${failed}`);
     }
   }
 
   #mark(): void {
-    const layout = this.#layout;
+    const { layout, results } = this.#model;
     if (!layout) {
       return;
     }
-    const [group] = this.#focus < 0 ? [] : groupsNamed(layout, this.#focus, this.#lightGroup(layout));
-    this.#stage.mark({
-      focus: this.#focus,
-      peers: this.#lit.length > 0 && this.#focus === this.#state.rank ? this.#lit : (group?.ranks ?? []),
-      failed: [...new Set([...this.#failed(layout), ...(this.#results?.suspects ?? [])])],
+    const { focus, previewed, highlighted } = this.#spotlight;
+    const kind = highlightedGroup({ layout, state: this.#state });
+    const isSearch = highlighted.length > 0 && focus === this.#state.rank;
+    this.#screen.stage.mark({
+      focus,
+      peers: this.#spotlight.peers(layout, kind, this.#state.rank),
+      isolated: previewed.length > 0 || (this.#state.view === 'groups' && focus >= 0 && !isSearch),
+      failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? [])])],
       frame: null,
     });
   }
 
-  /** The group whose peers light up: that of the dimension that gives the colours, else the one chosen last. */
-  #lightGroup(layout: ResolvedLayout): string {
-    const { view, group, colour } = this.#state;
-    const dim = view === 'physical' || view === 'logical' ? (GROUP_OF_DIM[colour] ?? colour) : '';
-    return groupIn(layout, dim !== '' && groupIn(layout, dim) === dim ? dim : view === 'ntp' ? 'tp' : group);
-  }
-
   #choose(rank: number): void {
-    this.#lit = [];
+    this.#spotlight.highlighted = [];
     this.#remember({ rank });
     this.#look(rank, false);
-    this.#stage.canvas.reveal(rank);
-    if (!this.#stage.canvas.element.isConnected) {
+    this.#mark();
+    const { canvas } = this.#screen.stage;
+    canvas.reveal(rank);
+    if (!canvas.element.isConnected) {
       this.#render();
     }
   }
 
-  /** Lights ranks; asked again for the same ones, it goes on to the next. */
+  /** Highlights ranks; asked again for the same ones, it goes on to the next. */
   #light(ranks: readonly number[], what: string): void {
-    const again = ranks.length === this.#lit.length && ranks.every((rank, i) => rank === this.#lit[i]);
-    const index = again ? (this.#litIndex + 1) % Math.max(1, ranks.length) : 0;
-    const rank = ranks[index];
+    const rank = this.#spotlight.next(ranks);
     if (rank !== undefined) {
       this.#choose(rank);
-      this.#lit = ranks;
-      this.#litIndex = index;
+      this.#spotlight.highlighted = ranks;
       this.#mark();
-      this.#announce(`${countOf(ranks.length, 'rank')}: ${what}; now at rank ${rank}`);
+      this.#screen.announce(`${countOf(ranks.length, 'rank')}: ${what}; now at rank ${rank}`);
     }
   }
 
-  #found(matches: Matches | null, index: number): void {
-    if (!matches) {
-      this.#announce('No rank was found');
+  #found(found: Found, index: number): void {
+    if ('problem' in found) {
+      this.#spotlight.highlighted = [];
+      this.#mark();
+      this.#screen.announce(found.problem);
       return;
     }
-    this.#choose(matches.rankAt(index));
-    if (matches.count > 1) {
-      this.#lit = Array.from({ length: Math.min(matches.count, 4096) }, (_, i) => matches.rankAt(i));
-      this.#mark();
-    }
+    this.#choose(found.rankAt(index));
+    this.#spotlight.highlight(found.count, (i) => found.rankAt(i));
+    this.#mark();
   }
 
   #click(rank: number): void {
-    if (this.#stage.canvas.framing && rank >= 0) {
+    if (this.#screen.stage.canvas.framing && rank >= 0) {
       this.#actions.toggleFailed(rank);
       return;
     }
-    this.#lit = [];
+    this.#spotlight.highlighted = [];
     this.#remember({ rank });
     this.#look(rank, false);
     this.#mark();
@@ -462,7 +283,7 @@ export class GridApp {
   }
 
   #reveal(rank: number): void {
-    const module = this.#layout?.modules.find(
+    const module = this.#model.layout?.modules.find(
       ({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks,
     );
     this.api.postMessage({ type: 'reveal', module: module?.name ?? null });
@@ -486,13 +307,19 @@ export class GridApp {
     this.#remember({ failed: [...failed] });
     const all = ranks.length === 1 ? `Rank ${ranks[0]}` : countOf(ranks.length, 'rank');
     const full = fail && failed.size === MAX_FAILED ? `; no more than ${grouped(MAX_FAILED)} can be marked` : '';
-    this.#announce(`${all} ${fail ? 'marked as failed' : 'no longer marked as failed'}${full}`);
+    this.#screen.announce(`${all} ${fail ? 'marked as failed' : 'no longer marked as failed'}${full}`);
+    this.#render();
+  }
+
+  #writeFailed(ranks: readonly number[]): void {
+    this.api.postMessage({ type: 'writeFailed', ranks });
+    this.#remember({ failed: [] });
     this.#render();
   }
 
   #copy(text: string, what: string): void {
     this.api.postMessage({ type: 'copy', text });
-    this.#announce(`Copied the ${what}`);
+    this.#screen.announce(`Copied the ${what}`);
   }
 
   #compare(what: CompareWith): void {
@@ -501,19 +328,27 @@ export class GridApp {
   }
 
   async #export(format: ExportFormat): Promise<void> {
-    const { shown } = this.#stage.canvas;
-    const layout = this.#layout;
-    if (shown && layout) {
-      const svg = svgOf(shown.picture, shown.bitmap, this.#title.textContent ?? '');
+    const { sketch } = this.#screen;
+    const scene = this.#scene();
+    if (sketch && scene) {
+      const { layout, title, failed } = scene;
+      const svg = svgOf({ ...sketch, layout, name: title, failed, headline: viewOf(scene).headline(scene) });
       this.api.postMessage({ type: 'save', format, data: format === 'svg' ? svg : await pngOf(svg) });
+    }
+  }
+
+  #exportTable(): void {
+    const { layout } = this.#model;
+    if (layout) {
+      this.api.postMessage({ type: 'save', format: 'csv', data: csvOf(layout) });
     }
   }
 
   /** What keys do while a picture has the focus. */
   #keys(): KeyActions {
-    const { canvas } = this.#stage;
-    const layout = this.#layout;
-    const rank = this.#focus;
+    const { canvas } = this.#screen.stage;
+    const { layout } = this.#model;
+    const rank = this.#spotlight.focus;
     return {
       move: (dx, dy, extend) => this.#move([dx, dy], extend),
       reveal: () => rank >= 0 && this.#reveal(rank),
@@ -535,25 +370,27 @@ export class GridApp {
 
   /** Moves to the next cell that holds a rank; with Shift, a frame grows from where it began. */
   #move([dx, dy]: readonly [number, number], extend: boolean): void {
-    const placement = this.#stage.canvas.shown?.picture.placement;
+    const { canvas } = this.#screen.stage;
+    const placement = canvas.shown?.picture.placement;
     if (!placement) {
       return;
     }
-    const from = placement.cellOf(this.#focus);
+    const { focus, anchor } = this.#spotlight;
+    const from = placement.cellOf(focus);
     if (!from) {
       this.#choose(0);
       return;
     }
     let { x, y } = from;
-    const anchor = extend ? (this.#anchor < 0 ? this.#focus : this.#anchor) : -1;
+    const start = extend ? (anchor < 0 ? focus : anchor) : -1;
     for (let i = 0; i < Math.max(placement.width, placement.height); i++) {
       x += dx;
       y += dy;
       const rank = placement.rankAt(x, y);
       if (rank >= 0) {
         this.#choose(rank);
-        this.#anchor = anchor;
-        this.#lit = anchor < 0 ? [] : this.#stage.canvas.ranksBetween(anchor, rank);
+        this.#spotlight.anchor = start;
+        this.#spotlight.highlighted = start < 0 ? [] : canvas.ranksBetween(start, rank);
         this.#mark();
         return;
       }
@@ -562,13 +399,10 @@ export class GridApp {
 
   /** Marks the rank, or all that were framed by Shift and arrow keys. */
   #failSelection(): void {
-    const ranks = this.#anchor >= 0 ? this.#lit : this.#focus >= 0 ? [this.#focus] : [];
+    const { anchor, highlighted, focus } = this.#spotlight;
+    const ranks = anchor >= 0 ? highlighted : focus >= 0 ? [focus] : [];
     if (ranks.length > 0) {
       this.#framed(ranks);
     }
-  }
-
-  #announce(text: string): void {
-    this.#live.textContent = text;
   }
 }

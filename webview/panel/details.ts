@@ -1,15 +1,17 @@
 import { countOf, grouped } from '../../layout';
+import { changesInWords } from '../../picture/changes';
 import {
   coordinatesOf,
-  groupsOf,
+  type MergedGroup,
+  mergedGroups,
   modulesOf,
   placeOf,
-  type RankGroup,
   rankList,
   ranksOfGroup,
   standing,
 } from '../../picture/facts';
-import { groupIn } from '../views/pictures';
+import { degreesOf } from '../../picture/headline';
+import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { findingItem, isOfWorld } from '../views/world';
 import { button, h } from './dom';
@@ -18,9 +20,10 @@ import { button, h } from './dom';
 export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   const { layout, state, actions, base, difference } = scene;
   const modules = modulesOf(layout, rank);
-  const groups = groupsOf(layout, rank);
+  const groups = mergedGroups(layout, rank);
   const place = `rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`;
   const change = difference?.changeOf(rank) ?? 'same';
+  const lit = highlightedGroup(scene);
   return [
     h('h2', {}, `Rank ${grouped(rank)}`),
     h('p', { class: 'place' }, placeOf(layout, rank)),
@@ -54,7 +57,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
       }),
     ),
     h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
-    h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group))),
+    h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group, lit))),
   ];
 }
 
@@ -70,78 +73,74 @@ const CHANGE_TEXT = {
 const chips = (coordinates: readonly string[]): HTMLElement[] =>
   (coordinates.length > 0 ? coordinates : ['alone']).map((text) => h('span', { class: 'chip' }, text));
 
-function groupRow({ layout, state, actions }: Scene, group: RankGroup): HTMLElement {
-  const { name, module, index, size, ranks } = group;
-  const title = `${name}${module === null ? '' : ` of ${module}`}, group ${index}, ${countOf(size, 'rank')}`;
+/** Pointing at a row shows its group alone; choosing it keeps its kind highlighted, in whatever view. */
+function groupRow({ layout, actions }: Scene, group: MergedGroup, lit: string): HTMLElement {
+  const { names, name, module, index, size, ranks } = group;
+  const title = `${names.join(' = ')}${module === null ? '' : ` of ${module}`}, group ${index}, ${countOf(size, 'rank')}`;
   const show = h(
     'button',
     {
       type: 'button',
       class: 'group',
-      'aria-pressed': String(name === groupIn(layout, state.group)),
+      'aria-pressed': String(names.includes(lit)),
       'data-keep': `group ${module ?? ''} ${name} ${index}`,
-      title: `${title}: colour by it`,
+      title,
     },
-    h('span', { class: 'name' }, name),
-    h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : `${grouped(size)} ranks`),
+    h('span', { class: 'name' }, names.join(' = ')),
+    badge(group),
+    h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : countOf(size, 'rank')),
   );
-  show.addEventListener('click', () => actions.change({ view: 'groups', group: name }));
+  show.addEventListener('click', () => actions.change({ group: name }));
   const copy = button('Copy', () => actions.copy(ranksOfGroup(layout, group).join(', '), `ranks of ${title}`), {
     class: 'copy',
     'aria-label': `Copy the ranks of ${title}`,
     'data-keep': `copy ${module ?? ''} ${name} ${index}`,
   });
-  return h('li', {}, show, copy);
+  const row = h('li', {}, show, copy);
+  row.addEventListener('pointerenter', () => actions.preview(ranks ?? []));
+  row.addEventListener('pointerleave', () => actions.preview([]));
+  return row;
 }
 
-/** What the list says while no rank is looked at: the layout in short, and how to find one's way. */
+/** Whether a group leaves its node. */
+const badge = ({ nodes, size }: MergedGroup): HTMLElement =>
+  nodes === null
+    ? h('span', { class: 'badge' }, `${grouped(size)} ranks`)
+    : nodes > 1
+      ? h('span', { class: 'badge far' }, countOf(nodes, 'node'))
+      : h('span', { class: 'badge' }, 'in node');
+
+/** What the list says while no rank is looked at: the layout in short. */
 export function summary(scene: Scene): HTMLElement {
   const { layout, findings, actions } = scene;
-  const modules = layout.modules.map(({ name, dense, expert, rankOffset, numRanks }) => {
-    const product = (dims: typeof dense) =>
-      dims
-        .filter(({ size }) => size > 1)
-        .map((dim) => `${dim.name} ${grouped(dim.size)}`)
-        .join(' × ');
-    const experts = expert.some((dim) => dim.name === 'ep' && dim.size > 1)
-      ? [h('span', {}, `experts: ${product(expert)}`)]
-      : [];
+  const modules = layout.modules.map((module) => {
+    const { name, rankOffset, numRanks } = module;
     const own = findings.filter((one) => name !== null && one.module === name && !isOfWorld(one));
+    const notes = own.filter(({ severity }) => severity !== 'error');
     return h(
       'li',
       {},
       h('strong', {}, name ?? 'one grid'),
-      h('span', {}, `ranks ${grouped(rankOffset)} to ${grouped(rankOffset + numRanks - 1)}`),
-      h('span', {}, product(dense) || 'one rank'),
-      ...experts,
-      ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
+      h('span', {}, `ranks ${grouped(rankOffset)} – ${grouped(rankOffset + numRanks - 1)}`),
+      h('span', {}, degreesOf(module) || 'one rank'),
+      ...(notes.length > 0 ? [h('ul', { class: 'findings' }, ...notes.map((one) => findingItem(one, actions)))] : []),
     );
   });
-  const keys: [string, string][] = [
-    ['click, Enter', 'keep a rank and show its lines'],
-    ['arrows', 'move from rank to rank'],
-    ['wheel, + − 0', 'zoom, and fit'],
-    ['Shift + drag', 'mark ranks as failed'],
-    ['X', 'mark the rank as failed'],
-    ['C', 'copy its coordinates'],
-    ['/', 'find a rank'],
-  ];
   return h(
     'div',
     { class: 'summary' },
     h('h2', {}, countOf(layout.worldSize, 'rank')),
     h('p', { class: 'place' }, `${grouped(layout.nodes)} × ${countOf(layout.gpusPerNode, 'GPU')}`),
     h('ul', { class: 'modules' }, ...modules),
-    h('dl', { class: 'keys' }, ...keys.flatMap(([key, what]) => [h('dt', {}, key), h('dd', {}, what)])),
   );
 }
 
 /** How the layout differs from the one that it is compared with, with a list to go through. */
-export function differenceCard({ base, difference, actions }: Scene): HTMLElement[] {
+export function differenceCard({ base, difference, layout, actions }: Scene): HTMLElement[] {
   if (!base) {
     return [];
   }
-  if (!difference) {
+  if (!difference || !base.layout) {
     return [
       h(
         'section',
@@ -152,38 +151,32 @@ export function differenceCard({ base, difference, actions }: Scene): HTMLElemen
     ];
   }
   const { ranks } = difference;
+  const title =
+    ranks.length === 0
+      ? 'No rank differs'
+      : ranks.length === Math.max(layout.worldSize, base.layout.worldSize)
+        ? `All ${countOf(ranks.length, 'rank')} differ`
+        : `${countOf(ranks.length, 'rank')} ${ranks.length === 1 ? 'differs' : 'differ'}`;
   const lines = (['coordinates', 'peers', 'absent'] as const)
     .map((change) => [change, difference.count(change)] as const)
     .filter(([, count]) => count > 0)
     .map(([change, count]) => h('li', {}, `${grouped(count)} ${COUNT_TEXT[change]}`));
+  const steps = [
+    button('Next', () => actions.light(ranks, 'ranks that differ'), { class: 'link', 'data-keep': 'next difference' }),
+    button('Copy the list', () => actions.copy(ranks.join(', '), 'ranks that differ'), {
+      class: 'link',
+      'data-keep': 'copy difference',
+    }),
+  ];
   return [
     h(
       'section',
       { class: 'card plain', 'aria-label': 'Difference' },
-      h(
-        'h2',
-        {},
-        ranks.length === 0
-          ? 'No rank differs'
-          : `${countOf(ranks.length, 'rank')} ${ranks.length === 1 ? 'differs' : 'differ'}`,
-      ),
+      h('h2', {}, title),
       h('p', { class: 'place' }, `against ${base.title}`),
-      ...(lines.length > 0 ? [h('ul', {}, ...lines), h('p', {}, rankList(ranks, 24))] : []),
+      h('ul', { class: 'words' }, ...changesInWords(base.layout, layout).map((text) => h('li', {}, text))),
       ...(ranks.length > 0
-        ? [
-            h(
-              'p',
-              { class: 'actions' },
-              button('Next', () => actions.light(ranks, 'ranks that differ'), {
-                class: 'link',
-                'data-keep': 'next difference',
-              }),
-              button('Copy the list', () => actions.copy(ranks.join(', '), 'ranks that differ'), {
-                class: 'link',
-                'data-keep': 'copy difference',
-              }),
-            ),
-          ]
+        ? [h('ul', {}, ...lines), h('p', {}, rankList(ranks, 12)), h('p', { class: 'actions' }, ...steps)]
         : []),
     ),
   ];

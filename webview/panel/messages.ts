@@ -81,8 +81,8 @@ export type FromPanel =
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
   | { readonly type: 'runSmokeJob' }
-  /** Save a picture: SVG as text, PNG in base64. */
-  | { readonly type: 'save'; readonly format: 'svg' | 'png'; readonly data: string };
+  /** Save a picture or the table: PNG in base64, the others as text. */
+  | { readonly type: 'save'; readonly format: 'svg' | 'png' | 'csv'; readonly data: string };
 
 /** How many ranks can be marked as failed by hand. */
 export const MAX_FAILED = 1024;
@@ -97,7 +97,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   copy: { text: isString },
   compare: { with: oneOf('nothing', 'commit', 'file'), file: isName },
   runSmokeJob: {},
-  save: { format: oneOf('svg', 'png'), data: isString },
+  save: { format: oneOf('svg', 'png', 'csv'), data: isString },
 });
 
 /** Reads a message from the panel; null for anything that the panel does not send. */

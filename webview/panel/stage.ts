@@ -1,7 +1,7 @@
 import type { ResolvedLayout } from '../../layout';
-import { coordinatesOf, modulesOf } from '../../picture/facts';
 import type { Space } from '../../picture/placement';
 import { RankCanvas, type Viewport } from '../render/canvas';
+import { Minimap } from '../render/minimap';
 import type { Marks, Picture } from '../render/paint';
 import type { Scene, Sketch, View } from '../views/view';
 import { h } from './dom';
@@ -13,6 +13,7 @@ export interface StageEvents {
   framed(ranks: readonly number[]): void;
   moved(viewport: Viewport): void;
   resized(): void;
+  drawn(): void;
   keyed(event: KeyboardEvent): void;
 }
 
@@ -21,8 +22,10 @@ export class Stage {
   readonly element = h('div', { class: 'stage' });
   readonly canvas: RankCanvas;
   readonly #other: RankCanvas;
+  readonly #minimap = new Minimap();
   readonly #pictures = h('div', { class: 'pictures' });
   readonly #content = h('div', { class: 'content' });
+  readonly legend = h('div', { class: 'legend' });
 
   constructor(readonly events: StageEvents) {
     this.canvas = this.#newCanvas((viewport) => {
@@ -33,13 +36,20 @@ export class Stage {
       this.canvas.viewport = viewport;
       events.moved(viewport);
     });
-    this.element.append(this.#pictures, this.#content);
+    this.element.append(this.#pictures, this.legend, this.#content);
   }
 
   #newCanvas(moved: (viewport: Viewport) => void): RankCanvas {
-    const canvas = new RankCanvas({ ...this.events, moved });
+    const canvas: RankCanvas = new RankCanvas({ ...this.events, moved, drawn: () => this.#drawn(canvas) });
     canvas.element.addEventListener('keydown', (event) => this.events.keyed(event));
     return canvas;
+  }
+
+  #drawn(canvas: RankCanvas): void {
+    if (canvas === this.canvas) {
+      this.#minimap.follow(canvas);
+      this.events.drawn();
+    }
   }
 
   set framing(on: boolean) {
@@ -105,22 +115,24 @@ export class Stage {
 
   #arrange(drawn: boolean, titles: readonly [string, string] | null): void {
     this.#pictures.hidden = !drawn;
+    this.legend.hidden = !drawn;
     const wanted = drawn ? (titles ? [this.#other.element, this.canvas.element] : [this.canvas.element]) : [];
     for (const canvas of [this.canvas, this.#other]) {
       canvas.beside = Math.max(1, wanted.length);
     }
-    const frames = [...this.#pictures.children];
+    const frames = [...this.#pictures.querySelectorAll('figure')];
     const same = frames.length === wanted.length && frames.every((frame, i) => frame.contains(wanted[i] ?? null));
     if (!same) {
       const focused = document.activeElement;
       this.#pictures.replaceChildren(
         ...wanted.map((canvas) => h('figure', {}, h('figcaption', {}), h('div', { class: 'frame' }, canvas))),
+        this.#minimap.element,
       );
       if (focused instanceof HTMLElement && wanted.includes(focused as HTMLCanvasElement)) {
         focused.focus();
       }
     }
-    for (const [i, frame] of [...this.#pictures.children].entries()) {
+    for (const [i, frame] of [...this.#pictures.querySelectorAll('figure')].entries()) {
       const caption = frame.querySelector('figcaption');
       if (caption) {
         caption.textContent = titles?.[i] ?? '';
@@ -133,23 +145,20 @@ export class Stage {
 function pictureOf(
   { difference }: Scene,
   layout: ResolvedLayout,
-  { colouring, place }: Sketch,
+  { colouring, place, describe }: Sketch,
   space: Space,
   stands: Uint8Array | null,
 ): Picture {
-  const describe = (rank: number) =>
-    modulesOf(layout, rank)
-      .slice(0, 1)
-      .flatMap((module) => cellLines(module.name, coordinatesOf(layout, module, rank)));
-  const changeOf = difference && ((rank: number) => difference.changeOf(rank));
-  return { placement: place(space), colouring, worldSize: layout.worldSize, describe, stands, changeOf };
-}
-
-/** The text under a rank's number: the module, then its coordinates, two a line. */
-function cellLines(module: string | null, coordinates: readonly string[]): string[] {
-  const lines = module === null ? [] : [module];
-  for (let i = 0; i < coordinates.length; i += 2) {
-    lines.push(coordinates.slice(i, i + 2).join(' · '));
-  }
-  return lines;
+  const placement = place(space);
+  return {
+    placement,
+    colouring: colouring.arranged?.(placement) ?? colouring,
+    worldSize: layout.worldSize,
+    gpusPerNode: layout.gpusPerNode,
+    describe,
+    stands,
+    // where every rank differs, a mark on each says nothing: the summary does
+    changeOf:
+      difference && difference.ranks.length < layout.worldSize ? (rank: number) => difference.changeOf(rank) : null,
+  };
 }

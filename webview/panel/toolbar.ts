@@ -1,18 +1,21 @@
 import { grouped } from '../../layout';
-import { type Conditions, findRanks, type Matches } from '../../picture/find';
+import { type Conditions, type Found, findRanks, type Matches } from '../../picture/find';
 import type { ExportFormat } from '../render/export';
 import { viewOf, viewsOf } from '../views';
 import type { Scene } from '../views/view';
-import { button, choose, h, type Option, picker, replaceKeepingFocus } from './dom';
+import { button, h, type Option, picker, replaceKeepingFocus } from './dom';
+import { Menu } from './menu';
 import type { CompareWith } from './messages';
 
 /** What the toolbar does beside changing the state. */
 export interface ToolbarActions {
   compare(what: CompareWith): void;
   export(format: ExportFormat): void;
+  /** Saves all ranks as comma-separated values. */
+  exportTable(): void;
   /** Whether dragging marks ranks as failed. */
   frame(on: boolean): void;
-  found(matches: Matches | null, index: number): void;
+  found(found: Found, index: number): void;
 }
 
 const COMPARISONS: readonly Option<CompareWith>[] = [
@@ -21,39 +24,44 @@ const COMPARISONS: readonly Option<CompareWith>[] = [
   { value: 'file', label: 'another file …' },
 ];
 
-const EXPORTS: readonly Option<ExportFormat | 'none'>[] = [
-  { value: 'none', label: 'as …' },
-  { value: 'svg', label: 'SVG' },
-  { value: 'png', label: 'PNG' },
+/** What keys do while a picture has the focus. */
+const KEYS: readonly (readonly [string, string])[] = [
+  ['click, Enter', 'keep a rank and show its lines'],
+  ['arrows', 'move from rank to rank'],
+  ['wheel, + − 0', 'zoom, and fit'],
+  ['click a label', 'zoom to its block'],
+  ['Shift + drag', 'mark ranks as failed'],
+  ['X', 'mark the rank as failed'],
+  ['C', 'copy its coordinates'],
+  ['Esc', 'let go'],
+  ['/', 'find'],
 ];
 
-/** The views, what each can be asked, and the search box. */
+/** One row: the views, the search box, what the view can be asked, and the rest. */
 export class Toolbar {
-  readonly views = h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'View' });
-  /** The same for all views. They are there before the first layout is, so that its picture need not wait for them. */
-  readonly tools: HTMLElement;
+  readonly element: HTMLElement;
+  readonly #tabs = h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' });
+  /** The same choice where the row is narrow. */
+  readonly #select = h('select', { class: 'views', 'aria-label': 'View', 'data-keep': 'views' });
   readonly #finder: Finder;
-  readonly #framer: HTMLElement;
-  readonly #compare: HTMLElement;
-  readonly #export: HTMLElement;
+  readonly #options = new Menu('View', 'What this view shows');
+  readonly #more = new Menu('More', 'Compare, export, mark failed ranks');
+  readonly #help = new Menu('?', 'Keys');
   #framing = false;
 
   constructor(readonly actions: ToolbarActions) {
-    this.#finder = new Finder((matches, index) => actions.found(matches, index));
-    this.#framer = button('Mark failed', () => this.#frame(), {
-      class: 'toggle',
-      'aria-pressed': 'false',
-      title: 'Click or drag over ranks to mark them as failed',
-    });
-    this.#compare = picker('Compare with', COMPARISONS, 'nothing', (what) => actions.compare(what));
-    this.#export = picker('Export', EXPORTS, 'none', (format) => {
-      choose(this.#export, 'none');
-      if (format !== 'none') {
-        actions.export(format);
-      }
-    });
-    const group = h('div', { class: 'group-of-tools' }, this.#framer, this.#compare, this.#export);
-    this.tools = h('div', { class: 'tools', inert: true }, group, this.#finder.element);
+    this.#finder = new Finder((found, index) => actions.found(found, index));
+    const keys = KEYS.flatMap(([key, what]) => [h('dt', {}, key), h('dd', {}, what)]);
+    this.#help.fill(h('dl', { class: 'keys' }, ...keys));
+    const tools = h(
+      'div',
+      { class: 'tools' },
+      this.#finder.element,
+      this.#options.element,
+      this.#more.element,
+      this.#help.element,
+    );
+    this.element = h('header', { class: 'chrome', inert: true }, this.#select, this.#tabs, tools);
   }
 
   focusFind(): void {
@@ -63,65 +71,94 @@ export class Toolbar {
   /** @param drawn whether the view is a picture of ranks now */
   render(scene: Scene, conditions: Conditions, drawn: boolean): void {
     const view = viewOf(scene);
+    const views = viewsOf(scene);
     this.#finder.search = (text) => findRanks(scene.layout, text, conditions);
-    this.tools.inert = false;
-    this.#framer.hidden = !drawn;
-    this.#export.hidden = !drawn;
-    choose(this.#compare, scene.state.compare);
-    const tabs = viewsOf(scene).map(({ id, label }) =>
+    this.element.inert = false;
+    const tabs = views.map(({ id, label, question }) =>
       button(label, () => scene.actions.change({ view: id }), {
         class: 'tab',
+        title: question,
         'aria-pressed': String(id === view.id),
         'data-keep': `view ${id}`,
       }),
     );
-    const pickers = view.pickers?.(scene) ?? [];
-    replaceKeepingFocus(
-      this.views,
-      h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' }, ...tabs),
-      ...pickers,
+    replaceKeepingFocus(this.#tabs, ...tabs);
+    this.#select.replaceChildren(
+      ...views.map(({ id, label }) => h('option', { value: id, selected: id === view.id }, label)),
     );
+    this.#select.onchange = () => {
+      const chosen = views.find(({ id }) => id === this.#select.value);
+      if (chosen) {
+        scene.actions.change({ view: chosen.id });
+      }
+    };
+    this.#options.fill(...(view.pickers?.(scene) ?? []));
+    this.#more.fill(...this.#tools(scene, drawn));
   }
 
-  #frame(): void {
+  #tools(scene: Scene, drawn: boolean): HTMLElement[] {
+    const save = (format: ExportFormat) =>
+      button(`Export ${format.toUpperCase()}`, () => this.actions.export(format), { class: 'entry' });
+    const framer = button('Mark failed', () => this.#frame(framer), {
+      class: 'entry',
+      'aria-pressed': String(this.#framing),
+      'data-keep': 'mark failed',
+      title: 'Click or drag over ranks to mark them as failed',
+    });
+    return [
+      picker('Compare with', COMPARISONS, scene.state.compare, (what) => this.actions.compare(what)),
+      ...(drawn ? [framer, save('svg'), save('png')] : []),
+      button('Export CSV', () => this.actions.exportTable(), { class: 'entry' }),
+    ];
+  }
+
+  #frame(framer: HTMLElement): void {
     this.#framing = !this.#framing;
-    this.#framer.setAttribute('aria-pressed', String(this.#framing));
+    framer.setAttribute('aria-pressed', String(this.#framing));
+    this.#more.element.querySelector('summary')?.classList.toggle('menu-active', this.#framing);
     this.actions.frame(this.#framing);
   }
 }
 
-/** The search box: Enter goes to the next match, Shift+Enter to the one before. */
+/** The search box: Enter goes to the next match, Shift+Enter to the one before. What it does not understand, it says. */
 class Finder {
   readonly input = h('input', {
     type: 'search',
     class: 'find',
-    placeholder: 'Find: 5, 0:5, dp=1 pp=0',
-    'aria-label': 'Find a rank by number, node:gpu, coordinates, or failed',
+    placeholder: 'Find: rank 5, node 3, tp=0-3',
+    'aria-label': 'Find ranks by number, node, coordinates, or failed',
+    'aria-describedby': 'find-answer',
   });
-  readonly #count = h('span', { class: 'matches', 'aria-hidden': 'true' });
-  readonly element = h('div', { class: 'finder' }, this.input, this.#count);
-  search: (text: string) => Matches | null = () => null;
+  readonly #answer = h('span', { class: 'matches', id: 'find-answer' });
+  readonly element = h('div', { class: 'finder' }, this.input, this.#answer);
+  search: (text: string) => Found = () => ({ problem: '' });
   #last = '';
   #index = 0;
 
-  constructor(found: (matches: Matches | null, index: number) => void) {
+  constructor(found: (found: Found, index: number) => void) {
     this.input.addEventListener('input', () => {
       this.#last = '';
-      this.#count.textContent = '';
-      this.input.setAttribute('aria-invalid', 'false');
+      this.#say('', true);
     });
     this.input.addEventListener('keydown', ({ key, shiftKey }) => {
-      if (key !== 'Enter') {
-        return;
+      if (key === 'Enter') {
+        const answer = this.search(this.input.value);
+        this.#index = 'problem' in answer ? 0 : this.#next(answer, shiftKey);
+        this.#last = this.input.value;
+        found(answer, this.#index);
+        const text = 'problem' in answer ? answer.problem : `${grouped(this.#index + 1)} of ${grouped(answer.count)}`;
+        this.#say(text, !('problem' in answer));
       }
-      const text = this.input.value;
-      const matches = this.search(text);
-      this.#index =
-        matches && text === this.#last ? (this.#index + (shiftKey ? matches.count - 1 : 1)) % matches.count : 0;
-      this.#last = text;
-      this.input.setAttribute('aria-invalid', String(matches === null));
-      this.#count.textContent = matches ? `${grouped(this.#index + 1)} of ${grouped(matches.count)}` : 'no rank';
-      found(matches, this.#index);
     });
+  }
+
+  #next({ count }: Matches, back: boolean): number {
+    return this.input.value === this.#last ? (this.#index + (back ? count - 1 : 1)) % count : 0;
+  }
+
+  #say(text: string, isFound: boolean): void {
+    this.#answer.textContent = text;
+    this.#answer.classList.toggle('problem', !isFound && text !== '');
+    this.input.setAttribute('aria-invalid', String(!isFound));
   }
 }

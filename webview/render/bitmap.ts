@@ -1,5 +1,7 @@
-import { type Colouring, FADE, MAX_STEPS, type Palette, paletteOf, writeValues } from '../../picture/colour';
+import { joinedSteps, joiningOf, TILE } from '../../picture/aggregate';
+import { type Colouring, MAX_STEPS, type Palette, paletteOf } from '../../picture/colour';
 import type { Placement } from '../../picture/placement';
+import { writeSteps } from '../../picture/steps';
 import { advance } from './slices';
 import { themeKind } from './theme';
 
@@ -13,8 +15,8 @@ export interface Level {
 }
 
 /**
- * A picture with one pixel a cell. Where a cell is smaller than a pixel of the screen, cells are joined on purpose: in a
- * square of them the worst condition wins, or else the most frequent value, so that one failed rank in a million is seen.
+ * A picture with one pixel a cell. Where a cell is smaller than a pixel of the screen, squares of cells are joined on
+ * purpose (`aggregate.ts`), so that one failed rank in a million is seen and no colour claims more ranks than it has.
  */
 export class RankBitmap {
   /** The step of every cell in the palette, row by row; a byte a cell. */
@@ -35,13 +37,8 @@ export class RankBitmap {
 
   /** Colours the cells and paints one level. It stops now and then, so that frames and input come between. */
   *colour(factor: number): Generator<void> {
-    const { colouring, worldSize, stands, palette, placement } = this;
-    const ranks = new Uint8Array(worldSize).fill(MAX_STEPS);
-    writeValues(colouring, ranks, (value) => palette.codes[value] ?? MAX_STEPS);
-    if (stands) {
-      fade(ranks, stands);
-    }
-    yield* placement.spread(ranks, this.steps, MAX_STEPS);
+    const { colouring, worldSize, stands, palette, placement, steps } = this;
+    yield* writeSteps(placement, colouring, palette, worldSize, stands, steps);
     yield* this.paint(factor);
   }
 
@@ -82,7 +79,7 @@ export class RankBitmap {
     image.width = Math.ceil(this.placement.width / factor);
     image.height = Math.ceil(this.placement.height / factor);
     const context = context2d(image);
-    const rows = Math.max(1, Math.floor(CELLS / (image.width * factor ** 2)));
+    const rows = TILE * Math.max(1, Math.floor(CELLS / (TILE * image.width * factor ** 2)));
     for (let row = 0; row < image.height; row += rows) {
       const part = context.createImageData(image.width, Math.min(rows, image.height - row));
       this.#paintRows(new Uint32Array(part.data.buffer), row, row + part.height, factor);
@@ -100,111 +97,9 @@ export class RankBitmap {
     const joined =
       factor === 1
         ? steps.subarray(from * width, to * width)
-        : joinedSteps(steps, placement, factor, colouring.scale === 'status', from, to);
+        : joinedSteps(steps, placement, factor, joiningOf(colouring), from, to);
     writeColours(into, joined, this.palette.words);
   }
-}
-
-/** Fades the steps of ranks that stand back. */
-function fade(steps: Uint8Array, stands: Uint8Array): void {
-  for (let rank = 0; rank < steps.length; rank++) {
-    const step = steps[rank] ?? MAX_STEPS;
-    if (step !== MAX_STEPS && stands[rank] === 0) {
-      steps[rank] = step | FADE;
-    }
-  }
-}
-
-/**
- * Joins squares of cells: the worst of conditions (the highest step), else the most frequent step, of equals the one
- * that is complete first. Gaps count only where there is nothing else.
- * @param from the first row of squares, and `to` the one after the last
- */
-export function joinedSteps(
-  steps: Uint8Array,
-  { width, height }: { readonly width: number; readonly height: number },
-  factor: number,
-  worst: boolean,
-  from = 0,
-  to = Math.ceil(height / factor),
-): Uint8Array {
-  const columns = Math.ceil(width / factor);
-  const joined = new Uint8Array(columns * (to - from));
-  const counts = new Uint32Array(256);
-  for (let row = from; row < to; row++) {
-    const squares = joined.subarray((row - from) * columns, (row - from + 1) * columns);
-    const top = row * factor;
-    const rows = steps.subarray(top * width, Math.min(height, top + factor) * width);
-    if (factor === 2) {
-      joinPairs(squares, rows, width, worst, counts);
-    } else {
-      joinRow(squares, rows, width, factor, worst, counts);
-    }
-  }
-  return joined;
-}
-
-// A loop in a function of its own is compiled as a whole; inside another loop it would be left and entered again each time.
-
-/** Joins the squares of a row of them. */
-function joinRow(
-  into: Uint8Array,
-  rows: Uint8Array,
-  width: number,
-  factor: number,
-  worst: boolean,
-  counts: Uint32Array,
-): void {
-  for (let column = 0; column < into.length; column++) {
-    into[column] = winner(rows, width, column * factor, Math.min(width, (column + 1) * factor), worst, counts);
-  }
-}
-
-/** As `joinRow` for squares of four cells. Most are of one kind: then there is nothing to count. */
-function joinPairs(into: Uint8Array, rows: Uint8Array, width: number, worst: boolean, counts: Uint32Array): void {
-  for (let column = 0; column < into.length; column++) {
-    const left = 2 * column;
-    const step = rows[left] ?? MAX_STEPS;
-    const same = rows[left + 1] === step && rows[left + width] === step && rows[left + width + 1] === step;
-    into[column] = same ? step : winner(rows, width, left, Math.min(width, left + 2), worst, counts);
-  }
-}
-
-/**
- * The step of one square.
- * @param rows all rows of the square, of `width` cells each
- * @param counts all zero, before and after
- */
-function winner(
-  rows: Uint8Array,
-  width: number,
-  left: number,
-  right: number,
-  worst: boolean,
-  counts: Uint32Array,
-): number {
-  let best = MAX_STEPS;
-  let most = 0;
-  for (let start = 0; start < rows.length; start += width) {
-    for (let at = start + left; at < start + right; at++) {
-      const step = rows[at] ?? MAX_STEPS;
-      if (step !== MAX_STEPS) {
-        // a rank that stands back yields to one that does not
-        const weight = worst ? ((step & FADE) ^ FADE) + (step & ~FADE) + 1 : (counts[step] ?? 0) + 1;
-        counts[step] = weight;
-        if (weight > most) {
-          most = weight;
-          best = step;
-        }
-      }
-    }
-  }
-  for (let start = 0; start < rows.length; start += width) {
-    for (let at = start + left; at < start + right; at++) {
-      counts[rows[at] ?? 0] = 0;
-    }
-  }
-  return best;
 }
 
 /** Writes the colours of steps. */

@@ -1,17 +1,18 @@
 import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
-import { cellSize, type Rect, type Space } from '../../picture/placement';
+import { fittingSize, Geometry } from '../../picture/geometry';
+import type { Placement, Rect, Space } from '../../picture/placement';
 import { context2d, RankBitmap } from './bitmap';
 import { CELL_LINES, factorFor, type Marks, Painter, type Picture } from './paint';
 import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
 import { type Theme, themeOf } from './theme';
 
-/** Space around the picture in pixels: for the names of boxes above and the rulers below and beside. */
-const PADDING = { top: 36, bottom: 30, side: 30, ruler: 62 };
+/** Space around the picture, in pixels. */
+const PADDING = { top: 4, bottom: 8, side: 14 };
 
 /** Cells grow up to this size by zooming. */
-const MAX_ZOOMED = 90;
+const MAX_ZOOMED = 96;
 
 /** The part of the picture that is shown: the magnification, and the centre as shares of the picture. */
 export interface Viewport {
@@ -28,6 +29,8 @@ export interface CanvasEvents {
   framed(ranks: readonly number[]): void;
   moved(viewport: Viewport): void;
   resized(): void;
+  /** A frame was drawn. */
+  drawn(canvas: RankCanvas): void;
 }
 
 /** Shows a picture of ranks: draws, zooms, pans, and tells which rank is where. */
@@ -41,7 +44,10 @@ export class RankCanvas {
   readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
   #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
-  #marks: Marks = { focus: -1, peers: [], failed: [], frame: null };
+  #marks: Marks = { focus: -1, peers: [], isolated: false, failed: [], frame: null };
+  /** The size of the whole picture where all of it is shown, in pixels, and how its parts lie at the size that is drawn. */
+  #fitting: (Space & { readonly placement: Placement; readonly space: Space }) | null = null;
+  #geometry: Geometry | null = null;
   #frame = 0;
   /** The size of the element in CSS pixels when it was last measured. */
   #seen: Space = { width: 0, height: 0 };
@@ -79,7 +85,7 @@ export class RankCanvas {
    */
   show(picture: Picture, viewport: () => Viewport): void {
     const bitmap = new RankBitmap(picture.placement, picture.colouring, picture.worldSize, picture.stands);
-    const work = bitmap.colour(factorFor(this.#base(picture.placement).cell));
+    const work = bitmap.colour(factorFor(this.#fittingGeometry(picture.placement).cell));
     const present = () => this.#present({ picture, bitmap }, viewport());
     if (this.#shown) {
       this.#work.run(work, present);
@@ -134,7 +140,8 @@ export class RankCanvas {
       [width, height],
     ];
     this.#zoom.extent(whole).translateExtent(whole);
-    this.#zoom.scaleExtent([1, Math.max(4, MAX_ZOOMED / this.#base().cell)]);
+    const placement = this.#shown?.picture.placement;
+    this.#zoom.scaleExtent([1, placement ? Math.max(4, MAX_ZOOMED / this.#fittingGeometry(placement).cell) : 4]);
     select(this.element).call(this.#zoom.transform, zoomIdentity);
   }
 
@@ -158,24 +165,39 @@ export class RankCanvas {
 
   /** Moves the view so that a rank is visible. */
   reveal(rank: number): void {
-    const at = this.#shown?.picture.placement.cellOf(rank);
-    if (!at) {
+    const { originX, originY, width, height } = this.#window();
+    const rect = this.#geometryNow()?.rectOfRank(rank);
+    if (!rect) {
       return;
     }
-    const { originX, originY, cell, width, height } = this.#window();
-    const [x, y] = [originX + at.x * cell, originY + at.y * cell];
-    if (x < 0 || y < 0 || x + cell > width || y + cell > height) {
-      const [px, py] = this.#transform.invert([x + cell / 2, y + cell / 2]);
+    const [x, y] = [originX + rect.x, originY + rect.y];
+    if (x < 0 || y < 0 || x + rect.width > width || y + rect.height > height) {
+      const [px, py] = this.#transform.invert([x + rect.width / 2, y + rect.height / 2]);
       select(this.element).call(this.#zoom.translateTo, px, py);
       this.events.moved(this.viewport);
     }
   }
 
+  /** Zooms so that a part of the picture fills the window. */
+  zoomTo(rect: Rect): void {
+    const { originX, originY, width, height } = this.#window();
+    const [x, y] = this.#transform.invert([originX + rect.x + rect.width / 2, originY + rect.y + rect.height / 2]);
+    const factor = Math.min(width / rect.width, height / rect.height) * 0.96;
+    const element = select(this.element);
+    element.call(this.#zoom.scaleTo, this.#transform.k * factor);
+    element.call(this.#zoom.translateTo, x, y);
+    this.events.moved(this.viewport);
+  }
+
   /** The rank at a point of the element, or -1: by arithmetic, whatever the size of the world. */
   rankAt(offsetX: number, offsetY: number): number {
-    const { originX, originY, cell } = this.#window();
-    const placement = this.#shown?.picture.placement;
-    return placement?.rankAt(Math.floor((offsetX - originX) / cell), Math.floor((offsetY - originY) / cell)) ?? -1;
+    const at = this.#cellAt(offsetX, offsetY);
+    return (at && this.#shown?.picture.placement.rankAt(at.x, at.y)) ?? -1;
+  }
+
+  #cellAt(offsetX: number, offsetY: number): { readonly x: number; readonly y: number } | null {
+    const { originX, originY } = this.#window();
+    return this.#geometryNow()?.cellAt(offsetX - originX, offsetY - originY) ?? null;
   }
 
   requestDraw(): void {
@@ -192,24 +214,26 @@ export class RankCanvas {
     }
     const { picture, bitmap } = this.#shown;
     const window = this.#window();
-    const painter = new Painter(this.#context, this.#theme, window);
-    if (window.cell < CELL_LINES) {
+    const geometry = this.#geometryOf(window, picture.placement);
+    const painter = new Painter(this.#context, this.#theme, window, geometry);
+    if (geometry.cell < CELL_LINES) {
       this.#sheet.leave();
       advance(painter.ground(picture, bitmap), Number.POSITIVE_INFINITY);
     } else {
       const { painted, done } = this.#sheet.at(window, this.beside);
-      painter.place(painted, picture, bitmap);
+      painter.place(painted, bitmap);
       if (!done) {
         this.requestDraw();
       }
     }
-    painter.marks(picture, this.#marks);
+    painter.marks(picture, bitmap, this.#marks);
+    this.events.drawn(this);
     this.#paintAhead(bitmap, window);
   }
 
   /** Makes ready what zooming in will come to, while nothing else is to be done. */
   #paintAhead(bitmap: RankBitmap, window: Window): void {
-    const factor = factorFor(this.#base().cell);
+    const factor = factorFor(this.#fittingGeometry(bitmap.placement).cell);
     const missing = !bitmap.hasFrom(factor);
     if (!this.#work.busy && (missing || !this.#sheet.isReady(window))) {
       this.#work.runLater(this.#ahead(bitmap, factor, window), () => {
@@ -228,7 +252,9 @@ export class RankCanvas {
 
   *#ground(context: CanvasRenderingContext2D, window: Window): Generator<void> {
     if (this.#shown) {
-      yield* new Painter(context, this.#theme, window).ground(this.#shown.picture, this.#shown.bitmap);
+      const { picture, bitmap } = this.#shown;
+      const geometry = this.#geometryOf(window, picture.placement);
+      yield* new Painter(context, this.#theme, window, geometry).ground(picture, bitmap);
     }
   }
 
@@ -266,18 +292,35 @@ export class RankCanvas {
     element.addEventListener('pointerleave', () => start === null && this.events.hovered(-1));
     element.addEventListener('click', ({ offsetX, offsetY }) => {
       if (!dragged) {
-        this.events.clicked(this.rankAt(offsetX, offsetY));
+        const rank = this.rankAt(offsetX, offsetY);
+        const block = rank < 0 ? this.#labelAt(offsetX, offsetY) : null;
+        if (block) {
+          this.zoomTo(block);
+        } else {
+          this.events.clicked(rank);
+        }
       }
     });
   }
 
-  #cellsBetween(a: { x: number; y: number }, b: { x: number; y: number }): Rect {
-    const { originX, originY, cell } = this.#window();
-    const column = (x: number) => Math.floor((x - originX) / cell);
-    const row = (y: number) => Math.floor((y - originY) / cell);
-    const [left, right] = [column(Math.min(a.x, b.x)), column(Math.max(a.x, b.x))];
-    const [top, bottom] = [row(Math.min(a.y, b.y)), row(Math.max(a.y, b.y))];
-    return { x: left, y: top, width: right - left + 1, height: bottom - top + 1 };
+  /** The block whose label is at a point of the element. */
+  #labelAt(offsetX: number, offsetY: number): Rect | null {
+    const { originX, originY } = this.#window();
+    const block = this.#geometryNow()?.blockAt(offsetX - originX, offsetY - originY) ?? null;
+    return block && offsetY - originY < block.y + block.header ? block : null;
+  }
+
+  #cellsBetween(a: { x: number; y: number }, b: { x: number; y: number }): Rect | null {
+    const { originX, originY } = this.#window();
+    const geometry = this.#geometryNow();
+    if (!geometry) {
+      return null;
+    }
+    const [left, right] = [Math.min(a.x, b.x), Math.max(a.x, b.x)].map((x) => geometry.columnNear(x - originX));
+    const [top, bottom] = [Math.min(a.y, b.y), Math.max(a.y, b.y)].map((y) => geometry.rowNear(y - originY));
+    return left === undefined || right === undefined || top === undefined || bottom === undefined
+      ? null
+      : { x: left, y: top, width: Math.max(1, right - left + 1), height: Math.max(1, bottom - top + 1) };
   }
 
   /** The ranks in the frame that two ranks span. */
@@ -350,28 +393,54 @@ export class RankCanvas {
     };
   }
 
-  /** Where the picture lies, and how large its cells are, while all of it is shown. */
-  #base(placement = this.#shown?.picture.placement): { left: number; top: number; cell: number } {
+  /** The size of a picture while all of it is shown, in pixels. */
+  #fittingSize(placement: Placement): Space {
     const { width, height } = this.#size();
-    const columns = placement?.width ?? 1;
-    const rows = placement?.height ?? 1;
-    const ruled = placement?.rulers.some(({ along }) => along === 'y');
-    const left = ruled ? PADDING.ruler : PADDING.side;
     const space = {
-      width: Math.max(1, width - left - PADDING.side),
+      width: Math.max(1, width - 2 * PADDING.side),
       height: Math.max(1, height - PADDING.top - PADDING.bottom),
     };
-    const cell = cellSize(space, columns, rows);
-    return {
-      left: left + (space.width - columns * cell) / 2,
-      top: PADDING.top + (space.height - rows * cell) / 2,
-      cell,
-    };
+    const known = this.#fitting;
+    if (known?.placement === placement && known.space.width === space.width && known.space.height === space.height) {
+      return known;
+    }
+    const size = fittingSize(placement, space);
+    this.#fitting = { placement, space, ...size };
+    return size;
+  }
+
+  /** The size of the picture while all of it is shown, in pixels. */
+  get fittingSpace(): Space {
+    return this.#shown ? this.#fittingSize(this.#shown.picture.placement) : this.#size();
+  }
+
+  #fittingGeometry(placement: Placement): Geometry {
+    const { width, height } = this.#fittingSize(placement);
+    return new Geometry(placement, width, height);
+  }
+
+  /** How the parts of a picture lie in a window: worked out once for every magnification. */
+  #geometryOf({ scale }: Window, placement: Placement): Geometry {
+    const { width, height } = this.#fittingSize(placement);
+    const known = this.#geometry;
+    if (known?.placement !== placement || known.width !== width * scale || known.height !== height * scale) {
+      this.#geometry = new Geometry(placement, width * scale, height * scale);
+    }
+    return this.#geometry ?? new Geometry(placement, width * scale, height * scale);
+  }
+
+  #geometryNow(): Geometry | null {
+    return this.#shown && this.#geometryOf(this.#window(), this.#shown.picture.placement);
+  }
+
+  /** How the picture lies in the window now; null while there is none. */
+  get view(): { readonly window: Window; readonly geometry: Geometry } | null {
+    const geometry = this.#geometryNow();
+    return geometry && { window: this.#window(), geometry };
   }
 
   #window(): Window {
-    const { left, top, cell } = this.#base();
     const { k, x, y } = this.#transform;
-    return { ...this.#size(), originX: left * k + x, originY: top * k + y, cell: cell * k };
+    return { ...this.#size(), originX: PADDING.side * k + x, originY: PADDING.top * k + y, scale: k };
   }
 }

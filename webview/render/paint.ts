@@ -1,6 +1,8 @@
 import { type Colouring, colourOf, cssColour, FADE, FADED, inkOn, MAX_STEPS, type Sign } from '../../picture/colour';
 import type { Change } from '../../picture/difference';
-import type { Box, Placement, Rect } from '../../picture/placement';
+import { type Block, firstBeyond, type Geometry, type PanelGeometry } from '../../picture/geometry';
+import { blockText, TITLE_SIZE } from '../../picture/labels';
+import type { Placement, Rect } from '../../picture/placement';
 import type { RankBitmap } from './bitmap';
 import { addRect, addSign } from './shapes';
 import type { Painted, Window } from './sheet';
@@ -8,22 +10,29 @@ import { advance } from './slices';
 import { type Theme, themeKind } from './theme';
 
 /** From this size in pixels on, cells are drawn one by one; from the next, with thin lines between; below, as they are. */
-const CELL_DETAIL = 28;
+const CELL_DETAIL = { width: 26, height: 17 };
 export const CELL_LINES = 4;
 
 /** From this cell size on, signs are drawn, and from the next the coordinates under a rank's number. */
 const CELL_SIGN = 7;
-const CELL_COORDINATES = 50;
+const CELL_COORDINATES = { width: 42, height: 40 };
 
 /** How many marks of one kind are drawn one by one. */
 const MAX_MARKS = 4096;
 
-/** Boxes are framed from this length in pixels on, so many at a time. */
-const SMALLEST_BOX = 24;
-const BOXES = 64;
+/** Links of a group with more ranks than this would cover what they join. */
+const MAX_LINKS = 256;
+const FEW_LINKS = 16;
+const SMALL_CELL = 12;
+
+/** Blocks that have no room for a label are told apart by lines from this size in pixels on. */
+const SMALLEST_BLOCK = 10;
 
 /** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
 const SMALLEST_MARK = 6;
+
+/** How much of the picture shows through where one group is looked at alone. */
+const ISOLATED = 0.7;
 
 /** Every browser knows the first; each further name would be looked for among the fonts of the machine. */
 const FONT = 'system-ui, sans-serif';
@@ -31,7 +40,7 @@ const FONT = 'system-ui, sans-serif';
 /** Squares of so many cells each way are at least a pixel of the screen, where a cell has a size in CSS pixels. */
 export function factorFor(cell: number): number {
   let factor = 1;
-  while (cell * devicePixelRatio * factor < 1) {
+  while (cell * devicePixelRatio * factor < 1 && factor < 1024) {
     factor *= 2;
   }
   return factor;
@@ -42,6 +51,8 @@ export interface Marks {
   /** The rank under the pointer or the keyboard; -1 for none. */
   readonly focus: number;
   readonly peers: readonly number[];
+  /** Whether the peers are looked at alone: all else is dimmed, and links between machines are drawn. */
+  readonly isolated: boolean;
   /** Ranks that failed, by the file, by a person or by a smoke job. */
   readonly failed: readonly number[];
   /** Cells that a person is drawing a frame around. */
@@ -53,6 +64,8 @@ export interface Picture {
   readonly placement: Placement;
   readonly colouring: Colouring;
   readonly worldSize: number;
+  /** Ranks of a machine: links between machines are drawn. */
+  readonly gpusPerNode: number;
   /** The lines that a large cell carries under its number. */
   readonly describe: (rank: number) => readonly string[];
   /** Which ranks stand out (not 0) where the others stand back; null where all are alike. */
@@ -68,8 +81,28 @@ interface Cell {
   readonly rect: Rect;
 }
 
-/** A box where it is drawn, in pixels. */
-type Frame = Box;
+/** A run of columns or rows of cells without a gap: its cells, and where it lies in pixels. */
+interface Run {
+  readonly first: number;
+  readonly count: number;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** The runs of cells that are in view. */
+function runsOf(starts: Float64Array, size: number, from: number, to: number): Run[] {
+  const runs: Run[] = [];
+  const end = firstBeyond(starts, to);
+  let first = Math.max(0, firstBeyond(starts, from - size));
+  for (let i = first; i < end; i++) {
+    const next = starts[i + 1];
+    if (i + 1 === end || next === undefined || next - (starts[i] ?? 0) > size + 0.01) {
+      runs.push({ first, count: i + 1 - first, start: starts[first] ?? 0, length: (i + 1 - first) * size });
+      first = i + 1;
+    }
+  }
+  return runs;
+}
 
 /** The cells of every step as one path. */
 function outlines(cells: readonly Cell[]): Map<number, Path2D> {
@@ -77,123 +110,156 @@ function outlines(cells: readonly Cell[]): Map<number, Path2D> {
   for (const { step, rect } of cells) {
     const path = paths.get(step) ?? new Path2D();
     paths.set(step, path);
-    addRect(path, rect.x, rect.y, rect.width, rect.height, Math.min(6, rect.width * 0.12));
+    addRect(path, rect.x, rect.y, rect.width, rect.height, Math.min(6, rect.width * 0.12, rect.height * 0.12));
   }
   return paths;
 }
 
-/** Draws one frame. */
+/** Draws one picture in one window. Positions are those of its geometry; the window moves them. */
 export class Painter {
   constructor(
     readonly context: CanvasRenderingContext2D,
     readonly theme: Theme,
     readonly window: Window,
+    readonly geometry: Geometry,
   ) {}
 
   /** All that lies under the marks. It stops now and then, and may be gone on with in another frame. */
   *ground(picture: Picture, bitmap: RankBitmap): Generator<void> {
     this.#clear();
-    const frames: Frame[] = [];
-    yield* this.#frames(picture, frames);
-    yield* this.#grounds(frames);
-    if (this.window.cell >= CELL_DETAIL) {
-      yield* this.#cells(picture, bitmap);
-    } else {
-      yield* this.#bitmap(picture.placement, bitmap);
+    this.#move();
+    for (const panel of this.geometry.panels) {
+      const boxes = this.#boxes(panel);
+      yield* this.#grounds(boxes);
+      if (this.#isDetailed(panel)) {
+        yield* this.#cells(panel, picture, bitmap);
+      } else {
+        yield* this.#bitmap(panel, bitmap);
+        yield* this.#separators(panel);
+      }
+      yield* this.#signs(panel, picture, bitmap);
+      yield* this.#changes(panel, picture);
+      yield* this.#labels(boxes);
     }
-    yield* this.#signs(picture, bitmap);
-    yield* this.#changes(picture);
-    yield* this.#boxes(frames);
-    this.#rulers(picture.placement);
   }
 
   /** What was painted aside, moved to where it belongs by now; where there is none, the cells alone. */
-  place(painted: Painted | null, { placement }: Picture, bitmap: RankBitmap): void {
+  place(painted: Painted | null, bitmap: RankBitmap): void {
     const { context } = this;
-    const { width, height, originX, originY, cell } = this.window;
-    const from = painted?.window ?? { width: 0, height: 0, originX, originY, cell };
-    const scale = cell / from.cell;
+    const { width, height, originX, originY, scale } = this.window;
+    const from = painted?.window ?? { width: 0, height: 0, originX, originY, scale };
+    const grown = scale / from.scale;
     // moved by whole pixels, texts stay sharp
     const pixels = (length: number) => Math.round(length * devicePixelRatio) / devicePixelRatio;
-    const [x, y] = [pixels(originX - from.originX * scale), pixels(originY - from.originY * scale)];
-    const [wide, high] = [pixels(from.width * scale), pixels(from.height * scale)];
+    const [x, y] = [pixels(originX - from.originX * grown), pixels(originY - from.originY * grown)];
+    const [wide, high] = [pixels(from.width * grown), pixels(from.height * grown)];
     this.#clear();
     if (x > 0 || y > 0 || x + wide < width || y + high < height) {
-      advance(this.#bitmap(placement, bitmap), Number.POSITIVE_INFINITY);
+      this.#move();
+      for (const panel of this.geometry.panels) {
+        advance(this.#bitmap(panel, bitmap), Number.POSITIVE_INFINITY);
+      }
+      this.#still();
       context.clearRect(x, y, wide, high);
     }
     if (painted) {
-      context.imageSmoothingEnabled = scale !== 1;
+      context.imageSmoothingEnabled = grown !== 1;
       context.drawImage(painted.image, x, y, wide, high);
     }
   }
 
   #clear(): void {
     const { context, window } = this;
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    this.#still();
     context.clearRect(0, 0, window.width, window.height);
   }
 
-  /** The part of the picture that is on the screen, in whole cells. */
-  #visible({ width, height }: Placement) {
-    const { originX, originY, cell } = this.window;
-    return {
-      left: Math.max(0, Math.floor(-originX / cell)),
-      right: Math.min(width, Math.ceil((this.window.width - originX) / cell)),
-      top: Math.max(0, Math.floor(-originY / cell)),
-      bottom: Math.min(height, Math.ceil((this.window.height - originY) / cell)),
-    };
+  /** Draws in pixels of the window. */
+  #still(): void {
+    this.context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   }
 
-  *#bitmap(placement: Placement, bitmap: RankBitmap): Generator<void> {
-    const { context, window } = this;
-    const { originX, originY, cell } = window;
-    const { image, factor } = bitmap.at(factorFor(cell));
+  /** Draws in pixels of the picture. */
+  #move(): void {
+    const { originX, originY } = this.window;
+    const pixels = (length: number) => Math.round(length * devicePixelRatio);
+    this.context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, pixels(originX), pixels(originY));
+  }
+
+  /** The part of the picture that is in the window, in pixels of the picture. */
+  get #view(): Rect {
+    const { originX, originY, width, height } = this.window;
+    return { x: -originX, y: -originY, width, height };
+  }
+
+  #isDetailed({ cellWidth, cellHeight }: PanelGeometry): boolean {
+    return cellWidth >= CELL_DETAIL.width && cellHeight >= CELL_DETAIL.height;
+  }
+
+  /** The boxes in view, the outermost first. */
+  #boxes(panel: PanelGeometry): Block[] {
+    return panel.levels
+      .filter(({ insets }) => insets.header > 0)
+      .flatMap((level) => [...panel.blocks(level, this.#view)]);
+  }
+
+  *#bitmap({ panel, columns, rows, cellWidth, cellHeight }: PanelGeometry, bitmap: RankBitmap): Generator<void> {
+    const { context } = this;
+    const view = this.#view;
+    const { image, factor } = bitmap.at(factorFor(Math.min(cellWidth, cellHeight)));
     context.imageSmoothingEnabled = false;
-    context.drawImage(image, originX, originY, image.width * factor * cell, image.height * factor * cell);
-    yield;
+    const across = runsOf(columns, cellWidth, view.x, view.x + view.width);
+    for (const down of runsOf(rows, cellHeight, view.y, view.y + view.height)) {
+      for (const run of across) {
+        const [x, y] = [(panel.x + run.first) / factor, (panel.y + down.first) / factor];
+        const [width, height] = [run.count / factor, down.count / factor];
+        context.drawImage(image, x, y, width, height, run.start, down.start, run.length, down.length);
+      }
+      yield;
+    }
+  }
+
+  /** Lines between cells and between blocks that have no room for labels: drawn over them, which is fastest. */
+  *#separators(panel: PanelGeometry): Generator<void> {
+    const { cellWidth, cellHeight, columns, rows, levels } = panel;
+    const cell = Math.min(cellWidth, cellHeight);
+    const closed = levels.filter(
+      ({ level, insets, stepX, stepY }) =>
+        level.label && insets.header === 0 && Math.min(stepX, stepY) >= SMALLEST_BLOCK && Math.min(stepX, stepY) > cell,
+    );
+    for (const { xs, ys, stepX, stepY } of closed) {
+      yield* this.#lines(panel, xs, ys, Math.min(3, Math.min(stepX, stepY) * 0.1));
+    }
     if (cell >= CELL_LINES) {
-      const { left, right, top, bottom } = this.#visible(placement);
-      const line = Math.min(2, cell * 0.1);
-      const [x, y] = [originX + left * cell, originY + top * cell];
-      const [width, height] = [(right - left) * cell, (bottom - top) * cell];
-      // drawn over the cells, which is many times as fast as to cut lines out of them
-      context.fillStyle = this.theme.background;
-      for (let column = left; column <= right; column++) {
-        context.fillRect(originX + column * cell - line / 2, y, line, height);
-        yield;
+      yield* this.#lines(panel, columns, rows, Math.min(2, cell * 0.1));
+    }
+  }
+
+  *#lines(panel: PanelGeometry, xs: Float64Array, ys: Float64Array, line: number): Generator<void> {
+    const { context } = this;
+    const view = this.#view;
+    const across = runsOf(panel.columns, panel.cellWidth, view.x, view.x + view.width);
+    const down = runsOf(panel.rows, panel.cellHeight, view.y, view.y + view.height);
+    context.fillStyle = this.theme.background;
+    const [right, bottom] = [firstBeyond(xs, view.x + view.width), firstBeyond(ys, view.y + view.height)];
+    for (const { start, length } of down) {
+      for (let i = firstBeyond(xs, view.x); i < right; i++) {
+        context.fillRect((xs[i] ?? 0) - line / 2, start, line, length);
       }
-      for (let row = top; row <= bottom; row++) {
-        context.fillRect(x, originY + row * cell - line / 2, width, line);
-        yield;
+      yield;
+    }
+    for (const { start, length } of across) {
+      for (let j = firstBeyond(ys, view.y); j < bottom; j++) {
+        context.fillRect(start, (ys[j] ?? 0) - line / 2, length, line);
       }
+      yield;
     }
   }
 
   /** Cells one by one, of a row all of one colour in one go: only those in view. */
-  *#cells(picture: Picture, bitmap: RankBitmap): Generator<void> {
-    const { context, theme, window } = this;
-    const { left, right, top, bottom } = this.#visible(picture.placement);
-    const inset = Math.min(2.5, window.cell * 0.05);
-    context.lineWidth = 1;
-    for (let row = top; row < bottom; row++) {
-      const cells = this.#row(picture, bitmap, row, left, right, inset);
-      for (const [step, path] of outlines(cells)) {
-        if (step === MAX_STEPS) {
-          // nobody stands here: a rank in no module, or a place that packed placement does not launch
-          context.setLineDash([3, 3]);
-          context.strokeStyle = theme.muted;
-          context.stroke(path);
-          context.setLineDash([]);
-        } else {
-          context.globalAlpha = step >= FADE ? FADED : 1;
-          context.fillStyle = cssColour(bitmap.palette.words[step & ~FADE] ?? 0);
-          context.fill(path);
-          context.strokeStyle = theme.outline;
-          context.stroke(path);
-          context.globalAlpha = 1;
-        }
-      }
+  *#cells(panel: PanelGeometry, picture: Picture, bitmap: RankBitmap): Generator<void> {
+    for (const cells of this.#cellRows(panel, picture.placement, bitmap)) {
+      this.#fill(cells, bitmap);
       yield;
       for (const { rank, step, rect } of cells) {
         if (rank >= 0) {
@@ -204,18 +270,45 @@ export class Painter {
     }
   }
 
-  #row({ placement }: Picture, { steps }: RankBitmap, row: number, left: number, right: number, inset: number): Cell[] {
-    const { originX, originY, cell } = this.window;
-    const size = cell - 2 * inset;
-    const cells: Cell[] = [];
-    for (let column = left; column < right; column++) {
-      if (placement.placeAt(column, row) >= 0) {
-        const rect = { x: originX + column * cell + inset, y: originY + row * cell + inset, width: size, height: size };
-        const step = steps[row * placement.width + column] ?? MAX_STEPS;
-        cells.push({ rank: placement.rankAt(column, row), step, rect });
+  #fill(cells: readonly Cell[], bitmap: RankBitmap): void {
+    const { context, theme } = this;
+    context.lineWidth = 1;
+    for (const [step, path] of outlines(cells)) {
+      if (step === MAX_STEPS) {
+        // nobody stands here: a rank in no module, or a place that packed placement does not launch
+        context.setLineDash([3, 3]);
+        context.strokeStyle = theme.muted;
+        context.stroke(path);
+        context.setLineDash([]);
+      } else {
+        context.globalAlpha = step >= FADE ? FADED : 1;
+        context.fillStyle = cssColour(bitmap.palette.words[step & ~FADE] ?? 0);
+        context.fill(path);
+        context.strokeStyle = theme.outline;
+        context.stroke(path);
+        context.globalAlpha = 1;
       }
     }
-    return cells;
+  }
+
+  /** The cells in view, row by row. */
+  *#cellRows(panel: PanelGeometry, placement: Placement, { steps }: RankBitmap): Generator<Cell[]> {
+    const { columns, rows, cellWidth, cellHeight } = panel;
+    const { x, y } = panel.panel;
+    const view = this.#view;
+    const [left, right] = [firstBeyond(columns, view.x - cellWidth), firstBeyond(columns, view.x + view.width)];
+    const bottom = firstBeyond(rows, view.y + view.height);
+    for (let row = Math.max(0, firstBeyond(rows, view.y - cellHeight)); row < bottom; row++) {
+      const cells: Cell[] = [];
+      for (let column = Math.max(0, left); column < right; column++) {
+        if (placement.placeAt(x + column, y + row) >= 0) {
+          const rect = inner({ x: columns[column] ?? 0, y: rows[row] ?? 0, width: cellWidth, height: cellHeight });
+          const step = steps[(y + row) * placement.width + x + column] ?? MAX_STEPS;
+          cells.push({ rank: placement.rankAt(x + column, y + row), step, rect });
+        }
+      }
+      yield cells;
+    }
   }
 
   #inkOf(rank: number, step: number, colouring: Colouring): string {
@@ -223,53 +316,57 @@ export class Painter {
     return step >= FADE || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring, themeKind()));
   }
 
-  #label(rank: number, describe: Picture['describe'], { x, y, width: size }: Rect, ink: string): void {
-    const { context, window } = this;
-    const { cell } = window;
+  #label(rank: number, describe: Picture['describe'], { x, y, width, height }: Rect, ink: string): void {
+    const { context } = this;
     context.fillStyle = ink;
     context.textAlign = 'center';
-    const centre = x + size / 2;
-    if (cell < CELL_COORDINATES) {
-      context.font = `600 ${Math.min(13, cell * 0.36)}px ${FONT}`;
-      context.textBaseline = 'middle';
-      context.fillText(String(rank), centre, y + size / 2 + 0.5, size - 4);
+    const centre = x + width / 2;
+    const number = String(rank);
+    if (width < CELL_COORDINATES.width || height < CELL_COORDINATES.height) {
+      const size = Math.min(14, height * 0.62, (width - 4) / (0.6 * number.length));
+      if (size >= 6.5) {
+        context.font = `600 ${size}px ${FONT}`;
+        context.textBaseline = 'middle';
+        context.fillText(number, centre, y + height / 2 + 0.5, width - 4);
+      }
       return;
     }
-    const big = Math.min(24, Math.max(12, cell * 0.22));
-    const small = Math.max(8.5, Math.min(13, cell * 0.125));
-    const line = small * 1.28;
-    const lines = describe(rank).slice(0, Math.floor((size - big * 1.35) / line));
+    const big = Math.min(22, Math.max(12, height * 0.24), (width - 8) / (0.6 * number.length));
+    const small = Math.max(9, Math.min(12.5, height * 0.15, width * 0.15));
+    const line = small * 1.3;
+    const lines = describe(rank).slice(0, Math.max(0, Math.floor((height - big * 1.4) / line)));
     context.textBaseline = 'alphabetic';
-    let baseline = y + (size - big - lines.length * line) / 2 + big * 0.86;
+    let baseline = y + (height - big - lines.length * line) / 2 + big * 0.86;
     context.font = `600 ${big}px ${FONT}`;
-    context.fillText(String(rank), centre, baseline, size - 8);
+    context.fillText(number, centre, baseline, width - 6);
     context.font = `400 ${small}px ${FONT}`;
     baseline += small * 0.2;
     for (const text of lines) {
       baseline += line;
-      context.fillText(text, centre, baseline, size - 6);
+      context.fillText(text, centre, baseline, width - 6);
     }
   }
 
   /** What tells conditions apart without colour. */
-  *#signs({ placement, colouring: { statuses } }: Picture, { steps }: RankBitmap): Generator<void> {
-    const { cell, originX, originY } = this.window;
+  *#signs(panel: PanelGeometry, { placement, colouring }: Picture, { steps }: RankBitmap): Generator<void> {
+    const { statuses } = colouring;
+    const { cellWidth, cellHeight, columns, rows } = panel;
+    const cell = Math.min(cellWidth, cellHeight);
     if (!statuses?.some(({ sign }) => sign !== 'none') || cell < CELL_SIGN) {
       return;
     }
-    const { left, right, top, bottom } = this.#visible(placement);
     const paths = new Map<Sign, Path2D>();
-    for (let row = top; row < bottom; row++) {
-      for (let column = left; column < right; column++) {
-        const sign = statuses[steps[row * placement.width + column] ?? MAX_STEPS]?.sign ?? 'none';
-        if (sign !== 'none') {
-          const path = paths.get(sign) ?? new Path2D();
-          paths.set(sign, path);
-          addSign(path, sign, originX + column * cell, originY + row * cell, cell, cell < CELL_DETAIL);
-        }
+    const small = !this.#isDetailed(panel);
+    yield* this.#eachCell(panel, (column, row) => {
+      const at = (panel.panel.y + row) * placement.width + panel.panel.x + column;
+      const sign = statuses[(steps[at] ?? MAX_STEPS) & ~FADE]?.sign ?? 'none';
+      if (sign !== 'none') {
+        const path = paths.get(sign) ?? new Path2D();
+        paths.set(sign, path);
+        const shift = small ? (cellWidth - cell) / 2 : 0;
+        addSign(path, sign, (columns[column] ?? 0) + shift, rows[row] ?? 0, cell, small);
       }
-      yield;
-    }
+    });
     const { context } = this;
     context.strokeStyle = 'rgba(0, 0, 0, 0.72)';
     context.lineCap = 'round';
@@ -281,32 +378,29 @@ export class Painter {
   }
 
   /** Ranks that differ have a corner folded: filled where their coordinates differ, open where only their peers do. */
-  *#changes({ placement, changeOf }: Picture): Generator<void> {
-    const { context, theme, window } = this;
-    const { cell, originX, originY } = window;
+  *#changes(panel: PanelGeometry, { placement, changeOf }: Picture): Generator<void> {
+    const { context, theme } = this;
+    const { cellWidth, cellHeight, columns, rows } = panel;
+    const cell = Math.min(cellWidth, cellHeight);
     if (!changeOf || cell < CELL_SIGN) {
       return;
     }
-    const { left, right, top, bottom } = this.#visible(placement);
-    const size = Math.min(16, cell * (cell < CELL_DETAIL ? 0.4 : 0.24));
+    const size = Math.min(14, cell * (this.#isDetailed(panel) ? 0.24 : 0.4));
     const inset = cell * 0.05;
     const [filled, open] = [new Path2D(), new Path2D()];
-    for (let row = top; row < bottom; row++) {
-      for (let column = left; column < right; column++) {
-        const rank = placement.rankAt(column, row);
-        const change = rank < 0 ? 'same' : changeOf(rank);
-        if (change !== 'same') {
-          const path = change === 'peers' ? open : filled;
-          const x = originX + (column + 1) * cell - inset;
-          const y = originY + row * cell + inset;
-          path.moveTo(x - size, y);
-          path.lineTo(x, y);
-          path.lineTo(x, y + size);
-          path.closePath();
-        }
+    yield* this.#eachCell(panel, (column, row) => {
+      const rank = placement.rankAt(panel.panel.x + column, panel.panel.y + row);
+      const change = rank < 0 ? 'same' : changeOf(rank);
+      if (change !== 'same') {
+        const path = change === 'peers' ? open : filled;
+        const x = (columns[column] ?? 0) + cellWidth - inset;
+        const y = (rows[row] ?? 0) + inset;
+        path.moveTo(x - size, y);
+        path.lineTo(x, y);
+        path.lineTo(x, y + size);
+        path.closePath();
       }
-      yield;
-    }
+    });
     context.fillStyle = theme.foreground;
     context.fill(filled);
     context.fillStyle = theme.background;
@@ -318,127 +412,148 @@ export class Painter {
     context.stroke(open);
   }
 
-  /** The boxes in view: nodes, NVLink domains and slices. */
-  *#frames({ placement }: Picture, into: Frame[]): Generator<void> {
-    const { originX, originY, cell, width, height } = this.window;
-    const view = { x: -originX / cell, y: -originY / cell, width: width / cell, height: height / cell };
-    for (const { x, y, width, height, level, label } of placement.boxesIn(view, SMALLEST_BOX / cell)) {
-      const out = level > 0 ? Math.min(cell * 0.32, 9) : level < 0 ? -0.5 : Math.min(cell * 0.09, 3.5);
-      // a box around boxes has their names inside it
-      const above = level > 0 ? Math.min(cell * 0.9, 22) : out;
-      into.push({
-        label,
-        level,
-        x: originX + x * cell - out,
-        y: originY + y * cell - above,
-        width: width * cell + 2 * out,
-        height: height * cell + out + above,
-      });
+  *#eachCell({ columns, rows, cellWidth, cellHeight }: PanelGeometry, visit: (column: number, row: number) => void) {
+    const view = this.#view;
+    const [left, right] = [firstBeyond(columns, view.x - cellWidth), firstBeyond(columns, view.x + view.width)];
+    const bottom = firstBeyond(rows, view.y + view.height);
+    for (let row = firstBeyond(rows, view.y - cellHeight); row < bottom; row++) {
+      for (let column = left; column < right; column++) {
+        visit(column, row);
+      }
       yield;
     }
   }
 
-  /** The grounds of boxes, under the cells. */
-  *#grounds(frames: readonly Frame[]): Generator<void> {
+  /** Boxes with their grounds, under the cells. */
+  *#grounds(boxes: readonly Block[]): Generator<void> {
     const { context, theme } = this;
+    context.lineWidth = 1;
     context.fillStyle = theme.boxFill;
-    for (const path of this.#paths(frames)) {
+    context.strokeStyle = theme.box;
+    for (const { x, y, width, height, header } of boxes) {
+      const path = new Path2D();
+      addRect(path, x, y, width, height, header > TITLE_SIZE ? 5 : 0);
       context.fill(path);
+      context.stroke(path);
       yield;
     }
   }
 
-  /** The lines and names of boxes, over the cells. */
-  *#boxes(frames: readonly Frame[]): Generator<void> {
-    const { context, theme, window } = this;
-    const size = Math.min(12.5, window.cell * 0.54);
-    context.strokeStyle = theme.box;
-    for (const level of new Set(frames.map((frame) => frame.level))) {
-      context.lineWidth = level === 0 ? 1 : 1.5;
-      context.setLineDash(level < 0 ? [4, 3] : []);
-      for (const path of this.#paths(frames.filter((frame) => frame.level === level))) {
-        context.stroke(path);
-        yield;
+  /** The names of boxes, beside the cells. */
+  *#labels(boxes: readonly Block[]): Generator<void> {
+    const { context, theme } = this;
+    const view = this.#view;
+    context.textBaseline = 'middle';
+    for (const block of boxes) {
+      const left = Math.max(block.x, view.x) + 7;
+      const right = Math.min(block.x + block.width, view.x + view.width) - 7;
+      const { title, detail } = blockText(block, right - left);
+      const y = block.y + block.header / 2 + 1.5;
+      if (title !== '') {
+        context.textAlign = 'left';
+        context.font = `600 ${TITLE_SIZE}px ${FONT}`;
+        context.fillStyle = theme.foreground;
+        context.fillText(title, left, y);
       }
-    }
-    context.setLineDash([]);
-    context.font = `500 ${size}px ${FONT}`;
-    context.textAlign = 'left';
-    context.textBaseline = 'bottom';
-    context.fillStyle = theme.muted;
-    for (const { x, y, width, label } of frames) {
-      if (size >= 8 && label !== '') {
-        context.fillText(label, x + 1, y - 2, width);
-        yield;
+      if (detail !== '') {
+        context.textAlign = 'right';
+        context.font = `400 ${TITLE_SIZE - 1}px ${FONT}`;
+        context.fillStyle = theme.muted;
+        context.fillText(detail, right, y);
       }
-    }
-  }
-
-  /** Boxes as paths of a few each. */
-  *#paths(frames: readonly Frame[]): Generator<Path2D> {
-    for (let from = 0; from < frames.length; from += BOXES) {
-      const path = new Path2D();
-      for (const { x, y, width, height } of frames.slice(from, from + BOXES)) {
-        addRect(path, x, y, width, height, Math.min(8, this.window.cell * 0.2));
-      }
-      yield path;
+      yield;
     }
   }
 
-  /** Numbers along rows and columns, as many as have room. */
-  #rulers({ rulers }: Placement): void {
-    const { context, theme, window } = this;
-    const { originX, originY, cell } = window;
-    context.fillStyle = theme.muted;
-    context.font = `400 11px ${FONT}`;
-    for (const { along, at, start, count, name, first } of rulers) {
-      const across = along === 'x';
-      context.textAlign = across ? 'center' : 'right';
-      context.textBaseline = across ? 'top' : 'middle';
-      const room = across ? 9 + 7 * String(first + count).length : 16;
-      const every = Math.max(1, 2 ** Math.ceil(Math.log2(room / cell)));
-      if (cell * count < 3 * room) {
-        continue;
+  /** What is drawn on top. */
+  marks(picture: Picture, bitmap: RankBitmap, { focus, peers, isolated, failed, frame }: Marks): void {
+    const { context, theme } = this;
+    const { colouring } = picture;
+    const { cell } = this.geometry;
+    this.#move();
+    const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
+    if (isolated && peers.length > 0) {
+      this.#isolate(picture, bitmap, peers);
+    }
+    this.#strokeTwice(this.#rings(peers), theme.foreground, line);
+    const crosses = new Path2D();
+    for (const rank of failed.slice(0, MAX_MARKS)) {
+      // colours of conditions bring their own cross
+      if (colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross') {
+        this.#addCross(crosses, rank);
       }
-      for (let i = 0; i < count; i += every) {
-        const text = i === 0 ? `${name} ${first}` : String(first + i);
-        const middle = (start + i + 0.5) * cell;
-        if (across) {
-          context.fillText(text, originX + middle, originY + at * cell + 8);
+    }
+    this.#strokeTwice(this.#rings(failed), theme.error, Math.max(1.5, line));
+    this.#strokeTwice(crosses, theme.error, Math.max(1.5, Math.min(3, cell * 0.05)));
+    if (focus >= 0) {
+      this.#strokeTwice(this.#rings([focus]), theme.foreground, Math.max(2.5, Math.min(4, cell * 0.06)));
+    }
+    if (frame) {
+      const [a, b] = [
+        this.geometry.rectOf(frame.x, frame.y),
+        this.geometry.rectOf(frame.x + frame.width - 1, frame.y + frame.height - 1),
+      ];
+      if (a && b) {
+        context.setLineDash([5, 4]);
+        context.strokeStyle = theme.focus;
+        context.lineWidth = 2;
+        context.strokeRect(a.x, a.y, b.x + b.width - a.x, b.y + b.height - a.y);
+        context.setLineDash([]);
+      }
+    }
+    this.#still();
+  }
+
+  /** Dims all but some ranks, and joins those on different machines by lines. */
+  #isolate(picture: Picture, bitmap: RankBitmap, peers: readonly number[]): void {
+    const { context, theme, geometry } = this;
+    const view = this.#view;
+    context.globalAlpha = ISOLATED;
+    context.fillStyle = theme.background;
+    context.fillRect(view.x, view.y, view.width, view.height);
+    context.globalAlpha = 1;
+    this.#links(peers, picture.gpusPerNode);
+    const { steps, palette } = bitmap;
+    for (const rank of peers.slice(0, MAX_MARKS)) {
+      const at = picture.placement.cellOf(rank);
+      const rect = at && geometry.rectOf(at.x, at.y);
+      if (at && rect && isIn(rect, view)) {
+        const step = (steps[at.y * picture.placement.width + at.x] ?? MAX_STEPS) & ~FADE;
+        const large = rect.width >= CELL_DETAIL.width && rect.height >= CELL_DETAIL.height;
+        if (large) {
+          const own = inner(rect);
+          this.#fill([{ rank, step, rect: own }], bitmap);
+          this.#label(rank, picture.describe, own, this.#inkOf(rank, step, picture.colouring));
         } else {
-          context.fillText(text, originX + at * cell - 9, originY + middle);
+          context.fillStyle = cssColour(palette.words[step] ?? 0);
+          context.fillRect(rect.x, rect.y, Math.max(2, rect.width), Math.max(2, rect.height));
         }
       }
     }
   }
 
-  /** What is drawn on top. */
-  marks({ placement, colouring }: Picture, { focus, peers, failed, frame }: Marks): void {
-    const { context, theme, window } = this;
-    const { cell, originX, originY } = window;
-    const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
-    const rings = this.#rings(placement, peers);
-    this.#strokeTwice(rings, theme.foreground, line);
-    const crosses = new Path2D();
-    for (const rank of failed.slice(0, MAX_MARKS)) {
-      // colours of conditions bring their own cross
-      if (colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross') {
-        this.#addCross(crosses, placement, rank);
+  /** The way along a group from machine to machine. */
+  #links(peers: readonly number[], gpusPerNode: number): void {
+    // where cells are small, many lines would hide what they join
+    if (peers.length > (this.geometry.cell < SMALL_CELL ? FEW_LINKS : MAX_LINKS)) {
+      return;
+    }
+    const path = new Path2D();
+    const node = (rank: number) => Math.floor(rank / gpusPerNode);
+    for (const [i, rank] of peers.entries()) {
+      const before = peers[i - 1];
+      const [from, to] = [before === undefined ? null : this.#centre(before), this.#centre(rank)];
+      if (before !== undefined && from && to && node(before) !== node(rank)) {
+        path.moveTo(from.x, from.y);
+        path.lineTo(to.x, to.y);
       }
     }
-    const failures = this.#rings(placement, failed);
-    this.#strokeTwice(failures, theme.error, Math.max(1.5, line));
-    this.#strokeTwice(crosses, theme.error, Math.max(1.5, Math.min(3, cell * 0.05)));
-    if (focus >= 0) {
-      this.#strokeTwice(this.#rings(placement, [focus]), theme.foreground, Math.max(2.5, Math.min(5, cell * 0.06)));
-    }
-    if (frame) {
-      context.setLineDash([5, 4]);
-      context.strokeStyle = theme.focus;
-      context.lineWidth = 2;
-      context.strokeRect(originX + frame.x * cell, originY + frame.y * cell, frame.width * cell, frame.height * cell);
-      context.setLineDash([]);
-    }
+    this.#strokeTwice(path, this.theme.link, 2.5);
+  }
+
+  #centre(rank: number): { x: number; y: number } | null {
+    const rect = this.geometry.rectOfRank(rank);
+    return rect && { x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 };
   }
 
   /** A line in one colour inside a wider one in the background's: it shows on every fill. */
@@ -453,40 +568,50 @@ export class Painter {
   }
 
   /** Outlines of cells in view; small ones that fall on each other are drawn once. */
-  #rings(placement: Placement, ranks: readonly number[]): Path2D {
-    const { originX, originY, cell, width, height } = this.window;
+  #rings(ranks: readonly number[]): Path2D {
     const path = new Path2D();
-    const size = Math.max(cell, SMALLEST_MARK);
-    const shift = (size - cell) / 2;
     const seen = new Set<number>();
+    const view = this.#view;
     for (const rank of ranks.slice(0, MAX_MARKS)) {
-      const at = placement.cellOf(rank);
-      if (at) {
+      const cell = this.geometry.rectOfRank(rank);
+      if (cell) {
+        const [width, height] = [Math.max(cell.width, SMALLEST_MARK), Math.max(cell.height, SMALLEST_MARK)];
+        const small = Math.min(cell.width, cell.height) < SMALLEST_MARK;
         // small marks lie on whole pixels, or they would blur
-        const snap = cell < SMALLEST_MARK ? Math.round : (value: number) => value;
-        const [x, y] = [snap(originX + at.x * cell - shift), snap(originY + at.y * cell - shift)];
+        const snap = small ? Math.round : (value: number) => value;
+        const [x, y] = [snap(cell.x - (width - cell.width) / 2), snap(cell.y - (height - cell.height) / 2)];
         const spot = Math.round(x / 3) * 65_536 + Math.round(y / 3);
-        const inView = x + size > 0 && y + size > 0 && x < width && y < height;
-        if (inView && (cell >= SMALLEST_MARK || !seen.has(spot))) {
+        if (isIn({ x, y, width, height }, view) && !(small && seen.has(spot))) {
           seen.add(spot);
-          addRect(path, x + 1, y + 1, size - 2, size - 2, Math.min(7, size * 0.14));
+          addRect(path, x + 1, y + 1, width - 2, height - 2, Math.min(6, Math.min(width, height) * 0.14));
         }
       }
     }
     return path;
   }
 
-  #addCross(path: Path2D, placement: Placement, rank: number): void {
-    const { originX, originY, cell } = this.window;
-    const at = placement.cellOf(rank);
-    if (at && cell >= CELL_LINES) {
+  #addCross(path: Path2D, rank: number): void {
+    const rect = this.geometry.rectOfRank(rank);
+    const size = rect ? Math.min(rect.width, rect.height) : 0;
+    if (rect && size >= CELL_LINES) {
       // a cell with a number keeps it: the cross goes into its corner
-      const [from, to] = cell < CELL_DETAIL ? [0.25, 0.75] : [0.1, 0.28];
-      const [x, y] = [originX + at.x * cell, originY + at.y * cell];
-      path.moveTo(x + cell * (1 - to), y + cell * from);
-      path.lineTo(x + cell * (1 - from), y + cell * to);
-      path.moveTo(x + cell * (1 - from), y + cell * from);
-      path.lineTo(x + cell * (1 - to), y + cell * to);
+      const large = rect.width >= CELL_DETAIL.width && rect.height >= CELL_DETAIL.height;
+      const [x, y, length] = large
+        ? [rect.x + rect.width - size * 0.34, rect.y + size * 0.12, size * 0.22]
+        : [rect.x + rect.width / 2 - size / 4, rect.y + rect.height / 2 - size / 4, size / 2];
+      path.moveTo(x, y);
+      path.lineTo(x + length, y + length);
+      path.moveTo(x + length, y);
+      path.lineTo(x, y + length);
     }
   }
 }
+
+/** The part of a large cell that is filled: neighbours do not touch. */
+function inner({ x, y, width, height }: Rect): Rect {
+  const inset = Math.min(2, Math.min(width, height) * 0.05);
+  return { x: x + inset, y: y + inset, width: width - 2 * inset, height: height - 2 * inset };
+}
+
+const isIn = (a: Rect, b: Rect): boolean =>
+  a.x < b.x + b.width && a.y < b.y + b.height && a.x + a.width > b.x && a.y + a.height > b.y;

@@ -17,13 +17,14 @@ export interface Window {
   readonly height: number;
   readonly originX: number;
   readonly originY: number;
-  readonly cell: number;
+  /** The magnification: 1 where all of the picture is shown. */
+  readonly scale: number;
 }
 
 const isSameWindow = (a: Window, b: Window): boolean =>
   a.originX === b.originX &&
   a.originY === b.originY &&
-  a.cell === b.cell &&
+  a.scale === b.scale &&
   a.width === b.width &&
   a.height === b.height;
 

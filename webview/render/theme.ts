@@ -22,6 +22,8 @@ export interface Theme {
   readonly outline: string;
   readonly focus: string;
   readonly error: string;
+  /** Lines between machines. */
+  readonly link: string;
 }
 
 export function themeOf(element: Element): Theme {
@@ -36,5 +38,6 @@ export function themeOf(element: Element): Theme {
     outline: value('outline'),
     focus: value('focus'),
     error: value('error'),
+    link: value('link'),
   };
 }

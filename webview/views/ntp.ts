@@ -7,10 +7,10 @@ import {
   reshardSplits,
   spareCount,
 } from '../../layout';
-import { logicalPlacement } from '../../picture/logical';
-import { hasRoles, ntpShape, roleColouring } from '../../picture/roles';
+import { hasRoles, ntpShape } from '../../picture/roles';
 import { h } from '../panel/dom';
 import type { PanelShards } from '../panel/messages';
+import { drawn } from './pictures';
 import type { Scene, View } from './view';
 
 /** Matrices of more slots than this say nothing to an eye. */
@@ -19,12 +19,10 @@ const MAX_SLOTS = 32;
 /** What nonuniform TP makes of the replicas, and what healthy ones send each other to match the reduced ones. */
 export const ntp: View = {
   id: 'ntp',
-  label: 'NTP',
+  label: 'Failures',
+  question: 'What do failures cost?',
   available: ({ layout }) => hasRoles(layout),
-  picture: (_, layout) => ({
-    place: (space) => logicalPlacement(layout, { grid: 'dense', across: 'tp', down: 'dp', module: '' }, space),
-    colouring: roleColouring(layout),
-  }),
+  ...drawn('ntp'),
   content: (scene) => (scene.layout.ntp ? sheet(scene, scene.layout.ntp) : null),
 };
 

@@ -1,57 +1,56 @@
 import type { ResolvedLayout } from '../../layout';
-import { colourChoices, colouringBy, groupColouring } from '../../picture/colourings';
+import { colourChoices, colourIn } from '../../picture/colourings';
+import { type DrawingId, drawingOf, groupIn } from '../../picture/drawing';
 import { groupNames } from '../../picture/facts';
-import { type GridKind, logicalDims, logicalPlacement, usualAxes } from '../../picture/logical';
-import { physicalPlacement } from '../../picture/physical';
-import { h, picker } from '../panel/dom';
+import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
+import { picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
-/** Machines as boxes of GPUs. */
+/** The picture and the answer of a view that follow from the layout and what a person chose. */
+export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline'> => ({
+  picture: ({ state }, layout) => drawingOf(layout, id, state),
+  headline: ({ layout, state }) => drawingOf(layout, id, state).headline,
+});
+
+/** Machines as nested boxes. */
 export const physical: View = {
   id: 'physical',
-  label: 'Physical',
+  label: 'Where',
+  question: 'Where does each part of the model run?',
   pickers: (scene) => [colourPicker(scene)],
-  picture: ({ state }, layout) => ({
-    place: (space) => physicalPlacement(layout, space),
-    colouring: colouringBy(layout, colourIn(layout, state.colour)),
-  }),
+  ...drawn('physical'),
 };
 
-/** Dimensions as axes. */
+/** Stages, replicas and ranks as nested boxes. */
 export const logical: View = {
   id: 'logical',
-  label: 'Logical',
+  label: 'Structure',
+  question: 'What is the structure of the model?',
   pickers: logicalPickers,
-  picture: ({ state }, layout) => ({
-    place: (space) => logicalPlacement(layout, state, space),
-    colouring: colouringBy(
-      layout.mode === 'colocated' ? moduleAlone(layout, state.module) : layout,
-      colourIn(layout, state.colour),
-    ),
-  }),
+  ...drawn('logical'),
 };
 
 /** Ranks by the process group of one kind that they are in. */
 export const groups: View = {
   id: 'groups',
   label: 'Groups',
+  question: 'Who talks to whom, over what?',
   pickers: (scene) => [groupPicker(scene)],
-  picture: ({ state }, layout) => ({
-    place: (space) => physicalPlacement(layout, space),
-    colouring: groupColouring(layout, groupIn(layout, state.group)),
-  }),
+  ...drawn('groups'),
 };
 
-/** The chosen colouring, or the first where the layout does not have that one. */
-export function colourIn(layout: ResolvedLayout, colour: string): string {
-  const choices = colourChoices(layout);
-  return (choices.find(({ id }) => id === colour) ?? choices[0])?.id ?? 'node';
-}
+/** The process groups along expert dimensions have names of their own. */
+const GROUP_OF_DIM: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
 
-/** The chosen kind of process group, or the first that has peers. */
-export function groupIn(layout: ResolvedLayout, group: string): string {
+/** The kind of process group whose peers are highlighted: the chosen one, or that of the dimension that gives the colours. */
+export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'state'>): string {
   const names = groupNames(layout);
-  return names.find((name) => name === group) ?? names.find((name) => name === 'tp') ?? names[0] ?? 'tp';
+  if (state.view === 'groups' || names.includes(state.group)) {
+    return groupIn(layout, state.group);
+  }
+  const colour = colourIn(layout, state.colour);
+  const dim = state.view === 'ntp' ? 'tp' : (GROUP_OF_DIM[colour] ?? colour);
+  return groupIn(layout, dim);
 }
 
 export function groupPicker({ layout, state, actions }: Scene): HTMLElement {
@@ -61,7 +60,8 @@ export function groupPicker({ layout, state, actions }: Scene): HTMLElement {
 
 function colourPicker({ layout, state, actions }: Scene): HTMLElement {
   const options = colourChoices(layout).map(({ id, label }) => ({ value: id, label }));
-  return picker('Colour', options, colourIn(layout, state.colour), (colour) => actions.change({ colour }));
+  // the peers that are highlighted follow the colours until a kind of group is chosen again
+  return picker('Colour', options, colourIn(layout, state.colour), (colour) => actions.change({ colour, group: '' }));
 }
 
 function logicalPickers(scene: Scene): HTMLElement[] {
@@ -71,15 +71,11 @@ function logicalPickers(scene: Scene): HTMLElement[] {
   const options = dims.map((value) => ({ value, label: value }));
   const known = (name: string, fallback: string) => (dims.includes(name) ? name : fallback);
   const down = known(state.down, usual.down);
-  const chosen = known(state.across, usual.across);
-  const across = chosen === down ? (dims.find((dim) => dim !== down) ?? chosen) : chosen;
-  const slices = dims.filter((dim) => dim !== across && dim !== down);
+  const across = known(state.across, usual.across);
   const grids: { value: GridKind; label: string }[] = [
     { value: 'dense', label: 'dense' },
     { value: 'expert', label: 'expert' },
   ];
-  const modules = layout.modules.map(({ name }) => ({ value: name ?? '', label: name ?? '' }));
-  const module = modules.find(({ value }) => value === state.module) ?? modules[0];
   return [
     colourPicker(scene),
     picker('Grid', grids, state.grid, (grid) => actions.change({ grid })),
@@ -89,20 +85,18 @@ function logicalPickers(scene: Scene): HTMLElement[] {
           picker('Across', options, across, (name) =>
             actions.change({ across: name, down: name === down ? across : down }),
           ),
-          picker('Down', options, down, (name) =>
+          picker('Down', [{ value: '', label: 'none' }, ...options], down, (name) =>
             actions.change({ down: name, across: name === across ? down : across }),
           ),
         ]
       : []),
-    ...(slices.length > 0 ? [h('span', { class: 'hint' }, `slices by ${slices.join(' and ')}`)] : []),
-    ...(layout.mode === 'colocated' && module
-      ? [picker('Module', modules, module.value, (name) => actions.change({ module: name }))]
-      : []),
+    ...modulePicker(layout, state.module, (module) => actions.change({ module })),
   ];
 }
 
 /** Colocated modules share their ranks: coordinates are those of the chosen one. */
-function moduleAlone(layout: ResolvedLayout, name: string): ResolvedLayout {
-  const module = layout.modules.find((one) => one.name === name) ?? layout.modules[0];
-  return module ? { ...layout, modules: [module] } : layout;
+function modulePicker(layout: ResolvedLayout, chosen: string, change: (module: string) => void): HTMLElement[] {
+  const modules = layout.modules.map(({ name }) => ({ value: name ?? '', label: name ?? '' }));
+  const module = modules.find(({ value }) => value === chosen) ?? modules[0];
+  return layout.mode === 'colocated' && module ? [picker('Module', modules, module.value, change)] : [];
 }

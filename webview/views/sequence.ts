@@ -8,6 +8,7 @@ import {
   type TokenRange,
 } from '../../layout';
 import { moduleFill } from '../../picture/colour';
+import { subject } from '../../picture/headline';
 import { h } from '../panel/dom';
 import type { View } from './view';
 
@@ -17,10 +18,23 @@ const MAX_STRIPS = 64;
 /** Who holds which tokens: a strip of token positions for every rank of a replica that holds a share of its own. */
 export const sequence: View = {
   id: 'sequence',
-  label: 'Sequence',
+  label: 'Tokens',
+  question: 'Which tokens does a rank hold?',
   available: ({ sequences }) => sequences.length > 0,
+  headline: ({ layout, sequences }) => ({ title: sequences.map(shareSentence).join(' '), sub: subject(layout) }),
   content: ({ sequences }) => h('div', { class: 'sheet' }, ...sequences.map(moduleStrips)),
 };
+
+/** How much of a sequence one rank holds. */
+function shareSentence({ module, plan }: ModuleSequence): string {
+  const { length, cp, tp, sequenceParallel } = plan;
+  const held = length / cp / (sequenceParallel ? tp : 1);
+  const name = module === null ? '' : `${module}: `;
+  const chunks = cp > 1 ? ', one chunk from the front and one from the back' : '';
+  return held === length
+    ? `${name}every rank holds all ${grouped(length)} tokens.`
+    : `${name}a rank holds ${grouped(held)} of ${grouped(length)} tokens${chunks}.`;
+}
 
 function moduleStrips({ module, plan }: ModuleSequence): HTMLElement {
   const { cp, tp, length, sequenceParallel } = plan;

@@ -1,7 +1,9 @@
 import { countOf, grouped } from '../../layout';
+import { coordinateLines } from '../../picture/drawing';
 import { rankList } from '../../picture/facts';
 import { physicalPlacement } from '../../picture/physical';
-import { type FamilyOutcome, OUTCOMES, PASSED_VERDICT, type SmokeResults } from '../../picture/smokeOutcome';
+import { smokeHeadline } from '../../picture/smokeHeadline';
+import { type FamilyOutcome, OUTCOMES, type SmokeOutcome } from '../../picture/smokeOutcome';
 import { button, h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
@@ -15,7 +17,9 @@ const ALL = '';
 export const smoke: View = {
   id: 'smoke',
   label: 'Smoke',
+  question: 'Did it work, how fast?',
   pickers,
+  headline: ({ layout, results }) => smokeHeadline(layout, results),
   picture: ({ results, state }, layout) => {
     if (!results) {
       return null;
@@ -23,6 +27,7 @@ export const smoke: View = {
     const name = kindIn(results, state.group, state.measure);
     return {
       place: (space) => physicalPlacement(layout, space),
+      describe: (rank) => coordinateLines(layout, rank),
       colouring: state.measure === 'bandwidth' ? results.bandwidthColouring(name) : results.outcomeColouring(name),
     };
   },
@@ -30,7 +35,7 @@ export const smoke: View = {
 };
 
 /** The chosen kind of groups; bandwidths are of one kind, since kinds differ. */
-function kindIn({ families }: SmokeResults, group: string, measure: string): string {
+function kindIn({ families }: SmokeOutcome, group: string, measure: string): string {
   const known = families.some(({ name }) => name === group);
   return known ? group : measure === 'bandwidth' ? (families[0]?.name ?? '') : ALL;
 }
@@ -67,24 +72,16 @@ function invitation({ actions }: Scene): HTMLElement {
   );
 }
 
-function outcomes(scene: Scene, results: SmokeResults): HTMLElement {
+function outcomes(scene: Scene, results: SmokeOutcome): HTMLElement {
   const all = results.outcomes();
   const suspects = [...results.suspects];
-  const { verdict } = results.message;
-  const heading = `Smoke job: ${verdict === PASSED_VERDICT ? 'passed' : verdict.replaceAll('_', ' ')}`;
   const find = button('Show them', () => scene.actions.light(suspects, 'ranks that the fault names'), {
     class: 'link',
   });
   return h(
     'div',
     { class: 'below' },
-    h(
-      'p',
-      {},
-      h('strong', {}, heading),
-      suspects.length > 0 ? ` · at fault: ${rankList(suspects)} ` : '',
-      ...(suspects.length > 0 ? [find] : []),
-    ),
+    ...(suspects.length > 0 ? [h('p', {}, `At fault: ${rankList(suspects)} `, find)] : []),
     h(
       'table',
       { class: 'outcomes' },
@@ -107,7 +104,7 @@ function outcomes(scene: Scene, results: SmokeResults): HTMLElement {
 const byTrouble = (a: FamilyOutcome, b: FamilyOutcome): number =>
   b.counts[2] - a.counts[2] || b.counts[1] - a.counts[1];
 
-function rows(scene: Scene, results: SmokeResults, outcome: FamilyOutcome): HTMLElement[] {
+function rows(scene: Scene, results: SmokeOutcome, outcome: FamilyOutcome): HTMLElement[] {
   const { family, counts, open, slowest, fastest } = outcome;
   const title = family.module === null ? family.name : `${family.name} of ${family.module}`;
   const colour = button(title, () => scene.actions.change({ group: family.name }), {

@@ -1,5 +1,6 @@
-import { grouped } from '../../layout';
+import { countOf, grouped } from '../../layout';
 import { coordinatesOf, modulesOf, placeOf } from '../../picture/facts';
+import { subject } from '../../picture/headline';
 import { hasRoles, roleColouring } from '../../picture/roles';
 import { button, h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
@@ -8,7 +9,13 @@ import type { Scene, View } from './view';
 const PAGE = 100;
 
 /** All ranks as a table, page by page: the equal of the picture for those who do not see it. */
-export const table: View = { id: 'table', label: 'Table', content: rankTable };
+export const table: View = {
+  id: 'table',
+  label: 'Table',
+  question: 'What are the numbers?',
+  headline: ({ layout }) => ({ title: `${countOf(layout.worldSize, 'rank')}, one a row.`, sub: subject(layout) }),
+  content: rankTable,
+};
 
 /** Which ranks the table has; kept while the panel lives. */
 let shown = 'all';

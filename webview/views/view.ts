@@ -1,8 +1,8 @@
 import type { ModuleSequence, ResolvedLayout } from '../../layout';
-import type { Colouring } from '../../picture/colour';
 import type { Difference } from '../../picture/difference';
-import type { Placement, Space } from '../../picture/placement';
-import type { SmokeResults } from '../../picture/smokeOutcome';
+import type { Drawing } from '../../picture/drawing';
+import type { Headline } from '../../picture/headline';
+import type { SmokeOutcome } from '../../picture/smokeOutcome';
 import type { PanelBase, PanelFinding, PanelOutline, PanelShards } from '../panel/messages';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
@@ -12,10 +12,12 @@ export interface Actions {
   change(part: Partial<PanelState>): void;
   /** Selects a rank and moves there. */
   choose(rank: number): void;
-  /** Lights ranks and moves to the first of them. */
+  /** Highlights ranks and moves to the first of them. */
   light(ranks: readonly number[], what: string): void;
+  /** Shows ranks alone while a list entry is pointed at; none with an empty list. */
+  preview(ranks: readonly number[]): void;
   toggleFailed(rank: number): void;
-  revealModule(name: string | null): void;
+  revealModule(module: string | null): void;
   revealLine(line: number): void;
   copy(text: string, what: string): void;
   runSmokeJob(): void;
@@ -24,11 +26,12 @@ export interface Actions {
 /** All that a view draws from. */
 export interface Scene {
   readonly layout: ResolvedLayout;
+  readonly title: string;
   readonly outline: PanelOutline;
   readonly sequences: readonly ModuleSequence[];
   readonly shards: readonly PanelShards[];
   readonly findings: readonly PanelFinding[];
-  readonly results: SmokeResults | null;
+  readonly results: SmokeOutcome | null;
   readonly base: PanelBase | null;
   readonly difference: Difference | null;
   readonly state: PanelState;
@@ -37,19 +40,21 @@ export interface Scene {
   readonly actions: Actions;
 }
 
-/** A picture before it is known how much space there is for it: what colours the ranks, and where they will stand. */
-export interface Sketch {
-  readonly colouring: Colouring;
-  readonly place: (space: Space) => Placement;
-}
+/** A picture of ranks before it is known how much space there is for it. */
+export type Sketch = Omit<Drawing, 'headline'>;
 
 /** One way to look at a layout: a picture of ranks, something else, or a picture with something under it. */
 export interface View {
   readonly id: ViewId;
   readonly label: string;
+  /** The question that it answers. */
+  readonly question: string;
   /** Whether the layout has something to show here; always, where it is left out. */
   readonly available?: (scene: Scene) => boolean;
+  /** What can be chosen for it. */
   readonly pickers?: (scene: Scene) => HTMLElement[];
+  /** Its answer in one line. */
+  readonly headline: (scene: Scene) => Headline;
   /** Null where there is no picture now. */
   readonly picture?: (scene: Scene, layout: ResolvedLayout) => Sketch | null;
   readonly content?: (scene: Scene) => HTMLElement | null;

@@ -1,5 +1,6 @@
 import { countOf, gapsBetween, grouped, type RankSpan } from '../../layout';
 import { moduleFill } from '../../picture/colour';
+import { subject } from '../../picture/headline';
 import { h } from '../panel/dom';
 import type { PanelFinding, PanelOutline, PanelSpan } from '../panel/messages';
 import type { Actions, View } from './view';
@@ -8,6 +9,8 @@ import type { Actions, View } from './view';
 export const world: View = {
   id: 'world',
   label: 'World',
+  question: 'Is every rank used once?',
+  headline: ({ layout, outline }) => ({ title: worldSentence(outline), sub: subject(layout) }),
   content: ({ outline, findings, actions }) => worldSheet(outline, findings, actions),
 };
 
@@ -30,11 +33,11 @@ export function worldSheet(
     ...(reach > world ? [{ span: { start: world, end: reach }, what: 'beyond the world' }] : []),
   ];
   const ofWorld = findings.filter(isOfWorld);
-  const axis = h('div', { class: 'ends' }, ...ticks(reach).map((text) => h('span', {}, text)));
+  const axis = h('div', { class: 'ticks' }, ...ticks(reach).map((tick) => tickMark(tick, reach)));
   const sheet = h(
     'div',
     { class: 'sheet' },
-    h('h2', {}, worldSize === null ? 'A world of unknown size' : `${countOf(worldSize, 'rank')}`),
+    ...(worldSize === null ? [h('h2', {}, 'A world of unknown size')] : []),
     ...spans.map((span, i) => moduleRow(span, i, reach, findings, actions)),
     ...faults.map(({ span, what }) => faultRow(span, what, reach)),
     h('div', { class: 'world-row axis' }, h('div', { class: 'world-name' }), axis),
@@ -43,10 +46,43 @@ export function worldSheet(
   return sheet;
 }
 
-function ticks(reach: number): string[] {
-  return reach < 8
-    ? ['0', grouped(reach - 1)]
-    : ['0', grouped(reach / 4), grouped(reach / 2), grouped((3 * reach) / 4), grouped(reach - 1)];
+/** Whether every rank is used once, in one line. */
+export function worldSentence({ worldSize, spans }: PanelOutline): string {
+  const covered = spans.map(({ start, count }) => ({ start, end: start + count }));
+  const world = worldSize ?? Math.max(0, ...covered.map(({ end }) => end));
+  const count = (found: readonly RankSpan[]) => found.reduce((sum, { start, end }) => sum + end - start, 0);
+  const [none, several] = [count(gapsBetween(covered, world)), count(overlaps(covered))];
+  const faults = [
+    ...(none > 0 ? [`${countOf(none, 'rank')} ${none === 1 ? 'belongs' : 'belong'} to no module`] : []),
+    ...(several > 0 ? [`${countOf(several, 'rank')} ${several === 1 ? 'belongs' : 'belong'} to several modules`] : []),
+    ...(covered.some(({ end }) => end > world) ? [`a module reaches beyond ${countOf(world, 'rank')}`] : []),
+  ];
+  if (faults.length > 0) {
+    return `${faults.join('; ')}.`;
+  }
+  const shared = spans.length > 1 && spans.every(({ start }) => start === spans[0]?.start);
+  return shared
+    ? `Every rank is used by all ${countOf(spans.length, 'module')}.`
+    : 'Every rank belongs to exactly one module.';
+}
+
+/** About so many ticks stand under the axis. */
+const TICKS = 5;
+
+/** Round ranks along the axis: whole multiples of 1, 2 or 5 and a power of ten, or of two where ranks are counted so. */
+function ticks(reach: number): number[] {
+  const power = 2 ** Math.max(0, Math.round(Math.log2(reach / (TICKS - 1))));
+  const steps = Array.from({ length: Math.ceil(reach / power) }, (_, i) => i * power);
+  // the last rank has a tick of its own, and room for it
+  return [...steps.filter((tick) => tick === 0 || tick + power / 2 < reach), reach - 1].filter(
+    (tick, i, all) => all.indexOf(tick) === i,
+  );
+}
+
+function tickMark(tick: number, reach: number): HTMLElement {
+  const mark = h('span', {}, grouped(tick));
+  mark.style.left = `${(100 * (tick + 0.5)) / reach}%`;
+  return mark;
 }
 
 function moduleRow(
@@ -121,8 +157,20 @@ export function findingItem(
     `line ${line + 1}`,
   );
   link.addEventListener('click', () => actions.revealLine(line));
-  return h('li', { class: `finding ${severity}` }, h('span', { class: 'code' }, code), ` ${message} `, link);
+  return h(
+    'li',
+    { class: `finding ${severity}` },
+    h('span', { class: 'code' }, code),
+    ' ',
+    ...withCode(message),
+    ' ',
+    link,
+  );
 }
+
+/** A text with what stands between backticks as code. */
+export const withCode = (text: string): (string | HTMLElement)[] =>
+  text.split('`').map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
 
 /** The ranks that more than one span covers, unless all cover the same ones. */
 function overlaps(spans: readonly RankSpan[]): RankSpan[] {

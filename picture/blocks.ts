@@ -1,0 +1,33 @@
+import { denseGrid, type ResolvedLayout } from '../layout';
+import { modulesOf } from './facts';
+import { numberingOf } from './numbering';
+
+/** What people call a block of ranks that have one coordinate along a dimension in common. */
+const BLOCK_NAMES: Readonly<Record<string, string>> = { pp: 'stage', dp: 'replica', expt_dp: 'expert replica' };
+
+/** The name of a block: `stage 3`, `replica 0`, `cp 1`. */
+export const blockName = (dim: string, index: number): string => `${BLOCK_NAMES[dim] ?? dim} ${index}`;
+
+/**
+ * What `ranks` neighbouring ranks have in common along the dimensions of their module: `stage 0 · replica 3`.
+ * @param except a dimension that is named elsewhere
+ */
+export function sharedCoordinates(layout: ResolvedLayout, first: number, ranks: number, except: string | null): string {
+  const modules = modulesOf(layout, first);
+  const [module] = modules;
+  if (!module || modules.length > 1 || numberingOf(layout)) {
+    return '';
+  }
+  const end = Math.min(first + ranks, layout.worldSize);
+  if (module.rankOffset + module.numRanks < end) {
+    return '';
+  }
+  const grid = denseGrid(module);
+  const shared = grid.axes.filter(
+    (axis) => axis.size > 1 && axis.name !== except && axis.stride >= ranks && axis.stride % ranks === 0,
+  );
+  const name = layout.modules.length > 1 && except === null && module.name !== null ? [module.name] : [];
+  return [...name, ...shared.toReversed().map((axis) => blockName(axis.name, grid.indexAlong(axis, first)))].join(
+    ' · ',
+  );
+}

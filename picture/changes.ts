@@ -1,0 +1,64 @@
+import { countOf, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
+import { familiesOf } from './facts';
+
+/** So many kinds of process groups are named in a summary; they follow from the degrees. */
+const MAX_KINDS = 4;
+
+/** The kinds of groups that people ask for first. */
+const KINDS = ['tp', 'cp', 'ep', 'pp', 'dp'];
+
+/** How two layouts differ, in words: `tp 4 → 2, dp 4 → 8`, then `tp groups 16 × 4 → 32 × 2`. */
+export function changesInWords(before: ResolvedLayout, after: ResolvedLayout): string[] {
+  const worlds =
+    before.worldSize === after.worldSize ? [] : [`${countOf(before.worldSize, 'rank')} → ${grouped(after.worldSize)}`];
+  const names = [...new Set([...before.modules, ...after.modules].map(({ name }) => name))];
+  const modules = names.flatMap((name) => moduleChanges(name, moduleOf(before, name), moduleOf(after, name)));
+  const groups = groupChanges(before, after);
+  return [...worlds, ...modules, ...(groups.length > 0 ? [groups.join(', ')] : [])];
+}
+
+const moduleOf = ({ modules }: ResolvedLayout, name: string | null): ResolvedModule | undefined =>
+  modules.find((module) => module.name === name);
+
+function moduleChanges(
+  name: string | null,
+  before: ResolvedModule | undefined,
+  after: ResolvedModule | undefined,
+): string[] {
+  const title = name === null ? '' : `${name}: `;
+  if (!before || !after) {
+    return [`${name ?? 'parallelism'} ${before ? 'is gone' : 'is new'}`];
+  }
+  const sizes = (module: ResolvedModule) =>
+    new Map([...module.expert, ...module.dense].map((dim) => [dim.name, dim.size] as const));
+  const [old, now] = [sizes(before), sizes(after)];
+  const dims = [...new Set([...old.keys(), ...now.keys()])].filter(
+    (dim) => (old.get(dim) ?? 1) !== (now.get(dim) ?? 1),
+  );
+  const order = (dim: string) => (KINDS.includes(dim) ? KINDS.indexOf(dim) : KINDS.length);
+  const changes = dims
+    .sort((a, b) => order(a) - order(b))
+    .map((dim) => `${dim} ${grouped(old.get(dim) ?? 1)} → ${grouped(now.get(dim) ?? 1)}`);
+  const moved =
+    before.rankOffset === after.rankOffset
+      ? []
+      : [`first rank ${grouped(before.rankOffset)} → ${grouped(after.rankOffset)}`];
+  const orderOf = ({ dense }: ResolvedModule) => dense.map((dim) => dim.name).join('-');
+  const orders =
+    changes.length === 0 && orderOf(before) !== orderOf(after) ? [`order ${orderOf(before)} → ${orderOf(after)}`] : [];
+  const all = [...moved, ...changes, ...orders];
+  return all.length > 0 ? [`${title}${all.join(', ')}`] : [];
+}
+
+/** `tp groups 16 × 4 → 32 × 2`: how many there are, and how many ranks each has. */
+function groupChanges(before: ResolvedLayout, after: ResolvedLayout): string[] {
+  const shapeOf = (layout: ResolvedLayout, kind: string) =>
+    familiesOf(layout)
+      .filter(({ name }) => name === kind)
+      .map(({ count, size }) => `${grouped(count)} × ${grouped(size)}`)
+      .join(' + ');
+  return KINDS.map((kind) => [kind, shapeOf(before, kind), shapeOf(after, kind)] as const)
+    .filter(([, old, now]) => old !== now && old !== '' && now !== '')
+    .slice(0, MAX_KINDS)
+    .map(([kind, old, now]) => `${kind} groups ${old} → ${now}`);
+}

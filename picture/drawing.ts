@@ -1,0 +1,122 @@
+import type { ResolvedLayout } from '../layout';
+import type { Colouring } from './colour';
+import { colourIn, colouringBy, groupColouring } from './colourings';
+import { coordinatesOf, groupNames, modulesOf } from './facts';
+import { groupsHeadline, type Headline, structureHeadline, subject, whereHeadline } from './headline';
+import { type LogicalChoice, logicalPlacement } from './logical';
+import { physicalPlacement } from './physical';
+import type { Placement, Space } from './placement';
+import { hasRoles, roleColouring } from './roles';
+
+/** The pictures of ranks that follow from a layout alone. */
+export const DRAWINGS = ['physical', 'logical', 'groups', 'ntp'] as const;
+export type DrawingId = (typeof DRAWINGS)[number];
+
+/** What a person chose for a picture; what the layout does not have has its usual value. */
+export interface DrawingChoice extends LogicalChoice {
+  readonly colour: string;
+  readonly group: string;
+}
+
+export const USUAL_CHOICE: DrawingChoice = { colour: '', group: '', grid: 'dense', across: '', down: '', module: '' };
+
+/** A picture before it is known how much space there is for it. */
+export interface Drawing {
+  readonly headline: Headline;
+  readonly colouring: Colouring;
+  /** Where ranks stand. */
+  readonly place: (space: Space) => Placement;
+  /** The lines under the number of a rank in a large cell. */
+  readonly describe: (rank: number) => readonly string[];
+}
+
+/** The picture of a layout in one view. */
+export function drawingOf(layout: ResolvedLayout, id: DrawingId, choice: DrawingChoice): Drawing {
+  switch (id) {
+    case 'physical':
+      return physical(layout, choice);
+    case 'logical':
+      return logical(layout, choice);
+    case 'groups':
+      return groups(layout, choice);
+    case 'ntp':
+      return nonuniform(layout);
+  }
+}
+
+/** Whether a layout has something to show in a view. */
+export const hasDrawing = (layout: ResolvedLayout, id: DrawingId): boolean => id !== 'ntp' || hasRoles(layout);
+
+/** The chosen kind of process group, or the first that has peers. */
+export function groupIn(layout: ResolvedLayout, group: string): string {
+  const names = groupNames(layout);
+  return names.find((name) => name === group) ?? names.find((name) => name === 'tp') ?? names[0] ?? 'tp';
+}
+
+function physical(layout: ResolvedLayout, { colour }: DrawingChoice): Drawing {
+  return {
+    headline: whereHeadline(layout),
+    colouring: colouringBy(layout, colourIn(layout, colour)),
+    place: (space) => physicalPlacement(layout, space),
+    describe: (rank) => coordinateLines(layout, rank),
+  };
+}
+
+function logical(layout: ResolvedLayout, choice: DrawingChoice): Drawing {
+  const module = layout.modules.find(({ name }) => name === choice.module) ?? layout.modules[0];
+  // colocated modules share their ranks: coordinates are those of the chosen one
+  const shown = layout.mode === 'colocated' && module ? { ...layout, modules: [module] } : layout;
+  return {
+    headline: structureHeadline(layout, module, choice.grid),
+    colouring: colouringBy(shown, colourIn(shown, choice.colour)),
+    place: (space) => logicalPlacement(layout, choice, space),
+    describe: (rank) => coordinateLines(shown, rank),
+  };
+}
+
+function groups(layout: ResolvedLayout, choice: DrawingChoice): Drawing {
+  const name = groupIn(layout, choice.group);
+  const colouring = groupColouring(layout, name);
+  return {
+    headline: groupsHeadline(layout, name),
+    colouring,
+    place: (space) => physicalPlacement(layout, space),
+    describe: (rank) => {
+      const value = colouring.valueOf(rank);
+      return [...(value < 0 ? ['no group'] : [colouring.label(value)]), ...coordinateLines(layout, rank)];
+    },
+  };
+}
+
+function nonuniform(layout: ResolvedLayout): Drawing {
+  const { ntp } = layout;
+  const spares = ntp?.tpSpares ?? 0;
+  const reduced = ntp?.numReducedTpDpRanks ?? 0;
+  const replicas = reduced === 1 ? 'Replica 0 runs' : `Replicas 0 to ${reduced - 1} run`;
+  return {
+    headline: {
+      title:
+        spares === 0 || !ntp
+          ? 'No TP slot is given up.'
+          : `${replicas} ${ntp.tpBase - spares} of ${ntp.tpBase} TP slots; the others run all ${ntp.tpBase}.`,
+      sub: subject(layout),
+    },
+    colouring: roleColouring(layout),
+    place: (space) => logicalPlacement(layout, { grid: 'dense', across: 'tp', down: 'dp', module: '' }, space),
+    describe: (rank) => coordinateLines(layout, rank),
+  };
+}
+
+/** The module of a rank and its coordinates, two a line. */
+export function coordinateLines(layout: ResolvedLayout, rank: number): string[] {
+  const [module] = modulesOf(layout, rank);
+  if (!module) {
+    return [];
+  }
+  const coordinates = coordinatesOf(layout, module, rank);
+  const lines = module.name === null ? [] : [module.name];
+  for (let i = 0; i < coordinates.length; i += 2) {
+    lines.push(coordinates.slice(i, i + 2).join(' · '));
+  }
+  return lines;
+}

@@ -1,0 +1,285 @@
+import type { Panel, PlacedLevel, Placement, Rect, Space } from './placement';
+
+/** Blocks have room for their label from this size in pixels on; the room is all there `GROWTH` pixels later. */
+const LABEL_HEIGHT = 32;
+const LABEL_WIDTH = 44;
+const GROWTH = 26;
+
+/** The full height of a label, and the space around and inside a box, in pixels. */
+const HEADER = 21;
+const GAP = 3;
+const PADDING = 5;
+
+/** Cells are no larger than this while all of a picture is shown, in pixels. */
+const MAX_CELL = { width: 150, height: 96 };
+
+/** A cell is at most this many times as wide as it is high, and as high as it is wide. */
+const MAX_WIDE = 1.9;
+const MAX_HIGH = 1.5;
+
+/** What a labelled box takes of its block on every side, in pixels. */
+interface Insets {
+  readonly header: number;
+  readonly gap: number;
+  readonly padding: number;
+}
+
+const NONE: Insets = { header: 0, gap: 0, padding: 0 };
+
+/** The room for a box and its label grows with the block, so that nothing jumps while a person zooms. */
+function insetsOf({ label }: Pick<PlacedLevel, 'label'>, width: number, height: number): Insets {
+  const grown = label
+    ? Math.min(1, Math.max(0, (width - LABEL_WIDTH) / GROWTH)) *
+      Math.min(1, Math.max(0, (height - LABEL_HEIGHT) / GROWTH))
+    : 0;
+  return grown === 0 ? NONE : { header: HEADER * grown, gap: GAP * grown, padding: PADDING * grown };
+}
+
+/** One level of a panel where it is drawn, in pixels from the upper left corner of the picture. */
+export interface LevelGeometry {
+  readonly level: PlacedLevel;
+  /** From one block to the next. */
+  readonly stepX: number;
+  readonly stepY: number;
+  readonly insets: Insets;
+  /** Where the columns and the rows of blocks begin. */
+  readonly xs: Float64Array;
+  readonly ys: Float64Array;
+}
+
+/** A block where it is drawn: its box without the gap around it, in pixels, and its first place. */
+export interface Block extends Rect {
+  readonly level: PlacedLevel;
+  readonly place: number;
+  /** The height of its label; 0 where it has no room for one. */
+  readonly header: number;
+}
+
+/** One panel where it is drawn. */
+export class PanelGeometry {
+  readonly levels: readonly LevelGeometry[];
+  /** Where the columns and the rows of cells begin, in pixels, and how large a cell is. */
+  readonly columns: Float64Array;
+  readonly rows: Float64Array;
+  readonly cellWidth: number;
+  readonly cellHeight: number;
+
+  constructor(
+    readonly panel: Panel,
+    rect: Rect,
+  ) {
+    let [xs, ys]: [Float64Array, Float64Array] = [Float64Array.of(rect.x), Float64Array.of(rect.y)];
+    let { width, height } = rect;
+    this.levels = panel.levels.map((level) => {
+      const [stepX, stepY] = [width / level.columns, height / level.rows];
+      const insets = insetsOf(level, stepX, stepY);
+      const { header, gap, padding } = insets;
+      const [outerX, outerY] = [repeated(xs, level.columns, stepX), repeated(ys, level.rows, stepY)];
+      width = stepX - 2 * (gap + padding);
+      height = stepY - 2 * gap - header - padding;
+      xs = gap + padding > 0 ? outerX.map((x) => x + gap + padding) : outerX;
+      ys = gap + header > 0 ? outerY.map((y) => y + gap + header) : outerY;
+      return { level, stepX, stepY, insets, xs: outerX, ys: outerY };
+    });
+    this.columns = xs;
+    this.rows = ys;
+    this.cellWidth = width;
+    this.cellHeight = height;
+  }
+
+  /** The blocks of a level that touch a part of the picture, row by row. */
+  *blocks({ level, stepX, stepY, insets, xs, ys }: LevelGeometry, view: Rect): Generator<Block> {
+    const { gap, header } = insets;
+    const right = firstBeyond(xs, view.x + view.width);
+    const bottom = firstBeyond(ys, view.y + view.height);
+    for (let j = Math.max(0, firstBeyond(ys, view.y - stepY)); j < bottom; j++) {
+      for (let i = Math.max(0, firstBeyond(xs, view.x - stepX)); i < right; i++) {
+        const place = this.#placeOf(i * level.unitWidth, j * level.unitHeight);
+        if (place >= 0) {
+          const [x, y] = [(xs[i] ?? 0) + gap, (ys[j] ?? 0) + gap];
+          yield { level, place, x, y, width: stepX - 2 * gap, height: stepY - 2 * gap, header };
+        }
+      }
+    }
+  }
+
+  /** The first place of the block whose upper left cell is at (`column`, `row`) of the panel; -1 where there is none. */
+  #placeOf(column: number, row: number): number {
+    const { levels, offset, count } = this.panel;
+    let place = 0;
+    let [x, y] = [column, row];
+    for (const { stride, size, columns, unitWidth, unitHeight } of levels) {
+      const [across, down] = [Math.floor(x / unitWidth), Math.floor(y / unitHeight)];
+      const index = down * columns + across;
+      if (index >= size) {
+        return -1;
+      }
+      x -= across * unitWidth;
+      y -= down * unitHeight;
+      place += index * stride;
+    }
+    return place < count ? offset + place : -1;
+  }
+}
+
+/** Where the cells and boxes of a picture lie when it is drawn `width` x `height` pixels large. */
+export class Geometry {
+  readonly panels: readonly PanelGeometry[];
+  /** The size of the smallest cell of all panels, in pixels. */
+  readonly cellWidth: number;
+  readonly cellHeight: number;
+
+  constructor(
+    readonly placement: Placement,
+    readonly width: number,
+    readonly height: number,
+  ) {
+    const [scaleX, scaleY] = [width / placement.width, height / placement.height];
+    this.panels = placement.panels.map(
+      (panel) =>
+        new PanelGeometry(panel, {
+          x: panel.x * scaleX,
+          y: panel.y * scaleY,
+          width: panel.width * scaleX,
+          height: panel.height * scaleY,
+        }),
+    );
+    this.cellWidth = Math.min(...this.panels.map((one) => one.cellWidth));
+    this.cellHeight = Math.min(...this.panels.map((one) => one.cellHeight));
+  }
+
+  /** The shorter side of a cell, in pixels. */
+  get cell(): number {
+    return Math.min(this.cellWidth, this.cellHeight);
+  }
+
+  /** The cell at a point in pixels, or null between cells. */
+  cellAt(x: number, y: number): { readonly x: number; readonly y: number } | null {
+    for (const { panel, columns, rows, cellWidth, cellHeight } of this.panels) {
+      const [column, row] = [firstBeyond(columns, x) - 1, firstBeyond(rows, y) - 1];
+      if (column >= 0 && row >= 0 && x < (columns[column] ?? 0) + cellWidth && y < (rows[row] ?? 0) + cellHeight) {
+        return { x: panel.x + column, y: panel.y + row };
+      }
+    }
+    return null;
+  }
+
+  /** The column of cells at a point in pixels, or the one before it. */
+  columnNear(x: number): number {
+    const panel = this.panels.findLast(({ columns }) => (columns[0] ?? 0) <= x) ?? this.panels[0];
+    return panel ? panel.panel.x + Math.max(0, firstBeyond(panel.columns, x) - 1) : 0;
+  }
+
+  /** The row of cells at a point in pixels, or the one before it. */
+  rowNear(y: number): number {
+    const panel = this.panels.findLast(({ rows }) => (rows[0] ?? 0) <= y) ?? this.panels[0];
+    return panel ? panel.panel.y + Math.max(0, firstBeyond(panel.rows, y) - 1) : 0;
+  }
+
+  /** Where a cell lies, in pixels; null for a cell of no panel. */
+  rectOf(column: number, row: number): Rect | null {
+    for (const { panel, columns, rows, cellWidth, cellHeight } of this.panels) {
+      const [i, j] = [column - panel.x, row - panel.y];
+      if (i >= 0 && j >= 0 && i < panel.width && j < panel.height) {
+        return { x: columns[i] ?? 0, y: rows[j] ?? 0, width: cellWidth, height: cellHeight };
+      }
+    }
+    return null;
+  }
+
+  /** Where a rank lies, in pixels; null where the picture does not hold it. */
+  rectOfRank(rank: number): Rect | null {
+    const at = this.placement.cellOf(rank);
+    return at && this.rectOf(at.x, at.y);
+  }
+
+  /** The innermost labelled block at a point in pixels; null outside of all. */
+  blockAt(x: number, y: number): Block | null {
+    let found: Block | null = null;
+    for (const panel of this.panels) {
+      for (const level of panel.levels.filter(({ insets }) => insets.header > 0)) {
+        for (const block of panel.blocks(level, { x, y, width: 0.01, height: 0.01 })) {
+          found =
+            x >= block.x && x < block.x + block.width && y >= block.y && y < block.y + block.height ? block : found;
+        }
+      }
+    }
+    return found;
+  }
+}
+
+/** The size at which all of a picture is shown in a space: as large as fits, with cells neither too long nor too high. */
+export function fittingSize(placement: Placement, space: Space): Space {
+  let { width, height } = space;
+  for (let round = 0; round < 4; round++) {
+    const { cellWidth, cellHeight } = new Geometry(placement, width, height);
+    const wide = Math.min(MAX_CELL.width, MAX_WIDE * Math.max(cellHeight, 0.01));
+    const high = Math.min(MAX_CELL.height, MAX_HIGH * Math.max(cellWidth, 0.01));
+    if (cellWidth <= wide && cellHeight <= high) {
+      break;
+    }
+    width -= Math.max(0, cellWidth - wide) * placement.width;
+    height -= Math.max(0, cellHeight - high) * placement.height;
+  }
+  return { width: Math.max(1, width), height: Math.max(1, height) };
+}
+
+/** Blocks whose sides differ more than this many times read badly. */
+const MAX_LONG = 3.2;
+const MAX_TALL = 1.4;
+
+/** How much more a picture is worth for each level whose blocks have room for their label. */
+const LABELLED = 1.8;
+
+/** How well nested levels can be read in a space: the larger, the better; below 0 where cells have no size left. */
+export function legibility(levels: readonly PlacedLevel[], space: Space): number {
+  let { width, height } = space;
+  let worth = 1;
+  for (const level of levels) {
+    const [stepX, stepY] = [width / level.columns, height / level.rows];
+    const { header, gap, padding } = insetsOf(level, stepX, stepY);
+    if (level.label) {
+      const ratio = Math.max(stepX / stepY / MAX_LONG, stepY / stepX / MAX_TALL, 1);
+      worth *= (header / HEADER) * (LABELLED - 1) + 1;
+      worth /= Math.sqrt(ratio);
+    }
+    width = stepX - 2 * (gap + padding);
+    height = stepY - 2 * gap - header - padding;
+  }
+  if (width <= 0 || height <= 0) {
+    return Math.min(width, height) - 1;
+  }
+  const long = Math.min(width, MAX_WIDE * height) * Math.min(height, MAX_HIGH * width);
+  // beyond the largest cell more space is worth little
+  const most = MAX_CELL.width * MAX_CELL.height;
+  return worth * (Math.min(long, most) + 0.05 * Math.max(0, long - most));
+}
+
+/** The index of the first number beyond a value in an ascending list. */
+export function firstBeyond(ascending: Float64Array, value: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? 0) <= value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/** Every start, and `count - 1` more after each, `step` apart. */
+function repeated(starts: Float64Array, count: number, step: number): Float64Array {
+  if (count === 1) {
+    return starts;
+  }
+  const all = new Float64Array(starts.length * count);
+  let at = 0;
+  for (const start of starts) {
+    for (let i = 0; i < count; i++) {
+      all[at++] = start + i * step;
+    }
+  }
+  return all;
+}

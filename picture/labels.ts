@@ -1,0 +1,32 @@
+import type { Block } from './geometry';
+import type { BlockLabel } from './placement';
+
+/** The size of the text above a block, in pixels. */
+export const TITLE_SIZE = 12;
+
+/** The mean width of a character, as a share of the size of the text. */
+const CHARACTER = 0.56;
+
+/** The lowest label that a text fits in, in pixels. */
+const LEAST_HEADER = 13;
+
+/** The space between the name and the rest of a label, in pixels. */
+const BETWEEN = 10;
+
+/** About how wide a text is, in pixels. */
+export const widthOf = (text: string, size = TITLE_SIZE): number => text.length * size * CHARACTER;
+
+/** What of a block's label has room: all, its name, the number alone, or nothing. A text that is cut would mislead. */
+export function blockText({ level, place, header }: Block, room: number): BlockLabel {
+  const label = level.label?.(place);
+  if (!label || header < LEAST_HEADER) {
+    return { title: '', detail: '' };
+  }
+  const short = /[\d,]+$/.exec(label.title)?.[0] ?? '';
+  const title = [label.title, short].find((text) => widthOf(text) * 1.06 <= room) ?? '';
+  const left = room - widthOf(title) * 1.06 - BETWEEN;
+  const parts = label.detail.split(' · ');
+  // the coarser parts stand first: the finer ones go first
+  const details = parts.map((_, i) => parts.slice(0, parts.length - i).join(' · '));
+  return { title, detail: title === '' ? '' : (details.find((text) => widthOf(text, TITLE_SIZE - 1) <= left) ?? '') };
+}

@@ -1,0 +1,104 @@
+import { grouped } from '../layout';
+import { type Colouring, colourOf, type Ground, isCycle, isRamp, type Sign } from './colour';
+
+/** One entry of a legend. */
+export type LegendItem =
+  /** A fill, with the sign that says the same without colour. */
+  | { readonly kind: 'fill'; readonly fill: string; readonly sign: Sign; readonly text: string }
+  /** A ramp from the first text to the last. */
+  | { readonly kind: 'ramp'; readonly fills: readonly string[]; readonly from: string; readonly to: string }
+  /** A mark that is drawn on cells. */
+  | { readonly kind: 'mark'; readonly mark: LegendMark; readonly text: string }
+  /** A sentence. */
+  | { readonly kind: 'note'; readonly text: string };
+
+export type LegendMark = 'failed' | 'peers' | 'link' | 'coordinates' | 'otherPeers' | 'faded';
+
+/** What a legend is of: the name of the colouring, and all that can be seen. */
+export interface Legend {
+  readonly name: string;
+  readonly items: readonly LegendItem[];
+}
+
+/** What else is drawn in a picture, beside its colours. */
+export interface Shown {
+  readonly failed: number;
+  /** Whether ranks that differ from another layout carry corners, and of which kind. */
+  readonly coordinatesDiffer: boolean;
+  readonly peersDiffer: boolean;
+  /** Why other ranks are faded; empty where none is. */
+  readonly faded: string;
+  readonly links: boolean;
+  /** How many ranks a pixel stands for; 1 or less where each rank has its own. */
+  readonly ranksPerPixel: number;
+  readonly nesting: string;
+}
+
+/** Colours from which a ramp is blended. */
+const RAMP_STEPS = 40;
+
+/** Up to so many values each has an entry of its own. */
+const MAX_KINDS = 48;
+
+/** What the colours and marks of a picture stand for: all that is seen, and nothing else. */
+export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Legend {
+  const mark = (is: boolean, kind: LegendMark, text: string): LegendItem[] =>
+    is ? [{ kind: 'mark', mark: kind, text }] : [];
+  const failed = `${grouped(shown.failed)} failed`;
+  return {
+    name: colouring.name,
+    items: [
+      ...colours(colouring, ground),
+      ...mark(shown.failed > 0, 'failed', failed),
+      ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
+      ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
+      ...mark(shown.faded !== '', 'faded', shown.faded),
+      ...mark(shown.links, 'link', 'leaves the node'),
+      ...(shown.ranksPerPixel > 1
+        ? [{ kind: 'note', text: aggregation(colouring, shown.ranksPerPixel) } as const]
+        : []),
+      ...(shown.nesting === '' ? [] : [{ kind: 'note', text: shown.nesting } as const]),
+    ],
+  };
+}
+
+/** How cells that are smaller than a pixel are joined. */
+function aggregation(colouring: Colouring, ranks: number): string {
+  const each = `a dot is ${grouped(Math.round(ranks))} ranks`;
+  if (colouring.scale === 'status') {
+    return `${each}: the worst is shown`;
+  }
+  return isRamp(colouring) ? `${each}: their mean is shown` : `${each}: mixed ones are shown by share`;
+}
+
+function colours(colouring: Colouring, ground: Ground): LegendItem[] {
+  if (isRamp(colouring)) {
+    return [ramp(colouring, ground)];
+  }
+  if (isCycle(colouring)) {
+    return [
+      {
+        kind: 'note',
+        text: `${grouped(colouring.values)} in all, ${colouring.hues || colouring.arranged ? 'neighbours differ in colour' : 'colours repeat'}`,
+      },
+    ];
+  }
+  return Array.from({ length: Math.min(colouring.values, MAX_KINDS) }, (_, value) => ({
+    kind: 'fill',
+    fill: colourOf(value, colouring, ground),
+    sign: colouring.statuses?.[value]?.sign ?? 'none',
+    text: colouring.label(value),
+  }));
+}
+
+function ramp(colouring: Colouring, ground: Ground): LegendItem {
+  const last = colouring.values - 1;
+  const steps = Math.min(colouring.values, RAMP_STEPS);
+  const fills = Array.from({ length: steps }, (_, i) =>
+    colourOf(Math.round((i * last) / (steps - 1)), colouring, ground),
+  );
+  return { kind: 'ramp', fills, from: colouring.label(0), to: colouring.label(last) };
+}
+
+/** What stands for a sign in text. */
+export const SIGN_TEXT: Readonly<Record<Sign, string>> = { none: '', cross: '✕', stripes: '//', dots: '…' };

@@ -1,0 +1,325 @@
+import type { ResolvedLayout } from '../layout';
+import { joinedSteps, joiningOf } from './aggregate';
+import { type Colouring, cssColour, FADE, inkOn, MAX_STEPS, type Palette, paletteOf } from './colour';
+import { type Block, fittingSize, Geometry } from './geometry';
+import type { Headline } from './headline';
+import { blockText, widthOf } from './labels';
+import { type LegendItem, legendOf, SIGN_TEXT } from './legend';
+import { nestingText } from './nesting';
+import type { Placement, Rect, Space } from './placement';
+import { writeSteps } from './steps';
+
+/** What an SVG picture shows. */
+export interface SvgPicture {
+  readonly layout: ResolvedLayout;
+  /** The name of the layout or of its file. */
+  readonly name: string;
+  readonly headline: Headline;
+  readonly colouring: Colouring;
+  readonly place: (space: Space) => Placement;
+  readonly describe: (rank: number) => readonly string[];
+  /** Ranks that are crossed out. */
+  readonly failed: readonly number[];
+}
+
+/** The space for the ranks, in pixels, and around it. */
+const SPACE: Space = { width: 1200, height: 720 };
+const MARGIN = 24;
+const TITLE = 62;
+const LEGEND_LINE = 22;
+
+/** At most so many squares are drawn: those of more cells are joined, as they are on a screen. */
+const MAX_SQUARES = 65_536;
+
+/** Cells carry their rank from this size in pixels on, and coordinates from the next. */
+const NUMBERED = { width: 22, height: 13 };
+const DESCRIBED = { width: 48, height: 44 };
+
+/** The colours of paper. */
+const PAPER = {
+  ground: '#ffffff',
+  text: '#1f1f1f',
+  muted: '#595959',
+  box: '#a8a8a8',
+  boxFill: '#f5f5f5',
+  error: '#c72e0f',
+};
+
+/** Ranks that failed are crossed out one by one up to this many. */
+const MAX_CROSSES = 4096;
+
+/** A picture of ranks with its title, the degrees of the layout and the whole legend, as SVG on white. */
+export function svgOf(picture: SvgPicture): string {
+  const { headline, layout, name } = picture;
+  const placement = picture.place(SPACE);
+  const colouring = picture.colouring.arranged?.(placement) ?? picture.colouring;
+  const size = fittingSize(placement, SPACE);
+  const geometry = new Geometry(placement, size.width, size.height);
+  const palette = paletteOf(colouring, 'light');
+  const factor = factorOf(placement);
+  const width = Math.max(760, size.width) + 2 * MARGIN;
+  const legend = legendSvg(picture, colouring, factor, nestingText(geometry), width - 2 * MARGIN);
+  const top = MARGIN + TITLE;
+  const bottom = top + size.height + 20;
+  const height = bottom + legend.lines * LEGEND_LINE + MARGIN - 8;
+  const sub = [name, headline.sub].filter(Boolean).join(' · ');
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, 'DejaVu Sans', sans-serif">`,
+    `<title>${escaped(headline.title)}</title>`,
+    `<desc>${escaped(sub)}</desc>`,
+    `<rect width="100%" height="100%" fill="${PAPER.ground}"/>`,
+    text(MARGIN, MARGIN + 18, headline.title, { size: 19, weight: 600, fill: PAPER.text }),
+    text(MARGIN, MARGIN + 40, sub, { size: 13, fill: PAPER.muted }),
+    `<g transform="translate(${MARGIN} ${top})">`,
+    boxes(geometry),
+    squares(geometry, stepsOf(placement, colouring, palette, layout.worldSize), palette, colouring, factor),
+    factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
+    crosses(geometry, picture.failed),
+    '</g>',
+    `<g transform="translate(${MARGIN} ${n(bottom)})">${legend.svg}</g>`,
+    '</svg>\n',
+  ].join('\n');
+}
+
+/** The side of the squares of cells that are joined. */
+function factorOf({ width, height }: Placement): number {
+  let factor = 1;
+  while (Math.ceil(width / factor) * Math.ceil(height / factor) > MAX_SQUARES) {
+    factor *= 2;
+  }
+  return factor;
+}
+
+function stepsOf(placement: Placement, colouring: Colouring, palette: Palette, worldSize: number): Uint8Array {
+  const steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
+  const work = writeSteps(placement, colouring, palette, worldSize, null, steps);
+  while (!work.next().done) {
+    // in one go
+  }
+  return steps;
+}
+
+/** Squares of one colour as one path, neighbours in a row joined where no line would be seen between them. */
+function squares(
+  geometry: Geometry,
+  steps: Uint8Array,
+  palette: Palette,
+  colouring: Colouring,
+  factor: number,
+): string {
+  const { placement, cell } = geometry;
+  const columns = Math.ceil(placement.width / factor);
+  const joined = factor === 1 ? steps : joinedSteps(steps, placement, factor, joiningOf(colouring));
+  const paths = new Map<number, string[]>();
+  const gap = cell * factor >= 6 ? Math.min(1.5, cell * factor * 0.08) : 0;
+  let last = 0;
+  for (let at = 0; at < joined.length; at = last + 1) {
+    const step = joined[at] ?? MAX_STEPS;
+    const [row, end] = [Math.floor(at / columns), at - (at % columns) + columns];
+    const first = step === MAX_STEPS ? null : squareAt(geometry, (at % columns) * factor, row * factor, factor);
+    last = at;
+    let right = first ? first.x + first.width : 0;
+    // where no line is drawn between squares, those of one colour that touch are one
+    while (first && gap === 0 && last + 1 < end && joined[last + 1] === step) {
+      const next = squareAt(geometry, ((last + 1) % columns) * factor, row * factor, factor);
+      if (!next || next.x > right + 0.01) {
+        break;
+      }
+      right = next.x + next.width;
+      last++;
+    }
+    if (first) {
+      const path = paths.get(step) ?? [];
+      paths.set(step, path);
+      const [width, height] = [right - first.x - gap, first.height - gap];
+      path.push(`M${n(first.x + gap / 2)} ${n(first.y + gap / 2)}h${n(width)}v${n(height)}h${n(-width)}z`);
+    }
+  }
+  return [...paths]
+    .map(
+      ([step, path]) =>
+        `<path fill="${cssColour(palette.words[step & ~FADE] ?? 0)}"${gap === 0 ? ' shape-rendering="crispEdges"' : ''} d="${path.join('')}"/>`,
+    )
+    .join('\n');
+}
+
+/** A square of cells, as far as they lie in one block. */
+function squareAt(geometry: Geometry, column: number, row: number, factor: number): Rect | null {
+  const { placement } = geometry;
+  const first = geometry.rectOf(column, row);
+  const last = geometry.rectOf(
+    Math.min(placement.width, column + factor) - 1,
+    Math.min(placement.height, row + factor) - 1,
+  );
+  const end = last ?? first;
+  return (
+    first && end && { x: first.x, y: first.y, width: end.x + end.width - first.x, height: end.y + end.height - first.y }
+  );
+}
+
+function boxes(geometry: Geometry): string {
+  const all = { x: 0, y: 0, width: geometry.width, height: geometry.height };
+  return geometry.panels
+    .flatMap((panel) =>
+      panel.levels.filter(({ insets }) => insets.header > 0).flatMap((level) => [...panel.blocks(level, all)]),
+    )
+    .map(box)
+    .join('\n');
+}
+
+function box(block: Block): string {
+  const { x, y, width, height, header } = block;
+  const label = blockText(block, width - 14);
+  const baseline = y + header / 2 + 5.5;
+  return [
+    `<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" rx="4" fill="${PAPER.boxFill}" stroke="${PAPER.box}"/>`,
+    label.title === '' ? '' : text(x + 7, baseline, label.title, { size: 12, weight: 600, fill: PAPER.text }),
+    label.detail === ''
+      ? ''
+      : text(x + width - 7, baseline, label.detail, { size: 11, fill: PAPER.muted, anchor: 'end' }),
+  ].join('');
+}
+
+/** The rank in every cell that has room for it, and its coordinates. */
+function numbers(geometry: Geometry, { layout, describe }: SvgPicture, colouring: Colouring, palette: Palette): string {
+  const { cellWidth, cellHeight } = geometry;
+  if (cellWidth < NUMBERED.width || cellHeight < NUMBERED.height) {
+    return '';
+  }
+  const parts: string[] = [];
+  for (let rank = 0; rank < layout.worldSize; rank++) {
+    const rect = geometry.rectOfRank(rank);
+    const value = colouring.valueOf(rank);
+    if (rect) {
+      const fill = value < 0 ? PAPER.text : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
+      parts.push(
+        cellText(rect, String(rank), describe(rank), fill, SIGN_TEXT[colouring.statuses?.[value]?.sign ?? 'none']),
+      );
+    }
+  }
+  return parts.join('');
+}
+
+function cellText(rect: Rect, rank: string, lines: readonly string[], fill: string, sign: string): string {
+  const { x, y, width, height } = rect;
+  const title = sign === '' ? rank : `${rank} ${sign}`;
+  const large = width >= DESCRIBED.width && height >= DESCRIBED.height;
+  const big = Math.min(large ? 20 : 14, height * (large ? 0.26 : 0.6), (width - 4) / (0.62 * title.length));
+  const small = Math.min(11, height * 0.15);
+  const shown = large ? lines.slice(0, Math.floor((height - big * 1.5) / (small * 1.3))) : [];
+  const first = y + (height - big - shown.length * small * 1.3) / 2 + big * 0.86;
+  const middle = x + width / 2;
+  return [
+    text(middle, first, title, { size: big, weight: 600, fill, anchor: 'middle' }),
+    ...shown.map((line, i) =>
+      text(middle, first + small * (0.2 + 1.3 * (i + 1)), line, {
+        size: Math.min(small, (width - 4) / (0.56 * line.length)),
+        fill,
+        anchor: 'middle',
+      }),
+    ),
+  ].join('');
+}
+
+function crosses(geometry: Geometry, failed: readonly number[]): string {
+  const paths = failed.slice(0, MAX_CROSSES).flatMap((rank) => {
+    const rect = geometry.rectOfRank(rank);
+    if (!rect) {
+      return [];
+    }
+    const size = Math.max(8, Math.min(rect.width, rect.height));
+    const [x, y] = [rect.x + (rect.width - size) / 2, rect.y + (rect.height - size) / 2];
+    return [
+      `M${n(x)} ${n(y)}h${n(size)}v${n(size)}h${n(-size)}zl${n(size)} ${n(size)}m0 ${n(-size)}l${n(-size)} ${n(size)}`,
+    ];
+  });
+  return paths.length > 0 ? `<path d="${paths.join('')}" fill="none" stroke="${PAPER.error}" stroke-width="2"/>` : '';
+}
+
+/** The whole legend, in as many lines as it needs. */
+function legendSvg(
+  { failed }: SvgPicture,
+  colouring: Colouring,
+  factor: number,
+  nesting: string,
+  width: number,
+): { svg: string; lines: number } {
+  const { name, items } = legendOf(
+    colouring,
+    {
+      failed: failed.length,
+      coordinatesDiffer: false,
+      peersDiffer: false,
+      faded: '',
+      links: false,
+      ranksPerPixel: factor ** 2,
+      nesting,
+    },
+    'light',
+  );
+  const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
+  let x = widthOf(name) + 18;
+  let line = 0;
+  for (const item of items) {
+    const wide = itemWidth(item) + 18;
+    if (x > 0 && x + wide > width) {
+      x = 0;
+      line++;
+    }
+    parts.push(`<g transform="translate(${n(x)} ${line * LEGEND_LINE})">${itemSvg(item)}</g>`);
+    x += wide;
+  }
+  return { svg: parts.join(''), lines: line + 1 };
+}
+
+const RAMP_WIDTH = 180;
+
+function itemWidth(item: LegendItem): number {
+  if (item.kind === 'ramp') {
+    return RAMP_WIDTH + 16 + widthOf(item.from) + widthOf(item.to);
+  }
+  return widthOf(item.text) + (item.kind === 'note' ? 0 : item.kind === 'fill' && item.sign !== 'none' ? 36 : 20);
+}
+
+function itemSvg(item: LegendItem): string {
+  const caption = (x: number, words: string) => text(x, 11, words, { size: 12, fill: PAPER.text });
+  switch (item.kind) {
+    case 'note':
+      return text(0, 11, item.text, { size: 12, fill: PAPER.muted });
+    case 'mark':
+      return `<path d="M1 1h11v11h-11zl11 11m0 -11l-11 11" fill="none" stroke="${PAPER.error}" stroke-width="1.6"/>${caption(20, item.text)}`;
+    case 'fill':
+      return `<rect width="13" height="13" rx="2" fill="${item.fill}" stroke="#555555"/>${caption(20, [SIGN_TEXT[item.sign], item.text].filter(Boolean).join(' '))}`;
+    case 'ramp': {
+      const from = widthOf(item.from) + 8;
+      const step = RAMP_WIDTH / item.fills.length;
+      const fills = item.fills.map(
+        (fill, i) => `<rect x="${n(from + i * step)}" width="${n(step + 0.5)}" height="13" fill="${fill}"/>`,
+      );
+      return `${caption(0, item.from)}${fills.join('')}${caption(from + RAMP_WIDTH + 8, item.to)}`;
+    }
+  }
+}
+
+interface TextStyle {
+  readonly size: number;
+  readonly fill: string;
+  readonly weight?: number;
+  readonly anchor?: 'middle' | 'end';
+}
+
+function text(x: number, y: number, words: string, { size, fill, weight, anchor }: TextStyle): string {
+  const bold = weight === undefined ? '' : ` font-weight="${weight}"`;
+  const from = anchor === undefined ? '' : ` text-anchor="${anchor}"`;
+  return `<text x="${n(x)}" y="${n(y)}" font-size="${n(size)}" fill="${fill}"${bold}${from}>${escaped(words)}</text>`;
+}
+
+/** A length with no more digits than an eye sees. */
+const n = (value: number): string => String(Math.round(value * 100) / 100);
+
+/** What XML allows of a text: its own marks escaped, control characters left out. */
+const escaped = (words: string): string =>
+  words
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids these characters even when they are escaped
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, '')
+    .replace(/[&<>"]/g, (mark) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[mark] ?? mark);

@@ -1,0 +1,31 @@
+import { denseGrid, expertGrid, type ResolvedLayout } from '../layout';
+import { modulesOf } from './facts';
+import { numberingOf } from './numbering';
+
+/** All ranks as comma-separated values: where each lies and its coordinates, a line a rank (two where modules share it). */
+export function csvOf(layout: ResolvedLayout): string {
+  const numbering = numberingOf(layout);
+  const grids = layout.modules.map((module) => ({ module, dense: denseGrid(module), expert: expertGrid(module) }));
+  const names = [
+    ...new Set(grids.flatMap(({ dense, expert }) => [...dense.axes, ...expert.axes].map(({ name }) => name))),
+  ];
+  const lines = [['rank', 'node', 'gpu', 'module', ...names].join(',')];
+  for (let rank = 0; rank < layout.worldSize; rank++) {
+    const place = numbering?.placeOf(rank) ?? rank;
+    const machine = [rank, Math.floor(rank / layout.gpusPerNode), rank % layout.gpusPerNode];
+    for (const module of modulesOf(layout, rank)) {
+      const own = grids.find((one) => one.module === module);
+      const values = names.map((name) => {
+        const grid = [own?.dense, own?.expert].find((one) => one?.axes.some((axis) => axis.name === name));
+        const axis = grid?.axes.find((one) => one.name === name);
+        return grid && axis ? grid.indexAlong(axis, place) : '';
+      });
+      lines.push([...machine, quoted(module.name ?? ''), ...values].join(','));
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** A text as a field: quoted, and never a formula of a spreadsheet. */
+const quoted = (text: string): string =>
+  /^\w[\w .-]*$/.test(text) || text === '' ? text : `"'${text.replaceAll('"', '""')}"`;

@@ -1,0 +1,59 @@
+import { divisors } from '../layout';
+import { legibility } from './geometry';
+import { type Level, panelOf, type Space } from './placement';
+
+/** A level whose rows are still to be chosen: how many blocks may stand side by side. */
+export interface OpenLevel extends Omit<Level, 'columns'> {
+  readonly columns: readonly number[];
+}
+
+/** How much less a picture is worth where its last row is cut short. */
+const RAGGED = 0.7;
+
+/** At most so many ways to lay out one level are tried. */
+const MAX_TRIES = 14;
+
+/** The numbers of blocks that may stand side by side where `count` of them fill rows. */
+export function foldings(count: number): readonly number[] {
+  const even = divisors(count);
+  const side = Math.ceil(Math.sqrt(count));
+  const near = even.length > 4 ? [] : [side, Math.ceil(side / 2), 2 * side, 3 * side].filter((n) => n > 0 && n < count);
+  const all = [...new Set([...even, ...near])].sort((a, b) => a - b);
+  // what is much longer than wide reads badly, whatever the space
+  const middle = all.findIndex((n) => n >= side);
+  const from = Math.max(0, Math.min(middle - MAX_TRIES / 2, all.length - MAX_TRIES));
+  return all.slice(from, from + MAX_TRIES);
+}
+
+/** Chooses how the blocks of every level are laid out, so that cells and labels can be read best in a space. */
+export function tiled(levels: readonly OpenLevel[], space: Space): readonly Level[] {
+  let best: readonly Level[] = levels.map((level) => ({ ...level, columns: level.columns[0] ?? 1 }));
+  let most = Number.NEGATIVE_INFINITY;
+  for (const candidate of choices(levels)) {
+    const worth = worthOf(candidate, space);
+    if (worth > most) {
+      most = worth;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+function worthOf(levels: readonly Level[], space: Space): number {
+  const ragged = levels.filter((level) => level.size % level.columns !== 0).length;
+  const worth = legibility(panelOf(levels, 0, 1).levels, space);
+  return worth < 0 ? worth : worth * RAGGED ** ragged;
+}
+
+function* choices(levels: readonly OpenLevel[]): Generator<readonly Level[]> {
+  const [first, ...rest] = levels;
+  if (!first) {
+    yield [];
+    return;
+  }
+  for (const tail of choices(rest)) {
+    for (const columns of first.columns) {
+      yield [{ ...first, columns }, ...tail];
+    }
+  }
+}

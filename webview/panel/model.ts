@@ -1,0 +1,76 @@
+import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import { type Difference, differenceOf } from '../../picture/difference';
+import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
+import type { PanelBase, PanelFinding, PanelOutline, PanelShards, ToPanel } from './messages';
+
+/** All that the editor has said, and what follows from it. */
+export class PanelModel {
+  /** Whether the editor has said anything of the file. */
+  isTold = false;
+  title = '';
+  /** The last layout that was whole. */
+  layout: ResolvedLayout | null = null;
+  /** Whether the file has changed into one that is not whole. */
+  isStale = false;
+  outline: PanelOutline = { worldSize: null, spans: [] };
+  findings: readonly PanelFinding[] = [];
+  sequences: readonly ModuleSequence[] = [];
+  shards: readonly PanelShards[] = [];
+  /** The module that the cursor is in. */
+  cursorModule: string | null = null;
+  base: PanelBase | null = null;
+  difference: Difference | null = null;
+  results: SmokeOutcome | null = null;
+  #report: SmokeReport | null = null;
+
+  /** Takes in what the editor says; gives what is worth reading out. */
+  receive(message: ToPanel): string {
+    switch (message.type) {
+      case 'layout':
+        this.#receiveLayout(message);
+        return '';
+      case 'cursor':
+        this.cursorModule = message.module;
+        return '';
+      case 'base':
+        this.base = message.base;
+        this.#compare();
+        return this.#comparison();
+      case 'smoke':
+        this.#report = message;
+        this.results = this.layout && new SmokeOutcome(this.layout, message);
+        return `Smoke job: ${message.verdict}, ${countOf(message.groups.length, 'process group')} with a result`;
+      case 'showSmoke':
+        return '';
+    }
+  }
+
+  #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
+    const { title, layout, outline, sequences, shards, findings } = message;
+    this.isTold = true;
+    this.title = layout?.name ?? title;
+    this.findings = findings;
+    this.outline = outline;
+    this.isStale = layout === null && this.layout !== null;
+    if (layout) {
+      this.layout = layout;
+      this.sequences = sequences;
+      this.shards = shards;
+      this.results = this.#report && new SmokeOutcome(layout, this.#report);
+      this.#compare();
+    }
+  }
+
+  #compare(): void {
+    this.difference = this.layout && this.base?.layout ? differenceOf(this.base.layout, this.layout) : null;
+  }
+
+  #comparison(): string {
+    if (!this.base) {
+      return '';
+    }
+    return this.difference
+      ? `${countOf(this.difference.ranks.length, 'rank')} differ from ${this.base.title}`
+      : (this.base.problem ?? '');
+  }
+}

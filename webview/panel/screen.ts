@@ -1,0 +1,212 @@
+import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import type { Conditions } from '../../picture/find';
+import { type Legend, legendOf } from '../../picture/legend';
+import { nestingText } from '../../picture/nesting';
+import type { Viewport } from '../render/canvas';
+import { factorFor } from '../render/paint';
+import { themeKind } from '../render/theme';
+import { viewOf } from '../views';
+import type { Scene, Sketch } from '../views/view';
+import { worldSheet } from '../views/world';
+import { differenceCard, rankDetails, summary } from './details';
+import { h, replaceKeepingFocus } from './dom';
+import { failureCard } from './failureCard';
+import { legendElements } from './legend';
+import type { PanelModel } from './model';
+import { noticeOf } from './notice';
+import { Stage, type StageEvents } from './stage';
+import { Toolbar, type ToolbarActions } from './toolbar';
+
+/** How soon the list shows the rank under the pointer, in milliseconds. */
+const FOLLOW = 60;
+
+/** The elements of the panel, and what is drawn in them. */
+export class Screen {
+  readonly stage: Stage;
+  readonly toolbar: Toolbar;
+  readonly #live = h('div', { class: 'visually-hidden', role: 'status', 'aria-live': 'polite' });
+  readonly #notice = h('div', { class: 'notice', role: 'alert', hidden: true });
+  readonly #title = h('h1');
+  readonly #sub = h('p', { class: 'sub' });
+  readonly #details = h('aside', { class: 'details', 'aria-label': 'Rank' });
+  #detailsTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The picture that is shown, and how many ranks a pixel stood for when its legend was written. */
+  #sketch: Sketch | null = null;
+  #factor = 1;
+  #nesting = '';
+
+  constructor(
+    root: HTMLElement,
+    stageEvents: Omit<StageEvents, 'drawn'>,
+    toolbarActions: ToolbarActions,
+    readonly scene: () => Scene | null,
+    readonly focus: () => number,
+    readonly writeFailed: (ranks: readonly number[]) => void,
+  ) {
+    this.stage = new Stage({ ...stageEvents, drawn: () => this.#followZoom() });
+    this.toolbar = new Toolbar(toolbarActions);
+    root.append(
+      this.toolbar.element,
+      this.#notice,
+      h(
+        'div',
+        { class: 'body' },
+        h('div', { class: 'main' }, h('div', { class: 'headline' }, this.#title, this.#sub), this.stage.element),
+        this.#details,
+      ),
+      this.#live,
+    );
+    this.stage.prepare();
+  }
+
+  /** The picture that is shown; null while the view has none. */
+  get sketch(): Sketch | null {
+    return this.#sketch;
+  }
+
+  announce(text: string): void {
+    this.#live.textContent = text;
+  }
+
+  /** Draws all anew. */
+  render(model: PanelModel, scene: Scene | null, stands: Uint8Array | null, viewport: () => Viewport): void {
+    document.body.classList.toggle('stale', model.isStale);
+    if (!scene) {
+      this.#renderUnfinished(model);
+      return;
+    }
+    const view = viewOf(scene);
+    this.#renderNotice(model, scene.actions, view.id === 'world');
+    const { title, sub } = view.headline(scene);
+    this.#title.textContent = title;
+    this.#sub.textContent = [scene.title, sub].filter(Boolean).join(' · ');
+    this.#sketch = this.stage.arrange(view, scene);
+    this.#renderLegend(scene);
+    this.toolbar.render(scene, conditionsOf(scene), this.#sketch !== null);
+    if (this.#details.hasChildNodes()) {
+      this.renderDetails();
+    } else {
+      // the first picture does not wait for the texts beside it
+      this.detailsSoon();
+    }
+    if (this.#sketch) {
+      this.stage.draw(view, scene, this.#sketch, stands, viewport);
+      this.stage.canvas.element.setAttribute('aria-label', `${this.viewText(scene)}. Arrow keys move between ranks.`);
+    }
+  }
+
+  /** What a file that never was whole says so far. */
+  #renderUnfinished({ outline, findings, isTold }: PanelModel): void {
+    const actions = { revealModule: () => undefined, revealLine: () => undefined };
+    if (isTold) {
+      this.stage.showOnly(
+        outline.spans.length > 0
+          ? worldSheet(outline, findings, actions)
+          : h('p', { class: 'empty' }, 'The grid is drawn as soon as the layout says how many ranks there are.'),
+      );
+    }
+  }
+
+  /** The view in one line, for those who do not see it. */
+  viewText(scene: Scene): string {
+    const view = viewOf(scene);
+    const colours = this.#sketch ? `, coloured by ${this.#sketch.colouring.name}` : '';
+    return `${view.label} view, ${countOf(scene.layout.worldSize, 'rank')}${colours}. ${view.headline(scene).title}`;
+  }
+
+  /** The legend of the picture as it is shown now. */
+  legend(scene: Scene): Legend | null {
+    if (!this.#sketch) {
+      return null;
+    }
+    const { difference, failed, layout, state } = scene;
+    const marked = difference !== null && difference.ranks.length < layout.worldSize;
+    return legendOf(
+      this.#sketch.colouring,
+      {
+        failed: failed.length,
+        coordinatesDiffer: marked && difference.count('coordinates') > 0,
+        peersDiffer: marked && difference.count('peers') > 0,
+        faded: fadedText(scene),
+        links: state.view === 'groups' && layout.nodes > 1,
+        ranksPerPixel: this.#factor ** 2,
+        nesting: this.#nesting,
+      },
+      themeKind(),
+    );
+  }
+
+  #renderLegend(scene: Scene): void {
+    const legend = this.legend(scene);
+    this.stage.legend.replaceChildren(...(legend ? legendElements(legend) : []));
+  }
+
+  /** The legend says what boxes are and how many ranks a pixel stands for, which changes as a person zooms. */
+  #followZoom(): void {
+    const geometry = this.stage.canvas.view?.geometry;
+    const factor = factorFor(geometry?.cell ?? 1);
+    const nesting = geometry ? nestingText(geometry) : '';
+    const scene = factor === this.#factor && nesting === this.#nesting ? null : this.scene();
+    if (scene) {
+      this.#factor = factor;
+      this.#nesting = nesting;
+      this.#renderLegend(scene);
+    }
+  }
+
+  #renderNotice(model: PanelModel, actions: Scene['actions'], isWorld: boolean): void {
+    // the world view shows each diagnostic where it belongs
+    const notice = isWorld ? [] : noticeOf(model.findings, model.isStale, actions);
+    replaceKeepingFocus(this.#notice, ...notice);
+    this.#notice.hidden = notice.length === 0;
+  }
+
+  renderDetails(): void {
+    const scene = this.scene();
+    if (!scene) {
+      this.#details.replaceChildren();
+      return;
+    }
+    const focus = this.focus();
+    const clear = () => scene.actions.change({ failed: [] });
+    replaceKeepingFocus(
+      this.#details,
+      ...failureCard(scene, this.writeFailed, clear),
+      ...differenceCard(scene),
+      ...(focus >= 0 && focus < scene.layout.worldSize ? rankDetails(scene, focus) : [summary(scene)]),
+    );
+  }
+
+  /** The list follows a moving pointer a few times a second: laying it out costs more than all the drawing. */
+  detailsSoon(): void {
+    this.#detailsTimer ??= setTimeout(() => {
+      this.#detailsTimer = undefined;
+      this.renderDetails();
+    }, FOLLOW);
+  }
+}
+
+/** Words that a search may use. */
+export function conditionsOf({ failed, results, difference }: Scene): Conditions {
+  return { failed: [...new Set([...failed, ...(results?.suspects ?? [])])], differs: difference?.ranks ?? [] };
+}
+
+/** Why some ranks are faded. */
+function fadedText({ difference, layout }: Scene): string {
+  const count = difference?.ranks.length ?? 0;
+  return count > 0 && count < layout.worldSize ? `${grouped(layout.worldSize - count)} the same` : '';
+}
+
+/** Which ranks stand out: those that differ, or those of the module that the cursor is in. */
+export function standingOut({ layout, difference }: Scene, cursorModule: string | null): Uint8Array | null {
+  if (difference) {
+    const count = difference.ranks.length;
+    return count > 0 && count < layout.worldSize ? difference.changes : null;
+  }
+  const module = moduleCalled(layout, cursorModule);
+  return module && new Uint8Array(layout.worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks);
+}
+
+function moduleCalled({ modules, worldSize }: ResolvedLayout, name: string | null) {
+  return modules.find((module) => module.name !== null && module.name === name && module.numRanks < worldSize) ?? null;
+}

@@ -40,9 +40,15 @@ const KEYS: readonly (readonly [string, string])[] = [
 /** One row: the views, the search box, what the view can be asked, and the rest. */
 export class Toolbar {
   readonly element: HTMLElement;
+  readonly #tools: HTMLElement;
   readonly #tabs = h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' });
   /** The same choice where the row is narrow. */
-  readonly #select = h('select', { class: 'views', 'aria-label': 'View', 'data-keep': 'views' });
+  readonly #select = h('select', {
+    class: 'views',
+    inert: true,
+    'aria-label': 'View',
+    'data-keep': 'views',
+  });
   readonly #finder: Finder;
   readonly #options = new Menu('View', 'What this view shows');
   readonly #more = new Menu('More', 'Compare, export, mark failed ranks');
@@ -55,13 +61,14 @@ export class Toolbar {
     this.#help.fill(h('dl', { class: 'keys' }, ...keys));
     const tools = h(
       'div',
-      { class: 'tools' },
+      { class: 'tools', inert: true },
       this.#finder.element,
       this.#options.element,
       this.#more.element,
       this.#help.element,
     );
-    this.element = h('header', { class: 'chrome', inert: true }, this.#select, this.#tabs, tools);
+    this.#tools = tools;
+    this.element = h('header', { class: 'chrome' }, this.#select, this.#tabs, tools);
   }
 
   focusFind(): void {
@@ -73,7 +80,8 @@ export class Toolbar {
     const view = viewOf(scene);
     const views = viewsOf(scene);
     this.#finder.search = (text) => findRanks(scene.layout, text, conditions);
-    this.element.inert = false;
+    this.#select.inert = false;
+    this.#tools.inert = false;
     const tabs = views.map(({ id, label, question }) =>
       button(label, () => scene.actions.change({ view: id }), {
         class: 'tab',
@@ -93,10 +101,10 @@ export class Toolbar {
       }
     };
     this.#options.fill(...(view.pickers?.(scene) ?? []));
-    this.#more.fill(...this.#tools(scene, drawn));
+    this.#more.fill(...this.#entries(scene, drawn));
   }
 
-  #tools(scene: Scene, drawn: boolean): HTMLElement[] {
+  #entries(scene: Scene, drawn: boolean): HTMLElement[] {
     const save = (format: ExportFormat) =>
       button(`Export ${format.toUpperCase()}`, () => this.actions.export(format), { class: 'entry' });
     const framer = button('Mark failed', () => this.#frame(framer), {

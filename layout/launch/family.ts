@@ -1,6 +1,8 @@
 import type { Facts } from './facts';
 import type { Job } from './launchers';
 import type { ReadFile } from './shell/interpreter';
+import type { Place } from './shell/values';
+import type { TreeMap } from './tree';
 
 /** The families of launch files, by the name that `--family` takes. */
 export const FAMILIES = [
@@ -41,4 +43,21 @@ export interface CommandFamily {
   /** How surely a command starts a job of this family: 0 is not at all, 3 is certain. */
   matches(job: Job, context: LaunchContext): number;
   read(job: Job, context: LaunchContext): Facts;
+}
+
+/** A configuration file that describes a job, with what started it where that is known. */
+export interface LaunchDocument {
+  readonly file: string;
+  readonly tree: TreeMap;
+  readonly place: Place;
+  /** The command that names the file; null where the file is read alone. */
+  readonly job: Job | null;
+}
+
+/** A family whose jobs are described by a configuration file. */
+export interface DocumentFamily {
+  readonly name: FamilyName;
+  /** Whether a file is of this family, by its keys. */
+  matches(document: LaunchDocument): boolean;
+  read(document: LaunchDocument, context: LaunchContext): Facts;
 }

@@ -1,11 +1,27 @@
 import { LineIndex } from '../format/lines';
 import { Facts, type FactValue, type Found, isKnown, type Unmapped } from './facts';
+import { bridgeCommand, bridgeDocument } from './families/bridge';
+import { accelerate, axolotl, nanotron } from './families/config-file';
 import { megatronLm } from './families/megatron-lm';
-import type { CommandFamily, FamilyName, LaunchContext } from './family';
+import { hasArgumentDump, readArgumentDump } from './families/megatron-log';
+import { mimo } from './families/mimo';
+import { mindspeed } from './families/mindspeed';
+import { modelConfig } from './families/model-config';
+import { msSwift } from './families/ms-swift';
+import { nemoRlCommand, nemoRlDocument } from './families/nemo-rl';
+import { primusCommand, primusDocument } from './families/primus';
+import { sglang, srtSlurm, vllm } from './families/serving';
+import { slime } from './families/slime';
+import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocument } from './families/torch';
+import { torchtitanCommand } from './families/torchtitan';
+import { verlCommand, verlDocument } from './families/verl';
+import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext } from './family';
 import { type Job, jobOf } from './launchers';
 import { type ReadFile, runScript } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
 import type { Place } from './shell/values';
+import { parseTomlTree } from './toml';
+import { parseYamlTree } from './tree';
 
 /** A place in a file as it is printed; lines count from 1. */
 export interface LaunchPlace {
@@ -41,7 +57,37 @@ export interface ImportOptions {
   readonly family?: FamilyName | undefined;
 }
 
-const COMMAND_FAMILIES: readonly CommandFamily[] = [megatronLm];
+const COMMAND_FAMILIES: readonly CommandFamily[] = [
+  verlCommand,
+  nemoRlCommand,
+  slime,
+  msSwift,
+  mimo,
+  mindspeed,
+  primusCommand,
+  torchtitanCommand,
+  bridgeCommand,
+  axolotl,
+  nanotron,
+  megatronLm,
+  accelerate,
+  vllm,
+  sglang,
+];
+
+/** In the order in which they are tried: those with keys of their own before those with common ones. */
+const DOCUMENT_FAMILIES: readonly DocumentFamily[] = [
+  modelConfig,
+  primusDocument,
+  verlDocument,
+  nemoRlDocument,
+  nanotronDocument,
+  accelerateDocument,
+  srtSlurm,
+  axolotlDocument,
+  bridgeDocument,
+  torchtitanDocument,
+];
 
 /**
  * Reads a launch file: which degrees, sizes and world its job has, and where each value comes from. Never throws and
@@ -93,7 +139,27 @@ class Session implements LaunchContext {
   }
 
   read(options: ImportOptions): LaunchReading {
-    return this.#script(options);
+    const { family } = options;
+    if (family === 'megatron-log' || (family === undefined && hasArgumentDump(this.text))) {
+      return this.#reading('megatron-log', readArgumentDump(this.file, this.text), []);
+    }
+    return this.#document(family) ?? this.#script(options);
+  }
+
+  /** Reads the file as a configuration; null where it is none of a family that is known. */
+  #document(family: FamilyName | undefined): LaunchReading | null {
+    const isShell = /\.(sh|bash|slurm|sbatch|sub|py)$/.test(this.file) || this.text.startsWith('#!');
+    const tree = isShell
+      ? null
+      : /\.toml$/.test(this.file)
+        ? parseTomlTree(this.file, this.text)
+        : parseYamlTree(this.file, this.text);
+    if (!tree) {
+      return null;
+    }
+    const document = { file: this.file, tree, place: { file: this.file, offset: 0 }, job: null };
+    const found = DOCUMENT_FAMILIES.find((one) => (family === undefined ? one.matches(document) : one.name === family));
+    return found ? this.#reading(found.name, found.read(document, this), []) : null;
   }
 
   #script({ family }: ImportOptions): LaunchReading {

@@ -22,6 +22,8 @@ export interface Job {
   readonly world: World;
   /** The launchers, outermost first. */
   readonly launchers: readonly string[];
+  /** The configuration files that launchers are given. */
+  readonly configurations: readonly string[];
   readonly variables: ReadonlyMap<string, Variable>;
   readonly place: Place;
   readonly condition: string | null;
@@ -135,6 +137,7 @@ export function jobOf(invocation: Invocation, scheduled: ReadonlyMap<string, Tex
 
 class Chain {
   readonly launchers: string[] = [];
+  readonly #configurations: string[] = [];
   readonly #worlds: World[] = [];
   #asModule = false;
 
@@ -210,6 +213,10 @@ class Chain {
     if (world) {
       this.#worlds.push(world);
     }
+    const configuration = flags.options.get('config_file')?.values[0];
+    if (configuration) {
+      this.#configurations.push(configuration);
+    }
     this.#asModule = flags.options.has('m') || flags.options.has('module');
     const rest = args.slice(end);
     const skipped = name === 'timeout' || textOf(rest[0]) === '--' ? 1 : 0;
@@ -219,7 +226,7 @@ class Chain {
   job(args: readonly Arg[]): Omit<Job, 'world'> {
     const { variables, place, condition } = this.invocation;
     const program = baseName(textOf(args[0]));
-    const common = { launchers: this.launchers, variables, place, condition };
+    const common = { launchers: this.launchers, configurations: this.#configurations, variables, place, condition };
     const isLaunched = this.launchers.some((name) => /^(torchrun\w*|accelerate|deepspeed|msrun)$/.test(name));
     if (/^python[\d.]*$/.test(program)) {
       const start = args.findIndex((arg, index) => index > 0 && !/^-[uBOsEI]+$|^-X|^-W/.test(startOf(arg)));

@@ -1,0 +1,62 @@
+import { Facts, isKnown } from '../facts';
+import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
+import { readFlags } from '../flags';
+import { type Job, textOf } from '../launchers';
+import { parseYamlTree, type TreeMap } from '../tree';
+import { setWorld } from '../world';
+import { accelerateDocument, axolotlDocument, nanotronDocument } from './torch';
+
+/** A family whose commands name a configuration file. */
+function byConfiguration(family: DocumentFamily, score: number, isCommand: (job: Job) => boolean): CommandFamily {
+  const documentOf = (job: Job, context: LaunchContext): { tree: TreeMap; file: string } | null => {
+    for (const path of pathsOf(job)) {
+      const found = context.find(path);
+      const tree = found && parseYamlTree(found.file, found.text);
+      if (found && tree && family.matches({ file: found.file, tree, place: job.place, job })) {
+        return { tree, file: found.file };
+      }
+    }
+    return null;
+  };
+  return {
+    name: family.name,
+    matches: (job) => (isCommand(job) ? score : 0),
+    read(job, context) {
+      const found = documentOf(job, context);
+      const facts = found ? family.read({ ...found, place: job.place, job }, context) : new Facts();
+      if (!found) {
+        const [path = 'the configuration'] = pathsOf(job);
+        facts.note(`What ${path} sets is unknown: it was not found.`);
+      }
+      if (!isKnown(facts.get('world_size'))) {
+        setWorld(facts, job.world);
+      }
+      return facts;
+    },
+  };
+}
+
+/** The YAML files that a command and its launchers name. */
+function pathsOf(job: Job): string[] {
+  const { options, positional } = readFlags(job.args, job.place);
+  const named = ['config_file', 'config', 'config_path'].flatMap((name) => options.get(name)?.values ?? []);
+  return [...named, ...positional.map(({ text }) => text), ...job.configurations].filter(
+    (path): path is string => path !== null && /\.(ya?ml|json)$/.test(path),
+  );
+}
+
+export const axolotl = byConfiguration(
+  axolotlDocument,
+  3,
+  (job) =>
+    (job.program === 'axolotl' && /^(train|preprocess)$/.test(textOf(job.args[0]) ?? '')) ||
+    /^axolotl\.cli\.train$/.test(job.script ?? ''),
+);
+
+export const nanotron = byConfiguration(
+  nanotronDocument,
+  2.2,
+  (job) => /(^|\/)(run_train|train_\w+)\.py$/.test(job.script ?? '') && pathsOf(job).length > 0,
+);
+
+export const accelerate = byConfiguration(accelerateDocument, 0.5, (job) => job.launchers.includes('accelerate'));

@@ -1,0 +1,71 @@
+import type { Facts } from '../facts';
+import type { Options } from '../options';
+import { at, optionOf, optionsOf, type Tree } from '../tree';
+
+/** How a value of a configuration file becomes a fact. */
+export type ValueKind = 'integer' | 'text' | 'boolean' | 'type';
+
+/** A path in a configuration file, the key of the layout, and how the value is read. */
+export type KeyMap = readonly (readonly [path: string, key: string, kind: ValueKind])[];
+
+/** Sets the facts that a configuration file has by its paths. */
+export function readKeys(tree: Tree | undefined, keys: KeyMap, facts: Facts): void {
+  for (const [path, key, kind] of keys) {
+    const cut = path.lastIndexOf('.');
+    const name = path.slice(cut + 1);
+    const options = optionsOf(cut < 0 ? tree : at(tree, path.slice(0, cut)));
+    if (options.has(name.replaceAll('-', '_'))) {
+      setFact(facts, key, options, name.replaceAll('-', '_'), kind);
+    }
+  }
+}
+
+/** Sets one fact from an option, as its kind says. */
+export function setFact(facts: Facts, key: string, options: Options, name: string, kind: ValueKind): void {
+  if (!options.has(name)) {
+    return;
+  }
+  if (kind === 'type') {
+    const found = options.string(name);
+    const type = found && 'value' in found ? TYPES[found.value.replace(/^torch\./, '')] : undefined;
+    facts.set(key, found && 'value' in found ? (type ? { value: type, source: found.source } : undefined) : found);
+    return;
+  }
+  facts.set(
+    key,
+    kind === 'integer' ? options.integer(name) : kind === 'text' ? options.string(name) : options.boolean(name),
+  );
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  bfloat16: 'bf16',
+  bf16: 'bf16',
+  float16: 'fp16',
+  half: 'fp16',
+  fp16: 'fp16',
+  float32: 'fp32',
+  float: 'fp32',
+  fp32: 'fp32',
+};
+
+/** Lists the values of a map, and of the maps in it, for which a layout has no key. */
+export function listUnmappedTree(
+  tree: Tree | undefined,
+  prefix: string,
+  mapped: ReadonlySet<string>,
+  facts: Facts,
+): void {
+  for (const [name, value] of tree?.kind === 'map' ? tree.entries : []) {
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    const option = optionOf(value);
+    if (value.kind === 'map') {
+      listUnmappedTree(value, path, mapped, facts);
+    } else if (option && !mapped.has(path) && !mapped.has(name)) {
+      facts.unmapped.push({
+        name: path,
+        value: option.values.includes(null) ? null : option.values.join(' '),
+        place: option.place,
+      });
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { DEFAULTS } from '../defaults';
+import { Facts, isKnown } from '../facts';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
+import { type Option, Options } from '../options';
+import { listUnmapped } from './megatron-lm';
+
+const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true, resolved: true };
+
+/** A line of the printed arguments, after whatever a launcher puts before it: `  name .... value`. */
+const LINE = /(?:^|[\]:|>\s])\s*([A-Za-z_]\w*) \.{2,} ?(.*)$/;
+
+/** Whether a text holds the arguments that Megatron-LM prints (megatron/training/arguments.py, _print_args). */
+export function hasArgumentDump(text: string): boolean {
+  return /-{4,} arguments -{4,}/.test(text);
+}
+
+/** Reads the last block of printed arguments of a log; all values are those after validation. */
+export function readArgumentDump(file: string, text: string): Facts {
+  const facts = new Facts();
+  const start = text.lastIndexOf('---- arguments ----');
+  const options = new Options(dumpedOptions(file, text, Math.max(0, start)), null);
+  readMegatron(options, DIALECT, facts);
+  listUnmapped(options, MEGATRON_OPTIONS, facts);
+  facts.set('world_size', options.has('world_size') ? options.integer('world_size') : { unknown: 'world_size' });
+  facts.set('parallelism.dp', options.has('data_parallel_size') ? options.integer('data_parallel_size') : undefined);
+  const mapping = options.has('use_tp_pp_dp_mapping') ? options.boolean('use_tp_pp_dp_mapping') : undefined;
+  if (isKnown(mapping)) {
+    facts.set('parallelism.order', {
+      value: mapping.value ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp',
+      source: mapping.source,
+    });
+  }
+  return facts;
+}
+
+/** The longest line of a log that is looked at. */
+const MAX_LINE = 4_000;
+
+function dumpedOptions(file: string, text: string, start: number): Map<string, Option> {
+  const entries = new Map<string, Option>();
+  let offset = start;
+  while (offset < text.length) {
+    const end = text.indexOf('\n', offset);
+    const line = text.slice(offset, Math.min(end < 0 ? text.length : end, offset + MAX_LINE));
+    if (/-{4,} end of arguments -{4,}/.test(line)) {
+      break;
+    }
+    const match = LINE.exec(line.replace(/\r$/, ''));
+    const [, name, value = ''] = match ?? [];
+    if (name !== undefined && value !== 'None') {
+      const place = { file, offset: offset + line.length - value.length };
+      const values = /^\[.*\]$/.test(value) ? listOf(value) : [value];
+      entries.set(name, { values, places: values.map(() => place), place, unknown: null });
+    } else if (name !== undefined) {
+      entries.delete(name);
+    }
+    offset = end < 0 ? text.length : end + 1;
+  }
+  return entries;
+}
+
+/** The items of a list as Python prints it. */
+function listOf(value: string): string[] {
+  const inner = value.slice(1, -1).trim();
+  return inner === '' ? [] : inner.split(',').map((item) => item.trim().replace(/^(['"])(.*)\1$/, '$2'));
+}

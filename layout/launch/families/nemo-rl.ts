@@ -1,0 +1,245 @@
+import { DEFAULTS } from '../defaults';
+import { derived, Facts, isKnown } from '../facts';
+import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
+import { readFlags } from '../flags';
+import type { Job } from '../launchers';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
+import { applyOverrides, resolveReferences } from '../omegaconf';
+import { type Options, Options as OptionsOf } from '../options';
+import { directoryOf } from '../shell/sources';
+import { at, mergeTrees, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
+import { deriveFromWorld, setWorld } from '../world';
+import { listUnmappedTree, readKeys } from './keys';
+
+const DIALECT: Dialect = { defaults: DEFAULTS.nemoRl, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
+
+/** NeMo-RL's runs: `run_grpo.py --config recipe.yaml key=value`. */
+export const nemoRlCommand: CommandFamily = {
+  name: 'nemo-rl',
+  matches: (job) => (job.program === 'python' && isRun(job) ? 3 : 0),
+  read(job, context) {
+    const { options } = readFlags(job.args, job.place, { overrides: true });
+    const path = options.has('config') ? options.string('config') : undefined;
+    const found = isKnown(path) ? context.find(path.value) : null;
+    const parsed = found && parseYamlTree(found.file, found.text);
+    const blocked = parsed
+      ? null
+      : isKnown(path)
+        ? `file ${path.value}, which was not found`
+        : 'the configuration of the script';
+    const base = parsed ? inherited(parsed, found?.file ?? '', context) : { tree: emptyTree(job), missing: blocked };
+    return readNemoRl(applyOverrides(base.tree, overridesOf(options)), base.missing);
+  },
+};
+
+/** A NeMo-RL recipe with what it inherits (nemo_rl/utils/config.py). */
+export const nemoRlDocument: DocumentFamily = {
+  name: 'nemo-rl',
+  matches: ({ tree }) =>
+    at(tree, 'policy.megatron_cfg') !== undefined ||
+    at(tree, 'policy.dtensor_cfg') !== undefined ||
+    at(tree, 'policy.generation.vllm_cfg') !== undefined ||
+    (at(tree, 'policy') !== undefined && at(tree, 'cluster.gpus_per_node') !== undefined) ||
+    (at(tree, 'defaults') !== undefined &&
+      (at(tree, 'policy') !== undefined || at(tree, 'cluster') !== undefined || at(tree, 'grpo') !== undefined)),
+  read({ tree, file }, context) {
+    const { tree: whole, missing } = inherited(tree, file, context);
+    return readNemoRl(whole, missing);
+  },
+};
+
+function isRun({ script, args }: Job): boolean {
+  return (
+    /(^|\/)run_(grpo|sft|dpo|rm|distillation|vlm|async|prorl|opd|ppo|eval)\w*\.py$/.test(script ?? '') ||
+    (/nemo_rl/.test(script ?? '') && args.length > 0)
+  );
+}
+
+function emptyTree({ place }: Job): TreeMap {
+  return { kind: 'map', entries: new Map(), place };
+}
+
+function overridesOf({ entries }: Options): Options['entries'] {
+  return new Map([...entries].filter(([name]) => name.includes('.')));
+}
+
+/** How deep files may inherit from one another. */
+const MAX_PARENTS = 16;
+
+/** A configuration over its parents, later ones over earlier ones; `missing` names a parent that was not found. */
+function inherited(
+  tree: TreeMap,
+  file: string,
+  context: LaunchContext,
+  depth = 0,
+): { tree: TreeMap; missing: string | null } {
+  const defaults = at(tree, 'defaults');
+  const paths = defaults?.kind === 'list' ? defaults.items : defaults ? [defaults] : [];
+  let base: Tree | undefined;
+  let missing: string | null = null;
+  for (const item of paths) {
+    const path = item.kind === 'scalar' ? String(item.value) : '';
+    const found = depth < MAX_PARENTS ? context.find(path, `${directoryOf(file)}/x`) : null;
+    const parent = found && parseYamlTree(found.file, found.text);
+    if (found && parent) {
+      const above = inherited(parent, found.file, context, depth + 1);
+      base = mergeTrees(base, above.tree);
+      missing ??= above.missing;
+    } else {
+      missing ??= `file ${path}, which was not found`;
+    }
+  }
+  const own: TreeMap = { ...tree, entries: new Map([...tree.entries].filter(([name]) => name !== 'defaults')) };
+  const merged = mergeTrees(base, own);
+  return { tree: merged.kind === 'map' ? merged : own, missing };
+}
+
+function readNemoRl(unresolved: TreeMap, missing: string | null): Facts {
+  const facts = new Facts();
+  const tree = resolveReferences(unresolved);
+  const enabled = textAtPath(tree, 'policy.megatron_cfg.enabled');
+  if (enabled === 'true') {
+    readMegatronRole(at(tree, 'policy.megatron_cfg'), missing, facts);
+  } else if (enabled === 'false' || textAtPath(tree, 'policy.dtensor_cfg.enabled') === 'true') {
+    readDtensor(tree, facts);
+  } else if (missing !== null) {
+    readEither(tree, missing, facts);
+  }
+  readKeys(tree, POLICY_KEYS, facts);
+  readGeneration(tree, facts);
+  readTeacher(tree, facts);
+  readWorld(tree, missing, facts);
+  deriveFromWorld(facts);
+  listUnmappedTree(tree, '', MAPPED, facts);
+  if (missing !== null) {
+    facts.note(`What ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+  }
+  return facts;
+}
+
+const POLICY_KEYS = [
+  ['policy.train_micro_batch_size', 'batch.micro_batch_size', 'integer'],
+  ['policy.train_global_batch_size', 'batch.global_batch_size', 'integer'],
+  ['policy.max_total_sequence_length', 'sequence.seq_length', 'integer'],
+  ['policy.precision', 'model.params_dtype', 'type'],
+] as const;
+
+const MAPPED: ReadonlySet<string> = new Set([
+  ...MEGATRON_OPTIONS,
+  ...POLICY_KEYS.map(([path]) => path),
+  ...[
+    'cluster.num_nodes',
+    'cluster.gpus_per_node',
+    'enabled',
+    'tensor_parallel_size',
+    'context_parallel_size',
+    'pipeline_parallel_size',
+    'expert_parallel_size',
+  ],
+]);
+
+/** The options of a Megatron role, its optimizer and its data-parallel settings. */
+function readMegatronRole(role: Tree | undefined, missing: string | null, facts: Facts): void {
+  const entries = new Map([
+    ...optionsOf(at(role, 'distributed_data_parallel_config')).entries,
+    ...optionsOf(at(role, 'optimizer')).entries,
+    ...optionsOf(role).entries,
+  ]);
+  // the optimizer's params_dtype and bf16 are those of its states
+  for (const name of ['params_dtype', 'bf16', 'fp16']) {
+    entries.delete(name);
+  }
+  readMegatron(new OptionsOf(entries, missing), DIALECT, facts);
+}
+
+function readDtensor(tree: TreeMap, facts: Facts): void {
+  readKeys(
+    tree,
+    [
+      ['policy.dtensor_cfg.tensor_parallel_size', 'parallelism.tp', 'integer'],
+      ['policy.dtensor_cfg.context_parallel_size', 'parallelism.cp', 'integer'],
+      ['policy.dtensor_cfg.expert_parallel_size', 'parallelism.ep', 'integer'],
+      ['policy.dtensor_cfg.sequence_parallel', 'sequence.sequence_parallel', 'boolean'],
+    ],
+    facts,
+  );
+  facts.setDefault('parallelism.pp', 1);
+}
+
+/** Which of the two engines runs is set by a parent that was not found: both degrees count only where they agree. */
+function readEither(tree: TreeMap, missing: string, facts: Facts): void {
+  const megatron = at(tree, 'policy.megatron_cfg');
+  const dtensor = at(tree, 'policy.dtensor_cfg');
+  if (megatron && !dtensor) {
+    readMegatronRole(megatron, missing, facts);
+  } else if (dtensor && !megatron) {
+    readDtensor(tree, facts);
+    facts.delete('parallelism.pp');
+  }
+}
+
+function readGeneration(tree: TreeMap, facts: Facts): void {
+  const backend = textAtPath(tree, 'policy.generation.backend');
+  const section = backend === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
+  readKeys(
+    tree,
+    [
+      ['policy.generation.backend', 'phases.rollout.engine', 'text'],
+      [`policy.generation.${section}.tensor_parallel_size`, 'phases.rollout.tp', 'integer'],
+      [`policy.generation.${section}.pipeline_parallel_size`, 'phases.rollout.pp', 'integer'],
+      [`policy.generation.${section}.expert_parallel_size`, 'phases.rollout.ep', 'integer'],
+    ],
+    facts,
+  );
+}
+
+function readTeacher(tree: TreeMap, facts: Facts): void {
+  const enabled = textAtPath(tree, 'teacher.megatron_cfg.enabled') === 'true';
+  const [section, names] = enabled
+    ? [
+        'megatron_cfg',
+        [
+          'tensor_model_parallel_size',
+          'context_parallel_size',
+          'pipeline_model_parallel_size',
+          'expert_model_parallel_size',
+        ] as const,
+      ]
+    : ['dtensor_cfg', ['tensor_parallel_size', 'context_parallel_size'] as const];
+  const keys = ['tp', 'cp', 'pp', 'ep'];
+  readKeys(
+    tree,
+    names.map((name, index) => [`teacher.${section}.${name}`, `phases.teacher.${keys[index]}`, 'integer'] as const),
+    facts,
+  );
+}
+
+/** The trainer's world: the cluster, less what generation has for itself (nemo_rl/algorithms/grpo.py). */
+function readWorld(tree: TreeMap, missing: string | null, facts: Facts): void {
+  const cluster = optionsOf(at(tree, 'cluster'), missing);
+  const [nodes, perNode] = [cluster.integer('num_nodes'), cluster.integer('gpus_per_node')];
+  const colocated = textAtPath(tree, 'policy.generation.colocated.enabled');
+  if (colocated !== 'false') {
+    setWorld(facts, {
+      nodes: nodes ?? { unknown: 'cluster.num_nodes' },
+      perNode: perNode ?? { unknown: 'cluster.gpus_per_node' },
+    });
+    return;
+  }
+  const own = optionsOf(at(tree, 'policy.generation.colocated.resources'));
+  const [ownNodes, ownGpus] = [own.integer('num_nodes'), own.integer('gpus_per_node')];
+  const minus = (all: number, part: number) => (all > part ? all - part : null);
+  const single = isKnown(nodes) && nodes.value === 1;
+  facts.note('Generation has GPUs of its own; the world is that of the trainer.');
+  if (single) {
+    setWorld(facts, {
+      nodes,
+      perNode: derived([perNode, ownGpus ?? { unknown: 'resources.gpus_per_node' }], minus, 'gpus_per_node'),
+    });
+  } else {
+    setWorld(facts, {
+      nodes: derived([nodes, ownNodes ?? { unknown: 'resources.num_nodes' }], minus, 'num_nodes'),
+      perNode,
+    });
+  }
+}

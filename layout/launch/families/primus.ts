@@ -1,0 +1,178 @@
+import { DEFAULTS } from '../defaults';
+import { Facts } from '../facts';
+import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
+import { environmentOption, type Job } from '../launchers';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
+import { directoryOf } from '../shell/sources';
+import {
+  at,
+  mergeTrees,
+  optionsOf,
+  parseYamlTree,
+  type Tree,
+  type TreeMap,
+  type TreeScalar,
+  textAtPath,
+} from '../tree';
+import { deriveFromWorld, setWorld } from '../world';
+import { listUnmappedTree } from './keys';
+import { environmentCount } from './ms-swift';
+import { readTitanTree } from './torchtitan';
+
+const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true };
+
+/** Primus's experiments: presets of a trainer and a model under `overrides` (primus/core/config). */
+export const primusDocument: DocumentFamily = {
+  name: 'primus',
+  matches: ({ tree }) => trainerOf(tree) !== undefined,
+  read: ({ tree, file }, context) => readPrimus(tree, file, context, null),
+};
+
+/** Primus's launcher with an experiment: `EXP=... run_pretrain.sh`, `primus-cli ... --config`. */
+export const primusCommand: CommandFamily = {
+  name: 'primus',
+  matches: (job, context) => (experimentOf(job, context) ? 3 : 0),
+  read(job, context) {
+    const found = experimentOf(job, context);
+    return found ? readPrimus(found.tree, found.file, context, job) : new Facts();
+  },
+};
+
+function experimentOf(job: Job, context: LaunchContext): { tree: TreeMap; file: string } | null {
+  if (!/primus|run_\w*pretrain\.sh|pretrain\.py|^bash$/.test(`${job.program} ${job.script ?? ''}`)) {
+    return null;
+  }
+  const path = environmentOption(job, 'EXP')?.values[0];
+  const found = path ? context.find(path) : null;
+  const tree = found && parseYamlTree(found.file, found.text);
+  return found && tree && trainerOf(tree) ? { tree, file: found.file } : null;
+}
+
+function trainerOf(tree: TreeMap): TreeMap | undefined {
+  const modules = at(tree, 'modules');
+  for (const name of ['pre_trainer', 'post_trainer', 'sft_trainer', 'trainer']) {
+    const trainer = at(modules, name);
+    if (trainer?.kind === 'map' && (at(trainer, 'framework') || at(trainer, 'overrides'))) {
+      return trainer;
+    }
+  }
+  return undefined;
+}
+
+function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Job | null): Facts {
+  const facts = new Facts();
+  const trainer = resolveEnvironment(trainerOf(tree) ?? tree);
+  const framework = textAtPath(trainer, 'framework') ?? 'megatron';
+  const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, context));
+  const missing = presets.find((one) => one.missing !== null)?.missing ?? null;
+  let merged: Tree = { kind: 'map', entries: new Map(), place: trainer.place };
+  for (const { tree: base } of presets) {
+    merged = base ? mergeTrees(merged, base) : merged;
+  }
+  const overrides = at(trainer, 'overrides');
+  merged = overrides ? mergeTrees(merged, overrides) : merged;
+  if (framework === 'torchtitan') {
+    readTitanTree(merged, missing, facts);
+  } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
+    readMegatron(optionsOf(merged, missing), DIALECT, facts);
+  } else {
+    facts.note(`The framework ${framework} has no parallelism that a layout describes.`);
+  }
+  setWorld(facts, worldOf(job));
+  if (framework !== 'torchtitan') {
+    deriveFromWorld(facts);
+  }
+  listUnmappedTree(overrides, '', MEGATRON_OPTIONS, facts);
+  if (missing !== null) {
+    facts.note(`What the ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+  }
+  return facts;
+}
+
+/** The launcher's environment: NNODES (1) x GPUS_PER_NODE (8); it is not in the experiment. */
+function worldOf(job: Job | null): Parameters<typeof setWorld>[1] {
+  if (!job) {
+    const unknown = 'the world: NNODES x GPUS_PER_NODE of the launcher';
+    return { nodes: { unknown }, perNode: { unknown } };
+  }
+  return {
+    nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
+    perNode: environmentCount(job, 'GPUS_PER_NODE', { value: 8, source: 'default' }),
+  };
+}
+
+interface Preset {
+  readonly tree: Tree | null;
+  readonly missing: string | null;
+}
+
+/** A preset of Primus by its name: `primus/configs/modules|models/<framework>/<name>`. */
+function preset(trainer: TreeMap, key: string, framework: string, file: string, context: LaunchContext): Preset {
+  const value = at(trainer, key);
+  const name = textAtPath(trainer, key);
+  if (name === null) {
+    return { tree: null, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
+  }
+  const whole = /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
+  return presetFile(
+    `primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`,
+    file,
+    context,
+    0,
+  );
+}
+
+const MAX_PRESETS = 16;
+
+function presetFile(path: string, from: string, context: LaunchContext, depth: number): Preset {
+  const missing = `preset ${path}, which was not found`;
+  const found = depth < MAX_PRESETS ? context.find(path, from) : null;
+  const parsed = found && parseYamlTree(found.file, found.text);
+  if (!found || !parsed) {
+    return { tree: null, missing };
+  }
+  const tree = resolveEnvironment(parsed);
+  const above = at(tree, 'extends');
+  const parents = above?.kind === 'list' ? above.items : above ? [above] : [];
+  let merged: Tree | null = null;
+  let lost: string | null = null;
+  for (const item of parents) {
+    const name = item.kind === 'scalar' ? String(item.value) : '';
+    const parent = presetFile(name, `${directoryOf(found.file)}/x`, context, depth + 1);
+    merged = parent.tree ? mergeTrees(merged ?? undefined, parent.tree) : merged;
+    lost ??= parent.missing;
+  }
+  const own: TreeMap = { ...tree, entries: new Map([...tree.entries].filter(([name]) => name !== 'extends')) };
+  return { tree: mergeTrees(merged ?? undefined, own), missing: lost };
+}
+
+/** `${VAR:default}` is the default, with one colon; `${VAR}` must be given (primus/core/config/yaml_loader.py). */
+function resolveEnvironment(tree: TreeMap): TreeMap {
+  const resolved = resolveTree(tree);
+  return resolved.kind === 'map' ? resolved : tree;
+}
+
+function resolveTree(tree: Tree): Tree {
+  if (tree.kind === 'map') {
+    return { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, resolveTree(value)])) };
+  }
+  return tree.kind === 'list' ? { ...tree, items: tree.items.map(resolveTree) } : resolveScalar(tree);
+}
+
+function resolveScalar(scalar: TreeScalar): TreeScalar {
+  const { value } = scalar;
+  if (typeof value !== 'string' || !value.includes('${')) {
+    return scalar;
+  }
+  let unknown: string | undefined;
+  const text = value.replace(/\$\{([^:{}]+)(?::([^}]*))?\}/g, (_, name: string, otherwise: string | undefined) => {
+    unknown ??= otherwise === undefined ? `environment variable ${name}` : undefined;
+    return otherwise ?? '';
+  });
+  return unknown === undefined ? { ...scalar, value: typed(text) } : { ...scalar, value: null, unknown };
+}
+
+function typed(text: string): string | number | boolean {
+  const lower = text.toLowerCase();
+  return lower === 'true' || lower === 'false' ? lower === 'true' : /^-?\d+$/.test(text) ? Number(text) : text;
+}

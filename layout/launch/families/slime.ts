@@ -1,0 +1,77 @@
+import { DEFAULTS } from '../defaults';
+import { derived, Facts } from '../facts';
+import type { CommandFamily } from '../family';
+import { readFlags } from '../flags';
+import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
+import type { Options } from '../options';
+import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
+import { hasFlag, listUnmapped } from './megatron-lm';
+
+const DIALECT: Dialect = { defaults: DEFAULTS.slime, switches: 'bare', expertTpIsTp: true };
+
+const OWN = [
+  'actor_num_nodes',
+  'actor_num_gpus_per_node',
+  'rollout_num_gpus',
+  'rollout_num_gpus_per_engine',
+  'colocate',
+  'sglang_dp_size',
+  'sglang_ep_size',
+  'sglang_pipeline_parallel_size',
+];
+
+/** slime: Megatron-LM's flags for the trainer, SGLang engines for the rollout (slime/utils/arguments.py). */
+export const slime: CommandFamily = {
+  name: 'slime',
+  matches: (job) =>
+    hasFlag(job, '--actor-num-nodes', '--actor-num-gpus-per-node', '--rollout-num-gpus', '--rollout-batch-size') &&
+    job.program === 'python'
+      ? 3
+      : 0,
+  read(job) {
+    const facts = new Facts();
+    const { options } = readFlags(job.args, job.place, { switches: new Set([...MEGATRON_SWITCHES, 'colocate']) });
+    readMegatron(options, DIALECT, facts);
+    if (!options.has('fp16') && options.blocked === null) {
+      // the trainer runs in bf16 unless told otherwise (slime/backends/megatron_utils/arguments.py)
+      facts.set(
+        'model.params_dtype',
+        options.has('bf16') ? facts.get('model.params_dtype') : { value: 'bf16', source: 'default' },
+      );
+    }
+    facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
+    setWorld(facts, {
+      nodes: options.integer('actor_num_nodes') ?? { value: 1, source: 'default' },
+      perNode: options.integer('actor_num_gpus_per_node') ?? { value: 8, source: 'default' },
+    });
+    deriveFromWorld(facts);
+    setRollout(options, facts);
+    deriveGlobalBatch(facts);
+    listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...OWN]), facts);
+    return facts;
+  },
+};
+
+/** The engines: those that share the trainer's GPUs, or GPUs of their own behind them. */
+function setRollout(options: Options, facts: Facts): void {
+  const colocated = options.flag('colocate');
+  const world = facts.get('world_size');
+  facts.set('phases.rollout.engine', { value: 'sglang', source: 'default' });
+  facts.set('phases.rollout.tp', options.integer('rollout_num_gpus_per_engine') ?? { value: 1, source: 'default' });
+  for (const [name, key] of [
+    ['sglang_dp_size', 'dp'],
+    ['sglang_ep_size', 'ep'],
+    ['sglang_pipeline_parallel_size', 'pp'],
+  ] as const) {
+    facts.set(`phases.rollout.${key}`, options.has(name) ? options.integer(name) : undefined);
+  }
+  const gpus = options.has('rollout_num_gpus') ? options.integer('rollout_num_gpus') : undefined;
+  if (colocated) {
+    facts.set('phases.rollout.num_ranks', gpus ?? derived([world], (ranks) => ranks, 'world_size'));
+    return;
+  }
+  if (gpus && options.blocked === null) {
+    facts.set('phases.rollout.num_ranks', gpus);
+    facts.note('The rollout has GPUs of its own, beside the world of the trainer.');
+  }
+}

@@ -1,0 +1,198 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type ParsedNode, parseAllDocuments } from 'yaml';
+import { type Option, Options } from './options';
+import type { Place } from './shell/values';
+
+/** A configuration file as nested maps, every value with its place. */
+export type Tree = TreeMap | TreeList | TreeScalar;
+
+export interface TreeMap {
+  readonly kind: 'map';
+  readonly entries: ReadonlyMap<string, Tree>;
+  readonly place: Place;
+}
+
+export interface TreeList {
+  readonly kind: 'list';
+  readonly items: readonly Tree[];
+  readonly place: Place;
+}
+
+export interface TreeScalar {
+  readonly kind: 'scalar';
+  readonly value: string | number | boolean | null;
+  readonly place: Place;
+  /** In words, why the value is not known; absent where it is. */
+  readonly unknown?: string;
+}
+
+/** How much of a file is read: characters, values once aliases are followed, and maps in one another. */
+const MAX_CHARACTERS = 2 * 1024 * 1024;
+const MAX_VALUES = 100_000;
+const MAX_DEPTH = 48;
+
+/**
+ * Parses a YAML file the way PyYAML reads it (YAML 1.1 types, merge keys); null where it is not a map. Of several
+ * documents the first map is taken.
+ */
+export function parseYamlTree(file: string, text: string): TreeMap | null {
+  if (text.length > MAX_CHARACTERS) {
+    return null;
+  }
+  try {
+    const documents = parseAllDocuments(text, {
+      version: '1.1',
+      merge: true,
+      uniqueKeys: false,
+      logLevel: 'silent',
+      strict: false,
+    });
+    for (const document of Array.isArray(documents) ? documents : []) {
+      const tree =
+        document.errors.length === 0 && document.contents ? new Builder(file, document).build(document.contents) : null;
+      if (tree?.kind === 'map') {
+        return tree;
+      }
+    }
+  } catch {
+    // an alias of an alias of an alias, or nesting beyond the parser's stack: not a configuration
+  }
+  return null;
+}
+
+class Builder {
+  #values = 0;
+
+  constructor(
+    readonly file: string,
+    readonly document: object,
+  ) {}
+
+  build(node: ParsedNode): Tree {
+    return this.#tree(node, 0, node);
+  }
+
+  #tree(node: Node | null | undefined, depth: number, parent: Node): Tree {
+    const place = { file: this.file, offset: (node ?? parent).range?.[0] ?? 0 };
+    if (++this.#values > MAX_VALUES || depth > MAX_DEPTH) {
+      throw new Error('too many values');
+    }
+    if (isAlias(node)) {
+      return this.#tree(node.resolve(this.document as never), depth + 1, node);
+    }
+    if (isMap(node)) {
+      return { kind: 'map', place, entries: this.#entries(node, depth) };
+    }
+    if (isSeq(node)) {
+      return { kind: 'list', place, items: node.items.map((item) => this.#tree(item as Node, depth + 1, node)) };
+    }
+    return { kind: 'scalar', place, value: isScalar(node) ? plainValue(node.value) : null };
+  }
+
+  #entries(node: Extract<Node, { items: { key: unknown; value: unknown }[] }>, depth: number): Map<string, Tree> {
+    const entries = new Map<string, Tree>();
+    const merged: Tree[] = [];
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value) : null;
+      if (name === null) {
+        continue;
+      }
+      const tree = this.#tree(value as Node | null, depth + 1, key as Node);
+      if (name === '<<') {
+        merged.push(...(tree.kind === 'list' ? tree.items : [tree]));
+      } else {
+        entries.set(name, tree);
+      }
+    }
+    for (const base of merged) {
+      for (const [name, tree] of base.kind === 'map' ? base.entries : []) {
+        if (!entries.has(name)) {
+          entries.set(name, tree);
+        }
+      }
+    }
+    return entries;
+  }
+}
+
+function plainValue(value: unknown): string | number | boolean | null {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : value === null || value === undefined
+      ? null
+      : String(value);
+}
+
+/** The part of a tree at a path such as `policy.megatron_cfg`; undefined where there is none. */
+export function at(tree: Tree | undefined, path: string): Tree | undefined {
+  let current = tree;
+  for (const part of path === '' ? [] : path.split('.')) {
+    current = current?.kind === 'map' ? current.entries.get(part) : undefined;
+  }
+  return current;
+}
+
+/** A tree with one value set; maps on the way are made where they are missing. */
+export function setAt(tree: Tree | undefined, path: readonly string[], value: Tree): Tree {
+  const [head, ...rest] = path;
+  if (head === undefined) {
+    return value;
+  }
+  const entries = new Map(tree?.kind === 'map' ? tree.entries : []);
+  entries.set(head, setAt(entries.get(head), rest, value));
+  return { kind: 'map', entries, place: tree?.place ?? value.place };
+}
+
+/** Two trees as one: maps are merged key by key, everything else is replaced. `_override_: true` replaces a map as a whole. */
+export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
+  if (base?.kind !== 'map' || over.kind !== 'map') {
+    return over;
+  }
+  const override = over.entries.get('_override_');
+  if (override?.kind === 'scalar' && override.value === true) {
+    return { ...over, entries: new Map([...over.entries].filter(([name]) => name !== '_override_')) };
+  }
+  const entries = new Map(base.entries);
+  for (const [name, value] of over.entries) {
+    entries.set(name, mergeTrees(entries.get(name), value));
+  }
+  return { ...over, entries };
+}
+
+/** The scalars of a map as options; `null` values are absent. */
+export function optionsOf(tree: Tree | undefined, blocked: string | null = null): Options {
+  const entries = new Map<string, Option>();
+  for (const [name, value] of tree?.kind === 'map' ? tree.entries : []) {
+    const option = optionOf(value);
+    if (option) {
+      entries.set(name.replace(/^--/, '').replaceAll('-', '_'), option);
+    }
+  }
+  return new Options(entries, blocked);
+}
+
+/** One value as an option; null for maps and for `null`. */
+export function optionOf(tree: Tree | undefined): Option | null {
+  if (tree?.kind === 'scalar') {
+    const text = textOfScalar(tree);
+    return text === null && tree.unknown === undefined
+      ? null
+      : { values: [text], places: [tree.place], place: tree.place, unknown: tree.unknown ?? null };
+  }
+  if (tree?.kind === 'list' && tree.items.every(({ kind }) => kind === 'scalar')) {
+    const values = tree.items.map((item) => (item.kind === 'scalar' ? textOfScalar(item) : null));
+    const unknown = tree.items.flatMap((item) => (item.kind === 'scalar' ? (item.unknown ?? []) : []))[0] ?? null;
+    return { values, places: tree.items.map(({ place }) => place), place: tree.place, unknown };
+  }
+  return null;
+}
+
+/** The text of a scalar as a command line would have it; null for `null` and for what is not known. */
+export function textOfScalar({ value, unknown }: TreeScalar): string | null {
+  return value === null || unknown !== undefined || value === 'None' || value === 'null' ? null : String(value);
+}
+
+/** The text of the scalar at a path, or null. */
+export function textAtPath(tree: Tree | undefined, path: string): string | null {
+  const value = at(tree, path);
+  return value?.kind === 'scalar' ? textOfScalar(value) : null;
+}

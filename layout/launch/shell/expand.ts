@@ -14,6 +14,7 @@ import type { Shell } from './shell';
 import {
   type Arg,
   bounded,
+  choiceOfTexts,
   isUnset,
   literal,
   type Piece,
@@ -85,7 +86,15 @@ export function joined(items: readonly Arg[], quoted = false): Text {
       ...(index > 0 ? [space] : []),
       ...(item.kind === 'word'
         ? quotedAs(item.text, quoted)
-        : [{ kind: 'choice' as const, quoted, reason: item.reason, options: item.options.map((one) => joined(one)) }]),
+        : quotedAs(
+            [
+              choiceOfTexts(
+                item.options.map((one) => joined(one)),
+                item.reason,
+              ),
+            ],
+            quoted,
+          )),
     ]),
   );
 }
@@ -380,7 +389,7 @@ function defaulted(
     const value = nothing ? [] : expandText(shell, operand);
     const reason = literal(text) === null ? whyUnknown(text) : null;
     return {
-      text: nothing || reason === null ? value : [{ kind: 'choice', options: [[], value], reason, quoted: false }],
+      text: nothing || reason === null ? value : [choiceOfTexts([[], value], reason)],
     };
   }
   if (operator === '?' || operator === ':?') {

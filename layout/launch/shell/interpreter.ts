@@ -55,7 +55,7 @@ export interface ScriptRun {
 }
 
 /** Commands and loop passes that are followed, far beyond any script. */
-const MAX_STEPS = 20_000;
+const MAX_STEPS = 4_000;
 const MAX_PASSES = 2_000;
 const MAX_INVOCATIONS = 400;
 /** How deep scripts, functions and substitutions may call one another. */

@@ -34,6 +34,8 @@ export interface ChoicePiece {
   readonly options: readonly Text[];
   readonly reason: string;
   readonly quoted: boolean;
+  /** How many pieces there are in all alternatives together: choices of choices would grow without end. */
+  readonly weight: number;
 }
 
 export type Piece = TextPiece | UnknownPiece | ChoicePiece;
@@ -52,6 +54,8 @@ export interface Choice {
   readonly kind: 'choice';
   readonly options: readonly (readonly Arg[])[];
   readonly reason: string;
+  /** How many pieces there are in all alternatives together. */
+  readonly weight: number;
 }
 
 export type Arg = Word | Choice;
@@ -65,6 +69,9 @@ export type Variable =
 
 /** More pieces than any script builds a text of: beyond it, a text counts as unknown. */
 const MAX_PIECES = 4_000;
+
+/** More alternatives than a choice of words or texts keeps; beyond it, it is not known. */
+const MAX_WEIGHT = 400;
 
 /** More characters than any script builds a text of. */
 const MAX_CHARACTERS = 1_000_000;
@@ -202,8 +209,34 @@ function startsWord(piece: Piece | undefined): boolean {
   return piece === undefined || (piece.kind === 'text' && !piece.quoted && /^\s/.test(piece.text));
 }
 
-function choiceOfWords({ options, reason }: ChoicePiece): Choice {
-  return { kind: 'choice', reason, options: options.map((option) => splitWords(quotedAs(option, false))) };
+function choiceOfWords({ options, reason, weight }: ChoicePiece): Choice {
+  return { kind: 'choice', reason, weight, options: options.map((option) => splitWords(quotedAs(option, false))) };
+}
+
+function pieceWeight(piece: Piece): number {
+  return piece.kind === 'choice' ? piece.weight : 1;
+}
+
+function argWeight(arg: Arg): number {
+  return arg.kind === 'choice' ? arg.weight : sum(arg.text.map(pieceWeight));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** One of several texts; unknown where there are too many. */
+export function choiceOfTexts(options: readonly Text[], reason: string): Piece {
+  const weight = 1 + sum(options.map((option) => sum(option.map(pieceWeight))));
+  return weight > MAX_WEIGHT
+    ? { kind: 'unknown', why: 'branch', name: reason, quoted: false }
+    : { kind: 'choice', options, reason, weight, quoted: false };
+}
+
+/** One of several lists of arguments; unknown where there are too many. */
+export function choiceOfArgs(options: readonly (readonly Arg[])[], reason: string): Arg {
+  const weight = 1 + sum(options.map((option) => sum(option.map(argWeight))));
+  return weight > MAX_WEIGHT ? word(unknownText('branch', reason)) : { kind: 'choice', options, reason, weight };
 }
 
 /** The words of unquoted text, each at its place; null stands for the blanks between them. */
@@ -271,7 +304,7 @@ export function mergeVariables(
   if (a && b && a.kind === 'array' && b.kind === 'array') {
     return a === b
       ? a
-      : { kind: 'array', items: mergeLists(a.items, b.items, sameArg, (x, y) => choiceArg(x, y, reason)) };
+      : { kind: 'array', items: mergeLists(a.items, b.items, sameArg, (x, y) => choiceOfArgs([x, y], reason)) };
   }
   if (a?.kind === 'map' || b?.kind === 'map') {
     return a === b && a ? a : { kind: 'scalar', text: unknownText('branch', reason) };
@@ -284,7 +317,7 @@ export function mergeVariables(
   if (sameText(x, y)) {
     return a ?? b ?? { kind: 'unset' };
   }
-  return { kind: 'scalar', text: bounded(mergeLists(x, y, samePiece, (p, q) => choicePiece(p, q, reason))) };
+  return { kind: 'scalar', text: bounded(mergeLists(x, y, samePiece, (p, q) => choiceOfTexts([p, q], reason))) };
 }
 
 function asArray(variable: Variable | undefined): Variable {
@@ -300,14 +333,6 @@ function scalarOf(variable: Variable | undefined, name: string): Text {
     return unknownText('unset', name);
   }
   return variable.kind === 'scalar' ? variable.text : [];
-}
-
-function choiceArg(x: readonly Arg[], y: readonly Arg[], reason: string): Arg {
-  return { kind: 'choice', options: [x, y], reason };
-}
-
-function choicePiece(x: Text, y: Text, reason: string): Piece {
-  return { kind: 'choice', options: [x, y], reason, quoted: false };
 }
 
 /** Two lists as one: what they begin and end with in common, and between it a choice. */

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { styleText } from 'node:util';
 import { grouped } from '../layout';
 
 /** What a run of the command line found, as its exit status says it; the gravest file decides. */
@@ -48,11 +47,26 @@ export function refusesToList(file: string, ranks: number): boolean {
   return true;
 }
 
-type Style = Parameters<typeof styleText>[0];
+/** What a terminal is told to begin a style, and to end it. */
+const STYLES = {
+  bold: [1, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  cyan: [36, 39],
+} as const;
 
-/** Styles text where standard output is a terminal that shows colours. */
-export function styled(style: Style, text: string): string {
-  return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
+type Style = keyof typeof STYLES;
+
+/** Styles text where standard output is a terminal that shows colours. Node.js has a function for it from 20.15 on. */
+export function styled(style: Style | readonly Style[], text: string): string {
+  if (!process.stdout.isTTY || process.env.NO_COLOR) {
+    return text;
+  }
+  const styles = [style].flat().map((name) => STYLES[name]);
+  const codes = (side: 0 | 1) => styles.map((pair) => `\u001b[${pair[side]}m`).join('');
+  return codes(0) + text + codes(1);
 }
 
 /** Text that no control character in a file can turn into terminal commands. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NODE } from '../harness/programs';
 
 const CLI = resolve('dist/cli.js');
 const EXAMPLE = resolve('examples/mimo-8gpu.layout.yaml');
@@ -20,7 +21,7 @@ interface Done {
 function cli(...args: string[]): Promise<Done> {
   return new Promise((done) => {
     const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, NO_COLOR: '1' } };
-    const child = execFile(process.execPath, [CLI, ...args], options, (_, stdout, stderr) =>
+    const child = execFile(NODE, [CLI, ...args], options, (_, stdout, stderr) =>
       done({ status: child.exitCode ?? -1, stdout, stderr }),
     );
     child.stdin?.end();

@@ -9,6 +9,7 @@ import {
 } from 'vscode-jsonrpc/node';
 import type { Diagnostic, InitializeResult } from 'vscode-languageserver-protocol';
 import { LineIndex } from '../../layout';
+import { NODE } from '../harness/programs';
 
 const CURSOR = '|';
 const SERVER = resolve('dist/server.js');
@@ -31,7 +32,7 @@ export class ServerProcess {
 
   /** Starts the process; `initialize` must follow. */
   constructor(script = SERVER, nodeFlags: readonly string[] = []) {
-    const child = spawn(process.execPath, [...nodeFlags, script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(NODE, [...nodeFlags, script, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.process = child;
     this.connection = createMessageConnection(
       new StreamMessageReader(child.stdout),

@@ -1,20 +1,11 @@
 import { type Command, Option } from 'commander';
-import { type Checked, type DiagnosticData, diagnosticData, hasErrors, soundFixes } from '../layout';
+import { type Checked, diagnosticData, hasErrors, soundFixes } from '../layout';
+import type { FileReport } from './fileReport';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
 import { EXIT, exitWith, print } from './output';
 import { sarifLog } from './sarif';
 import { diagnosticTexts, summaryText } from './text';
-
-/** What `check --format jsonl` prints of one file. */
-export interface FileReport {
-  readonly file: string;
-  /** Whether the file could be read and no diagnostic of severity `error` stands against it. */
-  readonly ok: boolean;
-  readonly findings: readonly DiagnosticData[];
-  /** Why the file could not be used at all; absent where it could. */
-  readonly error?: string;
-}
 
 /** Adds `check`: every rule over every file. */
 export function addCheckCommand(program: Command): void {

@@ -1,4 +1,4 @@
-import type { FileReport } from './check';
+import type { FileReport } from './fileReport';
 
 const COMMANDS = { error: 'error', warning: 'warning', information: 'notice' } as const;
 

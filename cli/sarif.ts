@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
 import { type DiagnosticData, type Range, RULES, rulePageUrl } from '../layout';
-import type { FileReport } from './check';
+import type { FileReport } from './fileReport';
 
 const LEVELS = { error: 'error', warning: 'warning', information: 'note' } as const;
 

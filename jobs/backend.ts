@@ -1,11 +1,7 @@
 import type { ClusterBase } from './clusterFields';
 import type { CommBackend, SmokePlan } from './plan';
 
-/** The machine cannot run the job; the message says what is missing and what to do. */
-export class EnvironmentError extends Error {}
-
-/** There are GPUs, but fewer than ranks: the job can run on the CPU, which a person must want. */
-export class TooFewGpusError extends EnvironmentError {}
+export { EnvironmentError, TooFewGpusError } from './environmentError';
 
 /** The reason to abort a run with that leaves its job running, where that is possible: it can be followed again later. */
 export const DETACH = 'detach';

@@ -12,7 +12,7 @@ import {
   spareRanks,
   type TokenRange,
 } from '../layout';
-import { EnvironmentError } from './backend';
+import { EnvironmentError } from './environmentError';
 
 /** Version of the plan that `smoke/protocol.py` reads. */
 const PLAN_VERSION = 1;

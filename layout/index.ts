@@ -23,6 +23,7 @@ export * from './soundFixes';
 export * from './topology/bridge';
 export * from './topology/facts';
 export { type FailurePlan, failureEdits, failurePlan } from './topology/failedRanks';
+export * from './topology/group-family';
 export * from './topology/ntp';
 export * from './topology/packed';
 export * from './topology/process-groups';

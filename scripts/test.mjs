@@ -4,8 +4,15 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
 const { execPath } = process;
-const bin = (name) => `node_modules/.bin/${name}`;
-const vitest = (project) => [bin('vitest'), 'run', '--project', project, '--reporter=default', '--silent=passed-only'];
+const vitest = (project) => [
+  execPath,
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  '--project',
+  project,
+  '--reporter=default',
+  '--silent=passed-only',
+];
 /** Debian's torch belongs to the system's Python, which need not be the first on PATH. */
 const python = process.env.PYTHON ?? (existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3');
 
@@ -17,8 +24,13 @@ const BUILD = [
 
 /** Every suite: its groups, its command, and how the output tells how many tests passed and failed. */
 const SUITES = [
-  { name: 'types', groups: ['lint'], command: [bin('tsc'), '-b'], count: single },
-  { name: 'style', groups: ['lint'], command: [bin('biome'), 'check', '--error-on-warnings'], count: single },
+  { name: 'types', groups: ['lint'], command: [execPath, 'node_modules/typescript/bin/tsc', '-b'], count: single },
+  {
+    name: 'style',
+    groups: ['lint'],
+    command: [execPath, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
+    count: single,
+  },
   { name: 'generated pages', groups: ['lint'], command: [execPath, 'scripts/docs.mjs', '--check'], count: single },
   { name: 'texts', groups: ['lint'], command: [execPath, 'scripts/l10n.mjs', '--check'], count: single },
   { name: 'fast', groups: ['fast'], command: vitest('fast'), count: vitestCount },

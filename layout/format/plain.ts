@@ -1,5 +1,5 @@
 import { MAX_DEPTH } from './limits';
-import type { Entry, ListNode, MapNode, Node, Parsed, ScalarNode } from './tree';
+import type { Entry, ListNode, MapNode, Node, Parsed, ScalarNode } from './node';
 
 /**
  * Reads the YAML that layouts are written in, many times faster than a full parser: block maps and lists, `{}` and `[]`

@@ -1,8 +1,8 @@
 import { type Document, isAlias, isCollection, isMap, isScalar, parseDocument, type YAMLError } from 'yaml';
 import type { Span } from '../diagnostic';
 import { MAX_DEPTH, MAX_NODES } from './limits';
+import type { Entry, Node, Parsed, ScalarNode, TreeProblem } from './node';
 import { grouped } from './quantities';
-import type { Entry, Node, Parsed, ScalarNode, TreeProblem } from './tree';
 
 /** Builds the tree of a text by the `yaml` package, which reads all of YAML 1.2 and says what is wrong. Never throws. */
 export function parseYaml(text: string): Parsed {

@@ -3,8 +3,10 @@ import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/ke
 import { DEFAULT_ORDER } from '../format/keys';
 import type { ReadLayout } from '../format/read';
 import type { Field, NamedField, Section } from '../format/spec';
-import { moduleGrid } from './module-grid';
+import { type Degrees, moduleGrid } from './module-grid';
 import type { ResolvedModule } from './resolved';
+
+export type { Degrees } from './module-grid';
 
 /** The degrees that `parallelism` and every one of `modules` have alike. */
 export type DegreeFields = Pick<
@@ -21,17 +23,6 @@ export type DegreeFields = Pick<
   | 'expt_num_weight_shards'
   | 'expt_dp'
 >;
-
-/** The degrees of one grid, defaults filled in. Each is at least 1. */
-export interface Degrees {
-  readonly tp: number;
-  readonly gtpRemat: number;
-  readonly cp: number;
-  readonly pp: number;
-  readonly ep: number;
-  readonly exptTp: number;
-  readonly exptGtpRemat: number;
-}
 
 /** One grid as the file has it: its fields with their places, and the numbers that follow from them. */
 export interface ModuleFacts {

@@ -1,6 +1,24 @@
 import type { Dim } from '../grid/grid';
-import type { ModuleFacts } from './facts';
 import type { ResolvedModule } from './resolved';
+
+/** The degrees of one grid, defaults filled in. Each is at least 1. */
+export interface Degrees {
+  readonly tp: number;
+  readonly gtpRemat: number;
+  readonly cp: number;
+  readonly pp: number;
+  readonly ep: number;
+  readonly exptTp: number;
+  readonly exptGtpRemat: number;
+}
+
+/** The numbers that make a grid; undefined where the file leaves one open. */
+interface GridNumbers {
+  readonly ranks: number | undefined;
+  readonly degrees: Degrees | undefined;
+  readonly dp: number | undefined;
+  readonly exptDp: number | undefined;
+}
 
 /** The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py). */
 const DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
@@ -10,7 +28,7 @@ const EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
 export function moduleGrid(
   name: string,
   rankOffset: number | undefined,
-  { ranks, degrees, dp, exptDp }: Pick<ModuleFacts, 'ranks' | 'degrees' | 'dp' | 'exptDp'>,
+  { ranks, degrees, dp, exptDp }: GridNumbers,
 ): ResolvedModule | null {
   if (rankOffset === undefined || ranks === undefined || !degrees || dp === undefined || exptDp === undefined) {
     return null;

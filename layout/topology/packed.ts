@@ -1,6 +1,6 @@
 import { RankLists } from '../grid/grid';
+import type { GroupFamily } from './group-family';
 import type { NtpShape } from './ntp';
-import type { GroupFamily } from './process-groups';
 import type { ResolvedNtp } from './resolved';
 
 /** Whether only the active ranks are launched, so that every group is explicit. */

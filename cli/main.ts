@@ -10,6 +10,7 @@ import { addNtpCommand } from './ntp';
 import { complain, EXIT } from './output';
 import { addSequenceCommand } from './sequence';
 import { addSmokeCommand } from './smoke';
+import { addStagesCommand } from './stages';
 import { addVerifyCommand } from './verify';
 
 const program = new Command('parallelism-layout')
@@ -22,6 +23,7 @@ addCheckCommand(program);
 addGroupsCommand(program);
 addImportCommand(program);
 addSequenceCommand(program);
+addStagesCommand(program);
 addNtpCommand(program);
 addSmokeCommand(program);
 addVerifyCommand(program);

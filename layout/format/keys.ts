@@ -146,14 +146,18 @@ const stageKeys = {
 
 const modelKeys = {
   num_layers: count('Transformer layers in the model.', '--num-layers'),
-  num_layers_in_first_pipeline_stage: count(
-    'Layers in the first pipeline stage, where it differs from the others.',
-    '--decoder-first-pipeline-num-layers',
-  ),
-  num_layers_in_last_pipeline_stage: count(
-    'Layers in the last pipeline stage, where it differs from the others.',
-    '--decoder-last-pipeline-num-layers',
-  ),
+  num_layers_in_first_pipeline_stage: {
+    type: 'integer',
+    min: 0,
+    doc: 'Layers in the first pipeline stage, where it differs from the others; at least 1.',
+    flag: '--decoder-first-pipeline-num-layers',
+  } as IntegerSpec,
+  num_layers_in_last_pipeline_stage: {
+    type: 'integer',
+    min: 0,
+    doc: 'Layers in the last pipeline stage, where it differs from the others; at least 1.',
+    flag: '--decoder-last-pipeline-num-layers',
+  } as IntegerSpec,
   num_attention_heads: count('Attention heads; `tp` must divide them.', '--num-attention-heads'),
   num_query_groups: count(
     'Key/value heads of grouped-query attention; a multiple or a divisor of `tp`.',

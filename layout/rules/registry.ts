@@ -21,7 +21,10 @@ import { nameDisagrees } from './name/name-disagrees';
 import { NTP_RULES } from './ntp/index';
 import { optimizerInstances } from './optimizer/optimizer-instances';
 import * as order from './order';
+import { hybridPattern } from './pipeline/hybrid-pattern';
 import { pipelineLayers } from './pipeline/pipeline-layers';
+import { pipelineLayout } from './pipeline/pipeline-layout';
+import { pipelineSplit } from './pipeline/pipeline-split';
 import { virtualPipelineLayers } from './pipeline/virtual-pipeline-layers';
 import { virtualPipelineWindow } from './pipeline/virtual-pipeline-window';
 import { vppNeedsPp } from './pipeline/vpp-needs-pp';
@@ -96,6 +99,9 @@ export const RULES: readonly Rule[] = [
   experts,
   ffnShards,
   pipelineLayers,
+  pipelineSplit,
+  pipelineLayout,
+  hybridPattern,
   virtualPipelineLayers,
   sequenceDivisible,
   sequenceParallelNeedsTp,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { check } from '../../layout';
 import { coversPattern, hybridPlan } from '../../layout/topology/pipeline/hybrid-pattern';
 import { attempt } from '../../layout/topology/python';
-import { loadGolden } from './golden';
+import { layoutText, loadGolden, predictions } from './golden';
 
 interface Input {
   readonly pattern: string;
@@ -67,4 +68,46 @@ describe('hybrid_layer_pattern', () => {
       }
     },
   );
+});
+
+describe('hybrid_layer_pattern in layout files', () => {
+  const cases = loadGolden<Input, Expect>('hybrid_pattern').filter(isSaid);
+
+  /** The layout of a case: `pattern` and the flags that a file has keys for. */
+  const fileOf = ({ pattern, pp, world_size, flags }: Input): string =>
+    layoutText({
+      world_size,
+      parallelism: {
+        pp,
+        vpp: flags.num_virtual_stages_per_pipeline_rank,
+        num_layers_per_virtual_pipeline_stage: flags.num_layers_per_virtual_pipeline_stage,
+        pipeline_model_parallel_layout: flags.pipeline_model_parallel_layout,
+        account_for_embedding_in_pipeline_split: flags.account_for_embedding_in_pipeline_split,
+        account_for_loss_in_pipeline_split: flags.account_for_loss_in_pipeline_split,
+      },
+      model: {
+        hybrid_layer_pattern: pattern,
+        num_layers: flags.num_layers,
+        num_layers_in_first_pipeline_stage: flags.decoder_first_pipeline_num_layers,
+        num_layers_in_last_pipeline_stage: flags.decoder_last_pipeline_num_layers,
+        mtp_num_layers: flags.mtp_num_layers,
+        num_experts: flags.num_experts,
+        hidden_size: 64,
+        num_attention_heads: 8,
+      },
+      sequence: { seq_length: 64 },
+      batch: { micro_batch_size: 1 },
+    });
+
+  test.each(cases)('$id', ({ input, ok, error, expect: golden }) => {
+    const found = predictions(check(fileOf(input)));
+    if (ok && golden.layers_cover_model) {
+      expect(found).toEqual([]);
+    } else {
+      expect(found).not.toEqual([]);
+      if (error?.origin === 'megatron') {
+        expect(found).toContain(error.message);
+      }
+    }
+  });
 });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { check, stagePlans } from '../../layout';
 import { virtualSizeOf } from '../../layout/topology/pipeline/arguments';
 import { coversModel, placeLayers } from '../../layout/topology/pipeline/placement';
 import { type PipelineSettings, pipelineOf } from '../../layout/topology/pipeline/settings';
 import { attempt } from '../../layout/topology/python';
-import { type GoldenCase, type GoldenError, loadGolden } from './golden';
+import { type GoldenCase, type GoldenError, layoutText, loadGolden, predictions } from './golden';
 
 interface Cli {
   readonly ok: boolean;
@@ -156,5 +157,84 @@ describe('even, uneven and accounted splits', () => {
     if (!result.ok) {
       expectRaised(result.error, golden.cli?.error ?? null);
     }
+  });
+});
+
+/** What makes a file a job of the training script: its words are those of the command line. */
+const SCRIPT = { sequence: { seq_length: 64 }, batch: { micro_batch_size: 1 } };
+
+/** Checks a layout file against a verdict of Megatron-LM; what a file cannot say (a size of 0) is refused by its shape. */
+function expectVerdict(text: string, ok: boolean, error: GoldenError | null): void {
+  const found = predictions(check(text));
+  if (ok) {
+    expect(found, text).toEqual([]);
+  } else {
+    expect(found, text).not.toEqual([]);
+    if (error?.origin === 'megatron') {
+      expect(found, text).toContain(error.message);
+    }
+  }
+}
+
+describe('as layout files', () => {
+  const layouts = loadGolden<LayoutInput, LayoutExpect>('pipeline_layout').filter(hasSizes);
+  const splits = loadGolden<SplitInput, SplitExpect>('pipeline_split').filter(hasSizes);
+
+  const layoutFile = ({ layout, num_layers, pp, vpp, mtp_num_layers }: LayoutInput, more = {}) =>
+    layoutText({
+      world_size: pp,
+      parallelism: { pp, vpp, pipeline_model_parallel_layout: layout },
+      model: { num_layers, mtp_num_layers, hidden_size: 64, num_attention_heads: 8 },
+      ...more,
+    });
+
+  const splitFile = (input: SplitInput, more = {}) =>
+    layoutText({
+      world_size: input.pp,
+      parallelism: {
+        pp: input.pp,
+        vpp: input.vpp,
+        account_for_embedding_in_pipeline_split: input.account_for_embedding,
+        account_for_loss_in_pipeline_split: input.account_for_loss,
+      },
+      model: {
+        num_layers: input.num_layers,
+        num_layers_in_first_pipeline_stage: input.first,
+        num_layers_in_last_pipeline_stage: input.last,
+        mtp_num_layers: input.mtp_num_layers,
+        hidden_size: 64,
+        num_attention_heads: 8,
+      },
+      ...more,
+    });
+
+  // a bare configuration takes any vpp with pp 1; the groups do not
+  const hasPipeline = ({ input }: { readonly input: { readonly pp: number; readonly vpp: number | null } }) =>
+    input.pp > 1 || input.vpp === null;
+
+  test.each(layouts.filter(hasPipeline))('$id', ({ input, ok, error, expect: golden }) => {
+    expectVerdict(layoutFile(input), ok && golden.layers_cover_model, error);
+    if (ok && golden.layers_cover_model) {
+      const { facts } = check(layoutFile(input));
+      const [plan] = facts ? stagePlans(facts) : [];
+      const decoders = plan?.stages()?.map(({ layers }) => layers.filter((layer) => layer.startsWith('t')).length);
+      expect(decoders).toEqual((golden.layers as number[][][]).flat().map(([count]) => count));
+    }
+  });
+
+  test.each(layouts.filter((one) => one.expect.cli))('$id: of the training script', ({ input, expect: golden }) => {
+    const { ok = false, error = null } = golden.cli ?? {};
+    expectVerdict(layoutFile(input, SCRIPT), ok && golden.layers_cover_model !== false, error);
+  });
+
+  test.each(splits.filter(hasPipeline))('$id', ({ input, ok, error, expect: golden }) => {
+    const isBuilt = ok && !golden.layers_error && golden.layers_cover_model !== false;
+    expectVerdict(splitFile(input), isBuilt, error ?? golden.layers_error ?? null);
+  });
+
+  test.each(splits)('$id: of the training script', ({ input, expect: golden }) => {
+    const cli = golden.cli;
+    const isBuilt = (cli?.ok ?? false) && !cli?.layers_error && golden.layers_cover_model !== false;
+    expectVerdict(splitFile(input, SCRIPT), isBuilt, cli?.error ?? cli?.layers_error ?? null);
   });
 });

@@ -1,6 +1,7 @@
 import type { Edit, Fix, Related } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
+import { stagePlanOf } from '../../topology/stages';
 import { changeFix, suggestion } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -40,13 +41,31 @@ model:
         yield* evenReports(facts, pipeline);
         continue;
       }
-      const report = uneven(facts, pipeline);
+      const report = uneven(facts, pipeline) ?? unplaced(facts, pipeline);
       if (report) {
         yield report;
       }
     }
   },
 };
+
+/** Sizes that every check accepts, and with which Megatron-LM fails when it places the layers. */
+function unplaced(facts: LayoutFacts, { module, first, last, layers }: Pipeline): Report | null {
+  const plan = stagePlanOf(facts, module);
+  if (!plan || (plan.error === null && plan.covers !== false)) {
+    return null;
+  }
+  const problem =
+    plan.error === null
+      ? 'The stages hold layers twice or never, and Megatron-LM reports nothing.'
+      : `The first and last stages are the whole pipeline: with vpp ${plan.settings.vpp} Megatron-LM divides by zero when it places the layers.`;
+  return {
+    message: `${problem} Leave the sizes out.`,
+    span: (first.written ? first : last).span,
+    related: [valueRelated('num_layers', layers)],
+    fixes: [suggestion('Make all stages equal', removedEnds(facts, { first, last }))],
+  };
+}
 
 function* evenReports(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipeline): Iterable<Report> {
   if (total % pp === 0) {
@@ -96,6 +115,10 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
     others: pp - (first.written ? 1 : 0) - (last.written ? 1 : 0),
     equalStages: suggestion('Make all stages equal', removedEnds(facts, pipeline)),
   };
+  const empty = emptyEnd(stages);
+  if (empty) {
+    return empty;
+  }
   const { left, others } = stages;
   const end = vpp === undefined ? null : endReport(facts, stages, vpp);
   if (end) {
@@ -110,10 +133,11 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
   if (vpp !== undefined && others > 0 && (left / others) % vpp !== 0) {
     return chunksReport(facts, stages, vpp);
   }
-  return others < 0 || left < 0 ? unreportedLoss(stages) : null;
+  const isLost = (others < 0 || left < 0) && stagePlanOf(facts, pipeline.module)?.covers === false;
+  return isLost ? unreportedLoss(stages) : null;
 }
 
-function removedEnds({ text }: LayoutFacts, { first, last }: Pipeline): (Edit | null)[] {
+function removedEnds({ text }: LayoutFacts, { first, last }: Pick<Pipeline, 'first' | 'last'>): (Edit | null)[] {
   return [first, last].filter(({ written }) => written).map((end) => removeField(text, end));
 }
 
@@ -128,6 +152,23 @@ function unevenReport(
     related: [valueRelated('num_layers', layers)],
     fixes: [...(report.fixes ?? []), equalStages],
   };
+}
+
+function emptyEnd({ first, last, equalStages }: Uneven): Report | null {
+  const ends = [
+    { name: 'first', field: first },
+    { name: 'last', field: last },
+  ];
+  const end = ends.find(({ field }) => field.value === 0);
+  return (
+    (end && {
+      message: `The ${end.name} stage has no layers. Use 1 or more, or a pipeline layout.`,
+      span: end.field.span,
+      predicts: `num_layers_in_${end.name}_pipeline_stage must be larger than 0`,
+      fixes: [equalStages],
+    }) ??
+    null
+  );
 }
 
 function endReport(facts: LayoutFacts, stages: Uneven, vpp: number): Report | null {

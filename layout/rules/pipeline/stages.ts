@@ -20,6 +20,9 @@ export function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Itera
     const model = module.model.value;
     const total = model?.num_layers.value;
     const vpp = heterogeneous ? undefined : root.parallelism.value?.vpp;
+    if (isOtherSplit(root, module)) {
+      continue;
+    }
     if (model && total !== undefined && module.degrees && (!vpp?.written || vpp.value !== undefined)) {
       const {
         num_layers: layers,
@@ -31,4 +34,16 @@ export function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Itera
       }
     }
   }
+}
+
+/** Whether a layout, a pattern, or the account for embedding and loss splits the layers: rules of their own judge these. */
+function isOtherSplit({ parallelism }: LayoutFacts['root'], { own, model }: ModuleFacts): boolean {
+  const fields = own ?? parallelism.value;
+  return (
+    (model.value?.hybrid_layer_pattern.written ?? false) ||
+    (fields?.pipeline_model_parallel_layout.written ?? false) ||
+    (fields?.account_for_embedding_in_pipeline_split.value ?? false) ||
+    (fields?.account_for_loss_in_pipeline_split.value ?? false) ||
+    (parallelism.value?.num_layers_per_virtual_pipeline_stage.written ?? false)
+  );
 }

@@ -1,9 +1,10 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
+import { virtualSize } from '../../topology/stages';
 import { batchReplicas } from '../batch/replicas';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
-import { valueRelated } from '../related';
+import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -48,7 +49,7 @@ batch: {micro_batch_size: 1, global_batch_size: 16}
     yield {
       message: `${problemOf(schedule)} Use ${advice.join(', or ')}.`,
       span: group.written ? group.span : global.span,
-      related: [valueRelated('vpp', vpp)],
+      related: writtenRelated('vpp', vpp),
       predicts: prediction(schedule),
       fixes: [
         group.written ? changeFix('microbatch_group_size_per_vp_stage', group.span, pp) : null,
@@ -77,7 +78,7 @@ function scheduleOf(facts: LayoutFacts): Schedule | null {
   const fields = facts.root.parallelism.value;
   const global = facts.root.batch.value?.global_batch_size;
   const pp = replicas?.module.degrees?.pp ?? 1;
-  if (!replicas || !fields || fields.vpp.value === undefined || pp === 1 || global?.value === undefined) {
+  if (!replicas || !fields || virtualSize(facts, replicas.module) === null || pp === 1 || global?.value === undefined) {
     return null;
   }
   const { step } = replicas;

@@ -1,7 +1,8 @@
+import type { Field } from '../../format/spec';
 import { valueOr } from '../../topology/facts';
 import { changeFix, insertFix, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
 export const vppNeedsPp: Rule = {
@@ -34,6 +35,10 @@ parallelism:
       return;
     }
     const { pp, vpp } = parallelism;
+    if (vpp.value === 1) {
+      yield* oneChunk(text, vpp, trainingScript);
+      return;
+    }
     yield {
       message: `vpp ${vpp.value} needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.`,
       span: vpp.span,
@@ -45,3 +50,17 @@ parallelism:
     };
   },
 };
+
+/** `vpp: 1` is no interleaving to the training script; only a bare call refuses it. */
+function* oneChunk(text: string, vpp: Field<number>, trainingScript: boolean): Iterable<Report> {
+  if (!trainingScript) {
+    yield {
+      severity: 'information',
+      message:
+        'vpp 1 is no interleaving. The training script leaves it out; a bare initialize_model_parallel with pp 1 refuses it. Remove vpp.',
+      span: vpp.span,
+      predicts: 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
+      fixes: [removeFix(text, 'vpp', vpp)],
+    };
+  }
+}

@@ -60,6 +60,10 @@ export function hybridPlan(
   );
   const vpp = segments > pp ? segments / pp : null;
   const pattern = parseHybridPattern(text);
+  assertThat(
+    vpp === null || pp > 1,
+    () => 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
+  );
   if (settings.first !== null || settings.last !== null) {
     checkUneven({ ...settings, numLayers, vpp });
   }

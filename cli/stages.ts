@@ -1,0 +1,58 @@
+import { type Command, Option } from 'commander';
+import { hasErrors, type Stage, stagePlans } from '../layout';
+import { type InputFile, inputFiles } from './files';
+import { complain, EXIT, exitWith, print } from './output';
+
+interface Options {
+  readonly format: 'text' | 'jsonl';
+}
+
+/** Adds `stages`: which layers each pipeline stage of every file holds. */
+export function addStagesCommand(program: Command): void {
+  program
+    .command('stages')
+    .description('print the layers that each pipeline stage of layout files holds')
+    .argument('<file...>', 'layout files; - is standard input')
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .action((files: string[], options: Options) => print(output(files, options)));
+}
+
+function* output(files: readonly string[], { format }: Options): Iterable<string> {
+  for (const input of inputFiles(files)) {
+    const stages = stagesOf(input);
+    if (format === 'jsonl') {
+      yield `${JSON.stringify({ file: input.file, ok: stages !== null, stages: stages ?? [] })}\n`;
+    } else {
+      yield* stages ? text(input.file, stages) : [];
+    }
+  }
+}
+
+/** The stages of a file, module by module; null, with the reason on standard error, where they are not known. */
+function stagesOf(input: InputFile): Stage[] | null {
+  if (!('checked' in input)) {
+    return null;
+  }
+  const { file, checked } = input;
+  if (hasErrors(checked) || !checked.facts) {
+    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
+    exitWith(EXIT.findings);
+    return null;
+  }
+  const stages = stagePlans(checked.facts).flatMap((plan) => plan.stages() ?? []);
+  if (stages.length === 0) {
+    complain(
+      `${file}: no number of layers is known. Write \`model.num_layers\`, a pipeline layout or a hybrid pattern.`,
+    );
+    exitWith(EXIT.unusable);
+    return null;
+  }
+  return stages;
+}
+
+function* text(file: string, stages: readonly Stage[]): Iterable<string> {
+  yield `${file}: ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}\n`;
+  for (const { module, pp, vpp, layers } of stages) {
+    yield `${module === null ? '' : `${module} `}pp ${pp}, vpp ${vpp}: ${layers.length === 0 ? 'no layers' : layers.join(' ')}\n`;
+  }
+}

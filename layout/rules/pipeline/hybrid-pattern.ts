@@ -1,0 +1,118 @@
+import type { LayoutFacts } from '../../topology/facts';
+import { type StagePlan, stagePlans } from '../../topology/stages';
+import { removeFix } from '../fixes';
+import { valueRelated } from '../related';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+
+export const hybridPattern: Rule = {
+  code: 'hybrid-pattern',
+  severity: 'error',
+  title: 'The hybrid layer pattern does not fit its pipeline',
+  effect: 'Megatron-LM stops, or trains a model other than the one meant',
+  what: '`hybrid_layer_pattern` holds a symbol that stands for no layer, mixes attention with MLA or sparse attention, has MTP depths that differ, a number of stages that `pp` does not divide, or stands beside another way to split the layers. A pattern with `E` layers and no `num_experts` is reported too.',
+  why: 'A pattern is the whole architecture in one line, and each of its characters is a layer. Its `|` are the pipeline stages; a pattern without them is cut into equal runs.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  pp: 4
+model:
+  hybrid_layer_pattern: MM*-|MM*-|MM*-
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  pp: 4
+model:
+  hybrid_layer_pattern: MM*-|MM*-|MM*-|MM*-
+`,
+  sources: [
+    megatron(
+      'megatron/core/models/hybrid/hybrid_layer_allocation.py',
+      'parse_hybrid_pattern',
+      'select_pipeline_segment',
+    ),
+    megatron('megatron/training/arguments.py', 'validate_args'),
+  ],
+  *check(facts) {
+    for (const plan of stagePlans(facts)) {
+      if (plan.pattern !== null) {
+        yield* patternReports(facts, plan, plan.pattern);
+      }
+    }
+  },
+};
+
+function* patternReports({ text }: LayoutFacts, plan: StagePlan, pattern: string): Iterable<Report> {
+  const model = plan.module.model.value;
+  if (!model) {
+    return;
+  }
+  const { hybrid_layer_pattern: field, num_layers: layers, num_experts: experts } = model;
+  const { pp } = plan.module.fields;
+  const base = {
+    span: field.span,
+    related: pp.written ? [valueRelated('pp', pp)] : [],
+    fixes: [removeFix(text, 'hybrid_layer_pattern', field)],
+  };
+  if (plan.error) {
+    yield { ...base, message: explained(plan), predicts: plan.error.checked ? plan.error.message : null };
+    return;
+  }
+  if (plan.settings.numLayers === 0) {
+    yield { ...base, message: 'The pattern holds no layer: Megatron-LM divides by zero. Write one symbol a layer.' };
+  } else if (plan.covers === false) {
+    yield {
+      ...base,
+      message: 'The stages hold layers twice or never, and Megatron-LM reports nothing. Write the stages with `|`.',
+    };
+  }
+  if (layers.value !== undefined && layers.value !== plan.settings.numLayers) {
+    yield {
+      severity: 'warning',
+      message: `The pattern has ${plan.settings.numLayers} layers; Megatron-LM ignores num_layers ${layers.value}. Leave num_layers out.`,
+      span: layers.span,
+      fixes: [removeFix(text, 'num_layers', layers)],
+    };
+  }
+  if (pattern.includes('E') && !experts.written && model.moe_router_topk.written) {
+    yield {
+      ...base,
+      severity: 'warning',
+      message: 'The pattern has MoE layers (`E`), but `num_experts` is not written. Write num_experts.',
+    };
+  }
+}
+
+/** What is wrong in our words: Megatron-LM's checks name its own flags. */
+function explained({ error, settings }: StagePlan): string {
+  const message = error?.message ?? '';
+  const { pp } = settings;
+  const known: readonly (readonly [RegExp, string])[] = [
+    [
+      /is not a valid layer symbol/,
+      'The pattern holds a character that stands for no layer. Use M, G, *, D, +, -, E, with `|` between stages and `/` before MTP depths.',
+    ],
+    [
+      /^Not supported to have both/,
+      'The pattern mixes attention (*) with MLA (+) or sparse attention (D). Use one of them.',
+    ],
+    [/^All MTP patterns/, 'The MTP depths of the pattern differ. Use the same layers for each depth.'],
+    [/hybrid pipeline segments/, `pp ${pp} does not divide the stages of the pattern. Use a multiple of ${pp} stages.`],
+    [
+      /^Number of layers/,
+      `pp ${pp} does not divide the layers of the pattern. Write its stages with \`|\`, or use another pp.`,
+    ],
+    [/^If --hybrid/, 'The stages of the pattern leave no place for sizes of the first or last stage. Leave those out.'],
+    [/^When interleaved/, 'The pattern has several stages a rank, and pp is 1. Use pp 2 or more, or no `|`.'],
+    [/virtual/, 'The stages of the pattern give the number of virtual stages. Leave `vpp` out.'],
+    [
+      /should not be used with/,
+      'The pattern excludes a pipeline layout and the account for embedding or loss. Leave those out.',
+    ],
+  ];
+  return (
+    known.find(([regex]) => regex.test(message))?.[1] ??
+    'The first or last stage leaves layers that the other stages cannot share. Use other sizes.'
+  );
+}

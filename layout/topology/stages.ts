@@ -1,0 +1,211 @@
+import { type Field, valuesOf } from '../format/spec';
+import { memoize } from '../memoize';
+import type { LayoutFacts, ModuleFacts } from './facts';
+import { type PipelineArguments, virtualSizeOf } from './pipeline/arguments';
+import { coversPattern, type HybridPlan, hybridPlan } from './pipeline/hybrid-pattern';
+import { type LayerLayoutInput, unrolled } from './pipeline/layer-layout';
+import { coversModel, type Placement, placeLayers } from './pipeline/placement';
+import { type Pipeline, pipelineOf } from './pipeline/settings';
+import { type Attempt, attempt, type Raised } from './python';
+
+/** The most stages that are laid one by one: more than any pipeline has. */
+const MAX_STAGES = 4096;
+
+/** The layers of one stage of a pipeline. */
+export interface Stage {
+  /** The module's name; null for `parallelism`. */
+  readonly module: string | null;
+  readonly pp: number;
+  readonly vpp: number;
+  /** `embedding`, `t0`, `t1`, ..., `mtp0`, ..., `loss`, in their order; layers are counted over the model. */
+  readonly layers: readonly string[];
+}
+
+/** How the layers of one grid's model are laid over its pipeline. */
+export interface StagePlan {
+  readonly module: ModuleFacts;
+  /** What the file says of it; `numLayers` is counted in the layout or pattern where the file does not say it. */
+  readonly settings: PipelineArguments;
+  /** The hybrid pattern, null for other models. */
+  readonly pattern: string | null;
+  /** What Megatron-LM says against it; null where it says nothing. */
+  readonly error: Raised | null;
+  /** Model chunks a stage (`virtual_pipeline_model_parallel_size`); null for one, and where Megatron-LM stops before. */
+  readonly vpp: number | null;
+  /** Whether every layer is held exactly once; null where that is open. */
+  readonly covers: boolean | null;
+  /** The stages by virtual stage and then by rank; null where they are open. */
+  readonly stages: () => readonly Stage[] | null;
+}
+
+/** How each grid's layers are laid; a grid of which nothing is known but its degrees is left out. */
+export const stagePlans: (facts: LayoutFacts) => readonly StagePlan[] = memoize((facts: LayoutFacts) =>
+  facts.modules.map((module) => planOf(facts, module)).filter((plan) => plan !== null),
+);
+
+/** The plan of one grid; undefined where its layers are not known. */
+export function stagePlanOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | undefined {
+  return stagePlans(facts).find((plan) => plan.module === module);
+}
+
+/**
+ * Model chunks a pipeline stage of a grid, of all ways to say it: `vpp`, a layout, a pattern, layers a chunk. Null for one
+ * chunk.
+ */
+export function virtualSize(facts: LayoutFacts, module: ModuleFacts): number | null {
+  const plan = stagePlanOf(facts, module);
+  const written = facts.heterogeneous ? null : (facts.root.parallelism.value?.vpp.value ?? null);
+  const size = plan && plan.error === null ? plan.vpp : written;
+  return size === 1 ? null : size;
+}
+
+function planOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | null {
+  const settings = settingsOf(facts, module);
+  if (!settings) {
+    return null;
+  }
+  const pattern = module.model.value?.hybrid_layer_pattern.value;
+  return pattern === undefined ? plainPlan(facts, module, settings) : hybridStagePlan(module, settings, pattern);
+}
+
+/** What a grid says of its pipeline; null where its layers are open, or a value is unusable. */
+function settingsOf({ root, heterogeneous }: LayoutFacts, module: ModuleFacts): PipelineArguments | null {
+  const model = module.model.value;
+  const own = module.own ?? root.parallelism.value;
+  const parallelism = heterogeneous ? undefined : root.parallelism.value;
+  if (!own || !module.degrees) {
+    return null;
+  }
+  const fields = [
+    model?.num_layers,
+    model?.num_layers_in_first_pipeline_stage,
+    model?.num_layers_in_last_pipeline_stage,
+    model?.mtp_num_layers,
+    model?.hybrid_layer_pattern,
+    own.pipeline_model_parallel_layout,
+    own.account_for_embedding_in_pipeline_split,
+    own.account_for_loss_in_pipeline_split,
+    parallelism?.vpp,
+    parallelism?.num_layers_per_virtual_pipeline_stage,
+  ];
+  if (!fields.every(isUsable)) {
+    return null;
+  }
+  const layout = layoutOf(own.pipeline_model_parallel_layout.value);
+  const isHybrid = model?.hybrid_layer_pattern.written ?? false;
+  const numLayers = model?.num_layers.value ?? (isHybrid ? 0 : countIn(layout, 'decoder'));
+  if (numLayers === null) {
+    return null;
+  }
+  const mtp = model?.mtp_num_layers.value ?? null;
+  return {
+    numLayers,
+    pp: module.degrees.pp,
+    vpp: parallelism?.vpp.value ?? null,
+    perVirtualStage: parallelism?.num_layers_per_virtual_pipeline_stage.value ?? null,
+    first: model?.num_layers_in_first_pipeline_stage.value ?? null,
+    last: model?.num_layers_in_last_pipeline_stage.value ?? null,
+    accountForEmbedding: own.account_for_embedding_in_pipeline_split.value ?? false,
+    accountForLoss: own.account_for_loss_in_pipeline_split.value ?? false,
+    // a file that says nothing of the model may have MTP layers in its layout all the same
+    mtp: mtp === null && !model?.num_layers.written ? countIn(layout, 'mtp') : mtp,
+    layout,
+  };
+}
+
+function isUsable(field: Field<unknown> | undefined): boolean {
+  return field === undefined || !field.written || field.value !== undefined;
+}
+
+function layoutOf(value: string | readonly Field<unknown>[] | undefined): LayerLayoutInput | null {
+  return typeof value === 'string' ? value : value === undefined ? null : valuesOf(value);
+}
+
+/** How often a layer stands in a layout; null where there is no layout that can be read. */
+function countIn(layout: LayerLayoutInput | null, kind: 'decoder' | 'mtp'): number | null {
+  if (layout === null) {
+    return null;
+  }
+  if (typeof layout !== 'string') {
+    return layout.flat().filter((name) => typeof name === 'string' && name.trim().toLowerCase() === kind).length;
+  }
+  const text = attempt(() => unrolled(layout));
+  return text.ok ? text.value.split(kind === 'decoder' ? 't' : 'm').length - 1 : 0;
+}
+
+function plainPlan(facts: LayoutFacts, module: ModuleFacts, settings: PipelineArguments): StagePlan {
+  const pipeline = attempt(() => configured(facts, settings));
+  const placed = pipeline.ok ? placementOf(pipeline.value) : null;
+  const error = !pipeline.ok ? pipeline.error : placed && !placed.ok ? placed.error : null;
+  const placement = placed?.ok ? placed.value : null;
+  return {
+    module,
+    settings,
+    pattern: null,
+    error,
+    vpp: pipeline.ok ? pipeline.value.vpp : null,
+    covers: placement && coversModel(placement, settings.numLayers),
+    stages: () => (pipeline.ok && placement ? plainStages(module, pipeline.value, placement) : null),
+  };
+}
+
+/** The training script reads its arguments first; a bare configuration takes `vpp` as it is. */
+function configured({ trainingScript }: LayoutFacts, settings: PipelineArguments): Pipeline {
+  const byScript = trainingScript || settings.perVirtualStage !== null;
+  return pipelineOf(byScript ? { ...settings, vpp: virtualSizeOf(settings) } : settings);
+}
+
+function placementOf(pipeline: Pipeline): Attempt<Placement> | null {
+  const { pp, vpp } = pipeline;
+  return pp * (vpp ?? 1) <= MAX_STAGES ? attempt(() => placeLayers(pipeline)) : null;
+}
+
+function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }: Placement): Stage[] {
+  const { pp, layout } = pipeline;
+  return layers.flatMap((ranks, v) =>
+    ranks.map(([count, offset], rank): Stage => {
+      const decoders = range(count).map((i) => `t${offset + i}`);
+      const depths = range(mtp[v]?.[rank] ?? 0).map((i) => `mtp${i}`);
+      const named = { embedding: ['embedding'], loss: ['loss'], encoder: [], decoder: decoders, mtp: depths };
+      // layers of one kind stand together in a stage that passed the checks
+      const kinds = layout ? [...new Set(layout.stages[v]?.[rank])] : null;
+      const isLast = v === layers.length - 1 && rank === pp - 1;
+      const all = kinds
+        ? kinds.flatMap((kind) => named[kind])
+        : [...(v === 0 && rank === 0 ? ['embedding'] : []), ...decoders, ...depths, ...(isLast ? ['loss'] : [])];
+      return { module: name, pp: rank, vpp: v, layers: all };
+    }),
+  );
+}
+
+function hybridStagePlan(module: ModuleFacts, settings: PipelineArguments, pattern: string): StagePlan {
+  const isSmall = settings.pp <= MAX_STAGES;
+  const plan = isSmall ? attempt(() => hybridPlan(pattern, settings, settings.perVirtualStage)) : null;
+  return {
+    module,
+    settings: plan?.ok ? { ...settings, numLayers: plan.value.numLayers } : settings,
+    pattern,
+    error: plan && !plan.ok ? plan.error : null,
+    vpp: plan?.ok ? plan.value.vpp : null,
+    covers: plan?.ok ? coversPattern(plan.value) : null,
+    stages: () => (plan?.ok ? hybridStages(module, plan.value) : null),
+  };
+}
+
+function hybridStages({ name }: ModuleFacts, { stages, mtp }: HybridPlan): Stage[] {
+  return stages.flatMap((ranks, v) =>
+    ranks.map(([symbols, offset], rank): Stage => {
+      const isLast = v === stages.length - 1 && rank === ranks.length - 1;
+      const decoders = range(symbols.length).map((i) => `t${offset + i}`);
+      const ends = isLast ? [...range(mtp ?? 0).map((i) => `mtp${i}`), 'loss'] : [];
+      return {
+        module: name,
+        pp: rank,
+        vpp: v,
+        layers: [...(v + rank === 0 ? ['embedding'] : []), ...decoders, ...ends],
+      };
+    }),
+  );
+}
+
+const range = (length: number): number[] => Array.from({ length: Math.max(0, length) }, (_, i) => i);

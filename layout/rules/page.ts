@@ -66,7 +66,7 @@ function printed({ code, failing }: Rule): string {
       const { line, character } = lines.positionAt(diagnostic.span.start);
       return [
         `${line + 1}:${character + 1}: ${diagnostic.severity}[${code}]: ${diagnostic.message}`,
-        ...(diagnostic.predicts === null ? [] : [`= Megatron-LM: ${diagnostic.predicts}`]),
+        ...(diagnostic.predicts ? [`= Megatron-LM: ${diagnostic.predicts}`] : []),
         ...diagnostic.related.map(({ message, span }) => `= line ${lines.positionAt(span.start).line + 1}: ${message}`),
         ...(fixes.get(diagnostic) ?? []).map(({ title }) => `= fix: ${title}`),
       ];

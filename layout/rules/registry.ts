@@ -3,7 +3,8 @@ import { communicatorCount } from './communicators/communicator-count';
 import { sharpDpBroken } from './communicators/sharp-dp-broken';
 import { sharpGroup } from './communicators/sharp-group';
 import { unknownGroup } from './communicators/unknown-group';
-import * as context from './contextParallel';
+import { cpCommType } from './context-parallel/cp-comm-type';
+import { hierarchicalCp } from './context-parallel/hierarchical-cp';
 import { denseFactorization } from './factorization/dense-factorization';
 import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
@@ -12,7 +13,10 @@ import { allGatherGroups } from './fsdp/all-gather-groups';
 import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
 import { fsdpNotEnabled } from './fsdp/fsdp-not-enabled';
-import * as mimo from './mimo';
+import { colocatedBatch } from './mimo/colocated-batch';
+import { colocatedBridge } from './mimo/colocated-bridge';
+import { fanOut } from './mimo/fan-out';
+import { mimoCp } from './mimo/mimo-cp';
 import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
@@ -20,7 +24,8 @@ import { queryGroups } from './model/query-groups';
 import { nameDisagrees } from './name/name-disagrees';
 import { NTP_RULES } from './ntp/index';
 import { optimizerInstances } from './optimizer/optimizer-instances';
-import * as order from './order';
+import { orderExpertMismatch } from './order/order-expert-mismatch';
+import { orderInvalid } from './order/order-invalid';
 import { hybridPattern } from './pipeline/hybrid-pattern';
 import { pipelineLayers } from './pipeline/pipeline-layers';
 import { pipelineLayout } from './pipeline/pipeline-layout';
@@ -50,11 +55,14 @@ import { unknownKey } from './shape/unknown-key';
 import { unsupportedVersion } from './shape/unsupported-version';
 import { wrongType } from './shape/wrong-type';
 import { yamlSyntax } from './shape/yaml-syntax';
-import * as shards from './shards';
-import { worldClusterMismatch } from './world/cluster';
-import { worldGap } from './world/gaps';
-import { languageModule } from './world/language';
-import { mixedColocation, worldOverflow, worldOverlap } from './world/overlap';
+import { expertTpDefault } from './shards/expert-tp-default';
+import { weightShards } from './shards/weight-shards';
+import { languageModule } from './world/language-module';
+import { mixedColocation } from './world/mixed-colocation';
+import { worldClusterMismatch } from './world/world-cluster-mismatch';
+import { worldGap } from './world/world-gap';
+import { worldOverflow } from './world/world-overflow';
+import { worldOverlap } from './world/world-overlap';
 
 /** Every rule, in the order of their pages: shape first, then what builds on it. */
 export const RULES: readonly Rule[] = [
@@ -73,27 +81,27 @@ export const RULES: readonly Rule[] = [
   denseProduct,
   expertFactorization,
   expertProduct,
-  shards.weightShards,
-  shards.expertTpDefault,
-  order.orderInvalid,
-  order.orderExpertMismatch,
+  weightShards,
+  expertTpDefault,
+  orderInvalid,
+  orderExpertMismatch,
   vppNeedsPp,
   optimizerInstances,
-  context.hierarchicalCp,
   sharpGroup,
   sharpDpBroken,
   unknownGroup,
-  context.cpCommType,
+  hierarchicalCp,
+  cpCommType,
   languageModule,
   worldOverflow,
   worldOverlap,
   mixedColocation,
   worldGap,
   worldClusterMismatch,
-  mimo.colocatedBridge,
-  mimo.fanOut,
-  mimo.colocatedBatch,
-  mimo.mimoCp,
+  colocatedBridge,
+  fanOut,
+  colocatedBatch,
+  mimoCp,
   attentionHeads,
   queryGroups,
   experts,

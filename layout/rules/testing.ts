@@ -4,9 +4,17 @@ import { applyEdits } from '../format/edit';
 import { soundFixes } from '../soundFixes';
 import type { Rule } from './rule';
 
+/** What stands for the words of an assertion that has none. */
+const NO_MESSAGE = 'an assertion without a message';
+
 /** A layout of `parallelism` in a few words: `job(16, 'tp: 2', 'fsdp: {enabled: true}')`. */
 export function job(ranks: number, degrees: string, ...rest: readonly string[]): string {
   return ['layout: 1', `world_size: ${ranks}`, `parallelism: {${degrees}}`, ...rest, ''].join('\n');
+}
+
+/** A layout of `modules`, a line each: `modules(8, 'language: {num_ranks: 8, tp: 2}')`. */
+export function modules(ranks: number, ...lines: readonly string[]): string {
+  return ['layout: 1', `world_size: ${ranks}`, 'modules:', ...lines.map((line) => `  ${line}`), ''].join('\n');
 }
 
 /**
@@ -27,7 +35,7 @@ function diagnosticText(text: string, diagnostic: Diagnostic, fixes: readonly Fi
   return [
     `${severity}[${code}] at ${at(span)}`,
     message,
-    ...(predicts === null ? [] : [`= Megatron-LM: ${predicts}`]),
+    ...(predicts === null ? [] : [`= Megatron-LM: ${predicts || NO_MESSAGE}`]),
     ...related.map((place) => `= at ${at(place.span)}: ${place.message}`),
     ...fixes.flatMap(({ title, applicability, edits }) => [
       `= ${applicability === 'safe' ? 'safe fix' : 'suggestion'}: ${title}`,

@@ -24,7 +24,7 @@ for (const theme of THEMES) {
 
     test('a quick fix mends it', async () => {
       await workbench.line('rank_offset: 6').locator('span', { hasText: '6' }).last().click();
-      await workbench.quickFix('Change to 4');
+      await workbench.quickFix('Change rank_offset to 4');
       await workbench.squiggles.first().waitFor({ state: 'detached' });
       await workbench.line('rank_offset: 4').waitFor();
     });

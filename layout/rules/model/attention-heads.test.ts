@@ -47,7 +47,7 @@ test('the heads do not divide hidden_size, in the training script', () => {
   expect(said(job(16, 'tp: 2', model, ...SCRIPT))).toMatchInlineSnapshot(`
     "error[attention-heads] at "60"
     num_attention_heads 8 does not divide hidden_size 60. Use hidden_size 56 or 64.
-    = Megatron-LM: 
+    = Megatron-LM: an assertion without a message
     = at "8": num_attention_heads is 8 here
     = suggestion: Change hidden_size to 56
       - model: {num_layers: 8, hidden_size: 60, num_attention_heads: 8}
@@ -63,7 +63,7 @@ test('both are wrong: the script asserts the hidden size first, without a messag
   expect(said(job(48, 'tp: 3', model, ...SCRIPT))).toMatchInlineSnapshot(`
     "error[attention-heads] at "3"
     tp 3 does not divide 8 attention heads. Use tp 1, 2 or 4, or 6 or 9 heads.
-    = Megatron-LM: 
+    = Megatron-LM: an assertion without a message
     = at "8": num_attention_heads is 8 here
     = suggestion: Change num_attention_heads to 6
       - model: {num_layers: 8, hidden_size: 60, num_attention_heads: 8}

@@ -1,9 +1,9 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import type { LayoutFacts } from '../../topology/facts';
 import { changeFix } from '../fixes';
-import { MIMO_CP } from '../mimo';
+import { MIMO_CP } from '../mimo/mimo';
 import type { Rule } from '../rule';
-import { shardsBelowOne } from '../shards';
+import { shardsBelowOne } from '../shards/shard-names';
 import { FORMAT_SOURCE, megatron } from '../source';
 
 export const notPositive: Rule = {

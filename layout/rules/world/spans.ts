@@ -95,3 +95,13 @@ export const spanRelated = ({ name, start, end, module }: ModuleSpan): Related =
   message: `\`${name}\` covers ${rangeText(start, end)}`,
   span: module.nameSpan,
 });
+
+/** Whether two modules share one span while another stands elsewhere. */
+export function isMixed({ colocated, pairs }: Coverage): boolean {
+  return !colocated && pairs.some(([a, b]) => sameSpan(a, b));
+}
+
+/** What `create_topology` in examples/mimo/training/topology.py says of ranges that share some ranks. */
+export function overlapPrediction(placed: readonly ModuleSpan[]): string {
+  return `Module grids must either fully share ranks or be pairwise disjoint, got ${rangesOf(placed)}`;
+}

@@ -7,7 +7,7 @@ export const worldClusterMismatch: Rule = {
   code: 'world-cluster-mismatch',
   severity: 'error',
   title: 'world_size and cluster disagree',
-  effect: 'Megatron-LM raises, hangs or trains wrongly',
+  effect: 'the launcher waits for ranks that never start',
   what: '`world_size` is not `cluster.nodes * cluster.gpus_per_node`. With packed nonuniform TP the GPUs of the spares may stand idle beside it.',
   why: 'One rank runs on each GPU: too many ranks never start, too few leave GPUs idle, and the launcher waits for both.',
   failing: `layout: 1
@@ -29,8 +29,12 @@ parallelism: {tp: 2}
     }
     const nodes = cluster.nodes.value ?? 1;
     const perNode = cluster.gpus_per_node.value ?? 1;
+    const gpus =
+      nodes === 1
+        ? `a node has ${countOf(perNode, 'GPU')}`
+        : `${nodes} nodes x ${countOf(perNode, 'GPU')} = ${world.clusterSize}`;
     yield {
-      message: `world_size is ${size}, but ${countOf(nodes, 'node')} x ${countOf(perNode, 'GPU')} = ${world.clusterSize}. Use world_size ${world.clusterSize}${
+      message: `world_size is ${size}, but ${gpus}. Use world_size ${world.clusterSize}${
         size % perNode === 0 ? `, or ${countOf(size / perNode, 'node')}` : ''
       }.`,
       span: root.world_size.span,

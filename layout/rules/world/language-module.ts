@@ -1,9 +1,8 @@
-import { appendKey } from '../../format/edit';
 import { LANGUAGE_MODULE } from '../../format/names';
 import { nearest } from '../../format/nearest';
-import { suggestion } from '../fixes';
+import { insertFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { megatron } from '../source';
 
 /** How many modules are offered to be the language model: a person chooses from a short list only. */
 const MAX_RENAMES = 8;
@@ -12,7 +11,7 @@ export const languageModule: Rule = {
   code: 'language-module',
   severity: 'error',
   title: 'No module is called language',
-  effect: 'Megatron-LM raises, hangs or trains wrongly',
+  effect: 'Megatron-LM stops on every rank',
   what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
   why: 'Megatron-LM finds the language model by this name and stops where none has it.',
   failing: `layout: 1
@@ -27,19 +26,18 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  sources: [otherSource('`create_topology` in examples/mimo/training/topology.py')],
+  sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check({ text, root, heterogeneous }) {
     const entries = root.modules.value;
     if (!heterogeneous || !entries || entries.some(({ name }) => name === LANGUAGE_MODULE)) {
       return;
     }
     if (entries.length === 0) {
-      const edit = appendKey(text, root.modules.span, `${LANGUAGE_MODULE}: {num_ranks: 1}`);
       yield {
-        message: `\`modules\` names no module. Add at least one, called \`${LANGUAGE_MODULE}\`.`,
+        message: `\`modules\` is empty. Add a module called \`${LANGUAGE_MODULE}\`.`,
         span: root.modules.keySpan,
         predicts: 'create_topology requires at least one ModuleGridSpec',
-        fixes: edit ? [suggestion(`Add the module \`${LANGUAGE_MODULE}\``, [edit])] : [],
+        fixes: [insertFix(text, root.modules.span, `${LANGUAGE_MODULE}: {num_ranks: 1}`)],
       };
       return;
     }
@@ -48,7 +46,7 @@ modules:
     const renames = [...entries].sort((a, b) => Number(b.name === likely) - Number(a.name === likely));
     const hint = likely === undefined ? '' : ` Is it \`${likely}\`?`;
     yield {
-      message: `No module is called \`${LANGUAGE_MODULE}\`; exactly one must be.${hint}`,
+      message: `One module must be called \`${LANGUAGE_MODULE}\`.${hint}`,
       span: entries.find(({ name }) => name === likely)?.keySpan ?? root.modules.keySpan,
       predicts: `create_topology requires exactly one spec named '${LANGUAGE_MODULE}' (the language module), got 0`,
       fixes: renames

@@ -5,7 +5,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { suggestion, worldSizeEdits } from '../fixes';
 import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
 import { coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';
 
@@ -13,9 +13,9 @@ export const worldGap: Rule = {
   code: 'world-gap',
   severity: 'error',
   title: 'Some ranks belong to no module',
-  effect: 'Megatron-LM raises, hangs or trains wrongly',
+  effect: 'Megatron-LM stops on every rank',
   what: 'The modules together do not cover every rank of `[0, world_size)`.',
-  why: 'A rank without a module has nothing to run: Megatron-LM stops, and a GPU would stand idle.',
+  why: 'A rank without a module has nothing to run: its GPU would stand idle.',
   failing: `layout: 1
 world_size: 8
 modules:
@@ -28,7 +28,7 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  sources: [otherSource('`create_topology` in examples/mimo/training/topology.py')],
+  sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);
     // ranks that are shared wrongly come first
@@ -51,19 +51,19 @@ function gapReport(
 ): Report {
   const missing = gaps.reduce((n, { start, end }) => n + end - start, 0);
   const shown = gaps.slice(0, 4).map(({ start, end }) => rangeText(start, end));
-  const more = gaps.length > shown.length ? ` and ${gaps.length - shown.length} more ranges` : '';
+  const more = gaps.length > shown.length ? [`${gaps.length - shown.length} more ranges`] : [];
   const gap = gaps[0] ?? { start: 0, end: 0 };
   const { start: gapStart, end: gapEnd } = gap;
   const before = placed.find(({ end }) => end === gapStart);
   const after = placed.find(({ start }) => start === gapEnd);
-  const mends = [
+  const ways = [
     ...(before ? [`grow \`${before.name}\` by ${countOf(gapEnd - gapStart, 'rank')}`] : []),
     ...(after ? [`start \`${after.name}\` at rank ${gapStart}`] : []),
     ...(gapEnd === world ? [`use world_size ${gapStart}`] : []),
   ];
   const at = after?.module.own?.rank_offset;
   return {
-    message: `No module has ${both(shown)}${more}: ${countOf(missing, 'rank')} of ${world} idle. ${sentenceOf(mends)}`,
+    message: `No module has ${both([...shown, ...more])}${gaps.length > 1 ? ` (${countOf(missing, 'rank')})` : ''}. ${sentenceOf(ways)}`,
     span: at?.written ? at.span : gapEnd === world ? facts.world.span : facts.root.modules.keySpan,
     related: [...(before ? [spanRelated(before)] : []), ...(after ? [spanRelated(after)] : [])],
     predicts: facts.mimoFlags
@@ -73,8 +73,8 @@ function gapReport(
   };
 }
 
-function sentenceOf(mends: readonly string[]): string {
-  const text = mends.join(', or ');
+function sentenceOf(ways: readonly string[]): string {
+  const text = ways.join(', or ');
   return text === '' ? 'Cover every rank.' : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 

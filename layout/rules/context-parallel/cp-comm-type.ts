@@ -1,0 +1,67 @@
+import type { Fix } from '../../diagnostic';
+import { appendKey, removeField } from '../../format/edit';
+import type { LayoutFacts } from '../../topology/facts';
+import { replaceFix, suggestion } from '../fixes';
+import { countOf, divisors } from '../numbers';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const cpCommType: Rule = {
+  code: 'cp-comm-type',
+  severity: 'error',
+  title: 'Hierarchical exchange without levels',
+  effect: 'Megatron-LM stops; a library call trains without context parallelism',
+  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it.',
+  why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  cp: 8
+sequence:
+  cp_comm_type: a2a+p2p
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  cp: 8
+  hierarchical_context_parallel_sizes: [2, 4]
+sequence:
+  cp_comm_type: a2a+p2p
+`,
+  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  *check(grids) {
+    const { root, modules, text } = grids;
+    const sizes = root.parallelism.value?.hierarchical_context_parallel_sizes;
+    for (const { sequence, degrees, name } of modules) {
+      const field = sequence.value?.cp_comm_type;
+      if (field?.value === 'a2a+p2p' && !(name === null && sizes?.written)) {
+        yield {
+          message: `\`a2a+p2p\` needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use \`p2p\`${name === null ? ', or write them' : ''}.`,
+          span: field.span,
+          related: sizes?.written
+            ? [{ message: 'the levels here hold for `parallelism` only', span: sizes.keySpan }]
+            : [],
+          predicts: '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm',
+          fixes: [
+            ...(name === null ? levelsFix(grids, degrees?.cp ?? 1) : []),
+            replaceFix(field.span, 'p2p'),
+            suggestion('Remove `cp_comm_type`', [removeField(text, field)]),
+          ],
+        };
+      }
+    }
+  },
+};
+
+/** Writes two levels: as many ranks inside a node as there may be, and the rest between nodes. */
+function levelsFix({ text, root, modules }: LayoutFacts, cp: number): Fix[] {
+  const perNode = root.cluster.value?.gpus_per_node.value ?? 8;
+  const inside = Math.max(1, Math.floor(perNode / (modules[0]?.degrees?.tp ?? 1)));
+  const level = divisors(cp, Math.min(inside, cp - 1)).at(-1) ?? 1;
+  if (level === 1) {
+    return [];
+  }
+  const line = `hierarchical_context_parallel_sizes: [${level}, ${cp / level}]`;
+  const edit = appendKey(text, root.parallelism.span, line);
+  return edit ? [suggestion(`Write ${countOf(level, 'rank')} inside a node x ${cp / level} nodes`, [edit])] : [];
+}

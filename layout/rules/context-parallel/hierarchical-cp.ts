@@ -1,0 +1,69 @@
+import type { Fix } from '../../diagnostic';
+import { removeField } from '../../format/edit';
+import { type Field, valuesOf } from '../../format/spec';
+import { MAX_LEVELS, valueOr } from '../../topology/facts';
+import { changeFix, replaceFix, suggestion } from '../fixes';
+import { countOf } from '../numbers';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const hierarchicalCp: Rule = {
+  code: 'hierarchical-cp',
+  severity: 'error',
+  title: 'The levels of hierarchical context parallelism do not make cp',
+  effect: 'Megatron-LM stops on every rank',
+  what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
+  why: 'Every context-parallel group is cut into levels, of which the product is the group. Megatron-LM stops with an assertion that has no message.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  cp: 8
+  hierarchical_context_parallel_sizes: [2, 2]
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  cp: 8
+  hierarchical_context_parallel_sizes: [2, 4]
+`,
+  sources: [
+    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
+    megatron('megatron/training/arguments.py', 'validate_args'),
+  ],
+  *check({ text, root }) {
+    const parallelism = root.parallelism.value;
+    const field = parallelism?.hierarchical_context_parallel_sizes;
+    const sizes = valuesOf(field?.value);
+    const cp = parallelism && valueOr(parallelism.cp, 1);
+    // an empty list counts as none
+    if (!parallelism || !field || sizes.length === 0 || sizes.length !== field.value?.length || cp === undefined) {
+      return;
+    }
+    const product = sizes.reduce((n, size) => n * size, 1);
+    const related = parallelism.cp.written ? [{ message: `cp is ${cp} here`, span: parallelism.cp.span }] : [];
+    const remove = suggestion('Remove `hierarchical_context_parallel_sizes`', [removeField(text, field)]);
+    if (sizes.length > MAX_LEVELS) {
+      const message = `${countOf(sizes.length, 'level')} are more than any cp can be cut into. Leave out those of 1.`;
+      yield { message, span: field.span, related, fixes: [remove] };
+    } else if (product !== cp) {
+      yield {
+        message: `The sizes make ${sizes.length > 1 ? `${sizes.join(' x ')} = ${product}` : product}, but cp is ${cp}. Use sizes that make ${cp}, or cp ${product}.`,
+        span: field.span,
+        related,
+        predicts: '',
+        fixes: [
+          ...levelFixes(field, sizes, cp),
+          remove,
+          ...(parallelism.cp.written ? [changeFix('cp', parallelism.cp.span, product)] : []),
+        ],
+      };
+    }
+  },
+};
+
+/** The last level made to fit, where the others divide `cp`. */
+function levelFixes(field: Field<unknown>, sizes: readonly number[], cp: number): Fix[] {
+  const inner = sizes.slice(0, -1);
+  const rest = cp / inner.reduce((n, size) => n * size, 1);
+  return Number.isInteger(rest) ? [replaceFix(field.span, `[${[...inner, rest].join(', ')}]`)] : [];
+}

@@ -1,0 +1,79 @@
+import { LANGUAGE_MODULE } from '../../format/names';
+import { bridgeShape } from '../../topology/bridge';
+import type { ModuleFacts } from '../../topology/facts';
+import { changeFix } from '../fixes';
+import { divisors, either } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { mimoOf } from './mimo';
+
+export const colocatedBridge: Rule = {
+  code: 'colocated-bridge',
+  severity: 'error',
+  title: 'Colocated modules that the bridge cannot join',
+  effect: 'Megatron-LM stops when it builds the bridge',
+  what: 'Modules share all their ranks, and one of them has `pp` or `cp` above 1, or the `dp` of an encoder and of the language model do not divide one another.',
+  why: 'The bridge hands activations from one grid to the other on the same ranks. Grids with `pp` above 1 are built without a word, and then every rank is both the first and the last stage.',
+  failing: `layout: 1
+world_size: 6
+modules:
+  images: {num_ranks: 6, tp: 3}
+  language: {num_ranks: 6, tp: 2}
+`,
+  passing: `layout: 1
+world_size: 6
+modules:
+  images: {num_ranks: 6, tp: 1}
+  language: {num_ranks: 6, tp: 2}
+`,
+  sources: [megatron('megatron/core/models/mimo/comm/colocated_communicator.py', 'ColocatedBridgeCommunicator')],
+  *check(facts) {
+    const mimo = mimoOf(facts);
+    if (!mimo?.colocated) {
+      return;
+    }
+    const { language, encoders } = mimo;
+    const stretched = [...stretchedReports([...encoders, language])];
+    yield* stretched;
+    for (const encoder of stretched.length > 0 ? [] : encoders) {
+      yield* undividedReports(encoder, language);
+    }
+  },
+};
+
+/** `pp` and `cp` above 1. Encoders are the bridge's source, the language model its destination. */
+function* stretchedReports(modules: readonly ModuleFacts[]): Iterable<Report> {
+  for (const { name, fields, degrees } of modules) {
+    const side = name === LANGUAGE_MODULE ? 'dest' : 'src';
+    for (const dim of ['pp', 'cp'] as const) {
+      const size = degrees?.[dim] ?? 1;
+      if (size > 1) {
+        yield {
+          message: `\`${name}\` shares its ranks with other modules, so it cannot have ${dim} ${size}. Use ${dim} 1, or give each module its own ranks.`,
+          span: fields[dim].span,
+          predicts: `${side} ${dim.toUpperCase()} must be 1 for ColocatedBridgeCommunicator, got ${size}`,
+          fixes: [changeFix(dim, fields[dim].span, 1)],
+        };
+      }
+    }
+  }
+}
+
+function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterable<Report> {
+  const { dp: from, fields, ranks, name } = encoder;
+  const { dp: to } = language;
+  if (from === undefined || to === undefined || ranks === undefined || bridgeShape(from, to)) {
+    return;
+  }
+  const sizes = divisors(ranks)
+    .filter((tp) => bridgeShape(ranks / tp, to))
+    .sort((a, b) => Math.abs(a - (encoder.degrees?.tp ?? 1)) - Math.abs(b - (encoder.degrees?.tp ?? 1)))
+    .slice(0, 3);
+  yield {
+    message: `\`${name}\` has dp ${from} and \`${language.name}\` dp ${to}; one must divide the other. Use tp ${either([...sizes].sort((a, b) => a - b))} for \`${name}\`.`,
+    span: fields.tp.written ? fields.tp.span : encoder.nameSpan,
+    related: [{ message: `\`${language.name}\` has dp ${to}`, span: language.nameSpan }],
+    predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,
+    fixes: fields.tp.written ? sizes.map((tp) => changeFix('tp', fields.tp.span, tp)) : [],
+  };
+}

@@ -1,0 +1,95 @@
+import { DEFAULT_ORDER } from '../../format/keys';
+import { Grid } from '../../grid/grid';
+import { parallelismDims } from '../../topology/generators';
+import { changeFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { ordered, orderSpan } from './ordered';
+
+/** Groups of larger worlds are not spelt out: nobody reads them, and a keystroke must not pay for them. */
+const MAX_SPELT = 4096;
+
+export const orderExpertMismatch: Rule = {
+  code: 'order-expert-mismatch',
+  severity: 'error',
+  title: 'An order under which the expert grid has other pipelines',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`order` does not end in `pp`, `pp` is above 1, and `dp` differs from `expt_dp`; or the dense and the expert grid place their pipeline groups differently.',
+  why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  pp: 2
+  ep: 2
+  order: tp-cp-ep-pp-dp
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  pp: 2
+  ep: 2
+  order: tp-cp-ep-dp-pp
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check(facts) {
+    const found = ordered(facts);
+    const dims = found && parallelismDims(facts.root, found.module);
+    if (!found || !dims) {
+      return;
+    }
+    const { module, order } = found;
+    const { dp, exptDp, degrees } = module;
+    const span = orderSpan(facts, module);
+    const last = [
+      ...order
+        .toLowerCase()
+        .split('-')
+        .filter((token) => token !== 'pp'),
+      'pp',
+    ].join('-');
+    const fixes = [...new Set([last, DEFAULT_ORDER])].map((better) => changeFix('order', span, better));
+    const related = module.fields.ep.written
+      ? [{ message: `ep is ${degrees?.ep} here`, span: module.fields.ep.span }]
+      : [];
+    if (!order.endsWith('pp') && (degrees?.pp ?? 1) > 1 && dp !== exptDp) {
+      yield {
+        message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write \`${last}\`.`,
+        span,
+        related,
+        predicts:
+          'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same',
+        fixes,
+      };
+      return;
+    }
+    const dense = new Grid(dims.dense);
+    const expert = new Grid(dims.expert);
+    if (strideOfPp(dense) !== strideOfPp(expert)) {
+      yield {
+        message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write \`${last}\`.`,
+        span,
+        related,
+        predicts:
+          dense.size <= MAX_SPELT
+            ? `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${spelt(dense)} and ${spelt(expert)}`
+            : null,
+        fixes,
+      };
+    }
+  },
+};
+
+/** Pipeline groups are the same lists exactly when their strides are: groups are numbered by their first ranks. */
+function strideOfPp(grid: Grid): number {
+  const axis = grid.axes.find(({ name }) => name === 'pp');
+  return axis && axis.size > 1 ? axis.stride : 0;
+}
+
+/** All pipeline groups as Python prints them. */
+function spelt(grid: Grid): string {
+  const groups = grid.groups(['pp']);
+  const lists = Array.from({ length: groups.count }, (_, i) => `[${groups.ranks(i).join(', ')}]`);
+  return `[${lists.join(', ')}]`;
+}

@@ -1,0 +1,106 @@
+import { DEFAULT_ORDER, ORDER_TOKENS } from '../../format/keys';
+import { nearest } from '../../format/nearest';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { generatorSizes } from '../../topology/generators';
+import { denseOrder, expertOrder, missingDim, missingMessage, orderProblem } from '../../topology/order';
+import { changeFix } from '../fixes';
+import { either } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { ordered, orderSpan } from './ordered';
+
+export const orderInvalid: Rule = {
+  code: 'order-invalid',
+  severity: 'error',
+  title: 'A rank order that cannot be used',
+  effect: 'Megatron-LM stops on every rank, or builds groups that overlap',
+  what: '`order` has a token that is no dimension, has one twice, or leaves out a dimension that is larger than 1.',
+  why: 'The order says which dimension varies fastest over the ranks. Megatron-LM matches it loosely: an unknown token ends in a bare KeyError, and a repeated one gives groups that overlap.',
+  failing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  order: tp-pp
+`,
+  passing: `layout: 1
+world_size: 16
+parallelism:
+  tp: 2
+  order: tp-dp-pp
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'RankGenerator')],
+  *check(facts) {
+    const found = ordered(facts);
+    if (!found) {
+      return;
+    }
+    const { module, order } = found;
+    const span = orderSpan(facts, module);
+    const { unknown, repeated } = orderProblem(order);
+    const fixes = [changeFix('order', span, DEFAULT_ORDER)];
+    const [wrong] = unknown;
+    // Megatron-LM looks for dimensions that are left out before it looks at the tokens
+    const sizes = generatorSizes(module);
+    const predicts = sizes && missingMessage(denseOrder(order), sizes.dense);
+    if (wrong !== undefined) {
+      const near = nearest(
+        wrong,
+        ORDER_TOKENS.filter((token) => !order.toLowerCase().split('-').includes(token)),
+      );
+      yield {
+        message: `${wrong === '' ? 'An empty word' : `\`${wrong}\``} in the order is no dimension. ${near ? `Did you mean \`${near}\`?` : `Use ${either(ORDER_TOKENS)}.`}`,
+        span,
+        predicts,
+        fixes: near
+          ? [
+              changeFix(
+                'order',
+                span,
+                order
+                  .split('-')
+                  .map((token) => (token === wrong ? near : token))
+                  .join('-'),
+              ),
+              ...fixes,
+            ]
+          : fixes,
+      };
+    } else if (repeated.length > 0) {
+      const once = [...new Set(order.toLowerCase().split('-'))].join('-');
+      yield {
+        message: `The order names \`${repeated[0]}\` twice. Name each dimension once.`,
+        span,
+        predicts,
+        fixes: [changeFix('order', span, once), ...fixes],
+      };
+    } else {
+      yield* missingReports(facts, module, order);
+    }
+  },
+};
+
+/** A dimension that the order leaves out and must name, looked for in the dense grid, then in the expert grid. */
+function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string): Iterable<Report> {
+  const sizes = generatorSizes(module);
+  if (!sizes) {
+    return;
+  }
+  const { dense, expert } = sizes;
+  const inDense = missingDim(denseOrder(order), dense);
+  const dim = inDense ?? (expert && missingDim(expertOrder(order), expert));
+  if (dim === null) {
+    return;
+  }
+  const size = (inDense === null && expert ? expert : dense)[dim];
+  const span = orderSpan(facts, module);
+  const tokens = order.split('-');
+  const last = tokens.at(-1)?.toLowerCase() === 'pp' ? tokens.length - 1 : tokens.length;
+  const before = dim === 'tp' ? 0 : last;
+  const completed = [...tokens.slice(0, before), dim, ...tokens.slice(before)].join('-');
+  yield {
+    message: `The order leaves out \`${dim}\`, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write \`${completed}\`.`,
+    span,
+    predicts: missingMessage(denseOrder(order), dense) ?? (expert && missingMessage(expertOrder(order), expert)),
+    fixes: [...new Set([completed, DEFAULT_ORDER])].map((better) => changeFix('order', span, better)),
+  };
+}

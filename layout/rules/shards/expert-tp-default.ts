@@ -1,0 +1,38 @@
+import { insertFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const expertTpDefault: Rule = {
+  code: 'expert-tp-default',
+  severity: 'warning',
+  title: 'An expt_tp that is left to its default',
+  effect: 'the expert grid depends on how the job is launched',
+  what: 'A module has `ep` and `tp` above 1 and does not write `expt_tp`.',
+  why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`: the same numbers mean two different expert grids, depending on how the job is launched.',
+  failing: `layout: 1
+world_size: 8
+modules:
+  language: {num_ranks: 8, tp: 2, ep: 2}
+`,
+  passing: `layout: 1
+world_size: 8
+modules:
+  language: {num_ranks: 8, tp: 2, ep: 2, expt_tp: 1}
+`,
+  sources: [
+    megatron('examples/mimo/training/topology.py', 'ModuleGridSpec'),
+    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
+  ],
+  *check({ text, modules }) {
+    for (const { own, degrees, fields, span, name } of modules) {
+      if (own && degrees && degrees.ep > 1 && degrees.tp > 1 && !fields.expt_tp.written) {
+        yield {
+          message: `expt_tp of \`${name}\` defaults to 1 here, but to tp, ${degrees.tp}, under initialize_model_parallel. Write expt_tp.`,
+          span: fields.ep.span,
+          related: [{ message: `tp is ${degrees.tp} here`, span: fields.tp.span }],
+          fixes: [1, degrees.tp].map((size) => insertFix(text, span, `expt_tp: ${size}`)),
+        };
+      }
+    }
+  },
+};

@@ -1,0 +1,76 @@
+import type { LayoutFacts } from '../../topology/facts';
+import { changeFix, suggestion, worldSizeEdits } from '../fixes';
+import { countOf } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { flagsCoverPrediction } from './flags';
+import { shrinkFixes } from './shrink';
+import { coverageOf, type ModuleSpan, rangeText } from './spans';
+
+export const worldOverflow: Rule = {
+  code: 'world-overflow',
+  severity: 'error',
+  title: 'A module reaches beyond the world',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`rank_offset + num_ranks` of a module is more than `world_size`.',
+  why: 'The ranks beyond the world do not exist. Megatron-LM refuses to build the grid.',
+  failing: `layout: 1
+world_size: 8
+modules:
+  images: {num_ranks: 4, tp: 2}
+  language: {rank_offset: 6, num_ranks: 4, tp: 2}
+`,
+  passing: `layout: 1
+world_size: 8
+modules:
+  images: {num_ranks: 4, tp: 2}
+  language: {rank_offset: 4, num_ranks: 4, tp: 2}
+`,
+  sources: [megatron('megatron/core/hyper_comm_grid.py', 'HyperCommGrid.__init__')],
+  *check(facts) {
+    const coverage = coverageOf(facts);
+    if (!coverage || coverage.fits || coverage.world === undefined) {
+      return;
+    }
+    const { placed, world } = coverage;
+    const [last = 0, beforeLast = 0] = placed.map(({ end }) => end).sort((a, b) => b - a);
+    for (const one of placed) {
+      if (one.end > world) {
+        yield overflowReport(facts, one, placed, world, one.end === last ? beforeLast : last);
+      }
+    }
+  },
+};
+
+/** @param free the end of the last of the other modules */
+function overflowReport(
+  facts: LayoutFacts,
+  one: ModuleSpan,
+  placed: readonly ModuleSpan[],
+  world: number,
+  free: number,
+): Report {
+  const { module, name, start, end } = one;
+  const size = end - start;
+  const room = world - size;
+  const shape = module.degrees
+    ? `[${[module.degrees.tp, module.degrees.gtpRemat, module.degrees.cp, module.dp, module.degrees.pp].join(', ')}]`
+    : '';
+  const whole = worldSizeEdits(facts, end);
+  const offset = module.own?.rank_offset;
+  return {
+    message: `\`${name}\` covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${
+      room >= 0 ? `Use rank_offset ${free + size <= world ? free : room}` : `Give it ${countOf(world, 'rank')} or fewer`
+    }, or world_size ${end}.`,
+    span: offset?.written && start > 0 ? offset.span : module.ranksSpan,
+    related: [{ message: `the world has ${countOf(world, 'rank')}`, span: facts.world.span }],
+    predicts: facts.mimoFlags
+      ? flagsCoverPrediction(placed, world)
+      : `Grid shape ${shape} is over sized with world size ${world} and rank offset ${start}`,
+    fixes: [
+      ...(offset?.written && free + size <= world ? [changeFix('rank_offset', offset.span, free)] : []),
+      ...shrinkFixes(one, world - start),
+      ...(whole ? [suggestion(`Change world_size to ${end}`, whole)] : []),
+    ],
+  };
+}

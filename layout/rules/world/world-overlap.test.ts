@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { modules, report } from '../testing';
+import { worldOverlap } from './world-overlap';
+
+const said = (text: string) => report(worldOverlap, text);
+
+test.each([
+  ['colocated modules', modules(8, 'images: {num_ranks: 8}', 'language: {num_ranks: 8, tp: 2}')],
+  [
+    'modules one behind the other',
+    modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
+  ],
+])('%s', (_, text) => {
+  expect(said(text)).toBe('');
+});
+
+test('some ranks are shared', () => {
+  expect(
+    said(modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 2, num_ranks: 6, tp: 2}')),
+  ).toMatchInlineSnapshot(`
+    "error[world-overlap] at "2"
+    \`images\` and \`language\` both have ranks 2 to 3. Start \`language\` at rank 4, or let both cover the same ranks.
+    = Megatron-LM: Module grids must either fully share ranks or be pairwise disjoint, got {'images': (0, 4), 'language': (2, 8)}
+    = at "images": \`images\` covers ranks 0 to 3
+    = suggestion: Start \`language\` at rank 4 and change world_size to 10
+      - world_size: 8
+      - modules:
+      -   images: {num_ranks: 4, tp: 2}
+      -   language: {rank_offset: 2, num_ranks: 6, tp: 2}
+      + world_size: 10
+      + modules:
+      +   images: {num_ranks: 4, tp: 2}
+      +   language: {rank_offset: 4, num_ranks: 6, tp: 2}
+    = suggestion: Change num_ranks to 2
+      -   images: {num_ranks: 4, tp: 2}
+      +   images: {num_ranks: 2, tp: 2}"
+  `);
+});
+
+test('one rank is shared', () => {
+  expect(
+    said(modules(8, 'images: {num_ranks: 5}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}')),
+  ).toMatchInlineSnapshot(`
+    "error[world-overlap] at "4"
+    \`images\` and \`language\` both have rank 4. Start \`language\` at rank 5, or let both cover the same ranks.
+    = Megatron-LM: Module grids must either fully share ranks or be pairwise disjoint, got {'images': (0, 5), 'language': (4, 8)}
+    = at "images": \`images\` covers ranks 0 to 4
+    = suggestion: Start \`language\` at rank 5 and change world_size to 9
+      - world_size: 8
+      - modules:
+      -   images: {num_ranks: 5}
+      -   language: {rank_offset: 4, num_ranks: 4, tp: 2}
+      + world_size: 9
+      + modules:
+      +   images: {num_ranks: 5}
+      +   language: {rank_offset: 5, num_ranks: 4, tp: 2}
+    = suggestion: Change num_ranks to 4
+      -   images: {num_ranks: 5}
+      +   images: {num_ranks: 4}"
+  `);
+});
+
+test('the flags of examples/mimo list them', () => {
+  expect(said(modules(8, 'images: {dp: 2, tp: 2}', 'language: {rank_offset: 2, dp: 3, tp: 2}'))).toMatchInlineSnapshot(`
+    "error[world-overlap] at "2"
+    \`images\` and \`language\` both have ranks 2 to 3. Start \`language\` at rank 4, or let both cover the same ranks.
+    = Megatron-LM: hetero MIMO expects disjoint module rank spans; spans overlap at [2, 3]
+    = at "images": \`images\` covers ranks 0 to 3
+    = suggestion: Start \`language\` at rank 4 and change world_size to 10
+      - world_size: 8
+      - modules:
+      -   images: {dp: 2, tp: 2}
+      -   language: {rank_offset: 2, dp: 3, tp: 2}
+      + world_size: 10
+      + modules:
+      +   images: {dp: 2, tp: 2}
+      +   language: {rank_offset: 4, dp: 3, tp: 2}"
+  `);
+});

@@ -1,0 +1,74 @@
+import type { Fix } from '../../diagnostic';
+import { setKey } from '../../format/edit';
+import type { LayoutFacts } from '../../topology/facts';
+import { suggestion, worldSizeEdits } from '../fixes';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+import { flagsOverlapPrediction } from './flags';
+import { shrinkFixes } from './shrink';
+import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
+
+export const worldOverlap: Rule = {
+  code: 'world-overlap',
+  severity: 'error',
+  title: 'Two modules share some ranks but not all',
+  effect: 'Megatron-LM stops on every rank',
+  what: 'The spans `[rank_offset, rank_offset + num_ranks)` of two modules overlap without being equal.',
+  why: 'Modules either share all their ranks (colocated) or none. Megatron-LM stops otherwise.',
+  failing: `layout: 1
+world_size: 8
+modules:
+  images: {num_ranks: 4, tp: 2}
+  language: {rank_offset: 2, num_ranks: 6, tp: 2}
+`,
+  passing: `layout: 1
+world_size: 8
+modules:
+  images: {num_ranks: 4, tp: 2}
+  language: {rank_offset: 4, num_ranks: 4, tp: 2}
+`,
+  sources: [megatron('examples/mimo/training/topology.py', '_validate_grid_ranges', 'create_topology')],
+  *check(facts) {
+    const coverage = coverageOf(facts);
+    if (!coverage?.fits || isMixed(coverage)) {
+      return;
+    }
+    const { placed } = coverage;
+    const pairs = coverage.pairs.filter(([first, second]) => !sameSpan(first, second));
+    // it names every module, so it is made once for all pairs
+    const allRanges = pairs.length > 0 ? overlapPrediction(placed) : '';
+    for (const [first, second] of pairs) {
+      yield overlapReport(facts, first, second, allRanges);
+    }
+  },
+};
+
+function overlapReport(facts: LayoutFacts, first: ModuleSpan, second: ModuleSpan, allRanges: string): Report {
+  const start = Math.max(first.start, second.start);
+  const end = Math.min(first.end, second.end);
+  const [low, high] = first.start <= second.start ? [first, second] : [second, first];
+  const offset = high.module.own?.rank_offset;
+  return {
+    message: `\`${first.name}\` and \`${second.name}\` both have ${rangeText(start, end)}. Start \`${high.name}\` at rank ${low.end}, or let both cover the same ranks.`,
+    span: offset?.written ? offset.span : high.module.nameSpan,
+    related: [spanRelated(low)],
+    predicts: facts.mimoFlags ? flagsOverlapPrediction(start, end) : allRanges,
+    fixes: [...moveFixes(facts, high, low.end), ...shrinkFixes(low, high.start - low.start)],
+  };
+}
+
+/** Moves a module to another first rank, alone or with the world growing behind it. */
+function moveFixes(facts: LayoutFacts, { module, start, end, name }: ModuleSpan, to: number): Fix[] {
+  const { own } = module;
+  const edit = own && setKey(facts.text, module.span, 'rank_offset', own.rank_offset, to);
+  if (!edit) {
+    return [];
+  }
+  const title = `Start \`${name}\` at rank ${to}`;
+  const world = end - start + to;
+  const grown = worldSizeEdits(facts, world);
+  return [
+    suggestion(title, [edit]),
+    ...(grown ? [suggestion(`${title} and change world_size to ${world}`, [edit, ...grown])] : []),
+  ];
+}

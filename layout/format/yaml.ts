@@ -6,6 +6,10 @@ import { grouped } from './quantities';
 
 /** Builds the tree of a text by the `yaml` package, which reads all of YAML 1.2 and says what is wrong. Never throws. */
 export function parseYaml(text: string): Parsed {
+  const deep = deepNesting(text);
+  if (deep !== null) {
+    return { root: null, problem: tooDeep({ start: deep, end: deep + 1 }) };
+  }
   try {
     const document = withoutStackTraces(() =>
       // the log level `error` makes a second document an error; nothing is logged
@@ -22,6 +26,40 @@ export function parseYaml(text: string): Parsed {
     }
     throw error;
   }
+}
+
+/** More levels than the parser's stack is trusted with: where it runs out, some versions of V8 end the process. */
+const MAX_OPEN = 256;
+
+/** Where more brackets are open, or more dashes lead a line, than `MAX_OPEN`; null where none are. */
+function deepNesting(text: string): number | null {
+  let open = 0;
+  let leading = 0;
+  for (let i = 0; i < text.length; i++) {
+    switch (text[i]) {
+      case '[':
+      case '{':
+        open++;
+        break;
+      case ']':
+      case '}':
+        open = Math.max(0, open - 1);
+        break;
+      case '-':
+      case '?':
+        leading = /\s/.test(text[i + 1] ?? '') ? leading + 1 : 0;
+        break;
+      case ' ':
+      case '\t':
+        break;
+      default:
+        leading = 0;
+    }
+    if (open > MAX_OPEN || leading > MAX_OPEN) {
+      return i;
+    }
+  }
+  return null;
 }
 
 /**

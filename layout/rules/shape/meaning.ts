@@ -61,11 +61,15 @@ export function isMeant(read: ReadLayout, path: string, names: readonly string[]
   return false;
 }
 
+/** The keys of a map by the flags of Megatron-LM that they become. */
+const ownersOf = memoize(
+  ({ keys }: MapSpec): ReadonlyMap<string, string> =>
+    new Map(Object.entries(keys).flatMap(([name, { flag }]) => (flag === undefined ? [] : [[plainFlag(flag), name]]))),
+);
+
 /** The key of a map that becomes a flag of Megatron-LM, however its words are joined; null where there is none. */
-function flagOwner({ keys }: MapSpec, word: string): string | null {
-  const wanted = plainFlag(word);
-  const owner = Object.entries(keys).find(([, { flag }]) => flag !== undefined && plainFlag(flag) === wanted);
-  return owner?.[0] ?? null;
+function flagOwner(spec: MapSpec, word: string): string | null {
+  return ownersOf(spec).get(plainFlag(word)) ?? null;
 }
 
 const plainFlag = (flag: string): string => flag.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
@@ -73,60 +77,50 @@ const plainFlag = (flag: string): string => flag.replace(/^--/, '').replaceAll('
 /** Where a key belongs that is right but in the wrong map; null where no map of the format has it. */
 function elsewhereOf({ tree }: ReadLayout, { entry, spec, path }: UnknownKey): Elsewhere | null {
   const root = tree.root?.kind === 'map' ? tree.root : null;
-  for (const map of mapsNear(root, path)) {
+  for (const map of mapsNear(childMap(root, 'modules'), path)) {
     const name = Object.hasOwn(map.spec.keys, entry.key) ? entry.key : flagOwner(map.spec, entry.key);
     if (map.spec !== spec && name !== null) {
-      const { node, isAround } = map;
+      const node = map.path.reduce(childMap, root);
       const isThere = node?.entries.some(({ key }) => key === name) === true;
-      return { kind: 'elsewhere', path: map.path, name, node, isAround, isThere };
+      return { kind: 'elsewhere', path: map.path.join('.'), name, node, isAround: map.isAround, isThere };
     }
   }
   return null;
 }
 
-/** A map that the format has, and its place in the file. */
-interface KnownMap extends Pick<Elsewhere, 'path' | 'node' | 'isAround'> {
+/** A map that the format has. */
+interface KnownMap {
+  readonly path: readonly string[];
   readonly spec: MapSpec;
+  readonly isAround: boolean;
 }
 
 /** The maps that a key at a path may have been meant for, the nearest first. */
-function mapsNear(root: MapNode | null, path: string): KnownMap[] {
+function mapsNear(modules: MapNode | null, path: string): KnownMap[] {
   const [first, inside] = path.split('.');
-  const modules = childMap(root, 'modules');
-  const [only, ...others] = modules?.entries ?? [];
   // the degrees of a job of modules stand in each of them: which one is meant is plain where there is one
-  const module = first === 'modules' && inside !== undefined ? inside : only && others.length === 0 ? only.key : null;
+  const only = modules?.entries.length === 1 ? modules.entries[0]?.key : undefined;
+  const module = first === 'modules' && inside !== undefined ? inside : only;
   const spec = FORMAT.keys.modules.values;
-  const node = module === null ? null : childMap(modules, module);
+  const moduleMaps = (name: string): KnownMap[] => [
+    ...sectionsOf(spec).map((section) => ({ ...section, path: ['modules', name, ...section.path] })),
+    { path: ['modules', name], spec, isAround: inside === name },
+  ];
   return [
-    ...(module === null
-      ? []
-      : [
-          ...sectionsOf(spec, node, `modules.${module}`),
-          { path: `modules.${module}`, spec, node, isAround: inside === module },
-        ]),
-    { path: '', spec: FORMAT, node: root, isAround: true },
-    ...sectionsOf(FORMAT, root, '').filter((section) => section.path !== 'parallelism' || !modules),
+    ...(module === undefined ? [] : moduleMaps(module)),
+    { path: [], spec: FORMAT, isAround: true },
+    ...sectionsOf(FORMAT).filter((section) => section.path[0] !== 'parallelism' || !modules),
   ];
 }
 
 /** The maps that are keys of a map. */
-function sectionsOf(spec: MapSpec, node: MapNode | null, path: string): KnownMap[] {
-  return Object.entries(spec.keys).flatMap(([name, section]) =>
-    section.type === 'map'
-      ? [
-          {
-            path: path === '' ? name : `${path}.${name}`,
-            spec: section as MapSpec,
-            node: childMap(node, name),
-            isAround: false,
-          },
-        ]
-      : [],
-  );
-}
+const sectionsOf = memoize((spec: MapSpec): readonly KnownMap[] =>
+  Object.entries(spec.keys).flatMap(([name, section]) =>
+    section.type === 'map' ? [{ path: [name], spec: section as MapSpec, isAround: false }] : [],
+  ),
+);
 
-function childMap(node: MapNode | null, name: string | undefined): MapNode | null {
+function childMap(node: MapNode | null, name: string): MapNode | null {
   const value = node?.entries.find(({ key }) => key === name)?.value;
   return value?.kind === 'map' ? value : null;
 }

@@ -42,9 +42,26 @@ function gpu(
   };
 }
 
-/** The GPU of a name such as `h100`; undefined where the table lacks it. */
+/** Stands for a GPU that the file does not name: its memory is estimated, its time is not. */
+export const UNKNOWN_GPU: GpuKind = gpu(
+  'unknown',
+  0,
+  2039,
+  300,
+  { fp32: 19.5, bf16: 312, fp16: 312, fp8: 312, fp4: 312 },
+  90,
+  1,
+);
+
+/**
+ * The GPU of a name such as `H100`, `h100-80gb` or `NVIDIA H100 80GB HBM3`; undefined where the table lacks it.
+ * A memory size in the name takes the place of the table's.
+ */
 export function gpuKind(name: string): GpuKind | undefined {
-  return GPUS.find((kind) => kind.name === name);
+  const words = name.toLowerCase().split(/[^a-z0-9]+/);
+  const kind = GPUS.find((one) => words.includes(one.name));
+  const memory = words.map((word) => /^(\d{2,3})gi?b?$/.exec(word)?.[1]).find((size) => size !== undefined);
+  return kind && (memory === undefined ? kind : { ...kind, memoryBytes: Number(memory) * GIB });
 }
 
 /** The names of the table, oldest first. */

@@ -1,0 +1,132 @@
+import { type Command, Option } from 'commander';
+import { hasErrors } from '../layout';
+import { type Estimate, type EstimateResult, estimateOf, type StageEstimate } from '../layout/cost';
+import { type InputFile, inputFiles } from './files';
+import { complain, EXIT, exitWith, print } from './output';
+import { gigabytes, seconds, table } from './table';
+
+type Format = 'text' | 'jsonl';
+
+/** Adds `estimate`: memory, traffic and step time of every file. */
+export function addEstimateCommand(program: Command): void {
+  program
+    .command('estimate')
+    .description('estimate memory, traffic and step time of layout files, and say how sure that is')
+    .argument('<file...>', 'layout files; - is standard input')
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .action((files: string[], { format }: { format: Format }) => print(output(files, format)));
+}
+
+function* output(files: readonly string[], format: Format): Iterable<string> {
+  for (const input of inputFiles(files)) {
+    const result = resultOf(input);
+    if (format === 'jsonl') {
+      yield `${JSON.stringify(jsonOf(input.file, result))}\n`;
+    } else if (result) {
+      yield* textOf(input.file, result);
+    }
+  }
+}
+
+/** The estimate of a file; null, with the reason said, where it is no layout without errors. */
+function resultOf(input: InputFile): EstimateResult | null {
+  if (!('checked' in input)) {
+    return null;
+  }
+  const { file, checked } = input;
+  if (hasErrors(checked) || !checked.facts || !checked.resolved) {
+    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
+    exitWith(EXIT.findings);
+    return null;
+  }
+  const result = estimateOf(checked.facts, checked.resolved);
+  if (!result.ok) {
+    complain(`${file}: no estimate: ${result.reason}`);
+    exitWith(EXIT.findings);
+  }
+  return result;
+}
+
+function jsonOf(file: string, result: EstimateResult | null): object {
+  if (!result?.ok) {
+    return { file, ok: false, missing: result?.missing ?? [] };
+  }
+  const { perStage, traffic, pipeline, stepTimeS, gpuMemoryBytes, missing, assumed } = result.estimate;
+  return {
+    file,
+    ok: true,
+    memory: { gpu_bytes: gpuMemoryBytes, per_stage: perStage.map(stageJson) },
+    traffic: traffic.map(({ module, group, carries, collective, bytesPerStep, timesPerStep, tier }) => ({
+      ...moduleOf(module),
+      group,
+      carries,
+      collective,
+      bytes_per_step: Math.round(bytesPerStep),
+      times_per_step: timesPerStep,
+      tier,
+    })),
+    pipeline,
+    step_time_s: stepTimeS,
+    missing,
+    assumed,
+  };
+}
+
+function stageJson(stage: StageEstimate): object {
+  return {
+    ...moduleOf(stage.module),
+    stage: stage.stage,
+    states_bytes: Math.round(stage.statesBytes),
+    activations_bytes: Math.round(stage.activationsBytes),
+    communicators_bytes: Math.round(stage.communicatorsBytes),
+    peak_bytes: Math.round(stage.peakBytes),
+    interval: stage.interval.map(Math.round),
+  };
+}
+
+const moduleOf = (module: string | null) => (module === null ? {} : { module });
+
+function* textOf(file: string, result: EstimateResult): Iterable<string> {
+  if (!result.ok) {
+    return;
+  }
+  const { estimate } = result;
+  yield `${file}\n`;
+  yield* table([
+    ['stage', 'states', 'activations', 'peak', '90 % within', 'communicators'],
+    ...estimate.perStage.map((stage) => [
+      stage.module === null ? String(stage.stage) : `${stage.module} ${stage.stage}`,
+      gigabytes(stage.statesBytes),
+      gigabytes(stage.activationsBytes),
+      gigabytes(stage.peakBytes),
+      stage.interval.map(gigabytes).join(' to '),
+      gigabytes(stage.communicatorsBytes),
+    ]),
+  ]);
+  yield* table([
+    ['group', 'carries', 'collective', 'bytes a step', 'times a step', 'over'],
+    ...estimate.traffic.map(({ module, group, carries, collective, bytesPerStep, timesPerStep, tier }) => [
+      module === null ? group : `${module} ${group}`,
+      carries,
+      collective,
+      gigabytes(bytesPerStep),
+      String(timesPerStep),
+      tier === 'nvlink' ? 'NVLink' : 'network',
+    ]),
+  ]);
+  yield* summary(estimate);
+}
+
+function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable<string> {
+  if (pipeline) {
+    yield `  ${pipeline.microbatches} micro-batches a step; ${(100 * pipeline.bubble).toFixed(0)} % pipeline bubble\n`;
+  }
+  if (stepTimeS) {
+    const [low, high] = stepTimeS.interval;
+    yield `  step time ${seconds(stepTimeS.median)} (90 % within ${seconds(low)} to ${seconds(high)})\n`;
+  }
+  if (missing.length > 0) {
+    yield `  these keys would narrow it: ${missing.join(', ')}\n`;
+  }
+  yield `  assumed: ${assumed.join('; ')}\n\n`;
+}

@@ -1,0 +1,121 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
+import { inputFiles } from './files';
+import { complain, EXIT, exitWith, print } from './output';
+import { gigabytes, seconds, table } from './table';
+
+interface Options {
+  readonly format: 'text' | 'jsonl';
+  readonly top: number;
+  readonly show?: number;
+}
+
+/** Adds `plan`: the layouts of a model that fit a machine, ranked. */
+export function addPlanCommand(program: Command): void {
+  program
+    .command('plan')
+    .description("list the layouts of a file's model, world and batch that fit its GPUs, the quickest first")
+    .argument('<file>', 'a layout file with cluster.gpu; its degrees do not matter; - is standard input')
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .option('--top <n>', 'how many layouts are listed', positive, 10)
+    .option('--show <n>', 'print the n-th layout as a file instead', positive)
+    .action((file: string, options: Options) => print(output(file, options)));
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 1000) {
+    throw new InvalidArgumentError('Write a whole number from 1 to 1000.');
+  }
+  return value;
+}
+
+function* output(file: string, options: Options): Iterable<string> {
+  for (const input of inputFiles([file])) {
+    if ('checked' in input) {
+      yield* planned(file, planLayouts(input.checked.text, Math.max(options.top, options.show ?? 0)), options);
+    }
+  }
+}
+
+function* planned(file: string, plan: Plan, { format, show }: Options): Iterable<string> {
+  if (!plan.ok) {
+    complain(`${file}: no plan: ${plan.reason}`);
+    exitWith(EXIT.findings);
+    return;
+  }
+  if (plan.layouts.length === 0) {
+    complain(`${file}: none of ${plan.tried} layouts fits; use more GPUs, or larger ones`);
+    exitWith(EXIT.findings);
+    return;
+  }
+  if (show !== undefined) {
+    yield* shown(file, plan.layouts, show);
+  } else if (format === 'jsonl') {
+    yield* plan.layouts.map((layout) => `${JSON.stringify(jsonOf(layout))}\n`);
+  } else {
+    yield `${file}: ${plan.fitting} of ${plan.tried} layouts fit; the quickest of each grid, by estimate\n`;
+    yield* table([HEAD, ...plan.layouts.map(cells)]);
+    yield '  `--show 1` prints the first as a file\n';
+  }
+}
+
+function* shown(file: string, layouts: readonly PlannedLayout[], place: number): Iterable<string> {
+  const layout = layouts[place - 1];
+  if (layout) {
+    yield layout.text;
+  } else {
+    complain(`${file}: only ${layouts.length} layouts are listed`);
+    exitWith(EXIT.unusable);
+  }
+}
+
+const HEAD = [
+  '',
+  'step',
+  'peak',
+  'tp',
+  'cp',
+  'pp',
+  'vpp',
+  'dp',
+  'ep',
+  'expt_tp',
+  'micro-batch',
+  'micro-batches',
+  'recompute',
+];
+
+function cells(layout: PlannedLayout, index: number): string[] {
+  const { tp, cp, pp, dp, ep, exptTp } = layout.degrees;
+  const sizes = [tp, cp, pp, layout.vpp, dp, ep, exptTp, layout.micro, layout.microbatches];
+  return [
+    String(index + 1),
+    seconds(layout.seconds),
+    gigabytes(layout.peakBytes),
+    ...sizes.map(String),
+    layout.recompute,
+  ];
+}
+
+function jsonOf({
+  degrees,
+  vpp,
+  micro,
+  recompute,
+  seconds: time,
+  peakBytes,
+  microbatches,
+  text,
+}: PlannedLayout): object {
+  const { tp, cp, pp, dp, ep, exptTp } = degrees;
+  return {
+    degrees: { tp, cp, pp, vpp, dp, ep, expt_tp: exptTp },
+    micro_batch_size: micro,
+    microbatches,
+    recompute,
+    step_time_s: time,
+    peak_bytes: Math.round(peakBytes),
+    layout: text,
+  };
+}

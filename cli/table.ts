@@ -1,0 +1,15 @@
+/** Columns as wide as their widest cell, the first to the left, the others to the right; two spaces before each line. */
+export function* table(rows: readonly (readonly string[])[]): Iterable<string> {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  for (const row of rows) {
+    const cells = row.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+    );
+    yield `  ${cells.join('  ')}\n`;
+  }
+  yield '\n';
+}
+
+export const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
+
+export const seconds = (time: number): string => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(1)} s`);

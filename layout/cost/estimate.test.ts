@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { check } from '../check';
+import { type Estimate, type EstimateResult, estimateOf } from './estimate';
+import { costJobs, type JobOfLayout } from './fromLayout';
+
+const LLAMA = `layout: 1
+cluster: {nodes: 8, gpus_per_node: 8, gpu: H100-80GB}
+parallelism: {tp: 8, pp: 4, vpp: 4}
+model:
+  num_layers: 80
+  hidden_size: 8192
+  ffn_hidden_size: 28672
+  num_attention_heads: 64
+  num_query_groups: 8
+  vocab_size: 128256
+  gated_linear_unit: true
+  untie_embeddings_and_output_weights: true
+  add_bias_linear: false
+  position_embedding_type: rope
+sequence: {seq_length: 8192, sequence_parallel: true}
+batch: {micro_batch_size: 1, global_batch_size: 128}
+optimizer: {use_distributed_optimizer: true}
+`;
+
+function resultOf(text: string): EstimateResult {
+  const { facts, resolved, diagnostics } = check(text);
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  if (!facts || !resolved) {
+    throw new Error('the layout has no facts');
+  }
+  return estimateOf(facts, resolved);
+}
+
+function estimated(text: string): Estimate {
+  const result = resultOf(text);
+  if (!result.ok) {
+    throw new Error(result.reason);
+  }
+  return result.estimate;
+}
+
+function jobOf(text: string): Extract<JobOfLayout, { readonly ok: true }> {
+  const { facts } = check(text);
+  const [job] = facts ? costJobs(facts) : [];
+  if (!job?.ok) {
+    throw new Error('the layout makes no job');
+  }
+  return job;
+}
+
+test('a file becomes a job: stages, shapes, batch and machine', () => {
+  const { job, missing } = jobOf(LLAMA);
+  expect(missing).toEqual([]);
+  expect(job.degrees).toEqual({ tp: 8, cp: 1, pp: 4, dp: 2, ep: 1, exptTp: 8, exptDp: 2 });
+  expect(job.stages.map((chunks) => chunks.map(({ blocks }) => blocks.length))).toEqual(
+    Array.from({ length: 4 }, () => [10, 10, 10, 10]),
+  );
+  expect(job.stages.map((chunks) => chunks.map(({ embedding }) => embedding))[0]).toEqual([true, false, false, false]);
+  expect(job.stages.map((chunks) => chunks.map(({ loss }) => loss))[3]).toEqual([false, false, false, true]);
+  expect(job.model).toMatchObject({ kvChannels: 128, learnedPositions: 0, bias: false, moe: null, mla: null });
+  expect(job.hardware).toMatchObject({ gpusPerNode: 8, gpusPerNvlinkDomain: 8, networkBytesPerSecond: 50e9 });
+});
+
+test('states of a 70B model on 64 GPUs: 12 bytes a parameter of a stage, and the workspace', () => {
+  const [first] = estimated(LLAMA).perStage;
+  const layer = (8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672) / 8 + 4 * 8192;
+  const padded = Math.ceil(128256 / 1024) * 1024;
+  const parameters = 20 * layer + (padded / 8) * 8192;
+  expect(first?.statesBytes).toBeCloseTo(parameters * (6 + 12 / 2) + 105 * 2 ** 20, -1);
+});
+
+test('what cannot be done without is named, and nothing is guessed in its place', () => {
+  const result = resultOf('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n');
+  expect(result).toEqual({
+    ok: false,
+    reason:
+      'model.hidden_size, model.num_attention_heads, model.num_layers, batch.micro_batch_size, sequence.seq_length: without them there is no estimate',
+    missing: [
+      'model.hidden_size',
+      'model.num_attention_heads',
+      'model.num_layers',
+      'batch.micro_batch_size',
+      'sequence.seq_length',
+    ],
+  });
+});
+
+test('without the kind of GPU there is memory, but no time', () => {
+  const { stepTimeS, perStage, missing, gpuMemoryBytes } = estimated(LLAMA.replace(', gpu: H100-80GB', ''));
+  expect(stepTimeS).toBeNull();
+  expect(gpuMemoryBytes).toBeNull();
+  expect(missing).toEqual(['cluster.gpu']);
+  expect(perStage).toHaveLength(4);
+});
+
+test('generalized tensor parallelism is said to be not estimated', () => {
+  const text = LLAMA.replace('tp: 8, pp: 4, vpp: 4', 'tp: 8, gtp_remat: 2, pp: 4, vpp: 4');
+  expect(resultOf(text)).toMatchObject({
+    ok: false,
+    reason: 'generalized tensor parallelism (gtp_remat) is not estimated',
+  });
+});

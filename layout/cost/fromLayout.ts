@@ -1,0 +1,365 @@
+import type { ModelKeys, RootKeys, SequenceKeys } from '../format/keys';
+import { LANGUAGE_MODULE } from '../format/names';
+import { type Field, type Section, valuesOf } from '../format/spec';
+import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import { type Stage, stagePlanOf } from '../topology/stages';
+import { gpuKind, UNKNOWN_GPU } from './gpus';
+import type {
+  Block,
+  Chunk,
+  ComputeType,
+  CostJob,
+  CostModel,
+  CostOptimizer,
+  CostSequence,
+  ExpertShape,
+  Fsdp,
+  Hardware,
+  LatentAttention,
+  MambaShape,
+  Recompute,
+} from './job';
+
+/** A job made of a layout file, or the reason why there is none. */
+export type JobOfLayout =
+  | {
+      readonly ok: true;
+      /** The module's name; null for `parallelism`. */
+      readonly module: string | null;
+      readonly job: CostJob;
+      /** Whether the kind of GPU is known: without it there is no time. */
+      readonly gpuKnown: boolean;
+      /** Keys that would narrow the estimate. */
+      readonly missing: readonly string[];
+      /** What was assumed where the file says nothing. */
+      readonly assumed: readonly string[];
+    }
+  | {
+      readonly ok: false;
+      readonly module: string | null;
+      readonly reason: string;
+      readonly missing: readonly string[];
+    };
+
+/** The jobs of a layout, one a module that has a model. The file must have no errors. */
+export function costJobs(facts: LayoutFacts): readonly JobOfLayout[] {
+  return facts.modules.map((module) => jobOfModule(facts, module));
+}
+
+function jobOfModule(facts: LayoutFacts, module: ModuleFacts): JobOfLayout {
+  const notes = new Notes();
+  const job = new Reader(facts, module, notes).job();
+  const common = { module: module.name, missing: notes.missing };
+  return typeof job === 'string'
+    ? { ok: false, ...common, reason: job }
+    : { ok: true, ...common, job, gpuKnown: job.hardware.gpu.name !== UNKNOWN_GPU.name, assumed: notes.assumed };
+}
+
+/** What a reader looked for and did not find. */
+class Notes {
+  readonly missing: string[] = [];
+  readonly assumed: string[] = [];
+}
+
+type ModelSection = Section<ModelKeys>;
+
+/** Network cards of one GPU, in bytes a second, where nothing is said: 200 Gb/s beside an A100, 400 Gb/s beside later ones. */
+const NETWORK = { a100: 25e9, later: 50e9 };
+
+/** Reads one module of a layout; where it cannot, it says why. */
+class Reader {
+  readonly #root: Section<RootKeys>;
+
+  constructor(
+    readonly facts: LayoutFacts,
+    readonly module: ModuleFacts,
+    readonly notes: Notes,
+  ) {
+    this.#root = facts.root;
+  }
+
+  job(): CostJob | string {
+    const { degrees, dp, exptDp } = this.module;
+    const sizes = this.#sizes();
+    const stages = this.#stages();
+    const micro = this.#needed('batch.micro_batch_size', this.#root.batch.value?.micro_batch_size);
+    const length = this.#needed('sequence.seq_length', this.module.sequence.value?.seq_length);
+    if (!sizes || !stages || micro === null || length === null) {
+      return `${this.notes.missing.join(', ')}: without ${this.notes.missing.length === 1 ? 'it' : 'them'} there is no estimate`;
+    }
+    if (!degrees || dp === undefined || exptDp === undefined) {
+      return 'the degrees do not divide the ranks';
+    }
+    if (degrees.gtpRemat > 1 || degrees.exptGtpRemat > 1) {
+      return 'generalized tensor parallelism (gtp_remat) is not estimated';
+    }
+    const { tp, cp, pp, ep, exptTp } = degrees;
+    const model = this.#model(sizes);
+    return {
+      model,
+      degrees: { tp, cp, pp, dp, ep, exptTp, exptDp },
+      stages,
+      batch: { micro, global: this.#globalBatch(micro, dp) },
+      sequence: this.#sequence(length, tp),
+      optimizer: this.#optimizer(),
+      recompute: this.#recompute(),
+      fsdp: this.#fsdp(),
+      hardware: this.#hardware(),
+      compute: this.#compute(),
+      dispatcher: this.#root.moe.value?.moe_token_dispatcher_type.value ?? 'allgather',
+    };
+  }
+
+  /** Notes a key that an estimate cannot do without. */
+  #needed(key: string, field: Field<number> | undefined): number | null {
+    if (field?.value === undefined) {
+      this.notes.missing.push(key);
+    }
+    return field?.value ?? null;
+  }
+
+  #sizes(): Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'> | null {
+    const model = this.module.model.value;
+    const hiddenSize = this.#needed('model.hidden_size', model?.hidden_size);
+    const numAttentionHeads = this.#needed('model.num_attention_heads', model?.num_attention_heads);
+    if (hiddenSize === null || numAttentionHeads === null) {
+      return null;
+    }
+    return {
+      hiddenSize,
+      numAttentionHeads,
+      numQueryGroups: model?.num_query_groups.value ?? numAttentionHeads,
+      kvChannels: model?.kv_channels.value ?? hiddenSize / numAttentionHeads,
+    };
+  }
+
+  #model(sizes: Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'>): CostModel {
+    const model = this.module.model.value;
+    const sequence = this.module.sequence.value;
+    // an encoder of a multimodal job has no vocabulary
+    const hasVocabulary = this.module.name === null || this.module.name === LANGUAGE_MODULE;
+    const vocabSize = model?.vocab_size.value ?? null;
+    if (vocabSize === null && hasVocabulary) {
+      this.notes.missing.push('model.vocab_size');
+    }
+    const position = model?.position_embedding_type.value ?? 'learned_absolute';
+    const ffnHiddenSize = model?.ffn_hidden_size.value ?? 4 * sizes.hiddenSize;
+    return {
+      ...sizes,
+      ffnHiddenSize,
+      vocabSize,
+      vocabDivisibleBy: model?.make_vocab_size_divisible_by.value ?? 128,
+      gatedLinearUnit: model?.gated_linear_unit.value ?? false,
+      untied: model?.untie_embeddings_and_output_weights.value ?? false,
+      bias: model?.add_bias_linear.value ?? true,
+      rmsNorm: false,
+      learnedPositions:
+        hasVocabulary && position === 'learned_absolute'
+          ? (sequence?.max_seq_len.value ?? sequence?.seq_length.value ?? 0)
+          : 0,
+      mla: latentAttention(model),
+      moe: experts(model, ffnHiddenSize),
+      mamba: mamba(model, sizes.hiddenSize),
+    };
+  }
+
+  /** What each pipeline rank holds, as the stages of the file say. */
+  #stages(): Chunk[][] | null {
+    const plan = stagePlanOf(this.facts, this.module);
+    const stages = plan?.stages() ?? null;
+    if (!plan || stages === null) {
+      this.notes.missing.push('model.num_layers');
+      return null;
+    }
+    const blocks = plan.pattern === null ? layerBlocks(this.module.model.value) : patternBlocks(plan.pattern);
+    if (!blocks) {
+      this.notes.missing.push('a pattern of attention, MLP, MoE and Mamba layers alone');
+      return null;
+    }
+    const ranks: Chunk[][] = [];
+    for (const stage of [...stages].sort((a, b) => a.pp - b.pp || a.vpp - b.vpp)) {
+      const chunks = ranks[stage.pp] ?? [];
+      ranks[stage.pp] = [...chunks, chunkOf(stage, blocks)];
+    }
+    return ranks;
+  }
+
+  #globalBatch(micro: number, dp: number): number {
+    const global = this.#root.batch.value?.global_batch_size.value;
+    if (global === undefined) {
+      this.notes.missing.push('batch.global_batch_size');
+      this.notes.assumed.push('one micro-batch a step');
+    }
+    return global ?? micro * dp;
+  }
+
+  #sequence(length: number, tp: number): CostSequence {
+    const sequence: Section<SequenceKeys> | undefined = this.module.sequence.value;
+    this.notes.assumed.push('flash or fused attention', 'dropout as by default');
+    return {
+      length,
+      sequenceParallel: (sequence?.sequence_parallel.value ?? false) && tp > 1,
+      scoresInMemory: false,
+      dropout: true,
+      fusedCrossEntropy: false,
+    };
+  }
+
+  #optimizer(): CostOptimizer {
+    const optimizer = this.#root.optimizer.value;
+    const single = this.module.model.value?.params_dtype.value === 'fp32';
+    const aware = optimizer?.use_precision_aware_optimizer.value ?? false;
+    const narrow = (dtype: string | undefined): number => (aware && dtype !== undefined ? (BYTES_OF[dtype] ?? 4) : 4);
+    const main = narrow(optimizer?.main_params_dtype.value);
+    const moments = narrow(optimizer?.exp_avg_dtype.value) + narrow(optimizer?.exp_avg_sq_dtype.value);
+    const inBf16 =
+      optimizer?.grad_reduce_in_bf16.value === true || (aware && optimizer?.main_grads_dtype.value === 'bf16');
+    const offloaded = optimizer?.optimizer_cpu_offload.value ?? false;
+    return {
+      paramBytes: single ? 4 : 2,
+      gradBytes: inBf16 && !single ? 2 : 4,
+      stateBytes: offloaded ? 0 : single ? 8 : main + moments,
+      distributed: optimizer?.use_distributed_optimizer.value ?? false,
+      instances: this.#root.parallelism.value?.num_distributed_optimizer_instances.value ?? 1,
+      overlapGradReduce: optimizer?.overlap_grad_reduce.value ?? false,
+      overlapParamGather: optimizer?.overlap_param_gather.value ?? false,
+    };
+  }
+
+  #recompute(): Recompute {
+    const recompute = this.#root.recompute.value;
+    switch (recompute?.granularity.value) {
+      case 'full':
+        // uniform recomputation keeps the input of every piece; a piece of one layer is assumed
+        return {
+          granularity: 'full',
+          layers: recompute.method.value === 'block' ? (recompute.num_layers.value ?? null) : null,
+        };
+      case 'selective':
+        return { granularity: 'selective' };
+      default:
+        return { granularity: 'none' };
+    }
+  }
+
+  #fsdp(): Fsdp {
+    const fsdp = this.#root.fsdp.value;
+    return fsdp?.enabled.value || fsdp?.torch_fsdp2.value
+      ? (fsdp.data_parallel_sharding_strategy.value ?? 'optim_grads_params')
+      : 'no_shard';
+  }
+
+  #hardware(): Hardware {
+    const cluster = this.#root.cluster.value;
+    const name = cluster?.gpu.value;
+    const known = name === undefined ? undefined : gpuKind(name);
+    if (!known) {
+      this.notes.missing.push('cluster.gpu');
+    }
+    const gpu = known ?? UNKNOWN_GPU;
+    const gpusPerNode = cluster?.gpus_per_node.value ?? this.facts.world.size ?? 1;
+    this.notes.assumed.push(gpu.name === 'a100' ? '200 Gb/s of network a GPU' : '400 Gb/s of network a GPU');
+    return {
+      gpu: { ...gpu, ...(cluster?.gpu_memory.value !== undefined && { memoryBytes: cluster.gpu_memory.value }) },
+      gpusPerNode,
+      gpusPerNvlinkDomain: cluster?.gpus_per_nvlink_domain.value ?? gpusPerNode,
+      networkBytesPerSecond: gpu.name === 'a100' ? NETWORK.a100 : NETWORK.later,
+    };
+  }
+
+  #compute(): ComputeType {
+    const precision = this.#root.precision.value;
+    if (precision?.fp4_format.value !== undefined) {
+      return 'fp4';
+    }
+    return precision?.fp8_format.value !== undefined ? 'fp8' : (this.module.model.value?.params_dtype.value ?? 'bf16');
+  }
+}
+
+const BYTES_OF: Readonly<Record<string, number>> = { fp32: 4, fp16: 2, bf16: 2, fp8: 1 };
+
+function chunkOf({ layers }: Stage, blocks: (layer: number) => readonly Block[]): Chunk {
+  return {
+    blocks: layers.flatMap((layer) => (/^t\d+$/.test(layer) ? blocks(Number(layer.slice(1))) : [])),
+    embedding: layers.includes('embedding'),
+    loss: layers.includes('loss'),
+    mtp: layers.filter((layer) => layer.startsWith('mtp')).length,
+  };
+}
+
+/** The blocks of each layer: attention, and an MLP or experts. */
+function layerBlocks(model: ModelSection | undefined): (layer: number) => readonly Block[] {
+  const isMoe = model?.num_experts.value === undefined ? () => false : expertLayers(model);
+  return (layer) => ['attention', isMoe(layer) ? 'moe' : 'mlp'];
+}
+
+/** `moe_layer_freq`: every n-th layer, or a list of 0 and 1 (`get_moe_layer_freq`, megatron/training/arguments.py). */
+function expertLayers(model: ModelSection): (layer: number) => boolean {
+  const frequency = model.moe_layer_freq.value;
+  if (frequency === undefined) {
+    return () => true;
+  }
+  if (typeof frequency === 'number') {
+    return (layer) => layer % frequency === 0;
+  }
+  const list =
+    typeof frequency === 'string'
+      ? [...frequency.matchAll(/\[([01,\s]+)\](?:\s*\*\s*(\d{1,5}))?/g)].flatMap(([, values = '', times]) =>
+          Array.from({ length: Number(times ?? 1) }, () => values.split(',').map(Number)).flat(),
+        )
+      : valuesOf(frequency).map(Number);
+  return (layer) => list[layer] === 1;
+}
+
+const SYMBOLS: Readonly<Record<string, readonly Block[]>> = {
+  M: ['mamba'],
+  '*': ['attention'],
+  '+': ['attention'],
+  '-': ['mlp'],
+  E: ['moe'],
+};
+
+/** The blocks of a hybrid pattern's layers; null where it holds layers that no formula is for. */
+function patternBlocks(pattern: string): ((layer: number) => readonly Block[]) | null {
+  const symbols = [...(pattern.split('/')[0] ?? '').replaceAll('|', '')];
+  return symbols.every((symbol) => SYMBOLS[symbol]) ? (layer) => SYMBOLS[symbols[layer] ?? ''] ?? [] : null;
+}
+
+/** MLA's ranks, with the defaults of `MLATransformerConfig` (megatron/core/transformer/transformer_config.py). */
+function latentAttention(model: ModelSection | undefined): LatentAttention | null {
+  return model?.multi_latent_attention.value
+    ? {
+        qLoraRank: model.q_lora_rank.value ?? null,
+        kvLoraRank: model.kv_lora_rank.value ?? 32,
+        qkHeadDim: model.qk_head_dim.value ?? 128,
+        qkPosEmbHeadDim: model.qk_pos_emb_head_dim.value ?? 64,
+        vHeadDim: model.v_head_dim.value ?? 128,
+      }
+    : null;
+}
+
+function experts(model: ModelSection | undefined, ffnHiddenSize: number): ExpertShape | null {
+  const numExperts = model?.num_experts.value;
+  return model && numExperts !== undefined
+    ? {
+        numExperts,
+        topk: model.moe_router_topk.value ?? 2,
+        ffnHiddenSize: model.moe_ffn_hidden_size.value ?? ffnHiddenSize,
+        sharedFfnHiddenSize: model.moe_shared_expert_intermediate_size.value ?? 0,
+      }
+    : null;
+}
+
+/** A Mamba mixer's sizes, with the defaults of `TransformerConfig`. */
+function mamba(model: ModelSection | undefined, hiddenSize: number): MambaShape | null {
+  if (!model?.hybrid_layer_pattern.written) {
+    return null;
+  }
+  const headDim = model.mamba_head_dim.value ?? 64;
+  return {
+    numHeads: model.mamba_num_heads.value ?? (2 * hiddenSize) / headDim,
+    headDim,
+    numGroups: model.mamba_num_groups.value ?? 8,
+    stateDim: model.mamba_state_dim.value ?? 128,
+  };
+}

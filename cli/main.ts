@@ -33,6 +33,13 @@ addSmokeCommand(program);
 addVerifyCommand(program);
 addDrawCommand(program);
 addExplainCommand(program);
+program
+  .command('mcp')
+  .description(
+    'serve check, groups, estimate, plan, explain and import to an assistant (Model Context Protocol over stdio)',
+  )
+  // a bundle of its own, so that no other command loads the protocol
+  .action(async () => (await import('./mcp.js')).serveMcp());
 
 // a reader that stops reading (`| head`) is no error
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -36,7 +36,7 @@ const only = (...keys) => Object.fromEntries(keys.map((key) => [key, manifest[ke
 
 const desktop = stage('desktop', [...EXTENSION, ...PROGRAMS, 'dist/extension.js'], without(...OWN, 'browser'));
 const web = stage('web', [...EXTENSION, 'dist/web/extension.js', 'dist/web/server.js'], without(...OWN, 'main'));
-const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'schemas'], only(...NPM));
+const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'dist/mcp.js', 'schemas'], only(...NPM));
 
 await createVSIX({ cwd: desktop, packagePath: 'parallelism-layout.vsix', dependencies: false });
 await createVSIX({ cwd: web, packagePath: 'parallelism-layout-web.vsix', dependencies: false, target: 'web' });

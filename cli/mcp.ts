@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { z } from 'zod';
+import { version } from '../package.json';
+
+/** How long one tool may run, in milliseconds, and how much it may print, in characters. */
+const TIME_LIMIT_MS = 30_000;
+const OUTPUT_LIMIT = 1_000_000;
+
+const layout = {
+  layout: z.string().describe('The whole text of a layout file (*.layout.yaml).'),
+};
+
+/**
+ * Serves the Model Context Protocol on standard input and output. Every tool is a command of this program on a text that the
+ * client sends: nothing is written, no file is opened that the client does not send.
+ */
+export async function serveMcp(): Promise<void> {
+  const server = new McpServer({ name: 'parallelism-layout', version });
+  registerLayoutTools(server);
+  registerOtherTools(server);
+  await server.connect(new StdioServerTransport());
+}
+
+function registerLayoutTools(server: McpServer): void {
+  const readOnly = { annotations: { readOnlyHint: true, openWorldHint: false } };
+  server.registerTool(
+    'check',
+    {
+      ...readOnly,
+      title: 'Check a layout',
+      description:
+        'Diagnostics of a parallelism layout: code, severity, place, message, the error that Megatron-LM would raise, and fixes. JSON.',
+      inputSchema: layout,
+    },
+    ({ layout: text }) => answer(['check', '--format', 'json', '-'], text),
+  );
+  server.registerTool(
+    'groups',
+    {
+      ...readOnly,
+      title: 'Process groups of a layout',
+      description:
+        'Which global ranks form each process group, in creation order. JSON. Ask for one group or rank where you can.',
+      inputSchema: {
+        ...layout,
+        group: z.string().optional().describe('Only groups of this name, such as tp or dp_cp.'),
+        rank: z.number().int().min(0).optional().describe('Only groups that hold this global rank.'),
+      },
+    },
+    ({ layout: text, group, rank }) =>
+      answer(
+        [
+          ...['groups', '--format', 'jsonl'],
+          ...(group === undefined ? [] : [`--group=${group}`]),
+          ...(rank === undefined ? [] : [`--rank=${rank}`]),
+          '-',
+        ],
+        text,
+      ),
+  );
+  server.registerTool(
+    'estimate',
+    {
+      ...readOnly,
+      title: 'Estimate the cost of a layout',
+      description:
+        'Memory of each pipeline stage, traffic of each process group, bubble and step time, with intervals. JSON.',
+      inputSchema: layout,
+    },
+    ({ layout: text }) => answer(['estimate', '--format', 'jsonl', '-'], text),
+  );
+  server.registerTool(
+    'plan',
+    {
+      ...readOnly,
+      title: 'Layouts that fit',
+      description:
+        'The layouts of the same model, world and batch that fit the GPUs, the quickest first; each with its file. JSON lines.',
+      inputSchema: { ...layout, top: z.number().int().min(1).max(50).optional().describe('How many; 10 if left out.') },
+    },
+    ({ layout: text, top }) => answer(['plan', '--format', 'jsonl', `--top=${top ?? 10}`, '-'], text),
+  );
+}
+
+function registerOtherTools(server: McpServer): void {
+  const readOnly = { annotations: { readOnlyHint: true, openWorldHint: false } };
+  server.registerTool(
+    'explain',
+    {
+      ...readOnly,
+      title: 'Explain a rule',
+      description: 'The page of a rule by its code, in Markdown; without a code, the list of all rules.',
+      inputSchema: { code: z.string().optional().describe('A code that check printed, such as dense-product.') },
+    },
+    ({ code }) => answer(['explain', ...(code === undefined ? [] : ['--', code])], ''),
+  );
+  server.registerTool(
+    'import',
+    {
+      ...readOnly,
+      title: 'Import a launch file',
+      description:
+        'Reads a launch script, recipe, configuration or log of a training framework as a layout; every value says where it comes from. JSON.',
+      inputSchema: {
+        text: z.string().describe('The whole text of the launch file.'),
+        family: z.string().optional().describe('The family, such as megatron or verl; detected where left out.'),
+      },
+    },
+    ({ text, family }) =>
+      answer(['import', '--format', 'json', ...(family === undefined ? [] : [`--family=${family}`]), '-'], text),
+  );
+}
+
+/** What a tool gives back. */
+interface Answer {
+  readonly content: { readonly type: 'text'; readonly text: string }[];
+  readonly isError?: boolean;
+  readonly [key: string]: unknown;
+}
+
+/** Runs a command of this program on a text; what it prints is the answer, on standard error where it prints nothing else. */
+function answer(args: readonly string[], input: string): Promise<Answer> {
+  return new Promise((done) => {
+    const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      timeout: TIME_LIMIT_MS,
+      killSignal: 'SIGKILL',
+    });
+    const out = new Bounded();
+    const errors = new Bounded();
+    child.stdout.setEncoding('utf8').on('data', (text: string) => out.add(text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => errors.add(text));
+    // a command that refuses its arguments does not read its input
+    child.stdin.on('error', () => {}).end(input);
+    child.once('error', (error) => done({ content: [{ type: 'text', text: error.message }], isError: true }));
+    child.once('close', (_, signal) => {
+      const ended = signal === null ? '' : `stopped after ${TIME_LIMIT_MS / 1000} seconds`;
+      const text = out.text || errors.text || ended;
+      done({ content: [{ type: 'text', text }], ...(out.text === '' && { isError: true }) });
+    });
+  });
+}
+
+/** A text of bounded length that says where it was cut. */
+class Bounded {
+  #text = '';
+
+  add(more: string): void {
+    if (this.#text.length <= OUTPUT_LIMIT) {
+      this.#text += more;
+    }
+  }
+
+  get text(): string {
+    return this.#text.length <= OUTPUT_LIMIT
+      ? this.#text
+      : `${this.#text.slice(0, OUTPUT_LIMIT)}\n... cut after ${OUTPUT_LIMIT} characters: ask for one group or rank\n`;
+  }
+}

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { type Checked, diagnosticData, hasErrors, soundFixes } from '../layout';
+import { type Checked, diagnosticData, hasErrors, jsonText, soundFixes } from '../layout';
 import type { FileReport } from './fileReport';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
@@ -41,15 +41,21 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
     yield summaryText(totals);
   },
   *json(inputs) {
-    yield `${JSON.stringify([...inputs].map(fileReport), null, 2)}\n`;
+    // one file after another, so that no more than one is held
+    let open = '[';
+    for (const input of inputs) {
+      yield `${open}\n  ${jsonText(fileReport(input), 2).replaceAll('\n', '\n  ')}`;
+      open = ',';
+    }
+    yield '\n]\n';
   },
   *jsonl(inputs) {
     for (const input of inputs) {
-      yield `${JSON.stringify(fileReport(input))}\n`;
+      yield `${jsonText(fileReport(input))}\n`;
     }
   },
   *sarif(inputs) {
-    yield `${JSON.stringify(sarifLog([...inputs].map(fileReport)), null, 2)}\n`;
+    yield `${jsonText(sarifLog([...inputs].map(fileReport)), 2)}\n`;
   },
   *github(inputs) {
     for (const input of inputs) {

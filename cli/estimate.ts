@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { hasErrors } from '../layout';
+import { hasErrors, jsonText, terminalLine } from '../layout';
 import { type Estimate, type EstimateResult, estimateOf, type StageEstimate } from '../layout/cost';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
@@ -21,7 +21,7 @@ function* output(files: readonly string[], format: Format): Iterable<string> {
   for (const input of inputFiles(files)) {
     const result = resultOf(input);
     if (format === 'jsonl') {
-      yield `${JSON.stringify(jsonOf(input.file, result))}\n`;
+      yield `${jsonText(jsonOf(input.file, result))}\n`;
     } else if (result) {
       yield* textOf(input.file, result);
     }
@@ -91,11 +91,11 @@ function* textOf(file: string, result: EstimateResult): Iterable<string> {
     return;
   }
   const { estimate } = result;
-  yield `${file}\n`;
+  yield `${terminalLine(file)}\n`;
   yield* table([
     ['stage', 'states', 'activations', 'peak', '90 % within', 'communicators'],
     ...estimate.perStage.map((stage) => [
-      stage.module === null ? String(stage.stage) : `${stage.module} ${stage.stage}`,
+      stage.module === null ? String(stage.stage) : terminalLine(`${stage.module} ${stage.stage}`),
       gigabytes(stage.statesBytes),
       gigabytes(stage.activationsBytes),
       gigabytes(stage.peakBytes),
@@ -106,7 +106,7 @@ function* textOf(file: string, result: EstimateResult): Iterable<string> {
   yield* table([
     ['group', 'carries', 'collective', 'bytes a step', 'times a step', 'over'],
     ...estimate.traffic.map(({ module, group, carries, collective, bytesPerStep, timesPerStep, tier }) => [
-      module === null ? group : `${module} ${group}`,
+      module === null ? group : terminalLine(`${module} ${group}`),
       carries,
       collective,
       gigabytes(bytesPerStep),

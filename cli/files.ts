@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type Checked, check } from '../layout';
 import { complain, EXIT, exitWith } from './output';
 
@@ -35,10 +35,7 @@ export function* inputFiles(files: readonly string[]): Iterable<InputFile> {
 class NotTextError extends Error {}
 
 function readText(file: string): string {
-  if (file !== '-' && statSync(file).size > MAX_FILE_BYTES) {
-    throw new NotTextError(`is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
-  }
-  const bytes = readFileSync(file === '-' ? 0 : file);
+  const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, MAX_FILE_BYTES);
   if (bytes.includes(0)) {
     throw new NotTextError('is not a text file');
   }

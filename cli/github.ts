@@ -1,3 +1,4 @@
+import { workflowData, workflowProperty } from '../layout';
 import type { FileReport } from './fileReport';
 
 const COMMANDS = { error: 'error', warning: 'warning', information: 'notice' } as const;
@@ -5,29 +6,19 @@ const COMMANDS = { error: 'error', warning: 'warning', information: 'notice' } a
 /** Workflow commands that GitHub shows as annotations on the lines of a pull request. */
 export function* githubLines({ file, findings, error }: FileReport): Iterable<string> {
   if (error !== undefined) {
-    yield `::error file=${property(file)}::${data(error)}\n`;
+    yield `::error file=${workflowProperty(file)}::${workflowData(error)}\n`;
   }
   for (const { code, severity, message, range, predicts } of findings) {
     const place = [
-      `file=${property(file)}`,
+      `file=${workflowProperty(file)}`,
       `line=${range.start.line + 1}`,
       `endLine=${range.end.line + 1}`,
       ...(range.start.line === range.end.line
         ? [`col=${range.start.character + 1}`, `endColumn=${range.end.character + 1}`]
         : []),
-      `title=${property(code)}`,
+      `title=${workflowProperty(code)}`,
     ].join(',');
     const text = predicts ? `${message}\nMegatron-LM: ${predicts}` : message;
-    yield `::${COMMANDS[severity]} ${place}::${data(text)}\n`;
+    yield `::${COMMANDS[severity]} ${place}::${workflowData(text)}\n`;
   }
-}
-
-/** Escapes the text of a workflow command. */
-function data(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-/** Escapes a property of a workflow command. */
-function property(text: string): string {
-  return data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

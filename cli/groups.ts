@@ -1,5 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type GroupFamily, hasErrors, isBridge, nearest, processGroups, type ResolvedLayout } from '../layout';
+import {
+  type GroupFamily,
+  hasErrors,
+  isBridge,
+  jsonText,
+  nearest,
+  processGroups,
+  type ResolvedLayout,
+  terminalLine,
+} from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print, refusesToList } from './output';
 
@@ -90,11 +99,11 @@ function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Arr
 function* fileJson(input: InputFile, options: Options): Iterable<string> {
   const found = selected(input, options);
   const head = { file: input.file, ok: found !== null, world_size: found?.layout.worldSize ?? null };
-  yield `${JSON.stringify(head).slice(0, -1)},"groups":[`;
+  yield `${jsonText(head).slice(0, -1)},"groups":[`;
   let firstFamily = true;
   for (const family of found?.families ?? []) {
     const named = { name: family.name, module: family.module, ...bridgeOf(family) };
-    yield `${firstFamily ? '' : ','}${JSON.stringify(named).slice(0, -1)},"ranks":[`;
+    yield `${firstFamily ? '' : ','}${jsonText(named).slice(0, -1)},"ranks":[`;
     firstFamily = false;
     let firstList = true;
     for (const ranks of lists(family, options.rank)) {
@@ -111,10 +120,10 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
   if (!found) {
     return;
   }
-  yield `${input.file}: ${found.layout.worldSize} ranks\n`;
+  yield `${terminalLine(input.file)}: ${found.layout.worldSize} ranks\n`;
   for (const family of found.families) {
-    const of = family.module === null ? '' : ` of ${family.module}`;
-    yield `${family.name}${of}: ${family.count} x ${family.size}\n`;
+    const of = family.module === null ? '' : ` of ${terminalLine(family.module)}`;
+    yield `${terminalLine(family.name)}${of}: ${family.count} x ${family.size}\n`;
     for (const ranks of lists(family, options.rank)) {
       yield `  [${ranks.join(', ')}]\n`;
     }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { jsonText, terminalLine } from '../layout';
 import {
   FAMILIES,
   type FamilyName,
@@ -8,7 +9,7 @@ import {
   layoutYaml,
 } from '../layout/launch';
 import { type LaunchInput, launchInputs, shownPath } from './launchFiles';
-import { complain, EXIT, exitWith, print, printable } from './output';
+import { complain, EXIT, exitWith, print } from './output';
 
 interface Options {
   readonly format: 'yaml' | 'json';
@@ -38,7 +39,7 @@ function* output(files: readonly string[], { format, family }: Options): Iterabl
       exitWith(EXIT.unusable);
     }
     if (format === 'json') {
-      yield `${JSON.stringify(importData(input))}\n`;
+      yield `${jsonText(importData(input))}\n`;
     } else if ('reading' in input) {
       yield `${first ? '' : '---\n'}${layoutYaml(input.reading, shownPath)}`;
       first = false;
@@ -58,7 +59,7 @@ export function importData(input: LaunchInput): object {
     layout: layoutOf(reading, [file]),
     values: reading.values.map((value) => valueData(value, file, reading)),
     unmapped: reading.unmapped,
-    notes: reading.notes.map(printable),
+    notes: reading.notes.map(terminalLine),
   };
 }
 

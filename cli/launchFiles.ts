@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
+import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type FamilyName, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { complain, EXIT, exitWith } from './output';
 
@@ -41,16 +42,7 @@ export function shownPath(path: string): string {
 
 function launchText(file: string): string | { readonly error: string } {
   try {
-    if (file !== '-') {
-      const stat = statSync(file);
-      if (!stat.isFile()) {
-        return { error: `${file}: ${stat.isDirectory() ? 'is a directory' : 'is no regular file'}` };
-      }
-      if (stat.size > MAX_LAUNCH_BYTES) {
-        return { error: `${file}: is larger than ${MAX_LAUNCH_BYTES / 1024 / 1024} MiB` };
-      }
-    }
-    const bytes = readFileSync(file === '-' ? 0 : file);
+    const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, MAX_LAUNCH_BYTES);
     return bytes.includes(0) ? { error: `${file}: is not a text file` } : new TextDecoder().decode(bytes);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
@@ -69,11 +61,7 @@ function namedFiles(launchFile: string): ReadFile {
       return null;
     }
     try {
-      const stat = statSync(whole);
-      if (!stat.isFile() || stat.size > MAX_NAMED_BYTES) {
-        return null;
-      }
-      const bytes = readFileSync(whole);
+      const bytes = readRegularFile(whole, MAX_NAMED_BYTES);
       return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
     } catch {
       return null;

@@ -8,7 +8,7 @@ import { addExplainCommand } from './explain';
 import { addGroupsCommand } from './groups';
 import { addImportCommand } from './import';
 import { addNtpCommand } from './ntp';
-import { complain, EXIT } from './output';
+import { complain, EXIT, watchOutput } from './output';
 import { addPlanCommand } from './plan';
 import { addSequenceCommand } from './sequence';
 import { addSmokeCommand } from './smoke';
@@ -41,10 +41,7 @@ program
   // a bundle of its own, so that no other command loads the protocol
   .action(async () => (await import('./mcp.js')).serveMcp());
 
-// a reader that stops reading (`| head`) is no error
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === 'EPIPE' ? EXIT.clean : EXIT.unusable);
-});
+watchOutput();
 
 program.parseAsync().catch((error: unknown) => {
   if (!(error instanceof CommanderError)) {

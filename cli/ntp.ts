@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   hasErrors,
   isPacked,
+  jsonText,
   type NtpShape,
   packedFamilies,
   type ReshardSplits,
@@ -11,6 +12,7 @@ import {
   reshardSplits,
   spareRanks,
   syncConflicts,
+  terminalLine,
 } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print, refusesToList } from './output';
@@ -48,14 +50,22 @@ function positive(text: string): number {
   return value;
 }
 
+/** The local ranks of one slice that go on. */
+interface ActiveSlice {
+  readonly dp: number;
+  readonly cp: number;
+  readonly pp: number;
+  readonly local_ranks: readonly number[];
+}
+
 /** What the command prints of one file. */
 interface NtpReport {
   readonly file: string;
   readonly ok: boolean;
   readonly tp_spares: number;
-  readonly active: readonly { dp: number; cp: number; pp: number; local_ranks: readonly number[] }[];
+  readonly active: Iterable<ActiveSlice>;
   readonly spares: readonly number[];
-  readonly groups: readonly { name: string; ranks: readonly number[] }[];
+  readonly groups: Iterable<{ name: string; ranks: readonly number[] }>;
   readonly dp_sync_conflicts: readonly object[];
   readonly send_splits?: ReshardSplits['send'];
   readonly recv_splits?: ReshardSplits['recv'];
@@ -64,7 +74,7 @@ interface NtpReport {
 function* output(files: readonly string[], options: Options): Iterable<string> {
   for (const input of inputFiles(files)) {
     const report = reportOf(input, options);
-    yield options.format === 'jsonl' ? `${JSON.stringify(report)}\n` : textOf(report);
+    yield* options.format === 'jsonl' ? jsonOf(report) : textOf(report);
   }
 }
 
@@ -109,7 +119,7 @@ function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'file' |
   const packed = isPacked(ntp);
   return {
     tp_spares: ntp.tpSpares,
-    active: reducedSlices(ntp, shape).map(({ dp, cp, active }) => ({ dp, cp, pp: 0, local_ranks: active })),
+    active: activeSlices(ntp, shape),
     // packed, the spares are not launched, every group is explicit, and no group has a member that leaves
     spares: packed ? [] : spareRanks(ntp, shape),
     groups: packed ? explicitGroups(ntp, shape) : replacementGroups(ntp, shape),
@@ -117,10 +127,20 @@ function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'file' |
   };
 }
 
-function explicitGroups(ntp: ResolvedNtp, shape: NtpShape): NtpReport['groups'] {
-  return packedFamilies(ntp, shape).flatMap(({ name, count, ranks }) =>
-    Array.from({ length: count }, (_, index) => ({ name, ranks: ranks(index) })),
-  );
+/** One slice after another: a world may have millions. */
+function* activeSlices(ntp: ResolvedNtp, shape: NtpShape): Iterable<ActiveSlice> {
+  for (const { dp, cp, active } of reducedSlices(ntp, shape)) {
+    yield { dp, cp, pp: 0, local_ranks: active };
+  }
+}
+
+/** One group after another: a world may have millions. */
+function* explicitGroups(ntp: ResolvedNtp, shape: NtpShape): Iterable<{ name: string; ranks: readonly number[] }> {
+  for (const { name, count, ranks } of packedFamilies(ntp, shape)) {
+    for (let index = 0; index < count; index++) {
+      yield { name, ranks: ranks(index) };
+    }
+  }
 }
 
 function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: Options): Partial<NtpReport> {
@@ -136,13 +156,51 @@ function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: 
   return { send_splits: splits.send, recv_splits: splits.recv };
 }
 
-function textOf({ file, tp_spares, active, spares, groups, dp_sync_conflicts, send_splits }: NtpReport): string {
-  return [
-    `${file}: ${tp_spares} spares a reduced slice, ${spares.length} ranks leave: [${spares.join(', ')}]`,
-    ...active.map(({ dp, cp, local_ranks }) => `  dp ${dp} cp ${cp}: active slots [${local_ranks.join(', ')}]`),
-    ...groups.map(({ name, ranks }) => `  ${name}: [${ranks.join(', ')}]`),
-    `  ${dp_sync_conflicts.length} data-parallel groups would hang`,
-    ...(send_splits ?? []).map((row, slot) => `  slot ${slot} sends [${row.join(', ')}]`),
-    '',
-  ].join('\n');
+function* textOf({
+  file,
+  tp_spares,
+  active,
+  spares,
+  groups,
+  dp_sync_conflicts,
+  send_splits,
+}: NtpReport): Iterable<string> {
+  yield `${terminalLine(file)}: ${tp_spares} spares a reduced slice, ${spares.length} ranks leave: [`;
+  yield* joined(spares, ', ', String);
+  yield ']\n';
+  for (const { dp, cp, local_ranks } of active) {
+    yield `  dp ${dp} cp ${cp}: active slots [${local_ranks.join(', ')}]\n`;
+  }
+  for (const { name, ranks } of groups) {
+    yield `  ${terminalLine(name)}: [${ranks.join(', ')}]\n`;
+  }
+  yield `  ${dp_sync_conflicts.length} data-parallel groups would hang\n`;
+  for (const [slot, row] of (send_splits ?? []).entries()) {
+    yield `  slot ${slot} sends [${row.join(', ')}]\n`;
+  }
+}
+
+/** The report as one line of JSON, list by list. */
+function* jsonOf(report: NtpReport): Iterable<string> {
+  let separator = '{';
+  for (const [key, value] of Object.entries(report)) {
+    yield `${separator}${JSON.stringify(key)}:`;
+    separator = ',';
+    if (typeof value === 'object') {
+      yield '[';
+      yield* joined(value as Iterable<unknown>, ',', (one) => jsonText(one));
+      yield ']';
+    } else {
+      yield jsonText(value);
+    }
+  }
+  yield '}\n';
+}
+
+function* joined<T>(values: Iterable<T>, separator: string, text: (value: T) => string): Iterable<string> {
+  let before = '';
+  for (const value of values) {
+    yield before + text(value);
+    before = separator;
+  }
 }

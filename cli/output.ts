@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { grouped } from '../layout';
+import { grouped, terminalLine } from '../layout';
 
 /** What a run of the command line found, as its exit status says it; the gravest file decides. */
 export const EXIT = { clean: 0, findings: 1, unusable: 2, internal: 70 } as const;
@@ -23,14 +23,50 @@ export async function print(chunks: Iterable<string>): Promise<void> {
 }
 
 async function write(text: string): Promise<void> {
-  if (text !== '' && !process.stdout.write(text)) {
-    await once(process.stdout, 'drain');
+  if (text !== '' && !process.stdout.destroyed && !process.stdout.write(text)) {
+    // a reader that is gone ends the wait too: `watchOutput` decides what that means
+    await once(process.stdout, 'drain').catch(() => undefined);
   }
+}
+
+/** Exit statuses as a shell reports them for a program that a signal ended. */
+export const SIGNAL_EXIT = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 } as const;
+
+let endCommand: (() => void) | undefined;
+
+/**
+ * Lets a command end by itself when the reader of its output is gone: it has more to do than to print.
+ * @returns undoes it
+ */
+export function onOutputClosed(end: () => void): () => void {
+  endCommand = end;
+  return () => {
+    endCommand = undefined;
+  };
+}
+
+/**
+ * Ends the program when its output can no longer be written. A reader that stops reading (`| head`) must not turn errors into
+ * success: the status is then that of SIGPIPE.
+ */
+export function watchOutput(): void {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') {
+      process.exit(EXIT.unusable);
+    }
+    if (endCommand) {
+      endCommand();
+    } else {
+      process.exit(SIGNAL_EXIT.SIGPIPE);
+    }
+  });
+  // what people would have read of the progress is lost; the output still counts
+  process.stderr.on('error', () => undefined);
 }
 
 /** Says on standard error what is not part of the output. */
 export function complain(message: string): void {
-  process.stderr.write(`parallelism-layout: ${printable(message)}\n`);
+  process.stderr.write(`parallelism-layout: ${terminalLine(message)}\n`);
 }
 
 /** The most ranks that are listed one by one: four million, far beyond any job. */
@@ -67,10 +103,4 @@ export function styled(style: Style | readonly Style[], text: string): string {
   const styles = [style].flat().map((name) => STYLES[name]);
   const codes = (side: 0 | 1) => styles.map((pair) => `\u001b[${pair[side]}m`).join('');
   return codes(0) + text + codes(1);
-}
-
-/** Text that no control character in a file can turn into terminal commands. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
-  return text.replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
 }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { jsonText, terminalLine } from '../layout';
 import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
@@ -52,9 +53,9 @@ function* planned(file: string, plan: Plan, { format, show }: Options): Iterable
   if (show !== undefined) {
     yield* shown(file, plan.layouts, show);
   } else if (format === 'jsonl') {
-    yield* plan.layouts.map((layout) => `${JSON.stringify(jsonOf(layout))}\n`);
+    yield* plan.layouts.map((layout) => `${jsonText(jsonOf(layout))}\n`);
   } else {
-    yield `${file}: ${plan.fitting} of ${plan.tried} layouts fit; the quickest of each grid, by estimate\n`;
+    yield `${terminalLine(file)}: ${plan.fitting} of ${plan.tried} layouts fit; the quickest of each grid, by estimate\n`;
     yield* table([HEAD, ...plan.layouts.map(cells)]);
     yield '  `--show 1` prints the first as a file\n';
   }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { hasErrors, type ModuleSequence, sequencePlans, sequenceShares } from '../layout';
+import { hasErrors, jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 
@@ -43,12 +43,12 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
 
 function* fileJson(input: InputFile): Iterable<string> {
   const plans = plansOf(input);
-  yield `${JSON.stringify({ file: input.file, ok: plans !== null }).slice(0, -1)},"ranks":[`;
+  yield `${jsonText({ file: input.file, ok: plans !== null }).slice(0, -1)},"ranks":[`;
   let first = true;
   for (const { module, plan } of plans ?? []) {
     for (const { cpRank, tpRank, embeddings, labels } of sequenceShares(plan)) {
       const rank = { ...(module !== null && { module }), cp_rank: cpRank, tp_rank: tpRank, embeddings, labels };
-      yield `${first ? '' : ','}${JSON.stringify(rank)}`;
+      yield `${first ? '' : ','}${jsonText(rank)}`;
       first = false;
     }
   }
@@ -57,8 +57,8 @@ function* fileJson(input: InputFile): Iterable<string> {
 
 function* fileText(input: InputFile): Iterable<string> {
   for (const { module, plan } of plansOf(input) ?? []) {
-    const of = module === null ? '' : ` of ${module}`;
-    yield `${input.file}: ${plan.length} tokens${of} over cp ${plan.cp} x tp ${plan.tp}\n`;
+    const of = module === null ? '' : ` of ${terminalLine(module)}`;
+    yield `${terminalLine(input.file)}: ${plan.length} tokens${of} over cp ${plan.cp} x tp ${plan.tp}\n`;
     for (const { cpRank, tpRank, embeddings, labels } of sequenceShares(plan)) {
       const shown = (ranges: typeof labels) => ranges.map(([start, end]) => `[${start}, ${end})`).join(' ');
       yield `  cp ${cpRank} tp ${tpRank}  embeddings ${shown(embeddings)}  labels ${shown(labels)}\n`;

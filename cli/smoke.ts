@@ -21,11 +21,14 @@ import {
   smokePlan,
 } from '../jobs';
 import { readClusterFile } from '../jobs/clusterFile';
-import { type Checked, hasErrors } from '../layout';
+import { type Checked, hasErrors, jsonText } from '../layout';
 import { inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { complain, EXIT, exitWith, onOutputClosed, print, SIGNAL_EXIT } from './output';
 import { smokeReport } from './smokeReport';
 import { diagnosticTexts } from './text';
+
+/** The signals that cancel a job. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 interface Options {
   readonly cluster: string;
@@ -37,7 +40,8 @@ interface Options {
 }
 
 const EXIT_HELP = `
-Exit status: 0 passed; 1 failed, or no verdict; 2 cannot run; 130 or 143 cancelled by SIGINT or SIGTERM.`;
+Exit status: 0 passed; 1 failed, or no verdict; 2 cannot run; 130, 143 or 129 cancelled by SIGINT, SIGTERM or SIGHUP;
+141 nobody reads the output.`;
 
 /** Adds `smoke`: proves on real machines that the process groups of a layout work. */
 export function addSmokeCommand(program: Command): void {
@@ -76,7 +80,10 @@ async function smoke(file: string, options: Options): Promise<void> {
   }
   const abort = new AbortController();
   const cancel = (signal: NodeJS.Signals) => abort.abort(signal);
-  process.once('SIGINT', cancel).once('SIGTERM', cancel);
+  const forget = onOutputClosed(() => cancel('SIGPIPE'));
+  for (const signal of ENDING) {
+    process.once(signal, cancel);
+  }
   try {
     const plan = smokePlan(resolved, facts, file, options.backend ?? cluster.backend ?? 'auto');
     const request = { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) };
@@ -92,13 +99,16 @@ async function smoke(file: string, options: Options): Promise<void> {
       throw error;
     }
   } finally {
-    process.removeListener('SIGINT', cancel).removeListener('SIGTERM', cancel);
+    forget();
+    for (const signal of ENDING) {
+      process.removeListener(signal, cancel);
+    }
   }
 }
 
 /** What a shell reports of a program that a signal ended. */
 function cancelledStatus({ reason }: AbortSignal): number {
-  return reason === 'SIGTERM' ? 143 : 130;
+  return SIGNAL_EXIT[reason as keyof typeof SIGNAL_EXIT];
 }
 
 function clusterOf({ clusters, cluster: wanted }: Options): Cluster | null {
@@ -177,7 +187,7 @@ async function run(
   if (options.format === 'text') {
     await print([smokeReport(file, checked, result)]);
   } else if (options.format === 'json') {
-    await print([`${JSON.stringify({ version: 1, file, cluster: request.cluster.name, ...result }, null, 2)}\n`]);
+    await print([`${jsonText({ version: 1, file, cluster: request.cluster.name, ...result }, 2)}\n`]);
   }
   // a job that was killed because it did not end when it was told to leaves no verdict
   const cancelled = signal.aborted && ['cancelled', 'unknown'].includes(result.verdict);

@@ -9,21 +9,23 @@ import {
   speedTable,
 } from '../jobs';
 import type { Checked } from '../layout';
-import { printable, styled } from './output';
+import { terminalLine } from '../layout';
+import { styled } from './output';
 
 /**
  * The outcome of a smoke job for a person: a table of bandwidths by kind of group, what the checks found, and the fault at the
  * line of the layout that it comes from, in the form of a diagnostic of `check`.
  */
 export function smokeReport(file: string, checked: Checked, result: SmokeResult): string {
-  const line = (style: 'green' | 'yellow', word: string, text: string) => `${styled(style, word)}  ${printable(text)}`;
+  const line = (style: 'green' | 'yellow', word: string, text: string) =>
+    `${styled(style, word)}  ${terminalLine(text)}`;
   const lines = [
     ...kindRows(result),
     ...sweepRows(result),
     ...result.passed.map(({ name, message }) => line('green', 'ok', `${name}: ${message}`)),
     ...result.skipped.map(({ name, reason }) => line('yellow', 'skipped', `${name}: ${reason}`)),
     ...result.warnings.map((warning) => line('yellow', 'warning', warning)),
-    ...(result.verdict === 'unknown' ? result.lastWords.map(printable) : []),
+    ...(result.verdict === 'unknown' ? result.lastWords.map(terminalLine) : []),
     ...faultLine(file, checked, result),
     ...(result.device === '' ? [] : [machineText(result)]),
     verdictLine(result),
@@ -44,7 +46,7 @@ function faultLine(file: string, { facts, lines }: Checked, { fault }: SmokeResu
   }
   const line = facts ? lineOfGroup(facts, lines, fault.kind, fault.module ?? null) + 1 : 1;
   const head = styled(['bold', 'red'], `error[smoke-${fault.code.replaceAll('_', '-')}]`);
-  return [`${printable(file)}:${line}:1: ${head}: ${printable(fault.msg)}`];
+  return [`${terminalLine(file)}:${line}:1: ${head}: ${terminalLine(fault.msg)}`];
 }
 
 function machineText({ device, software, communicatorBytes }: SmokeResult): string {
@@ -52,7 +54,7 @@ function machineText({ device, software, communicatorBytes }: SmokeResult): stri
     communicatorBytes === null
       ? ''
       : `, communicators hold ${(communicatorBytes / 2 ** 30).toFixed(2)} GiB of each GPU`;
-  return printable(`${device}, ${software.join('; ')}${memory}`);
+  return terminalLine(`${device}, ${software.join('; ')}${memory}`);
 }
 
 /** A row for every kind of group of more than one rank, in the order of creation, with its slowest group's bandwidths. */
@@ -61,15 +63,17 @@ function kindRows({ groups }: SmokeResult): string[] {
   if (kinds.length === 0) {
     return [];
   }
-  const [head = [], ...rows] = speedTable(kinds);
+  const [head = [], ...rows] = speedTable(kinds).map((row) => row.map(terminalLine));
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const padded = (row: readonly string[]) =>
-    row.map((cell, i) => printable(i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
+    row.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
   const skipped = new Set(kinds.flatMap((kind) => kind.skipped));
   return [
     styled('bold', `    ${padded(head)}`),
     ...rows.map((row) => `${styled('green', 'ok')}  ${padded(row)}`),
-    ...(skipped.size > 0 ? [`${styled('yellow', 'skipped')}  ${[...skipped].join(', ')}: not on this backend`] : []),
+    ...(skipped.size > 0
+      ? [`${styled('yellow', 'skipped')}  ${[...skipped].map(terminalLine).join(', ')}: not on this backend`]
+      : []),
   ];
 }
 
@@ -81,6 +85,6 @@ function sweepRows({ bandwidth }: SmokeResult): string[] {
   );
   return [...sweeps].map(([name, steps]) => {
     const shown = steps.map(({ step }) => `${bandwidthText(step.busGBs)} at ${bytesText(step.bytes)}`);
-    return printable(`bandwidth  ${name} ${shown.join(', ')}`);
+    return terminalLine(`bandwidth  ${name} ${shown.join(', ')}`);
   });
 }

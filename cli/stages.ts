@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { hasErrors, type Stage, stagePlans } from '../layout';
+import { hasErrors, jsonText, type Stage, stagePlans, terminalLine } from '../layout';
 import { type InputFile, inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 
@@ -21,7 +21,7 @@ function* output(files: readonly string[], { format }: Options): Iterable<string
   for (const input of inputFiles(files)) {
     const stages = stagesOf(input);
     if (format === 'jsonl') {
-      yield `${JSON.stringify({ file: input.file, ok: stages !== null, stages: stages ?? [] })}\n`;
+      yield `${jsonText({ file: input.file, ok: stages !== null, stages: stages ?? [] })}\n`;
     } else {
       yield* stages ? text(input.file, stages) : [];
     }
@@ -51,8 +51,8 @@ function stagesOf(input: InputFile): Stage[] | null {
 }
 
 function* text(file: string, stages: readonly Stage[]): Iterable<string> {
-  yield `${file}: ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}\n`;
+  yield `${terminalLine(file)}: ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}\n`;
   for (const { module, pp, vpp, layers } of stages) {
-    yield `${module === null ? '' : `${module} `}pp ${pp}, vpp ${vpp}: ${layers.length === 0 ? 'no layers' : layers.join(' ')}\n`;
+    yield `${module === null ? '' : `${terminalLine(module)} `}pp ${pp}, vpp ${vpp}: ${layers.length === 0 ? 'no layers' : layers.join(' ')}\n`;
   }
 }

@@ -6,8 +6,9 @@ import {
   type Severity,
   type Span,
   soundFixes,
+  terminalLine,
 } from '../layout';
-import { printable, styled } from './output';
+import { styled } from './output';
 
 const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as const;
 
@@ -30,9 +31,9 @@ function diagnosticText(file: string, lines: LineIndex, diagnostic: Diagnostic, 
   const head = styled(['bold', COLOURS[diagnostic.severity]], `${diagnostic.severity}[${diagnostic.code}]`);
   const gutter = ' '.repeat(String(lines.count).length + 1);
   const note = (label: string, text: string) =>
-    `${gutter}${styled('cyan', '=')} ${styled('bold', label)}: ${printable(text)}`;
+    `${gutter}${styled('cyan', '=')} ${styled('bold', label)}: ${terminalLine(text)}`;
   return [
-    `${printable(file)}:${line + 1}:${character + 1}: ${head}: ${printable(diagnostic.message)}`,
+    `${terminalLine(file)}:${line + 1}:${character + 1}: ${head}: ${terminalLine(diagnostic.message)}`,
     ...excerpt(lines, diagnostic.span, diagnostic.severity, gutter),
     ...(diagnostic.predicts ? [note('Megatron-LM', diagnostic.predicts)] : []),
     ...diagnostic.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
@@ -53,7 +54,7 @@ function excerpt(lines: LineIndex, span: Span, severity: Severity, gutter: strin
   const bar = styled('cyan', '|');
   return [
     `${gutter}${bar}`,
-    `${styled('cyan', number)} ${bar} ${printable(source)}`,
+    `${styled('cyan', number)} ${bar} ${terminalLine(source)}`,
     `${gutter}${bar} ${' '.repeat(span.start - from)}${styled(['bold', COLOURS[severity]], '^'.repeat(width))}`,
   ];
 }

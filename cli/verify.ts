@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { isVerifiable, readEvidence, SourceError, type Verification, verify } from '../jobs';
-import { hasErrors } from '../layout';
+import { hasErrors, jsonText } from '../layout';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 import { verificationSarif, verificationText } from './verifyReport';
@@ -26,10 +26,10 @@ export function addVerifyCommand(program: Command): void {
 const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>>> = {
   text: verificationText,
   *json(found) {
-    yield `${JSON.stringify(found, null, 2)}\n`;
+    yield `${jsonText(found, 2)}\n`;
   },
   *sarif(found) {
-    yield `${JSON.stringify(verificationSarif(found), null, 2)}\n`;
+    yield `${jsonText(verificationSarif(found), 2)}\n`;
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Log, Result } from 'sarif';
 import type { Culprit, ExplainedDifference, Verdict, Verification, Victim } from '../jobs';
-import { countOf } from '../layout';
-import { printable, styled } from './output';
+import { countOf, terminalLine } from '../layout';
+import { styled } from './output';
 import { uriOf } from './sarif';
 
 /** How many lines of one kind the text shows. */
@@ -20,14 +20,14 @@ const TITLES: Readonly<Record<Verdict, string>> = {
 export function* verificationText(found: Verification): Iterable<string> {
   yield `${styled(['bold', found.verdict === 'healthy' ? 'green' : 'red'], TITLES[found.verdict])}\n`;
   for (const sentence of found.why) {
-    yield `  ${printable(sentence)}\n`;
+    yield `  ${terminalLine(sentence)}\n`;
   }
   yield* limited(found.culprits.map(culpritText), 'culprit');
   if (found.mismatch) {
     const { group, seq, what, by_rank } = found.mismatch;
-    yield `\n${styled('bold', `Mismatch of ${what}`)} in ${printable(group)} #${seq}:\n`;
+    yield `\n${styled('bold', `Mismatch of ${what}`)} in ${terminalLine(group)} #${seq}:\n`;
     yield* limited(
-      Object.entries(by_rank).map(([rank, did]) => `  rank ${rank}: ${printable(did)}\n`),
+      Object.entries(by_rank).map(([rank, did]) => `  rank ${rank}: ${terminalLine(did)}\n`),
       'rank',
     );
   }
@@ -45,24 +45,24 @@ function culpritText({ rank, host, gpu, coordinates, confidence, because }: Culp
     ...(host === null ? [] : [`host ${host}`]),
     ...(gpu === null ? [] : [`GPU ${gpu}`]),
   ].join(', ');
-  const head = `\n${styled(['bold', 'red'], `rank ${rank}`)}${place === '' ? '' : ` (${printable(place)})`}, confidence ${Math.round(confidence * 100)} %\n`;
-  return head + because.map((sentence) => `  ${printable(sentence)}\n`).join('');
+  const head = `\n${styled(['bold', 'red'], `rank ${rank}`)}${place === '' ? '' : ` (${terminalLine(place)})`}, confidence ${Math.round(confidence * 100)} %\n`;
+  return head + because.map((sentence) => `  ${terminalLine(sentence)}\n`).join('');
 }
 
 function victimText({ rank, waits_for, group, op, seq }: Victim): string {
-  return `  rank ${rank} in ${printable(`${group} ${op}`)} #${seq} for ${waits_for.slice(0, MAX_LINES).join(', ') || 'nobody'}\n`;
+  return `  rank ${rank} in ${terminalLine(`${group} ${op}`)} #${seq} for ${waits_for.slice(0, MAX_LINES).join(', ') || 'nobody'}\n`;
 }
 
 function* groupsText({ layout, groups }: Verification): Iterable<string> {
-  yield `\n${countOf(groups.equal, 'group')} as in ${printable(layout)}`;
-  yield groups.not_seen.length > 0 ? `; not seen: ${printable(groups.not_seen.join(', '))}\n` : '\n';
+  yield `\n${countOf(groups.equal, 'group')} as in ${terminalLine(layout)}`;
+  yield groups.not_seen.length > 0 ? `; not seen: ${terminalLine(groups.not_seen.join(', '))}\n` : '\n';
   yield* limited(
     groups.different.map((one) => differenceText(one, layout)),
     'name',
   );
   yield* limited(
     groups.unexpected.map(
-      ({ name, groups: lists }) => `  not in the layout: ${printable(name)} ${lists.map(listText).join(' ')}\n`,
+      ({ name, groups: lists }) => `  not in the layout: ${terminalLine(name)} ${lists.map(listText).join(' ')}\n`,
     ),
     'name',
   );
@@ -71,7 +71,7 @@ function* groupsText({ layout, groups }: Verification): Iterable<string> {
 function differenceText({ name, expected, actual, cause, line }: ExplainedDifference, layout: string): string {
   const at = line === null ? '' : `${layout}:${line}: `;
   const because = cause === null ? '' : `\n    These are the groups of ${cause}.`;
-  return printable(
+  return terminalLine(
     `  ${at}${name} should be ${expected.slice(0, 4).map(listText).join(' ')}, but is ${actual.slice(0, 4).map(listText).join(' ')}.${because}`,
   ).concat('\n');
 }
@@ -84,7 +84,7 @@ function* sourcesText({ sources }: Verification): Iterable<string> {
   const used = sources.filter(({ kind }) => kind !== 'other');
   yield `\n${countOf(used.length, 'file')} read${sources.length > used.length ? `, ${sources.length - used.length} left out` : ''}\n`;
   yield* limited(
-    used.filter(({ note }) => note !== '').map(({ file, note }) => `  ${printable(file)}: ${printable(note)}\n`),
+    used.filter(({ note }) => note !== '').map(({ file, note }) => `  ${terminalLine(file)}: ${terminalLine(note)}\n`),
     'file',
   );
 }

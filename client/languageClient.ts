@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
+import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
 import { TraceChannel } from './traceChannel';
@@ -135,7 +136,7 @@ export class Server {
     const restart = vscode.l10n.t('Restart');
     const show = vscode.l10n.t('Show Output');
     const message = vscode.l10n.t('The Parallelism Layout language server keeps ending. Layout files are not checked.');
-    const choice = await vscode.window.showErrorMessage(message, restart, show);
+    const choice = await showError(message, restart, show);
     if (choice === restart) {
       await vscode.commands.executeCommand('parallelismLayout.restartServer');
     } else if (choice === show) {

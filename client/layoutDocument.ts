@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { showInformation } from './notifications';
 
 /** The language of layout files. */
 export const LANGUAGE = 'parallelism-layout';
@@ -13,7 +14,7 @@ export async function layoutDocument(argument: unknown): Promise<vscode.TextDocu
   if (document?.languageId === LANGUAGE) {
     return document;
   }
-  void vscode.window.showInformationMessage(vscode.l10n.t('Open a layout file (*.layout.yaml) first.'));
+  void showInformation(vscode.l10n.t('Open a layout file (*.layout.yaml) first.'));
   return undefined;
 }
 

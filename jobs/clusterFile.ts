@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { parse, YAMLParseError } from 'yaml';
 import { ClusterError, parseClusters } from './clusters';
 import type { Cluster } from './kinds';
+import { readRegularFile, UnsuitableFileError } from './regularFile';
+
+/** The largest cluster file that is read, in bytes. */
+const MAX_BYTES = 1024 * 1024;
 
 /**
  * Reads a cluster file: YAML with a list `clusters`.
@@ -9,10 +12,15 @@ import type { Cluster } from './kinds';
  */
 export function readClusterFile(path: string): Cluster[] {
   try {
-    const data: unknown = parse(readFileSync(path, 'utf8'), { maxAliasCount: 100 });
+    const data: unknown = parse(readRegularFile(path, MAX_BYTES).toString('utf8'), { maxAliasCount: 100 });
     return parseClusters(typeof data === 'object' && data !== null && 'clusters' in data ? data.clusters : data);
   } catch (error) {
-    if (error instanceof ClusterError || error instanceof YAMLParseError || isSystemError(error)) {
+    if (
+      error instanceof ClusterError ||
+      error instanceof YAMLParseError ||
+      error instanceof UnsuitableFileError ||
+      isSystemError(error)
+    ) {
       throw new ClusterError(`${path}: ${error.message}`);
     }
     throw error;

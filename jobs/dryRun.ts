@@ -1,5 +1,5 @@
+import { shellWord, terminalLine } from '../layout';
 import type { Launch, RunFile } from './backend';
-import { quoted } from './shellWord';
 import { nameOfKind } from './speeds';
 
 /** Ends a here-document. */
@@ -29,7 +29,7 @@ export function dryRunScript(launch: Launch, title: string): string {
   ];
   return [
     // a control character in a name must not end the comment
-    ...comments.map((line) => `# ${line.replaceAll(/\p{Cc}/gu, ' ')}`),
+    ...comments.map((line) => `# ${terminalLine(line)}`),
     '',
     ...(launch.script ?? filesAndCommand(launch)),
     '',
@@ -115,9 +115,4 @@ export function shellCommand(command: readonly string[]): string {
 /** A path as a word of a shell; one below the home directory stays below it. */
 function shellPath(path: string): string {
   return path.startsWith('~/') ? `~/${shellWord(path.slice(2))}` : shellWord(path);
-}
-
-/** A word as a POSIX shell reads it back: for people to copy, never for us to run. */
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word);
 }

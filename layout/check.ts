@@ -1,5 +1,5 @@
 import type { Diagnostic, Severity } from './diagnostic';
-import { MAX_DIAGNOSTICS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
+import { MAX_CUT_TEXT, MAX_DIAGNOSTICS, MAX_FILE_TEXTS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
 import { LineIndex } from './format/lines';
 import { grouped } from './format/quantities';
 import { type ReadLayout, readLayout } from './format/read';
@@ -69,10 +69,14 @@ function* firstOf(rule: Rule, reports: Iterable<Report>): Iterable<Diagnostic> {
 function listed(text: string, diagnostics: Iterable<Diagnostic>): Diagnostic[] {
   const shown: Diagnostic[] = [];
   const counts = { error: 0, warning: 0, information: 0 };
+  let texts = 0;
   for (const diagnostic of diagnostics) {
     const count = ++counts[diagnostic.severity];
     if (count <= MAX_DIAGNOSTICS) {
-      shown.push(clipped(diagnostic));
+      const short = clipped(diagnostic);
+      const kept = texts + textLength(short) <= MAX_FILE_TEXTS ? short : cut(short);
+      texts += textLength(kept);
+      shown.push(kept);
     } else if (count === MAX_DIAGNOSTICS + 1) {
       shown.push(moreDiagnostics(text, diagnostic.severity));
     }
@@ -101,6 +105,25 @@ function clipped(diagnostic: Diagnostic): Diagnostic {
     predicts: predicts && clip(predicts, MAX_PREDICTION),
     related: related.map((place) => ({ ...place, message: clip(place.message) })),
     fixes: fixes.map((fix) => ({ ...fix, title: clip(fix.title) })),
+  };
+}
+
+/** How many characters all texts of a diagnostic have. */
+function textLength({ message, predicts, related, fixes }: Diagnostic): number {
+  const of = (texts: readonly string[]) => texts.reduce((sum, { length }) => sum + length, 0);
+  return of([message, predicts ?? '', ...related.map((place) => place.message), ...fixes.map(({ title }) => title)]);
+}
+
+/** The diagnostic with the beginning of its texts: the file has said too much already. */
+function cut(diagnostic: Diagnostic): Diagnostic {
+  const { message, predicts, related, fixes } = diagnostic;
+  const first = related.slice(0, 1);
+  return {
+    ...diagnostic,
+    message: clip(message, MAX_CUT_TEXT),
+    predicts: predicts && clip(predicts, MAX_CUT_TEXT),
+    related: first.map((place) => ({ ...place, message: clip(place.message, MAX_CUT_TEXT) })),
+    fixes: fixes.slice(0, 1).map((fix) => ({ ...fix, title: clip(fix.title, MAX_CUT_TEXT) })),
   };
 }
 

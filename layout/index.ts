@@ -1,5 +1,6 @@
 export * from './check';
 export * from './diagnostic';
+export * from './escape';
 export { appendKey, applyEdits, lineBreak, setKey } from './format/edit';
 export * from './format/keys';
 export { MAX_TEXT } from './format/limits';

@@ -1,4 +1,4 @@
-import type { ResolvedLayout } from '../layout';
+import { type ResolvedLayout, xmlText } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
 import { type Colouring, cssColour, FADE, inkOn, MAX_STEPS, type Palette, paletteOf } from './colour';
 import { type Block, fittingSize, Geometry } from './geometry';
@@ -65,8 +65,8 @@ export function svgOf(picture: SvgPicture): string {
   const sub = [name, headline.sub].filter(Boolean).join(' · ');
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, 'DejaVu Sans', sans-serif">`,
-    `<title>${escaped(headline.title)}</title>`,
-    `<desc>${escaped(sub)}</desc>`,
+    `<title>${xmlText(headline.title)}</title>`,
+    `<desc>${xmlText(sub)}</desc>`,
     `<rect width="100%" height="100%" fill="${PAPER.ground}"/>`,
     text(MARGIN, MARGIN + 18, headline.title, { size: 19, weight: 600, fill: PAPER.text }),
     text(MARGIN, MARGIN + 40, sub, { size: 13, fill: PAPER.muted }),
@@ -311,15 +311,8 @@ interface TextStyle {
 function text(x: number, y: number, words: string, { size, fill, weight, anchor }: TextStyle): string {
   const bold = weight === undefined ? '' : ` font-weight="${weight}"`;
   const from = anchor === undefined ? '' : ` text-anchor="${anchor}"`;
-  return `<text x="${n(x)}" y="${n(y)}" font-size="${n(size)}" fill="${fill}"${bold}${from}>${escaped(words)}</text>`;
+  return `<text x="${n(x)}" y="${n(y)}" font-size="${n(size)}" fill="${fill}"${bold}${from}>${xmlText(words)}</text>`;
 }
 
 /** A length with no more digits than an eye sees. */
 const n = (value: number): string => String(Math.round(value * 100) / 100);
-
-/** What XML allows of a text: its own marks escaped, control characters left out. */
-const escaped = (words: string): string =>
-  words
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML forbids these characters even when they are escaped
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, '')
-    .replace(/[&<>"]/g, (mark) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[mark] ?? mark);

@@ -3,6 +3,7 @@ import {
   expertGrid,
   type Grid,
   type GroupFamily,
+  markdownCode,
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
@@ -36,7 +37,7 @@ function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number)
   const isPacked = layout.ntp?.placement === 'packed';
   const places = [denseGrid(module), ...(experts.sizeOf('ep') > 1 ? [experts] : [])];
   const coordinates = isPacked ? [] : places.map((grid) => coordinatesOf(grid, rank)).filter((text) => text !== '');
-  const title = module.name === null ? '' : `In \`${module.name}\`: `;
+  const title = module.name === null ? '' : `In ${markdownCode(module.name)}: `;
   const peers = canList(layout) ? groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank)) : [];
   return [
     ...(coordinates.length > 0 ? [`${title}${coordinates.join('; experts: ')}.`] : []),
@@ -53,7 +54,7 @@ function peersOf(family: GroupFamily, rank: number): string[] {
   if (family.size < 2) {
     return [];
   }
-  return family.indicesOf(rank).map((index) => `- \`${family.name}\`: ${ranksText(family.ranks(index))}`);
+  return family.indicesOf(rank).map((index) => `- ${markdownCode(family.name)}: ${ranksText(family.ranks(index))}`);
 }
 
 /** `[0, 2, 4]`, the first few of many. */

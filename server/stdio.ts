@@ -42,11 +42,12 @@ const disk: Files = {
     if (scheme !== 'file') {
       return null;
     }
-    const size = await fs.promises.stat(fsPath).then(
-      (found) => found.size,
-      () => Number.POSITIVE_INFINITY,
+    // a folder may hold a device or a named pipe of this name, which would be read forever
+    const isSuitable = await fs.promises.stat(fsPath).then(
+      (found) => found.isFile() && found.size <= MAX_BYTES,
+      () => false,
     );
-    return size > MAX_BYTES ? null : fs.promises.readFile(fsPath, 'utf8').catch(() => null);
+    return isSuitable ? fs.promises.readFile(fsPath, 'utf8').catch(() => null) : null;
   },
   normal: (uri) => URI.parse(uri).toString(),
 };

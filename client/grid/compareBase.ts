@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { check } from '../../layout';
+import { check, workbenchText } from '../../layout';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { nameOf } from '../paths';
 import { textInLastCommit } from './lastCommit';
@@ -44,7 +44,11 @@ async function chooseFile(document: vscode.Uri): Promise<vscode.Uri | undefined>
   const files = await vscode.workspace.findFiles('**/*.layout.{yaml,yml}', '**/node_modules/**', MAX_FILES);
   const others = files.filter((uri) => uri.toString() !== document.toString());
   const items = others
-    .map((uri) => ({ label: nameOf(uri), description: vscode.workspace.asRelativePath(uri), uri }))
+    .map((uri) => ({
+      label: workbenchText(nameOf(uri)),
+      description: workbenchText(vscode.workspace.asRelativePath(uri)),
+      uri,
+    }))
     .sort((a, b) => a.description.localeCompare(b.description));
   const browse = { label: vscode.l10n.t('Browse …'), description: '', uri: undefined };
   const placeHolder = vscode.l10n.t('Compare {0} with which layout?', nameOf(document));

@@ -8,6 +8,7 @@ import {
   type ToPanel,
 } from '../../webview/panel/messages';
 import { checkedDocument } from '../checkedDocument';
+import { showError, showInformation, showWarning } from '../notifications';
 import { nameOf } from '../paths';
 import { baseFor } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
@@ -242,7 +243,7 @@ class GridPanel {
     if ((await vscode.commands.getCommands(true)).includes(name)) {
       await vscode.commands.executeCommand(name, this.document.uri);
     } else {
-      void vscode.window.showInformationMessage(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
+      void showInformation(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
     }
   }
 
@@ -263,7 +264,7 @@ class GridPanel {
     const plan = resolved && known ? failurePlan(resolved, ranks) : null;
     const edits = facts && plan ? failureEdits(facts, plan) : null;
     if (!edits) {
-      void vscode.window.showWarningMessage(vscode.l10n.t('The failed ranks could not be written into this file.'));
+      void showWarning(vscode.l10n.t('The failed ranks could not be written into this file.'));
       return;
     }
     const change = new vscode.WorkspaceEdit();
@@ -288,7 +289,7 @@ class GridPanel {
       await vscode.workspace.fs.writeFile(target, content);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      void vscode.window.showErrorMessage(vscode.l10n.t('The file could not be saved: {0}', reason));
+      void showError(vscode.l10n.t('The file could not be saved: {0}', reason));
     }
   }
 

@@ -1,7 +1,9 @@
 import * as vscode from 'vscode';
 import { type CommBackend, RunHistory, type RunRecord } from '../../jobs';
+import { workbenchText } from '../../layout';
 import type { GridPanels } from '../grid/panel';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
+import { ask, showError, showInformation } from '../notifications';
 import type { JobHost } from '../platform/platform';
 import { CLUSTERS, openSettings } from './clusterSettings';
 import { SmokeLenses } from './codeLens';
@@ -69,7 +71,7 @@ function commands(
       if (record) {
         return run(record);
       }
-      void vscode.window.showInformationMessage(vscode.l10n.t('No smoke job has run yet.'));
+      void showInformation(vscode.l10n.t('No smoke job has run yet.'));
       return undefined;
     });
   return [
@@ -119,7 +121,7 @@ function commands(
     command('clearSmokeRuns', async () => {
       const yes = vscode.l10n.t('Delete All');
       const title = vscode.l10n.t('Delete all smoke job runs of this workspace?');
-      if ((await vscode.window.showWarningMessage(title, { modal: true }, yes)) === yes) {
+      if ((await ask(title, undefined, yes)) === yes) {
         await jobs.clear();
       }
     }),
@@ -165,7 +167,11 @@ async function chooseActive(jobs: SmokeJobs, argument: unknown): Promise<ActiveR
   if (active.length <= 1) {
     return active[0];
   }
-  const items = active.map((run) => ({ label: run.request.name, description: run.progress.step.text, run }));
+  const items = active.map((run) => ({
+    label: workbenchText(run.request.name),
+    description: run.progress.step.text,
+    run,
+  }));
   return (await vscode.window.showQuickPick(items, { placeHolder: vscode.l10n.t('Which smoke job?') }))?.run;
 }
 
@@ -175,7 +181,7 @@ async function documentOf(record: RunRecord): Promise<vscode.TextDocument | unde
     return await vscode.workspace.openTextDocument(uri);
   } catch {
     const path = vscode.workspace.asRelativePath(uri);
-    void vscode.window.showErrorMessage(vscode.l10n.t('The layout {0} is no longer there.', path));
+    void showError(vscode.l10n.t('The layout {0} is no longer there.', path));
     return undefined;
   }
 }

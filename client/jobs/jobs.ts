@@ -25,6 +25,7 @@ import {
 } from '../../jobs';
 import { hasErrors, type ResolvedLayout } from '../../layout';
 import { checkedDocument } from '../checkedDocument';
+import { ask, showError, showInformation, withProgress } from '../notifications';
 import { nameOf } from '../paths';
 import { openSettings } from './clusterSettings';
 import type { Choices } from './pickCluster';
@@ -200,7 +201,7 @@ export class SmokeJobs implements vscode.Disposable {
     const { plan } = runnable;
     const title = vscode.l10n.t('Dry run of the smoke job of {0} on {1}', plan.name, cluster.name);
     try {
-      const launch = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
+      const launch = await withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
         prepareSmoke({ plan, cluster, job: this.job, dryRun: true, ...backendOf(options) }),
       );
       const content = dryRunScript(launch, title);
@@ -337,7 +338,7 @@ export class SmokeJobs implements vscode.Disposable {
         busy.request.name,
         busy.progress.step.text,
       );
-      void vscode.window.showInformationMessage(message, log, cancel).then((choice) => {
+      void showInformation(message, log, cancel).then((choice) => {
         if (choice === log) {
           busy.log.show();
         } else if (choice === cancel) {
@@ -355,7 +356,7 @@ export class SmokeJobs implements vscode.Disposable {
     }
     const settings = vscode.l10n.t('Open Settings');
     const log = vscode.l10n.t('Show Log');
-    const choice = await vscode.window.showErrorMessage(message, settings, ...(run ? [log] : []));
+    const choice = await showError(message, settings, ...(run ? [log] : []));
     if (choice === settings) {
       await openSettings('parallelismLayout');
     } else if (choice === log) {
@@ -377,12 +378,10 @@ function listenerOf({ progress, log }: ActiveRun): SmokeListener {
 function mayRun(): boolean {
   if (!vscode.workspace.isTrusted) {
     const manage = vscode.l10n.t('Manage Workspace Trust');
-    void vscode.window
-      .showErrorMessage(
-        vscode.l10n.t('The smoke job starts processes, so it runs in a trusted workspace only.'),
-        manage,
-      )
-      .then((choice) => choice === manage && vscode.commands.executeCommand('workbench.trust.manage'));
+    void showError(
+      vscode.l10n.t('The smoke job starts processes, so it runs in a trusted workspace only.'),
+      manage,
+    ).then((choice) => choice === manage && vscode.commands.executeCommand('workbench.trust.manage'));
   }
   return vscode.workspace.isTrusted;
 }
@@ -393,7 +392,7 @@ async function runnableOf(document: vscode.TextDocument): Promise<Runnable | und
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
     await vscode.commands.executeCommand('workbench.actions.view.problems');
-    void vscode.window.showErrorMessage(vscode.l10n.t('The layout has errors, so there is nothing to prove yet.'));
+    void showError(vscode.l10n.t('The layout has errors, so there is nothing to prove yet.'));
     return undefined;
   }
   try {
@@ -402,7 +401,7 @@ async function runnableOf(document: vscode.TextDocument): Promise<Runnable | und
     if (!(error instanceof EnvironmentError)) {
       throw error;
     }
-    void vscode.window.showErrorMessage(error.message);
+    void showError(error.message);
     return undefined;
   }
 }
@@ -435,7 +434,7 @@ async function mayCancel({ name }: RunRequest, cluster: Cluster): Promise<boolea
   const yes = vscode.l10n.t('Cancel the Job');
   const title = vscode.l10n.t('Cancel the smoke job of {0} on {1}?', name, cluster.name);
   const detail = vscode.l10n.t('Its place in the queue, or what it has proved so far, is lost.');
-  return (await vscode.window.showWarningMessage(title, { modal: true, detail }, yes)) === yes;
+  return (await ask(title, detail, yes)) === yes;
 }
 
 function backendOf({ backend }: RunOptions): Pick<SmokeRequest, 'backend'> {

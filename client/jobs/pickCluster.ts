@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import { type Cluster, ClusterError, KINDS, LOCAL, type Question } from '../../jobs';
+import { workbenchText } from '../../layout';
+import { ask, showError } from '../notifications';
 import { CLUSTERS, clustersOfSettings, openSettings } from './clusterSettings';
 
 const LAST = 'smoke.lastCluster';
@@ -40,7 +42,7 @@ export class Choices {
     const always = vscode.l10n.t("Run, and Don't Ask Again");
     const detail = open.map(({ message }) => message).join('\n\n');
     const title = vscode.l10n.t('Run the smoke job of {0} on {1}?', layout, cluster.name);
-    const choice = await vscode.window.showWarningMessage(title, { modal: true, detail }, run, always);
+    const choice = await ask(title, detail, run, always);
     if (choice === always) {
       const codes = new Set([...(agreed[cluster.name] ?? []), ...open.map(({ code }) => code)]);
       await this.memory.update(AGREED, { ...agreed, [cluster.name]: [...codes] });
@@ -53,7 +55,7 @@ export class Choices {
     const first = clusters.filter(({ name }) => name === last);
     const others = clusters.filter(({ name }) => name !== last);
     const item = (cluster: Cluster, ...said: readonly string[]) => ({
-      label: `$(${cluster.kind === LOCAL.kind ? 'vm' : 'server-environment'}) ${cluster.name}`,
+      label: `$(${cluster.kind === LOCAL.kind ? 'vm' : 'server-environment'}) ${workbenchText(cluster.name)}`,
       description: [...(cluster.kind === cluster.name ? [] : [cluster.kind]), ...said].join(', '),
       detail: KINDS.find(({ kind }) => kind === cluster.kind)?.description ?? '',
       cluster,
@@ -96,7 +98,7 @@ async function knownClusters(): Promise<Cluster[] | undefined> {
 
 async function complain(message: string): Promise<void> {
   const open = vscode.l10n.t('Open Settings');
-  if ((await vscode.window.showErrorMessage(message, open)) === open) {
+  if ((await showError(message, open)) === open) {
     await openSettings(CLUSTERS);
   }
 }

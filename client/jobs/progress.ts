@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Estimate, type JobState, type SmokeProgress } from '../../jobs';
+import { withProgress } from '../notifications';
 
 /** Which share of a run is behind it once its ranks are up, once they have torch, and once their groups are made. */
 const UP = 0.2;
@@ -104,7 +105,7 @@ export async function showProgress(
 ): Promise<void> {
   const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
   for (let cancelled = false; ; ) {
-    const asked = await vscode.window.withProgress({ ...options, cancellable: !cancelled }, (report, token) => {
+    const asked = await withProgress({ ...options, cancellable: !cancelled }, (report, token) => {
       let shown = 0;
       const show = ({ text, share }: Step) => {
         const increment = Math.max(0, share * 100 - shown);

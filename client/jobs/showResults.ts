@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { type GroupOperations, layoutHash, type RunRecord } from '../../jobs';
 import { checkedDocument } from '../checkedDocument';
 import type { GridPanels } from '../grid/panel';
+import { showError, showInformation } from '../notifications';
 import type { EndedRun, SmokeJobs } from './jobs';
 
 const CANCELLED = 'cancelled';
@@ -82,15 +83,15 @@ export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
         'Smoke job of {0} passed on {1}: {2} process groups in {3} s.',
         ...[name, cluster, result.groups.length, took],
       );
-      return vscode.window.showInformationMessage(text, grid, report);
+      return showInformation(text, grid, report);
     }
     if (record.verdict === CANCELLED) {
       const text = vscode.l10n.t('Smoke job of {0} cancelled on {1} after {2} s.', name, cluster, took);
-      return vscode.window.showInformationMessage(text, again, log);
+      return showInformation(text, again, log);
     }
     const why = result.fault?.msg ?? vscode.l10n.t('the job broke off without a verdict');
     const text = vscode.l10n.t('Smoke job of {0} failed on {1}: {2}', name, cluster, why);
-    return vscode.window.showErrorMessage(text, report, log, again);
+    return showError(text, report, log, again);
   };
   const choice = await say();
   await (choice === undefined ? undefined : actions.get(choice)?.());

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { quoted } from '../shellWord';
+import { shellQuoted } from '../../layout';
 
 /** How long a script that is to end by itself may take, in milliseconds. */
 const PATIENCE = 120_000;
@@ -40,7 +40,7 @@ export interface ScriptResult {
  * are.
  */
 export function scriptText(script: string, words: readonly string[]): string {
-  return `set -- ${words.map(quoted).join(' ')}\nprintf '%s\\n' ${MARK}\n${script}`;
+  return `set -- ${words.map(shellQuoted).join(' ')}\nprintf '%s\\n' ${MARK}\n${script}`;
 }
 
 /**

@@ -32,3 +32,10 @@ export const MAX_MESSAGE = 4_000;
  * when it is the whole message.
  */
 export const MAX_PREDICTION = 64 * 1024;
+
+/**
+ * How many characters the texts of all diagnostics of one file may have together; beyond it only the first `MAX_CUT_TEXT` of
+ * each text are kept, so that a file of 50 KB cannot fill the memory of whoever lists it.
+ */
+export const MAX_FILE_TEXTS = 256 * 1024;
+export const MAX_CUT_TEXT = 200;

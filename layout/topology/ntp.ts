@@ -159,11 +159,19 @@ export function isSpare(ntp: ResolvedNtp, shape: NtpShape, rank: number): boolea
 }
 
 /** Every reduced slice with its active slots, replica by replica. */
-export function reducedSlices(ntp: ResolvedNtp, shape: NtpShape): { dp: number; cp: number; active: number[] }[] {
-  return Array.from({ length: reducedReplicas(ntp, shape) * shape.cp }, (_, i) => {
-    const place = { dp: Math.floor(i / shape.cp), cp: i % shape.cp };
-    return { ...place, active: activeSlots(ntp, place.dp, place.cp, 0) };
-  });
+export function* reducedSlices(
+  ntp: ResolvedNtp,
+  shape: NtpShape,
+): Generator<{ dp: number; cp: number; active: number[] }> {
+  const count = reducedReplicas(ntp, shape);
+  for (let dp = 0; dp < count; dp++) {
+    yield* replicaSlices(ntp, shape, dp);
+  }
+}
+
+/** The slices of one reduced replica, in order. */
+function replicaSlices(ntp: ResolvedNtp, shape: NtpShape, dp: number): { dp: number; cp: number; active: number[] }[] {
+  return Array.from({ length: shape.cp }, (_, cp) => ({ dp, cp, active: activeSlots(ntp, dp, cp, 0) }));
 }
 
 /** The first global rank of a slice. */
@@ -173,20 +181,18 @@ const baseOf = (ntp: ResolvedNtp, shape: NtpShape, dp: number, cp: number): numb
  * The groups that every rank creates anew, in order: per reduced replica the TP group of each slice, then with cp > 1 the
  * CP group of each active slot and one TP-CP group (`initialize_nonuniform_tp_process_groups`).
  */
-export function replacementGroups(ntp: ResolvedNtp, shape: NtpShape): ReplacementGroup[] {
-  const slices = reducedSlices(ntp, shape);
-  const groups: ReplacementGroup[] = [];
-  for (let first = 0; first < slices.length; first += shape.cp) {
-    const replica = slices.slice(first, first + shape.cp);
-    const tp = replica.map(({ dp, cp, active }) => active.map((slot) => baseOf(ntp, shape, dp, cp) + slot));
-    groups.push(...tp.map((ranks) => ({ name: 'tp' as const, ranks })));
+export function* replacementGroups(ntp: ResolvedNtp, shape: NtpShape): Generator<ReplacementGroup> {
+  const count = reducedReplicas(ntp, shape);
+  for (let replica = 0; replica < count; replica++) {
+    const slices = replicaSlices(ntp, shape, replica);
+    const tp = slices.map(({ dp, cp, active }) => active.map((slot) => baseOf(ntp, shape, dp, cp) + slot));
+    yield* tp.map((ranks) => ({ name: 'tp' as const, ranks }));
     if (shape.cp > 1) {
-      const slots = replica[0]?.active ?? [];
-      groups.push(...slots.map((_, i) => ({ name: 'cp' as const, ranks: tp.map((ranks) => ranks[i] ?? 0) })));
-      groups.push({ name: 'tp_cp', ranks: tp.flat() });
+      const slots = slices[0]?.active ?? [];
+      yield* slots.map((_, i) => ({ name: 'cp' as const, ranks: tp.map((ranks) => ranks[i] ?? 0) }));
+      yield { name: 'tp_cp', ranks: tp.flat() };
     }
   }
-  return groups;
 }
 
 /** The global ranks that leave after the groups are made, ascending. */

@@ -151,7 +151,7 @@ function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }
     label: value,
     kind: spec.type === 'boolean' || spec.type === 'enum' ? CompletionItemKind.EnumMember : CompletionItemKind.Value,
     ...(leadsTo && { detail: `${key}: ${value} → ${leadsTo}`, labelDetails: { description: leadsTo } }),
-    ...(verdict?.message && { documentation: { kind: MarkupKind.Markdown, value: verdict.message } }),
+    ...(verdict?.message && { documentation: { kind: MarkupKind.PlainText, value: verdict.message } }),
     sortText: sortText(i),
     preselect: i === Math.max(0, chosen),
     filterText: value,

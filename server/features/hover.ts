@@ -1,5 +1,13 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver';
-import { type Checked, countOf, denseGrid, type GroupFamily, type Span } from '../../layout';
+import {
+  type Checked,
+  countOf,
+  denseGrid,
+  type GroupFamily,
+  markdownCode,
+  markdownText,
+  type Span,
+} from '../../layout';
 import { derivedLines, moduleAt, signature } from '../describe';
 import { type Located, locate, scalarAt, specAt } from '../locate';
 import { groupsOf } from '../moduleGroups';
@@ -47,7 +55,7 @@ function moduleHover(checked: Checked, found: Located | null, offset: number): H
     return null;
   }
   return answer(checked, found.entry.keySpan, [
-    `**${name}**: one module of the job`,
+    `**${markdownText(name)}**: one module of the job`,
     ...hereLines(checked, found.path, name),
   ]);
 }
@@ -108,7 +116,7 @@ function groupLine(key: string, families: readonly GroupFamily[], lists: boolean
   if (!family || family.size < 2) {
     return null;
   }
-  const count = `Process group \`${family.name}\`: ${countOf(family.count, 'group')} of ${countOf(family.size, 'rank')}`;
+  const count = `Process group ${markdownCode(family.name)}: ${countOf(family.count, 'group')} of ${countOf(family.size, 'rank')}`;
   if (!lists) {
     return `${count}.`;
   }

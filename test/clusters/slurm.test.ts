@@ -14,7 +14,6 @@ import {
   EnvironmentError,
   type JobState,
   parseClusters,
-  quoted,
   runWith,
   Shell,
   type SlurmCluster,
@@ -27,7 +26,7 @@ import {
   smokePlan,
 } from '../../jobs';
 import { endingOf, jobState, parseState } from '../../jobs/slurm/states';
-import { check } from '../../layout';
+import { check, shellQuoted } from '../../layout';
 import { processesWith } from '../harness/processes';
 import { until } from '../harness/until';
 import { SlurmLab } from './slurmCluster';
@@ -444,7 +443,7 @@ describe('a hostile text', () => {
       }),
       { numRuns: 60 },
     );
-    expect(() => quoted('a\0b')).toThrow(RangeError);
+    expect(() => shellQuoted('a\0b')).toThrow(RangeError);
   });
 
   test('arrives literally in a real job, and runs nothing', { timeout: 240 * SECONDS }, async () => {
@@ -462,7 +461,7 @@ describe('a hostile text', () => {
         python: `x${nasty}`,
         container_image: `x${nasty}`,
         container_mounts: [`/x${nasty.replaceAll(/[,:]/g, '')}`, '/a:/b:ro'],
-        setup: [`: ${quoted(nasty)}`],
+        setup: [`: ${shellQuoted(nasty)}`],
         work_directory: join(work, name),
         options: [`--comment=${nasty}`],
       };

@@ -1,0 +1,11 @@
+import { visible } from './characters';
+
+/**
+ * One line for a terminal or a log of CI: no control sequence, no second line, no command of GitHub Actions or Azure
+ * Pipelines, which read `::` at the start of a line and `##[` or `##vso[` anywhere in it.
+ */
+export function terminalLine(text: string): string {
+  return visible(text)
+    .replace(/^(\s*):(?=:)/, '$1: ')
+    .replaceAll(/#(?=#(?:vso)?\[)/gi, '# ');
+}

@@ -63,6 +63,9 @@ class Notes {
 
 type ModelSection = Section<ModelKeys>;
 
+/** More layers than any model has: they are looked at one by one, also while a person types. */
+const MAX_LAYERS = 10_000;
+
 /** Network cards of one GPU, in bytes a second, where nothing is said: 200 Gb/s beside an A100, 400 Gb/s beside later ones. */
 const NETWORK = { a100: 25e9, later: 50e9 };
 
@@ -166,7 +169,7 @@ class Reader {
   /** What each pipeline rank holds, as the stages of the file say. */
   #stages(): Chunk[][] | null {
     const plan = stagePlanOf(this.facts, this.module);
-    const stages = plan?.stages() ?? null;
+    const stages = plan && plan.settings.numLayers <= MAX_LAYERS ? plan.stages() : null;
     if (!plan || stages === null) {
       this.notes.missing.push('model.num_layers');
       return null;

@@ -5,6 +5,7 @@ import { sharpGroup } from './communicators/sharp-group';
 import { unknownGroup } from './communicators/unknown-group';
 import { cpCommType } from './context-parallel/cp-comm-type';
 import { hierarchicalCp } from './context-parallel/hierarchical-cp';
+import { memoryOver } from './cost/memory-over';
 import { denseFactorization } from './factorization/dense-factorization';
 import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
@@ -128,6 +129,7 @@ export const RULES: readonly Rule[] = [
   epCrossesNode,
   cpCrossesNode,
   moduleSplitsNode,
+  memoryOver,
   nameDisagrees,
   ...NTP_RULES,
 ];

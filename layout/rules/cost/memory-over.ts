@@ -1,0 +1,129 @@
+import { costJobs } from '../../cost/fromLayout';
+import type { CostJob } from '../../cost/job';
+import { memoryOf, type StageMemory } from '../../cost/memory';
+import type { Edit, Fix } from '../../diagnostic';
+import { appendKey, lineBreak } from '../../format/edit';
+import type { Field } from '../../format/spec';
+import type { LayoutFacts } from '../../topology/facts';
+import { suggestion } from '../fixes';
+import type { Report, Rule } from '../rule';
+import { otherSource } from '../source';
+
+const GIB = 2 ** 30;
+
+export const memoryOver: Rule = {
+  code: 'memory-over',
+  severity: 'warning',
+  title: 'A pipeline stage needs more memory than its GPUs have',
+  effect: 'the job runs out of memory in its first steps, as far as the estimate is right',
+  what: 'The estimated peak of a pipeline stage lies above the memory of the GPU that `cluster.gpu` or `cluster.gpu_memory` names. The message gives the estimate and the range in which nine of ten measured peaks lie.',
+  why: 'Out of memory shows up after the queue, on the fullest stage alone. Communicators take several GB more, which the estimate of the peak leaves out.',
+  failing: `layout: 1
+cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}
+parallelism:
+  tp: 2
+model:
+  num_layers: 32
+  hidden_size: 4096
+  num_attention_heads: 32
+  vocab_size: 128256
+sequence: {seq_length: 4096, sequence_parallel: true}
+batch: {micro_batch_size: 4, global_batch_size: 64}
+`,
+  passing: `layout: 1
+cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}
+parallelism:
+  tp: 2
+model:
+  num_layers: 32
+  hidden_size: 4096
+  num_attention_heads: 32
+  vocab_size: 128256
+sequence: {seq_length: 4096, sequence_parallel: true}
+batch: {micro_batch_size: 1, global_batch_size: 64}
+optimizer: {use_distributed_optimizer: true}
+`,
+  sources: [otherSource('docs/cost.md: formulas, constants, and how wrong they are')],
+  *check(facts) {
+    for (const [index, made] of costJobs(facts).entries()) {
+      const module = facts.modules[index];
+      const memory = made.ok ? made.job.hardware.gpu.memoryBytes : 0;
+      const fullest = made.ok && memory > 0 ? fullestStage(made.job) : null;
+      if (made.ok && module && fullest && fullest.peakBytes > memory) {
+        const span = module.fields.tp.written ? module.fields.tp.span : module.nameSpan;
+        yield reportOf(facts, made.job, { span, memory, fullest });
+      }
+    }
+  },
+};
+
+/** A stage by its place, with its memory. */
+type Fullest = StageMemory & { readonly stage: number };
+
+function fullestStage(job: CostJob): Fullest {
+  return memoryOf(job)
+    .map((memory, stage) => ({ ...memory, stage }))
+    .reduce((one, other) => (other.peakBytes > one.peakBytes ? other : one));
+}
+
+function reportOf(
+  facts: LayoutFacts,
+  job: CostJob,
+  { span, memory, fullest }: { span: Report['span']; memory: number; fullest: Fullest },
+): Report {
+  const where = job.stages.length > 1 ? `Pipeline stage ${fullest.stage}` : 'Each GPU';
+  const [low, high] = fullest.interval.map(gibibytes);
+  const cluster = facts.root.cluster.value;
+  const gpu = cluster?.gpu_memory.written ? cluster.gpu_memory : cluster?.gpu;
+  return {
+    message: `${where} needs about ${gibibytes(fullest.peakBytes)} GiB (${low} to ${high}) and has ${gibibytes(memory)}: ${gibibytes(fullest.statesBytes)} of states, ${gibibytes(fullest.activationsBytes)} of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.`,
+    span,
+    related: gpu?.written ? [{ message: `a GPU has ${gibibytes(memory)} GiB`, span: gpu.span }] : [],
+    fixes: waysOut(facts, job, memory),
+  };
+}
+
+/** Single changes after which the fullest stage fits, the cheapest in time first. */
+function waysOut({ text, root }: LayoutFacts, job: CostJob, memory: number): (Fix | null)[] {
+  const fits = (change: Partial<CostJob>) => fullestStage({ ...job, ...change }).peakBytes <= memory;
+  const optimizer = { ...job.optimizer, distributed: true };
+  const shard = !job.optimizer.distributed && fits({ optimizer });
+  const full = job.recompute.granularity !== 'full' && fits({ recompute: { granularity: 'full', layers: null } });
+  return [
+    shard
+      ? suggestion('Use the distributed optimizer', [
+          writeKey(text, 'optimizer', root.optimizer, 'use_distributed_optimizer', 'true'),
+        ])
+      : null,
+    full && !root.recompute.written
+      ? suggestion('Recompute all layers', [
+          appendLines(text, 'recompute: {granularity: full, method: uniform, num_layers: 1}'),
+        ])
+      : null,
+  ];
+}
+
+/** The edit that gives a key of a section a value, with the section where it is not there; null where it cannot be made. */
+function writeKey(
+  text: string,
+  section: string,
+  field: Field<{ readonly [key: string]: Field<unknown> }>,
+  key: string,
+  value: string,
+): Edit | null {
+  const own = field.value?.[key];
+  if (!field.written) {
+    return appendLines(text, `${section}: {${key}: ${value}}`);
+  }
+  return own?.written ? { span: own.span, newText: value } : appendKey(text, field.span, `${key}: ${value}`);
+}
+
+function appendLines(text: string, line: string): Edit {
+  const end = text.trimEnd().length;
+  return { span: { start: end, end }, newText: `${lineBreak(text)}${line}` };
+}
+
+function gibibytes(bytes: number): string {
+  const value = bytes / GIB;
+  return value < 10 ? value.toFixed(1) : value.toFixed(0);
+}

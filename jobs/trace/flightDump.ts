@@ -91,6 +91,7 @@ function progressOf(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<R
 /** Turns the dicts of one dump's ring into entries. */
 class EntryReader {
   readonly groupOfId = new Map<number, RunGroup>();
+  readonly #lastOf = new Map<RunGroup, Entry>();
   readonly #groups: Map<string, RunGroup>;
   readonly #interner: Interner;
 
@@ -103,26 +104,33 @@ class EntryReader {
   read(value: Value): Entry[] {
     const dict = dictOf(value);
     const record = intOf(dict?.get('record_id'));
-    const p2p = dict?.get('is_p2p') === true;
-    const seq = intOf(dict?.get(p2p ? 'p2p_seq_id' : 'collective_seq_id')) ?? intOf(dict?.get('seq_id'));
     const profile = textOf(dict?.get('profiling_name'));
+    const group = dict ? this.#group(dict) : undefined;
+    const p2p =
+      dict?.get('is_p2p') === true || (/:coalesced$/.test(profile ?? '') && this.#closesTransfers(dict, group));
+    const seq = intOf(dict?.get(p2p ? 'p2p_seq_id' : 'collective_seq_id')) ?? intOf(dict?.get('seq_id'));
     const state = textOf(dict?.get('state'));
-    if (!dict || record === undefined || seq === undefined || profile === undefined || state === undefined) {
+    if (!dict || !group || record === undefined || seq === undefined || profile === undefined || state === undefined) {
       return [];
     }
-    const group = this.#group(dict);
-    return [
-      {
-        record,
-        group,
-        seq,
-        p2p,
-        operation: this.#operation(dict, profile),
-        completed: state === 'completed' || (profile.startsWith('gloo:') && dict.get('retired') === true),
-        created: intOf(dict.get('time_created_ns')) ?? 0,
-        frames: listOf(dict.get('frames')),
-      },
-    ];
+    const entry = {
+      record,
+      group,
+      seq,
+      p2p,
+      operation: this.#operation(dict, profile),
+      completed: state === 'completed' || (profile.startsWith('gloo:') && dict.get('retired') === true),
+      created: intOf(dict.get('time_created_ns')) ?? 0,
+      frames: listOf(dict.get('frames')),
+    };
+    this.#lastOf.set(group, entry);
+    return [entry];
+  }
+
+  /** torch does not call the entry that closes a batch of transfers one of them; its number is theirs. */
+  #closesTransfers(dict: Dict | undefined, group: RunGroup | undefined): boolean {
+    const last = group && this.#lastOf.get(group);
+    return last?.p2p === true && last.seq === intOf(dict?.get('p2p_seq_id'));
   }
 
   #group(dict: Dict): RunGroup {

@@ -12,16 +12,15 @@ export interface LogFailure {
 export interface ProcessEnd {
   /** The exit code; negative: the number of the signal. */
   readonly code: number;
-  /** Whether torchrun saw it first. */
+  /** Whether torchrun saw it end first. */
   readonly first: boolean;
+  readonly by: 'torchrun' | 'srun';
 }
 
 /** What logs say of one rank. */
 export interface RankLog {
   readonly rank: number;
   readonly failures: LogFailure[];
-  /** `ALLREDUCE`, ... of a time-out, by sequence number. */
-  readonly operations: Map<number, string>;
   /** Whether the rank printed something after another one had timed out, so that its process was there. */
   alive: boolean;
   /** The exception that ended it, unless it is one of those that the end of others causes. */
@@ -34,12 +33,11 @@ export interface RankLog {
 const PREFIX = /^(?:\S{1,64}:)?\[rank(\d{1,7})\]:/;
 const FAILURE =
   /\[PG ID \d+ PG GUID ([^\s(]*)(?:\(([^)]*)\))? Rank \d+\].*work sequence id: (-?\d+) PG status: last enqueued work: (-?\d+), last completed work: (-?\d+)/;
-const TIMEOUT = /Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+)/;
 const ALIVE = /flight recorder dump signal|Received a dump signal|preparing to dump debug info/;
 const EXCEPTION = /^\s?([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Fault|OutOfMemory\w*)): ?(.*)$/;
 /** What the end of another rank makes of a rank: a cause of nothing. */
 const CAUSED =
-  /DistBackendError|DistNetworkError|DistStoreError|ChildFailedError|SignalException|Connection (?:reset|closed)|Watchdog|NCCL (?:communicator was aborted|timeout)|remote process exited/;
+  /DistBackendError|DistNetworkError|DistStoreError|ChildFailedError|SignalException|Connection (?:reset|closed)|Watchdog|Gloo connect|Connection refused|NCCL (?:communicator was aborted|timeout)|remote process exited/;
 const TORCHRUN_FIELD = /^\s+(host|rank|exitcode)\s+: (\S+)(?: \((?:local_rank|pid): (\d+)\))?/;
 const SRUN =
   /^srun: error: (\S+): tasks? (\d+): (Killed|Segmentation fault|Aborted|Out Of Memory|Exited with exit code (\d+))/;
@@ -75,7 +73,7 @@ export class LogReader {
     if (task !== undefined && what !== undefined) {
       const log = this.#of(Number(task));
       log.host ??= host ?? null;
-      log.end ??= { code: code === undefined ? -(SRUN_SIGNALS[what] ?? 9) : Number(code), first: false };
+      log.end ??= { code: code === undefined ? -(SRUN_SIGNALS[what] ?? 9) : Number(code), first: false, by: 'srun' };
       return;
     }
     this.#torchrunLine(line);
@@ -84,7 +82,7 @@ export class LogReader {
   #of(rank: number): RankLog {
     let log = this.ranks.get(rank);
     if (!log) {
-      log = { rank, failures: [], operations: new Map(), alive: false, error: null, end: null, pid: null, host: null };
+      log = { rank, failures: [], alive: false, error: null, end: null, pid: null, host: null };
       this.ranks.set(rank, log);
     }
     return log;
@@ -92,7 +90,6 @@ export class LogReader {
 
   #rankLine(log: RankLog, line: string): void {
     const [, group, desc, seq, enqueued, completed] = FAILURE.exec(line) ?? [];
-    const [, number, operation] = TIMEOUT.exec(line) ?? [];
     if (group !== undefined) {
       log.failures.push({
         group,
@@ -101,8 +98,6 @@ export class LogReader {
         enqueued: Number(enqueued),
         completed: Number(completed),
       });
-    } else if (operation !== undefined) {
-      log.operations.set(Number(number), operation);
     }
     log.alive ||= ALIVE.test(line) || group !== undefined;
     this.#exception(log, line);
@@ -137,7 +132,7 @@ export class LogReader {
       this.#torchrun.rank = Number(value);
     } else if (this.#torchrun.rank !== null && Number.isInteger(this.#torchrun.rank)) {
       const log = this.#of(this.#torchrun.rank);
-      log.end = { code: Number(value), first: this.#torchrun.first };
+      log.end = { code: Number(value), first: this.#torchrun.first, by: 'torchrun' };
       log.pid = pid === undefined ? log.pid : Number(pid);
       log.host = this.#torchrun.host ?? log.host;
     }

@@ -1,5 +1,5 @@
 import type { Entry, Operation, RunGroup } from './evidence';
-import type { Run } from './run';
+import type { RankRun, Run } from './run';
 
 /** In what the members of a group disagree. */
 export type MismatchKind = 'op' | 'size' | 'dtype' | 'order';
@@ -50,7 +50,7 @@ export function conflicts(run: Run): Conflict[] {
   const first = new Map<RunGroup, number>();
   const seen = new Map<RunGroup, Map<number, Operation>>();
   for (const rank of run.ranks.values()) {
-    forEachCollective(rank.evidence.entries, (entry, key) => {
+    forEachCollective(recorded(rank), (entry, key) => {
       const operations = seen.get(entry.group) ?? new Map<number, Operation>();
       seen.set(entry.group, operations);
       const known = operations.get(key);
@@ -62,6 +62,11 @@ export function conflicts(run: Run): Conflict[] {
     });
   }
   return [...first].flatMap(([group, key]) => conflictAt(run, group, key) ?? []).sort((a, b) => oldest(a) - oldest(b));
+}
+
+/** The entries of a ring: a log does not tell which operation belongs to which group. */
+function recorded(rank: RankRun | undefined): readonly Entry[] {
+  return !rank || rank.evidence.source === 'log' ? [] : rank.evidence.entries;
 }
 
 /** Calls `visit` with each collective and a key that is the same on all members of its group. */
@@ -80,7 +85,7 @@ function forEachCollective(entries: readonly Entry[], visit: (entry: Entry, key:
 function conflictAt(run: Run, group: RunGroup, key: number): Conflict | null {
   const byRank = new Map<number, Entry>();
   for (const member of group.ranks) {
-    forEachCollective(run.ranks.get(member)?.evidence.entries ?? [], (entry, at) => {
+    forEachCollective(recorded(run.ranks.get(member)), (entry, at) => {
       if (entry.group === group && at === key) {
         byRank.set(member, entry);
       }

@@ -44,25 +44,21 @@ export function rasByRank(
 ): RasByRank | null {
   const communicators = answers.flatMap((answer) => answer.communicators);
   const members = communicators.flatMap((communicator) => communicator.members);
-  const sets = new Set(groups.map(({ ranks }) => [...ranks].sort((a, b) => a - b).join()));
+  const sets = new Set(groups.map(({ ranks }) => ascending(ranks).join()));
   for (const ranks of [ranksByPid(known), ranksByWorld(communicators, layout), ranksByOrder(members, layout)]) {
-    if (!ranks) {
-      continue;
-    }
-    const found = communicators.map(({ members: all, size }) => ({
-      size,
-      members: all.flatMap((member) => {
-        const rank = ranks.get(keyOf(member));
-        return rank === undefined ? [] : [{ rank, member }];
-      }),
-    }));
-    const complete = found.every(({ members: all }, i) => all.length === communicators[i]?.members.length);
-    const rasGroups = found.map(({ members: all }) => ({
-      ranks: all.map(({ rank }) => rank).sort((a, b) => a - b),
-      members: all,
-    }));
-    const right = rasGroups.every(({ ranks: all }, i) => found[i]?.size !== all.length || isGroup(all, layout, sets));
-    if (complete && right && rasGroups.length > 0) {
+    // RAS may list communicators that it knows nothing of: those say nothing of the places
+    const found = ranks
+      ? communicators.filter((one) => one.members.length > 0 && one.members.every((member) => ranks.has(keyOf(member))))
+      : [];
+    const rasGroups = found.map((one) => {
+      const located = one.members.map((member) => ({ rank: ranks?.get(keyOf(member)) ?? 0, member }));
+      return {
+        whole: one.size === located.length,
+        ranks: ascending(located.map(({ rank }) => rank)),
+        members: located,
+      };
+    });
+    if (rasGroups.length > 0 && rasGroups.every((one) => !one.whole || isGroup(one.ranks, layout, sets))) {
       return {
         groups: rasGroups,
         places: new Map(
@@ -74,6 +70,10 @@ export function rasByRank(
     }
   }
   return null;
+}
+
+function ascending(ranks: readonly number[]): number[] {
+  return [...ranks].sort((a, b) => a - b);
 }
 
 function keyOf({ host, pid }: RasMember): string {
@@ -105,7 +105,8 @@ function ranksByWorld(communicators: RasAnswer['communicators'], { layout }: Lay
 /** Launchers give ranks machine by machine and GPU by GPU; tried only where every process of the job is there. */
 function ranksByOrder(members: readonly RasMember[], { layout }: LayoutGroups): Map<string, number> | null {
   const processes = [...new Map(members.map((member) => [keyOf(member), member])).values()];
-  if (processes.length !== layout.worldSize) {
+  const gpus = new Set(processes.map(({ host, gpu }) => `${host} ${gpu}`));
+  if (processes.length !== layout.worldSize || gpus.size !== processes.length) {
     return null;
   }
   processes.sort((a, b) => a.host.localeCompare(b.host, 'en', { numeric: true }) || (a.gpu ?? 0) - (b.gpu ?? 0));

@@ -43,7 +43,8 @@ export function readRas(text: string): RasAnswer {
 }
 
 function fromJson(text: string): RasAnswer {
-  const { value, problem } = readJson(text);
+  // NCCL 2.28 leaves out a comma in the ranks that are missing
+  const { value, problem } = readJson(text.replaceAll(/("nvml_dev": -?\d+)(\s+"status")/g, '$1,$2'));
   const communicators = listOf(dictOf(value)?.get('communicators')).flatMap((item) => {
     const dict = dictOf(item);
     const hash = textOf(dict?.get('hash'));

@@ -1,24 +1,25 @@
 import { countOf } from '../../layout';
-import type { Entry } from './evidence';
+import type { Entry, Operation } from './evidence';
 import { stackOf } from './flightDump';
 import type { RankLog } from './log';
 import { type Conflict, camps, conflicts, disagreement, type MismatchKind } from './mismatch';
 import { brokenHabit, type Divergence, divergenceAmong } from './programs';
 import type { RankRun, Run } from './run';
+import { type MayWait, mayWait, type Programs } from './silent';
 import type { Mismatch, Verdict } from './verification';
 import { type Wait, type WaitGraph, waitGraph, waitsFor } from './waits';
 
 /** How many ranks are named in one sentence. */
 const MAX_NAMED = 8;
+/** How many of the operations that a rank is waited for in are told. */
+const MAX_REASONS = 3;
 /** Of how many ranks a mismatch tells what they did. */
 const MAX_BY_RANK = 64;
 
 /** What the verdict needs of the layout and of other files. */
-export interface Context {
+export interface Context extends Programs {
   /** What the layout calls the group of an operation. */
   nameOf(entry: Entry): string;
-  /** Ranks with one key run the same program: those of one pipeline stage of one module. */
-  programOf(rank: number): string;
   /** The machine that the layout puts a rank on. */
   nodeOf(rank: number): number;
   readonly logs: ReadonlyMap<number, RankLog>;
@@ -60,7 +61,8 @@ export function assess(run: Run, context: Context): Assessment {
   }
   const ended = endedSuspects(run, context);
   if (ended.length > 0) {
-    return { verdict: 'lost', suspects: ended, mismatch: null, graph, why: [] };
+    const guessed = ended.every(({ confidence }) => confidence < 0.5);
+    return { verdict: guessed ? 'unknown' : 'lost', suspects: ended, mismatch: null, graph, why: [] };
   }
   return graph.waits.size > 0 && graph.stalled.size === 0 ? cycle(run, graph, context) : quiet(run, graph, context);
 }
@@ -95,22 +97,40 @@ function quiet(run: Run, graph: WaitGraph, context: Context): Assessment {
       ],
     };
   }
-  const seen = [...run.ranks.values()].some(({ whole }) => whole) || context.answered.size > 0;
-  return seen
-    ? { ...base, verdict: 'healthy', why: [] }
-    : { ...base, verdict: 'unknown', why: ['No file tells how far the ranks have come.'] };
+  if ([...run.ranks.values()].some(({ whole }) => whole)) {
+    return { ...base, verdict: 'healthy', why: [] };
+  }
+  return {
+    ...base,
+    verdict: 'unknown',
+    why: [
+      context.answered.size > 0
+        ? 'RAS counts as many operations on all members of each communicator: one answer does not tell whether they go on.'
+        : 'No file tells how far the ranks have come.',
+    ],
+  };
 }
 
 /** Ranks that wait for each other in a ring: some of them take the operations in another order. */
 function cycle(run: Run, graph: WaitGraph, context: Context): Assessment {
   const ring = ringOf(graph);
+  const why = [`${ranksText(ring, true)} wait for one another: they take the same operations in different order.`];
+  if (ring.some((rank) => run.ranks.get(rank)?.whole !== true)) {
+    return {
+      verdict: 'unknown',
+      suspects: [],
+      graph,
+      mismatch: null,
+      why: [...why, 'Without their dumps it is open which of them is wrong.'],
+    };
+  }
   const behind = ring.filter((rank) => isBehindPeers(rank, run, context));
   const named = behind.length > 0 && behind.length < ring.length ? behind : ring;
   const suspects = named.map((rank) => {
     const wait = graph.waits.get(rank);
     return {
       rank,
-      confidence: rounded(named.length === 1 ? 0.8 : 0.9 / named.length),
+      confidence: rounded(named.length === 1 ? 0.8 : 0.8 / named.length),
       lost: false,
       because: wait
         ? [
@@ -136,7 +156,7 @@ function cycle(run: Run, graph: WaitGraph, context: Context): Assessment {
           ),
         }
       : null,
-    why: [`${ranksText(ring)} wait for one another: they take the same operations in different order.`],
+    why,
   };
 }
 
@@ -154,10 +174,12 @@ function ringOf(graph: WaitGraph): number[] {
 
 /** Whether a rank has entered fewer operations than another one with the same program. */
 function isBehindPeers(rank: number, run: Run, context: Context): boolean {
-  const own = run.ranks.get(rank)?.evidence.entries.at(-1)?.record ?? 0;
+  const ring = run.ranks.get(rank);
+  const own = ring?.whole ? (ring.evidence.entries.at(-1)?.record ?? 0) : Number.POSITIVE_INFINITY;
   const program = context.programOf(rank);
   return [...run.ranks.values()].some(
-    (other) => context.programOf(other.rank) === program && (other.evidence.entries.at(-1)?.record ?? 0) > own,
+    (other) =>
+      other.whole && context.programOf(other.rank) === program && (other.evidence.entries.at(-1)?.record ?? 0) > own,
   );
 }
 
@@ -357,16 +379,26 @@ function byHistory(conflict: Conflict, run: Run): OddOnes | null {
 
 /** Whether two camps do each other's operation next: the same ones in another order. */
 function swapped({ group, seq, byRank, what }: Conflict, run: Run): boolean {
-  const [a, b] = [...byRank].filter(([, entry], i, all) => i === 0 || entry.operation !== all[0]?.[1].operation);
+  const [a, b] = camps({ group, seq, byRank, what });
   if (what !== 'op' || !a || !b) {
     return false;
   }
-  const next = (rank: number) => run.ranks.get(rank)?.entryOf(group, seq + 1)?.operation;
-  const [afterA, afterB] = [next(a[0]), next(b[0])];
-  return (
-    (afterA !== undefined && disagreement(afterA, b[1].operation) === null) ||
-    (afterB !== undefined && disagreement(afterB, a[1].operation) === null && afterA === undefined)
-  );
+  const does = (ranks: readonly number[], wanted: Operation, place: number) =>
+    ranks
+      .map((rank) => run.ranks.get(rank)?.entryOf(group, place)?.operation)
+      .map((operation) => operation && disagreement(operation, wanted) === null)
+      .find((same) => same !== undefined);
+  const usual = (operation: Operation) =>
+    [...byRank.keys()].some((rank) =>
+      run.ranks
+        .get(rank)
+        ?.evidence.entries.some(
+          (one) => one.group === group && one.seq < seq && disagreement(one.operation, operation) === null,
+        ),
+    );
+  const [nextOfA, nextOfB] = [does(a.ranks, b.operation, seq + 1), does(b.ranks, a.operation, seq + 1)];
+  // who waits does nothing next: then the group's habits must know both operations
+  return nextOfA === true ? (nextOfB ?? usual(a.operation)) : nextOfB === true && (nextOfA ?? usual(b.operation));
 }
 
 /** Ranks that others wait for and that wait for nobody. */
@@ -374,64 +406,94 @@ function rootSuspects(run: Run, graph: WaitGraph, context: Context, explained: R
   const roots = [...graph.roots].filter(
     ([rank, waits]) => !explained.has(rank) && !waits.every((wait) => explained.has(wait.rank)),
   );
-  const silent = roots.filter(([rank]) => !run.ranks.has(rank)).map(([rank]) => rank);
-  const wholeNode = silent.length > 1 && new Set(silent.map((rank) => context.nodeOf(rank))).size === 1;
-  const share = silent.length <= 1 ? 0.9 : wholeNode ? 0.7 : Math.max(0.1, rounded(0.8 / silent.length));
-  const suspects = roots.map(([rank, waits]) => rootSuspect(rank, waits, { run, context, share, roots: roots.length }));
-  const sure = suspects.filter(({ confidence }) => confidence >= 0.95);
-  const certain = sure.filter(({ lost }) => lost);
-  // who is known to be gone explains why others without a dump are waited for
-  return (
-    certain.length > 0 ? suspects.filter((one) => certain.includes(one) || run.ranks.has(one.rank)) : suspects
-  ).sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
+  // a rank of which nothing is known may wait itself
+  const open = new Map(
+    roots
+      .filter(([rank]) => !isSeen(rank, run) && endOf(rank, context) === null)
+      .map(([rank, waits]) => [rank, mayWait(rank, waits, run, context)]),
+  );
+  const sure = roots.filter(([rank]) => (open.get(rank) ?? 'no') === 'no');
+  const left = sure.length > 0 ? sure : leastExplained(roots, open);
+  const share = shareOf(
+    left.map(([rank]) => rank),
+    context,
+  );
+  return left
+    .map(([rank, waits]) => rootSuspect(rank, waits, { run, context, share: open.get(rank) === 'no' ? 0.9 : share }))
+    .sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
+}
+
+type Root = readonly [rank: number, waits: readonly Wait[]];
+
+/** Whether a rank's dump or RAS tells that it waits for nobody. */
+function isSeen(rank: number, run: Run): boolean {
+  const own = run.ranks.get(rank);
+  return own !== undefined && own.evidence.source !== 'part';
+}
+
+/** Where every suspect may wait for another: those that do not wait for one that is seen. */
+function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWait>): readonly Root[] {
+  const unseen = roots.filter(([rank]) => open.get(rank) !== 'for-seen');
+  return unseen.length > 0 ? unseen : roots;
+}
+
+/** The confidence in each of several ranks of which nothing is known. */
+function shareOf(ranks: readonly number[], context: Context): number {
+  if (ranks.length <= 1) {
+    return 0.9;
+  }
+  // a machine takes all of its ranks with it
+  return new Set(ranks.map((rank) => context.nodeOf(rank))).size === 1 && ranks.length > 2
+    ? 0.6
+    : Math.max(0.05, rounded(0.9 / ranks.length));
 }
 
 function rootSuspect(
   rank: number,
   waits: readonly Wait[],
-  { run, context, share, roots }: { run: Run; context: Context; share: number; roots: number },
+  { run, context, share }: { readonly run: Run; readonly context: Context; readonly share: number },
 ): Suspect {
   const own = run.ranks.get(rank);
   const end = endOf(rank, context);
-  const waited = waits
-    .slice(0, 3)
-    .map(
-      (wait) =>
-        `${ranksText(membersIn(wait, graphWaiters(wait)))} entered ${operationText(wait.entry, context)}; rank ${rank} ${own ? 'did' : 'is not known to'}${own ? ' not' : ' have'}.`,
-    );
-  if (!own) {
-    const alive = context.logs.get(rank)?.alive === true || context.answered.has(rank);
+  // numbers of logs and RAS alone do not tell whether somebody is late or somebody else is ahead
+  const limit = end || waits.some((wait) => run.ranks.get(wait.rank)?.evidence.source !== 'log') ? 1 : 0.6;
+  const waited = waits.slice(0, MAX_REASONS).map((wait) => waitedText(rank, wait, context));
+  if (own) {
+    const confidence = own.whole ? 0.95 : own.evidence.source === 'part' ? Math.min(0.7, share) : 0.8;
     return {
       rank,
-      confidence: end ? 0.95 : context.unanswered.has(rank) ? Math.max(0.9, share) : share,
-      lost: !alive,
-      because: [
-        ...waited,
-        alive
-          ? 'It left no dump, but its process still answers: it is stuck outside of any collective.'
-          : 'It left no dump: stopped, killed, or stuck so that it could not write one.',
-        ...(context.unanswered.has(rank) ? ['Its process does not answer RAS.'] : []),
-        ...(end ? [end] : []),
-      ],
+      confidence: Math.min(limit, end ? 0.95 : confidence),
+      lost: end !== null || context.unanswered.has(rank),
+      because: [...waited, ...standText(own, context), ...(end ? [end] : [])],
     };
   }
-  const sure = own.whole ? (roots > 4 ? 0.8 : 0.95) : 0.7;
+  const alive = context.logs.get(rank)?.alive === true || context.answered.has(rank);
+  const unanswered = context.unanswered.has(rank);
   return {
     rank,
-    confidence: end ? 0.95 : sure,
-    lost: end !== null,
-    because: [...waited, ...standText(own, context), ...(end ? [end] : [])],
+    confidence: Math.min(limit, end ? 0.95 : unanswered ? Math.max(0.9, share) : share),
+    lost: end !== null || !alive,
+    because: [
+      ...waited,
+      alive
+        ? 'It left no dump, but its process still answers: it is stuck outside of any collective.'
+        : 'It left no dump: stopped, killed, or stuck so that it could not write one.',
+      ...(unanswered ? ['Its process does not answer RAS.'] : []),
+      ...(end ? [end] : []),
+    ],
   };
 }
 
-/** The waiting ranks of the same operation, as far as one wait tells. */
-function graphWaiters(wait: Wait): readonly number[] {
-  return wait.entry.p2p ? [wait.rank] : wait.entry.group.ranks;
+/** `Ranks 0 and 1 entered tp all_reduce #4; rank 2 did not.` */
+function waitedText(rank: number, wait: Wait, context: Context): string {
+  const entered = wait.entry.p2p ? [wait.rank] : membersIn(wait);
+  const missing = wait.absent.includes(rank) ? `rank ${rank} did not` : `rank ${rank} is not known to have`;
+  return `${ranksText(entered, true)} entered ${operationText(wait.entry, context)}; ${missing}.`;
 }
 
-function membersIn(wait: Wait, members: readonly number[]): number[] {
+function membersIn(wait: Wait): number[] {
   const lacking = new Set([...wait.absent, ...wait.unknown]);
-  return members.filter((rank) => !lacking.has(rank));
+  return wait.entry.group.ranks.filter((rank) => !lacking.has(rank));
 }
 
 /** Where a rank that waits for nobody stands. */
@@ -459,39 +521,42 @@ function endedSuspects(run: Run, context: Context): Suspect[] {
   if (told.length > 0) {
     return told;
   }
-  return [...context.unanswered]
-    .filter((rank) => !run.ranks.get(rank)?.whole)
-    .map((rank) => ({ rank, confidence: 0.8, lost: true, because: ['Its process does not answer RAS.'] }));
+  const unanswered = [...context.unanswered].filter((rank) => !run.ranks.get(rank)?.whole);
+  return unanswered.length > 0
+    ? unanswered.map((rank) => ({ rank, confidence: 0.8, lost: true, because: ['Its process does not answer RAS.'] }))
+    : firstEnded(context);
+}
+
+/** The process that torchrun saw end first, with an exit code that tells nothing. */
+function firstEnded({ logs }: Context): Suspect[] {
+  return [...logs.values()]
+    .filter(({ end, error }) => end?.first && end.code > 0 && error === null)
+    .map(({ rank, end }) => ({
+      rank,
+      confidence: 0.3,
+      lost: true,
+      because: [`It was the first to end, with exit code ${end?.code}. Its log does not tell why.`],
+    }));
 }
 
 /** Signals by which torchrun, and a watchdog that gives up, end a rank that is not at fault. */
 const SIGTERM = 15;
 const SIGABRT = 6;
 
-/** How a log says that a process ended by itself; null where it does not, or where another rank's end caused it. */
+/** How a log says that a process ended by itself; null where it does not, or where another rank's end may have caused it. */
 function endOf(rank: number, { logs }: Context): string | null {
   const log = logs.get(rank);
-  if (log?.error) {
-    return `Its log ends with ${JSON.stringify(log.error)}.`;
-  }
-  const end = log?.end;
-  if (!log || !end || log.failures.length > 0 || ![...logs.values()].some((one) => one.end?.first)) {
-    return end && !end.first && end.code === -9 && srunOnly(logs) ? 'It was killed by signal 9.' : null;
-  }
-  if (!end.first || end.code === 0) {
+  if (!log || log.failures.length > 0) {
     return null;
   }
-  const timedOut = [...logs.values()].some(({ failures }) => failures.length > 0);
-  if (end.code < 0) {
-    return [-SIGTERM, -SIGABRT].includes(end.code) ? null : `It was the first to end, by signal ${-end.code}.`;
+  if (log.error !== null) {
+    return `Its log ends with ${JSON.stringify(log.error)}.`;
   }
-  // after a time-out every rank ends, and the first to end is no more at fault than the others
-  return timedOut ? null : `It was the first to end, with exit code ${end.code}.`;
-}
-
-/** Whether only srun tells how processes ended, which names each task by itself. */
-function srunOnly(logs: ReadonlyMap<number, RankLog>): boolean {
-  return [...logs.values()].every((log) => !log.end?.first && log.failures.length === 0);
+  const signal = -(log.end?.code ?? 0);
+  const byItself = log.end?.first === true || log.end?.by === 'srun';
+  return byItself && signal > 0 && signal !== SIGTERM && signal !== SIGABRT
+    ? `It was ended by signal ${signal} before any other rank.`
+    : null;
 }
 
 function differenceText(
@@ -536,10 +601,15 @@ function stackTexts(entry: Entry): string[] {
 }
 
 /** `ranks 2 and 3`, `ranks 0, 1, 2 and 13 more`. */
-export function ranksText(ranks: readonly number[]): string {
+export function ranksText(ranks: readonly number[], capital = false): string {
   const named = ranks.slice(0, MAX_NAMED);
   const last = ranks.length > named.length ? `${ranks.length - named.length} more` : String(named.pop() ?? 'none');
-  return `${ranks.length === 1 ? 'rank' : 'ranks'} ${named.length > 0 ? `${named.join(', ')} and ${last}` : last}`;
+  const noun = ranks.length === 1 ? 'rank' : 'ranks';
+  return `${capital ? capitalized(noun) : noun} ${named.length > 0 ? `${named.join(', ')} and ${last}` : last}`;
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 function rounded(value: number): number {

@@ -1,4 +1,4 @@
-import { type Checked, denseGrid, expertGrid, type LayoutFacts, type ResolvedLayout } from '../../layout';
+import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
 import { type Cause, causeOf } from './cause';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, LayoutGroups } from './groups';
@@ -31,8 +31,7 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
   const places = knownPlaces(evidence.recordings, evidence.logs);
   const ras = rasByRank(evidence.ras, places, layout, evidence.groups);
   const run = new Run(checked.resolved.worldSize, withOtherSources(evidence, layout, ras));
-  const names = new Map<RunGroup, string>();
-  const context = contextOf(layout, evidence, ras, names);
+  const context = contextOf(layout, evidence, ras);
   const assessment = assess(run, context);
   const comparison = compareGroups(evidence.groups, layout);
   const deviating = deviatingRanks(evidence.ranks, comparison, layout);
@@ -90,12 +89,14 @@ function deviatingRanks(
     : [];
 }
 
-function contextOf(
-  layout: LayoutGroups,
-  { logs }: Evidence,
-  ras: RasByRank | null,
-  names: Map<RunGroup, string>,
-): Context {
+function contextOf(layout: LayoutGroups, { logs, groups }: Evidence, ras: RasByRank | null): Context {
+  const names = new Map<RunGroup, string>();
+  const nameOf = (group: RunGroup) => {
+    const name = names.get(group) ?? layout.nameOf(group);
+    names.set(group, name);
+    return name;
+  };
+  const twins = memoize((all: readonly RunGroup[]) => new Twins(all, nameOf));
   const members = ras?.groups.flatMap((group) => group.members) ?? [];
   const unanswered = new Set(members.filter(({ member }) => member.counts === null).map(({ rank }) => rank));
   return {
@@ -104,12 +105,26 @@ function contextOf(
     answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),
     nodeOf: (rank) => Math.floor(rank / layout.layout.gpusPerNode),
     programOf: (rank) => programOf(rank, layout.layout),
-    nameOf: ({ group }: Entry) => {
-      const name = names.get(group) ?? layout.nameOf(group);
-      names.set(group, name);
-      return name;
-    },
+    groupLike: (group, rank) => twins(groups).of(nameOf(group), rank),
+    nameOf: ({ group }: Entry) => nameOf(group),
   };
+}
+
+/** Groups by their names and ranks: to find what a group of one rank is to another. */
+class Twins {
+  readonly #groups = new Map<string, RunGroup>();
+
+  constructor(groups: Iterable<RunGroup>, nameOf: (group: RunGroup) => string) {
+    for (const group of groups) {
+      for (const rank of group.ranks) {
+        this.#groups.set(`${nameOf(group)} ${rank}`, group);
+      }
+    }
+  }
+
+  of(name: string, rank: number): RunGroup | undefined {
+    return this.#groups.get(`${name} ${rank}`);
+  }
 }
 
 /** Ranks of one module and pipeline stage run the same program. */
@@ -219,7 +234,7 @@ function withRanks(evidence: RankEvidence, layout: LayoutGroups, interner: Inter
 
 function fromLog(
   rank: number,
-  { failures, operations }: RankLog,
+  { failures }: RankLog,
   layout: LayoutGroups,
   { groups, interner }: Evidence,
 ): RankEvidence {
@@ -231,13 +246,7 @@ function fromLog(
       interner.group(name, desc, layout.ranksOf(desc, rank) ?? []);
     if (group.ranks.length > 0) {
       progress.set(group, { group, enqueued, completed });
-      const operation = interner.operation({
-        name: OPERATIONS[operations.get(seq) ?? ''] ?? (operations.get(seq) ?? 'operation').toLowerCase(),
-        peer: null,
-        input: -1,
-        output: -1,
-        dtype: '',
-      });
+      const operation = interner.operation(UNKNOWN_OPERATION);
       entries.push({
         record: entries.length,
         group,
@@ -253,18 +262,8 @@ function fromLog(
   return { rank, entries, progress, source: 'log' };
 }
 
-/** torch's names of operations in the watchdog's lines, as dumps have them. */
-const OPERATIONS: Readonly<Record<string, string>> = {
-  ALLREDUCE: 'all_reduce',
-  BROADCAST: 'broadcast',
-  ALLGATHER: 'all_gather',
-  _ALLGATHER_BASE: '_all_gather_base',
-  REDUCE_SCATTER: 'reduce_scatter',
-  _REDUCE_SCATTER_BASE: '_reduce_scatter_base',
-  ALLTOALL_BASE: 'all_to_all',
-  ALLTOALL: 'all_to_all',
-  BARRIER: 'all_reduce_barrier',
-};
+/** Neither the watchdog's lines nor RAS tell which operation of a group a number belongs to. */
+const UNKNOWN_OPERATION = { name: 'operation', peer: null, input: -1, output: -1, dtype: '' };
 
 /** For ranks without a dump: how many operations of each communicator RAS has seen them launch. */
 function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>, interner: Interner): RankEvidence[] {
@@ -277,7 +276,7 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
       found.set(rank, one);
       one.progress.set(group, { group, enqueued: count, completed: count });
       if (count === most && [...counts.values()].some((other) => other < most)) {
-        const operation = interner.operation({ name: 'operation', peer: null, input: -1, output: -1, dtype: '' });
+        const operation = interner.operation(UNKNOWN_OPERATION);
         one.entries.push({
           record: one.entries.length,
           group,

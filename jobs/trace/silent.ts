@@ -1,0 +1,113 @@
+import type { Entry, RunGroup } from './evidence';
+import type { RankRun, Run } from './run';
+import type { Wait } from './waits';
+
+/** Whether a rank that left no dump may wait itself: for a rank that is seen not to come, or for another silent one. */
+export type MayWait = 'for-seen' | 'for-silent' | 'no' | 'unknown';
+
+/** What is asked of the layout to put a rank in another one's place. */
+export interface Programs {
+  /** Ranks with one key run the same program. */
+  programOf(rank: number): string;
+  /** The group of a rank that is to it what `group` is to another rank; undefined where no file tells. */
+  groupLike(group: RunGroup, rank: number): RunGroup | undefined;
+}
+
+/**
+ * Whether a silent rank may have been kept by others from coming to the operation that it is waited for in. It runs the program
+ * of its peers: what they entered before that operation it had to enter too, with the members of its own groups. If all of
+ * these were there, nothing but itself kept it.
+ */
+export function mayWait(silent: number, waits: readonly Wait[], run: Run, programs: Programs): MayWait {
+  // where others are seen not to come, the silent one may be among those that wait
+  const decisive = waits.filter(({ absent }) => absent.length === 0 || absent.includes(silent));
+  if (decisive.length === 0) {
+    return 'for-seen';
+  }
+  const peer = furthestPeer(silent, run, programs);
+  if (!peer) {
+    return 'unknown';
+  }
+  const waited = new Set(decisive.map(({ entry }) => keyOf(entry.group, entry)));
+  const counts = new Map<string, number>();
+  let answer: MayWait = 'no';
+  for (const entry of peer.evidence.entries) {
+    const group = programs.groupLike(entry.group, silent);
+    if (group && !entry.p2p && waited.has(keyOf(group, entry))) {
+      return answer;
+    }
+    const nth = nthTransfer(entry, counts);
+    const missing = group ? missingPartner(silent, entry, group, nth, { run, peer }) : 'for-silent';
+    if (missing === 'for-seen') {
+      return missing;
+    }
+    answer = missing ?? answer;
+  }
+  // the peer did not come to the operation either, so that its own wait is all that is known
+  return answer === 'no' && decisive.every(({ entry }) => !entry.p2p) ? 'unknown' : answer;
+}
+
+/** The rank with the same program whose dump goes furthest. */
+function furthestPeer(silent: number, run: Run, programs: Programs): RankRun | undefined {
+  const program = programs.programOf(silent);
+  let best: RankRun | undefined;
+  for (const rank of run.ranks.values()) {
+    const last = rank.evidence.entries.at(-1)?.record ?? -1;
+    if (
+      rank.whole &&
+      programs.programOf(rank.rank) === program &&
+      last > (best?.evidence.entries.at(-1)?.record ?? -1)
+    ) {
+      best = rank;
+    }
+  }
+  return best;
+}
+
+function keyOf(group: RunGroup, { seq }: Entry): string {
+  return `${group.name} ${seq}`;
+}
+
+function nthTransfer({ group, operation }: Entry, counts: Map<string, number>): number {
+  const key = `${group.name} ${operation.name} ${operation.peer}`;
+  const nth = counts.get(key) ?? 0;
+  counts.set(key, nth + 1);
+  return nth;
+}
+
+/** Who of the other partners of the silent rank's own operation has not entered it; null where all have. */
+function missingPartner(
+  silent: number,
+  entry: Entry,
+  group: RunGroup,
+  nth: number,
+  { run, peer }: { readonly run: Run; readonly peer: RankRun },
+): 'for-seen' | 'for-silent' | null {
+  const partners =
+    entry.operation.peer === null ? group.ranks : group.ranks.slice(entry.operation.peer, entry.operation.peer + 1);
+  let found: 'for-silent' | null = null;
+  for (const partner of partners.filter((one) => one !== silent)) {
+    const other = run.ranks.get(partner);
+    const entered =
+      other && (entry.p2p ? transferThere(other, silent, entry, group, nth, peer) : other.entered(group, entry.seq));
+    if (entered === false) {
+      return 'for-seen';
+    }
+    if (entered !== true) {
+      found = 'for-silent';
+    }
+  }
+  return found;
+}
+
+function transferThere(
+  other: RankRun,
+  silent: number,
+  { operation, completed }: Entry,
+  group: RunGroup,
+  nth: number,
+  peer: RankRun,
+): boolean {
+  const theirs = other.transfers(group, operation.name === 'send' ? 'recv' : 'send', group.ranks.indexOf(silent));
+  return peer.fromStart && other.fromStart ? theirs.length > nth : completed || theirs.some((one) => !one.completed);
+}

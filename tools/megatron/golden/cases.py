@@ -31,7 +31,8 @@ class Workplace:
 
     def results(self, kind: str, revision: str, inputs: list[Json]) -> list[Json] | str:
         """The outcomes of inputs on one revision, or what the revision lacks. Raises RuntimeError if the run fails."""
-        command = [sys.executable, "-m", "golden.worker", kind, self.repository, REVISIONS[revision], self.unpacked]
+        places = (str(self.repository), REVISIONS[revision], str(self.unpacked))
+        command = [sys.executable, "-m", "golden.worker", kind, *places]
         lines = "".join(f"{json.dumps({'input': given})}\n" for given in inputs)
         # two messages of Megatron-LM print a set, whose order follows the hash seed
         environment = {**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
@@ -40,7 +41,9 @@ class Workplace:
         if done.returncode == 0 and answers and "absent" in answers[0]:
             return str(answers[0]["absent"])
         if done.returncode != 0 or len(answers) != len(inputs):
-            raise RuntimeError(f"{kind} on {revision} ended after {len(answers)} of {len(inputs)} cases:\n{done.stderr}")
+            raise RuntimeError(
+                f"{kind} on {revision} ended after {len(answers)} of {len(inputs)} cases:\n{done.stderr}"
+            )
         return answers
 
 

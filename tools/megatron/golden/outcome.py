@@ -25,7 +25,7 @@ class Outcome:
     expect: dict[str, Json] = field(default_factory=dict)
 
 
-class Absent(Exception):
+class AbsentError(Exception):
     """The revision does not have the function that a kind runs."""
 
 

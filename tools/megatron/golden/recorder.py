@@ -80,7 +80,8 @@ def new_subgroups_by_enumeration(
 ) -> tuple[Any, list[Any]]:
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    groups, own, group_of = [], None, {}
+    groups, own = [], None
+    group_of: dict[int, Sequence[int]] = {}
     for ranks in ranks_per_subgroup_list:
         group = new_group(ranks=ranks, group_desc=group_desc)
         groups.append(group)

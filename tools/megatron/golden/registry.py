@@ -13,7 +13,7 @@ from .source import Megatron
 
 @dataclass(frozen=True)
 class Kind:
-    """`module` and `function` below golden.kinds; `revision`: a name in revisions.json, or the input's key that holds it."""
+    """A function of a module in golden.kinds; `revision` is a name in revisions.json, `revision_key` an input's key."""
 
     module: str
     function: str

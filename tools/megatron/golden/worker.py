@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from .outcome import Absent, Outcome
+from .outcome import AbsentError, Outcome
 from .registry import KINDS
 from .source import Megatron
 
@@ -21,7 +21,7 @@ def work(kind: str, repository: Path, revision: str, unpacked: Path) -> None:
     with contextlib.redirect_stdout(sys.stderr):
         try:
             run = KINDS[kind].prepare(Megatron(repository, revision, unpacked))
-        except (Absent, ModuleNotFoundError) as raised:
+        except (AbsentError, ModuleNotFoundError) as raised:
             print(json.dumps({"absent": _absence(raised)}), file=answers)
             return
         for line in sys.stdin:
@@ -30,7 +30,7 @@ def work(kind: str, repository: Path, revision: str, unpacked: Path) -> None:
 
 
 def _absence(raised: Exception) -> str:
-    return str(raised) if isinstance(raised, Absent) else f"{type(raised).__name__}: {raised}"
+    return str(raised) if isinstance(raised, AbsentError) else f"{type(raised).__name__}: {raised}"
 
 
 if __name__ == "__main__":

@@ -19,9 +19,7 @@ def colocated_bridge(megatron: Megatron) -> Run:
     communicators = megatron.load("megatron.core.models.mimo.comm.colocated_communicator")
 
     def grid(described: dict[str, Json]) -> Any:
-        return grids.HyperCommGrid(
-            described["shape"], described["dim_names"], rank_offset=described["rank_offset"]
-        )
+        return grids.HyperCommGrid(described["shape"], described["dim_names"], rank_offset=described["rank_offset"])
 
     def bridge(given: dict[str, Json], rank: int) -> Any:
         WORLD.play(given["world_size"], rank)

@@ -1,7 +1,7 @@
 """fsdp_mesh: the device meshes that Megatron-FSDP makes of parallel_state's groups, as every rank of the world.
 
-Version 1 is FullyShardedDataParallelV1._init_dist_index and the guard of ParamAndGradBuffer on outer sharding; version 2
-is FullyShardedDataParallelV2._validate_config.
+Version 1 is FullyShardedDataParallelV1._init_dist_index and the guard of ParamAndGradBuffer on outer sharding.
+Version 2 is FullyShardedDataParallelV2._validate_config.
 """
 
 from __future__ import annotations

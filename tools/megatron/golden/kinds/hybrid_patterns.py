@@ -1,4 +1,4 @@
-"""hybrid_pattern: hybrid_layer_pattern through the command line, then the segment of every stage as HybridModel takes it.
+"""hybrid_pattern: hybrid_layer_pattern by the command line, then the segment of every stage as HybridModel takes it.
 
 Source: megatron/core/models/hybrid/hybrid_layer_allocation.py.
 """

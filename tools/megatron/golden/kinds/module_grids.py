@@ -1,4 +1,4 @@
-"""hetero, hetero_args, hyper_comm_grid: the module grids of examples/mimo/training and megatron/core/hyper_comm_grid.py."""
+"""hetero, hetero_args, hyper_comm_grid: examples/mimo/training and megatron/core/hyper_comm_grid.py."""
 
 from __future__ import annotations
 

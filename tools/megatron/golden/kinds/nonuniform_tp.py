@@ -204,7 +204,9 @@ def ntp(megatron: Megatron) -> Run:
             count, spares = runner.module.compute_uniform_tp_spares_with_parity(faulty, given["tp_base"])
         except Exception as raised:
             return refused(megatron.error(raised))
-        return accepted({"tp_spares": count, "non_active_ranks_per_dp": [[key, list(one)] for key, one in spares.items()]})
+        return accepted(
+            {"tp_spares": count, "non_active_ranks_per_dp": [[key, list(one)] for key, one in spares.items()]}
+        )
 
     def active(given: dict[str, Json]) -> Outcome:
         place = (given["dp_rank"], given["cp_rank"], given["pp_rank"])
@@ -215,8 +217,17 @@ def ntp(megatron: Megatron) -> Run:
             return refused(megatron.error(raised))
         return accepted({"active": ranks})
 
-    kinds = {"spares": spares, "active": active, "map": runner.map_as, "init": lambda given: _init(runner, given)}
-    return lambda given: kinds[given["kind"]](given)
+    kinds: dict[str, Run] = {
+        "spares": spares,
+        "active": active,
+        "map": runner.map_as,
+        "init": lambda given: _init(runner, given),
+    }
+
+    def run(given: dict[str, Json]) -> Outcome:
+        return kinds[given["kind"]](given)
+
+    return run
 
 
 def _init(runner: _NonuniformTp, given: dict[str, Json], probe: bool = False) -> Outcome:

@@ -1,4 +1,4 @@
-"""pipeline_layout, pipeline_split: which layers each pipeline stage builds, by TransformerConfig and by command line."""
+"""pipeline_layout, pipeline_split: the layers of each pipeline stage, by TransformerConfig and by command line."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def sequence(megatron: Megatron) -> Run:
     ps = megatron.load("megatron.core.parallel_state")
     utils = megatron.load("megatron.core.utils")
     mappings = megatron.load("megatron.core.tensor_parallel.mappings")
-    package = sys.modules["megatron.core.tensor_parallel"]
+    package: Any = sys.modules["megatron.core.tensor_parallel"]
     package.scatter_to_sequence_parallel_region = mappings.scatter_to_sequence_parallel_region
     parallel_config = megatron.load("megatron.core.model_parallel_config")
     partition = megatron.load("megatron.core.models.mimo.partition.utils")
@@ -84,9 +84,7 @@ def sequence(megatron: Megatron) -> Run:
                 ranks = [batch(given, cp_rank) for cp_rank in range(given["cp"])]
             else:
                 ranks = [
-                    sharded(given, cp_rank, tp_rank)
-                    for cp_rank in range(given["cp"])
-                    for tp_rank in range(given["tp"])
+                    sharded(given, cp_rank, tp_rank) for cp_rank in range(given["cp"]) for tp_rank in range(given["tp"])
                 ]
         except Exception as raised:
             error = megatron.error(raised)

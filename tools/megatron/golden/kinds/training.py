@@ -91,12 +91,12 @@ HYBRID = {
 }
 
 
-class _ChecksPassed(Exception):
+class _ChecksPassedError(Exception):
     """The schedule got past its checks of the micro-batches."""
 
 
 def _past_checks(*_: Any, **__: Any) -> typing.NoReturn:
-    raise _ChecksPassed
+    raise _ChecksPassedError
 
 
 class _CpuTorch:
@@ -116,7 +116,7 @@ class _Communicator:
         self.pp_group, self.config = pp_group, config
 
 
-class _Chunk(torch.nn.Module):
+class _Chunk(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.config = config
@@ -132,7 +132,7 @@ class _Job:
         self.groups: dict[str, Json] = {}
         parameters = self.state.module.initialize_model_parallel.__code__.co_varnames
         self._own = DYNAMIC if "dynamic_context_parallel" in parameters else HYBRID
-        torch.distributed.ProcessGroupNCCL = SimpleNamespace(  # type: ignore[attr-defined]
+        torch.distributed.ProcessGroupNCCL = SimpleNamespace(
             Options=lambda **_: SimpleNamespace(config=SimpleNamespace())
         )
         torch.cuda.get_device_capability = lambda *_: (9, 0)
@@ -170,7 +170,7 @@ class _Job:
         if chunks < 1 or pp < 2:
             return
         self.state.module._PIPELINE_MODEL_PARALLEL_GROUP = Group(range(pp))
-        with contextlib.suppress(_ChecksPassed):
+        with contextlib.suppress(_ChecksPassedError):
             self._schedule(
                 forward_step_func=None,
                 data_iterator=[None] * chunks,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..outcome import Absent, Json, Outcome, Run, accepted, refused
+from ..outcome import AbsentError, Json, Outcome, Run, accepted, refused
 from ..source import Megatron
 
 EXPERT_FIELDS = {
@@ -18,15 +18,13 @@ def gtp_args(megatron: Megatron) -> Run:
     try:
         resolve = module.resolve_tensor_parallel_weight_shards
     except AttributeError as raised:
-        raise Absent(str(raised)) from raised
+        raise AbsentError(str(raised)) from raised
 
     def run(given: dict[str, Json]) -> Outcome:
         fields = EXPERT_FIELDS if given["expert"] else {}
         tp = given["tensor_model_parallel_size"]
         try:
-            pair = resolve(
-                tp, given["tensor_parallel_num_weight_shards"], given["gtp_weight_remat_size"], **fields
-            )
+            pair = resolve(tp, given["tensor_parallel_num_weight_shards"], given["gtp_weight_remat_size"], **fields)
             again = resolve(tp, *pair, **fields)
         except Exception as raised:
             return refused(megatron.error(raised))

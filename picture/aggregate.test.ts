@@ -16,23 +16,44 @@ describe('cells smaller than a pixel', () => {
     }
   });
 
-  test('without conditions the value in the middle of those that are sorted stands for a square, and a gap never does', () => {
-    const square = (...steps: number[]) => joinedSteps(Uint8Array.from(steps), { width: 2, height: 2 }, 2, 'share')[0];
-    expect(square(3, 5, 5, 1)).toBe(3);
-    expect(square(7, 4, 4, 7)).toBe(4);
-    expect(square(NONE, NONE, NONE, 6)).toBe(6);
-    expect(square(NONE, NONE, NONE, NONE)).toBe(NONE);
-  });
-
   test('of conditions a rank that stands back yields to one that does not', () => {
     const square = (...steps: number[]) => joinedSteps(Uint8Array.from(steps), { width: 2, height: 2 }, 2, 'worst')[0];
     expect(square(0, FADED | 2, FADED | 2, FADED)).toBe(0);
     expect(square(FADED, FADED | 2, FADED | 1, FADED)).toBe(FADED | 2);
   });
 
+  test('ordered values are averaged, and an empty cell counts only where there is nothing else', () => {
+    const square = (...steps: number[]) => joinedSteps(Uint8Array.from(steps), { width: 2, height: 2 }, 2, 'mean')[0];
+    expect(square(0, 10, 20, 30)).toBe(15);
+    expect(square(NONE, NONE, 8, 9)).toBe(9);
+    expect(square(NONE, NONE, NONE, NONE)).toBe(NONE);
+    expect(square(4, FADED | 100, FADED | 100, 6)).toBe(5);
+    expect(square(FADED | 3, NONE, FADED | 5, NONE)).toBe(FADED | 4);
+  });
+
+  test('mixed categories keep their shares over a tile', () => {
+    // three of four ranks are of category 1, in every square
+    const steps = Uint8Array.from({ length: 16 * 16 }, (_, at) =>
+      at % 2 === 0 && Math.floor(at / 16) % 2 === 0 ? 5 : 1,
+    );
+    const joined = joinedSteps(steps, { width: 16, height: 16 }, 2, 'share');
+    expect(joined.filter((step) => step === 1)).toHaveLength(48);
+    expect(joined.filter((step) => step === 5)).toHaveLength(16);
+  });
+
+  test('a square of one category keeps it, whatever lies beside it', () => {
+    const steps = Uint8Array.from({ length: 16 * 16 }, (_, at) => (at % 16 < 8 ? 3 : at % 2));
+    const joined = joinedSteps(steps, { width: 16, height: 16 }, 2, 'share');
+    for (let row = 0; row < 8; row++) {
+      expect([...joined.subarray(row * 8, row * 8 + 4)]).toEqual([3, 3, 3, 3]);
+    }
+    expect(joined.filter((step) => step === 0)).toHaveLength(16);
+  });
+
   test('a picture whose size does not divide keeps its last column and row', () => {
     const steps = new Uint8Array(9);
     steps[8] = 1;
     expect([...joinedSteps(steps, { width: 3, height: 3 }, 2, 'worst')]).toEqual([0, 0, 0, 1]);
+    expect([...joinedSteps(steps, { width: 3, height: 3 }, 2, 'share')]).toEqual([0, 0, 0, 1]);
   });
 });

@@ -33,6 +33,13 @@ describe('finding ranks', () => {
     ['pp=3 dp=0', [48, 49, 50, 51]],
     ['PP 1, tp 0', [16, 20, 24, 28]],
     ['ep=2 expt_dp=1 pp=0', [6]],
+    ['rank 5', [5]],
+    ['ranks 5-7', [5, 6, 7]],
+    ['node 3', [24, 25, 26, 27, 28, 29, 30, 31]],
+    ['node 3 gpu 5', [29]],
+    ['tp=0-3 pp=0 dp=1', [4, 5, 6, 7]],
+    ['tp=0,2 pp=0 dp=0', [0, 2]],
+    ['stage 2 replica 1', [36, 37, 38, 39]],
   ])('%s', (text, ranks) => {
     expect(found(MOE, text)).toEqual(ranks);
   });
@@ -54,7 +61,19 @@ describe('finding ranks', () => {
     expect(found(MOE, 'failed', { failed: [] })).toBeNull();
   });
 
-  test.each(['64', '8:0', '0:8', 'pp=4', 'zz=1', '', 'what'])('nothing for %j', (text) => {
-    expect(found(MOE, text)).toBeNull();
+  test.each([
+    ['64', 'The last rank is 63'],
+    ['rank 7-5', '5 is below 7'],
+    ['8:0', 'The last node is 7'],
+    ['node 9', 'The last node is 7'],
+    ['0:8', 'Node 0 has 8 GPUs'],
+    ['pp=4', 'pp goes from 0 to 3'],
+    ['zz=1', 'No dimension is called zz'],
+    ['tp=0 dp=9', 'dp goes from 0 to 3'],
+    ['', 'Write rank 5, node 3, 0:5, dp=1 pp=0, tp=0-3 or failed'],
+    ['what', '“what” is not understood. Write rank 5, node 3, 0:5, dp=1 pp=0, tp=0-3 or failed'],
+    ['tp=1.5', '“tp=1.5” is not understood. Write rank 5, node 3, 0:5, dp=1 pp=0, tp=0-3 or failed'],
+  ])('nothing for %j, and why', (text, problem) => {
+    expect(findRanks(MOE, text, {})).toEqual({ problem });
   });
 });

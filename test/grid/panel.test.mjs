@@ -450,11 +450,11 @@ describe('every size', () => {
   test('at a million ranks the pointer finds its rank, and the table has all', () =>
     withPanel(MILLION, { state: { colour: 'pp' } }, async ({ page }) => {
       const { x, y, width, height } = await page.locator('.frame canvas').boundingBox();
-      await page.mouse.move(x + width / 2 + 20, y + height / 2 + 20);
+      await page.mouse.move(x + width / 2 + 40, y + height / 2 + 60);
       await details(page)
         .getByText(/^Rank [\d,]+$/)
         .waitFor();
-      const [red, green, blue, alpha] = await pixel(page, width / 2 + 20, height / 2 + 20);
+      const [red, green, blue, alpha] = await pixel(page, width / 2 + 40, height / 2 + 60);
       assert.ok(alpha === 255 && red + green + blue > 0);
       await page.getByRole('button', { name: 'Table' }).click();
       await page.getByRole('button', { name: 'Last' }).click();

@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { check, type ResolvedLayout } from '../layout';
+import { fittingSize, Geometry } from './geometry';
+import { logicalPlacement } from './logical';
+import { nestingText } from './nesting';
+import { physicalPlacement } from './physical';
+
+const SPACE = { width: 900, height: 600 };
+
+const resolved = (text: string): ResolvedLayout => {
+  const { resolved } = check(`layout: 1\n${text}`);
+  if (!resolved) {
+    throw new Error('the layout does not resolve');
+  }
+  return resolved;
+};
+
+const MOE = resolved('world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4}\n');
+const MILLION = resolved(
+  'world_size: 1048576\ncluster: {nodes: 131072, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 4, pp: 32}\n',
+);
+const NVL72 = resolved(
+  'world_size: 288\ncluster: {nodes: 72, gpus_per_node: 4, gpus_per_nvlink_domain: 72}\nparallelism: {tp: 4, pp: 6}\n',
+);
+
+/** The picture of the machines, as large as it fits, magnified. */
+function machines(layout: ResolvedLayout, zoom = 1): Geometry {
+  const placement = physicalPlacement(layout, SPACE);
+  const { width, height } = fittingSize(placement, SPACE);
+  return new Geometry(placement, width * zoom, height * zoom);
+}
+
+/** The labels of all blocks that have room for one, by kind. */
+function labels(geometry: Geometry, view = { x: 0, y: 0, width: geometry.width, height: geometry.height }) {
+  return geometry.panels.flatMap((panel) =>
+    panel.levels
+      .filter(({ insets }) => insets.header > 13)
+      .flatMap((level) => [...panel.blocks(level, view)].map(({ level: { label }, place }) => label?.(place).title)),
+  );
+}
+
+describe('where cells lie', () => {
+  test('a point in a cell leads back to the cell, and cells do not overlap', () => {
+    for (const zoom of [1, 3.7]) {
+      const geometry = machines(MOE, zoom);
+      for (let rank = 0; rank < 64; rank++) {
+        const rect = geometry.rectOfRank(rank);
+        const at = geometry.placement.cellOf(rank);
+        expect(rect && geometry.cellAt(rect.x + 0.01, rect.y + 0.01)).toEqual(at);
+        expect(rect && geometry.cellAt(rect.x + rect.width - 0.01, rect.y + rect.height - 0.01)).toEqual(at);
+      }
+    }
+  });
+
+  test('labels lie beside cells, never over them', () => {
+    const geometry = machines(MOE);
+    const all = { x: 0, y: 0, width: geometry.width, height: geometry.height };
+    for (const panel of geometry.panels) {
+      for (const level of panel.levels.filter(({ insets }) => insets.header > 0)) {
+        for (const { x, y, width, header } of panel.blocks(level, all)) {
+          for (let share = 0.05; share < 1; share += 0.1) {
+            expect(geometry.cellAt(x + width * share, y + header / 2)).toBeNull();
+          }
+        }
+      }
+    }
+  });
+
+  test('the whole picture fits its space, with cells neither too long nor too high', () => {
+    for (const layout of [MOE, NVL72, MILLION]) {
+      const { width, height, cellWidth, cellHeight } = machines(layout);
+      expect(width).toBeLessThanOrEqual(SPACE.width);
+      expect(height).toBeLessThanOrEqual(SPACE.height);
+      expect(cellWidth / cellHeight).toBeGreaterThan(0.4);
+      expect(cellWidth / cellHeight).toBeLessThan(2.5);
+    }
+  });
+});
+
+describe('level of detail', () => {
+  test('a small world names its stages and nodes', () => {
+    expect(labels(machines(MOE)).sort()).toEqual([
+      ...Array.from({ length: 8 }, (_, i) => `node ${i}`),
+      ...Array.from({ length: 4 }, (_, i) => `stage ${i}`),
+    ]);
+  });
+
+  test('a million ranks are 32 named stages; zooming in names the nodes in view', () => {
+    expect(labels(machines(MILLION))).toEqual(Array.from({ length: 32 }, (_, i) => `stage ${i}`));
+    const near = machines(MILLION, 60);
+    const rect = near.rectOfRank(500_000);
+    const seen = labels(near, { x: rect?.x ?? 0, y: rect?.y ?? 0, width: 400, height: 300 });
+    expect(seen).toContain(`node ${(62_500).toLocaleString('en')}`);
+    expect(seen.length).toBeLessThan(60);
+  });
+
+  test('NVLink domains that are larger than a node are boxes around nodes', () => {
+    expect(labels(machines(NVL72)).filter((title) => title?.startsWith('NVLink'))).toEqual(
+      Array.from({ length: 4 }, (_, i) => `NVLink domain ${i}`),
+    );
+  });
+
+  test('every replica has a label of its own, however many there are', () => {
+    const layout = resolved('world_size: 131072\nparallelism: {tp: 8, cp: 4, pp: 16}\n');
+    const choice = { grid: 'dense', across: '', down: '', module: '' } as const;
+    const placement = logicalPlacement(layout, choice, SPACE);
+    const { width, height } = fittingSize(placement, SPACE);
+    const near = new Geometry(placement, width * 12, height * 12);
+    const stage = near.panels.flatMap((panel) =>
+      panel.levels.slice(0, 1).flatMap((level) => [...panel.blocks(level, { x: 0, y: 0, width: 1, height: 1 })]),
+    );
+    const seen = labels(near, stage[0] ?? { x: 0, y: 0, width: 1, height: 1 }).filter((title) =>
+      title?.startsWith('replica'),
+    );
+    expect(new Set(seen)).toEqual(new Set(Array.from({ length: 256 }, (_, i) => `replica ${i}`)));
+  });
+
+  test('what lies in what is said as it is drawn', () => {
+    expect(nestingText(machines(MOE))).toBe('boxes: stage › node; cells: GPU');
+    expect(nestingText(machines(MILLION))).toBe('boxes: stage; cells: GPU');
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { check, type ResolvedLayout } from '../layout';
+import { type DrawingId, drawingOf, USUAL_CHOICE } from './drawing';
+import { svgOf } from './svg';
+import { csvOf } from './table';
+
+const resolved = (text: string): ResolvedLayout => {
+  const { resolved } = check(`layout: 1\n${text}`);
+  if (!resolved) {
+    throw new Error('the layout does not resolve');
+  }
+  return resolved;
+};
+
+const MOE = resolved('world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4}\n');
+
+const drawn = (layout: ResolvedLayout, id: DrawingId, choice = {}, name = 'moe', failed: number[] = []) =>
+  svgOf({ ...drawingOf(layout, id, { ...USUAL_CHOICE, ...choice }), layout, name, failed });
+
+const texts = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
+
+describe('pictures as SVG', () => {
+  test('hold the title, the degrees, every rank and the whole legend', () => {
+    const svg = drawn(MOE, 'physical', {}, 'moe', [3]);
+    const all = texts(svg);
+    expect(all.slice(0, 2)).toEqual([
+      '4 pipeline stages of 2 nodes each; tensor parallelism stays inside every node.',
+      'moe · 64 ranks on 8 nodes of 8 GPUs · tp 4 × dp 4 × pp 4',
+    ]);
+    for (let rank = 0; rank < 64; rank++) {
+      expect(all).toContain(String(rank));
+    }
+    expect(all.slice(-7)).toEqual([
+      'pp',
+      'pp 0',
+      'pp 1',
+      'pp 2',
+      'pp 3',
+      '1 failed',
+      'boxes: stage › node; cells: GPU',
+    ]);
+  });
+
+  test('hold every entry of a legend, however many', () => {
+    const layout = resolved('world_size: 40\ncluster: {nodes: 40, gpus_per_node: 1}\nparallelism: {tp: 1}\n');
+    expect(texts(drawn(layout, 'physical', { colour: 'dp' }))).toContain('dp 39');
+  });
+
+  test('a million ranks make a small file that says how many ranks a dot stands for', () => {
+    const layout = resolved(
+      'world_size: 1048576\ncluster: {nodes: 131072, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 4, pp: 32}\n',
+    );
+    const svg = drawn(layout, 'physical');
+    expect(svg.length).toBeLessThan(100_000);
+    expect(texts(svg)).toContain('a dot is 16 ranks: their mean is shown');
+  });
+
+  test('text from files stays text', () => {
+    const svg = drawn(MOE, 'physical', {}, '<script>alert(1)</script>\u0007\u202e&"');
+    expect(svg).not.toContain('<script');
+    expect(svg).toContain('&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot; · 64 ranks');
+  });
+
+  test('every view of a layout is drawn, whatever is chosen', () => {
+    for (const id of ['physical', 'logical', 'groups'] as const) {
+      for (const choice of [
+        {},
+        { colour: 'nonsense', group: 'nonsense', across: 'x', down: 'y' },
+        { grid: 'expert' },
+      ]) {
+        expect(drawn(MOE, id, choice)).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+      }
+    }
+  });
+});
+
+describe('the table as comma-separated values', () => {
+  test('has a line a rank, with its machine and its coordinates', () => {
+    const lines = csvOf(MOE).trimEnd().split('\n');
+    expect(lines).toHaveLength(65);
+    expect(lines[0]).toBe('rank,node,gpu,module,tp,gtp_remat,cp,dp,pp,expt_tp,ep,expt_gtp_remat,expt_dp');
+    expect(lines[38]).toBe('37,4,5,,1,0,0,1,2,1,0,0,1');
+  });
+
+  test('a name is never a formula', () => {
+    const layout = resolved(
+      'world_size: 2\nmodules:\n  images: {num_ranks: 1}\n  language: {rank_offset: 1, num_ranks: 1}\n',
+    );
+    const evil = { ...layout, modules: layout.modules.map((module) => ({ ...module, name: '=1+"1"' })) };
+    expect(csvOf(evil).split('\n')[1]).toContain(`"'=1+""1"""`);
+  });
+});

@@ -22,6 +22,7 @@ export { RULES, ruleOf } from './rules/registry';
 export type { Rule } from './rules/rule';
 export * from './soundFixes';
 export * from './topology/bridge';
+export { type Crossings, crossings } from './topology/crossings';
 export * from './topology/facts';
 export { type FailurePlan, failureEdits, failurePlan } from './topology/failedRanks';
 export * from './topology/group-family';

@@ -3,17 +3,25 @@ import type { Geometry } from './geometry';
 /** What blocks and cells of some dimensions are called. */
 const WORDS: Readonly<Record<string, string>> = { pp: 'stage', dp: 'replica', expt_dp: 'expert replica' };
 
-/** What lies inside what in a picture as it is drawn: `boxes: stage › node, cells: GPU`. */
+/** Blocks that have no room for a label are told apart by lines from this size in pixels on. */
+export const SMALLEST_TILE = 6;
+
+/** What lies inside what in a picture as it is drawn: `boxes: stage; tiles: node; cells: GPU`. */
 export function nestingText(geometry: Geometry): string {
   const levels = geometry.panels.flatMap((panel) => panel.levels);
   const word = (kind: string) => WORDS[kind] ?? kind;
-  const boxes = levels
-    .filter(({ insets, level }) => insets.header > 0 && level.size > 0)
+  const boxes = levels.filter(({ insets }) => insets.header > 0).map(({ level }) => word(level.kind));
+  const tiles = levels
+    .filter(
+      ({ insets, level, stepX, stepY }) =>
+        level.label && insets.header === 0 && Math.min(stepX, stepY) >= SMALLEST_TILE,
+    )
     .map(({ level }) => word(level.kind));
   const bare = levels.filter(({ level }) => level.label === null && level.size > 1).map(({ level }) => level);
   const cells = bare.map(({ kind, columns }) => (kind === 'GPU' ? kind : `${kind} ${columns > 1 ? 'across' : 'down'}`));
   const parts = [
     ...(boxes.length > 0 ? [`boxes: ${[...new Set(boxes)].join(' › ')}`] : []),
+    ...(tiles.length > 0 ? [`tiles: ${[...new Set(tiles)].join(' › ')}`] : []),
     ...(cells.length > 0 ? [`cells: ${[...new Set(cells)].join(', ')}`] : []),
   ];
   return parts.join('; ');

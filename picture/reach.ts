@@ -1,9 +1,12 @@
-import { countOf, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
+import { countOf, crossings, type GridGroups, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
 import { familiesOf } from './facts';
 import { nodesOf } from './nodes';
 
-/** Members are looked at one by one up to this many; beyond, nothing is said. */
+/** Members of groups that are not those of a grid are looked at one by one, up to this many. */
 const MAX_MEMBERS = 4_194_304;
+
+/** So many groups of a grid are looked at for the most nodes that one lies on: they repeat. */
+const SAMPLES = 64;
 
 /** How far the groups of one kind reach over machines. */
 export interface Reach {
@@ -13,19 +16,46 @@ export interface Reach {
   readonly nodes: number;
 }
 
+/** So many borders between nodes are looked at. */
+const MAX_BORDERS = 65_536;
+
 const known = new WeakMap<GroupFamily, Reach | null>();
 
 /** How far the groups of a family reach; null where they have too many ranks to be looked at. */
 export function reachOf(family: GroupFamily, gpusPerNode: number): Reach | null {
   let reach = known.get(family);
   if (reach === undefined) {
-    reach = family.count * family.size > MAX_MEMBERS ? null : measured(family, gpusPerNode);
+    reach = family.grid ? byStrides(family.grid, gpusPerNode) : byMembers(family, gpusPerNode);
     known.set(family, reach);
   }
   return reach;
 }
 
-function measured(family: GroupFamily, gpusPerNode: number): Reach {
+/** By arithmetic, whatever the size of the world; null where groups lie too unlike on the nodes. */
+function byStrides(groups: GridGroups, gpusPerNode: number): Reach | null {
+  const { grid, steps, count } = groups;
+  const names = grid.axes
+    .filter((axis) => steps.some(({ stride, size }) => axis.stride >= stride && axis.stride < stride * size))
+    .map(({ name }) => name);
+  const { crossing, exact, first } = crossings(grid, names, gpusPerNode, MAX_BORDERS);
+  if (!exact || groups.size > MAX_MEMBERS) {
+    return null;
+  }
+  let nodes = 1;
+  for (
+    let i = first?.index ?? count;
+    i < Math.min(count, (first?.index ?? 0) + SAMPLES) && i * groups.size < MAX_MEMBERS;
+    i++
+  ) {
+    nodes = Math.max(nodes, nodesOf(groups.ranks(i), gpusPerNode));
+  }
+  return { crossing, nodes };
+}
+
+function byMembers(family: GroupFamily, gpusPerNode: number): Reach | null {
+  if (family.count * family.size > MAX_MEMBERS) {
+    return null;
+  }
   let [crossing, most] = [0, 1];
   for (const ranks of family.all()) {
     const nodes = nodesOf(ranks, gpusPerNode);

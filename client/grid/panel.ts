@@ -3,6 +3,7 @@ import { failureEdits, failurePlan } from '../../layout';
 import {
   type CompareWith,
   type FromPanel,
+  isRunReport,
   type PanelBase,
   parseFromPanel,
   type ToPanel,
@@ -212,6 +213,9 @@ class GridPanel {
       case 'runSmokeJob':
         await this.#runSmokeJob();
         return;
+      case 'openRun':
+        await this.#openRun();
+        return;
       case 'reveal':
         await this.#revealModule(message.module);
         return;
@@ -245,6 +249,30 @@ class GridPanel {
     } else {
       void showInformation(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
     }
+  }
+
+  /** Asks for a file that `verify` wrote, and shows it. */
+  async #openRun(): Promise<void> {
+    const [file] =
+      (await vscode.window.showOpenDialog({
+        defaultUri: vscode.Uri.joinPath(this.document.uri, '..'),
+        filters: { JSON: ['json'] },
+      })) ?? [];
+    if (!file) {
+      return;
+    }
+    try {
+      const report: unknown = JSON.parse(new TextDecoder().decode(await vscode.workspace.fs.readFile(file)));
+      if (isRunReport(report)) {
+        this.post({ type: 'run', report });
+        return;
+      }
+    } catch {
+      // a file that cannot be read is as good as one of another kind
+    }
+    void vscode.window.showErrorMessage(
+      vscode.l10n.t('{0} is not what parallelism-layout verify writes as JSON.', nameOf(file)),
+    );
   }
 
   /** The layout to compare with; null where a person chose none. */

@@ -56,6 +56,7 @@ export class GridApp {
       revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
       copy: (text, what) => this.#copy(text, what),
       runSmokeJob: () => api.postMessage({ type: 'runSmokeJob' }),
+      openRun: () => api.postMessage({ type: 'openRun' }),
     };
     this.#screen = new Screen(
       root,
@@ -152,7 +153,7 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const { layout, title, outline, sequences, shards, findings, results, base, difference } = this.#model;
+    const { layout, title, outline, sequences, shards, findings, results, run, base, difference } = this.#model;
     return (
       layout && {
         layout,
@@ -162,6 +163,7 @@ export class GridApp {
         shards,
         findings,
         results,
+        run,
         base,
         difference,
         state: this.#state,

@@ -1,4 +1,5 @@
 import type { ModuleSequence, ResolvedLayout, Severity } from '../../layout';
+import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import { arrayOf, type Guard, isBoolean, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
@@ -62,6 +63,8 @@ export type ToPanel =
   /** What the layout is compared with (null: with nothing any more). */
   | { readonly type: 'base'; readonly base: PanelBase | null }
   | ({ readonly type: 'smoke' } & SmokeReport)
+  /** What `verify` found of a run. */
+  | { readonly type: 'run'; readonly report: RunReport }
   /** A person asked to see the results of the smoke job. */
   | { readonly type: 'showSmoke' };
 
@@ -81,6 +84,8 @@ export type FromPanel =
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
   | { readonly type: 'runSmokeJob' }
+  /** Ask for the result of `verify` and show it. */
+  | { readonly type: 'openRun' }
   /** Save a picture or the table: PNG in base64, the others as text. */
   | { readonly type: 'save'; readonly format: 'svg' | 'png' | 'csv'; readonly data: string };
 
@@ -97,6 +102,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   copy: { text: isString },
   compare: { with: oneOf('nothing', 'commit', 'file'), file: isName },
   runSmokeJob: {},
+  openRun: {},
   save: { format: oneOf('svg', 'png', 'csv'), data: isString },
 });
 
@@ -139,6 +145,25 @@ const isFinding = objectOf({
   module: isName,
 });
 
+/** So many ranks of a run are taken in. */
+const MAX_RUN_RANKS = 1_048_576;
+
+const isRanks = arrayOf(isIndex, MAX_RUN_RANKS);
+
+const isRunReportShape = objectOf({
+  verdict: isString,
+  culprits: arrayOf(objectOf({ rank: isIndex, confidence: isNumber, because: arrayOf(isString) }), MAX_RUN_RANKS),
+  victims: arrayOf(
+    objectOf({ rank: isIndex, waits_for: isRanks, group: isString, op: isString, seq: isNumber }),
+    MAX_RUN_RANKS,
+  ),
+  groups: objectOf({ equal: isIndex, different: arrayOf(objectOf({ name: isString, ranks: isRanks })) }),
+  why: arrayOf(isString),
+});
+
+/** Whether a value is what `parallelism-layout verify` prints as JSON. */
+export const isRunReport: Guard<RunReport> = (value): value is RunReport => isRunReportShape(value);
+
 /** Whether a message is one from the editor, whole. */
 export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
   layout: {
@@ -166,5 +191,6 @@ export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
     ),
     suspects: arrayOf(isIndex),
   },
+  run: { report: isRunReport },
   showSmoke: {},
 });

@@ -1,5 +1,6 @@
 import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout';
 import { type Difference, differenceOf } from '../../picture/difference';
+import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { PanelBase, PanelFinding, PanelOutline, PanelShards, ToPanel } from './messages';
 
@@ -21,6 +22,7 @@ export class PanelModel {
   base: PanelBase | null = null;
   difference: Difference | null = null;
   results: SmokeOutcome | null = null;
+  run: RunOutcome | null = null;
   #report: SmokeReport | null = null;
 
   /** Takes in what the editor says; gives what is worth reading out. */
@@ -40,6 +42,9 @@ export class PanelModel {
         this.#report = message;
         this.results = this.layout && new SmokeOutcome(this.layout, message);
         return `Smoke job: ${message.verdict}, ${countOf(message.groups.length, 'process group')} with a result`;
+      case 'run':
+        this.run = new RunOutcome(message.report);
+        return this.layout ? this.run.headline(this.layout).title : '';
       case 'showSmoke':
         return '';
     }

@@ -17,7 +17,7 @@ import { noticeOf } from './notice';
 import { Stage, type StageEvents } from './stage';
 import { Toolbar, type ToolbarActions } from './toolbar';
 
-/** How soon the list shows the rank under the pointer, in milliseconds. */
+/** How soon the list shows the rank under the pointer, and the legend what a person zoomed to, in milliseconds. */
 const FOLLOW = 60;
 
 /** The elements of the panel, and what is drawn in them. */
@@ -30,6 +30,7 @@ export class Screen {
   readonly #sub = h('p', { class: 'sub' });
   readonly #details = h('aside', { class: 'details', 'aria-label': 'Rank' });
   #detailsTimer: ReturnType<typeof setTimeout> | undefined;
+  #legendTimer: ReturnType<typeof setTimeout> | undefined;
   /** The picture that is shown, and how many ranks a pixel stood for when its legend was written. */
   #sketch: Sketch | null = null;
   #factor = 1;
@@ -43,7 +44,12 @@ export class Screen {
     readonly focus: () => number,
     readonly writeFailed: (ranks: readonly number[]) => void,
   ) {
-    this.stage = new Stage({ ...stageEvents, drawn: () => this.#followZoom() });
+    this.stage = new Stage({
+      ...stageEvents,
+      drawn: () => {
+        this.#legendTimer ??= setTimeout(() => this.#followZoom(), FOLLOW);
+      },
+    });
     this.toolbar = new Toolbar(toolbarActions);
     root.append(
       this.toolbar.element,
@@ -82,11 +88,11 @@ export class Screen {
     this.#sub.textContent = [scene.title, sub].filter(Boolean).join(' · ');
     this.#sketch = this.stage.arrange(view, scene);
     this.#renderLegend(scene);
-    this.toolbar.render(scene, conditionsOf(scene), this.#sketch !== null);
     if (this.#details.hasChildNodes()) {
+      this.toolbar.render(scene, conditionsOf(scene), this.#sketch !== null);
       this.renderDetails();
     } else {
-      // the first picture does not wait for the texts beside it
+      // the first picture does not wait for what stands around it and keeps its place
       this.detailsSoon();
     }
     if (this.#sketch) {
@@ -143,6 +149,7 @@ export class Screen {
 
   /** The legend says what boxes are and how many ranks a pixel stands for, which changes as a person zooms. */
   #followZoom(): void {
+    this.#legendTimer = undefined;
     const geometry = this.stage.canvas.view?.geometry;
     const factor = factorFor(geometry?.cell ?? 1);
     const nesting = geometry ? nestingText(geometry) : '';
@@ -181,6 +188,10 @@ export class Screen {
   detailsSoon(): void {
     this.#detailsTimer ??= setTimeout(() => {
       this.#detailsTimer = undefined;
+      const scene = this.#details.hasChildNodes() ? null : this.scene();
+      if (scene) {
+        this.toolbar.render(scene, conditionsOf(scene), this.#sketch !== null);
+      }
       this.renderDetails();
     }, FOLLOW);
   }

@@ -7,6 +7,9 @@ import { factorFor } from './paint';
 /** The largest size of the overview, in pixels. */
 const MAX_SIZE = { width: 168, height: 112 };
 
+/** How soon the overview follows a movement, in milliseconds: texts that change in every frame would hold it up. */
+const FOLLOW = 90;
+
 /** The overview is shown from this magnification on. */
 const ZOOMED = 1.05;
 
@@ -18,6 +21,7 @@ export class Minimap {
   /** The picture without the frame. */
   readonly #picture = document.createElement('canvas');
   #shown: RankBitmap | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     this.element.className = 'minimap';
@@ -26,8 +30,15 @@ export class Minimap {
     this.element.append(this.#canvas, this.#caption);
   }
 
-  /** Follows a canvas that has just drawn a frame. */
+  /** Follows a canvas that has just drawn a frame, a moment later. */
   follow(canvas: RankCanvas): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#show(canvas);
+    }, FOLLOW);
+  }
+
+  #show(canvas: RankCanvas): void {
     const { shown, view } = canvas;
     const isZoomed = view !== null && view.window.scale > ZOOMED;
     this.element.hidden = !isZoomed;

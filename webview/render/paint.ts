@@ -2,6 +2,7 @@ import { type Colouring, colourOf, cssColour, FADE, FADED, inkOn, MAX_STEPS, typ
 import type { Change } from '../../picture/difference';
 import { type Block, firstBeyond, type Geometry, type PanelGeometry } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
+import { SMALLEST_TILE } from '../../picture/nesting';
 import type { Placement, Rect } from '../../picture/placement';
 import type { RankBitmap } from './bitmap';
 import { addRect, addSign } from './shapes';
@@ -17,6 +18,9 @@ export const CELL_LINES = 4;
 const CELL_SIGN = 7;
 const CELL_COORDINATES = { width: 42, height: 40 };
 
+/** The smallest text in cells, in pixels. */
+const SMALLEST_TEXT = 6.5;
+
 /** How many marks of one kind are drawn one by one. */
 const MAX_MARKS = 4096;
 
@@ -24,9 +28,6 @@ const MAX_MARKS = 4096;
 const MAX_LINKS = 256;
 const FEW_LINKS = 16;
 const SMALL_CELL = 12;
-
-/** Blocks that have no room for a label are told apart by lines from this size in pixels on. */
-const SMALLEST_BLOCK = 10;
 
 /** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
 const SMALLEST_MARK = 6;
@@ -225,10 +226,10 @@ export class Painter {
     const cell = Math.min(cellWidth, cellHeight);
     const closed = levels.filter(
       ({ level, insets, stepX, stepY }) =>
-        level.label && insets.header === 0 && Math.min(stepX, stepY) >= SMALLEST_BLOCK && Math.min(stepX, stepY) > cell,
+        level.label && insets.header === 0 && Math.min(stepX, stepY) >= SMALLEST_TILE && Math.min(stepX, stepY) > cell,
     );
     for (const { xs, ys, stepX, stepY } of closed) {
-      yield* this.#lines(panel, xs, ys, Math.min(3, Math.min(stepX, stepY) * 0.1));
+      yield* this.#lines(panel, xs, ys, Math.min(3, Math.max(1, Math.min(stepX, stepY) * 0.1)));
     }
     if (cell >= CELL_LINES) {
       yield* this.#lines(panel, columns, rows, Math.min(2, cell * 0.1));
@@ -324,7 +325,7 @@ export class Painter {
     const number = String(rank);
     if (width < CELL_COORDINATES.width || height < CELL_COORDINATES.height) {
       const size = Math.min(14, height * 0.62, (width - 4) / (0.6 * number.length));
-      if (size >= 6.5) {
+      if (size >= SMALLEST_TEXT) {
         context.font = `600 ${size}px ${FONT}`;
         context.textBaseline = 'middle';
         context.fillText(number, centre, y + height / 2 + 0.5, width - 4);
@@ -339,27 +340,32 @@ export class Painter {
     let baseline = y + (height - big - lines.length * line) / 2 + big * 0.86;
     context.font = `600 ${big}px ${FONT}`;
     context.fillText(number, centre, baseline, width - 6);
-    context.font = `400 ${small}px ${FONT}`;
     baseline += small * 0.2;
     for (const text of lines) {
       baseline += line;
-      context.fillText(text, centre, baseline, width - 6);
+      const size = Math.min(small, (width - 5) / (0.54 * text.length));
+      // a text that would be too small to read is left out
+      if (size >= SMALLEST_TEXT) {
+        context.font = `400 ${size}px ${FONT}`;
+        context.fillText(text, centre, baseline, width - 4);
+      }
     }
   }
 
   /** What tells conditions apart without colour. */
-  *#signs(panel: PanelGeometry, { placement, colouring }: Picture, { steps }: RankBitmap): Generator<void> {
-    const { statuses } = colouring;
+  *#signs(panel: PanelGeometry, { placement, colouring }: Picture, { steps, palette }: RankBitmap): Generator<void> {
     const { cellWidth, cellHeight, columns, rows } = panel;
     const cell = Math.min(cellWidth, cellHeight);
-    if (!statuses?.some(({ sign }) => sign !== 'none') || cell < CELL_SIGN) {
+    const small = !this.#isDetailed(panel);
+    // the number in a large cell tells groups apart
+    const isNeeded = colouring.statuses !== undefined || small;
+    if (!isNeeded || cell < CELL_SIGN || palette.signs.every((sign) => sign === 'none')) {
       return;
     }
     const paths = new Map<Sign, Path2D>();
-    const small = !this.#isDetailed(panel);
     yield* this.#eachCell(panel, (column, row) => {
       const at = (panel.panel.y + row) * placement.width + panel.panel.x + column;
-      const sign = statuses[(steps[at] ?? MAX_STEPS) & ~FADE]?.sign ?? 'none';
+      const sign = palette.signs[(steps[at] ?? MAX_STEPS) & ~FADE] ?? 'none';
       if (sign !== 'none') {
         const path = paths.get(sign) ?? new Path2D();
         paths.set(sign, path);

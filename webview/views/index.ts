@@ -1,13 +1,14 @@
 import { VIEW_IDS } from './ids';
 import { ntp } from './ntp';
 import { groups, logical, physical } from './pictures';
+import { run } from './run';
 import { sequence } from './sequence';
 import { smoke } from './smoke';
 import { table } from './table';
 import type { Scene, View } from './view';
 import { world } from './world';
 
-const BY_ID = { physical, logical, groups, sequence, ntp, world, smoke, table };
+const BY_ID = { physical, logical, groups, sequence, ntp, world, smoke, run, table };
 
 /** The views that have something to show, in the order in which they are offered. */
 export const viewsOf = (scene: Scene): View[] =>

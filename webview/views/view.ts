@@ -2,6 +2,7 @@ import type { ModuleSequence, ResolvedLayout } from '../../layout';
 import type { Difference } from '../../picture/difference';
 import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
+import type { RunOutcome } from '../../picture/runOutcome';
 import type { SmokeOutcome } from '../../picture/smokeOutcome';
 import type { PanelBase, PanelFinding, PanelOutline, PanelShards } from '../panel/messages';
 import type { PanelState } from '../panel/state';
@@ -21,6 +22,8 @@ export interface Actions {
   revealLine(line: number): void;
   copy(text: string, what: string): void;
   runSmokeJob(): void;
+  /** Asks for the result of `verify`. */
+  openRun(): void;
 }
 
 /** All that a view draws from. */
@@ -32,6 +35,7 @@ export interface Scene {
   readonly shards: readonly PanelShards[];
   readonly findings: readonly PanelFinding[];
   readonly results: SmokeOutcome | null;
+  readonly run: RunOutcome | null;
   readonly base: PanelBase | null;
   readonly difference: Difference | null;
   readonly state: PanelState;

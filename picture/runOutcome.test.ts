@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { check, type ResolvedLayout } from '../layout';
+import { RunOutcome, type RunReport, STANDINGS } from './runOutcome';
+
+const { resolved } = check('layout: 1\nworld_size: 16\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 8}\n');
+const layout: ResolvedLayout | null = resolved;
+
+const HANG: RunReport = {
+  verdict: 'hang',
+  culprits: [{ rank: 9, confidence: 0.9, because: ['rank 9 did not enter'] }],
+  victims: [
+    { rank: 8, waits_for: [9], group: 'tp', op: 'all_reduce', seq: 12 },
+    { rank: 0, waits_for: [8], group: 'dp', op: 'all_reduce', seq: 3 },
+  ],
+  groups: { equal: 4, different: [] },
+  why: [],
+};
+
+const title = (report: RunReport) => layout && new RunOutcome(report).headline(layout).title;
+
+describe('a run', () => {
+  test('ranks stand to the culprit by how directly they wait for it', () => {
+    const { colouring } = new RunOutcome(HANG);
+    const standing = (rank: number) => STANDINGS[colouring.valueOf(rank)]?.label;
+    expect([9, 8, 0, 3].map(standing)).toEqual([
+      'culprit',
+      'waits for it directly',
+      'waits further on',
+      'does not wait',
+    ]);
+  });
+
+  test('a large cell says in which operation its rank waits', () => {
+    const run = new RunOutcome(HANG);
+    expect(run.describe(8)).toEqual(['tp', 'all_reduce #12']);
+    expect(run.describe(9)).toEqual(['culprit']);
+    expect(run.describe(3)).toEqual([]);
+  });
+
+  test('the headline names who hangs it', () => {
+    expect(title(HANG)).toBe('Rank 9 (node 1, GPU 1) hangs the run. 2 ranks wait for it.');
+  });
+
+  test.each([
+    [{ verdict: 'healthy' }, 'Nothing hangs, and 4 kinds of groups equal the layout.'],
+    [
+      { verdict: 'wrong-groups', groups: { equal: 3, different: [{ name: 'tp', ranks: [0, 1] }] } },
+      'The groups of the run differ from the layout: tp.',
+    ],
+    [{ verdict: 'unknown', why: ['No file tells of a group.'] }, 'No file tells of a group.'],
+  ])('without a culprit: %#', (part, sentence) => {
+    expect(title({ ...HANG, culprits: [], victims: [], ...part })).toBe(sentence);
+  });
+});

@@ -1,0 +1,108 @@
+import { countOf, type ResolvedLayout } from '../layout';
+import { type Colouring, type Status, statusColouring } from './colour';
+import { placeOf, rankList } from './facts';
+import { type Headline, subject } from './headline';
+
+/** What `parallelism-layout verify` found of a run, as far as it is drawn: a part of the JSON that it prints. */
+export interface RunReport {
+  readonly verdict: string;
+  readonly culprits: readonly {
+    readonly rank: number;
+    readonly confidence: number;
+    readonly because: readonly string[];
+  }[];
+  readonly victims: readonly {
+    readonly rank: number;
+    readonly waits_for: readonly number[];
+    readonly group: string;
+    readonly op: string;
+    readonly seq: number;
+  }[];
+  readonly groups: {
+    readonly equal: number;
+    readonly different: readonly { readonly name: string; readonly ranks: readonly number[] }[];
+  };
+  /** Sentences for the verdict. */
+  readonly why: readonly string[];
+}
+
+/** How a rank stands to those that keep others waiting; the worst last. */
+export const STANDINGS: readonly Status[] = [
+  { label: 'does not wait', fill: '#9a9a9a', sign: 'none' },
+  { label: 'in groups unlike the layout', fill: '#cc79a7', sign: 'stripes' },
+  { label: 'waits further on', fill: '#f0e442', sign: 'dots' },
+  { label: 'waits for it directly', fill: '#e69f00', sign: 'stripes' },
+  { label: 'culprit', fill: '#d55e00', sign: 'cross' },
+];
+const [IDLE, DIFFERENT, FURTHER, DIRECT, CULPRIT] = [0, 1, 2, 3, 4] as const;
+
+/** A run, looked up by rank. */
+export class RunOutcome {
+  readonly culprits: ReadonlySet<number>;
+  readonly #standing = new Map<number, number>();
+  readonly #victims: ReadonlyMap<number, RunReport['victims'][number]>;
+
+  constructor(readonly report: RunReport) {
+    this.culprits = new Set(report.culprits.map(({ rank }) => rank));
+    this.#victims = new Map(report.victims.map((victim) => [victim.rank, victim]));
+    const raise = (rank: number, standing: number) =>
+      this.#standing.set(rank, Math.max(standing, this.#standing.get(rank) ?? IDLE));
+    for (const rank of report.groups.different.flatMap(({ ranks }) => ranks)) {
+      raise(rank, DIFFERENT);
+    }
+    for (const { rank, waits_for } of report.victims) {
+      raise(rank, waits_for.some((one) => this.culprits.has(one)) ? DIRECT : FURTHER);
+    }
+    for (const rank of this.culprits) {
+      raise(rank, CULPRIT);
+    }
+  }
+
+  /** Ranks by how they stand to the culprits. */
+  get colouring(): Colouring {
+    return statusColouring('run', STANDINGS, (rank) => this.#standing.get(rank) ?? IDLE);
+  }
+
+  /** What a rank does: the operation that it waits in, or what it is. */
+  describe(rank: number): string[] {
+    if (this.culprits.has(rank)) {
+      return ['culprit'];
+    }
+    const victim = this.#victims.get(rank);
+    return victim ? [victim.group, `${victim.op} #${victim.seq}`] : [];
+  }
+
+  /** Who hangs the run, or how it is otherwise, in one line. */
+  headline(layout: ResolvedLayout): Headline {
+    return { title: this.#sentence(layout), sub: subject(layout) };
+  }
+
+  #sentence(layout: ResolvedLayout): string {
+    const { verdict, culprits, victims, groups, why } = this.report;
+    const [first] = culprits;
+    if (first) {
+      const ranks = culprits.map(({ rank }) => rank);
+      const who =
+        culprits.length === 1 ? `Rank ${first.rank} (${placeOf(layout, first.rank)})` : `Ranks ${rankList(ranks, 6)}`;
+      const one = culprits.length === 1;
+      const waiting =
+        victims.length > 0
+          ? ` ${countOf(victims.length, 'rank')} ${victims.length === 1 ? 'waits' : 'wait'} for ${one ? 'it' : 'them'}.`
+          : '';
+      return `${who} ${CULPRIT_TEXT[verdict]?.[one ? 0 : 1] ?? (one ? 'stands out' : 'stand out')}.${waiting}`;
+    }
+    if (groups.different.length > 0) {
+      return `The groups of the run differ from the layout: ${groups.different.map(({ name }) => name).join(', ')}.`;
+    }
+    return verdict === 'healthy'
+      ? `Nothing hangs, and ${countOf(groups.equal, 'kind')} of groups equal the layout.`
+      : (why[0] ?? `Verdict: ${verdict}.`);
+  }
+}
+
+/** What culprits do, for one and for several. */
+const CULPRIT_TEXT: Readonly<Record<string, readonly [string, string]>> = {
+  hang: ['hangs the run', 'hang the run'],
+  mismatch: ['does another operation than its group', 'do other operations than their groups'],
+  lost: ['is gone', 'are gone'],
+};

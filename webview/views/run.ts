@@ -1,0 +1,58 @@
+import { coordinateLines } from '../../picture/drawing';
+import { subject } from '../../picture/headline';
+import { physicalPlacement } from '../../picture/physical';
+import type { RunOutcome } from '../../picture/runOutcome';
+import { button, h } from '../panel/dom';
+import type { Scene, View } from './view';
+import { withCode } from './world';
+
+/** So many reasons are given. */
+const MAX_REASONS = 12;
+
+/** Who hangs a run: what `parallelism-layout verify` found in its dumps and logs. */
+export const run: View = {
+  id: 'run',
+  label: 'Run',
+  question: 'Who hangs it?',
+  headline: ({ layout, run }) =>
+    run?.headline(layout) ?? { title: 'No run has been looked at for this layout yet.', sub: subject(layout) },
+  picture: ({ run }, layout) =>
+    run && {
+      place: (space) => physicalPlacement(layout, space),
+      colouring: run.colouring,
+      describe: (rank) => [...run.describe(rank), ...coordinateLines(layout, rank)],
+    },
+  content: (scene) => (scene.run ? reasons(scene, scene.run) : invitation(scene)),
+};
+
+function invitation({ actions }: Scene): HTMLElement {
+  const command = h('code', {}, 'parallelism-layout verify LAYOUT DUMPS... --format json > run.json');
+  return h(
+    'div',
+    { class: 'empty' },
+    h('p', {}, 'Flight Recorder dumps, NCCL RAS answers and logs tell which rank keeps the others waiting: ', command),
+    button('Open Its Result', () => actions.openRun(), { class: 'primary' }),
+  );
+}
+
+function reasons({ actions }: Scene, { report, culprits }: RunOutcome): HTMLElement {
+  const ranks = [...culprits];
+  const because = report.culprits.flatMap(({ rank, because, confidence }) => [
+    h('li', {}, h('strong', {}, `Rank ${rank}`), ` · confidence ${Math.round(100 * confidence)} %`),
+    ...because.map((text) => h('li', {}, ...withCode(text))),
+  ]);
+  const why = report.why.map((text) => h('li', {}, ...withCode(text)));
+  return h(
+    'div',
+    { class: 'below' },
+    h('ul', {}, ...[...because, ...why].slice(0, MAX_REASONS)),
+    h(
+      'p',
+      { class: 'actions' },
+      ...(ranks.length > 0
+        ? [button('Show them', () => actions.light(ranks, 'culprits'), { class: 'link', 'data-keep': 'culprits' })]
+        : []),
+      button('Open another result', () => actions.openRun(), { class: 'link', 'data-keep': 'open run' }),
+    ),
+  );
+}

@@ -270,9 +270,7 @@ class GridPanel {
     } catch {
       // a file that cannot be read is as good as one of another kind
     }
-    void vscode.window.showErrorMessage(
-      vscode.l10n.t('{0} is not what parallelism-layout verify writes as JSON.', nameOf(file)),
-    );
+    void showError(vscode.l10n.t('{0} is not what parallelism-layout verify writes as JSON.', nameOf(file)));
   }
 
   /** The layout to compare with; null where a person chose none. */

@@ -24,10 +24,12 @@ import { type DefinedFunction, type Source, State } from './state';
 import {
   type Arg,
   bounded,
+  choiceOfTexts,
   isUnset,
   literal,
   type Place,
   placeOf,
+  sameText,
   type Text,
   textAt,
   unknownText,
@@ -326,8 +328,10 @@ class Interpreter implements Shell {
   /** Follows commands of which it is not known whether they run. */
   #perhaps(reason: string, follow: () => Outcome): Outcome {
     const skipped = this.state.fork();
+    const output = this.#output;
     const { signal } = this.#under(reason, follow);
     this.#join(skipped, null, signal, reason);
+    this.#output = printedIn(output, this.#output, reason);
     return UNKNOWN;
   }
 
@@ -388,10 +392,14 @@ class Interpreter implements Shell {
   #either({ clause, then }: { clause: CompoundList; then: CompoundList }, otherwise: () => Outcome): Outcome {
     const reason = `\`${this.#excerpt(clause)}\``;
     const before = this.state.fork();
+    const printed = this.#output;
     const first = this.#under(reason, () => this.#list(then.commands));
     const taken = this.state;
+    const output = this.#output;
     this.state = before;
+    this.#output = printed;
     const second = this.#under(`not ${reason}`, otherwise);
+    this.#output = printedIn(output, this.#output, reason);
     return { verdict: null, signal: this.#join(taken, first.signal, second.signal, reason) };
   }
 
@@ -425,6 +433,7 @@ class Interpreter implements Shell {
     const before = this.state.fork();
     const isTotal = items.some(({ pattern }) => pattern.some(({ text }) => text === '*'));
     let joined: { state: State; signal: Signal } | null = isTotal ? null : { state: before.fork(), signal: null };
+    const printed = this.#output;
     for (const { body } of items) {
       this.state = before.fork();
       const { signal } = this.#under(reason, () => this.#list(body.commands));
@@ -435,6 +444,7 @@ class Interpreter implements Shell {
       }
     }
     this.state = joined?.state ?? before;
+    this.#output = printed && [...printed, ...unknownText('branch', reason)];
     return { verdict: null, signal: joined?.signal ?? null };
   }
 
@@ -514,7 +524,8 @@ class Interpreter implements Shell {
   }
 
   #command(node: Command): Outcome {
-    const words = [...(node.name ? [node.name] : []), ...node.args];
+    // a backslash at the very end of a file continues nothing
+    const words = [...(node.name ? [node.name] : []), ...node.args].filter(({ text }) => text !== '\\');
     const assignments = node.prefix.filter((one): one is Assignment => one.type === 'Assignment');
     const [first] = words;
     if (first === undefined) {
@@ -688,7 +699,7 @@ class Interpreter implements Shell {
       return [unknown];
     }
     const text = filter(
-      known.flatMap((one) => one ?? []),
+      known.flatMap((one) => (one === null || one === '--' ? [] : one)),
       stdin,
     );
     const first = args.find((arg) => arg.kind === 'word');
@@ -930,7 +941,8 @@ class Interpreter implements Shell {
     return DONE;
   }
 
-  #changeDirectory([path]: readonly Arg[]): Outcome {
+  #changeDirectory(args: readonly Arg[]): Outcome {
+    const path = args.find((arg) => arg.kind !== 'word' || !/^(--|-[LPe])$/.test(literal(arg.text) ?? ''));
     const known = path?.kind === 'word' ? literal(path.text) : null;
     const base = this.state.directory ?? '';
     this.state.directory = known === null ? null : joinPath(base, known);
@@ -981,6 +993,11 @@ class Interpreter implements Shell {
     const line = text.slice(file.offset, file.offset + (node.end - node.pos)).split('\n')[0] ?? '';
     return line.length > 80 ? `${line.slice(0, 80)}...` : line.trim();
   }
+}
+
+/** What is printed where it is not known which of two branches runs. */
+function printedIn(one: Text | null, other: Text | null, reason: string): Text | null {
+  return one === null || other === null || sameText(one, other) ? other : [choiceOfTexts([one, other], reason)];
 }
 
 const DECLARATIONS = new Set(['export', 'declare', 'local', 'readonly', 'typeset']);

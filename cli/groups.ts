@@ -47,7 +47,7 @@ function* output(files: readonly string[], options: Options): Iterable<string> {
     if (options.format === 'json' && !first) {
       yield ',';
     }
-    yield* options.format === 'text' ? fileText(input, options) : fileJson(input, options);
+    yield* options.format === 'text' ? fileText(input, options) : groupsJson(input, options);
     yield options.format === 'json' ? '' : '\n';
     first = false;
   }
@@ -96,7 +96,8 @@ function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Arr
   return rank === undefined ? family.all() : family.indicesOf(rank).map((index) => family.ranks(index));
 }
 
-function* fileJson(input: InputFile, options: Options): Iterable<string> {
+/** The process groups of one file as JSON, in chunks. */
+export function* groupsJson(input: InputFile, options: Options = { format: 'json' }): Iterable<string> {
   const found = selected(input, options);
   const head = { file: input.file, ok: found !== null, world_size: found?.layout.worldSize ?? null };
   yield `${jsonText(head).slice(0, -1)},"groups":[`;

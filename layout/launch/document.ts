@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { FORMAT } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
+import { DEFAULTS } from './defaults';
 import type { FactValue } from './facts';
 import type { LaunchReading, LaunchValue } from './import';
 
@@ -13,7 +14,7 @@ export interface LayoutData {
 const ALWAYS: ReadonlySet<string> = new Set(['parallelism.tp', 'parallelism.cp', 'parallelism.pp', 'parallelism.ep']);
 
 /** Values that the format derives: a layout says them only where a file does. */
-const DERIVED: Readonly<Record<string, string>> = {
+export const DERIVED_FROM: Readonly<Record<string, string>> = {
   'parallelism.expt_tp': 'parallelism.tp',
   'model.num_query_groups': 'model.num_attention_heads',
   'model.moe_ffn_hidden_size': 'model.ffn_hidden_size',
@@ -21,7 +22,10 @@ const DERIVED: Readonly<Record<string, string>> = {
 };
 
 /** Values that a layout never shows where no file says them: they follow from others. */
-const NEVER: ReadonlySet<string> = new Set(['parallelism.dp', 'model.kv_channels', 'model.ffn_hidden_size:default']);
+const NEVER: ReadonlySet<string> = new Set(['parallelism.dp', 'model.kv_channels']);
+
+/** What Megatron-LM takes where an option is absent, which is what a layout without the key means. */
+const MEGATRON: Readonly<Record<string, FactValue>> = { ...DEFAULTS.megatron.values, ...DEFAULTS.megatron.withExperts };
 
 /** The values of a reading that stand in its layout: those for which the format has a key, without the format's own defaults. */
 export function layoutValues({ values }: LaunchReading): LaunchValue[] {
@@ -37,9 +41,10 @@ export function layoutValues({ values }: LaunchReading): LaunchValue[] {
     const hidden = byKey.get('model.hidden_size');
     const isDerived =
       NEVER.has(key) ||
-      (key in DERIVED && byKey.get(DERIVED[key] ?? '') === value) ||
+      (key in DERIVED_FROM && byKey.get(DERIVED_FROM[key] ?? '') === value) ||
       (key === 'model.ffn_hidden_size' && value === 4 * Number(hidden));
-    return !isDerived && !('default' in spec && spec.default === value);
+    const otherwise = 'default' in spec ? spec.default : MEGATRON[key];
+    return !isDerived && otherwise !== value;
   });
 }
 
@@ -77,6 +82,10 @@ function fits(spec: KeySpec, value: FactValue): boolean {
       return typeof value === 'string';
     case 'enum':
       return typeof value === 'string' && spec.options.includes(value);
+    case 'any':
+      return true;
+    case 'either':
+      return spec.forms.some((form: KeySpec) => fits(form, value));
     case 'list':
       return Array.isArray(value) && value.every((item: FactValue) => fits(spec.items, item));
     default:

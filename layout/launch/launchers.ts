@@ -239,6 +239,10 @@ class Chain {
         args: start < 0 ? [] : args.slice(at + 1),
       };
     }
+    if (program.startsWith('--')) {
+      // flags alone, as they are pasted
+      return { ...common, program: 'python', script: null, args };
+    }
     if (program.endsWith('.py') || this.#asModule || (isLaunched && args[0]?.kind === 'word')) {
       return { ...common, program: 'python', script: textOf(args[0]) ?? startOf(args[0]), args: args.slice(1) };
     }

@@ -1,3 +1,5 @@
+import { FORMAT } from '../format/keys';
+import type { KeySpec, Keys } from '../format/spec';
 import type { Defaults } from './defaults';
 import { derived, type Facts, type FactValue, type Found, isKnown } from './facts';
 import { firstOf, isOn, type Options } from './options';
@@ -13,6 +15,8 @@ export interface Dialect {
   readonly resolved?: boolean;
   /** Whether the model's sizes come from elsewhere (a checkpoint), so that absent ones are not known. */
   readonly modelElsewhere?: boolean;
+  /** Whether `num_query_groups` holds by itself, as in configurations; on the command line it needs its switch. */
+  readonly groupsAlone?: boolean;
 }
 
 type Kind = 'integer' | 'switch' | 'text' | 'texts' | 'integers' | 'expression';
@@ -121,15 +125,58 @@ const JOINT = [
   'params_dtype',
 ];
 
+type PlainOption = (typeof PLAIN)[number];
+
+/** The sections of a layout whose keys are options of Megatron-LM. */
+const SECTIONS = [
+  ...['parallelism', 'model', 'sequence', 'batch', 'optimizer', 'precision', 'recompute', 'moe', 'checkpoint', 'fsdp'],
+  'communicators',
+];
+
+/** The further keys of the format that name their flag. */
+function flaggedKeys(): readonly PlainOption[] {
+  const derivedOnly = ['gtp_weight_remat_size', 'expert_gtp_weight_remat_size'];
+  const known = new Set([...PLAIN.flatMap(([names]) => names.split(' ')), ...JOINT, ...derivedOnly]);
+  return SECTIONS.flatMap((section) => {
+    const keys = (FORMAT.keys as Keys)[section];
+    return Object.entries(keys?.type === 'map' ? (keys.keys as Keys) : {}).flatMap(([key, spec]): PlainOption[] => {
+      const name = /^--([\w-]+)$/.exec(spec.flag ?? '')?.[1]?.replaceAll('-', '_') ?? null;
+      const kind = name !== null && !known.has(name) ? kindOf(spec) : null;
+      return name !== null && kind !== null ? [[name, `${section}.${key}`, kind]] : [];
+    });
+  });
+}
+
+function kindOf(spec: KeySpec): Kind | null {
+  switch (spec.type) {
+    case 'integer':
+      return 'integer';
+    case 'boolean':
+      return 'switch';
+    case 'string':
+    case 'enum':
+      return 'text';
+    case 'either':
+      return 'expression';
+    case 'list':
+      return spec.items.type === 'integer' || spec.items.type === 'any' ? 'integers' : 'texts';
+    default:
+      return null;
+  }
+}
+
+/** Every option that becomes a key as it is: its names, the key, and how its value is read. */
+export const PLAIN_OPTIONS: readonly PlainOption[] = [...PLAIN, ...flaggedKeys()];
+
 /** Every option that has a place in a layout. */
 export const MEGATRON_OPTIONS: ReadonlySet<string> = new Set([
-  ...PLAIN.flatMap(([names]) => names.split(' ')),
+  ...PLAIN_OPTIONS.flatMap(([names]) => names.split(' ')),
   ...JOINT,
 ]);
 
 /** Megatron-LM's switches that scripts use most: what follows one is not its value. */
 export const MEGATRON_SWITCHES: ReadonlySet<string> = new Set([
-  ...PLAIN.flatMap(([names, , kind]) => (kind === 'switch' ? names.split(' ') : [])),
+  ...PLAIN_OPTIONS.flatMap(([names, , kind]) => (kind === 'switch' ? names.split(' ') : [])),
   ...['group_query_attention', 'bf16', 'fp16', 'swiglu', 'quick_geglu', 'use_tp_pp_dp_mapping', 'use_mcore_models'],
   ...['use_flash_attn', 'no_masked_softmax_fusion', 'disable_bias_linear', 'normalization_zero_centered', 'mock_data'],
 ]);
@@ -139,7 +186,7 @@ export const MEGATRON_SWITCHES: ReadonlySet<string> = new Set([
  * something that is not known could have set it.
  */
 export function readMegatron(options: Options, dialect: Dialect, facts: Facts): void {
-  for (const [names, key, kind] of PLAIN) {
+  for (const [names, key, kind] of PLAIN_OPTIONS) {
     facts.set(key, readOption(options, names.split(' '), kind, dialect));
   }
   readJoint(options, dialect, facts);
@@ -165,7 +212,7 @@ function readOption(options: Options, names: readonly string[], kind: Kind, dial
     case 'integers':
       return options.list(true, ...names);
     case 'texts':
-      return options.list(false, ...names);
+      return names[0] === 'cp_comm_type' ? oneOrMore(options, names) : options.list(false, ...names);
     case 'expression':
       return numberOrText(options, names);
   }
@@ -173,6 +220,12 @@ function readOption(options: Options, names: readonly string[], kind: Kind, dial
 
 function onOff(options: Options, names: readonly string[], { switches }: Dialect): Found<boolean> | undefined {
   return switches === 'bare' ? options.flag(...names) : options.boolean(...names);
+}
+
+/** Several values as a list, one value as it is. */
+function oneOrMore(options: Options, names: readonly string[]): Found | undefined {
+  const found = options.list(false, ...names);
+  return isKnown(found) && found.value.length === 1 ? { value: found.value[0] ?? '', source: found.source } : found;
 }
 
 function numberOrText(options: Options, names: readonly string[]): Found | undefined {
@@ -205,7 +258,7 @@ function readJoint(options: Options, dialect: Dialect, facts: Facts): void {
 function readGroups(options: Options, dialect: Dialect, facts: Facts): void {
   const grouped = options.has('group_query_attention') ? onOff(options, ['group_query_attention'], dialect) : undefined;
   const groups = options.has('num_query_groups') ? options.integer('num_query_groups') : undefined;
-  if (isOn(grouped)) {
+  if (isOn(grouped) || (dialect.groupsAlone && groups)) {
     facts.set(
       'model.num_query_groups',
       groups ?? (options.blocked === null ? { value: 1, source: 'default' } : undefined),

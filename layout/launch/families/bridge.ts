@@ -11,7 +11,13 @@ import { at, optionsOf, type Tree } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 
-const DIALECT: Dialect = { defaults: DEFAULTS.primus, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
+const DIALECT: Dialect = {
+  defaults: DEFAULTS.primus,
+  switches: 'value',
+  expertTpIsTp: false,
+  modelElsewhere: true,
+  groupsAlone: true,
+};
 
 const RECIPE = 'the Python recipe';
 

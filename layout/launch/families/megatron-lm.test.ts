@@ -53,10 +53,7 @@ test('a script with variables, an unknown branch and a lost line', () => {
   });
   expect(value('parallelism.expt_tp')).toMatchObject({ value: 4, source: 'default' });
   expect(value('model.num_query_groups')).toMatchObject({ value: 32, source: 'default' });
-  expect(reading.unmapped.map(({ name, line }) => [name, line])).toEqual([
-    ['fp8_format', 9],
-    ['load', 24],
-  ]);
+  expect(reading.unmapped.map(({ name, line }) => [name, line])).toEqual([['load', 24]]);
   expect(reading.notes).toEqual([
     '--num-query-groups 8 means nothing without --group-query-attention: every head has its own keys and values.',
   ]);

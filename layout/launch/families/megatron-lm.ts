@@ -2,10 +2,9 @@ import { DEFAULTS } from '../defaults';
 import { Facts } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
-import type { Job } from '../launchers';
-import { textOf } from '../launchers';
+import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
-import type { Options } from '../options';
+import { Options as OptionSet, type Options } from '../options';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
@@ -34,6 +33,11 @@ export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts): O
   readMegatron(options, dialect, facts);
   listUnmapped(options, MEGATRON_OPTIONS, facts);
   setWorld(facts, job.world);
+  const domain = environmentOption(job, 'NVLINK_DOMAIN_SIZE');
+  if (domain && facts.get('cluster.nodes') && facts.get('cluster.gpus_per_node')) {
+    const entries = new Map([['domain', domain]]);
+    facts.set('cluster.gpus_per_nvlink_domain', new OptionSet(entries, null).integer('domain'));
+  }
   deriveFromWorld(facts);
   deriveGlobalBatch(facts);
   return options;

@@ -4,7 +4,13 @@ import type { DocumentFamily } from '../family';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { type Option, Options } from '../options';
 import { at, optionOf, type TreeMap } from '../tree';
+import { deriveFromWorld, setWorld } from '../world';
 import { listUnmapped } from './megatron-lm';
+
+/** NeMo's keys, over a recipe of its own: what is absent is not known. */
+const NEMO: Dialect = { defaults: DEFAULTS.primus, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
+
+const TRAINER = ['trainer.num_nodes', 'trainer.devices'];
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
 
@@ -18,9 +24,15 @@ export const modelConfig: DocumentFamily = {
   read({ tree }) {
     const facts = new Facts();
     const options = argumentsOf(at(tree, 'MODEL_ARGS'));
-    readMegatron(options, DIALECT, facts);
-    listUnmapped(options, MEGATRON_OPTIONS, facts);
-    facts.set('world_size', { unknown: 'the world: nodes x gpus of the recipe that runs the test' });
+    const isNemo = [...options.entries.keys()].some((name) => name.startsWith('trainer.'));
+    readMegatron(isNemo ? new Options(options.entries, 'the NeMo recipe') : options, isNemo ? NEMO : DIALECT, facts);
+    listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...TRAINER]), facts);
+    if (isNemo) {
+      setWorld(facts, { nodes: options.integer('trainer.num_nodes'), perNode: options.integer('trainer.devices') });
+      deriveFromWorld(facts);
+    } else {
+      facts.set('world_size', { unknown: 'the world: nodes x gpus of the recipe that runs the test' });
+    }
     if ([...tree.entries.keys()].some((name) => /^MODEL_ARGS_\d+$/.test(name))) {
       facts.note('MODEL_ARGS_2 describes a second run; it is not read.');
     }
@@ -37,12 +49,12 @@ function argumentsOf(tree: TreeMap | ReturnType<typeof at>): Options {
     if (!option || first === '' || option.values.length === 0) {
       continue;
     }
-    // NeMo's tests write dotted keys: `model.tensor_model_parallel_size`
+    // NeMo's tests write dotted keys: `trainer.strategy.tensor_model_parallel_size`, `data.seq_length`
     const name = flag
       .replace(/^--/, '')
-      .replace(/^model\.(config\.)?/, '')
+      .replace(/^(trainer\.strategy|data|model(\.config)?)\./, '')
       .replaceAll('-', '_');
-    entries.set(name, withVariables(name, option));
+    entries.set(name, flag.startsWith('--') ? withVariables(name, option) : option);
   }
   return new Options(entries, null);
 }

@@ -11,7 +11,13 @@ import { at, mergeTrees, optionsOf, parseYamlTree, type Tree, type TreeMap, text
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 
-const DIALECT: Dialect = { defaults: DEFAULTS.nemoRl, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
+const DIALECT: Dialect = {
+  defaults: DEFAULTS.nemoRl,
+  switches: 'value',
+  expertTpIsTp: false,
+  modelElsewhere: true,
+  groupsAlone: true,
+};
 
 /** NeMo-RL's runs: `run_grpo.py --config recipe.yaml key=value`. */
 export const nemoRlCommand: CommandFamily = {

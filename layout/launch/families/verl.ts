@@ -13,7 +13,13 @@ import { listUnmappedTree, readKeys } from './keys';
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 
-const DIALECT: Dialect = { defaults: DEFAULTS.verl, switches: 'value', expertTpIsTp: true, modelElsewhere: true };
+const DIALECT: Dialect = {
+  defaults: DEFAULTS.verl,
+  switches: 'value',
+  expertTpIsTp: true,
+  modelElsewhere: true,
+  groupsAlone: true,
+};
 
 /** verl's trainers: Hydra overrides on the command line, over its own configuration. */
 export const verlCommand: CommandFamily = {

@@ -174,7 +174,9 @@ function expandPart(shell: Shell, part: WordPart): Expanded {
       return { text: part.parts.flatMap((child) => partText(shell, child, true)) };
     case 'BraceExpansion':
       return {
-        text: part.text.includes('$') ? unknownText('branch', part.text) : textAt(part.text, shell.source.place(part.pos), true),
+        text: part.text.includes('$')
+          ? unknownText('branch', part.text)
+          : textAt(part.text, shell.source.place(part.pos), true),
       };
     default:
       return { text: textAt(part.text, shell.source.place(part.pos), true) };

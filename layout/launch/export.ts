@@ -1,0 +1,527 @@
+import { stringify } from 'yaml';
+import type { FactValue } from './facts';
+import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
+import { PLAIN_OPTIONS } from './megatron';
+
+/** What a layout can be written as. */
+export const EXPORT_TARGETS = [
+  'megatron-args',
+  'model-config',
+  'bridge',
+  'torchrun',
+  'sbatch',
+  'mimo-args',
+  'module-grid-spec',
+  'ntp-config',
+  'verl',
+  'nemo-rl',
+  'torchtitan',
+] as const;
+
+export type ExportTarget = (typeof EXPORT_TARGETS)[number];
+
+/** A layout in another form. */
+export interface Exported {
+  readonly text: string;
+  /** Keys of the layout that the form cannot hold. */
+  readonly left: readonly string[];
+}
+
+type Values = ReadonlyMap<string, LayoutValue>;
+
+/** Keys that no launch file has a place for: they are the layout's own. */
+const OWN = /^(layout|name|description|megatron|launch|smoke)(\.|$)/;
+
+/**
+ * Writes a layout in the form that a framework or launcher reads. Keys that the form cannot hold are listed.
+ * @param text the layout file
+ * @throws Error where the layout is no map, or of a kind that the form cannot hold at all
+ */
+export function exportLayout(text: string, target: ExportTarget): Exported {
+  const values = layoutFileValues('', text);
+  if (!values) {
+    throw new Error('The layout cannot be read.');
+  }
+  const writer = new Writer(values);
+  const written = WRITERS[target](writer);
+  const left = [...values.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
+  return { text: written, left };
+}
+
+const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
+  'megatron-args': (writer) => lines(megatronFlags(writer)),
+  'model-config': modelConfig,
+  bridge,
+  torchrun: (writer) => `${torchrun(writer)}\n`,
+  sbatch,
+  'mimo-args': mimoArguments,
+  'module-grid-spec': moduleGridSpecs,
+  'ntp-config': ntpConfiguration,
+  verl,
+  'nemo-rl': nemoRl,
+  torchtitan,
+};
+
+/** Gives values of a layout, and remembers which were asked for. */
+class Writer {
+  readonly used = new Set<string>();
+
+  constructor(readonly values: Values) {}
+
+  /** The value that the layout writes. */
+  written(key: string): FactValue | undefined {
+    const value = this.values.get(key)?.value;
+    if (value !== undefined) {
+      this.used.add(key);
+    }
+    return value;
+  }
+
+  /** The value that the layout means, by default where it does not write it. */
+  meant(key: string): FactValue | undefined {
+    return this.written(key) ?? effectiveValue(this.values, key);
+  }
+
+  /** Nodes and GPUs a node; a world alone is one row of nodes with 8 GPUs where that divides it, and one node otherwise. */
+  cluster(): { nodes: number; perNode: number } | null {
+    const [nodes, each] = [this.written('cluster.nodes'), this.written('cluster.gpus_per_node')];
+    this.written('world_size');
+    const world = worldOf(this.values)?.value;
+    if (typeof nodes === 'number' && typeof each === 'number') {
+      return { nodes, perNode: each };
+    }
+    if (typeof world !== 'number') {
+      return null;
+    }
+    return world > 8 && world % 8 === 0 ? { nodes: world / 8, perNode: 8 } : { nodes: 1, perNode: world };
+  }
+
+  /** The names of the layout's modules. */
+  modules(): string[] {
+    return [...new Set([...this.values.keys()].flatMap((key) => /^modules\.([^.]+)\./.exec(key)?.[1] ?? []))];
+  }
+
+  requireHomogeneous(form: string): void {
+    if (this.modules().length > 0) {
+      throw new Error(`A layout with modules has no form as ${form}. Use mimo-args or module-grid-spec.`);
+    }
+  }
+}
+
+/** One flag with its values, as words. */
+type Flag = readonly [flag: string, ...values: string[]];
+
+/** The options of Megatron-LM that a layout sets, in the order of the format; names have underscores. */
+function megatronOptions(writer: Writer): [name: string, value: FactValue][] {
+  writer.requireHomogeneous('flags of Megatron-LM');
+  const options: [string, FactValue][] = [];
+  for (const [names, key] of PLAIN_OPTIONS) {
+    const value = writer.written(key);
+    const [name = ''] = names.split(' ');
+    if (value !== undefined) {
+      options.push([name, value]);
+    }
+  }
+  return [...options, ...jointOptions(writer)];
+}
+
+/** Keys that Megatron-LM spells differently. */
+function jointOptions(writer: Writer): [string, FactValue][] {
+  const options: [string, FactValue][] = [];
+  const vpp = writer.written('parallelism.vpp');
+  const hasStages = writer.values.has('parallelism.pipeline_model_parallel_layout');
+  if (typeof vpp === 'number' && !hasStages) {
+    options.push(['num_virtual_stages_per_pipeline_rank', vpp]);
+  }
+  options.push(...shardOptions(writer, 'tp', 'gtp_remat', 'tensor_parallel_num_weight_shards'));
+  options.push(...shardOptions(writer, 'expt_tp', 'expt_gtp_remat', 'expert_tensor_parallel_num_weight_shards'));
+  if (
+    writer.values.get('parallelism.order')?.value === 'tp-cp-ep-pp-dp' ||
+    writer.values.get('parallelism.order')?.value === 'tp-cp-ep-dp-pp'
+  ) {
+    options.push(['use_tp_pp_dp_mapping', writer.written('parallelism.order') === 'tp-cp-ep-pp-dp']);
+  }
+  const groups = writer.written('model.num_query_groups');
+  if (groups !== undefined) {
+    options.push(['group_query_attention', true], ['num_query_groups', groups]);
+  }
+  if (writer.written('model.gated_linear_unit') === true) {
+    options.push(['swiglu', true]);
+  }
+  const type = writer.written('model.params_dtype') ?? 'bf16';
+  if (type !== 'fp32') {
+    options.push([String(type), true]);
+  }
+  // data parallelism is never an option: it follows from the world
+  writer.written('parallelism.dp');
+  writer.written('parallelism.expt_dp');
+  return options;
+}
+
+function shardOptions(writer: Writer, tp: string, remat: string, name: string): [string, FactValue][] {
+  const degree = writer.written(`parallelism.${remat}`);
+  const size = writer.meant(`parallelism.${tp}`);
+  const isWritten = writer.values.has(
+    `parallelism.${remat === 'gtp_remat' ? 'num_weight_shards' : 'expt_num_weight_shards'}`,
+  );
+  return typeof degree === 'number' && typeof size === 'number' && !isWritten ? [[name, degree * size]] : [];
+}
+
+function megatronFlags(writer: Writer): Flag[] {
+  return megatronOptions(writer).flatMap(([name, value]): Flag[] => {
+    const flag = `--${name.replaceAll('_', '-')}`;
+    if (typeof value === 'boolean') {
+      return value ? [[flag]] : [];
+    }
+    return [[flag, ...(Array.isArray(value) ? value : [value]).map((one) => shellWord(String(one)))]];
+  });
+}
+
+/** A word of a shell command: quoted where a character has a meaning of its own. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function lines(flags: readonly Flag[]): string {
+  return `${flags.map((flag) => flag.join(' ')).join(' \\\n')}\n`;
+}
+
+function modelConfig(writer: Writer): string {
+  const entries = megatronFlags(writer).map(([flag, ...values]): [string, FactValue] => {
+    const [only] = values;
+    return [
+      flag,
+      values.length === 0 ? true : values.length > 1 ? `[${values.join(', ')}]` : number(unquoted(only ?? '')),
+    ];
+  });
+  return stringify({ MODEL_ARGS: Object.fromEntries(entries) }, { lineWidth: 0 });
+}
+
+function unquoted(text: string): string {
+  return text.startsWith("'") ? text.slice(1, -1).replaceAll(`'\\''`, "'") : text;
+}
+
+function number(text: string): FactValue {
+  return /^-?\d+$/.test(text) ? Number(text) : text;
+}
+
+function launcher(writer: Writer, program: string): string {
+  const cluster = writer.cluster();
+  if (!cluster) {
+    throw new Error('The layout has no world: write world_size, or cluster.');
+  }
+  return `torchrun --nnodes ${cluster.nodes} --nproc-per-node ${cluster.perNode} ${program}`;
+}
+
+function torchrun(writer: Writer): string {
+  return [launcher(writer, 'pretrain_gpt.py'), ...megatronFlags(writer).map((flag) => flag.join(' '))].join(
+    ' \\\n    ',
+  );
+}
+
+function sbatch(writer: Writer): string {
+  const cluster = writer.cluster();
+  if (!cluster) {
+    throw new Error('The layout has no world: write world_size, or cluster.');
+  }
+  const { nodes, perNode } = cluster;
+  const head = [
+    '#!/bin/bash',
+    `#SBATCH --nodes=${nodes}`,
+    `#SBATCH --ntasks-per-node=${perNode}`,
+    `#SBATCH --gpus-per-node=${perNode}`,
+  ];
+  const domain = writer.written('cluster.gpus_per_nvlink_domain');
+  const variables = typeof domain === 'number' ? [`export NVLINK_DOMAIN_SIZE=${domain}`] : [];
+  const command = ['srun python pretrain_gpt.py', ...megatronFlags(writer).map((flag) => flag.join(' '))].join(
+    ' \\\n    ',
+  );
+  return `${[...head, '', ...variables, command].join('\n')}\n`;
+}
+
+/** The sections of Megatron Bridge's configuration that are not `model`. */
+const BRIDGE_SECTIONS: Readonly<Record<string, string>> = { batch: 'train', optimizer: 'optimizer' };
+
+const DDP = [
+  'use_distributed_optimizer',
+  'overlap_grad_reduce',
+  'overlap_param_gather',
+  'num_distributed_optimizer_instances',
+];
+
+const BRIDGE_NAMES: Readonly<Record<string, string>> = {
+  num_experts: 'num_moe_experts',
+  decoder_first_pipeline_num_layers: 'num_layers_in_first_pipeline_stage',
+  decoder_last_pipeline_num_layers: 'num_layers_in_last_pipeline_stage',
+  num_virtual_stages_per_pipeline_rank: 'virtual_pipeline_model_parallel_size',
+  swiglu: 'gated_linear_unit',
+};
+
+/** Megatron Bridge's configuration as YAML overrides of a recipe. */
+function bridge(writer: Writer): string {
+  const sections: Record<string, Record<string, FactValue>> = {};
+  const byName = new Map(PLAIN_OPTIONS.map(([names, key]) => [names.split(' ')[0] ?? '', key]));
+  for (const [name, value] of megatronOptions(writer)) {
+    const section = DDP.includes(name) ? 'ddp' : (BRIDGE_SECTIONS[byName.get(name)?.split('.')[0] ?? ''] ?? 'model');
+    if (name !== 'group_query_attention') {
+      sections[section] = { ...sections[section], [BRIDGE_NAMES[name] ?? name]: value };
+    }
+  }
+  const length = sections.model?.seq_length;
+  return stringify(
+    { ...sections, ...(length !== undefined && { dataset: { sequence_length: length } }) },
+    { lineWidth: 0 },
+  );
+}
+
+function mimoArguments(writer: Writer): string {
+  const others = writer.modules().filter((name) => name !== 'language');
+  const [encoder] = others;
+  if (!writer.modules().includes('language') || others.length > 1) {
+    throw new Error('The MIMO example has a language module and at most one encoder; the layout has others.');
+  }
+  const flags: Flag[] = [];
+  const size = (module: string, key: string) => writer.meant(`modules.${module}.${key}`) ?? 1;
+  if (encoder !== undefined) {
+    requireOnes(writer, encoder);
+    flags.push(['--encoder-tp', String(size(encoder, 'tp'))], ['--encoder-dp', String(replicas(writer, encoder))]);
+  } else {
+    flags.push(['--llm-only']);
+  }
+  flags.push(['--llm-offset', String(writer.meant('modules.language.rank_offset') ?? 0)]);
+  for (const key of ['tp', 'cp', 'pp', 'ep', 'expt_tp']) {
+    flags.push([`--llm-${key.replaceAll('_', '-')}`, String(size('language', key))]);
+  }
+  flags.push(['--llm-dp', String(replicas(writer, 'language'))]);
+  flags.push(...moduleShards(writer));
+  for (const [names, key] of PLAIN_OPTIONS) {
+    const value = /^(model|sequence)\./.test(key)
+      ? writer.written(`modules.language.${key}`)
+      : /^batch\./.test(key)
+        ? writer.written(key)
+        : undefined;
+    if (value !== undefined && value !== false) {
+      const flag = `--${(names.split(' ')[0] ?? '').replaceAll('_', '-')}`;
+      flags.push(value === true ? [flag] : [flag, ...(Array.isArray(value) ? value : [value]).map(String)]);
+    }
+  }
+  const groups = writer.written('modules.language.model.num_query_groups');
+  flags.push(
+    ...(groups === undefined ? [] : ([['--group-query-attention'], ['--num-query-groups', String(groups)]] as const)),
+  );
+  const type = writer.written('modules.language.model.params_dtype') ?? 'bf16';
+  flags.push(...(type === 'fp32' ? [] : ([[`--${type}`]] as const)));
+  return `${[launcher(writer, 'examples/mimo/train.py'), ...flags.map((flag) => flag.join(' '))].join(' \\\n    ')}\n`;
+}
+
+/** The encoder of the example has tp and dp alone. */
+function requireOnes(writer: Writer, module: string): void {
+  for (const key of ['cp', 'pp', 'ep', 'gtp_remat', 'expt_tp']) {
+    const value = writer.meant(`modules.${module}.${key}`) ?? 1;
+    if (value !== 1) {
+      throw new Error(`The encoder of the MIMO example has no ${key}; ${module} has ${key} ${String(value)}.`);
+    }
+  }
+  if ((writer.meant(`modules.${module}.rank_offset`) ?? 0) !== 0) {
+    throw new Error('The encoder of the MIMO example begins at rank 0.');
+  }
+}
+
+/** The data-parallel size of a module: written, or what its ranks leave. */
+function replicas(writer: Writer, module: string): number {
+  const dp = writer.written(`modules.${module}.dp`);
+  const ranks = writer.written(`modules.${module}.num_ranks`);
+  writer.written(`modules.${module}.expt_dp`);
+  const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${module}.${key}`) ?? 1));
+  const size = typeof dp === 'number' ? dp : Number(ranks) / degrees.reduce((product, degree) => product * degree, 1);
+  if (!Number.isInteger(size) || size < 1) {
+    throw new Error(`The data-parallel size of ${module} is not known: write dp or num_ranks.`);
+  }
+  return size;
+}
+
+function moduleShards(writer: Writer): Flag[] {
+  const flags: Flag[] = [];
+  for (const [tp, remat, shards, flag] of [
+    ['tp', 'gtp_remat', 'num_weight_shards', '--tensor-parallel-num-weight-shards'],
+    ['expt_tp', 'expt_gtp_remat', 'expt_num_weight_shards', '--expert-tensor-parallel-num-weight-shards'],
+  ] as const) {
+    const degree = writer.written(`modules.language.${remat}`);
+    const total =
+      writer.written(`modules.language.${shards}`) ??
+      (typeof degree === 'number' ? degree * Number(writer.meant(`modules.language.${tp}`) ?? 1) : undefined);
+    if (total !== undefined) {
+      flags.push([flag, String(total)]);
+    }
+  }
+  return flags;
+}
+
+const SPEC_KEYS = ['tp', 'cp', 'pp', 'ep', 'gtp_remat', 'rank_offset', 'expt_tp', 'expt_gtp_remat'];
+
+/** The arguments of `create_topology` (examples/mimo/training/topology.py). */
+function moduleGridSpecs(writer: Writer): string {
+  const names = writer.modules();
+  if (names.length === 0) {
+    throw new Error('A layout without modules has no module grids. Use megatron-args.');
+  }
+  const specs = names.map((name) => {
+    const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${name}.${key}`) ?? 1));
+    const ranks = replicas(writer, name) * degrees.reduce((product, degree) => product * degree, 1);
+    const rest = SPEC_KEYS.flatMap((key) => {
+      const value = writer.meant(`modules.${name}.${key}`);
+      return value === undefined ? [] : [`${key}=${String(value)}`];
+    });
+    return `    ModuleGridSpec(name=${pythonText(name)}, num_ranks=${ranks}, ${rest.join(', ')}),`;
+  });
+  writer.cluster();
+  return `specs = [\n${specs.join('\n')}\n]\n`;
+}
+
+function pythonText(text: string): string {
+  return JSON.stringify(text);
+}
+
+/** `NonuniformTPConfig` (megatron/core/distributed/nonuniform_tp.py on heads/dev). */
+function ntpConfiguration(writer: Writer): string {
+  const [spares, reduced] = ['tp_spares', 'num_reduced_tp_dp_ranks'].map((key) => writer.meant(`ntp.${key}`));
+  if (spares === undefined) {
+    throw new Error('The layout has no ntp.');
+  }
+  const base = writer.written('ntp.tp_base') ?? writer.meant('parallelism.tp') ?? 1;
+  return `ntp_config = NonuniformTPConfig(tp_base=${String(base)}, tp_spares=${String(spares)}, num_reduced_tp_dp_ranks=${String(reduced ?? 1)})\n`;
+}
+
+const VERL = 'actor_rollout_ref';
+
+/** Degrees that verl takes under their Megatron names, for the actor and again for the reference model. */
+const ROLE_OPTIONS: readonly (readonly [key: string, option: string])[] = [
+  ['tp', 'tensor_model_parallel_size'],
+  ['pp', 'pipeline_model_parallel_size'],
+  ['vpp', 'virtual_pipeline_model_parallel_size'],
+  ['cp', 'context_parallel_size'],
+  ['ep', 'expert_model_parallel_size'],
+  ['expt_tp', 'expert_tensor_parallel_size'],
+];
+
+/** verl's command with Hydra overrides; the reference model's block repeats the actor's unless the layout has its own. */
+function verl(writer: Writer): string {
+  writer.requireHomogeneous('overrides of verl');
+  const cluster = writer.cluster();
+  const overrides: string[] = ['actor_rollout_ref.actor.strategy=megatron'];
+  const ownReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
+  for (const [key, option] of ROLE_OPTIONS) {
+    const value = writer.written(`parallelism.${key}`);
+    const reference = ownReference ? writer.written(`phases.reference.${key}`) : value;
+    overrides.push(...(value === undefined ? [] : [`${VERL}.actor.megatron.${option}=${String(value)}`]));
+    overrides.push(...(reference === undefined ? [] : [`${VERL}.ref.megatron.${option}=${String(reference)}`]));
+  }
+  const parallel = writer.written('sequence.sequence_parallel') ?? false;
+  overrides.push(`${VERL}.actor.megatron.sequence_parallel=${parallel === true ? 'True' : 'False'}`);
+  const optimizer = writer.written('optimizer.use_distributed_optimizer');
+  overrides.push(
+    ...(optimizer === undefined
+      ? []
+      : [`${VERL}.actor.megatron.use_distributed_optimizer=${optimizer === true ? 'True' : 'False'}`]),
+  );
+  const micro = writer.written('batch.micro_batch_size');
+  overrides.push(...(micro === undefined ? [] : [`${VERL}.actor.ppo_micro_batch_size_per_gpu=${String(micro)}`]));
+  overrides.push(...rollout(writer));
+  writer.written('phases.reference.engine');
+  writer.written('parallelism.dp');
+  writer.written('parallelism.expt_dp');
+  if (cluster) {
+    overrides.push(`trainer.nnodes=${cluster.nodes}`, `trainer.n_gpus_per_node=${cluster.perNode}`);
+  }
+  return `${['python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer', ...overrides].join(' \\\n    ')}\n`;
+}
+
+function rollout(writer: Writer): string[] {
+  const keys = [
+    ['engine', 'name'],
+    ['tp', 'tensor_model_parallel_size'],
+    ['dp', 'data_parallel_size'],
+    ['ep', 'expert_parallel_size'],
+    ['pp', 'pipeline_model_parallel_size'],
+  ] as const;
+  return keys.flatMap(([key, option]) => {
+    const value = writer.written(`phases.rollout.${key}`);
+    return value === undefined ? [] : [`${VERL}.rollout.${option}=${String(value)}`];
+  });
+}
+
+/** A NeMo-RL recipe with the Megatron engine. */
+function nemoRl(writer: Writer): string {
+  writer.requireHomogeneous('a recipe of NeMo-RL');
+  const megatron: Record<string, FactValue> = { enabled: true };
+  for (const [key, option] of ROLE_OPTIONS) {
+    const value = key === 'expt_tp' ? writer.meant('parallelism.expt_tp') : writer.written(`parallelism.${key}`);
+    if (value !== undefined) {
+      megatron[option] = value;
+    }
+  }
+  for (const [key, option] of [
+    ['sequence.sequence_parallel', 'sequence_parallel'],
+    ['model.num_layers_in_first_pipeline_stage', 'num_layers_in_first_pipeline_stage'],
+    ['model.num_layers_in_last_pipeline_stage', 'num_layers_in_last_pipeline_stage'],
+    ['moe.moe_token_dispatcher_type', 'moe_token_dispatcher_type'],
+  ] as const) {
+    const value = writer.written(key);
+    if (value !== undefined) {
+      megatron[option] = value;
+    }
+  }
+  const cluster = writer.cluster();
+  const engine = writer.written('phases.rollout.engine');
+  const generation = definedOnly({
+    tensor_parallel_size: writer.written('phases.rollout.tp'),
+    pipeline_parallel_size: writer.written('phases.rollout.pp'),
+    expert_parallel_size: writer.written('phases.rollout.ep'),
+  });
+  const section = engine === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
+  const policy = definedOnly({
+    train_micro_batch_size: writer.written('batch.micro_batch_size'),
+    train_global_batch_size: writer.written('batch.global_batch_size'),
+    max_total_sequence_length: writer.written('sequence.seq_length'),
+  });
+  const hasGeneration = engine !== undefined || Object.keys(generation).length > 0;
+  writer.written('parallelism.dp');
+  return stringify(
+    {
+      policy: {
+        ...policy,
+        megatron_cfg: megatron,
+        ...(hasGeneration && { generation: { ...definedOnly({ backend: engine }), [section]: generation } }),
+      },
+      ...(cluster && { cluster: { num_nodes: cluster.nodes, gpus_per_node: cluster.perNode } }),
+    },
+    { lineWidth: 0 },
+  );
+}
+
+function definedOnly(values: Readonly<Record<string, FactValue | undefined>>): Record<string, FactValue> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+function torchtitan(writer: Writer): string {
+  writer.requireHomogeneous('flags of torchtitan');
+  const flags: Flag[] = [];
+  for (const [key, option] of [
+    ['parallelism.tp', 'parallelism.tensor_parallel_degree'],
+    ['parallelism.pp', 'parallelism.pipeline_parallel_degree'],
+    ['parallelism.cp', 'parallelism.context_parallel_degree'],
+    ['parallelism.ep', 'parallelism.expert_parallel_degree'],
+    ['sequence.seq_length', 'training.seq_len'],
+    ['batch.micro_batch_size', 'training.local_batch_size'],
+    ['batch.global_batch_size', 'training.global_batch_size'],
+  ] as const) {
+    const value = writer.written(key);
+    if (value !== undefined) {
+      flags.push([`--${option}`, String(value)]);
+    }
+  }
+  writer.written('parallelism.dp');
+  return `${[launcher(writer, '-m torchtitan.train'), ...flags.map((flag) => flag.join(' '))].join(' \\\n    ')}\n`;
+}

@@ -1,12 +1,13 @@
 import { dirname, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { type Checked, type DiagnosticData, LineIndex } from '../layout';
+import { terminalLine } from '../layout/escape/terminal';
 import { type Difference, driftBetween, type LaunchReading, layoutFileValues } from '../layout/launch';
 import type { FileReport } from './fileReport';
 import { inputFiles } from './files';
 import { githubLines } from './github';
 import { launchInputs, shownPath } from './launchFiles';
-import { complain, EXIT, exitWith, print, printable, styled } from './output';
+import { complain, EXIT, exitWith, print, styled } from './output';
 import { sarifLog } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';
@@ -106,16 +107,16 @@ function* texts(comparison: Comparison): Iterable<string> {
   for (const difference of differences) {
     const line = layoutLine(comparison, difference);
     const head = styled(['bold', 'red'], `error[${CODE}]`);
-    yield `${printable(layout)}:${line}: ${head}: ${printable(difference.message)}\n`;
+    yield `${terminalLine(layout)}:${line}: ${head}: ${terminalLine(difference.message)}\n`;
     const { source } = difference.launch;
     if (typeof source !== 'string') {
-      yield `  ${printable(shownPath(source.file))}:${source.line}: ${printable(difference.key)} is set here\n`;
+      yield `  ${terminalLine(shownPath(source.file))}:${source.line}: ${terminalLine(difference.key)} is set here\n`;
     }
   }
   const open = unknown.length > 0 ? `, ${unknown.length} not known (${unknown.map(({ key }) => key).join(', ')})` : '';
   const count = differences.length;
   const verdict = count === 0 ? 'no difference' : `${count} difference${count === 1 ? '' : 's'}`;
-  yield `${printable(layout)} and ${printable(launch)} (${comparison.reading.family}): ${verdict}${printable(open)}\n`;
+  yield `${terminalLine(layout)} and ${terminalLine(launch)} (${comparison.reading.family}): ${verdict}${terminalLine(open)}\n`;
 }
 
 /** The line of the layout that a difference is shown at, from 1; the first where the layout does not write the key. */

@@ -35,6 +35,13 @@ export function layoutValues({ values }: LaunchReading): LaunchValue[] {
     if (value === null || !spec || !fits(spec, value)) {
       return false;
     }
+    if (
+      key.startsWith('cluster.') &&
+      typeof byKey.get(key === 'cluster.nodes' ? 'cluster.gpus_per_node' : 'cluster.nodes') !== 'number'
+    ) {
+      // a cluster needs both
+      return false;
+    }
     if (source !== 'default' || ALWAYS.has(key)) {
       return true;
     }

@@ -115,11 +115,11 @@ type Flag = readonly [flag: string, ...values: string[]];
 function megatronOptions(writer: Writer): [name: string, value: FactValue][] {
   writer.requireHomogeneous('flags of Megatron-LM');
   const options: [string, FactValue][] = [];
-  for (const [names, key] of PLAIN_OPTIONS) {
+  for (const [names, key, kind] of PLAIN_OPTIONS) {
     const value = writer.written(key);
     const [name = ''] = names.split(' ');
     if (value !== undefined) {
-      options.push([name, value]);
+      options.push([name, kind === 'off' ? value !== true : value]);
     }
   }
   return [...options, ...jointOptions(writer)];

@@ -19,7 +19,7 @@ export interface Dialect {
   readonly groupsAlone?: boolean;
 }
 
-type Kind = 'integer' | 'switch' | 'text' | 'texts' | 'integers' | 'expression';
+type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'integers' | 'expression';
 
 /** The keys that an option becomes as it is: names of the option, the key, how its value is read. */
 const PLAIN: readonly (readonly [names: string, key: string, kind: Kind])[] = [
@@ -142,6 +142,10 @@ function flaggedKeys(): readonly PlainOption[] {
     return Object.entries(keys?.type === 'map' ? (keys.keys as Keys) : {}).flatMap(([key, spec]): PlainOption[] => {
       const name = /^--([\w-]+)$/.exec(spec.flag ?? '')?.[1]?.replaceAll('-', '_') ?? null;
       const kind = name !== null && !known.has(name) ? kindOf(spec) : null;
+      const isInverted = kind === 'switch' && /^(no|disable)_/.test(name ?? '') && !/^(no|disable)_/.test(key);
+      if (name !== null && isInverted) {
+        return [[name, `${section}.${key}`, 'off']];
+      }
       return name !== null && kind !== null ? [[name, `${section}.${key}`, kind]] : [];
     });
   });
@@ -207,6 +211,8 @@ function readOption(options: Options, names: readonly string[], kind: Kind, dial
       return options.integer(...names);
     case 'switch':
       return onOff(options, names, dialect);
+    case 'off':
+      return inverted(onOff(options, names, dialect));
     case 'text':
       return options.string(...names);
     case 'integers':
@@ -220,6 +226,11 @@ function readOption(options: Options, names: readonly string[], kind: Kind, dial
 
 function onOff(options: Options, names: readonly string[], { switches }: Dialect): Found<boolean> | undefined {
   return switches === 'bare' ? options.flag(...names) : options.boolean(...names);
+}
+
+/** What a switch that turns something off leaves of it. */
+function inverted(found: Found<boolean> | undefined): Found<boolean> | undefined {
+  return isKnown(found) ? { value: !found.value, source: found.source } : found;
 }
 
 /** Several values as a list, one value as it is. */

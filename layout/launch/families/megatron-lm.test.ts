@@ -65,8 +65,6 @@ test('the YAML names the source of every value and what was looked for', () => {
     "# Imported from t.sh (megatron-lm).
     # world_size is unknown: environment variable N
     layout: 1
-    cluster:
-      gpus_per_node: 8  # t.sh:1
     launch:
       family: megatron-lm
       files: [ t.sh ]

@@ -31,6 +31,7 @@ const SUITES = [
     command: [execPath, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
     count: single,
   },
+  { name: 'python style', groups: ['lint'], command: [execPath, 'scripts/lint-python.mjs'], count: single },
   { name: 'generated pages', groups: ['lint'], command: [execPath, 'scripts/docs.mjs', '--check'], count: single },
   { name: 'texts', groups: ['lint'], command: [execPath, 'scripts/l10n.mjs', '--check'], count: single },
   { name: 'fast', groups: ['fast'], command: vitest('fast'), count: vitestCount },

@@ -27,18 +27,20 @@ export function rankLines(layout: ResolvedLayout, rank: number): string[] {
   }
   const { gpusPerNode } = layout;
   const place = `**Rank ${rank}**: node ${Math.floor(rank / gpusPerNode)}, GPU ${rank % gpusPerNode}.`;
-  const grids = layout.modules.filter((module) => denseGrid(module).has(rank));
-  return [place, ...grids.slice(0, MAX_SHOWN).flatMap((module) => gridLines(layout, module, rank))];
+  const grids = layout.modules.filter((module) => denseGrid(module).has(rank)).slice(0, MAX_SHOWN);
+  // many modules may cover the same ranks: the groups of as many are listed as one large world has
+  const listed = canList(layout) ? Math.max(1, Math.floor(MAX_WORLD_LISTED / layout.worldSize)) : 0;
+  return [place, ...grids.flatMap((module, i) => gridLines(layout, module, rank, i < listed))];
 }
 
-function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number): string[] {
+function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number, listsPeers: boolean): string[] {
   const experts = expertGrid(module);
   // with packed nonuniform TP a rank's number says nothing of its place in the grid
   const isPacked = layout.ntp?.placement === 'packed';
   const places = [denseGrid(module), ...(experts.sizeOf('ep') > 1 ? [experts] : [])];
   const coordinates = isPacked ? [] : places.map((grid) => coordinatesOf(grid, rank)).filter((text) => text !== '');
   const title = module.name === null ? '' : `In ${markdownCode(module.name)}: `;
-  const peers = canList(layout) ? groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank)) : [];
+  const peers = listsPeers ? groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank)) : [];
   return [
     ...(coordinates.length > 0 ? [`${title}${coordinates.join('; experts: ')}.`] : []),
     ...(peers.length > 0 ? [peers.join('\n')] : []),

@@ -32,7 +32,7 @@ Checked = Tuple[int, Callable[[], Any]]
 Mark = Any
 
 
-class WrongData(Exception):
+class WrongDataError(Exception):
     """A collective delivered something else than its members sent; `suspect` are the ranks whose data it was."""
 
     def __init__(self, message: str, suspect: Sequence[int] = ()) -> None:
@@ -67,7 +67,7 @@ class Checker:
         got = [int(one) for one in seen]
         wrong = [rank for rank, value in zip(self._members, got) if rank != value]
         if wrong:
-            raise WrongData("the members gave the ranks %s, not %s" % (got[:16], self._members[:16]), wrong)
+            raise WrongDataError("the members gave the ranks %s, not %s" % (got[:16], self._members[:16]), wrong)
 
     def operations(self) -> Dict[str, Callable[[], Checked]]:
         """The collectives that this kind of group carries in training, by name."""
@@ -172,7 +172,7 @@ class Checker:
         if not torch.equal(got, want):
             at = int((got != want).nonzero()[0])
             message = "%s gave %g at element %d, not %g" % (what, got[at].item(), at, want[at].item())
-            raise WrongData(message, suspect)
+            raise WrongDataError(message, suspect)
 
     def _need_sum(self, got: torch.Tensor, want: torch.Tensor, what: str, sent: torch.Tensor) -> None:
         """A wrong sum does not tell whose part was wrong; a member that finds its own part wrong does."""
@@ -265,7 +265,7 @@ def milliseconds_between(start: Mark, end: Mark) -> float:
 def gather_positions(group: Group, handle: Any, mine: List[int], want: List[List[int]], device: torch.device) -> List[int]:
     """Joins the token positions that the members of a group hold; `want` says them place by place.
 
-    Raises WrongData where a member holds others.
+    Raises WrongDataError where a member holds others.
     """
     sent = torch.tensor(mine, dtype=torch.int64, device=device)
     members = sorted(group.ranks)
@@ -279,15 +279,15 @@ def gather_positions(group: Group, handle: Any, mine: List[int], want: List[List
         if positions != wanted:
             at = next(at for at, (one, other) in enumerate(zip(positions, wanted)) if one != other)
             message = "rank %d holds token position %d at place %d of its part, not %d" % (rank, positions[at], at, wanted[at])
-            raise WrongData(message, [rank])
+            raise WrongDataError(message, [rank])
     return [position for positions in got for position in positions]
 
 
 def need_each_position_once(positions: List[int], length: int) -> None:
-    """Raises WrongData unless some token positions are those of a whole sequence, each of them once."""
+    """Raises WrongDataError unless some token positions are those of a whole sequence, each of them once."""
     times = Counter(positions)
     odd = next((position for position in range(length) if times[position] != 1), None)
     if odd is not None:
-        raise WrongData("token position %d is held %d times among %d positions" % (odd, times[odd], len(positions)))
+        raise WrongDataError("token position %d is held %d times among %d positions" % (odd, times[odd], len(positions)))
     if len(positions) != length:
-        raise WrongData("%d token positions are held, not %d" % (len(positions), length))
+        raise WrongDataError("%d token positions are held, not %d" % (len(positions), length))

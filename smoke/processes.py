@@ -66,7 +66,7 @@ class Command:
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr.fileno(),
             start_new_session=True,
-            preexec_fn=end_with_parent,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - this process has one thread
         )
 
     def starts(self, _: int) -> bool:
@@ -111,7 +111,7 @@ class LocalRanks:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    preexec_fn=end_with_parent,
+                    preexec_fn=end_with_parent,  # noqa: PLW1509 - this process has one thread
                 )
                 self._processes[rank] = process
                 Output(rank, process.stdout, reader)

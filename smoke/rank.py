@@ -72,7 +72,7 @@ class RefereeLink:
 
     def __init__(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
         self._sock, other = socket.socketpair()
-        stacks = tempfile.TemporaryFile()
+        stacks = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the rank lives
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
         pid = os.getpid()
         if os.fork() == 0:
@@ -321,9 +321,9 @@ class Run:
 
     def report(self, error: Exception) -> Dict[str, Any]:
         """What the referee is told of an error."""
-        from collectives import WrongData
+        from collectives import WrongDataError
 
-        if isinstance(error, WrongData):
+        if isinstance(error, WrongDataError):
             return {"cmd": "wrong", "suspect": error.suspect, "msg": str(error)}
         first = (str(error).strip().splitlines() or [""])[0]
         return {"cmd": "error", "msg": ("%s: %s" % (type(error).__name__, first))[:400]}
@@ -482,7 +482,7 @@ class Run:
             if name == "tp":
                 size = len(group.ranks)
                 want = [parts[place["cp"], other] for other in range(size)]
-                parts = {(cp, tp): sum((parts[cp, part] for part in range(size)), []) for cp, tp in parts}
+                parts = {(cp, tp): [one for part in range(size) for one in parts[cp, part]] for cp, tp in parts}
             else:
                 want = [parts[other, place["tp"]] for other in range(len(group.ranks))]
             held = gather_positions(group, self._handles[group.index], held, want, self._device)

@@ -15,7 +15,7 @@ from typing import Callable, Dict, Iterator
 
 from connections import own_addresses
 from plan import Plan, PlanError
-from processes import Command, LocalRanks, become_subreaper, own_environment, rank_environment
+from processes import Command, LocalRanks, become_subreaper, rank_environment
 from referee import Referee
 from verdicts import Starter
 

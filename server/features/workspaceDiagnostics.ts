@@ -26,11 +26,20 @@ export interface Files {
 /** Which files are layout files. */
 const PATTERN = '**/*.layout.{yaml,yml}';
 
+/**
+ * How many characters the texts and the diagnostics of all closed files may have together. A file beyond it is still checked,
+ * and one diagnostic says that it has others: one file with many never hides that another has any.
+ */
+const MAX_WORKSPACE = 16 * 1024 * 1024;
+
 /** The diagnostics of a file as it was last read. */
 interface Known {
-  readonly text: string;
+  /** Null where the file is read anew each time, because others have taken the room. */
+  readonly text: string | null;
   readonly id: string;
   readonly items: readonly Diagnostic[];
+  /** Characters that are held. */
+  readonly size: number;
 }
 
 /**
@@ -41,6 +50,7 @@ export class Workspace {
   readonly #known = new Map<string, Known>();
   readonly #folders = new Set<string>();
   #reads = 0;
+  #held = 0;
 
   /** @param publish whether diagnostics are sent as they arise, or only when asked for */
   constructor(
@@ -155,7 +165,7 @@ export class Workspace {
   }
 
   async #closed(uri: string): Promise<void> {
-    this.#known.delete(this.files.normal(uri));
+    this.#drop(this.files.normal(uri));
     const isHere = [...this.#folders].some((folder) =>
       this.files.normal(uri).startsWith(`${this.files.normal(folder)}/`),
     );
@@ -166,7 +176,7 @@ export class Workspace {
   }
 
   #forget(uri: string): void {
-    if (this.#known.delete(uri) && this.publish && !this.#isOpen(uri)) {
+    if (this.#drop(uri) && this.publish && !this.#isOpen(uri)) {
       void this.connection.sendDiagnostics({ uri, diagnostics: [] });
     }
   }
@@ -184,8 +194,50 @@ export class Workspace {
       return text === null ? null : (before ?? null);
     }
     this.#reads++;
-    const known = { text, id: `disk ${this.#reads}`, items: diagnosticsOf(uri, check(text)) };
+    this.#drop(uri);
+    const id = `disk ${this.#reads}`;
+    const items = diagnosticsOf(uri, check(text));
+    const size = text.length + sizeOf(items);
+    const known: Known =
+      this.#held + size <= MAX_WORKSPACE
+        ? { text, id, items, size }
+        : { text: null, id, items: summary(items), size: 0 };
+    this.#held += known.size;
     this.#known.set(uri, known);
     return known;
   }
+
+  #drop(uri: string): boolean {
+    this.#held -= this.#known.get(uri)?.size ?? 0;
+    return this.#known.delete(uri);
+  }
+}
+
+/** About how many characters diagnostics take, as they are sent. */
+function sizeOf(items: readonly Diagnostic[]): number {
+  return items.reduce((sum, item) => {
+    const related = (item.relatedInformation ?? []).reduce((more, { message }) => more + message.length + OVERHEAD, 0);
+    return sum + textOf(item).length + OVERHEAD + related;
+  }, 0);
+}
+
+/** Characters of a diagnostic beside its message: codes, addresses and places. */
+const OVERHEAD = 300;
+
+/** One diagnostic for all of a file, the gravest first. */
+function summary(items: readonly Diagnostic[]): Diagnostic[] {
+  const [first, ...others] = [...items].sort((a, b) => (a.severity ?? 1) - (b.severity ?? 1));
+  if (!first) {
+    return [];
+  }
+  const more =
+    others.length === 0 ? '' : ` Open this file to see ${others.length} more: the workspace has too many to list.`;
+  return [{ ...first, message: `${textOf(first).slice(0, MAX_SUMMARY)}${more}`, relatedInformation: [] }];
+}
+
+/** How many characters of a message are kept where there is no room. */
+const MAX_SUMMARY = 200;
+
+function textOf({ message }: Diagnostic): string {
+  return typeof message === 'string' ? message : message.value;
 }

@@ -363,6 +363,7 @@ describe('the command line', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const)('ends with a status of its own on %s, and leaves nothing behind', async (signal, status) => {
     const child = cli(FILE, '--format', 'jsonl');
     signalInTheMiddle(child, signal);
@@ -386,6 +387,16 @@ describe('the command line', () => {
     expect(done.status).toBe(130);
     expect(done.out).toContain('"verdict":"cancelled"');
     expect([...jobProcesses(), ...readdirSync(join(folder, 'runs'))]).toEqual([]);
+  });
+
+  test('is cancelled when nobody reads its output, and does not pass for it', async () => {
+    const child = cli(FILE, '--format', 'jsonl');
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const [status] = await once(child, 'exit');
+    expect(status).toBe(141);
+    await expect
+      .poll(() => [...jobProcesses(), ...readdirSync(join(folder, 'runs'))], { timeout: 30 * SECONDS })
+      .toEqual([]);
   });
 
   test('imports nothing of the folder in which it is called', async () => {

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -35,6 +36,35 @@ afterEach(async () => {
 
 const report = (previousResultIds: readonly object[] = []) =>
   server.request<WorkspaceDiagnosticReport>('workspace/diagnostic', { previousResultIds });
+
+describe.skipIf(process.platform === 'win32')('files with more problems than there is room for', () => {
+  test('hide nothing of other files, and are reported in bounded size', async () => {
+    const modules = Array.from(
+      { length: 1000 },
+      (_, i) => `  m${i}: {tp: 2, num_ranks: ${4096 - 2 * i}, rank_offset: ${i}}\n`,
+    );
+    for (let file = 0; file < 20; file++) {
+      put(`a${file}.layout.yaml`, `layout: 1\nworld_size: 4096\nmodules:\n${modules.join('')}`);
+    }
+    put('z.layout.yaml', BROKEN);
+    symlinkSync('/dev/zero', join(folder, 'device.layout.yaml'));
+    execFileSync('mkfifo', [join(folder, 'fifo.layout.yaml')]);
+    server = await started(PULLS);
+    const { items } = await report();
+    expect(JSON.stringify(items).length).toBeLessThan(24 * 2 ** 20);
+    const counts = items.map((item) => ('items' in item ? item.items.length : 0));
+    expect(items).toHaveLength(24);
+    expect(counts.filter((count) => count === 0)).toHaveLength(1);
+    const cut = items.flatMap((item) => ('items' in item && item.items.length === 1 ? item.items : []));
+    expect(
+      cut.filter(({ message }) => /Open this file to see 999 more: the workspace has too many/.test(String(message)))
+        .length,
+    ).toBeGreaterThan(2);
+    expect(items.find(({ uri }) => uri === uriOf('z.layout.yaml'))).toMatchObject({
+      items: [{ code: 'dense-factorization' }],
+    });
+  }, 120_000);
+});
 
 describe('files of the workspace that are not open', () => {
   test('are checked when the server starts, and follow the disk', async () => {

@@ -23,7 +23,22 @@ import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
 import { queryGroups } from './model/query-groups';
 import { nameDisagrees } from './name/name-disagrees';
-import { NTP_RULES } from './ntp/index';
+import { ntpBase } from './ntp/ntp-base';
+import { ntpCost } from './ntp/ntp-cost';
+import { ntpCpSlices } from './ntp/ntp-cp-slices';
+import { ntpDpSync } from './ntp/ntp-dp-sync';
+import { ntpExpertGroups } from './ntp/ntp-expert-groups';
+import { ntpFailedRank } from './ntp/ntp-failed-rank';
+import { ntpGrid } from './ntp/ntp-grid';
+import { ntpMapIncomplete } from './ntp/ntp-map-incomplete';
+import { ntpModules } from './ntp/ntp-modules';
+import { ntpPipeline } from './ntp/ntp-pipeline';
+import { ntpReplicaRange } from './ntp/ntp-replica-range';
+import { ntpSlotCount } from './ntp/ntp-slot-count';
+import { ntpSlotRange } from './ntp/ntp-slot-range';
+import { ntpSpares } from './ntp/ntp-spares';
+import { ntpUnappliedEntry } from './ntp/ntp-unapplied-entry';
+import { ntpUnevenShards } from './ntp/ntp-uneven-shards';
 import { optimizerInstances } from './optimizer/optimizer-instances';
 import { orderExpertMismatch } from './order/order-expert-mismatch';
 import { orderInvalid } from './order/order-invalid';
@@ -131,7 +146,22 @@ export const RULES: readonly Rule[] = [
   moduleSplitsNode,
   memoryOver,
   nameDisagrees,
-  ...NTP_RULES,
+  ntpModules,
+  ntpPipeline,
+  ntpGrid,
+  ntpBase,
+  ntpSpares,
+  ntpReplicaRange,
+  ntpUnappliedEntry,
+  ntpSlotRange,
+  ntpSlotCount,
+  ntpCpSlices,
+  ntpMapIncomplete,
+  ntpDpSync,
+  ntpExpertGroups,
+  ntpUnevenShards,
+  ntpFailedRank,
+  ntpCost,
 ];
 
 const byCode = new Map(RULES.map((rule) => [rule.code, rule]));

@@ -1,12 +1,11 @@
 import type { Span } from '../../diagnostic';
 import type { NtpKeys } from '../../format/keys';
 import { type Field, type Section, valuesOf } from '../../format/spec';
+import { memoize } from '../../memoize';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import type { NtpShape } from '../../topology/ntp';
 import { resolveNtp } from '../../topology/resolve';
 import type { ResolvedNtp } from '../../topology/resolved';
-import { both } from '../numbers';
-import type { Report, Rule } from '../rule';
 
 /** Everything that the rules on nonuniform TP read. */
 export interface NtpContext {
@@ -23,22 +22,12 @@ export interface NtpContext {
   readonly ntp: ResolvedNtp;
 }
 
-/** A report with the code of the rule that it belongs to: one pass over the file serves all rules of this family. */
-export type Found = readonly [code: string, report: Report];
-
-/** The page of one rule of this family. */
-export type NtpPage = Omit<Rule, 'sources' | 'check'>;
-
-/** No fix writes more slots of one replica than this. */
-export const MAX_REPLICA_SLOTS = 128;
-
-/** The context, or null where nonuniform TP is off or a number that it needs is open. */
-export function contextOf(facts: LayoutFacts): NtpContext | null {
+function contextOf(facts: LayoutFacts): NtpContext | null {
   const { ntp: section } = facts.root;
   const [module] = facts.modules;
   const fields = section.value;
   const ntp = resolveNtp(facts);
-  if (!fields || !ntp || !module?.degrees || module.dp === undefined || !allReadable(fields)) {
+  if (facts.heterogeneous || !fields || !ntp || !module?.degrees || module.dp === undefined || !allReadable(fields)) {
     return null;
   }
   const { tp, cp, pp, ep } = module.degrees;
@@ -57,36 +46,10 @@ function allReadable(fields: Section<NtpKeys>): boolean {
   );
 }
 
+/** The context of a file; null where nonuniform TP is off or a number that it needs is open. */
+export const ntpContext: (facts: LayoutFacts) => NtpContext | null = memoize(contextOf);
+
 /** The numbers of a list of fields, ascending. */
 export function sortedValues(fields: readonly Field<number>[] | undefined): number[] {
   return valuesOf(fields).sort((a, b) => a - b);
 }
-
-/** Ascending slots in words: `0 to 5 and 7`. */
-export function slotText(slots: readonly number[]): string {
-  const runs: [first: number, last: number][] = [];
-  for (const slot of slots) {
-    const run = runs.at(-1);
-    if (run && run[1] === slot - 1) {
-      run[1] = slot;
-    } else {
-      runs.push([slot, slot]);
-    }
-  }
-  const words = runs.flatMap(([first, last]) =>
-    last - first > 1 ? [`${first} to ${last}`] : first < last ? [`${first}`, `${last}`] : [`${first}`],
-  );
-  return both(words);
-}
-
-/** A file of two replicas of tp 4 with the given settings of `ntp`. */
-export function example(settings: string, degrees = 'tp: 4', world = 8, more = ''): string {
-  return `layout: 1
-world_size: ${world}
-parallelism: {${degrees}}
-${more}ntp: {${settings}}
-`;
-}
-
-/** Settings with which nothing is wrong: the last slot of the first replica leaves. */
-export const LAST_SLOT = 'tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]';

@@ -60,7 +60,7 @@ test('an entry without its replica', () => {
       - ntp: {tp_spares: 1, non_active_ranks_per_dp: [{local_ranks: [3]}]}
       + ntp: {tp_spares: 1, non_active_ranks_per_dp: [{local_ranks: [3], dp: 0}]}
     error[ntp-map-incomplete] at "non_active_ranks_per_dp"
-    Without non_active_ranks_per_dp the groups are reduced, but the reshard maps treat all replicas as healthy. Write the slots of replica dp 0.
+    non_active_ranks_per_dp is missing: the groups shrink, but the reshard maps take all replicas as whole. Write the slots of replica dp 0.
     = suggestion: Write the last slots (3) of each replica
       - ntp: {tp_spares: 1, non_active_ranks_per_dp: [{local_ranks: [3]}]}
       + ntp: {tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {local_ranks: [3]}]}"

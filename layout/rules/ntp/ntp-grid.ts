@@ -1,0 +1,49 @@
+import { DEFAULT_ORDER } from '../../format/keys';
+import type { Field } from '../../format/spec';
+import type { ModuleFacts } from '../../topology/facts';
+import { parallelismDims } from '../../topology/generators';
+import { changeFix } from '../fixes';
+import type { Report, Rule } from '../rule';
+import type { NtpContext } from './ntpContext';
+import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { slicesPrediction } from './prediction';
+import { contextAt } from './steps';
+
+export const ntpGrid: Rule = {
+  code: 'ntp-grid',
+  severity: 'error',
+  title: 'Nonuniform TP on a grid that it does not know',
+  effect: 'groups are rebuilt for the wrong ranks',
+  what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
+  why: 'The helper computes global ranks from the places in the default order; in another one it rebuilds the groups of other ranks.',
+  failing: example(LAST_SLOT, 'tp: 4, order: dp-tp-cp-ep-pp'),
+  passing: example(LAST_SLOT),
+  sources: NTP_SOURCES,
+  *check(facts) {
+    const context = contextAt(facts, 'grid');
+    if (context?.pp === 1) {
+      yield gridReport(context);
+    }
+  },
+};
+
+function gridReport(context: NtpContext): Report {
+  const { root } = context.facts;
+  const dims = parallelismDims(root, context.module)?.dense ?? [];
+  const names = dims.filter(({ size }) => size > 1).map(({ name }) => name);
+  const gtp = names.includes('gtp_remat');
+  const order = root.parallelism.value?.order;
+  return {
+    message: gtp
+      ? 'Nonuniform TP does not know generalized TP: it rebuilds the groups of other ranks. Use gtp_remat 1.'
+      : `Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order ${names.join(', ')}. Use the default order.`,
+    span: (gtp ? shardField(context.module) : order)?.span ?? context.keySpan,
+    related: [{ message: 'nonuniform TP is asked for here', span: context.keySpan }],
+    predicts: slicesPrediction(context),
+    fixes: [gtp || !order?.written ? null : changeFix('order', order.span, DEFAULT_ORDER)],
+  };
+}
+
+function shardField({ fields }: ModuleFacts): Field<number> {
+  return fields.num_weight_shards.written ? fields.num_weight_shards : fields.gtp_remat;
+}

@@ -1,0 +1,26 @@
+import { removeFix } from '../fixes';
+import type { Rule } from '../rule';
+import { NTP_SOURCES } from './page';
+
+export const ntpModules: Rule = {
+  code: 'ntp-modules',
+  severity: 'error',
+  title: 'Nonuniform TP beside modules',
+  effect: 'groups are rebuilt for the wrong ranks',
+  what: '`ntp` stands in a file of `modules`.',
+  why: 'The helper computes ranks of one grid that begins at rank 0; with several grids it would rebuild the groups of other ranks.',
+  failing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\nntp: {tp_spares: 1}\n',
+  passing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\n',
+  sources: NTP_SOURCES,
+  *check({ text, root, heterogeneous }) {
+    if (heterogeneous && root.ntp.written) {
+      yield {
+        message:
+          '`ntp` cannot stand beside `modules`: it assumes one grid from rank 0. Remove it, or use `parallelism`.',
+        span: root.ntp.keySpan,
+        related: [{ message: '`modules` stands here', span: root.modules.keySpan }],
+        fixes: [removeFix(text, 'ntp', root.ntp)],
+      };
+    }
+  },
+};

@@ -1,0 +1,35 @@
+import { countOf } from '../numbers';
+import type { Rule } from '../rule';
+import { faultsOfKind } from './faults';
+import { example, NTP_SOURCES } from './page';
+import { slicesPrediction } from './prediction';
+import { slotFixes, slotText, wholeSlots } from './slots';
+import { contextAt } from './steps';
+
+export const ntpSlotCount: Rule = {
+  code: 'ntp-slot-count',
+  severity: 'error',
+  title: 'Another number of slots than tp_spares',
+  effect: 'replicas differ in their TP size',
+  what: 'An entry does not name exactly `tp_spares` slots.',
+  why: 'All reduced replicas must have one TP size: the reshard maps and the gradient all-reduce count on it.',
+  failing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
+  passing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [2, 3]}]'),
+  sources: NTP_SOURCES,
+  *check(facts) {
+    const context = contextAt(facts, 'entries');
+    if (!context) {
+      return;
+    }
+    for (const { entry, count, span } of faultsOfKind(context, 'slot-count')) {
+      const slots = wholeSlots(entry, context.ntp);
+      yield {
+        message: `${countOf(count, 'slot')} ${count === 1 ? 'is' : 'are'} named, but tp_spares is ${context.ntp.tpSpares}. ${slots ? `Name ${slotText(slots)}` : `Use tp_spares ${count} for all replicas`}.`,
+        span: entry.local_ranks.span,
+        related: [{ message: 'in this entry', span }],
+        predicts: slicesPrediction(context),
+        fixes: slotFixes(entry, context.ntp),
+      };
+    }
+  },
+};

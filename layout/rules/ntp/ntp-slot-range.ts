@@ -1,0 +1,35 @@
+import type { Rule } from '../rule';
+import { faultsOfKind } from './faults';
+import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { slicesPrediction } from './prediction';
+import { slotFixes } from './slots';
+import { contextAt } from './steps';
+
+export const ntpSlotRange: Rule = {
+  code: 'ntp-slot-range',
+  severity: 'error',
+  title: 'A local slot outside the replica, or twice',
+  effect: 'the replica keeps more ranks than the others assume',
+  what: 'A slot of `local_ranks` is not in `[0, tp_base)`, or is named twice.',
+  why: 'Slots outside are ignored and repeated ones count once, so the replica keeps more ranks than the others assume.',
+  failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]'),
+  passing: example(LAST_SLOT),
+  sources: NTP_SOURCES,
+  *check(facts) {
+    const context = contextAt(facts, 'entries');
+    if (!context) {
+      return;
+    }
+    for (const { kind, slot, span, entry } of faultsOfKind(context, 'slot-outside', 'slot-twice')) {
+      yield {
+        message:
+          kind === 'slot-outside'
+            ? `Slot ${slot} is outside 0 to ${context.ntp.tpBase - 1} and would be ignored. Name local TP slots, not global ranks.`
+            : `Slot ${slot} is named twice. Name each slot once.`,
+        span,
+        predicts: slicesPrediction(context),
+        fixes: slotFixes(entry, context.ntp),
+      };
+    }
+  },
+};

@@ -1,0 +1,35 @@
+import { MAX_TP_BASE } from '../../topology/ntp';
+import { changeFix } from '../fixes';
+import type { Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { contextAt } from './steps';
+
+export const ntpSpares: Rule = {
+  code: 'ntp-spares',
+  severity: 'error',
+  title: 'Spares that leave no active rank',
+  effect: 'torch refuses the empty groups on every rank',
+  what: '`tp_spares` is not less than `tp_base`.',
+  why: 'A replica without an active rank has no group: torch refuses the empty list on every rank.',
+  failing: example('tp_spares: 4, non_active_ranks_per_dp: [{dp: 0, local_ranks: [0, 1, 2, 3]}]'),
+  passing: example(LAST_SLOT),
+  sources: NTP_SOURCES,
+  *check(facts) {
+    const context = contextAt(facts, 'sizes');
+    if (!context) {
+      return;
+    }
+    const { fields, tp, ntp } = context;
+    // a wrong base comes first
+    if (ntp.tpBase === tp && ntp.tpBase <= MAX_TP_BASE && ntp.tpSpares >= ntp.tpBase) {
+      const { span } = fields.tp_spares;
+      yield {
+        message: `tp_spares ${ntp.tpSpares} leaves no active rank of tp ${tp}. Use ${tp - 1} or fewer.`,
+        span,
+        // of torch, for a group without a member
+        predicts: ntp.placement === 'nominal' ? 'Group rank must be specified for group members' : null,
+        fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null],
+      };
+    }
+  },
+};

@@ -1,0 +1,57 @@
+import { setKey } from '../../format/edit';
+import { suggestion } from '../fixes';
+import type { Report, Rule } from '../rule';
+import { type EntryFault, faultsOfKind } from './faults';
+import type { NtpContext } from './ntpContext';
+import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { slicesPrediction } from './prediction';
+import { contextAt } from './steps';
+
+export const ntpUnappliedEntry: Rule = {
+  code: 'ntp-unapplied-entry',
+  severity: 'error',
+  title: 'An entry for a replica that is not reduced',
+  effect: 'the groups and the reshard maps disagree',
+  what: 'An entry names a replica at or beyond `num_reduced_tp_dp_ranks`, or a place that another entry names already.',
+  why: 'Its groups stay full, with the broken GPUs in them, while the reshard maps treat it as reduced. Of two entries for one place only one is read.',
+  failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {dp: 1, local_ranks: [3]}]'),
+  passing: example(LAST_SLOT),
+  sources: NTP_SOURCES,
+  *check(facts) {
+    const context = contextAt(facts, 'entries');
+    if (!context) {
+      return;
+    }
+    for (const fault of faultsOfKind(context, 'repeated', 'unapplied')) {
+      yield fault.kind === 'repeated' ? repeatedReport(context, fault) : unappliedReport(context, fault);
+    }
+  },
+};
+
+type Unapplied = Extract<EntryFault, { kind: 'repeated' | 'unapplied' }>;
+
+function repeatedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
+  return {
+    message: `Replica dp ${dp} has an entry already, and only one of them is read. Keep one.`,
+    span: entry.dp.span,
+    predicts: slicesPrediction(context),
+  };
+}
+
+function unappliedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
+  const { ntp, fields, text, span } = context;
+  const count = fields.num_reduced_tp_dp_ranks;
+  return {
+    message: `Replica dp ${dp} keeps its full TP group, since num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}; yet its ranks count as reduced. Use num_reduced_tp_dp_ranks ${dp + 1}, or drop the entry.`,
+    span: entry.dp.span,
+    related: count.written
+      ? [{ message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks} here`, span: count.span }]
+      : [],
+    predicts: slicesPrediction(context),
+    fixes: [
+      suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [
+        setKey(text, span, 'num_reduced_tp_dp_ranks', count, dp + 1),
+      ]),
+    ],
+  };
+}

@@ -1,0 +1,59 @@
+import type { Field } from '../../format/spec';
+import { canFold } from '../../topology/reshard';
+import type { ResolvedNtp } from '../../topology/resolved';
+import type { Report, Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { contextAt } from './steps';
+
+export const ntpUnevenShards: Rule = {
+  code: 'ntp-uneven-shards',
+  severity: 'warning',
+  title: 'Sizes that the active slots do not share evenly',
+  effect: 'each step waits for the fullest rank, or the reshard maps fail',
+  what: '`num_attention_heads`, `ffn_hidden_size` or `vocab_size` (padded for `tp` as Megatron-LM does) is not a multiple of `tp_base - tp_spares`. It is an error where the reshard maps then fail.',
+  why: 'Some active ranks hold more than others; each step waits for the slowest. Heads and feed-forward columns of the spare slots are folded onto the others, which stops with an IndexError where a slot has none left to give.',
+  failing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 16}\n'),
+  passing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 24}\n'),
+  sources: NTP_SOURCES,
+  *check(facts) {
+    const context = contextAt(facts, 'sound');
+    if (!context) {
+      return;
+    }
+    const { module, ntp, tp } = context;
+    const model = module.model.value;
+    yield* unevenReports(ntp, 'num_attention_heads', model?.num_attention_heads, 1);
+    yield* unevenReports(ntp, 'ffn_hidden_size', model?.ffn_hidden_size, 1);
+    yield* unevenReports(ntp, 'vocab_size', model?.vocab_size, VOCAB_STEP * tp);
+  },
+};
+
+/** By what Megatron-LM pads a vocabulary on each rank (`--make-vocab-size-divisible-by`). */
+const VOCAB_STEP = 128;
+
+/**
+ * A size that does not split evenly over the reduced TP size.
+ * @param step what Megatron-LM pads the size to a multiple of
+ */
+function* unevenReports(
+  { tpBase, tpSpares }: ResolvedNtp,
+  name: string,
+  field: Field<number> | undefined,
+  step: number,
+): Iterable<Report> {
+  const size = Math.ceil((field?.value ?? 0) / step) * step;
+  const reduced = tpBase - tpSpares;
+  // what tp itself does not divide is another diagnostic
+  if (!field?.written || size % reduced === 0 || size % tpBase !== 0) {
+    return;
+  }
+  const least = Math.floor(size / reduced);
+  const fails = step === 1 && !canFold(tpBase, tpSpares, size);
+  const padded = size === field.value ? '' : ` (padded to ${size})`;
+  const effect = fails ? 'The reshard maps fail with an IndexError.' : 'The slowest sets the pace.';
+  yield {
+    severity: fails ? 'error' : 'warning',
+    message: `${name} ${field.value}${padded} does not divide among the ${reduced} active slots: some hold ${least + 1}, others ${least}. ${effect}`,
+    span: field.span,
+  };
+}

@@ -1,0 +1,18 @@
+import { megatronDev, type Source } from '../source';
+
+/** Where the rules on nonuniform TP come from: it is on the branch `dev` only. */
+export const NTP_SOURCES: readonly Source[] = [
+  megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups', 'ntp_map'),
+];
+
+/** A file of two replicas of tp 4 with the given settings of `ntp`. */
+export function example(settings: string, degrees = 'tp: 4', world = 8, more = ''): string {
+  return `layout: 1
+world_size: ${world}
+parallelism: {${degrees}}
+${more}ntp: {${settings}}
+`;
+}
+
+/** Settings with which nothing is wrong: the last slot of the first replica leaves. */
+export const LAST_SLOT = 'tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]';

@@ -1,0 +1,39 @@
+import { memoize } from '../../memoize';
+import type { LayoutFacts } from '../../topology/facts';
+import { parallelismDims } from '../../topology/generators';
+import { conflictingSlots, firstUnlikeSlices, isNtpGrid, MAX_TP_BASE } from '../../topology/ntp';
+import { entryFaults, failedRankFault, missingReplicas } from './faults';
+import { type NtpContext, ntpContext } from './ntpContext';
+
+/**
+ * What must be right, in this order: each step assumes those before it, so that one mistake has one diagnostic. A rule speaks
+ * where its own step is the first that is wrong.
+ */
+const STEPS = {
+  grid: ({ pp, facts: { root }, module }) => pp === 1 && isNtpGrid(parallelismDims(root, module)?.dense ?? []),
+  sizes: ({ ntp, tp, shape }) =>
+    ntp.tpBase === tp && ntp.tpBase <= MAX_TP_BASE && ntp.tpSpares < ntp.tpBase && ntp.numReducedTpDpRanks <= shape.dp,
+  entries: (context) => entryFaults(context).length === 0,
+  slices: ({ ntp, shape }) => firstUnlikeSlices(ntp, shape) === null,
+  failedRanks: (context) => failedRankFault(context) === null,
+  map: (context) => missingReplicas(context).length === 0,
+  sync: ({ ntp, shape }) => ntp.placement !== 'nominal' || conflictingSlots(ntp, shape).length === 0,
+  experts: ({ ep, ntp }) => ep === 1 || ntp.placement !== 'nominal',
+} as const satisfies Readonly<Record<string, (context: NtpContext) => boolean>>;
+
+export type NtpStep = keyof typeof STEPS;
+
+/** The first step that is wrong: `off` without spares, `sound` where nothing is wrong. */
+const stepOf = memoize((context: NtpContext): NtpStep | 'off' | 'sound' => {
+  if (context.ntp.tpSpares === 0) {
+    return STEPS.failedRanks(context) ? 'off' : 'failedRanks';
+  }
+  const steps = Object.entries(STEPS) as [NtpStep, (context: NtpContext) => boolean][];
+  return steps.find(([, isRight]) => !isRight(context))?.[0] ?? 'sound';
+});
+
+/** The context of a file whose first wrong step is the given one (or of which all are right: `sound`); null elsewhere. */
+export function contextAt(facts: LayoutFacts, step: NtpStep | 'sound'): NtpContext | null {
+  const context = ntpContext(facts);
+  return context && stepOf(context) === step ? context : null;
+}

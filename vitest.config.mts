@@ -18,6 +18,18 @@ export default defineConfig({
       },
       { test: { ...common, name: 'protocol', include: ['test/{protocol,cli}/**/*.test.ts'] } },
       { test: { ...common, name: 'jobs', include: ['test/clusters/**/*.test.ts'] } },
+      {
+        test: {
+          ...common,
+          name: 'editor',
+          include: ['test/editor/**/*.test.ts'],
+          globalSetup: 'test/harness/sharedEditor.ts',
+          // all windows are the same person's, whose settings each file sets
+          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
     ],
   },
 });

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { runInExtensionHost } from '../test/harness/extensionHost.mjs';
+import { runInExtensionHost } from '../test/harness/extensionHost.ts';
 
 const WINDOWS = Number(process.argv[2] ?? 10);
 const TARGET = 100;

@@ -47,7 +47,7 @@ try {
 }
 
 async function inServer() {
-  const { runInExtensionHost } = await import('../test/harness/extensionHost.mjs');
+  const { runInExtensionHost } = await import('../test/harness/extensionHost.ts');
   const options = { extension: resolve('.'), tests, workspace: layouts };
   const trusted = await runInExtensionHost({ ...options, workspace: roots });
   const untrusted = await runInExtensionHost({ ...options, trust: true, env: { TEST_SUITE: 'untrusted' } });

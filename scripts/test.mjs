@@ -51,12 +51,7 @@ const SUITES = [
     count: nodeTestCount,
   },
   { name: 'integration', groups: ['editor'], command: [execPath, 'scripts/test-integration.mjs'], count: plainCount },
-  {
-    name: 'end to end',
-    groups: ['editor'],
-    command: [execPath, '--test', '--test-reporter=spec', '--test-concurrency=1', 'test/e2e/*.test.mjs'],
-    count: nodeTestCount,
-  },
+  { name: 'end to end', groups: ['editor'], command: vitest('editor'), count: vitestCount },
 ];
 const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
 

@@ -40,7 +40,7 @@ function preparePackage() {
 
 /** Opens the example and its ranks in a browser without a window, and keeps a picture. */
 async function lookOnce() {
-  const { Workbench } = await import('../test/harness/workbench.mjs');
+  const { Workbench } = await import('../test/harness/workbench.ts');
   const workbench = new Workbench();
   await workbench.open({ folder: FOLDER });
   try {
@@ -56,8 +56,8 @@ async function lookOnce() {
 
 /** Serves the editor with the example open, on a copy of the examples, until it is interrupted. */
 async function serve() {
-  const { installExtension } = await import('../test/harness/workbench.mjs');
-  const { startEditorServer } = await import('../test/harness/editorServer.mjs');
+  const { installExtension } = await import('../test/harness/workbench.ts');
+  const { startEditorServer } = await import('../test/harness/editorServer.ts');
   const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-try-'));
   const ended = new Promise((done) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import { openMenu, shownView, showView } from './controls.mjs';
+import { openMenu, shownView, showView } from './controls.ts';
 import { layoutText, startGrid, THEMES } from './page.mjs';
 import { smokeMessage } from './smokeResults.mjs';
 

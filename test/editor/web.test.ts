@@ -1,20 +1,20 @@
 // The packaged extension in the browser's own extension host, where there is no Node: it checks, draws, and offers no jobs.
-import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
-import { testWorkbench } from '../harness/testWorkbench.mjs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { testWorkbench } from '../harness/testWorkbench';
 
 describe('as a web extension', () => {
   const workbench = testWorkbench({
     folder: 'examples',
+    alone: true,
     vsix: 'parallelism-layout-web.vsix',
     settings: { 'remote.extensionKind': { 'parallelism-layout.parallelism-layout': ['web'] } },
   });
 
-  before(() => workbench.openFile('mimo-8gpu.layout.yaml'));
+  beforeAll(() => workbench.openFile('mimo-8gpu.layout.yaml'));
 
   test('findings come and go as one types', async () => {
     await workbench.lens('Show Rank Grid').waitFor();
-    assert.equal(await workbench.lens('Run Smoke Job').count(), 0);
+    expect(await workbench.lens('Run Smoke Job').count()).toBe(0);
     await workbench.typeOver('rank_offset: 4', '4', '6');
     await workbench.squiggles.first().waitFor();
     await workbench.typeOver('rank_offset: 6', '6', '4');

@@ -2,8 +2,8 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { chromium } from 'playwright-core';
-import { CHROMIUM, startEditorServer } from './editorServer.mjs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { CHROMIUM, type EditorServer, startEditorServer } from './editorServer.ts';
 
 const TIMEOUT = 300_000;
 
@@ -13,21 +13,32 @@ const IN_WEB = { 'remote.extensionKind': { 'parallelism-layout.parallelism-layou
 /** What a line of the tests begins with on the console. */
 const SPOKEN = 'tests: ';
 
-/**
- * @param {{ extension: string, tests: string, workspace: string, settings?: object, env?: NodeJS.ProcessEnv, trust?: boolean,
- *   web?: boolean, report?: (output: string) => void }} options paths of the extension, of the module whose `run` holds the
- *   tests, and of the folder or workspace that is opened; `web`: the extension and its tests run in the browser's own extension
- *   host, as on a page without a server; `report` takes what the tests have to tell, which is printed otherwise
- * @returns {Promise<number>} the exit code of the tests
- */
-export async function runInExtensionHost({ extension, tests, workspace, settings, env, trust, web = false, report }) {
+export interface HostedTests {
+  /** The folder of the extension. */
+  readonly extension: string;
+  /** The module whose `run` holds the tests. */
+  readonly tests: string;
+  /** The folder or workspace that is opened. */
+  readonly workspace: string;
+  readonly settings?: object;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly trust?: boolean;
+  /** The extension and its tests run in the browser's own extension host, as on a page without a server. */
+  readonly web?: boolean;
+  /** Takes what the tests have to tell, which is printed otherwise. */
+  readonly report?: (output: string) => void;
+}
+
+/** Gives the exit code of the tests. */
+export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
+  const { extension, tests, workspace, settings = {}, env, trust = false, web = false, report } = hosted;
   const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-host-'));
   const output = join(work, 'tests.txt');
   const log = process.env.EDITOR_LOG ?? join(work, 'editor.log');
   writeFileSync(output, '');
   writeFileSync(log, '');
-  let server;
-  let browser;
+  let server: EditorServer | undefined;
+  let browser: Browser | undefined;
   try {
     server = await startEditorServer({
       settings: web ? { ...settings, ...IN_WEB } : settings,
@@ -38,7 +49,7 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     const ended = exitCode(page, log, output);
     const authority = `127.0.0.1:${server.port}`;
-    const remote = (path) => `vscode-remote://${authority}${resolve(path)}`;
+    const remote = (path: string) => `vscode-remote://${authority}${resolve(path)}`;
     const url = new URL(`http://${authority}/`);
     url.searchParams.set(workspace.endsWith('.code-workspace') ? 'workspace' : 'folder', resolve(workspace));
     url.searchParams.set(
@@ -62,16 +73,16 @@ export async function runInExtensionHost({ extension, tests, workspace, settings
     await browser?.close();
     await server?.stop();
     const told = readFileSync(output, 'utf8');
-    report ? report(told) : process.stdout.write(told);
+    (report ?? ((text: string) => process.stdout.write(text)))(told);
     rmSync(work, { recursive: true, force: true });
   }
 }
 
 /** The workbench reports the end of the tests through functions that the page offers it. */
-function exitCode(page, log, output) {
+function exitCode(page: Page, log: string, output: string): Promise<number> {
   return new Promise((done, fail) => {
     const timer = setTimeout(() => fail(new Error(`the tests did not end within ${TIMEOUT / 1000} s`)), TIMEOUT);
-    page.exposeFunction('codeAutomationLog', (type, args) => {
+    page.exposeFunction('codeAutomationLog', (type: string, args: unknown[]) => {
       const text = args.map(String).join(' ');
       // a worker can write no file, so its tests speak through the console
       if (text.startsWith(SPOKEN)) {
@@ -79,7 +90,7 @@ function exitCode(page, log, output) {
       }
       appendFileSync(log, `[${type}] ${text}\n`);
     });
-    page.exposeFunction('codeAutomationExit', (code) => {
+    page.exposeFunction('codeAutomationExit', (code: number) => {
       clearTimeout(timer);
       done(code);
     });

@@ -1,16 +1,15 @@
 // A person's way through smoke jobs on clusters, in the real workbench: describe the cluster, watch the job wait and run, read
 // what it proved; reload the window while one runs; cancel one. Slurm is real, with all its daemons on this machine; for
 // Kubernetes a real kubectl speaks to a stand-in.
-import assert from 'node:assert/strict';
+
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { importSource } from '../../scripts/source.mjs';
-import { showView } from '../grid/controls.mjs';
-import { testWorkbench } from '../harness/testWorkbench.mjs';
-
-const { SlurmLab } = await importSource('test/clusters/slurmCluster.ts');
-const { StandInCluster } = await importSource('test/clusters/standInCluster.ts');
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { SlurmLab } from '../clusters/slurmCluster';
+import { StandInCluster } from '../clusters/standInCluster';
+import { showView } from '../grid/controls';
+import { useCluster } from '../harness/sharedEditor';
+import { testWorkbench } from '../harness/testWorkbench';
 
 const LAYOUT = 'mimo-8gpu.layout.yaml';
 const GROUPS = 39;
@@ -19,12 +18,24 @@ const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
 /** How long a job may take on a machine that does other things too, in milliseconds. */
 const PATIENCE = 180_000;
 
-/** A Slurm that has no room for a job until `makeRoom`. */
-async function slurm() {
+/** A cluster that has no room for a job until `makeRoom`. */
+interface TestCluster {
+  /** The cluster's part of the setting `parallelismLayout.clusters`. */
+  readonly settings: (gate: Gate) => object;
+  /** What the view says of a job that waits, and of one that runs. */
+  readonly waits: RegExp;
+  readonly runs: RegExp;
+  readonly makeRoom: () => void;
+  /** What of ours is still there. */
+  readonly left: () => readonly unknown[];
+  readonly stop: () => Promise<void>;
+}
+
+async function slurm(): Promise<TestCluster> {
   const lab = await SlurmLab.start(1, 16);
   const other = lab.occupy('smoke');
+  useCluster(inject('editor'), 'SLURM_CONF', lab.environment.SLURM_CONF ?? '');
   return {
-    env: { SLURM_CONF: lab.environment.SLURM_CONF },
     settings: ({ wait }) => ({
       kind: 'slurm',
       work_directory: join(lab.folder, 'work'),
@@ -33,17 +44,18 @@ async function slurm() {
     }),
     waits: /waits · Resources \(it is next, once enough nodes are free\) · job \d+/,
     runs: /runs · n1 · job \d+/,
-    makeRoom: () => lab.run('scancel', other),
+    makeRoom: () => {
+      lab.run('scancel', other);
+    },
     left: () => lab.jobs(),
     stop: () => lab.stop(),
   };
 }
 
-/** A Kubernetes that has no room for a job until `makeRoom`. */
-async function kubernetes() {
+async function kubernetes(): Promise<TestCluster> {
   const cluster = await StandInCluster.start({ unschedulable: '0/1 nodes are available: 1 Insufficient cpu.' });
+  useCluster(inject('editor'), 'KUBECONFIG', cluster.kubeconfig());
   return {
-    env: { KUBECONFIG: cluster.kubeconfig() },
     settings: ({ python }) => ({ kind: 'kubernetes', context: 'stand-in', image: 'torch', python }),
     waits: /waits · .*Unschedulable: 0\/1 nodes are available.* · job smoke-mimo-8gpu/,
     runs: /runs · node-0 · job smoke-mimo-8gpu/,
@@ -55,21 +67,21 @@ async function kubernetes() {
 
 for (const [name, start] of Object.entries({ slurm, kubernetes })) {
   describe(`a smoke job on ${name}`, () => {
-    let cluster;
-    let gate;
-    const result = (text) => workbench.grid.getByText(`Smoke job: ${text}`);
-    const workbench = testWorkbench(async () => {
+    let cluster: TestCluster;
+    let gate: Gate;
+    const result = (text: string) => workbench.grid.getByText(`Smoke job: ${text}`);
+    const workbench = testWorkbench({ folder: 'examples' }, async () => {
       cluster = await start();
-      return { folder: 'examples', env: cluster.env };
     });
 
-    before(() => {
+    beforeAll(() => {
       gate = new Gate(workbench.folder);
     });
 
-    after(() => cluster?.stop());
+    afterAll(() => cluster?.stop());
 
-    const row = (text) => workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
+    const row = (text: string | RegExp) =>
+      workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
 
     test('a person describes the cluster in the settings of the machine', async () => {
       const { page } = workbench;
@@ -101,7 +113,7 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
       await workbench.screenshot(`cluster-proves-${name}`);
       await workbench.notification('Smoke job of mimo-8gpu passed on lab').waitFor({ timeout: PATIENCE });
       await workbench.lens('Smoke job passed on lab').waitFor();
-      assert.deepEqual(cluster.left(), []);
+      expect(cluster.left()).toEqual([]);
     });
 
     test('what it proved is in the history, on the grid and in the log', async () => {
@@ -130,7 +142,7 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
       gate.open();
       await workbench.notification('Smoke job of mimo-8gpu passed on lab').waitFor({ timeout: PATIENCE });
       await workbench.screenshot(`cluster-followed-${name}`);
-      assert.deepEqual(cluster.left(), []);
+      expect(cluster.left()).toEqual([]);
     });
 
     test('one that is cancelled is gone from the cluster', async () => {
@@ -150,20 +162,22 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
       await workbench.lens('Smoke job cancelled on lab').waitFor();
       await result('passed').waitFor();
       await workbench.screenshot(`cluster-cancelled-${name}`);
-      assert.deepEqual(cluster.left(), []);
+      expect(cluster.left()).toEqual([]);
     });
   });
 }
 
 /** Holds a job that runs for as long as it is closed, so that a test can look at it. */
 class Gate {
-  #open;
+  readonly #open: string;
+  /** A line of the shell that waits. */
+  readonly wait: string;
+  /** An interpreter that waits before it starts. */
+  readonly python: string;
 
-  constructor(folder) {
+  constructor(folder: string) {
     this.#open = join(folder, 'open');
-    /** A line of the shell that waits. */
     this.wait = `until [ -e '${this.#open}' ]; do sleep 0.1; done`;
-    /** An interpreter that waits before it starts. */
     this.python = join(folder, 'python');
     writeFileSync(this.python, `#!/bin/sh\n${this.wait}\nexec ${PYTHON} "$@"\n`, { mode: 0o755 });
   }

@@ -1,22 +1,27 @@
 // A person at the rank grid, in the real workbench: with the keyboard alone, with the mouse, beside the last commit, in another theme.
-import assert from 'node:assert/strict';
+
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, describe, test } from 'node:test';
-import { openMenu, shownView, showView } from '../grid/controls.mjs';
-import { testWorkbench } from '../harness/testWorkbench.mjs';
-import { until } from '../harness/until.ts';
+import type { FrameLocator } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openMenu, shownView, showView } from '../grid/controls';
+import { testWorkbench } from '../harness/testWorkbench';
+import { until } from '../harness/until';
+import type { Workbench } from '../harness/workbench';
 
 const EXAMPLE = 'ntp-64gpu.layout.yaml';
 
+/** Red, green and blue. */
+type Colour = readonly [number, number, number];
+
 /** Fills of ranks that are active, and that have failed. */
-const ACTIVE = [0x56, 0xb4, 0xe9];
-const FAILED = [0xd5, 0x5e, 0x00];
+const ACTIVE: Colour = [0x56, 0xb4, 0xe9];
+const FAILED: Colour = [0xd5, 0x5e, 0x00];
 
 /** How many pixels of the picture have a colour. */
-const pixelsOf = (grid, colour) =>
-  grid.locator('.frame canvas').evaluate((canvas, [red, green, blue]) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+const pixelsOf = (grid: FrameLocator, colour: Colour) =>
+  grid.locator('.frame canvas').evaluate((canvas: HTMLCanvasElement, [red, green, blue]) => {
+    const data = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
     let count = 0;
     for (let i = 0; i < data.length; i += 4) {
       count += data[i] === red && data[i + 1] === green && data[i + 2] === blue ? 1 : 0;
@@ -25,7 +30,7 @@ const pixelsOf = (grid, colour) =>
   }, colour);
 
 /** Waits until the picture of a theme is drawn, and keeps it. */
-async function expectTheme(workbench, kind) {
+async function expectTheme(workbench: Workbench, kind: string): Promise<void> {
   const { grid } = workbench;
   await grid.locator(`body.${kind}`).waitFor();
   await showView(grid, 'Failures');
@@ -40,9 +45,9 @@ describe('the rank grid in the workbench', () => {
     settings: { 'git.enabled': true, 'git.openRepositoryInParentFolders': 'always' },
     commit: true,
   });
-  let grid;
+  let grid: FrameLocator;
 
-  before(async () => {
+  beforeAll(async () => {
     grid = workbench.grid;
     const { page } = workbench;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -95,22 +100,25 @@ describe('the rank grid in the workbench', () => {
   test('pointing at a rank lights its group and names all of them; a click shows its lines; copying works', async () => {
     const { page } = workbench;
     const canvas = grid.locator('.frame canvas');
-    const { x, y, width, height } = await canvas.boundingBox();
+    const { x, y, width, height } = (await canvas.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     await grid.getByRole('searchbox').fill('19');
     await grid.getByRole('searchbox').press('Enter');
     await details().locator('h2', { hasText: 'Rank 19' }).waitFor();
+    const another = details()
+      .locator('h2', { hasText: /^Rank (?!19$)\d+$/ })
+      .first();
+    let step = 0;
     await until(
       async () => {
-        await page.mouse.move(x + width * (0.2 + 0.6 * Math.random()), y + height * (0.3 + 0.4 * Math.random()));
-        // the list follows the pointer a moment later
-        await page.waitForTimeout(300);
-        const heading = await details().locator('h2').first().textContent();
-        return /^Rank \d+$/.test(heading) && heading !== 'Rank 19';
+        step = (step + 1) % 20;
+        await page.mouse.move(x + width * (0.2 + 0.03 * step), y + height * (0.3 + 0.02 * step));
+        await another.waitFor({ timeout: 1000 });
+        return true;
       },
       Boolean,
       'another rank is pointed at',
     );
-    assert.ok((await details().locator('.groups li').count()) >= 3);
+    expect((await details().locator('.groups li').count()) >= 3).toBeTruthy();
     await page.mouse.down();
     await page.mouse.up();
     await page.locator('.editor-instance .line-numbers.active-line-number').filter({ hasText: /^10$/ }).waitFor();
@@ -138,8 +146,8 @@ describe('the rank grid in the workbench', () => {
       'the picture is on the disk',
     );
     const svg = readFileSync(file, 'utf8');
-    assert.match(svg, /<desc>ntp-64gpu · 64 ranks on 8 nodes of 8 GPUs · tp 8 × dp 8<\/desc>/);
-    assert.match(svg, />failed/);
+    expect(svg).toMatch(/<desc>ntp-64gpu · 64 ranks on 8 nodes of 8 GPUs · tp 8 × dp 8<\/desc>/);
+    expect(svg).toMatch(/>failed/);
   });
 
   test('the file is compared with its last commit', async () => {
@@ -149,7 +157,7 @@ describe('the rank grid in the workbench', () => {
     const card = grid.getByRole('region', { name: 'Difference' });
     await card.getByText('against the last commit').waitFor();
     await workbench.screenshot('grid-compare');
-    assert.equal(await grid.locator('.frame canvas').count(), 2);
+    expect(await grid.locator('.frame canvas').count()).toBe(2);
     await workbench.command('File: Revert File');
     await card.getByText('No rank differs').waitFor();
     await openMenu(grid, 'More');
@@ -182,7 +190,7 @@ describe('the rank grid in the workbench', () => {
   for (const [theme, kind] of [
     ['Default High Contrast', 'vscode-high-contrast'],
     ['Default High Contrast Light', 'vscode-high-contrast-light'],
-  ]) {
+  ] as const) {
     test(`${theme} draws what the others do`, async () => {
       workbench.setting('workbench.colorTheme', theme);
       await workbench.page.reload();

@@ -1,17 +1,16 @@
 // A language server that dies: it comes back by itself, and where it keeps dying a person is asked.
-import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
-import { processesWith } from '../harness/processes.ts';
-import { testWorkbench } from '../harness/testWorkbench.mjs';
-import { until } from '../harness/until.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { processesWith } from '../harness/processes';
+import { testWorkbench } from '../harness/testWorkbench';
+import { until } from '../harness/until';
 
 /** How many times the server is started again before a person is asked. */
 const RESTARTS = 3;
 
 describe('a language server that dies', () => {
-  const workbench = testWorkbench({ folder: 'examples' });
+  const workbench = testWorkbench({ folder: 'examples', alone: true });
 
-  before(async () => {
+  beforeAll(async () => {
     await workbench.openFile('mimo-8gpu.layout.yaml');
     await workbench.typeOver('rank_offset: 4', '4', '6');
     await workbench.squiggles.first().waitFor();
@@ -21,7 +20,7 @@ describe('a language server that dies', () => {
     const first = await serverProcess();
     process.kill(first, 'SIGKILL');
     const second = await serverProcess((pid) => pid !== first);
-    assert.notEqual(second, first);
+    expect(second).not.toBe(first);
     await workbench.squiggles.first().waitFor();
     await workbench.typeOver('rank_offset: 6', '6', '4');
     await workbench.squiggles.first().waitFor({ state: 'detached' });
@@ -45,8 +44,8 @@ describe('a language server that dies', () => {
   });
 
   /** The process of the language server of this workbench; waits until there is one that is good. */
-  async function serverProcess(good = () => true) {
+  async function serverProcess(good = (_pid: number) => true): Promise<number> {
     const look = () => processesWith(workbench.folder, 'dist/server.js', '--node-ipc').map(Number).find(good);
-    return until(look, Boolean, 'a language server came up');
+    return (await until(look, Boolean, 'a language server came up')) ?? 0;
   }
 });

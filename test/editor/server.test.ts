@@ -1,13 +1,11 @@
-// The editor that the tests start ends with them, whatever ends them.
-import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { test } from 'node:test';
-import { processesWith } from '../harness/processes.ts';
-import { until } from '../harness/until.ts';
+import { expect, test } from 'vitest';
+import { processesWith } from '../harness/processes';
+import { until } from '../harness/until';
 
-const HARNESS = new URL('../harness/editorServer.mjs', import.meta.url).href;
+const HARNESS = new URL('../harness/editorServer.ts', import.meta.url).href;
 const STARTER = `
   const { startEditorServer } = await import('${HARNESS}');
   const { data } = await startEditorServer();
@@ -20,7 +18,7 @@ test('an editor server ends with the process that started it, even where that is
   });
   const [said] = await once(starter.stdout, 'data');
   const data = String(said).trim();
-  assert.ok(processesWith(data).length > 0, 'the server runs');
+  expect(processesWith(data)).not.toEqual([]);
   starter.kill('SIGKILL');
   const left = () => [...processesWith(data), ...(existsSync(data) ? [data] : [])];
   await until(left, ({ length }) => length === 0, 'nothing is left');

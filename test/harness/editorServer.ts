@@ -1,5 +1,5 @@
 // Starts the editor's own server (the one that code-server carries) on a free loopback port.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export const SERVER_ROOT = join(MODULES, 'code-server', 'lib', 'vscode');
 /** The script that is the editor's server, run by Node. */
 export const SERVER_MAIN = join(SERVER_ROOT, 'out', 'server-main.js');
 
-const TETHER = fileURLToPath(new URL('tether.mjs', import.meta.url));
+const TETHER = fileURLToPath(new URL('tether.ts', import.meta.url));
 
 /** How Chromium must be started where there is neither a display nor a network. */
 export const CHROMIUM = {
@@ -51,28 +51,61 @@ const SETTINGS = {
   'workbench.tips.enabled': false,
 };
 
+export interface EditorServerOptions {
+  readonly settings?: object;
+  /** Variables of the server and of its extension hosts. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly extensionsDir?: string;
+  /** Ask for workspace trust as on a person's machine; by default every workspace is trusted. */
+  readonly trust?: boolean;
+}
+
+export interface EditorServer {
+  readonly port: number;
+  /** The folder where it keeps its data. */
+  readonly data: string;
+  /** Ends the server and every process that it started. */
+  readonly stop: () => Promise<void>;
+}
+
 /**
- * Starts a server with a data folder of its own.
- * @param {{ settings?: object, env?: NodeJS.ProcessEnv, extensionsDir?: string, trust?: boolean }} [options]
- *   `trust`: ask for workspace trust as on a person's machine; by default every workspace is trusted
+ * Writes the settings of the person, and none of the machine: what tests before have set is gone.
+ * @param data the folder where a server keeps its data
  */
-export async function startEditorServer({ settings = {}, env = {}, extensionsDir, trust = false } = {}) {
+export function writeSettings(data: string, settings: object): void {
+  for (const [whose, content] of Object.entries({ User: { ...SETTINGS, ...settings }, Machine: {} })) {
+    mkdirSync(join(data, 'data', whose), { recursive: true });
+    writeFileSync(join(data, 'data', whose, 'settings.json'), JSON.stringify(content));
+  }
+}
+
+/** What a server without trust is told, and what one with trust is. */
+const trustSettings = (trust: boolean): object =>
+  trust ? { 'security.workspace.trust.startupPrompt': 'never' } : { 'security.workspace.trust.enabled': false };
+
+/** Starts a server with a data folder of its own. */
+export async function startEditorServer({
+  settings = {},
+  env = {},
+  extensionsDir,
+  trust = false,
+}: EditorServerOptions = {}): Promise<EditorServer> {
   const data = mkdtempSync(join(tmpdir(), 'parallelism-layout-editor-'));
-  const user = join(data, 'data', 'User');
-  mkdirSync(user, { recursive: true });
-  const trusted = trust
-    ? { 'security.workspace.trust.startupPrompt': 'never' }
-    : { 'security.workspace.trust.enabled': false };
-  writeFileSync(join(user, 'settings.json'), JSON.stringify({ ...SETTINGS, ...trusted, ...settings }));
-  // the settings of the machine are there too, as where somebody has been before
-  mkdirSync(join(data, 'data', 'Machine'));
-  writeFileSync(join(data, 'data', 'Machine', 'settings.json'), '{}\n');
+  writeSettings(data, { ...trustSettings(trust), ...settings });
   const child = spawn(
     process.execPath,
     [
       ...[TETHER, data, SERVER_MAIN],
       ...['--host', '127.0.0.1', '--port', '0', '--without-connection-token', '--accept-server-license-terms'],
-      ...['--enable-smoke-test-driver', '--server-data-dir', data, '--disable-telemetry', '--disable-experiments'],
+      ...[
+        '--enable-smoke-test-driver',
+        '--server-data-dir',
+        data,
+        '--reconnection-grace-time',
+        '10',
+        '--disable-telemetry',
+        '--disable-experiments',
+      ],
       ...[
         '--disable-getting-started-override',
         '--skip-welcome',
@@ -92,14 +125,13 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
   // whatever ends this process, an interrupt included, ends the server and all that it started
   const endAll = () => {
     try {
-      process.kill(-child.pid, 'SIGKILL');
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
       // no process of its group is left
     }
     rmSync(data, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   process.once('exit', endAll);
-  /** Ends the server and every process that it started. */
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null) {
       const gone = new Promise((done) => child.once('exit', done));
@@ -119,20 +151,20 @@ export async function startEditorServer({ settings = {}, env = {}, extensionsDir
   }
 }
 
-function announcedPort(child) {
+function announcedPort(child: ChildProcess): Promise<number> {
   let log = '';
   return new Promise((done, fail) => {
     const timer = setTimeout(() => fail(new Error(`the editor's server did not start in 60 s:\n${log}`)), 60_000);
-    const read = (bytes) => {
-      log = (log + bytes).slice(-20_000);
+    const read = (bytes: Buffer) => {
+      log = (log + String(bytes)).slice(-20_000);
       const port = /Web UI available at http:\/\/[^:]+:(\d+)/.exec(log)?.[1];
       if (port) {
         clearTimeout(timer);
         done(Number(port));
       }
     };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
     child.once('exit', (code) => {
       clearTimeout(timer);
       fail(new Error(`the editor's server ended with ${code}:\n${log}`));

@@ -1,0 +1,29 @@
+// How a person reaches the controls of the panel, at any width.
+
+import type { FrameLocator, Page } from 'playwright-core';
+
+/** The panel: a page of its own, or a frame of the workbench. */
+type Panel = Page | FrameLocator;
+
+/** Opens a menu of the toolbar. */
+export const openMenu = (page: Panel, name: string): Promise<void> =>
+  page
+    .locator('.menu', { has: page.locator(`summary:text-is("${name}")`) })
+    .locator('summary')
+    .click();
+
+/** Shows a view: by its tab, or in a narrow pane by the list of the views. */
+export async function showView(page: Panel, name: string): Promise<void> {
+  const tab = page.getByRole('button', { name, exact: true });
+  const list = page.getByRole('combobox', { name: 'View', exact: true });
+  await tab.or(list).first().waitFor();
+  if (await tab.isVisible()) {
+    await tab.click();
+  } else {
+    await list.selectOption({ label: name });
+  }
+}
+
+/** The name of the view that is shown. */
+export const shownView = (page: Panel): Promise<string> =>
+  page.locator('.views').evaluate((list: HTMLSelectElement) => list.selectedOptions[0]?.textContent ?? '');

@@ -309,11 +309,13 @@ const parallelismKeys = {
     doc: 'Overlap the transfers between pipeline stages with computation (interleaved schedule).',
     flag: '--no-overlap-p2p-communication',
   } as BooleanSpec,
-  microbatch_group_size_per_vp_stage: count(
-    'Micro-batches that one virtual stage runs in a row.',
-    '--microbatch-group-size-per-virtual-pipeline-stage',
-    'pp',
-  ),
+  microbatch_group_size_per_vp_stage: {
+    type: 'integer',
+    min: 0,
+    doc: 'Micro-batches that one virtual stage runs in a row; at least `pp`.',
+    flag: '--microbatch-group-size-per-virtual-pipeline-stage',
+    derived: 'pp',
+  } as IntegerSpec,
   dp: degree(
     'Data-parallel size. Derived from the others; when written, it is checked.',
     '',

@@ -1,9 +1,12 @@
+import { batchSchedule } from './batch/batch-schedule';
+import { evalBatch } from './batch/eval-batch';
 import { globalBatch } from './batch/global-batch';
 import { communicatorCount } from './communicators/communicator-count';
 import { sharpDpBroken } from './communicators/sharp-dp-broken';
 import { sharpGroup } from './communicators/sharp-group';
 import { unknownGroup } from './communicators/unknown-group';
 import { cpCommType } from './context-parallel/cp-comm-type';
+import { dynamicCp } from './context-parallel/dynamic-cp';
 import { hierarchicalCp } from './context-parallel/hierarchical-cp';
 import { memoryOver } from './cost/memory-over';
 import { denseFactorization } from './factorization/dense-factorization';
@@ -14,6 +17,7 @@ import { allGatherGroups } from './fsdp/all-gather-groups';
 import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
 import { fsdpNotEnabled } from './fsdp/fsdp-not-enabled';
+import { fsdpOptions } from './fsdp/fsdp-options';
 import { colocatedBatch } from './mimo/colocated-batch';
 import { colocatedBridge } from './mimo/colocated-bridge';
 import { fanOut } from './mimo/fan-out';
@@ -21,7 +25,11 @@ import { mimoCp } from './mimo/mimo-cp';
 import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
+import { layerCounts } from './model/layer-counts';
 import { queryGroups } from './model/query-groups';
+import { expertBias } from './moe/expert-bias';
+import { expertOverlap } from './moe/expert-overlap';
+import { routerGroups } from './moe/router-groups';
 import { nameDisagrees } from './name/name-disagrees';
 import { ntpBase } from './ntp/ntp-base';
 import { ntpCost } from './ntp/ntp-cost';
@@ -40,6 +48,7 @@ import { ntpSpares } from './ntp/ntp-spares';
 import { ntpUnappliedEntry } from './ntp/ntp-unapplied-entry';
 import { ntpUnevenShards } from './ntp/ntp-uneven-shards';
 import { optimizerInstances } from './optimizer/optimizer-instances';
+import { optimizerOverlap } from './optimizer/optimizer-overlap';
 import { orderExpertMismatch } from './order/order-expert-mismatch';
 import { orderInvalid } from './order/order-invalid';
 import { hybridPattern } from './pipeline/hybrid-pattern';
@@ -126,6 +135,15 @@ export const RULES: readonly Rule[] = [
   pipelineSplit,
   pipelineLayout,
   hybridPattern,
+  layerCounts,
+  routerGroups,
+  expertBias,
+  expertOverlap,
+  dynamicCp,
+  evalBatch,
+  batchSchedule,
+  optimizerOverlap,
+  fsdpOptions,
   virtualPipelineLayers,
   sequenceDivisible,
   sequenceParallelNeedsTp,

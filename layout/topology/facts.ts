@@ -68,8 +68,10 @@ export interface WorldFacts {
   readonly span: Span;
   /** nodes x gpus_per_node; undefined where not said. */
   readonly clusterSize: number | undefined;
-  /** Whether `world_size` and `cluster` contradict each other. */
+  /** Whether `world_size` is above what `cluster` has. */
   readonly contradicted: boolean;
+  /** GPUs of ranks that are not launched (spares of packed nonuniform TP). */
+  readonly idle: number;
 }
 
 /** What every rule reads: the file's fields and what follows from them. Costs O(modules), never O(ranks). */
@@ -160,17 +162,14 @@ function worldFacts(root: Section<RootKeys>): WorldFacts {
   const perNode = cluster?.gpus_per_node.value;
   const clusterSize = nodes !== undefined && perNode !== undefined ? nodes * perNode : undefined;
   const size = root.world_size.written ? root.world_size.value : clusterSize;
-  // the GPUs of ranks that are not launched may stand idle
-  const contradicted =
-    size !== undefined &&
-    clusterSize !== undefined &&
-    size !== clusterSize &&
-    size + (notLaunched(root) ?? 0) !== clusterSize;
+  // GPUs may stand idle, such as those of ranks that are not launched
+  const contradicted = size !== undefined && clusterSize !== undefined && size > clusterSize;
   return {
     size: size !== undefined && size <= MAX_WORLD && !contradicted ? size : undefined,
     span: root.world_size.written ? root.world_size.span : (cluster?.nodes.span ?? root.cluster.span),
     clusterSize,
     contradicted,
+    idle: notLaunched(root) ?? 0,
   };
 }
 

@@ -473,5 +473,11 @@ export function scriptVerdict(input: ScriptInput): Verdict {
         'Number of experts should be a multiple of expert model parallel_size.',
       ),
     () => modelVerdict({ ...input, sequence_parallel }),
+    // the first MoE layer of the first step; the missing space is Megatron's
+    () =>
+      when(
+        experts !== null && tp > 1 && !sequence_parallel,
+        'During training, performance may degrade if MoE and tensor parallelismare enabled without also enabling sequence parallelism.',
+      ),
   );
 }

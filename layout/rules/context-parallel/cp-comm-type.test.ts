@@ -62,3 +62,16 @@ test('in a module', () => {
       +   language: {num_ranks: 8, cp: 2, sequence: {}}"
   `);
 });
+
+test('a list of another length than the layers', () => {
+  expect(
+    said(job(8, 'cp: 2', 'model: {num_layers: 8}', 'sequence: {cp_comm_type: [p2p, a2a, p2p]}')),
+  ).toMatchInlineSnapshot(`
+    "error[cp-comm-type] at "[p2p, a2a, p2p]"
+    cp_comm_type lists 3 ways for 8 layers. Use one a layer, or one for all.
+    = Megatron-LM: Length of cp_comm_type (3) should equal to the total number of transformer layers (8)!
+    = suggestion: Remove \`cp_comm_type\`
+      - sequence: {cp_comm_type: [p2p, a2a, p2p]}
+      + sequence: {}"
+  `);
+});

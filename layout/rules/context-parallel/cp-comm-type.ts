@@ -1,17 +1,18 @@
 import type { Fix } from '../../diagnostic';
 import { appendKey, removeField } from '../../format/edit';
-import type { LayoutFacts } from '../../topology/facts';
-import { replaceFix, suggestion } from '../fixes';
+import { type Field, valuesOf } from '../../format/spec';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { removeFix, replaceFix, suggestion } from '../fixes';
 import { countOf, divisors } from '../numbers';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
 export const cpCommType: Rule = {
   code: 'cp-comm-type',
   severity: 'error',
-  title: 'Hierarchical exchange without levels',
+  title: 'Exchanges of context parallelism that do not fit',
   effect: 'Megatron-LM stops; a library call trains without context parallelism',
-  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it.',
+  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers.',
   why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly.',
   failing: `layout: 1
 world_size: 16
@@ -32,9 +33,10 @@ sequence:
   *check(grids) {
     const { root, modules, text } = grids;
     const sizes = root.parallelism.value?.hierarchical_context_parallel_sizes;
-    for (const { sequence, degrees, name } of modules) {
+    for (const { sequence, model, degrees, name } of modules) {
       const field = sequence.value?.cp_comm_type;
-      if (field?.value === 'a2a+p2p' && !(name === null && sizes?.written)) {
+      yield* lengthReport(grids, field, model, degrees?.cp ?? 1);
+      if (field && usesLevels(field.value) && !(name === null && sizes?.written)) {
         yield {
           message: `\`a2a+p2p\` needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use \`p2p\`${name === null ? ', or write them' : ''}.`,
           span: field.span,
@@ -52,6 +54,30 @@ sequence:
     }
   },
 };
+
+/** Whether all layers, or one of them, exchange hierarchically. */
+function usesLevels(value: string | readonly Field<string>[] | undefined): boolean {
+  return typeof value === 'string' ? value === 'a2a+p2p' : valuesOf(value).includes('a2a+p2p');
+}
+
+/** A list with another number of ways than the model has layers. */
+function* lengthReport(
+  { text }: LayoutFacts,
+  field: Field<string | readonly Field<string>[]> | undefined,
+  model: ModuleFacts['model'],
+  cp: number,
+): Iterable<Report> {
+  const layers = model.value?.num_layers.value;
+  const ways = typeof field?.value === 'string' ? 1 : (field?.value?.length ?? 1);
+  if (field && ways > 1 && cp > 1 && layers !== undefined && ways !== layers) {
+    yield {
+      message: `cp_comm_type lists ${countOf(ways, 'way')} for ${countOf(layers, 'layer')}. Use one a layer, or one for all.`,
+      span: field.span,
+      predicts: `Length of cp_comm_type (${ways}) should equal to the total number of transformer layers (${layers})!`,
+      fixes: [removeFix(text, 'cp_comm_type', field)],
+    };
+  }
+}
 
 /** Writes two levels: as many ranks inside a node as there may be, and the rest between nodes. */
 function levelsFix({ text, root, modules }: LayoutFacts, cp: number): Fix[] {

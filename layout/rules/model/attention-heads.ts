@@ -33,11 +33,12 @@ model:
   ],
   *check(facts) {
     for (const described of describedModels(facts)) {
-      const { num_attention_heads: heads, hidden_size: hidden } = described.model;
+      const { num_attention_heads: heads, hidden_size: hidden, kv_channels: kv } = described.model;
       if (heads.value === undefined) {
         continue;
       }
-      const isUneven = facts.trainingScript && hidden.value !== undefined && hidden.value % heads.value !== 0;
+      const isUneven =
+        facts.trainingScript && !kv.written && hidden.value !== undefined && hidden.value % heads.value !== 0;
       if (heads.value % described.degrees.tp !== 0) {
         yield headsReport(described, heads, heads.value, isUneven);
       } else if (isUneven) {

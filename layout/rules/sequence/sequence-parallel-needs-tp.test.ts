@@ -11,7 +11,7 @@ test('tp above 1', () => {
 
 test('tp is 1', () => {
   expect(said(job(8, 'tp: 1', SEQUENCE))).toMatchInlineSnapshot(`
-    "error[sequence-parallel-needs-tp] at "true"
+    "warning[sequence-parallel-needs-tp] at "true"
     sequence_parallel needs tp above 1. Use sequence_parallel false, or tp 2 or more.
     = Megatron-LM: Cannot use sequence parallelism without tensor parallelism
     = at "1": tp is 1 here
@@ -26,7 +26,7 @@ test('tp is 1', () => {
 
 test('tp is not written', () => {
   expect(said(job(8, 'cp: 2', SEQUENCE))).toMatchInlineSnapshot(`
-    "error[sequence-parallel-needs-tp] at "true"
+    "warning[sequence-parallel-needs-tp] at "true"
     sequence_parallel needs tp above 1. Use sequence_parallel false, or tp 2 or more.
     = Megatron-LM: Cannot use sequence parallelism without tensor parallelism
     = suggestion: Change sequence_parallel to false

@@ -33,8 +33,10 @@ sequence:
     for (const { module, sequence, degrees, sequenceParallel } of describedSequences(facts)) {
       if (sequenceParallel && degrees.tp === 1) {
         const { tp } = module.fields;
+        // the training script only switches it off; a bare configuration raises
+        const isScript = sequence.seq_length.written || facts.root.batch.written;
         yield {
-          severity: facts.trainingScript ? 'warning' : 'error',
+          severity: isScript ? 'warning' : 'error',
           message: 'sequence_parallel needs tp above 1. Use sequence_parallel false, or tp 2 or more.',
           span: sequence.sequence_parallel.span,
           related: writtenRelated('tp', tp),

@@ -5,36 +5,46 @@ import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { describedSequences } from './described';
 
+/** What the MoE layer says in its first step; the missing space is Megatron's. */
+const WORDS =
+  'During training, performance may degrade if MoE and tensor parallelismare enabled without also enabling sequence parallelism.';
+
 export const sequenceParallelWithExperts: Rule = {
   code: 'sequence-parallel-with-experts',
-  severity: 'warning',
+  severity: 'error',
   title: 'Experts and tensor parallelism without sequence parallelism',
   effect: 'Megatron-LM stops in the first MoE layer of a training step',
-  what: '`ep` and `tp` are above 1 and `sequence_parallel` is off.',
+  what: 'The model has experts (`num_experts`, or `ep` above 1), `tp` is above 1 and `sequence_parallel` is off. In a file that does not say all that the training script asks for, this is a warning.',
   why: 'Without sequence parallelism every tensor-parallel rank sends the same tokens to the experts. Megatron-LM refuses to train so; it runs inference.',
   failing: `layout: 1
 world_size: 8
 parallelism:
   tp: 2
   ep: 2
-sequence:
-  seq_length: 4096
+model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, add_bias_linear: false}
+sequence: {seq_length: 4096}
+batch: {micro_batch_size: 1}
 `,
   passing: `layout: 1
 world_size: 8
 parallelism:
   tp: 2
   ep: 2
-sequence:
-  seq_length: 4096
-  sequence_parallel: true
+model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, add_bias_linear: false}
+sequence: {seq_length: 4096, sequence_parallel: true}
+batch: {micro_batch_size: 1}
 `,
   sources: [megatron('megatron/core/transformer/moe/moe_layer.py', 'MoELayer.forward')],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {
       const { sequence_parallel: field } = sequence;
-      if (degrees.ep > 1 && degrees.tp > 1 && valueOr(field, false) === false) {
+      const hasExperts = degrees.ep > 1 || (module.model.value?.num_experts.written ?? false);
+      if (hasExperts && degrees.tp > 1 && valueOr(field, false) === false) {
+        // a file that says less than its training script may leave out that sequences are parallel
+        const isSaid = facts.trainingScript;
         yield {
+          severity: isSaid ? 'error' : 'warning',
+          predicts: isSaid ? WORDS : null,
           message: `Experts with tp ${degrees.tp} need sequence_parallel in training. Use sequence_parallel true, or tp 1.`,
           span: field.written ? field.span : module.sequence.keySpan,
           related: [...writtenRelated('ep', module.fields.ep), ...writtenRelated('tp', module.fields.tp)],

@@ -1,6 +1,7 @@
+import type { Field } from '../../format/spec';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
 
 export const worldClusterMismatch: Rule = {
@@ -8,8 +9,8 @@ export const worldClusterMismatch: Rule = {
   severity: 'error',
   title: 'world_size and cluster disagree',
   effect: 'the launcher waits for ranks that never start',
-  what: '`world_size` is not `cluster.nodes * cluster.gpus_per_node`. With packed nonuniform TP the GPUs of the spares may stand idle beside it.',
-  why: 'One rank runs on each GPU: too many ranks never start, too few leave GPUs idle, and the launcher waits for both.',
+  what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, which is legal and said once.',
+  why: 'One rank runs on each GPU: ranks beyond the GPUs never start, and the launcher waits for them.',
   failing: `layout: 1
 world_size: 12
 cluster: {nodes: 1, gpus_per_node: 8}
@@ -24,7 +25,11 @@ parallelism: {tp: 2}
   *check({ root, world }) {
     const size = root.world_size.value;
     const cluster = root.cluster.value;
-    if (size === undefined || world.clusterSize === undefined || !world.contradicted || !cluster) {
+    if (size === undefined || world.clusterSize === undefined || !cluster) {
+      return;
+    }
+    if (!world.contradicted) {
+      yield* idleReport(root.world_size, size, world.clusterSize - world.idle);
       return;
     }
     const nodes = cluster.nodes.value ?? 1;
@@ -50,3 +55,14 @@ parallelism: {tp: 2}
     };
   },
 };
+
+/** GPUs without a rank: legal, and worth a word. */
+function* idleReport(field: Field<number>, size: number, gpus: number): Iterable<Report> {
+  if (size < gpus) {
+    yield {
+      severity: 'information',
+      message: `world_size ${size} leaves ${gpus - size} of ${gpus} GPUs idle.`,
+      span: field.span,
+    };
+  }
+}

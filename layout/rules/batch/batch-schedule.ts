@@ -1,0 +1,104 @@
+import { type Attempt, assertThat, attempt, fail, raise } from '../../topology/python';
+import { removeFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const batchSchedule: Rule = {
+  code: 'batch-schedule',
+  severity: 'error',
+  title: 'A batch-size schedule that cannot be read',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`step_batch_size_schedule` holds an entry that is not `THRESHOLD:BATCH_SIZE`, does not begin at 0, has a threshold twice, or stands beside `global_batch_size`. `rampup_batch_size` is reported as ignored.',
+  why: 'Thresholds are tokens (K, M, B and T are thousands and so on), which are divided by the sequence length and rounded down; two of them may then be the same.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 1}
+batch: {micro_batch_size: 1, step_batch_size_schedule: "64K:16"}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 1}
+batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}
+`,
+  sources: [
+    megatron('megatron/core/num_microbatches_calculator.py', 'StepBatchsizeNumMicroBatchesCalculator'),
+    megatron('megatron/training/arguments.py', 'validate_args'),
+  ],
+  *check({ text, root }) {
+    const batch = root.batch.value;
+    if (!batch) {
+      return;
+    }
+    const { step_batch_size_schedule: field, global_batch_size: global, rampup_batch_size: rampup } = batch;
+    if (field.value !== undefined) {
+      const outcome = scheduleOf(field.value, root.sequence.value?.seq_length.value, global.written);
+      if (!outcome.ok) {
+        yield {
+          message: `The schedule is refused: ${outcome.error.message}. Write entries such as \`0:8 64K:16\`.`,
+          span: field.span,
+          predicts: outcome.error.checked ? outcome.error.message : null,
+          fixes: [removeFix(text, 'step_batch_size_schedule', field)],
+        };
+      }
+    }
+    if (rampup.written && (root.megatron.value ?? 'main') === 'main') {
+      yield {
+        severity: 'warning',
+        message: 'Megatron-LM reads rampup_batch_size and ignores it. Use step_batch_size_schedule.',
+        span: rampup.span,
+        fixes: [removeFix(text, 'rampup_batch_size', rampup)],
+      };
+    }
+  },
+};
+
+const FACTORS: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 };
+
+/** Reads a schedule as Megatron-LM does, threshold and batch size an entry. */
+function scheduleOf(
+  schedule: string,
+  length: number | undefined,
+  hasGlobal: boolean,
+): Attempt<readonly (readonly [number, number])[]> {
+  return attempt(() => {
+    if (hasGlobal) {
+      raise('ValueError', 'Cannot specify both --step-batch-size-schedule and --global-batch-size');
+    }
+    const entries = schedule
+      .replaceAll(',', ' ')
+      .split(/\s+/)
+      .filter((entry) => entry !== '')
+      .map((entry): readonly [number, number] => {
+        const colon = entry.indexOf(':');
+        if (colon < 0) {
+          raise('ValueError', `Invalid schedule entry "${entry}". Expected format: "THRESHOLD:BATCH_SIZE"`);
+        }
+        const threshold = numberOf(entry.slice(0, colon));
+        return [length === undefined ? threshold : Math.floor(threshold / length), numberOf(entry.slice(colon + 1))];
+      })
+      .sort(([a], [b]) => a - b);
+    assertThat(entries.length > 0, () => 'schedule must have at least one entry');
+    assertThat(entries[0]?.[0] === 0, () => `first schedule entry must have threshold 0, got ${entries[0]?.[0]}`);
+    for (const [i, [threshold]] of entries.entries()) {
+      const before = entries[i - 1]?.[0] ?? -1;
+      assertThat(
+        threshold > before,
+        () => `schedule thresholds must be strictly increasing, got ${before} before ${threshold}`,
+      );
+    }
+    for (const [, size] of entries) {
+      assertThat(size > 0, () => `batch size must be positive, got ${size}`);
+    }
+    return entries;
+  });
+}
+
+function numberOf(text: string): number {
+  const upper = text.trim().toUpperCase();
+  const factor = FACTORS[upper.slice(-1)];
+  const digits = factor === undefined ? upper : upper.slice(0, -1);
+  const value = Number(digits);
+  return digits.trim() === '' || !Number.isFinite(value)
+    ? fail('ValueError', `could not convert string to float: '${digits}'`)
+    : Math.trunc(value * (factor ?? 1));
+}

@@ -1,0 +1,49 @@
+import { changeFix } from '../fixes';
+import { eitherNumber, nearestMultiples } from '../numbers';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { batchReplicas } from './replicas';
+
+export const evalBatch: Rule = {
+  code: 'eval-batch',
+  severity: 'error',
+  title: 'The replicas cannot share the batch of evaluation',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`eval_global_batch_size` (by default `global_batch_size`) is not a multiple of `eval_micro_batch_size * dp * gtp_remat`.',
+  why: 'Evaluation divides its batch among the replicas as training does, with a micro-batch of its own.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 1}
+batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 1}
+batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}
+`,
+  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  *check(facts) {
+    const replicas = batchReplicas(facts);
+    const batch = facts.root.batch.value;
+    if (!replicas || !batch) {
+      return;
+    }
+    const { eval_micro_batch_size: microField, eval_global_batch_size: globalField } = batch;
+    if (!microField.written && !globalField.written) {
+      return;
+    }
+    const micro = microField.written ? microField.value : replicas.micro;
+    const size = globalField.written ? globalField.value : batch.global_batch_size.value;
+    const step = (micro ?? 0) * replicas.dp * replicas.gtp;
+    if (size !== undefined && step > 0 && size % step !== 0) {
+      const sizes = nearestMultiples(step, size);
+      const field = globalField.written ? globalField : microField;
+      yield {
+        message: `The batch of evaluation, ${size}, is not a multiple of ${micro} x dp ${replicas.dp}${replicas.gtp > 1 ? ` x gtp_remat ${replicas.gtp}` : ''} = ${step}. Use eval_global_batch_size ${eitherNumber(sizes)}.`,
+        span: field.span,
+        predicts: `eval_global_batch_size (${size}) must be divisible by eval_micro_batch_size (${micro}) * data_parallel_size (${replicas.dp}) * gtp_weight_remat_size (${replicas.gtp})`,
+        fixes: globalField.written ? sizes.map((n) => changeFix('eval_global_batch_size', globalField.span, n)) : [],
+      };
+    }
+  },
+};

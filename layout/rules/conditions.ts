@@ -1,0 +1,29 @@
+import type { Field } from '../format/spec';
+import { removeFix } from './fixes';
+import type { Report } from './rule';
+
+/** Something that Megatron-LM asks of an option: where it does not hold, the option is refused. */
+export interface Condition {
+  readonly holds: boolean;
+  /** The key that the condition is on, and its name. */
+  readonly name: string;
+  readonly field: Field<unknown>;
+  readonly message: string;
+  /** Megatron-LM's words. */
+  readonly predicts: string | null;
+}
+
+/** The report of the first condition that does not hold: Megatron-LM stops there too. */
+export function firstBroken(text: string, conditions: readonly Condition[]): Report[] {
+  const broken = conditions.find(({ holds }) => !holds);
+  return broken
+    ? [
+        {
+          message: broken.message,
+          span: broken.field.span,
+          predicts: broken.predicts,
+          fixes: [removeFix(text, broken.name, broken.field)],
+        },
+      ]
+    : [];
+}

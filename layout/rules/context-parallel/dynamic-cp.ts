@@ -1,0 +1,166 @@
+import { type LayoutFacts, valueOr } from '../../topology/facts';
+import { type Condition, firstBroken } from '../conditions';
+import { countOf } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron, megatronDev } from '../source';
+
+export const dynamicCp: Rule = {
+  code: 'dynamic-cp',
+  severity: 'error',
+  title: 'Hybrid or dynamic context parallelism that cannot run',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`hybrid_context_parallel` (main) or `dynamic_context_parallel` (dev) is on with a pipeline (main), Megatron-FSDP, another data loader than `single`, no `calculate_per_token_loss`, an odd number of `dp * cp` ranks, or buffers shorter than a sequence. A number of ranks that is no power of two is a warning: the last group is short.',
+  why: 'Each sequence runs on as many ranks as its length needs, in groups of 2, 4, 8 and so on that are cut out of the data-parallel ranks.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  pp: 2
+  hybrid_context_parallel: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 2
+  hybrid_context_parallel: true
+`,
+  sources: [
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('megatron/core/parallel_state.py', 'create_hybrid_dp_cp_groups'),
+    megatronDev('megatron/core/parallel_state.py', 'create_dynamic_dp_cp_groups'),
+  ],
+  *check(facts) {
+    const parallelism = facts.root.parallelism.value;
+    const isDynamic = parallelism?.dynamic_context_parallel.value === true;
+    const isHybrid = parallelism?.hybrid_context_parallel.value === true;
+    if (isDynamic || isHybrid) {
+      const broken = firstBroken(facts.text, isDynamic ? dynamicConditions(facts) : hybridConditions(facts));
+      yield* broken.length > 0 ? broken : shortGroup(facts, isDynamic);
+    }
+  },
+};
+
+interface Common {
+  readonly name: string;
+  readonly title: string;
+  readonly noPipeline: boolean;
+}
+
+function commonConditions(facts: LayoutFacts, { name, title, noPipeline }: Common): Condition[] {
+  const { root, modules } = facts;
+  const field = root.parallelism.value?.[name === 'hybrid_context_parallel' ? name : 'dynamic_context_parallel'];
+  const sequence = root.sequence.value;
+  if (!field) {
+    return [];
+  }
+  const base = { name, field };
+  const perToken = sequence?.calculate_per_token_loss;
+  return [
+    {
+      ...base,
+      holds: !noPipeline || (modules[0]?.degrees?.pp ?? 1) === 1,
+      message: `${name} excludes a pipeline. Use pp 1.`,
+      predicts: `${title} not supported with pipeline parallelism`,
+    },
+    {
+      ...base,
+      holds: root.fsdp.value?.enabled.value !== true,
+      message: `${name} excludes Megatron-FSDP. Use one of them.`,
+      predicts: `${title} not supported with Megatron FSDP`,
+    },
+    {
+      ...base,
+      holds: (sequence?.dataloader_type.value ?? 'single') === 'single',
+      message: `${name} needs dataloader_type single.`,
+      predicts: `${title} only supported with single dataloader type`,
+    },
+    {
+      ...base,
+      // a file that says nothing of its training script may well set it
+      holds: perToken?.value === true || (!facts.trainingScript && perToken?.written !== true),
+      message: `${name} needs calculate_per_token_loss. Write \`calculate_per_token_loss: true\` under sequence.`,
+      predicts: `${title} must be used with --calculate-per-token-loss`,
+    },
+  ];
+}
+
+function hybridConditions(facts: LayoutFacts): Condition[] {
+  const field = facts.root.parallelism.value?.hybrid_context_parallel;
+  const ranks = dpCpOf(facts);
+  const name = 'hybrid_context_parallel';
+  return field
+    ? [
+        ...commonConditions(facts, { name, title: 'Hybrid context parallelism', noPipeline: true }),
+        {
+          name,
+          field,
+          holds: ranks === undefined || ranks % 2 === 0,
+          message: `${name} needs an even number of data- and context-parallel ranks; dp x cp is ${ranks}. Use another world or tp.`,
+          predicts: 'Hybrid context parallel requires an even number of ranks',
+        },
+      ]
+    : [];
+}
+
+function dynamicConditions(facts: LayoutFacts): Condition[] {
+  const { root } = facts;
+  const parallelism = root.parallelism.value;
+  const ranks = dpCpOf(facts);
+  if (!parallelism) {
+    return [];
+  }
+  const name = 'dynamic_context_parallel';
+  const base = { name, field: parallelism.dynamic_context_parallel };
+  const smallest = valueOr(parallelism.min_dynamic_context_parallel_size, 1) ?? 1;
+  const buffer = root.sequence.value?.max_seqlen_per_dp_cp_rank.value;
+  const length = root.sequence.value?.seq_length.value;
+  const total = ranks !== undefined && buffer !== undefined ? ranks * buffer : undefined;
+  return [
+    ...commonConditions(facts, { name, title: 'Dynamic context parallelism', noPipeline: false }),
+    {
+      ...base,
+      holds: ranks === undefined || smallest <= ranks,
+      message: `min_dynamic_context_parallel_size ${smallest} is above dp x cp ${ranks}. Use ${ranks} or less.`,
+      predicts: `min_dynamic_context_parallel_size (${smallest}) must be <= dp_size * cp_size (${ranks})`,
+    },
+    {
+      ...base,
+      holds: total === undefined || length === undefined || total >= length,
+      message: `The buffers of ${ranks} ranks hold ${total} tokens, fewer than seq_length ${length}. Use a larger max_seqlen_per_dp_cp_rank.`,
+      predicts: `Packed sequence buffer size (${total}) must be >= single sequence max length (${length})`,
+    },
+    {
+      ...base,
+      holds: parallelism.hybrid_context_parallel.value !== true,
+      message: 'hybrid_context_parallel is the former name of dynamic_context_parallel. Use one of them.',
+      predicts:
+        'Cannot set both hybrid_context_parallel and dynamic_context_parallel. Please use dynamic_context_parallel only.',
+    },
+    {
+      ...base,
+      holds: ranks === undefined || ranks % 2 === 0,
+      message: `${name} needs an even number of data- and context-parallel ranks; dp x cp is ${ranks}. Use another world or tp.`,
+      predicts: 'Dynamic context parallel requires an even number of ranks',
+    },
+  ];
+}
+
+/** Ranks in one data- and context-parallel group; undefined where they are open. */
+function dpCpOf({ modules }: LayoutFacts): number | undefined {
+  const [module] = modules;
+  return module?.dp === undefined || !module.degrees ? undefined : module.dp * module.degrees.cp;
+}
+
+function* shortGroup(facts: LayoutFacts, isDynamic: boolean): Iterable<Report> {
+  const parallelism = facts.root.parallelism.value;
+  const ranks = dpCpOf(facts);
+  const field = isDynamic ? parallelism?.dynamic_context_parallel : parallelism?.hybrid_context_parallel;
+  if (field && ranks !== undefined && (ranks & (ranks - 1)) !== 0) {
+    const largest = 2 ** Math.floor(Math.log2(ranks) - 1);
+    const rest = ranks % largest;
+    yield {
+      severity: 'warning',
+      message: `dp x cp ${ranks} is no power of two${rest === 0 ? '' : `: the last group of ${largest} has ${countOf(rest, 'rank')}`}. Use a world that makes it one.`,
+      span: field.span,
+    };
+  }
+}

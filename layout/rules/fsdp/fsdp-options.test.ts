@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { job, report } from '../testing';
+import { fsdpOptions } from './fsdp-options';
+
+const said = (text: string) => report(fsdpOptions, text);
+
+test.each([
+  [
+    'Megatron-FSDP with its format',
+    job(8, 'tp: 2', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: fsdp_dtensor}'),
+  ],
+  ['FSDP2', job(8, 'tp: 2', 'fsdp: {torch_fsdp2: true}', 'checkpoint: {ckpt_format: torch_dist}')],
+])('%s', (_, text) => {
+  expect(said(text)).toBe('');
+});
+
+test('another format', () => {
+  expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "torch"
+    Megatron-FSDP needs ckpt_format fsdp_dtensor, not torch.
+    = Megatron-LM: Megatron-FSDP requires the \`fsdp_dtensor\` checkpointing format.
+    = suggestion: Remove \`ckpt_format\`
+      - checkpoint: {ckpt_format: torch}
+      + checkpoint: {}"
+  `);
+});
+
+test('a version that is not', () => {
+  expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 3}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "3"
+    There is no Megatron-FSDP version 3. Use 1 or 2.
+    = suggestion: Remove \`megatron_fsdp_version\`
+      - fsdp: {enabled: true, megatron_fsdp_version: 3}
+      + fsdp: {enabled: true}"
+  `);
+});
+
+test('FSDP2 with a pipeline', () => {
+  expect(said(job(8, 'pp: 2', 'fsdp: {torch_fsdp2: true}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "true"
+    torch_fsdp2 excludes a pipeline; pp is 2. Use pp 1.
+    = Megatron-LM: --use-torch-fsdp2 is not supported with pipeline parallelism
+    = suggestion: Remove \`torch_fsdp2\`
+      - fsdp: {torch_fsdp2: true}
+      + fsdp: {}"
+  `);
+});
+
+test('FSDP2 with experts', () => {
+  expect(said(job(8, 'ep: 2', 'fsdp: {torch_fsdp2: true}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "true"
+    torch_fsdp2 excludes expert parallelism; ep is 2. Use ep 1.
+    = Megatron-LM: --use-torch-fsdp2 is not supported with expert parallelism
+    = suggestion: Remove \`torch_fsdp2\`
+      - fsdp: {torch_fsdp2: true}
+      + fsdp: {}"
+  `);
+});
+
+test('FSDP2 with tied embeddings', () => {
+  expect(said(job(8, 'tp: 1', 'fsdp: {torch_fsdp2: true}', 'model: {num_layers: 8}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "true"
+    torch_fsdp2 needs an output layer with weights of its own. Write \`untie_embeddings_and_output_weights: true\` under model.
+    = Megatron-LM: --use-torch-fsdp2 requires --untie-embeddings-and-output-weights
+    = suggestion: Remove \`torch_fsdp2\`
+      - fsdp: {torch_fsdp2: true}
+      + fsdp: {}"
+  `);
+});
+
+test('torch_dcp with tensor parallelism', () => {
+  expect(
+    said(job(8, 'tp: 2', 'fsdp: {torch_fsdp2: true}', 'checkpoint: {ckpt_format: torch_dcp}')),
+  ).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "torch_dcp"
+    ckpt_format torch_dcp excludes tensor parallelism; tp is 2. Use torch_dist.
+    = Megatron-LM: --ckpt-format torch_dcp is not tested with megatron tensor parallelism.
+    = suggestion: Remove \`ckpt_format\`
+      - checkpoint: {ckpt_format: torch_dcp}
+      + checkpoint: {}"
+  `);
+});
+
+test('a format without its implementation', () => {
+  expect(said(job(8, 'tp: 2', 'checkpoint: {ckpt_format: fsdp_dtensor}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "fsdp_dtensor"
+    ckpt_format fsdp_dtensor needs Megatron-FSDP. Use torch_dist.
+    = Megatron-LM: --ckpt-format fsdp_dtensor is only tested with Megatron FSDP.
+    = suggestion: Remove \`ckpt_format\`
+      - checkpoint: {ckpt_format: fsdp_dtensor}
+      + checkpoint: {}"
+  `);
+});
+
+test('an optimizer that it does not run', () => {
+  expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true}', 'optimizer: {optimizer: muon}'))).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "true"
+    Megatron-FSDP does not run with the optimizer muon. Use adam or sgd.
+    = Megatron-LM: Megatron-FSDP does not support the muon optimizer yet.
+    = suggestion: Remove \`enabled\`
+      - fsdp: {enabled: true}
+      + fsdp: {}"
+  `);
+});

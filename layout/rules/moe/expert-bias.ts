@@ -1,0 +1,53 @@
+import { changeFix, insertFix } from '../fixes';
+import { describedModels } from '../model/described';
+import { degreeRelated } from '../related';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const expertBias: Rule = {
+  code: 'expert-bias',
+  severity: 'error',
+  title: 'Experts with biases cut by tensor parallelism',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`num_experts` is written, `expt_tp` is above 1 and `add_bias_linear` is true. Where `add_bias_linear` is not written, this is a warning: Megatron-LM adds biases unless `--disable-bias-linear` is given.',
+  why: 'The biases of experts are not cut, and Megatron-LM does not run them with expert tensor parallelism.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 2, ep: 2}
+model: {num_experts: 8, add_bias_linear: true}
+sequence: {sequence_parallel: true}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 2, ep: 2}
+model: {num_experts: 8, add_bias_linear: false}
+sequence: {sequence_parallel: true}
+`,
+  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  *check(facts) {
+    for (const { module, model, degrees } of describedModels(facts)) {
+      const { add_bias_linear: bias, num_experts: experts } = model;
+      const concerns = experts.written && degrees.exptTp > 1;
+      const predicts = 'Bias in Moe is only supported when ETP==1';
+      const related = degreeRelated(module, 'expt_tp');
+      if (concerns && bias.value === true) {
+        yield {
+          message: `Experts with biases need expt_tp 1; it is ${degrees.exptTp}. Use add_bias_linear false, or expt_tp 1.`,
+          span: bias.span,
+          related,
+          predicts,
+          fixes: [changeFix('add_bias_linear', bias.span, 'false')],
+        };
+      } else if (concerns && !bias.written && facts.trainingScript) {
+        yield {
+          severity: 'warning',
+          message: `Megatron-LM adds biases unless it is told not to, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`,
+          span: experts.span,
+          related,
+          predicts,
+          fixes: [insertFix(facts.text, module.model.span, 'add_bias_linear: false')],
+        };
+      }
+    }
+  },
+};

@@ -1,0 +1,92 @@
+import { valuesOf } from '../../format/spec';
+import { virtualSize } from '../../topology/stages';
+import { type Condition, firstBroken } from '../conditions';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const expertOverlap: Rule = {
+  code: 'expert-overlap',
+  severity: 'error',
+  title: 'Overlap of the expert all-to-all without what it needs',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, or with more than one MTP layer.',
+  why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 1
+moe:
+  overlap_moe_expert_parallel_comm: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  ep: 8
+moe:
+  overlap_moe_expert_parallel_comm: true
+`,
+  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  *check(facts) {
+    const { root, modules, text } = facts;
+    const moe = root.moe.value;
+    const [module] = modules;
+    if (moe?.overlap_moe_expert_parallel_comm.value !== true || !module?.degrees) {
+      return;
+    }
+    const recompute = root.recompute.value;
+    const dispatcher = moe.moe_token_dispatcher_type.value;
+    const parts = valuesOf(recompute?.modules.value);
+    const mtp = root.model.value?.mtp_num_layers.value ?? 0;
+    const field = moe.overlap_moe_expert_parallel_comm;
+    const name = 'overlap_moe_expert_parallel_comm';
+    const condition = (holds: boolean, message: string, predicts: string): Condition => ({
+      name,
+      field,
+      holds,
+      message,
+      predicts,
+    });
+    yield* firstBroken(text, [
+      condition(
+        module.degrees.pp === 1 || virtualSize(facts, module) !== null,
+        `${name} needs an interleaved pipeline. Write vpp, or use pp 1.`,
+        'If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1',
+      ),
+      condition(
+        module.degrees.ep > 1,
+        `${name} needs expert parallelism; ep is 1. Use ep 2 or more.`,
+        'overlap_moe_expert_parallel_comm is only supported with expert model parallelism',
+      ),
+      condition(
+        dispatcher === undefined || dispatcher !== 'allgather',
+        `${name} needs the alltoall or flex dispatcher.`,
+        'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
+      ),
+      condition(
+        recompute?.granularity.value !== 'full',
+        `${name} excludes full recomputation. Use selective, or none.`,
+        'disable full recomputation when enabling overlap_moe_expert_parallel_comm',
+      ),
+      condition(
+        recompute?.method.value === undefined,
+        `${name} excludes a recomputation method. Leave it out.`,
+        'disable recomputation method when enabling overlap_moe_expert_parallel_comm',
+      ),
+      condition(
+        recompute?.num_layers.value === undefined,
+        `${name} excludes a number of recomputed layers. Leave it out.`,
+        'recompute_num_layers must be None when enabling overlap_moe_expert_parallel_comm',
+      ),
+      condition(
+        !parts.includes('moe'),
+        `${name} excludes recomputation of moe. Leave it out of the modules.`,
+        'disable moe in recompute_modules when enabling overlap_moe_expert_parallel_comm',
+      ),
+      condition(
+        mtp <= 1,
+        `${name} takes one MTP layer at most; mtp_num_layers is ${mtp}.`,
+        'MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.',
+      ),
+    ]);
+  },
+};

@@ -1,0 +1,63 @@
+import { firstBroken } from '../conditions';
+import { describedModels } from '../model/described';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const routerGroups: Rule = {
+  code: 'router-groups',
+  severity: 'error',
+  title: 'A router that picks more than there is',
+  effect: 'Megatron-LM stops, or fails in the first step',
+  what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts.',
+  why: 'The router takes the best k experts, of the best groups first where experts are grouped. Megatron-LM does not check k against the experts; the selection fails when it runs.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {ep: 8}
+model: {num_experts: 8, moe_router_topk: 16}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {ep: 8}
+model: {num_experts: 8, moe_router_topk: 2}
+`,
+  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  *check(facts) {
+    for (const { model } of describedModels(facts)) {
+      const { num_experts: experts, moe_router_topk: topk } = model;
+      const { moe_router_num_groups: groups, moe_router_group_topk: groupTopk } = model;
+      const count = experts.value;
+      const perGroup = { name: 'moe_router_group_topk', field: groupTopk };
+      yield* firstBroken(facts.text, [
+        {
+          ...perGroup,
+          holds: groupTopk.value === undefined || groups.written,
+          message: 'moe_router_group_topk needs moe_router_num_groups.',
+          predicts: 'When using group limited routing, moe_router_num_groups must be specified.',
+        },
+        {
+          ...perGroup,
+          holds:
+            groupTopk.value === undefined ||
+            groups.value === undefined ||
+            count === undefined ||
+            count % groups.value === 0,
+          message: `moe_router_num_groups ${groups.value} does not divide ${count} experts.`,
+          predicts: `num_moe_experts (${count}) should be divisible by moe_router_num_groups (${groups.value}).`,
+        },
+        {
+          ...perGroup,
+          holds: groupTopk.value === undefined || groups.value === undefined || groupTopk.value <= groups.value,
+          message: `moe_router_group_topk ${groupTopk.value} is above moe_router_num_groups ${groups.value}.`,
+          predicts: `moe_router_group_topk (${groupTopk.value}) should be smaller than moe_router_num_groups (${groups.value}).`,
+        },
+        {
+          name: 'moe_router_topk',
+          field: topk,
+          holds: topk.value === undefined || count === undefined || topk.value <= count,
+          message: `moe_router_topk ${topk.value} is above the ${count} experts: the selection fails when it runs. Use ${count} or less.`,
+          predicts: null,
+        },
+      ]);
+    }
+  },
+};

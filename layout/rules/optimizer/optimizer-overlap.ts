@@ -1,0 +1,77 @@
+import { virtualSize } from '../../topology/stages';
+import { firstBroken } from '../conditions';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const optimizerOverlap: Rule = {
+  code: 'optimizer-overlap',
+  severity: 'error',
+  title: 'Overlap of the optimizer without what it needs',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` or without an interleaved pipeline.',
+  why: 'Parameters are gathered only where the optimizer shards them.',
+  failing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 1
+optimizer:
+  overlap_param_gather: true
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism:
+  tp: 1
+optimizer:
+  use_distributed_optimizer: true
+  overlap_grad_reduce: true
+  overlap_param_gather: true
+`,
+  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  *check(facts) {
+    const { root, modules, text } = facts;
+    const optimizer = root.optimizer.value;
+    const [module] = modules;
+    if (!optimizer || !module) {
+      return;
+    }
+    const fsdp = root.fsdp.value?.enabled.value === true;
+    const isDistributed = optimizer.use_distributed_optimizer.value === true || fsdp;
+    const gather = { name: 'overlap_param_gather', field: optimizer.overlap_param_gather };
+    const step = {
+      name: 'overlap_param_gather_with_optimizer_step',
+      field: optimizer.overlap_param_gather_with_optimizer_step,
+    };
+    yield* firstBroken(text, [
+      {
+        ...gather,
+        holds: !gather.field.value || isDistributed || optimizer.optimizer.value === 'dist_muon',
+        message: 'overlap_param_gather needs use_distributed_optimizer.',
+        predicts: '--overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon',
+      },
+      {
+        ...gather,
+        holds: !gather.field.value || optimizer.overlap_grad_reduce.value === true,
+        message: 'overlap_param_gather needs overlap_grad_reduce.',
+        predicts: 'Must use --overlap-param-gather with --overlap-grad-reduce',
+      },
+      {
+        ...step,
+        holds: !step.field.value || isDistributed,
+        message: 'overlap_param_gather_with_optimizer_step needs use_distributed_optimizer.',
+        predicts: '--overlap-param-gather-with-optimizer-step only supported with distributed optimizer',
+      },
+      {
+        ...step,
+        holds: !step.field.value || gather.field.value === true,
+        message: 'overlap_param_gather_with_optimizer_step needs overlap_param_gather.',
+        predicts: 'Must use --overlap-param-gather-with-optimizer-step with --overlap-param-gather',
+      },
+      {
+        ...step,
+        holds: !step.field.value || virtualSize(facts, module) !== null,
+        message: 'overlap_param_gather_with_optimizer_step needs an interleaved pipeline. Write vpp.',
+        predicts: '--overlap-param-gather-with-optimizer-step only supported with interleaved pipeline parallelism',
+      },
+    ]);
+  },
+};

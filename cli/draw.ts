@@ -7,6 +7,7 @@ import { type DrawingId, drawingOf, hasDrawing, USUAL_CHOICE } from '../picture/
 import { groupNames } from '../picture/facts';
 import type { GridKind } from '../picture/logical';
 import { failedRanks } from '../picture/roles';
+import { type StageLayers, stageLayers } from '../picture/stageLayers';
 import { svgOf } from '../picture/svg';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith } from './output';
@@ -59,7 +60,12 @@ async function draw(file: string, options: Options): Promise<void> {
   for (const input of inputFiles([file])) {
     const layout = 'checked' in input && !hasErrors(input.checked) ? input.checked.resolved : null;
     if (layout) {
-      await drawLayout(file, layout, options);
+      await drawLayout(
+        file,
+        layout,
+        'checked' in input && input.checked.facts ? stageLayers(input.checked.facts) : [],
+        options,
+      );
     } else if ('checked' in input) {
       complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
       exitWith(EXIT.findings);
@@ -67,7 +73,12 @@ async function draw(file: string, options: Options): Promise<void> {
   }
 }
 
-async function drawLayout(file: string, layout: ResolvedLayout, options: Options): Promise<void> {
+async function drawLayout(
+  file: string,
+  layout: ResolvedLayout,
+  stages: readonly StageLayers[],
+  options: Options,
+): Promise<void> {
   const view = VIEWS[options.view] ?? 'physical';
   const problem = whyNot(layout, view, options);
   if (problem !== null) {
@@ -76,7 +87,7 @@ async function drawLayout(file: string, layout: ResolvedLayout, options: Options
     return;
   }
   const { colour = '', group = '', module = '', grid } = options;
-  const drawing = drawingOf(layout, view, { ...USUAL_CHOICE, colour, group, module, grid });
+  const drawing = drawingOf(layout, view, { ...USUAL_CHOICE, colour, group, module, grid }, stages);
   const name = layout.name ?? (file === '-' ? '' : basename(file));
   const svg = svgOf({ ...drawing, layout, name, failed: failedRanks(layout) });
   const picture = options.format === 'svg' ? Buffer.from(svg) : await rasterized(svg);

@@ -1,9 +1,14 @@
 import { denseGrid, type ResolvedLayout } from '../layout';
 import { modulesOf } from './facts';
 import { numberingOf } from './numbering';
+import type { StageLayers } from './stageLayers';
 
 /** What people call a block of ranks that have one coordinate along a dimension in common. */
 const BLOCK_NAMES: Readonly<Record<string, string>> = { pp: 'stage', dp: 'replica', expt_dp: 'expert replica' };
+
+/** What the blocks along a dimension of a module hold: layers for stages, nothing for others. */
+export const layersOf = (stages: readonly StageLayers[], module: string | null, dim: string): readonly string[] =>
+  dim === 'pp' ? (stages.find((one) => one.module === module)?.stages ?? []) : [];
 
 /** The name of a block: `stage 3`, `replica 0`, `cp 1`. */
 export const blockName = (dim: string, index: number): string => `${BLOCK_NAMES[dim] ?? dim} ${index}`;

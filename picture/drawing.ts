@@ -7,6 +7,7 @@ import { type LogicalChoice, logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
 import type { Placement, Space } from './placement';
 import { hasRoles, roleColouring } from './roles';
+import type { StageLayers } from './stageLayers';
 
 /** The pictures of ranks that follow from a layout alone. */
 export const DRAWINGS = ['physical', 'logical', 'groups', 'ntp'] as const;
@@ -30,15 +31,23 @@ export interface Drawing {
   readonly describe: (rank: number) => readonly string[];
 }
 
-/** The picture of a layout in one view. */
-export function drawingOf(layout: ResolvedLayout, id: DrawingId, choice: DrawingChoice): Drawing {
+/**
+ * The picture of a layout in one view.
+ * @param stages the layers of its pipeline stages, as far as they are known
+ */
+export function drawingOf(
+  layout: ResolvedLayout,
+  id: DrawingId,
+  choice: DrawingChoice,
+  stages: readonly StageLayers[] = [],
+): Drawing {
   switch (id) {
     case 'physical':
-      return physical(layout, choice);
+      return physical(layout, choice, stages);
     case 'logical':
-      return logical(layout, choice);
+      return logical(layout, choice, stages);
     case 'groups':
-      return groups(layout, choice);
+      return groups(layout, choice, stages);
     case 'ntp':
       return nonuniform(layout);
   }
@@ -53,34 +62,34 @@ export function groupIn(layout: ResolvedLayout, group: string): string {
   return names.find((name) => name === group) ?? names.find((name) => name === 'tp') ?? names[0] ?? 'tp';
 }
 
-function physical(layout: ResolvedLayout, { colour }: DrawingChoice): Drawing {
+function physical(layout: ResolvedLayout, { colour }: DrawingChoice, stages: readonly StageLayers[]): Drawing {
   return {
     headline: whereHeadline(layout),
     colouring: colouringBy(layout, colourIn(layout, colour)),
-    place: (space) => physicalPlacement(layout, space),
+    place: (space) => physicalPlacement(layout, space, stages),
     describe: (rank) => coordinateLines(layout, rank),
   };
 }
 
-function logical(layout: ResolvedLayout, choice: DrawingChoice): Drawing {
+function logical(layout: ResolvedLayout, choice: DrawingChoice, stages: readonly StageLayers[]): Drawing {
   const module = layout.modules.find(({ name }) => name === choice.module) ?? layout.modules[0];
   // colocated modules share their ranks: coordinates are those of the chosen one
   const shown = layout.mode === 'colocated' && module ? { ...layout, modules: [module] } : layout;
   return {
     headline: structureHeadline(layout, module, choice.grid),
     colouring: colouringBy(shown, colourIn(shown, choice.colour)),
-    place: (space) => logicalPlacement(layout, choice, space),
+    place: (space) => logicalPlacement(layout, choice, space, stages),
     describe: (rank) => coordinateLines(shown, rank),
   };
 }
 
-function groups(layout: ResolvedLayout, choice: DrawingChoice): Drawing {
+function groups(layout: ResolvedLayout, choice: DrawingChoice, stages: readonly StageLayers[]): Drawing {
   const name = groupIn(layout, choice.group);
   const colouring = groupColouring(layout, name);
   return {
     headline: groupsHeadline(layout, name),
     colouring,
-    place: (space) => physicalPlacement(layout, space),
+    place: (space) => physicalPlacement(layout, space, stages),
     describe: (rank) => {
       const value = colouring.valueOf(rank);
       return [...(value < 0 ? ['no group'] : [colouring.label(value)]), ...coordinateLines(layout, rank)];

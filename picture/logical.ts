@@ -1,8 +1,9 @@
 import { type Axis, countOf, denseGrid, expertGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { blockName } from './blocks';
+import { blockName, layersOf } from './blocks';
 import { numberingOf } from './numbering';
 import { arranged, type OpenPanel } from './panels';
 import { Placement, type Space } from './placement';
+import type { StageLayers } from './stageLayers';
 import { foldings, type OpenLevel } from './tiling';
 
 /** Which grid of a module is drawn. */
@@ -44,18 +45,28 @@ export function usualAxes(names: readonly string[]): { across: string; down: str
  * The structure of the model as nested boxes: stages hold replicas, replicas hold ranks, one dimension across and one down.
  * Modules on ranks of their own stand beside or under each other.
  */
-export function logicalPlacement(layout: ResolvedLayout, choice: LogicalChoice, space: Space): Placement {
+export function logicalPlacement(
+  layout: ResolvedLayout,
+  choice: LogicalChoice,
+  space: Space,
+  stages: readonly StageLayers[] = [],
+): Placement {
   const colocated = layout.mode === 'colocated';
   const one = layout.modules.find(({ name }) => name === choice.module) ?? layout.modules[0];
   const modules = colocated && one ? [one] : layout.modules;
-  const parts = modules.map((module) => partOf(module, choice, modules.length > 1));
+  const parts = modules.map((module) => partOf(module, choice, modules.length > 1, stages));
   return new Placement(arranged(parts, space), numberingOf(layout));
 }
 
 const axesOf = (module: ResolvedModule, kind: GridKind): Axis[] =>
   (kind === 'dense' ? denseGrid(module) : expertGrid(module)).axes.filter(({ size }) => size > 1);
 
-function partOf(module: ResolvedModule, choice: LogicalChoice, isNamed: boolean): OpenPanel {
+function partOf(
+  module: ResolvedModule,
+  choice: LogicalChoice,
+  isNamed: boolean,
+  stages: readonly StageLayers[],
+): OpenPanel {
   const { name, rankOffset } = module;
   const axes = axesOf(module, choice.grid);
   const { across, down } = chosenAxes(axes, choice);
@@ -72,7 +83,7 @@ function partOf(module: ResolvedModule, choice: LogicalChoice, isNamed: boolean)
   };
   const levels: OpenLevel[] = [
     ...(isNamed ? [frame] : []),
-    ...boxes.map((axis) => boxLevel(axis, rankOffset)),
+    ...boxes.map((axis) => boxLevel(axis, rankOffset, layersOf(stages, name, axis.name))),
     ...(down ? [bareLevel(down, [1])] : []),
     // a single dimension is folded into rows: every cell says its own coordinate
     ...(across ? [bareLevel(across, down || boxes.length > 0 ? [across.size] : foldings(across.size))] : []),
@@ -104,10 +115,13 @@ const bareLevel = ({ name, stride, size }: Axis, columns: readonly number[]): Op
   label: null,
 });
 
-const boxLevel = ({ name, stride, size }: Axis, offset: number): OpenLevel => ({
+const boxLevel = ({ name, stride, size }: Axis, offset: number, layers: readonly string[]): OpenLevel => ({
   kind: name,
   stride,
   size,
   columns: foldings(size),
-  label: (place) => ({ title: blockName(name, Math.floor((place - offset) / stride) % size), detail: '' }),
+  label: (place) => {
+    const index = Math.floor((place - offset) / stride) % size;
+    return { title: blockName(name, index), detail: layers[index] ?? '' };
+  },
 });

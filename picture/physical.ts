@@ -1,7 +1,8 @@
 import { type Axis, countOf, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { blockName, sharedCoordinates } from './blocks';
+import { blockName, layersOf, sharedCoordinates } from './blocks';
 import { arranged, type OpenPanel } from './panels';
 import { Placement, type Space } from './placement';
+import type { StageLayers } from './stageLayers';
 import { foldings, type OpenLevel } from './tiling';
 
 /** Modules are drawn apart up to this many; beyond, each would be too small to be named. */
@@ -11,11 +12,15 @@ const MAX_APART = 12;
  * Machines as nested boxes: rank r lies on node floor(r / gpusPerNode). Around the nodes are the NVLink domains that are larger
  * than one, the blocks of nodes that hold one part of the model, and modules on nodes of their own.
  */
-export function physicalPlacement(layout: ResolvedLayout, space: Space): Placement {
-  return new Placement(arranged(partsOf(layout), space));
+export function physicalPlacement(
+  layout: ResolvedLayout,
+  space: Space,
+  stages: readonly StageLayers[] = [],
+): Placement {
+  return new Placement(arranged(partsOf(layout, stages), space));
 }
 
-function partsOf(layout: ResolvedLayout): OpenPanel[] {
+function partsOf(layout: ResolvedLayout, stages: readonly StageLayers[]): OpenPanel[] {
   const { modules, worldSize, gpusPerNode } = layout;
   const bounds = modules.flatMap(({ rankOffset, numRanks }) => [rankOffset, rankOffset + numRanks]);
   const apart =
@@ -29,14 +34,14 @@ function partsOf(layout: ResolvedLayout): OpenPanel[] {
       {
         offset: 0,
         count: worldSize,
-        levels: levelsOf(layout, 0, worldSize, modules.length === 1 ? modules[0] : undefined),
+        levels: levelsOf(layout, 0, worldSize, modules.length === 1 ? modules[0] : undefined, stages),
       },
     ];
   }
   return modules.map((module) => ({
     offset: module.rankOffset,
     count: module.numRanks,
-    levels: [moduleLevel(module), ...levelsOf(layout, module.rankOffset, module.numRanks, module)],
+    levels: [moduleLevel(module), ...levelsOf(layout, module.rankOffset, module.numRanks, module, stages)],
   }));
 }
 
@@ -54,6 +59,7 @@ function levelsOf(
   offset: number,
   count: number,
   module: ResolvedModule | undefined,
+  stages: readonly StageLayers[],
 ): OpenLevel[] {
   const { gpusPerNode, gpusPerNvlinkDomain: perDomain } = layout;
   const domains =
@@ -63,7 +69,7 @@ function levelsOf(
   const perPart = part?.stride ?? count;
   const perOuter = domains ? perDomain : perPart;
   return [
-    ...(part && module ? [partLevel(layout, module, part)] : []),
+    ...(part && module ? [partLevel(layout, module, part, layersOf(stages, module.name, part.name))] : []),
     ...(domains ? [domainLevel(layout, Math.ceil(perPart / perDomain))] : []),
     nodeLevel(layout, Math.ceil(perOuter / gpusPerNode), domains ? null : (part ?? null)),
     ...gpuLevels(layout, Math.min(gpusPerNode, count)),
@@ -79,10 +85,12 @@ function outermostPart(module: ResolvedModule, count: number, unit: number): Axi
   return whole ? axis : undefined;
 }
 
+/** A dimension as blocks of nodes; `layers` is what each holds, where it is known. */
 function partLevel(
   { gpusPerNode }: ResolvedLayout,
   { rankOffset }: ResolvedModule,
   { name, size, stride }: Axis,
+  layers: readonly string[],
 ): OpenLevel {
   const nodes = (place: number) => {
     const first = Math.floor(place / gpusPerNode);
@@ -93,10 +101,11 @@ function partLevel(
     stride,
     size,
     columns: foldings(size),
-    label: (place) => ({
-      title: blockName(name, Math.floor((place - rankOffset) / stride) % size),
-      detail: nodes(place),
-    }),
+    label: (place) => {
+      const index = Math.floor((place - rankOffset) / stride) % size;
+      const held = layers[index];
+      return { title: blockName(name, index), detail: held === undefined ? nodes(place) : `${held} · ${nodes(place)}` };
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Checked, sequencePlans } from '../../layout';
+import { stageLayers } from '../../picture/stageLayers';
 import type { PanelOutline, PanelShards, ToPanel } from '../../webview/panel/messages';
 
 /** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
@@ -11,6 +12,7 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
     outline: outlineOf(checked),
     sequences: facts ? sequencePlans(facts) : [],
     shards: shardsOf(checked),
+    stages: facts ? stageLayers(facts) : [],
     findings: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({

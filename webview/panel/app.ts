@@ -153,7 +153,7 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const { layout, title, outline, sequences, shards, findings, results, run, base, difference } = this.#model;
+    const { layout, title, outline, sequences, shards, stages, findings, results, run, base, difference } = this.#model;
     return (
       layout && {
         layout,
@@ -161,6 +161,7 @@ export class GridApp {
         outline,
         sequences,
         shards,
+        stages,
         findings,
         results,
         run,

@@ -1,4 +1,5 @@
-import { countOf, grouped } from '../../layout';
+import { countOf, denseGrid, grouped, type ResolvedModule } from '../../layout';
+import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
 import {
   coordinatesOf,
@@ -11,6 +12,7 @@ import {
   standing,
 } from '../../picture/facts';
 import { degreesOf } from '../../picture/headline';
+import { numberingOf } from '../../picture/numbering';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { findingItem, isOfWorld } from '../views/world';
@@ -35,6 +37,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
         ...chips(coordinatesOf(layout, module, rank)),
       ),
     ),
+    ...modules.flatMap((module) => held(scene, module, rank)),
     ...(modules.length === 0 ? [h('p', { class: 'error' }, 'No module has this rank.')] : []),
     ...(change !== 'same' && base?.layout
       ? [h('p', { class: 'changed' }, `${CHANGE_TEXT[change]} In ${base.title}: ${standing(base.layout, rank)}.`)]
@@ -59,6 +62,15 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
     h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
     h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group, lit))),
   ];
+}
+
+/** The layers that a rank's pipeline stage holds, where they are known. */
+function held({ layout, stages }: Scene, module: ResolvedModule, rank: number): HTMLElement[] {
+  const grid = denseGrid(module);
+  const axis = grid.axes.find(({ name }) => name === 'pp');
+  const place = numberingOf(layout)?.placeOf(rank) ?? rank;
+  const text = axis && layersOf(stages, module.name, 'pp')[grid.indexAlong(axis, place)];
+  return text === undefined ? [] : [h('p', { class: 'place' }, text)];
 }
 
 /** How many runs of ranks a group's row names. */

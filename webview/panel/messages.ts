@@ -1,6 +1,7 @@
 import type { ModuleSequence, ResolvedLayout, Severity } from '../../layout';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
+import type { StageLayers } from '../../picture/stageLayers';
 import { arrayOf, type Guard, isBoolean, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
 /** A finding as the panel shows it beside the picture. */
@@ -56,6 +57,8 @@ export type ToPanel =
       /** How the sequences of the modules are spread, where the file says how long they are. */
       readonly sequences: readonly ModuleSequence[];
       readonly shards: readonly PanelShards[];
+      /** The layers of the pipeline stages, where the file says how many there are. */
+      readonly stages: readonly StageLayers[];
       readonly findings: readonly PanelFinding[];
     }
   /** The cursor is in this module (null: in none). */
@@ -180,6 +183,7 @@ export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
       }),
     ),
     shards: arrayOf(objectOf({ name: isString, units: isIndex })),
+    stages: arrayOf(objectOf({ module: isName, stages: arrayOf(isString) })),
     findings: arrayOf(isFinding),
   },
   cursor: { module: isName },

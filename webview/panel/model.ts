@@ -2,6 +2,7 @@ import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout'
 import { type Difference, differenceOf } from '../../picture/difference';
 import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
+import type { StageLayers } from '../../picture/stageLayers';
 import type { PanelBase, PanelFinding, PanelOutline, PanelShards, ToPanel } from './messages';
 
 /** All that the editor has said, and what follows from it. */
@@ -17,6 +18,7 @@ export class PanelModel {
   findings: readonly PanelFinding[] = [];
   sequences: readonly ModuleSequence[] = [];
   shards: readonly PanelShards[] = [];
+  stages: readonly StageLayers[] = [];
   /** The module that the cursor is in. */
   cursorModule: string | null = null;
   base: PanelBase | null = null;
@@ -51,7 +53,7 @@ export class PanelModel {
   }
 
   #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
-    const { title, layout, outline, sequences, shards, findings } = message;
+    const { title, layout, outline, sequences, shards, stages, findings } = message;
     this.isTold = true;
     this.title = layout?.name ?? title;
     this.findings = findings;
@@ -61,6 +63,7 @@ export class PanelModel {
       this.layout = layout;
       this.sequences = sequences;
       this.shards = shards;
+      this.stages = stages;
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }

@@ -18,6 +18,9 @@ export const CELL_LINES = 4;
 const CELL_SIGN = 7;
 const CELL_COORDINATES = { width: 42, height: 40 };
 
+/** The mean width of a character, as a share of the size of the text. */
+const CHARACTER = 0.54;
+
 /** The smallest text in cells, in pixels. */
 const SMALLEST_TEXT = 6.5;
 
@@ -341,14 +344,13 @@ export class Painter {
     context.font = `600 ${big}px ${FONT}`;
     context.fillText(number, centre, baseline, width - 6);
     baseline += small * 0.2;
-    for (const text of lines) {
+    // texts that would be too small to read are left out
+    const shown = lines.filter((text) => width - 5 >= SMALLEST_TEXT * CHARACTER * text.length);
+    const size = Math.min(small, ...shown.map((text) => (width - 5) / (CHARACTER * text.length)));
+    context.font = `400 ${size}px ${FONT}`;
+    for (const text of shown) {
       baseline += line;
-      const size = Math.min(small, (width - 5) / (0.54 * text.length));
-      // a text that would be too small to read is left out
-      if (size >= SMALLEST_TEXT) {
-        context.font = `400 ${size}px ${FONT}`;
-        context.fillText(text, centre, baseline, width - 4);
-      }
+      context.fillText(text, centre, baseline, width - 4);
     }
   }
 

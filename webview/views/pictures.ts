@@ -8,7 +8,7 @@ import type { Scene, View } from './view';
 
 /** The picture and the answer of a view that follow from the layout and what a person chose. */
 export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline'> => ({
-  picture: ({ state }, layout) => drawingOf(layout, id, state),
+  picture: ({ state, stages, layout: shown }, layout) => drawingOf(layout, id, state, layout === shown ? stages : []),
   headline: ({ layout, state }) => drawingOf(layout, id, state).headline,
 });
 

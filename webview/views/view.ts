@@ -4,6 +4,7 @@ import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
 import type { RunOutcome } from '../../picture/runOutcome';
 import type { SmokeOutcome } from '../../picture/smokeOutcome';
+import type { StageLayers } from '../../picture/stageLayers';
 import type { PanelBase, PanelFinding, PanelOutline, PanelShards } from '../panel/messages';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
@@ -33,6 +34,7 @@ export interface Scene {
   readonly outline: PanelOutline;
   readonly sequences: readonly ModuleSequence[];
   readonly shards: readonly PanelShards[];
+  readonly stages: readonly StageLayers[];
   readonly findings: readonly PanelFinding[];
   readonly results: SmokeOutcome | null;
   readonly run: RunOutcome | null;

@@ -19,3 +19,20 @@ export function degreeRelated({ fields, degrees }: ModuleFacts, name: 'tp' | 'ex
     ? [{ message: `expt_tp defaults to tp, which is ${fields.tp.value} here`, span: fields.tp.span }]
     : writtenRelated(name, fields[name]);
 }
+
+/**
+ * What makes generalized TP: the degree where it is written, and the number of weight shards that gives it otherwise.
+ */
+export function rematRelated(
+  { fields, degrees }: ModuleFacts,
+  name: 'gtp_remat' | 'expt_gtp_remat',
+): readonly Related[] {
+  const isDense = name === 'gtp_remat';
+  const size = isDense ? degrees?.gtpRemat : degrees?.exptGtpRemat;
+  const key = isDense ? 'num_weight_shards' : 'expt_num_weight_shards';
+  const shards = fields[key];
+  return [
+    ...(fields[name].written ? [{ message: `${name} is ${size} here`, span: fields[name].span }] : []),
+    ...(shards.written ? [{ message: `${key} ${shards.value} makes ${name} ${size}`, span: shards.span }] : []),
+  ];
+}

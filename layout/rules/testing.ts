@@ -12,6 +12,20 @@ export function job(ranks: number, degrees: string, ...rest: readonly string[]):
   return ['layout: 1', `world_size: ${ranks}`, `parallelism: {${degrees}}`, ...rest, ''].join('\n');
 }
 
+/**
+ * A job of the training script: `job` with the keys that the script asks for. What `keys` give stands in place of the least:
+ * `scriptJob(8, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 12' })`.
+ */
+export function scriptJob(ranks: number, degrees: string, keys: Readonly<Record<string, string>> = {}): string {
+  const sections = {
+    model: 'num_layers: 8, hidden_size: 64, num_attention_heads: 8',
+    sequence: 'seq_length: 64',
+    batch: 'micro_batch_size: 1',
+    ...keys,
+  };
+  return job(ranks, degrees, ...Object.entries(sections).map(([name, inside]) => `${name}: {${inside}}`));
+}
+
 /** A layout of `modules`, a line each: `modules(8, 'language: {num_ranks: 8, tp: 2}')`. */
 export function modules(ranks: number, ...lines: readonly string[]): string {
   return ['layout: 1', `world_size: ${ranks}`, 'modules:', ...lines.map((line) => `  ${line}`), ''].join('\n');

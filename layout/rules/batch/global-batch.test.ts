@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { globalBatch } from './global-batch';
 
 const said = (text: string) => report(globalBatch, text);
 
-/** What makes a file a job of the training script. */
-const SCRIPT = ['model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}', 'sequence: {seq_length: 64}'];
-
 test.each([
-  ['whole micro-batches', job(16, 'tp: 2', ...SCRIPT, 'batch: {micro_batch_size: 1, global_batch_size: 16}')],
+  ['whole micro-batches', scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 16' })],
   ['no global batch without generalized TP', job(8, 'tp: 2', 'batch: {micro_batch_size: 1}')],
 ])('%s', (_, text) => {
   expect(said(text)).toBe('');
@@ -30,7 +27,7 @@ test('replicas that cannot share the batch, in the library', () => {
 });
 
 test('replicas that cannot share the batch, in the training script', () => {
-  const text = job(16, 'tp: 2', ...SCRIPT, 'batch: {micro_batch_size: 1, global_batch_size: 12}');
+  const text = scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 12' });
   expect(said(text)).toMatchInlineSnapshot(`
     "error[global-batch] at "12"
     global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.

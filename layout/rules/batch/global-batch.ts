@@ -2,6 +2,7 @@ import type { Related } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
 import { changeFix, insertFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
+import { rematRelated, valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { type BatchReplicas, batchReplicas } from './replicas';
@@ -65,16 +66,16 @@ function productOf({ micro, dp, gtp, step }: BatchReplicas): string {
 function dpRelated({ module, dp }: BatchReplicas): Related {
   const { fields, ranks = 0, nameSpan } = module;
   return fields.dp.written
-    ? { message: `dp is ${dp} here`, span: fields.dp.span }
+    ? valueRelated('dp', fields.dp)
     : { message: `${countOf(ranks, 'rank')} give dp ${dp}`, span: nameSpan };
 }
 
 function missingReport({ text, root }: LayoutFacts, replicas: BatchReplicas): Report {
-  const { micro, dp, gtp, step } = replicas;
+  const { micro, dp, step } = replicas;
   return {
     message: `global_batch_size defaults to ${micro * dp}, which is not a multiple of ${productOf(replicas)}. Write global_batch_size ${step} or a multiple of it.`,
     span: root.batch.keySpan,
-    related: [{ message: `gtp_remat is ${gtp} here`, span: replicas.module.fields.gtp_remat.span }],
+    related: rematRelated(replicas.module, 'gtp_remat'),
     predicts: prediction(true, replicas, micro * dp),
     fixes: [insertFix(text, root.batch.span, `global_batch_size: ${step}`)],
   };

@@ -14,7 +14,7 @@ test.each([
 test('levels that do not', () => {
   expect(said(job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'))).toMatchInlineSnapshot(`
     "error[hierarchical-cp] at "[2, 2]"
-    The sizes make 2 x 2 = 4, but cp is 8. Use sizes that make 8, or cp 4.
+    The sizes multiply to 2 x 2 = 4, but cp is 8. Use sizes with product 8, or cp 4.
     = Megatron-LM: an assertion without a message
     = at "8": cp is 8 here
     = suggestion: Change to [2, 4]
@@ -32,7 +32,7 @@ test('levels that do not', () => {
 test('one level', () => {
   expect(said(job(16, 'cp: 8, hierarchical_context_parallel_sizes: [4]'))).toMatchInlineSnapshot(`
     "error[hierarchical-cp] at "[4]"
-    The sizes make 4, but cp is 8. Use sizes that make 8, or cp 4.
+    The sizes multiply to 4, but cp is 8. Use sizes with product 8, or cp 4.
     = Megatron-LM: an assertion without a message
     = at "8": cp is 8 here
     = suggestion: Change to [8]
@@ -50,7 +50,7 @@ test('one level', () => {
 test('levels that no last one completes', () => {
   expect(said(job(16, 'cp: 8, hierarchical_context_parallel_sizes: [3, 2]'))).toMatchInlineSnapshot(`
     "error[hierarchical-cp] at "[3, 2]"
-    The sizes make 3 x 2 = 6, but cp is 8. Use sizes that make 8, or cp 6.
+    The sizes multiply to 3 x 2 = 6, but cp is 8. Use sizes with product 8, or cp 6.
     = Megatron-LM: an assertion without a message
     = at "8": cp is 8 here
     = suggestion: Remove \`hierarchical_context_parallel_sizes\`

@@ -4,6 +4,7 @@ import { type Field, valuesOf } from '../../format/spec';
 import { MAX_LEVELS, valueOr } from '../../topology/facts';
 import { changeFix, replaceFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
+import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -40,14 +41,14 @@ parallelism:
       return;
     }
     const product = sizes.reduce((n, size) => n * size, 1);
-    const related = parallelism.cp.written ? [{ message: `cp is ${cp} here`, span: parallelism.cp.span }] : [];
+    const related = writtenRelated('cp', parallelism.cp);
     const remove = suggestion('Remove `hierarchical_context_parallel_sizes`', [removeField(text, field)]);
     if (sizes.length > MAX_LEVELS) {
       const message = `${countOf(sizes.length, 'level')} are more than any cp can be cut into. Leave out those of 1.`;
       yield { message, span: field.span, related, fixes: [remove] };
     } else if (product !== cp) {
       yield {
-        message: `The sizes make ${sizes.length > 1 ? `${sizes.join(' x ')} = ${product}` : product}, but cp is ${cp}. Use sizes that make ${cp}, or cp ${product}.`,
+        message: `The sizes multiply to ${sizes.length > 1 ? `${sizes.join(' x ')} = ${product}` : product}, but cp is ${cp}. Use sizes with product ${cp}, or cp ${product}.`,
         span: field.span,
         related,
         predicts: '',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { denseFactorization } from './dense-factorization';
 
 const said = (text: string) => report(denseFactorization, text);
@@ -118,14 +118,7 @@ test('generalized TP counts', () => {
 });
 
 test('the training script has words of its own', () => {
-  const text = job(
-    6,
-    'tp: 4',
-    'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 8}',
-    'sequence: {seq_length: 64}',
-    'batch: {micro_batch_size: 1}',
-  );
-  expect(said(text)).toMatchInlineSnapshot(`
+  expect(said(scriptJob(6, 'tp: 4'))).toMatchInlineSnapshot(`
     "error[dense-factorization] at "4"
     tp 4 does not divide 6 ranks. Use tp 2, 3 or 6.
     = Megatron-LM: world size (6) is not divisible by total_model_size (total_model_size=4)

@@ -3,7 +3,7 @@ import { grouped } from '../../format/quantities';
 import type { Field } from '../../format/spec';
 import type { DegreeFields, Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { changeFix, suggestion, worldSizeEdits } from '../fixes';
-import { countOf, either, nearestDivisors, nearestMultiples } from '../numbers';
+import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import type { Report } from '../rule';
 
 /** One factor of a replica: how it is called, its size, and where the file says it. */
@@ -79,7 +79,7 @@ export function undividedReport(facts: LayoutFacts, module: ModuleFacts, replica
   const multiples = nearestMultiples(replica.ranks, ranks);
   // the culprit's other factors divide the ranks, so any divisor of what is left fits
   const better = culprit ? nearestDivisors((ranks * culprit.size) / replica.ranks, culprit.size, 3) : [];
-  const advice = culprit ? `${culprit.name} ${sorted(better)}` : `${module.ranksName} ${sorted(multiples)}`;
+  const advice = culprit ? `${culprit.name} ${eitherNumber(better)}` : `${module.ranksName} ${eitherNumber(multiples)}`;
   return {
     message: `${problemOf(replica, ranks)} Use ${advice}.`,
     span: culprit?.field.span ?? module.ranksSpan,
@@ -134,8 +134,6 @@ function productOf(replica: Replica): string {
 function factorsOf({ factors }: Replica): readonly Factor[] {
   return factors.filter(({ size }) => size > 1);
 }
-
-const sorted = (numbers: readonly number[]): string => either([...numbers].sort((a, b) => a - b));
 
 /**
  * The factor that alone spoils the division: without it the others divide the ranks. Null where the number of ranks

@@ -43,7 +43,7 @@ test('weight shards make generalized TP', () => {
     "error[all-gather-groups] at "true"
     Megatron-LM counts gtp_remat 2 twice in all-gather groups and asks for ranks outside the world of 16. Remove create_all_gather_group, or use gtp_remat 1.
     = Megatron-LM: Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)
-    = at "4": gtp_remat is 2 here
+    = at "4": num_weight_shards 4 makes gtp_remat 2
     = suggestion: Remove \`create_all_gather_group\`
       - fsdp: {enabled: true, create_all_gather_group: true}
       + fsdp: {enabled: true}

@@ -7,6 +7,7 @@ import { denseGrid, expertGrid } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
+import { rematRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { onlyGrid, type Request, removeRequest, requestsOf } from './requests';
@@ -78,7 +79,7 @@ function* rematReports(facts: LayoutFacts, grid: ModuleFacts, request: Request):
   yield {
     message: `Megatron-LM counts ${name} ${size} twice in all-gather groups and asks for ranks outside the world of ${ranks}. Remove ${request.name}, or use ${name} 1.`,
     span: request.field.span,
-    related: [{ message: `${name} is ${size} here`, span: cause.span }],
+    related: rematRelated(grid, name),
     predicts: `Rank ${rank} is out of range. Valid ranks are 0 to ${ranks - 1} (world_size=${ranks})`,
     fixes: [removeRequest(facts.text, request), suggestion(`Use ${name} 1`, [removeField(facts.text, cause)])],
   };

@@ -1,7 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
 import { changeFix } from '../fixes';
-import { either, nearestMultiples } from '../numbers';
+import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { mimoOf } from './mimo';
@@ -41,7 +41,7 @@ batch: {micro_batch_size: 4, global_batch_size: 8}
       if (shape && micro.value % shape.scale !== 0) {
         const sizes = nearestMultiples(shape.scale, micro.value);
         yield {
-          message: `micro_batch_size ${micro.value} cannot be split ${shape.scale} ways between \`${name}\` (dp ${dp}) and \`${LANGUAGE_MODULE}\` (dp ${mimo.language.dp}). Use micro_batch_size ${either([...sizes].sort((a, b) => a - b))}.`,
+          message: `micro_batch_size ${micro.value} cannot be split ${shape.scale} ways between \`${name}\` (dp ${dp}) and \`${LANGUAGE_MODULE}\` (dp ${mimo.language.dp}). Use micro_batch_size ${eitherNumber(sizes)}.`,
           span: micro.span,
           related: [{ message: `\`${LANGUAGE_MODULE}\` has dp ${mimo.language.dp}`, span: mimo.language.nameSpan }],
           predicts: `ColocatedBridgeCommunicator: batch dim size ${micro.value} is not divisible by ${shape.direction} scale=${shape.scale}.`,

@@ -2,7 +2,7 @@ import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
 import type { ModuleFacts } from '../../topology/facts';
 import { changeFix } from '../fixes';
-import { divisors, either } from '../numbers';
+import { divisors, eitherNumber } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { mimoOf } from './mimo';
@@ -70,7 +70,7 @@ function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
     .sort((a, b) => Math.abs(a - (encoder.degrees?.tp ?? 1)) - Math.abs(b - (encoder.degrees?.tp ?? 1)))
     .slice(0, 3);
   yield {
-    message: `\`${name}\` has dp ${from} and \`${language.name}\` dp ${to}; one must divide the other. Use tp ${either([...sizes].sort((a, b) => a - b))} for \`${name}\`.`,
+    message: `\`${name}\` has dp ${from} and \`${language.name}\` dp ${to}; one must divide the other. Use tp ${eitherNumber(sizes)} for \`${name}\`.`,
     span: fields.tp.written ? fields.tp.span : encoder.nameSpan,
     related: [{ message: `\`${language.name}\` has dp ${to}`, span: language.nameSpan }],
     predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,

@@ -1,7 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { gcd } from '../../grid/arithmetic';
 import { changeFix } from '../fixes';
-import { either, nearestMultiples } from '../numbers';
+import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { mimoOf } from './mimo';
@@ -41,7 +41,7 @@ batch: {micro_batch_size: 2, global_batch_size: 8}
         const step = encoderDp / gcd(encoderDp, dp * gtp);
         const sizes = nearestMultiples(step, micro.value);
         yield {
-          message: `${samplesText(micro.value, dp, gtp)}, which the ${encoderDp} replicas of \`${name}\` cannot share equally. Use micro_batch_size ${either([...sizes].sort((a, b) => a - b))}.`,
+          message: `${samplesText(micro.value, dp, gtp)}, which the ${encoderDp} replicas of \`${name}\` cannot share equally. Use micro_batch_size ${eitherNumber(sizes)}.`,
           span: micro.span,
           related: [
             { message: `\`${name}\` has dp ${encoderDp}`, span: nameSpan },

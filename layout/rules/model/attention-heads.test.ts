@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { attentionHeads } from './attention-heads';
 
 const said = (text: string) => report(attentionHeads, text);
 
-/** What makes a file a job of the training script. */
-const SCRIPT = ['sequence: {seq_length: 64}', 'batch: {micro_batch_size: 1, global_batch_size: 16}'];
-
 test.each([
-  [
-    'a whole model',
-    job(16, 'tp: 2, pp: 2', 'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}', ...SCRIPT),
-  ],
+  ['a whole model', scriptJob(16, 'tp: 2, pp: 2')],
   ['heads without tp', job(16, 'pp: 2', 'model: {num_attention_heads: 7}')],
   ['hidden_size outside the training script', job(16, 'tp: 2', 'model: {num_attention_heads: 8, hidden_size: 60}')],
 ])('%s', (_, text) => {
@@ -43,8 +37,8 @@ test('tp does not divide the heads', () => {
 });
 
 test('the heads do not divide hidden_size, in the training script', () => {
-  const model = 'model: {num_layers: 8, hidden_size: 60, num_attention_heads: 8}';
-  expect(said(job(16, 'tp: 2', model, ...SCRIPT))).toMatchInlineSnapshot(`
+  const model = 'num_layers: 8, hidden_size: 60, num_attention_heads: 8';
+  expect(said(scriptJob(16, 'tp: 2', { model }))).toMatchInlineSnapshot(`
     "error[attention-heads] at "60"
     num_attention_heads 8 does not divide hidden_size 60. Use hidden_size 56 or 64.
     = Megatron-LM: an assertion without a message
@@ -59,8 +53,8 @@ test('the heads do not divide hidden_size, in the training script', () => {
 });
 
 test('both are wrong: the script asserts the hidden size first, without a message', () => {
-  const model = 'model: {num_layers: 8, hidden_size: 60, num_attention_heads: 8}';
-  expect(said(job(48, 'tp: 3', model, ...SCRIPT))).toMatchInlineSnapshot(`
+  const model = 'num_layers: 8, hidden_size: 60, num_attention_heads: 8';
+  expect(said(scriptJob(48, 'tp: 3', { model }))).toMatchInlineSnapshot(`
     "error[attention-heads] at "3"
     tp 3 does not divide 8 attention heads. Use tp 1, 2 or 4, or 6 or 9 heads.
     = Megatron-LM: an assertion without a message

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { experts } from './experts';
 
 const said = (text: string) => report(experts, text);
@@ -43,8 +43,7 @@ test('a whole model has no experts', () => {
 });
 
 test('the training script has words of its own', () => {
-  const text = job(16, 'ep: 8', `model: {${MODEL}}`, 'sequence: {seq_length: 64}', 'batch: {micro_batch_size: 1}');
-  expect(said(text)).toMatchInlineSnapshot(`
+  expect(said(scriptJob(16, 'ep: 8'))).toMatchInlineSnapshot(`
     "error[experts] at "8"
     ep is 8, but the model has no experts. Write num_experts, or use ep 1.
     = Megatron-LM: num_experts must be non None to use expert model parallelism

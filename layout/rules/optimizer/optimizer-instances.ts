@@ -4,6 +4,7 @@ import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { changeFix, removeFix, suggestion } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
+import { rematRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -45,34 +46,23 @@ parallelism:
   },
 };
 
-function generalizedReport(
-  { text }: LayoutFacts,
-  { fields, degrees }: ModuleFacts,
-  field: Field<number>,
-  instances: number,
-): Report {
+function generalizedReport({ text }: LayoutFacts, grid: ModuleFacts, field: Field<number>, instances: number): Report {
+  const { fields, degrees } = grid;
   const isDense = (degrees?.gtpRemat ?? 1) > 1;
   const name = isDense ? 'gtp_remat' : 'expt_gtp_remat';
   const size = isDense ? degrees?.gtpRemat : degrees?.exptGtpRemat;
-  const causes = [
-    { key: name, cause: fields[name] },
-    isDense
-      ? { key: 'num_weight_shards', cause: fields.num_weight_shards }
-      : { key: 'expt_num_weight_shards', cause: fields.expt_num_weight_shards },
-  ].filter(({ cause }) => cause.written);
+  const causes = [fields[name], isDense ? fields.num_weight_shards : fields.expt_num_weight_shards];
+  const written = causes.filter((cause) => cause.written);
   return {
     message: `${instances} optimizer instances do not work with ${name} ${size}. Use 1 instance, or ${name} 1.`,
     span: field.span,
-    related: causes.map(({ key, cause }) => ({
-      message: key === name ? `${name} is ${size} here` : `${key} ${cause.value} makes ${name} ${size}`,
-      span: cause.span,
-    })),
+    related: rematRelated(grid, name),
     predicts: 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.',
     fixes: [
       removeFix(text, KEY, field),
       suggestion(
         `Use ${name} 1`,
-        causes.map(({ cause }) => removeField(text, cause)),
+        written.map((cause) => removeField(text, cause)),
       ),
     ],
   };

@@ -2,6 +2,7 @@ import { DEFAULT_ORDER } from '../../format/keys';
 import { Grid } from '../../grid/grid';
 import { parallelismDims } from '../../topology/generators';
 import { changeFix } from '../fixes';
+import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { ordered, orderSpan } from './ordered';
@@ -50,9 +51,7 @@ parallelism:
       'pp',
     ].join('-');
     const fixes = [...new Set([last, DEFAULT_ORDER])].map((better) => changeFix('order', span, better));
-    const related = module.fields.ep.written
-      ? [{ message: `ep is ${degrees?.ep} here`, span: module.fields.ep.span }]
-      : [];
+    const related = writtenRelated('ep', module.fields.ep);
     if (!order.endsWith('pp') && (degrees?.pp ?? 1) > 1 && dp !== exptDp) {
       yield {
         message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write \`${last}\`.`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { pipelineLayers } from './pipeline-layers';
 
 const said = (text: string) => report(pipelineLayers, text);
@@ -34,14 +34,7 @@ test('pp does not divide the layers', () => {
 });
 
 test('the training script has words of its own', () => {
-  const text = job(
-    12,
-    'pp: 3',
-    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
-    'sequence: {seq_length: 64}',
-    'batch: {micro_batch_size: 1}',
-  );
-  expect(said(text)).toMatchInlineSnapshot(`
+  expect(said(scriptJob(12, 'pp: 3'))).toMatchInlineSnapshot(`
     "error[pipeline-layers] at "3"
     pp 3 does not divide 8 layers. Use pp 1, 2 or 4, or 6 or 9 layers.
     = Megatron-LM: Number of layers should be divisible by the pipeline-model-parallel size

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { vppNeedsPp } from './vpp-needs-pp';
 
 const said = (text: string) => report(vppNeedsPp, text);
@@ -38,14 +38,7 @@ test('pp is not written', () => {
 });
 
 test('the training script has words of its own', () => {
-  const text = job(
-    8,
-    'vpp: 2',
-    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
-    'sequence: {seq_length: 64}',
-    'batch: {micro_batch_size: 1}',
-  );
-  expect(said(text)).toMatchInlineSnapshot(`
+  expect(said(scriptJob(8, 'vpp: 2'))).toMatchInlineSnapshot(`
     "error[vpp-needs-pp] at "2"
     vpp 2 needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.
     = Megatron-LM: When interleaved schedule is used, pipeline-model-parallel size should be greater than 1

@@ -1,15 +1,9 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { sequenceDivisible } from './sequence-divisible';
 
 const said = (text: string) => report(sequenceDivisible, text);
 const sequence = (keys: string) => `sequence: {${keys}}`;
-
-/** What makes a file a job of the training script. */
-const SCRIPT = [
-  'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
-  'batch: {micro_batch_size: 1, global_batch_size: 16}',
-];
 
 test.each([
   ['two chunks for each rank', job(8, 'cp: 4', sequence('seq_length: 8192'))],
@@ -66,8 +60,8 @@ test('both', () => {
 });
 
 test('the training script compares the length with cp only', () => {
-  const keys = sequence('seq_length: 24, sequence_parallel: true');
-  expect(said(job(16, 'tp: 2, cp: 4', ...SCRIPT, keys))).toMatchInlineSnapshot(`
+  const text = scriptJob(16, 'tp: 2, cp: 4', { sequence: 'seq_length: 24, sequence_parallel: true' });
+  expect(said(text)).toMatchInlineSnapshot(`
     "warning[sequence-divisible] at "24"
     seq_length 24 is not a multiple of 2 x cp 4 x tp 2 = 16. Use 16 or 32.
     = at "4": cp is 4 here
@@ -82,7 +76,7 @@ test('the training script compares the length with cp only', () => {
 });
 
 test('the training script has words of its own', () => {
-  expect(said(job(16, 'cp: 4', ...SCRIPT, sequence('seq_length: 100')))).toMatchInlineSnapshot(`
+  expect(said(scriptJob(16, 'cp: 4', { sequence: 'seq_length: 100' }))).toMatchInlineSnapshot(`
     "error[sequence-divisible] at "100"
     seq_length 100 is not a multiple of 2 x cp 4 = 8. Use 96 or 104.
     = Megatron-LM: seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { sequenceParallelNeedsTp } from './sequence-parallel-needs-tp';
 
 const said = (text: string) => report(sequenceParallelNeedsTp, text);
@@ -36,14 +36,8 @@ test('tp is not written', () => {
 });
 
 test('the training script switches it off', () => {
-  const text = job(
-    8,
-    'tp: 1',
-    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
-    SEQUENCE,
-    'batch: {micro_batch_size: 1}',
-  );
-  expect(said(text)).toMatchInlineSnapshot(`
+  const sequence = 'seq_length: 64, sequence_parallel: true';
+  expect(said(scriptJob(8, 'tp: 1', { sequence }))).toMatchInlineSnapshot(`
     "warning[sequence-parallel-needs-tp] at "true"
     sequence_parallel needs tp above 1. Use sequence_parallel false, or tp 2 or more.
     = at "1": tp is 1 here

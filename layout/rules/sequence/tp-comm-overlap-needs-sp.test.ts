@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { tpCommOverlapNeedsSp } from './tp-comm-overlap-needs-sp';
 
 const said = (text: string) => report(tpCommOverlapNeedsSp, text);
@@ -38,14 +38,8 @@ test('sequence_parallel is off', () => {
 });
 
 test('tp is 1: the training script switches sequence parallelism off', () => {
-  const text = job(
-    8,
-    'pp: 2',
-    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
-    'sequence: {seq_length: 64, tp_comm_overlap: true, sequence_parallel: true}',
-    'batch: {micro_batch_size: 1}',
-  );
-  expect(said(text)).toMatchInlineSnapshot(`
+  const sequence = 'seq_length: 64, tp_comm_overlap: true, sequence_parallel: true';
+  expect(said(scriptJob(8, 'pp: 2', { sequence }))).toMatchInlineSnapshot(`
     "error[tp-comm-overlap-needs-sp] at "true"
     tp_comm_overlap needs sequence_parallel and tp above 1. Remove tp_comm_overlap.
     = Megatron-LM: Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled

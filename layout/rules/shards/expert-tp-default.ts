@@ -1,4 +1,5 @@
 import { insertFix } from '../fixes';
+import { valueRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -29,7 +30,7 @@ modules:
         yield {
           message: `expt_tp of \`${name}\` defaults to 1 here, but to tp, ${degrees.tp}, under initialize_model_parallel. Write expt_tp.`,
           span: fields.ep.span,
-          related: [{ message: `tp is ${degrees.tp} here`, span: fields.tp.span }],
+          related: [valueRelated('tp', fields.tp)],
           fixes: [1, degrees.tp].map((size) => insertFix(text, span, `expt_tp: ${size}`)),
         };
       }

@@ -1,7 +1,7 @@
 import type { Field } from '../../format/spec';
 import { type ModuleFacts, valueOr } from '../../topology/facts';
 import { changeFix } from '../fixes';
-import { either, nearestMultiples } from '../numbers';
+import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { DENSE_SHARDS, EXPERT_SHARDS, expertTp, type ShardNames, tooFewShards } from './shard-names';
@@ -55,9 +55,8 @@ function* shardReports(
   }
   const few = shards.value < tp;
   const better = few ? [tp, 2 * tp] : nearestMultiples(tp, shards.value);
-  const sorted = [...better].sort((a, b) => a - b);
   yield {
-    message: `${names.shards} is ${shards.value}, which is ${few ? 'less than' : 'not a multiple of'} ${names.tp} ${tp}. Use ${either(sorted)}.`,
+    message: `${names.shards} is ${shards.value}, which is ${few ? 'less than' : 'not a multiple of'} ${names.tp} ${tp}. Use ${eitherNumber(better)}.`,
     span: shards.span,
     related: tpField.written ? [{ message: `${from} ${tp} here`, span: tpField.span }] : [],
     predicts: few

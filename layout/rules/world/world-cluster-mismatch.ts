@@ -1,6 +1,7 @@
 import type { Field } from '../../format/spec';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
+import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
 
@@ -43,10 +44,7 @@ parallelism: {tp: 2}
         size % perNode === 0 ? `, or ${countOf(size / perNode, 'node')}` : ''
       }.`,
       span: root.world_size.span,
-      related: [
-        { message: `nodes is ${nodes} here`, span: cluster.nodes.span },
-        { message: `gpus_per_node is ${perNode} here`, span: cluster.gpus_per_node.span },
-      ],
+      related: [valueRelated('nodes', cluster.nodes), valueRelated('gpus_per_node', cluster.gpus_per_node)],
       fixes: [
         changeFix('world_size', root.world_size.span, world.clusterSize),
         ...(size % perNode === 0 ? [changeFix('nodes', cluster.nodes.span, size / perNode)] : []),

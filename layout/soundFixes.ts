@@ -2,7 +2,7 @@ import { type Checked, check } from './check';
 import type { Diagnostic, Edit, Fix } from './diagnostic';
 import { applyEdits } from './format/edit';
 import { MAX_DIAGNOSTICS } from './format/limits';
-import { memoize } from './memoize';
+import { memoizeRecent } from './memoize';
 
 /** How much work is done to try all fixes of a file, in UTF-16 units of text that is checked: a second or two. */
 export const MAX_TRIED = 8 * 1024 * 1024;
@@ -85,7 +85,7 @@ interface Counts {
   readonly errors: ReadonlyMap<string, number>;
 }
 
-const countsOf = memoize(({ diagnostics }: Checked): Counts => {
+const countsOf = memoizeRecent(({ diagnostics }: Checked): Counts => {
   const all = new Map<string, number>();
   const errors = new Map<string, number>();
   for (const { code, severity } of diagnostics) {

@@ -1,5 +1,5 @@
 import type { Dim } from '../grid/grid';
-import { memoize } from '../memoize';
+import { memoizeRecent } from '../memoize';
 import type { ResolvedNonActive, ResolvedNtp } from './resolved';
 
 /** The sizes of the grid that nonuniform TP reconfigures; its ranks lie in the order tp, cp, dp from rank 0. */
@@ -94,7 +94,7 @@ function placeKey(cp: number | null, pp: number | null): string {
 }
 
 /** The entries by replica; of several for one place the first counts. */
-const indexOf = memoize((entries: readonly ResolvedNonActive[]): ReadonlyMap<number, ReplicaEntries> => {
+const indexOf = memoizeRecent((entries: readonly ResolvedNonActive[]): ReadonlyMap<number, ReplicaEntries> => {
   const index = new Map<number, ReplicaEntries>();
   for (const { dp, cp, pp, localRanks } of entries) {
     const replica = index.get(dp) ?? { slots: new Map(), slices: new Set() };

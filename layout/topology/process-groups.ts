@@ -1,6 +1,6 @@
 import { LANGUAGE_MODULE } from '../format/names';
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
-import { memoize } from '../memoize';
+import { memoizeRecent } from '../memoize';
 import { bridgeFamilies } from './bridge';
 import type { GroupFamily } from './group-family';
 import { isPacked, packedFamilies } from './packed';
@@ -20,7 +20,7 @@ export function expertGrid(module: ResolvedModule): Grid {
  * Every process group that the layout asks for, in Megatron's creation order: module by module in the order of the file
  * (megatron/core/parallel_state.py `initialize_model_parallel`; examples/mimo/training/topology.py `create_topology`).
  */
-export const processGroups: (layout: ResolvedLayout) => readonly GroupFamily[] = memoize(familiesOf);
+export const processGroups: (layout: ResolvedLayout) => readonly GroupFamily[] = memoizeRecent(familiesOf);
 
 function familiesOf(layout: ResolvedLayout): GroupFamily[] {
   const { ntp } = layout;

@@ -1,13 +1,13 @@
 import type { SlotEntryKeys } from '../format/keys';
 import { type Field, type Section, valuesOf } from '../format/spec';
-import { memoize } from '../memoize';
+import { memoizeRecent } from '../memoize';
 import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
 import { MAX_TP_BASE } from './ntp';
 import type { ResolvedLayout, ResolvedModule, ResolvedNonActive, ResolvedNtp } from './resolved';
 
 /** The layout with every number known, or null where the file leaves one open or a grid does not divide. */
-export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = memoize(resolve);
+export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = memoizeRecent(resolve);
 
 function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const { root, world } = facts;
@@ -78,7 +78,7 @@ function usableNtp(facts: LayoutFacts): ResolvedNtp | null {
 }
 
 /** The settings of nonuniform TP with their defaults; null where the file has none. */
-export const resolveNtp: (facts: LayoutFacts) => ResolvedNtp | null = memoize(ntpOf);
+export const resolveNtp: (facts: LayoutFacts) => ResolvedNtp | null = memoizeRecent(ntpOf);
 
 function ntpOf({ root, modules }: LayoutFacts): ResolvedNtp | null {
   const ntp = root.ntp.value;

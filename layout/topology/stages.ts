@@ -1,5 +1,5 @@
 import { type Field, valuesOf } from '../format/spec';
-import { memoize } from '../memoize';
+import { memoizeRecent } from '../memoize';
 import type { LayoutFacts, ModuleFacts } from './facts';
 import { type PipelineArguments, virtualSizeOf } from './pipeline/arguments';
 import { coversPattern, type HybridPlan, hybridPlan } from './pipeline/hybrid-pattern';
@@ -39,7 +39,7 @@ export interface StagePlan {
 }
 
 /** How each grid's layers are laid; a grid of which nothing is known but its degrees is left out. */
-export const stagePlans: (facts: LayoutFacts) => readonly StagePlan[] = memoize((facts: LayoutFacts) =>
+export const stagePlans: (facts: LayoutFacts) => readonly StagePlan[] = memoizeRecent((facts: LayoutFacts) =>
   facts.modules.map((module) => planOf(facts, module)).filter((plan) => plan !== null),
 );
 

@@ -2,7 +2,7 @@ import type { Span } from '../../diagnostic';
 import type { SlotEntryKeys } from '../../format/keys';
 import { MAX_DIAGNOSTICS } from '../../format/limits';
 import type { Field, Section } from '../../format/spec';
-import { memoize } from '../../memoize';
+import { memoizeRecent } from '../../memoize';
 import { isSpare } from '../../topology/ntp';
 import type { NtpContext } from './ntpContext';
 
@@ -33,7 +33,9 @@ export type EntryFault =
 export type SlotEntry = Section<SlotEntryKeys>;
 
 /** The first fault of each entry of the map. */
-export const entryFaults: (context: NtpContext) => readonly EntryFault[] = memoize((context) => [...faultsOf(context)]);
+export const entryFaults: (context: NtpContext) => readonly EntryFault[] = memoizeRecent((context) => [
+  ...faultsOf(context),
+]);
 
 /** Those of one kind. */
 export function faultsOfKind<K extends EntryFault['kind']>(

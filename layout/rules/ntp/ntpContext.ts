@@ -1,7 +1,7 @@
 import type { Span } from '../../diagnostic';
 import type { NtpKeys } from '../../format/keys';
 import { type Field, type Section, valuesOf } from '../../format/spec';
-import { memoize } from '../../memoize';
+import { memoizeRecent } from '../../memoize';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import type { NtpShape } from '../../topology/ntp';
 import { resolveNtp } from '../../topology/resolve';
@@ -47,7 +47,7 @@ function allReadable(fields: Section<NtpKeys>): boolean {
 }
 
 /** The context of a file; null where nonuniform TP is off or a number that it needs is open. */
-export const ntpContext: (facts: LayoutFacts) => NtpContext | null = memoize(contextOf);
+export const ntpContext: (facts: LayoutFacts) => NtpContext | null = memoizeRecent(contextOf);
 
 /** The numbers of a list of fields, ascending. */
 export function sortedValues(fields: readonly Field<number>[] | undefined): number[] {

@@ -1,4 +1,4 @@
-import { memoize } from '../../memoize';
+import { memoizeRecent } from '../../memoize';
 import type { LayoutFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { conflictingSlots, firstUnlikeSlices, isNtpGrid, MAX_TP_BASE } from '../../topology/ntp';
@@ -24,7 +24,7 @@ const STEPS = {
 export type NtpStep = keyof typeof STEPS;
 
 /** The first step that is wrong: `off` without spares, `sound` where nothing is wrong. */
-const stepOf = memoize((context: NtpContext): NtpStep | 'off' | 'sound' => {
+const stepOf = memoizeRecent((context: NtpContext): NtpStep | 'off' | 'sound' => {
   if (context.ntp.tpSpares === 0) {
     return STEPS.failedRanks(context) ? 'off' : 'failedRanks';
   }

@@ -1,7 +1,7 @@
 import type { Related, Span } from '../../diagnostic';
 import { grouped } from '../../format/quantities';
 import type { Grid } from '../../grid/grid';
-import { memoize } from '../../memoize';
+import { memoizeRecent } from '../../memoize';
 import { crossings } from '../../topology/crossings';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { resolveLayout } from '../../topology/resolve';
@@ -24,7 +24,7 @@ const MAX_BORDERS = 4096;
 const MIN_BORDERS = 16;
 
 /** The modules of a whole layout with a written cluster; none where places are not known. */
-export const placedModules = memoize((facts: LayoutFacts): readonly Placed[] => {
+export const placedModules = memoizeRecent((facts: LayoutFacts): readonly Placed[] => {
   const cluster = facts.root.cluster.value;
   // packed placement launches only the active ranks, which moves them from their places in the grid
   const packed = facts.root.ntp.value?.placement.value === 'packed';

@@ -4,7 +4,7 @@ import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
 import type { MapSpec } from '../../format/spec';
 import type { MapNode } from '../../format/tree';
-import { memoize } from '../../memoize';
+import { memoize, memoizeRecent } from '../../memoize';
 
 /** A key that its map does not have. */
 export type UnknownKey = Extract<Problem, { kind: 'unknown-key' }>;
@@ -28,7 +28,7 @@ export interface Elsewhere {
 export type Meaning = Elsewhere | { readonly kind: 'flag' | 'misspelt'; readonly name: string };
 
 /** The unknown keys of a file with what they mean; null where nothing is like one. */
-export const meaningsOf: (read: ReadLayout) => ReadonlyMap<UnknownKey, Meaning | null> = memoize(
+export const meaningsOf: (read: ReadLayout) => ReadonlyMap<UnknownKey, Meaning | null> = memoizeRecent(
   (read) => new Map(problemsOf(read.problems, 'unknown-key').map((problem) => [problem, meaningOf(read, problem)])),
 );
 

@@ -1,5 +1,5 @@
 import type { Related } from '../../diagnostic';
-import { memoize } from '../../memoize';
+import { memoizeRecent } from '../../memoize';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { pythonString, pythonTuple } from '../numbers';
 
@@ -28,7 +28,7 @@ export interface Coverage {
  * How the modules lie, worked out once for all rules; null before each of them is whole by itself, to say one thing at a
  * time.
  */
-export const coverageOf: (facts: LayoutFacts) => Coverage | null = memoize(measured);
+export const coverageOf: (facts: LayoutFacts) => Coverage | null = memoizeRecent(measured);
 
 function measured(facts: LayoutFacts): Coverage | null {
   const placed = placedModules(facts);

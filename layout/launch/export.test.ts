@@ -96,7 +96,7 @@ const HOMOGENEOUS = [
 
 test.each(HOMOGENEOUS)('%s: what is exported is imported again', (target) => {
   const random = generator(14);
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < 15; round++) {
     const text = layoutText(random);
     expect(lost(text, target), text).toEqual([]);
   }

@@ -16,10 +16,10 @@ import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocume
 import { torchtitanCommand } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext } from './family';
-import { type Job, jobOf } from './launchers';
-import { type ReadFile, runScript } from './shell/interpreter';
+import { type Job, jobOf, textOf } from './launchers';
+import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
-import type { Place } from './shell/values';
+import { type Arg, type Place, splitWords, unknownText, word } from './shell/values';
 import { parseTomlTree } from './toml';
 import { parseYamlTree } from './tree';
 
@@ -143,7 +143,14 @@ class Session implements LaunchContext {
     if (family === 'megatron-log' || (family === undefined && hasArgumentDump(this.text))) {
       return this.#reading('megatron-log', readArgumentDump(this.file, this.text), []);
     }
-    return this.#document(family) ?? this.#script(options);
+    const document = this.#document(family);
+    if (document) {
+      return document;
+    }
+    if (/\.(ya?ml|json|toml|py)$/.test(this.file)) {
+      return this.#reading(null, new Facts(), ['This is no launch configuration that is known.']);
+    }
+    return this.#script(options);
   }
 
   /** Reads the file as a configuration; null where it is none of a family that is known. */
@@ -175,12 +182,35 @@ class Session implements LaunchContext {
     const chosen = candidates.filter(({ score }) => score === best);
     const [first] = chosen;
     if (!first) {
-      return this.#reading(null, new Facts(), [...run.problems, 'No command that starts a training job was found.']);
+      const facts = this.#argumentsOnly(run);
+      const note = facts
+        ? 'The file holds arguments for another script; what that one sets is unknown.'
+        : 'No command that starts a training job was found.';
+      return this.#reading(facts ? 'megatron-lm' : null, facts ?? new Facts(), [...run.problems, note]);
     }
     const same = chosen.filter(({ family: { name } }) => name === first.family.name);
     const facts = mergeJobs(same.map(({ job, family: one }) => ({ job, facts: one.read(job, this) })));
     const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
     return this.#reading(first.family.name, facts, [...run.problems, ...missing]);
+  }
+
+  /** Reads a script that only sets variables with Megatron-LM's flags; null where it sets none. */
+  #argumentsOnly({ variables }: ScriptRun): Facts | null {
+    const place = { file: this.file, offset: 0 };
+    const args = [...variables.values()].flatMap((variable): readonly Arg[] => {
+      const items =
+        variable.kind === 'array' ? variable.items : variable.kind === 'scalar' ? splitWords(variable.text) : [];
+      const isArguments = items.some((item) =>
+        /^--(num-layers|hidden-size|tensor-model-parallel-size)$/.test(textOf(item) ?? ''),
+      );
+      return isArguments ? items : [];
+    });
+    if (args.length === 0) {
+      return null;
+    }
+    const unknown = word(unknownText('file', 'the script that uses these arguments'));
+    const job = { program: 'python', script: null, launchers: [], configurations: [], world: {}, condition: null };
+    return megatronLm.read({ ...job, args: [unknown, ...args], variables, place }, this);
   }
 
   #reading(family: FamilyName | null, facts: Facts, notes: readonly string[]): LaunchReading {

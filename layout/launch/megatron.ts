@@ -447,8 +447,12 @@ function applyValidation(options: Options, dialect: Dialect, facts: Facts): void
       'Sequence parallelism is switched off: it needs tp > 1 (megatron/training/arguments.py, validate_args).',
     );
   }
-  if (isOn(facts.get('fsdp.enabled'))) {
-    facts.set('optimizer.use_distributed_optimizer', facts.get('fsdp.enabled'));
+  const sharded = facts.get('fsdp.enabled');
+  if (isOn(sharded)) {
+    facts.set('optimizer.use_distributed_optimizer', sharded);
+  } else if (isKnown(sharded)) {
+    // without Megatron-FSDP the strategy means nothing
+    facts.delete('fsdp.data_parallel_sharding_strategy');
   }
   if (!dialect.modelElsewhere && options.blocked === null) {
     deriveSizes(facts, options.has('swiglu'));

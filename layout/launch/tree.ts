@@ -48,7 +48,7 @@ export function parseYamlTree(file: string, text: string): TreeMap | null {
     });
     for (const document of Array.isArray(documents) ? documents : []) {
       const tree =
-        document.errors.length === 0 && document.contents ? new Builder(file, document).build(document.contents) : null;
+        document.errors.length === 0 && document.contents ? new Builder(file).build(document.contents) : null;
       if (tree?.kind === 'map') {
         return tree;
       }
@@ -61,11 +61,9 @@ export function parseYamlTree(file: string, text: string): TreeMap | null {
 
 class Builder {
   #values = 0;
+  readonly #anchors = new Map<string, Node>();
 
-  constructor(
-    readonly file: string,
-    readonly document: object,
-  ) {}
+  constructor(readonly file: string) {}
 
   build(node: ParsedNode): Tree {
     return this.#tree(node, 0, node);
@@ -77,7 +75,10 @@ class Builder {
       throw new Error('too many values');
     }
     if (isAlias(node)) {
-      return this.#tree(node.resolve(this.document as never), depth + 1, node);
+      return this.#tree(this.#anchors.get(node.source), depth + 1, node);
+    }
+    if (node && 'anchor' in node && node.anchor) {
+      this.#anchors.set(node.anchor, node);
     }
     if (isMap(node)) {
       return { kind: 'map', place, entries: this.#entries(node, depth) };

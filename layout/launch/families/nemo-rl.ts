@@ -5,7 +5,7 @@ import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';
-import { type Options, Options as OptionsOf } from '../options';
+import { isOn, type Options, Options as OptionsOf } from '../options';
 import { directoryOf } from '../shell/sources';
 import { at, mergeTrees, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
@@ -154,6 +154,13 @@ function readMegatronRole(role: Tree | undefined, missing: string | null, facts:
   // the optimizer's params_dtype and bf16 are those of its states
   for (const name of ['params_dtype', 'bf16', 'fp16']) {
     entries.delete(name);
+  }
+  const checkpointing = optionsOf(role).boolean('activation_checkpointing');
+  if (!isOn(checkpointing)) {
+    // recomputation is set up in advance and takes effect with activation_checkpointing alone
+    for (const name of ['recompute_granularity', 'recompute_method', 'recompute_num_layers', 'recompute_modules']) {
+      entries.delete(name);
+    }
   }
   readMegatron(new OptionsOf(entries, missing), DIALECT, facts);
 }

@@ -37,9 +37,12 @@ test.each([
   ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L`']],
   ['run "$@" $EXTRA', ['run', '?environment variable EXTRA']],
   ['bash -c "run --x 1"', ['run', '--x', '1']],
+  ['bash -c "run --x $A --y 2"', ['run', '--x', '?environment variable A', '--y', '2']],
+  ["read -r -d '' T <<'EOF'\nrun --x 1\nEOF\nsrun bash -c \"export A=$B; ${T}\"", ['run', '--x', '1']],
   ['X=3; eval "run --x $X"', ['run', '--x', '3']],
   ['declare -A M=([a]=1 [b]=2)\nrun ${M[b]}', ['run', '2']],
   ["IFS=',' read -r -a G <<< '0,1,2'\nrun ${#G[@]}", ['run', '3']],
+  ["IFS=',' read -r TP PP REST <<< '2,1,4,8'\nrun $TP $PP $REST", ['run', '2', '1', '4,8']],
   ['set -- 5 6\nrun $2 $#', ['run', '6', '2']],
 ])('%s', (script, words) => {
   expect(argv(script)).toEqual(words);

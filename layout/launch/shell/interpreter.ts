@@ -108,6 +108,7 @@ class Interpreter implements Shell {
   /** The words before the command that is followed, such as `srun -N 4` before `bash -c`. */
   #outer: readonly Arg[] = [];
   #steps = 0;
+  #placeholders = 0;
   #passes = 0;
   #calls = 0;
 
@@ -771,10 +772,10 @@ class Interpreter implements Shell {
 
   /** A file that the script names: one that it writes itself, or one that can be read. */
   #find(path: string): { path: string; text: string; written: Text | null } | null {
-    const written = this.state.files.get(path);
-    const text = written && literal(written);
-    if (written && text !== null && text !== undefined) {
-      return { path, text, written };
+    const file = this.state.files.get(path);
+    if (file) {
+      const written = this.#withPlaceholders(file);
+      return { path, text: literal(written) ?? '', written };
     }
     const whole = this.state.directory !== null && !path.startsWith('/') ? [joinPath(this.state.directory, path)] : [];
     for (const candidate of [...whole, ...candidatePaths(this.source.file, path)]) {
@@ -854,11 +855,24 @@ class Interpreter implements Shell {
   }
 
   #evaluate(text: Text): Outcome {
-    const known = literal(text);
-    if (known === null || this.#calls >= MAX_CALLS) {
+    if (this.#calls >= MAX_CALLS) {
       return UNKNOWN;
     }
-    return { verdict: null, signal: this.#text(known, writtenSource(this.source.file, text)) };
+    const commands = this.#withPlaceholders(text);
+    return { verdict: null, signal: this.#text(literal(commands) ?? '', writtenSource(this.source.file, commands)) };
+  }
+
+  /** A text of commands in which variables stand for what is not known, so that the rest of it can be followed. */
+  #withPlaceholders(text: Text): Text {
+    return text.map((piece) => {
+      if (piece.kind === 'text' || literal([piece]) !== null) {
+        return piece;
+      }
+      const name = `_unknown_${++this.#placeholders}`;
+      this.assign(name, { kind: 'scalar', text: [piece] });
+      this.state.exported.add(name);
+      return { kind: 'text', text: `\${${name}}`, place: this.source.place(0), quoted: false };
+    });
   }
 
   readonly #builtins: Readonly<Record<string, (args: readonly Arg[], node: Command) => Outcome>> = {
@@ -970,6 +984,10 @@ class Interpreter implements Shell {
     const separator = this.state.variables.get('IFS');
     const ifs = separator?.kind === 'scalar' ? (literal(separator.text) ?? ' ') : ' ';
     const target = names.findLast((name) => /^[A-Za-z_]\w*$/.test(name));
+    if (this.#stdin && target && names.includes('-d')) {
+      this.assign(target, { kind: 'scalar', text: this.#stdin });
+      return DONE;
+    }
     const toArray = names.some((name) => /^-\w*a$/.test(name));
     if (known !== null && target && toArray && !known.includes('\n')) {
       const place = (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
@@ -980,10 +998,27 @@ class Interpreter implements Shell {
       });
       return DONE;
     }
-    for (const name of names.filter((one) => /^[A-Za-z_]\w*$/.test(one))) {
+    const targets = names.filter((one) => /^[A-Za-z_]\w*$/.test(one));
+    if (known !== null && targets.length > 0 && !toArray && !names.some((name) => /^-\w*[dnNtu]/.test(name))) {
+      this.#assignFields(known, targets, ifs);
+      return DONE;
+    }
+    for (const name of targets) {
       this.assign(name, { kind: 'scalar', text: unknownText('command', '`read`') });
     }
     return UNKNOWN;
+  }
+
+  /** What `read` makes of a line: one field a variable, the rest for the last. */
+  #assignFields(known: string, targets: readonly string[], ifs: string): void {
+    const place = (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
+    const line = known.split('\n')[0] ?? '';
+    const fields = ifs.trim() === '' ? line.trim().split(/\s+/) : line.split(ifs.charAt(0));
+    const separator = ifs.trim() === '' ? ' ' : ifs.charAt(0);
+    targets.forEach((name, index) => {
+      const field = index === targets.length - 1 ? fields.slice(index).join(separator) : (fields[index] ?? '');
+      this.assign(name, { kind: 'scalar', text: textAt(field, place) });
+    });
   }
 
   /** The first line of a command, for messages. */

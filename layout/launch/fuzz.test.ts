@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest';
+import { layoutOf, layoutYaml, specOf } from './document';
+import { readLaunchFile } from './import';
+
+/** Whole numbers below a bound that are the same in every run (xorshift). */
+function generator(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) % below;
+  };
+}
+
+const SCRIPT = `#!/bin/bash
+#SBATCH --nodes=2
+TP=\${TP:-4}; PP=$((2 * 1))
+if [ "$MODE" = x ]; then EXTRA="--micro-batch-size 2"; else EXTRA=(--bf16); fi
+for i in 1 2 3; do ARGS+=(--x$i); done
+case $KIND in a|b) Y=1 ;; *) Y=2 ;; esac
+f() { local Z=$1; echo "$Z"; }
+A="--num-layers 32 \\
+   --hidden-size $(f 64)"
+cat > run.sh <<EOF
+torchrun --nproc-per-node 8 pretrain_gpt.py $A --tensor-model-parallel-size $TP
+EOF
+srun -N 2 bash -c "torchrun --nproc-per-node 8 pretrain_gpt.py \${A} \${EXTRA[@]} --tensor-model-parallel-size $TP"
+`;
+
+const RECIPE = `defaults: ../base.yaml
+policy:
+  train_micro_batch_size: \${mul:2, 3}
+  megatron_cfg: &m
+    enabled: true
+    tensor_model_parallel_size: \${oc.env:TP,2}
+    pipeline_model_parallel_size: \${policy.megatron_cfg.tensor_model_parallel_size}
+teacher: {megatron_cfg: *m}
+cluster: {num_nodes: 2, gpus_per_node: 8}
+`;
+
+const TOML = '[parallelism]\ntensor_parallel_degree = 4\n[training]\nseq_len = 8192\n[model]\nname = "x"\n';
+
+const LOG =
+  '--- arguments ---\n0:   tensor_model_parallel_size ........ 4\n  world_size .... 16\n--- end of arguments ---\n';
+
+const SOURCES = [
+  ['train.sh', SCRIPT],
+  ['recipe.yaml', RECIPE],
+  ['job.toml', TOML],
+  ['job.log', LOG.replaceAll('---', '-----')],
+] as const;
+
+const PIECES = [
+  '"',
+  "'",
+  '$(',
+  '${',
+  '}',
+  ')',
+  '((',
+  '`',
+  '<<EOF\n',
+  '\\',
+  '\n',
+  '|',
+  '&&',
+  ';;',
+  'do ',
+  'fi\n',
+  '[[',
+  '*',
+  '\u0000',
+  '\uffff',
+  '$',
+  ': ',
+  '- ',
+];
+
+function mutate(text: string, random: (below: number) => number): string {
+  let result = text;
+  for (let step = random(6); step >= 0; step--) {
+    const at = random(result.length + 1);
+    const kind = random(3);
+    const piece = PIECES[random(PIECES.length)] ?? '';
+    const until = kind === 0 ? at : at + random(20);
+    result = result.slice(0, at) + (kind === 2 ? '' : piece) + result.slice(until);
+  }
+  return result;
+}
+
+/** Reads a file and checks what must hold of every reading. */
+function read(file: string, text: string): void {
+  const reading = readLaunchFile(file, text, (path) => (path.endsWith('base.yaml') ? text : null));
+  layoutYaml(reading);
+  expect(layoutOf(reading).layout).toBe(1);
+  for (const { key, value, source, lookedFor } of reading.values) {
+    expect(source === 'unknown' ? value === null && lookedFor !== undefined : value !== null, key).toBe(true);
+    if (typeof source !== 'string') {
+      expect(source.line).toBeGreaterThan(0);
+    }
+    if (specOf(key)?.type === 'integer' && value !== null) {
+      expect(Number.isSafeInteger(value), key).toBe(true);
+    }
+  }
+}
+
+test.each(SOURCES)('%s mutated', (file, text) => {
+  const random = generator(2026);
+  for (let round = 0; round < 50; round++) {
+    read(file, mutate(text, random));
+  }
+});
+
+test('random characters', () => {
+  const random = generator(7);
+  for (let round = 0; round < 30; round++) {
+    const characters = Array.from({ length: random(200) }, () =>
+      String.fromCharCode(random(round % 2 === 0 ? 128 : 65_536)),
+    );
+    for (const [file] of SOURCES) {
+      read(file, characters.join(''));
+    }
+  }
+});
+
+test('deep nesting, long lines and values that grow', () => {
+  for (const text of [
+    '('.repeat(20_000),
+    '$('.repeat(5_000),
+    'if true; then '.repeat(2_000),
+    `X=1\n${'X="$X$X"\n'.repeat(60)}torchrun pretrain_gpt.py --num-layers $X`,
+    `X=1\n${'[ $A ] && X="$X $X"\n'.repeat(60)}torchrun pretrain_gpt.py $X`,
+    `f() { f; f; }\nf`,
+    'A=({1..1000}{1..1000}{1..1000})',
+    '['.repeat(5_000),
+    `a: &a [x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*${i === 0 ? 'a' : `b${i - 1}`}, *${i === 0 ? 'a' : `b${i - 1}`}]`).join('\n')}`,
+  ]) {
+    for (const file of ['x.sh', 'x.yaml', 'x.log', 'x.toml']) {
+      read(file, text);
+    }
+  }
+});

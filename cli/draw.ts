@@ -10,7 +10,7 @@ import { failedRanks } from '../picture/roles';
 import { type StageLayers, stageLayers } from '../picture/stageLayers';
 import { svgOf } from '../picture/svg';
 import { inputFiles } from './files';
-import { complain, EXIT, exitWith } from './output';
+import { complain, EXIT, exitWith, refusesToList } from './output';
 
 /** The views by the names that the rank grid shows, and by those of its state. */
 const VIEWS: Readonly<Record<string, DrawingId>> = {
@@ -59,6 +59,9 @@ export function addDrawCommand(program: Command): void {
 async function draw(file: string, options: Options): Promise<void> {
   for (const input of inputFiles([file])) {
     const layout = 'checked' in input && !hasErrors(input.checked) ? input.checked.resolved : null;
+    if (layout && refusesToList(file, layout.worldSize)) {
+      return;
+    }
     if (layout) {
       await drawLayout(
         file,

@@ -53,6 +53,9 @@ export function drawingOf(
   }
 }
 
+/** Worlds of more ranks are not drawn: a picture takes some bytes a rank. */
+export const MAX_DRAWN = 16_777_216;
+
 /** Whether a layout has something to show in a view. */
 export const hasDrawing = (layout: ResolvedLayout, id: DrawingId): boolean => id !== 'ntp' || hasRoles(layout);
 

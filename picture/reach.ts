@@ -65,6 +65,10 @@ function byMembers(family: GroupFamily, gpusPerNode: number): Reach | null {
   return { crossing, nodes: most };
 }
 
+/** Whether any group of one kind has ranks on several nodes, as far as that is known. */
+export const leavesNode = (layout: ResolvedLayout, name: string): boolean =>
+  familiesOf(layout).some((family) => family.name === name && (reachOf(family, layout.gpusPerNode)?.crossing ?? 1) > 0);
+
 /** What is said of the groups of one kind: how many there are, of what size, and how far they reach. */
 export function groupsSentence(layout: ResolvedLayout, name: string): string {
   const families = familiesOf(layout).filter((family) => family.name === name && family.size > 1);

@@ -26,6 +26,9 @@ export interface VsCodeApi {
 /** How long a pointer rests on a rank before it is read out, and a movement before it is saved, in milliseconds. */
 const REST = 250;
 
+/** Tables of more ranks are not saved. */
+const MAX_SAVED = 4_194_304;
+
 /** The panel: takes what the editor says and what a person does, and has both drawn. */
 export class GridApp {
   readonly #model = new PanelModel();
@@ -342,7 +345,11 @@ export class GridApp {
 
   #exportTable(): void {
     const { layout } = this.#model;
-    if (layout) {
+    if (layout && layout.worldSize > MAX_SAVED) {
+      this.#screen.announce(
+        `${countOf(layout.worldSize, 'rank')} are too many for a file; up to ${grouped(MAX_SAVED)} are saved`,
+      );
+    } else if (layout) {
       this.api.postMessage({ type: 'save', format: 'csv', data: csvOf(layout) });
     }
   }

@@ -1,7 +1,9 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import { groupIn } from '../../picture/drawing';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import { nestingText } from '../../picture/nesting';
+import { leavesNode } from '../../picture/reach';
 import type { Viewport } from '../render/canvas';
 import { factorFor } from '../render/paint';
 import { themeKind } from '../render/theme';
@@ -134,7 +136,7 @@ export class Screen {
         coordinatesDiffer: marked && difference.count('coordinates') > 0,
         peersDiffer: marked && difference.count('peers') > 0,
         faded: fadedText(scene),
-        links: state.view === 'groups' && layout.nodes > 1,
+        links: state.view === 'groups' && leavesNode(layout, groupIn(layout, state.group)),
         ranksPerPixel: this.#factor ** 2,
         nesting: this.#nesting,
       },

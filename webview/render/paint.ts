@@ -30,6 +30,9 @@ const MAX_MARKS = 4096;
 /** Links of a group with more ranks than this would cover what they join. */
 const MAX_LINKS = 256;
 const FEW_LINKS = 16;
+
+/** More small cells than this are shown by dimming the others, not by rings. */
+const MAX_RINGS = 200;
 const SMALL_CELL = 12;
 
 /** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
@@ -480,10 +483,14 @@ export class Painter {
     const { cell } = this.geometry;
     this.#move();
     const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
-    if (isolated && peers.length > 0) {
+    // rings around many small cells would hide them
+    const isDense = peers.length > MAX_RINGS && cell < SMALL_CELL;
+    if ((isolated || isDense) && peers.length > 0) {
       this.#isolate(picture, bitmap, peers);
     }
-    this.#strokeTwice(this.#rings(peers), theme.foreground, line);
+    if (!isDense) {
+      this.#strokeTwice(this.#rings(peers), theme.foreground, line);
+    }
     const crosses = new Path2D();
     for (const rank of failed.slice(0, MAX_MARKS)) {
       // colours of conditions bring their own cross

@@ -1,14 +1,23 @@
-import type { ResolvedLayout } from '../../layout';
+import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { colourChoices, colourIn } from '../../picture/colourings';
-import { type DrawingId, drawingOf, groupIn } from '../../picture/drawing';
+import { type DrawingId, drawingOf, groupIn, MAX_DRAWN } from '../../picture/drawing';
 import { groupNames } from '../../picture/facts';
 import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
-import { picker } from '../panel/dom';
+import { h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** The picture and the answer of a view that follow from the layout and what a person chose. */
-export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline'> => ({
-  picture: ({ state, stages, layout: shown }, layout) => drawingOf(layout, id, state, layout === shown ? stages : []),
+export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline' | 'content'> => ({
+  picture: ({ state, stages, layout: shown }, layout) =>
+    layout.worldSize > MAX_DRAWN ? null : drawingOf(layout, id, state, layout === shown ? stages : []),
+  content: ({ layout }) =>
+    layout.worldSize > MAX_DRAWN
+      ? h(
+          'p',
+          { class: 'empty' },
+          `${countOf(layout.worldSize, 'rank')} are too many to draw; up to ${grouped(MAX_DRAWN)} are.`,
+        )
+      : null,
   headline: ({ layout, state }) => drawingOf(layout, id, state).headline,
 });
 

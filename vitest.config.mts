@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'editor',
-          include: ['test/editor/**/*.test.ts'],
+          include: ['test/editor/*.test.ts'],
           globalSetup: 'test/harness/sharedEditor.ts',
           // all windows are the same person's, whose settings each file sets
           fileParallelism: false,

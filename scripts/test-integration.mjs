@@ -12,7 +12,7 @@ const webTests = resolve('out/test/web.js');
 const common = { bundle: true, format: 'cjs', logLevel: 'warning' };
 await esbuild.build({
   ...common,
-  entryPoints: ['test/integration/index.ts'],
+  entryPoints: ['test/editor/integration/index.ts'],
   outfile: tests,
   platform: 'node',
   target: 'node20',
@@ -20,14 +20,17 @@ await esbuild.build({
 });
 await esbuild.build({
   ...common,
-  entryPoints: ['test/integration/web.ts'],
+  entryPoints: ['test/editor/integration/web.ts'],
   outfile: webTests,
   platform: 'browser',
   target: 'es2022',
   external: ['vscode'],
   // Mocha's build for browsers must not take this module for its own
   define: { module: 'undefined', exports: 'undefined' },
-  alias: { 'node:assert': resolve('test/integration/assert.ts'), mocha: resolve('node_modules/mocha/mocha.mjs') },
+  alias: {
+    'node:assert': resolve('test/editor/integration/assert.ts'),
+    mocha: resolve('node_modules/mocha/mocha.mjs'),
+  },
 });
 
 // each run works on its own copy of the files

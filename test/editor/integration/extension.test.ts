@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as vscode from 'vscode';
-import { until } from '../harness/until';
+import { until } from '../../harness/until';
 import { findings, open, replace, revert } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';

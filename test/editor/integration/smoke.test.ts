@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { processesWith } from '../harness/processes';
-import { until } from '../harness/until';
+import { processesWith } from '../../harness/processes';
+import { until } from '../../harness/until';
 import { ask, codeOf, findings, folder, open, replace, revert } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';

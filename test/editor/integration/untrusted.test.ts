@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { until } from '../harness/until';
+import { until } from '../../harness/until';
 import { codeOf, findings, open, replace, revert } from './editor';
 
 /** The tests in a workspace that nobody has trusted: everything works but what starts processes. */

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { until } from '../harness/until';
+import { until } from '../../harness/until';
 import { ask, codeOf, findings, offer, open, place, replace, revert, textOf } from './editor';
 
 const EXAMPLE = 'mimo-8gpu.layout.yaml';

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { until } from '../harness/until';
+import { until } from '../../harness/until';
 import { ask, codeOf, findings, folder, open } from './editor';
 import { MemoryFiles } from './memoryFiles';
 

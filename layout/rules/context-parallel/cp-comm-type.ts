@@ -10,7 +10,7 @@ import { megatron } from '../source';
 export const cpCommType: Rule = {
   code: 'cp-comm-type',
   severity: 'error',
-  title: 'Exchanges of context parallelism that do not fit',
+  title: 'cp_comm_type does not fit the context parallelism',
   effect: 'Megatron-LM stops; a library call trains without context parallelism',
   what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers.',
   why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly.',

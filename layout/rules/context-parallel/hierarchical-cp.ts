@@ -11,10 +11,10 @@ import { megatron } from '../source';
 export const hierarchicalCp: Rule = {
   code: 'hierarchical-cp',
   severity: 'error',
-  title: 'The levels of hierarchical context parallelism do not make cp',
+  title: 'The hierarchical sizes do not multiply to cp',
   effect: 'Megatron-LM stops on every rank',
   what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
-  why: 'Every context-parallel group is cut into levels, of which the product is the group. Megatron-LM stops with an assertion that has no message.',
+  why: 'Every context-parallel group is cut into levels, and the product of their sizes is `cp`. Megatron-LM stops with an assertion that has no message.',
   failing: `layout: 1
 world_size: 16
 parallelism:

@@ -5,7 +5,7 @@ import { denseReplica, productReports } from './replica';
 export const denseProduct: Rule = {
   code: 'dense-product',
   severity: 'error',
-  title: 'A written dp is not what the ranks give',
+  title: 'dp is not what the ranks give',
   effect: 'Megatron-LM runs with another dp than the file says',
   what: '`dp` is derived: the ranks divided by `tp * gtp_remat * cp * pp`. The file writes another number.',
   why: 'Megatron-LM never reads `dp`. It runs with the derived size, so batch arithmetic done with the written one is wrong.',

@@ -10,10 +10,10 @@ import { mimoOf } from './mimo';
 export const colocatedBridge: Rule = {
   code: 'colocated-bridge',
   severity: 'error',
-  title: 'Colocated modules that the bridge cannot join',
+  title: 'The bridge cannot join the colocated modules',
   effect: 'Megatron-LM stops when it builds the bridge',
   what: 'Modules share all their ranks, and one of them has `pp` or `cp` above 1, or the `dp` of an encoder and of the language model do not divide one another.',
-  why: 'The bridge hands activations from one grid to the other on the same ranks. Grids with `pp` above 1 are built without a word, and then every rank is both the first and the last stage.',
+  why: 'The bridge hands activations from one grid to the other on the same ranks. Grids with `pp` above 1 are built without an error, and then every rank is both the first and the last stage.',
   failing: `layout: 1
 world_size: 6
 modules:

@@ -9,7 +9,7 @@ import { mimoOf } from './mimo';
 export const fanOut: Rule = {
   code: 'fan-out',
   severity: 'error',
-  title: 'A micro-batch that the encoder cannot share out',
+  title: 'The encoder cannot share the micro-batch',
   effect: 'Megatron-LM stops when it reads the arguments',
   what: "For modules on ranks of their own: `micro_batch_size` times the language model's `dp` (and `gtp_remat`) is not divisible by an encoder's `dp`.",
   why: "Each step the encoder's replicas share the samples that the language model consumes. Megatron-LM stops when they do not come out even.",

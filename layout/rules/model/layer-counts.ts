@@ -7,7 +7,7 @@ import { describedModels } from './described';
 export const layerCounts: Rule = {
   code: 'layer-counts',
   severity: 'error',
-  title: 'Two numbers of layers',
+  title: 'num_layers and encoder_num_layers are both written',
   effect: 'Megatron-LM stops on every rank',
   what: '`num_layers` and `encoder_num_layers` are both written.',
   why: 'An encoder-decoder model has `encoder_num_layers` and `decoder_num_layers`, any other `num_layers`; Megatron-LM takes the one for the other where it is missing.',

@@ -6,7 +6,7 @@ import { megatron } from '../source';
 export const routerGroups: Rule = {
   code: 'router-groups',
   severity: 'error',
-  title: 'A router that picks more than there is',
+  title: 'The router selects more than there is',
   effect: 'Megatron-LM stops, or fails in the first step',
   what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts.',
   why: 'The router takes the best k experts, of the best groups first where experts are grouped. Megatron-LM does not check k against the experts; the selection fails when it runs.',

@@ -12,7 +12,7 @@ const MOST = grouped(MAX_TP_BASE);
 export const ntpBase: Rule = {
   code: 'ntp-base',
   severity: 'error',
-  title: 'A tp_base that is not tp',
+  title: 'tp_base differs from tp',
   effect: 'groups are cut from other ranks than the replicas have',
   what: `\`tp_base\` differs from \`tp\`, or is above ${MOST}.`,
   why: 'Nothing compares them. The new groups would be cut from other ranks than the replicas have. Nonuniform TP is for the slots of one NVLink domain, and no domain has so many GPUs.',

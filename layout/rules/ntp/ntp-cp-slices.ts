@@ -8,7 +8,7 @@ import { contextAt } from './steps';
 export const ntpCpSlices: Rule = {
   code: 'ntp-cp-slices',
   severity: 'error',
-  title: 'CP slices of a replica that differ',
+  title: 'The CP slices of a replica differ',
   effect: 'Megatron-LM stops on every rank',
   what: 'The active slots of a replica are not the same in all its context-parallel slices.',
   why: 'Context-parallel groups join equal slots; Megatron-LM stops.',

@@ -11,7 +11,7 @@ import { contextAt } from './steps';
 export const ntpDpSync: Rule = {
   code: 'ntp-dp-sync',
   severity: 'error',
-  title: 'Spares for which data-parallel groups hang',
+  title: 'These spares make data-parallel groups hang',
   effect: 'the job hangs in the gradient all-reduce',
   what: 'The removed slots are not the last `tp_spares` of each reduced replica (nominal placement).',
   why: 'Data-parallel groups are never rebuilt: some ranks enter the gradient all-reduce while another member has left or does not come.',

@@ -24,7 +24,7 @@ export const ntpExpertGroups: Rule = {
     yield {
       message: `Expert groups are not rebuilt: with ep ${ep} the ranks that stay wait for ranks that have left. Use ep 1.`,
       span,
-      related: [{ message: 'nonuniform TP is asked for here', span: keySpan }],
+      related: [{ message: 'ntp is written here', span: keySpan }],
       predicts: slicesPrediction(context),
       fixes: [changeFix('ep', span, 1)],
     };

@@ -12,7 +12,7 @@ import { contextAt } from './steps';
 export const ntpFailedRank: Rule = {
   code: 'ntp-failed-rank',
   severity: 'error',
-  title: 'A failed rank that is still active',
+  title: 'A failed rank is still active',
   effect: 'the job waits for a broken GPU',
   what: 'A rank of `failed_ranks` is not among the removed slots.',
   why: 'The job would wait for a broken GPU.',

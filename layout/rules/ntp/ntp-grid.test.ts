@@ -18,7 +18,7 @@ test('another order', () => {
   ).toMatchInlineSnapshot(`
     "error[ntp-grid] at "dp-tp-cp-ep-pp"
     Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order dp, tp. Use the default order.
-    = at "ntp": nonuniform TP is asked for here
+    = at "ntp": ntp is written here
     = suggestion: Change order to tp-cp-ep-dp-pp
       - parallelism: {tp: 8, order: dp-tp-cp-ep-pp}
       + parallelism: {tp: 8, order: tp-cp-ep-dp-pp}"
@@ -29,7 +29,7 @@ test('generalized TP', () => {
   expect(said(ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8, gtp_remat: 2'))).toMatchInlineSnapshot(`
     "error[ntp-grid] at "2"
     Nonuniform TP does not know generalized TP: it rebuilds the groups of other ranks. Use gtp_remat 1.
-    = at "ntp": nonuniform TP is asked for here"
+    = at "ntp": ntp is written here"
   `);
 });
 
@@ -39,6 +39,6 @@ test('generalized TP as weight shards', () => {
   ).toMatchInlineSnapshot(`
     "error[ntp-grid] at "16"
     Nonuniform TP does not know generalized TP: it rebuilds the groups of other ranks. Use gtp_remat 1.
-    = at "ntp": nonuniform TP is asked for here"
+    = at "ntp": ntp is written here"
   `);
 });

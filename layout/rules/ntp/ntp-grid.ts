@@ -12,7 +12,7 @@ import { contextAt } from './steps';
 export const ntpGrid: Rule = {
   code: 'ntp-grid',
   severity: 'error',
-  title: 'Nonuniform TP on a grid that it does not know',
+  title: 'Nonuniform TP on an unsupported grid',
   effect: 'groups are rebuilt for the wrong ranks',
   what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
   why: 'The helper computes global ranks from the places in the default order; in another one it rebuilds the groups of other ranks.',
@@ -38,7 +38,7 @@ function gridReport(context: NtpContext): Report {
       ? 'Nonuniform TP does not know generalized TP: it rebuilds the groups of other ranks. Use gtp_remat 1.'
       : `Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order ${names.join(', ')}. Use the default order.`,
     span: (gtp ? shardField(context.module) : order)?.span ?? context.keySpan,
-    related: [{ message: 'nonuniform TP is asked for here', span: context.keySpan }],
+    related: [{ message: 'ntp is written here', span: context.keySpan }],
     predicts: slicesPrediction(context),
     fixes: [gtp || !order?.written ? null : changeFix('order', order.span, DEFAULT_ORDER)],
   };

@@ -15,7 +15,7 @@ import { contextAt } from './steps';
 export const ntpMapIncomplete: Rule = {
   code: 'ntp-map-incomplete',
   severity: 'error',
-  title: 'A reduced replica without an entry',
+  title: 'A reduced replica has no entry',
   effect: 'parameters are resharded as if the replica were whole',
   what: 'A replica below `num_reduced_tp_dp_ranks` has no entry in `non_active_ranks_per_dp`, or there is no map at all.',
   why: 'The group code goes by the count, the reshard maps by the map alone: parameters are resharded as if the replica were whole.',

@@ -11,8 +11,8 @@ test.each([['without modules', job(8, 'tp: 4', 'ntp: {tp_spares: 0}')]])('%s', (
 test('beside modules', () => {
   expect(said(`${modules(8, 'language: {num_ranks: 8, tp: 4}')}ntp: {tp_spares: 1}\n`)).toMatchInlineSnapshot(`
     "error[ntp-modules] at "ntp"
-    \`ntp\` cannot stand beside \`modules\`: it assumes one grid from rank 0. Remove it, or use \`parallelism\`.
-    = at "modules": \`modules\` stands here
+    \`ntp\` does not work with \`modules\`: it assumes one grid from rank 0. Remove it, or use \`parallelism\`.
+    = at "modules": \`modules\` is written here
     = suggestion: Remove \`ntp\`
       - ntp: {tp_spares: 1}"
   `);

@@ -16,9 +16,9 @@ export const ntpModules: Rule = {
     if (heterogeneous && root.ntp.written) {
       yield {
         message:
-          '`ntp` cannot stand beside `modules`: it assumes one grid from rank 0. Remove it, or use `parallelism`.',
+          '`ntp` does not work with `modules`: it assumes one grid from rank 0. Remove it, or use `parallelism`.',
         span: root.ntp.keySpan,
-        related: [{ message: '`modules` stands here', span: root.modules.keySpan }],
+        related: [{ message: '`modules` is written here', span: root.modules.keySpan }],
         fixes: [removeFix(text, 'ntp', root.ntp)],
       };
     }

@@ -13,6 +13,6 @@ test('a pipeline, once, whatever else is wrong', () => {
   expect(said(ntp('tp_spares: 2, num_reduced_tp_dp_ranks: 9', 32, 'tp: 8, pp: 2'))).toMatchInlineSnapshot(`
     "error[ntp-pipeline] at "2"
     With pp 2 only the first stage of a reduced replica is reconfigured; later stages keep groups with ranks that have left. Use pp 1.
-    = at "ntp": nonuniform TP is asked for here"
+    = at "ntp": ntp is written here"
   `);
 });

@@ -21,7 +21,7 @@ export const ntpPipeline: Rule = {
       yield {
         message: `With pp ${pp} only the first stage of a reduced replica is reconfigured; later stages keep groups with ranks that have left. Use pp 1.`,
         span: module.fields.pp.span,
-        related: [{ message: 'nonuniform TP is asked for here', span: keySpan }],
+        related: [{ message: 'ntp is written here', span: keySpan }],
         predicts: slicesPrediction(context),
         fixes: [changeFix('pp', module.fields.pp.span, 1)],
       };

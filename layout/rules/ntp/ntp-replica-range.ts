@@ -11,7 +11,7 @@ import { contextAt } from './steps';
 export const ntpReplicaRange: Rule = {
   code: 'ntp-replica-range',
   severity: 'error',
-  title: 'A replica that does not exist',
+  title: 'No such replica',
   effect: 'torch refuses ranks outside the world, or entries are ignored',
   what: '`dp`, `cp` or `pp` of an entry is outside the grid, or `num_reduced_tp_dp_ranks` is more than `dp`.',
   why: 'Groups would be asked for outside the world, or entries silently ignored.',

@@ -9,7 +9,7 @@ import { contextAt } from './steps';
 export const ntpSlotCount: Rule = {
   code: 'ntp-slot-count',
   severity: 'error',
-  title: 'Another number of slots than tp_spares',
+  title: 'The number of slots differs from tp_spares',
   effect: 'replicas differ in their TP size',
   what: 'An entry does not name exactly `tp_spares` slots.',
   why: 'All reduced replicas must have one TP size: the reshard maps and the gradient all-reduce count on it.',

@@ -8,7 +8,7 @@ import { contextAt } from './steps';
 export const ntpSlotRange: Rule = {
   code: 'ntp-slot-range',
   severity: 'error',
-  title: 'A local slot outside the replica, or twice',
+  title: 'A local slot outside the replica, or named twice',
   effect: 'the replica keeps more ranks than the others assume',
   what: 'A slot of `local_ranks` is not in `[0, tp_base)`, or is named twice.',
   why: 'Slots outside are ignored and repeated ones count once, so the replica keeps more ranks than the others assume.',

@@ -7,7 +7,7 @@ import { contextAt } from './steps';
 export const ntpSpares: Rule = {
   code: 'ntp-spares',
   severity: 'error',
-  title: 'Spares that leave no active rank',
+  title: 'tp_spares leaves no active rank',
   effect: 'torch refuses the empty groups on every rank',
   what: '`tp_spares` is not less than `tp_base`.',
   why: 'A replica without an active rank has no group: torch refuses the empty list on every rank.',

@@ -8,7 +8,7 @@ import { contextAt } from './steps';
 export const ntpUnevenShards: Rule = {
   code: 'ntp-uneven-shards',
   severity: 'warning',
-  title: 'Sizes that the active slots do not share evenly',
+  title: 'The active slots cannot share a size evenly',
   effect: 'each step waits for the fullest rank, or the reshard maps fail',
   what: '`num_attention_heads`, `ffn_hidden_size` or `vocab_size` (padded for `tp` as Megatron-LM does) is not a multiple of `tp_base - tp_spares`. It is an error where the reshard maps then fail.',
   why: 'Some active ranks hold more than others; each step waits for the slowest. Heads and feed-forward columns of the spare slots are folded onto the others, which stops with an IndexError where a slot has none left to give.',

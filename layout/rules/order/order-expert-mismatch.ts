@@ -7,13 +7,13 @@ import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { ordered, orderSpan } from './ordered';
 
-/** Groups of larger worlds are not spelt out: nobody reads them, and a keystroke must not pay for them. */
-const MAX_SPELT = 4096;
+/** Groups of larger worlds are not listed: nobody reads them, and a keystroke must not pay for them. */
+const MAX_LISTED_RANKS = 4096;
 
 export const orderExpertMismatch: Rule = {
   code: 'order-expert-mismatch',
   severity: 'error',
-  title: 'An order under which the expert grid has other pipelines',
+  title: 'The order gives dense and expert layers different pipelines',
   effect: 'Megatron-LM stops on every rank',
   what: '`order` does not end in `pp`, `pp` is above 1, and `dp` differs from `expt_dp`; or the dense and the expert grid place their pipeline groups differently.',
   why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
@@ -71,8 +71,8 @@ parallelism:
         span,
         related,
         predicts:
-          dense.size <= MAX_SPELT
-            ? `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${spelt(dense)} and ${spelt(expert)}`
+          dense.size <= MAX_LISTED_RANKS
+            ? `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${listed(dense)} and ${listed(expert)}`
             : null,
         fixes,
       };
@@ -87,7 +87,7 @@ function strideOfPp(grid: Grid): number {
 }
 
 /** All pipeline groups as Python prints them. */
-function spelt(grid: Grid): string {
+function listed(grid: Grid): string {
   const groups = grid.groups(['pp']);
   const lists = Array.from({ length: groups.count }, (_, i) => `[${groups.ranks(i).join(', ')}]`);
   return `[${lists.join(', ')}]`;

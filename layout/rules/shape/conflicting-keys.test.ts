@@ -10,7 +10,7 @@ test('one grid and several', () => {
   ).toMatchInlineSnapshot(`
     "error[conflicting-keys] at "modules"
     Write \`parallelism\` (one grid over the world) or \`modules\` (one grid each), not both.
-    = at "parallelism": \`parallelism\` stands here
+    = at "parallelism": \`parallelism\` is written here
     = suggestion: Remove \`parallelism\`
       - parallelism: {tp: 2}
     = suggestion: Remove \`modules\`

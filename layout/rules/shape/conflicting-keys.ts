@@ -8,7 +8,7 @@ import { FORMAT_SOURCE, megatron } from '../source';
 export const conflictingKeys: Rule = {
   code: 'conflicting-keys',
   severity: 'error',
-  title: 'Two keys that cannot stand together',
+  title: 'Keys that exclude each other',
   effect: 'one of the two has no effect',
   what: '`parallelism` stands beside `modules`; or `gtp_remat` and `num_weight_shards` say different things.',
   why: 'A job has one grid over the whole world or one grid a module, not both. Of two numbers of weight shards, Megatron-LM takes `num_weight_shards` and ignores the other without a word.',
@@ -29,7 +29,7 @@ modules:
       yield {
         message: 'Write `parallelism` (one grid over the world) or `modules` (one grid each), not both.',
         span: root.modules.keySpan,
-        related: [{ message: '`parallelism` stands here', span: root.parallelism.keySpan }],
+        related: [{ message: '`parallelism` is written here', span: root.parallelism.keySpan }],
         fixes: [removeFix(text, 'parallelism', root.parallelism), removeFix(text, 'modules', root.modules)],
       };
     }

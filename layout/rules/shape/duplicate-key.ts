@@ -7,7 +7,7 @@ import { megatron, otherSource } from '../source';
 export const duplicateKey: Rule = {
   code: 'duplicate-key',
   severity: 'error',
-  title: 'A key stands twice in one map',
+  title: 'A key is written twice',
   effect: 'only one of the two values counts',
   what: 'The same key is written twice in one map.',
   why: 'Which of the two counts depends on the reader. Two modules of one name silently replace each other in Megatron-LM.',

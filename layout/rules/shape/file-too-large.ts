@@ -9,7 +9,7 @@ const DEEP = MAX_DEPTH + 1;
 export const fileTooLarge: Rule = {
   code: 'file-too-large',
   severity: 'error',
-  title: 'The file is larger than is read',
+  title: 'The file is too large to be checked',
   effect: 'the file is not checked',
   what: `The file has more than ${grouped(MAX_TEXT)} characters; or more than ${grouped(MAX_FULL_YAML)} and is not plain block YAML throughout (it has an anchor, a tag, a tab, a text or brackets over several lines, or a mistake, at the place of the diagnostic); or it nests more than ${MAX_DEPTH} levels deep; or its aliases stand for more than ${grouped(MAX_NODES)} values; or a text has more than ${grouped(MAX_STRING)} characters; or more than ${grouped(MAX_DIAGNOSTICS)} things are wrong with it.`,
   why: 'Every limit is far beyond any layout. Within them the checker answers at once on every keystroke, whatever the file holds; beyond them nothing is reported but this.',

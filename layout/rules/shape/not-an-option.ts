@@ -11,7 +11,7 @@ const MAX_CHOICES = 4;
 export const notAnOption: Rule = {
   code: 'not-an-option',
   severity: 'error',
-  title: 'A word that is not one of the choices',
+  title: 'Unknown option',
   effect: 'the value cannot be used',
   what: 'A key that takes one of a few words has another.',
   why: 'A word that is not known selects nothing.',

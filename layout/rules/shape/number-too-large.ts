@@ -8,10 +8,10 @@ import { otherSource } from '../source';
 export const numberTooLarge: Rule = {
   code: 'number-too-large',
   severity: 'error',
-  title: 'A number beyond any job',
+  title: 'A number too large for any job',
   effect: 'no job can be so large',
   what: 'A number is not exact in 53 bits, or a world has more than 2^31 ranks.',
-  why: 'Ranks are counted in 32 bits. Arithmetic with a larger number would be wrong without a word.',
+  why: 'Ranks are counted in 32 bits. Arithmetic with a larger number would be wrong, and nothing would report it.',
   failing: `layout: 1
 world_size: 4294967296
 parallelism:

@@ -10,9 +10,9 @@ import { type Elsewhere, type Meaning, meaningsOf, type UnknownKey } from './mea
 export const unknownKey: Rule = {
   code: 'unknown-key',
   severity: 'error',
-  title: 'A key that the format does not have',
+  title: 'Unknown key',
   effect: 'the key has no effect',
-  what: 'A key is misspelt, is the name of a Megatron-LM flag, or stands in the wrong map.',
+  what: 'A key is misspelt, is the name of a Megatron-LM flag, or is written in the wrong map.',
   why: 'An unknown key has no effect: the degree that its author meant keeps its default.',
   failing: `layout: 1
 world_size: 8

@@ -7,7 +7,7 @@ import { FORMAT_SOURCE } from '../source';
 export const unsupportedVersion: Rule = {
   code: 'unsupported-version',
   severity: 'error',
-  title: 'A version of the format that is not known',
+  title: 'Unknown version of the format',
   effect: 'keys may mean something else',
   what: `\`layout\` is not ${FORMAT_VERSION}.`,
   why: 'A file of a later version may mean something else by the same keys.',

@@ -6,7 +6,7 @@ import { megatron } from '../source';
 export const expertTpDefault: Rule = {
   code: 'expert-tp-default',
   severity: 'warning',
-  title: 'An expt_tp that is left to its default',
+  title: 'expt_tp is not written',
   effect: 'the expert grid depends on how the job is launched',
   what: 'A module has `ep` and `tp` above 1 and does not write `expt_tp`.',
   why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`: the same numbers mean two different expert grids, depending on how the job is launched.',

@@ -9,7 +9,7 @@ import { DENSE_SHARDS, EXPERT_SHARDS, expertTp, type ShardNames, tooFewShards } 
 export const weightShards: Rule = {
   code: 'weight-shards',
   severity: 'error',
-  title: 'A number of weight shards that tp does not divide',
+  title: 'tp does not divide the weight shards',
   effect: 'Megatron-LM stops on every rank',
   what: '`num_weight_shards` is less than `tp` or not a multiple of it; likewise `expt_num_weight_shards` and `expt_tp`.',
   why: 'Each of the `tp` parts of a weight is cut into the same number of shards, so their total is `tp * gtp_remat`.',

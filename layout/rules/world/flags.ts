@@ -1,6 +1,6 @@
 import { type ModuleSpan, overlaps } from './spans';
 
-/** Lists of ranks longer than this are not spelt out: nobody reads them, and a keystroke must not pay for them. */
+/** Longer lists of ranks are not written out: nobody reads them, and a keystroke must not pay for them. */
 const MAX_LISTED = 4096;
 
 /** `[0, 1, 2]` as Python prints a list of ranks, or null where it is too long. */

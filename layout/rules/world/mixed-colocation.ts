@@ -5,10 +5,10 @@ import { coverageOf, isMixed, overlapPrediction, rangeText, sameSpan, spanRelate
 export const mixedColocation: Rule = {
   code: 'mixed-colocation',
   severity: 'error',
-  title: 'Some modules share their ranks while others stand apart',
+  title: 'Some modules share ranks, others do not',
   effect: 'Megatron-LM stops on every rank',
   what: 'Two or more modules have the same span while another has a different one.',
-  why: 'A job is either colocated as a whole (all modules on all ranks) or not at all; Megatron-LM has no path for a mixture.',
+  why: 'A job is either colocated as a whole (all modules on all ranks) or not at all; Megatron-LM does not support a mixture.',
   failing: `layout: 1
 world_size: 8
 modules:

@@ -10,7 +10,7 @@ export const worldClusterMismatch: Rule = {
   severity: 'error',
   title: 'world_size and cluster disagree',
   effect: 'the launcher waits for ranks that never start',
-  what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, which is legal and said once.',
+  what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, which is allowed and reported as information.',
   why: 'One rank runs on each GPU: ranks beyond the GPUs never start, and the launcher waits for them.',
   failing: `layout: 1
 world_size: 12

@@ -14,6 +14,8 @@ export interface Cause {
   /** The key of the layout file that it is about, and the module that it stands in; null for `parallelism`. */
   readonly key: string;
   readonly module: string | null;
+  /** The layout with that change. */
+  readonly layout: ResolvedLayout;
 }
 
 /**
@@ -29,8 +31,9 @@ export function causeOf(groups: readonly RunGroup[], layout: ResolvedLayout): Ca
       return null;
     }
     const other = placedLayout(layout, placements);
-    if (other && fits(new LayoutGroups(other), compared)) {
-      return describe(base, placements, layout);
+    const cause = other && describe(base, placements, layout, other);
+    if (cause && fits(new LayoutGroups(cause.layout), compared)) {
+      return cause;
     }
   }
   return null;
@@ -122,14 +125,14 @@ function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: nu
   const dp = seen.get('dp');
   return candidates
     .filter(({ tp, cp, pp, gtpRemat }) => dp === undefined || tp * cp * pp * gtpRemat * dp === worldSize)
-    .map((placement) => withExperts(placement, known, worldSize))
+    .map((placement) => withExperts(placement, base, known, worldSize))
     .sort((a, b) => changes(base, a) - changes(base, b))
     .slice(0, 150);
 }
 
 /** Expert degrees of which no group was seen follow: `expt_tp` is `tp` unless written, and what does not divide is 1. */
-function withExperts(placement: Placement, known: Partial<Placement>, worldSize: number): Placement {
-  const exptTp = known.exptTp ?? placement.tp;
+function withExperts(placement: Placement, base: Placement, known: Partial<Placement>, worldSize: number): Placement {
+  const exptTp = known.exptTp ?? (base.exptTp === base.tp ? placement.tp : base.exptTp);
   const divides = worldSize % (exptTp * placement.exptGtpRemat * placement.ep * placement.pp) === 0;
   return divides ? { ...placement, exptTp } : { ...placement, exptTp, ep: known.ep ?? 1 };
 }
@@ -189,7 +192,12 @@ const KEYS: Readonly<Record<string, string>> = {
   rankOffset: 'rank_offset',
 };
 
-function describe(base: readonly Placement[], placements: readonly Placement[], layout: ResolvedLayout): Cause | null {
+function describe(
+  base: readonly Placement[],
+  placements: readonly Placement[],
+  layout: ResolvedLayout,
+  other: ResolvedLayout,
+): Cause | null {
   const found = placements.flatMap((placement, i) => {
     const own = base[i];
     const module = layout.modules[i]?.name ?? null;
@@ -210,5 +218,5 @@ function describe(base: readonly Placement[], placements: readonly Placement[], 
     ];
   });
   const [first] = found;
-  return first ? { ...first, text: found.map(({ text }) => text).join(', ') } : null;
+  return first ? { ...first, layout: other, text: found.map(({ text }) => text).join(', ') } : null;
 }

@@ -63,6 +63,11 @@ export class LayoutGroups {
     return this.candidates(group).filter((family) => groupsAt(family, first).some((ranks) => same(ranks, wanted)));
   }
 
+  /** The families of a label, such as `language.tp`. */
+  named(name: string): readonly GroupFamily[] {
+    return this.#families.filter((family) => label(family) === name);
+  }
+
   /** The layout's groups of some families that hold any of the given ranks, each once. */
   around(families: readonly GroupFamily[], ranks: readonly number[]): number[][] {
     return families.flatMap((family) => {
@@ -123,6 +128,45 @@ export function compareGroups(groups: Iterable<RunGroup>, layout: LayoutGroups):
     })),
     not_seen: layout.names.filter((name) => !seen.has(name) && !wrong.has(name)),
   };
+}
+
+/**
+ * A comparison in which groups without a name that the layout does not have are differences: of the names that they have in
+ * another layout, which gives all groups of the run.
+ */
+export function namedBy(
+  comparison: GroupComparison,
+  groups: Iterable<RunGroup>,
+  layout: LayoutGroups,
+  other: LayoutGroups,
+): GroupComparison {
+  const wrong = new Map<string, RunGroup[]>();
+  for (const group of groups) {
+    if (isUnnamed(group) && group.ranks.length > 1 && layout.matches(group).length === 0) {
+      add(wrong, other.nameOf(group), group);
+    }
+  }
+  return {
+    ...comparison,
+    unexpected: comparison.unexpected.filter(({ name }) => !UNNAMED.has(name)),
+    different: [
+      ...comparison.different,
+      ...[...wrong].map(([name, members]) => ({
+        ...difference(name, members, layout),
+        expected: layout
+          .around(layout.named(name), [...new Set(members.flatMap(({ ranks }) => ranks))])
+          .slice(0, MAX_LISTED),
+      })),
+    ],
+  };
+}
+
+/** What torch says of a group that the program gives no description. */
+const UNNAMED: ReadonlySet<string> = new Set(['', 'undefined']);
+
+/** Whether a program gives a group no description, as grids of MIMO do. */
+export function isUnnamed({ desc }: RunGroup): boolean {
+  return UNNAMED.has(desc);
 }
 
 /** Whether a group is torch's group of all ranks, and of as many as the layout has. */

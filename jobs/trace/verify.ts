@@ -1,7 +1,7 @@
 import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
 import { type Cause, causeOf } from './cause';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
-import { compareGroups, type GroupComparison, LayoutGroups } from './groups';
+import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groups';
 import type { RankLog } from './log';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
 import { Run } from './run';
@@ -33,7 +33,7 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
   const run = new Run(checked.resolved.worldSize, withOtherSources(evidence, layout, ras));
   const context = contextOf(layout, evidence, ras);
   const assessment = assess(run, context);
-  const comparison = compareGroups(evidence.groups, layout);
+  const { comparison, cause } = comparisonOf(evidence.groups, layout);
   const deviating = deviatingRanks(evidence.ranks, comparison, layout);
   const verdict = verdictWith(assessment, comparison, deviating);
   const suspects = verdict === 'wrong-groups' ? deviating : assessment.suspects;
@@ -47,7 +47,7 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
   return {
     layout: file,
     sources: evidence.files,
-    groups: { ...comparison, different: explained(comparison, evidence.groups, checked) },
+    groups: { ...comparison, different: explained(comparison, cause, checked) },
     verdict,
     culprits,
     victims: victimsOf(assessment, culprits, context),
@@ -89,7 +89,7 @@ function deviatingRanks(
     : [];
 }
 
-function contextOf(layout: LayoutGroups, { logs, groups }: Evidence, ras: RasByRank | null): Context {
+function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras: RasByRank | null): Context {
   const names = new Map<RunGroup, string>();
   const nameOf = (group: RunGroup) => {
     const name = names.get(group) ?? layout.nameOf(group);
@@ -102,6 +102,7 @@ function contextOf(layout: LayoutGroups, { logs, groups }: Evidence, ras: RasByR
   return {
     logs,
     unanswered,
+    recorded: files.every(({ kind }) => kind === 'recorder' || kind === 'other'),
     answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),
     nodeOf: (rank) => Math.floor(rank / layout.layout.gpusPerNode),
     programOf: (rank) => programOf(rank, layout.layout),
@@ -179,13 +180,27 @@ function victimsOf({ graph }: Assessment, culprits: readonly Culprit[], context:
     }));
 }
 
+/** The comparison, and what would make it equal. Groups without a name differ where another layout has all of them. */
+function comparisonOf(
+  groups: readonly RunGroup[],
+  layout: LayoutGroups,
+): { readonly comparison: GroupComparison; readonly cause: Cause | null } {
+  const comparison = compareGroups(groups, layout);
+  const unnamed = groups.filter((group) => isUnnamed(group) && group.ranks.length > 1);
+  const unmatched = unnamed.filter((group) => layout.matches(group).length === 0);
+  const cause = comparison.different.length + unmatched.length > 0 ? causeOf(groups, layout.layout) : null;
+  if (unmatched.length === 0 || (!cause && unmatched.length < unnamed.length)) {
+    return { comparison, cause };
+  }
+  return { comparison: namedBy(comparison, groups, layout, cause ? new LayoutGroups(cause.layout) : layout), cause };
+}
+
 /** Each difference with its cause and the line of the layout that it is about. */
 function explained(
   { different }: GroupComparison,
-  groups: readonly RunGroup[],
+  cause: Cause | null,
   checked: VerifiableLayout,
 ): ExplainedDifference[] {
-  const cause = different.length > 0 ? causeOf(groups, checked.resolved) : null;
   return different.map((difference) => ({
     ...difference,
     cause: cause?.text ?? null,

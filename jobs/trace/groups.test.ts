@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { check, placedLayout, placementOf, processGroups, type ResolvedLayout } from '../../layout';
+import { loadGolden } from '../../test/golden/golden';
+import { causeOf } from './cause';
+import type { RunGroup } from './evidence';
+import { groupNameOf } from './groupNames';
+import { compareGroups, LayoutGroups } from './groups';
+
+function layoutOf(text: string): ResolvedLayout {
+  const { resolved } = check(`layout: 1\n${text}\n`);
+  if (!resolved) {
+    throw new Error('the layout has errors');
+  }
+  return resolved;
+}
+
+/** The groups that a layout asks for, as dumps of a run would list them. */
+function groupsOf(layout: ResolvedLayout, desc: (name: string) => string): RunGroup[] {
+  return processGroups(layout).flatMap((family) =>
+    [...family.all()].map((ranks, i) => ({ name: `${family.name} ${i}`, desc: desc(family.name), ranks: [...ranks] })),
+  );
+}
+
+const TAGS: Readonly<Record<string, string>> = {
+  tp: 'TENSOR_MODEL_PARALLEL_GROUP',
+  cp: 'CONTEXT_PARALLEL_GROUP',
+  pp: 'PIPELINE_MODEL_PARALLEL_GROUP',
+  dp: 'DATA_PARALLEL_GROUP',
+  dp_cp: 'DATA_PARALLEL_GROUP_WITH_CP',
+  ep: 'EXPERT_MODEL_PARALLEL_GROUP',
+  ep_dp: 'EXPERT_DATA_PARALLEL_GROUP',
+};
+
+const named = (layout: ResolvedLayout) =>
+  groupsOf(layout, (name) => TAGS[name] ?? '').filter(({ desc }) => desc !== '');
+
+test('every description of Megatron-LM has the name of a group of the layout with the same ranks', () => {
+  interface Expect {
+    readonly groups?: Readonly<Record<string, readonly (readonly number[])[]>>;
+  }
+  const cases = loadGolden<Readonly<Record<string, unknown>>, Expect>('homogeneous').filter(
+    ({ ok, expect: expected }) => ok && expected.groups,
+  );
+  expect(cases.length).toBeGreaterThan(20);
+  const tags = new Set(cases.flatMap(({ expect: expected }) => Object.keys(expected.groups ?? {})));
+  expect([...tags].filter((tag) => groupNameOf(tag) === null)).toEqual([]);
+});
+
+test.each([
+  [
+    'world_size: 16\nparallelism: {tp: 2, pp: 2}',
+    'world_size: 16\nparallelism: {tp: 2, pp: 2, order: tp-cp-ep-pp-dp}',
+    'order tp-cp-ep-pp-dp',
+  ],
+  [
+    'world_size: 16\nparallelism: {tp: 2, cp: 2}',
+    'world_size: 16\nparallelism: {tp: 2, cp: 2, order: cp-tp-ep-dp-pp}',
+    'order cp-tp-ep-dp-pp',
+  ],
+  ['world_size: 16\nparallelism: {tp: 2}', 'world_size: 16\nparallelism: {tp: 4}', 'tp 4 instead of 2'],
+  ['world_size: 16\nparallelism: {tp: 2, pp: 4}', 'world_size: 16\nparallelism: {tp: 4, pp: 2}', 'tp 4 instead of 2'],
+  [
+    'world_size: 32\nparallelism: {tp: 2, ep: 2, expt_tp: 1}\nmodel: {num_experts: 8}',
+    'world_size: 32\nparallelism: {tp: 2, ep: 4, expt_tp: 1}\nmodel: {num_experts: 8}',
+    'ep 4 instead of 2',
+  ],
+])('the cause of other groups is found: %s', (wanted, real, cause) => {
+  const layout = layoutOf(wanted);
+  const groups = named(layoutOf(real));
+  expect(compareGroups(groups, new LayoutGroups(layout)).different).not.toEqual([]);
+  expect(causeOf(groups, layout)?.text).toContain(cause);
+});
+
+const MIMO = (images: string, language: string, offsets = [0, 8]) =>
+  `world_size: 16\nmodules:\n  images: {rank_offset: ${offsets[0]}, num_ranks: 8, ${images}}\n  language: {rank_offset: ${offsets[1]}, num_ranks: 8, ${language}}`;
+
+test.each([
+  [MIMO('tp: 2', 'tp: 2'), MIMO('tp: 4', 'tp: 2'), 'images: tp 4 instead of 2'],
+  [MIMO('tp: 2', 'tp: 4'), MIMO('tp: 2', 'tp: 4', [8, 0]), 'rank_offset'],
+])('the cause is found among modules, whose groups have no names: %#', (wanted, real, cause) => {
+  const layout = layoutOf(wanted);
+  const groups = groupsOf(layoutOf(real), () => 'undefined');
+  expect(
+    compareGroups(
+      groupsOf(layout, () => 'undefined'),
+      new LayoutGroups(layout),
+    ).unexpected,
+  ).toEqual([]);
+  expect(causeOf(groups, layout)?.text).toContain(cause);
+});
+
+test('groups that no grid gives have no cause', () => {
+  const groups = [{ name: '1', desc: 'TENSOR_MODEL_PARALLEL_GROUP', ranks: [0, 3, 5] }];
+  expect(causeOf(groups, layoutOf('world_size: 8\nparallelism: {tp: 2}'))).toBeNull();
+});
+
+test('a placement gives the layout that it was taken from', () => {
+  const layout = layoutOf(
+    'world_size: 32\nparallelism: {tp: 2, pp: 2, ep: 2, expt_tp: 1, order: tp-ep-cp-pp-dp}\nmodel: {num_experts: 4}',
+  );
+  expect(placedLayout(layout, layout.modules.map(placementOf))).toEqual(layout);
+});

@@ -173,8 +173,8 @@ function exchanged(base: Placement, size: number): Placement[] {
   const dense = sizes.flatMap((tp) =>
     sizes.flatMap((cp) => sizes.flatMap((pp) => (size % (tp * cp * pp) === 0 ? [{ ...base, tp, cp, pp }] : []))),
   );
-  return dense
-    .flatMap((placement) => [placement, ...sizes.map((ep) => ({ ...placement, ep }))])
+  const all = [...dense, ...dense.flatMap((placement) => sizes.map((ep) => ({ ...placement, ep })))];
+  return all
     .filter((placement) => changes(base, placement) > 0)
     .sort((a, b) => changes(base, a) - changes(base, b))
     .slice(0, 2000);

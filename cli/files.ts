@@ -1,5 +1,6 @@
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type Checked, check } from '../layout';
+import { levelsFor } from './config';
 import { complain, EXIT, exitWith } from './output';
 
 /** No layout is this large; reading further would only cost memory. Bytes. */
@@ -18,7 +19,7 @@ export type InputFile =
 export function* inputFiles(files: readonly string[]): Iterable<InputFile> {
   for (const file of files) {
     try {
-      yield { file, checked: check(readText(file)) };
+      yield { file, checked: check(readText(file), levelsFor(file)) };
     } catch (error) {
       if (!(error instanceof Error)) {
         throw error;

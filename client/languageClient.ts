@@ -83,7 +83,7 @@ export class Server {
       documentSelector: [{ language: 'parallelism-layout' }],
       outputChannel: this.output,
       traceOutputChannel: this.#trace,
-      synchronize: { configurationSection: ['parallelismLayout.inlayHints'] },
+      synchronize: { configurationSection: ['parallelismLayout.inlayHints', 'parallelismLayout.rules'] },
       middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
       initializationOptions: () => serverOptions(this.canRun),
       initializationFailedHandler: () => false,

@@ -4,12 +4,17 @@ import { LineIndex } from './format/lines';
 import { grouped } from './format/quantities';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
+import { ALWAYS_SAID, ignoresOf, sift } from './ignores';
 import { RULES } from './rules/registry';
 import { type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
+import { unusedIgnore, unusedReports } from './rules/shape/unused-ignore';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
 import type { ResolvedLayout } from './topology/resolved';
+
+/** The codes of all rules. */
+const CODES = RULES.map(({ code }) => code);
 
 /** All that is known of one layout file. */
 export interface Checked {
@@ -24,18 +29,58 @@ export interface Checked {
   readonly resolved: ResolvedLayout | null;
 }
 
+/** How rules weigh where a person says otherwise, by code. */
+export type RuleLevels = ReadonlyMap<string, Severity | 'off'>;
+
+const NO_LEVELS: RuleLevels = new Map();
+
 /**
  * Reads a layout file and applies every rule. Never throws; its cost does not grow with the number of ranks.
  * @param text the whole file
+ * @param levels severities other than the rules' own; rules that say that a file cannot be read keep theirs
  */
-export function check(text: string): Checked {
+export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   const read = readLayout(text);
   const facts = read.root && layoutFacts(read, read.root);
-  const diagnostics = listed(text, allDiagnostics(read, facts)).sort(
-    (a, b) => a.span.start - b.span.start || a.span.end - b.span.end,
-  );
-  return { text, lines: new LineIndex(text), read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
+  const lines = new LineIndex(text);
+  const sifted = sift(listed(text, allDiagnostics(read, facts)), ignoresOf(text, lines, read.tree.root), lines);
+  const unused = unusedReports(text, sifted, CODES).slice(0, MAX_DIAGNOSTICS);
+  const diagnostics = [...sifted.said, ...unused.map((report) => toDiagnostic(unusedIgnore, report))]
+    .flatMap((diagnostic) => weighed(diagnostic, levels))
+    .sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
+  return { text, lines, read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
 }
+
+function weighed(diagnostic: Diagnostic, levels: RuleLevels): Diagnostic[] {
+  const level = ALWAYS_SAID.has(diagnostic.code) ? undefined : levels.get(diagnostic.code);
+  return level === 'off' ? [] : [level === undefined ? diagnostic : { ...diagnostic, severity: level }];
+}
+
+/**
+ * Severities by code, from settings or a file: pairs of a code and `off`, `information`, `warning` or `error`. What is no such
+ * pair is given back as text that says why.
+ */
+export function ruleLevels(value: unknown): { readonly levels: RuleLevels; readonly problems: readonly string[] } {
+  const levels = new Map<string, Severity | 'off'>();
+  const problems: string[] = [];
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  for (const [code, level] of isMap ? Object.entries(value) : []) {
+    const known = LEVELS.find((one) => one === level);
+    if (!CODES.includes(code)) {
+      problems.push(`there is no rule \`${code}\``);
+    } else if (known === undefined) {
+      problems.push(`\`${code}\` must be off, information, warning or error`);
+    } else {
+      levels.set(code, known);
+    }
+  }
+  if (value !== undefined && !isMap) {
+    problems.push('rules must be a map of codes to off, information, warning or error');
+  }
+  return { levels, problems };
+}
+
+const LEVELS = ['off', 'information', 'warning', 'error'] as const;
 
 /** Whether a diagnostic of severity `error` stands against the file. */
 export function hasErrors({ diagnostics }: Checked): boolean {

@@ -1,6 +1,7 @@
 export * from './check';
 export * from './diagnostic';
 export * from './escape';
+export { commentsOf } from './format/comments';
 export { appendKey, applyEdits, lineBreak, setKey } from './format/edit';
 export * from './format/keys';
 export { MAX_TEXT } from './format/limits';
@@ -13,8 +14,10 @@ export { type ReadLayout, readLayout } from './format/read';
 export { type JsonSchema, layoutSchema } from './format/schema';
 export * from './format/spec';
 export * from './format/tree';
+export { childrenOf, entriesIn, scalarsOf } from './format/walk';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
+export { ALWAYS_SAID, ignoreEdit } from './ignores';
 export { memoize } from './memoize';
 export { countOf, divisors, nearestDivisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePage, rulePageUrl, rulesMarkdown } from './rules/page';

@@ -1,3 +1,5 @@
+import { type RuleLevels, ruleLevels } from '../layout';
+
 /** What a hint says: which ranks a grid has, a number that follows from others, a default in force. */
 export type HintKind = 'ranks' | 'derived' | 'defaults';
 
@@ -5,16 +7,22 @@ export type HintKind = 'ranks' | 'derived' | 'defaults';
 export interface Settings {
   /** The inlay hints that are shown. */
   readonly hints: ReadonlySet<HintKind>;
+  /** Severities other than the rules' own. */
+  readonly levels: RuleLevels;
 }
 
 const KINDS: readonly HintKind[] = ['ranks', 'derived', 'defaults'];
 
-export const DEFAULT_SETTINGS: Settings = { hints: new Set(KINDS) };
+export const DEFAULT_SETTINGS: Settings = { hints: new Set(KINDS), levels: new Map() };
 
 /** Reads the section `parallelismLayout` of a client's settings; what is not there, or not understood, is on. */
 export function settingsOf(settings: unknown): Settings {
-  const hints = property(property(settings, 'parallelismLayout'), 'inlayHints');
-  return { hints: new Set(KINDS.filter((kind) => property(hints, kind) !== false)) };
+  const section = property(settings, 'parallelismLayout');
+  const hints = property(section, 'inlayHints');
+  return {
+    hints: new Set(KINDS.filter((kind) => property(hints, kind) !== false)),
+    levels: ruleLevels(property(section, 'rules')).levels,
+  };
 }
 
 function property(value: unknown, name: string): unknown {

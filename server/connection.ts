@@ -1,5 +1,5 @@
 import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
-import type { Checked } from '../layout';
+import type { Checked, RuleLevels } from '../layout';
 import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { DEFAULT_SETTINGS, settingsOf } from './clientSettings';
 import { Documents } from './documents';
@@ -30,12 +30,16 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   const documents = new Documents();
   const commands = commandsOf(initializationOptions);
   const refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
+  const refreshesDiagnostics = capabilities.workspace?.diagnostics?.refreshSupport === true;
   const snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
   // a client that pulls would show pushed diagnostics twice
   const pushes = !pulls(params);
   let settings = DEFAULT_SETTINGS;
   let workspace: Workspace | undefined;
-  watchChanges(connection, documents, { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) });
+  const sendAgain = watchChanges(connection, documents, {
+    diagnostics: pushes,
+    summaries: wantsSummaries(initializationOptions),
+  });
   if (files && wantsWorkspace(initializationOptions)) {
     workspace = new Workspace(connection, documents, files, pushes);
     workspace.start(params);
@@ -44,7 +48,16 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   }
 
   connection.onDidChangeConfiguration((change) => {
+    const before = settings;
     settings = settingsOf(change.settings);
+    if (!sameLevels(before.levels, settings.levels)) {
+      documents.setLevels(settings.levels);
+      sendAgain();
+      void workspace?.recheck();
+      if (!pushes && refreshesDiagnostics) {
+        connection.languages.diagnostics.refresh();
+      }
+    }
     if (refreshesHints) {
       void connection.languages.inlayHint.refresh();
     }
@@ -109,4 +122,8 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   });
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
   documents.listen(connection);
+}
+
+function sameLevels(one: RuleLevels, other: RuleLevels): boolean {
+  return one.size === other.size && [...one].every(([code, level]) => other.get(code) === level);
 }

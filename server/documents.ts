@@ -1,6 +1,6 @@
 import { type Connection, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { type Checked, check } from '../layout';
+import { type Checked, check, type RuleLevels } from '../layout';
 
 /** A check with a name of its own: a client that has its diagnostics already is told so instead of being sent them again. */
 export interface Result {
@@ -17,11 +17,22 @@ export class Documents {
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
   #checks = 0;
+  #levels: RuleLevels = new Map();
 
   constructor() {
     this.open.onDidClose(({ document: { uri } }) => {
       this.#results.delete(uri);
     });
+  }
+
+  /** How rules weigh from now on; what was checked before is checked again when it is asked for. */
+  setLevels(levels: RuleLevels): void {
+    this.#levels = levels;
+    this.#results.clear();
+  }
+
+  get levels(): RuleLevels {
+    return this.#levels;
   }
 
   listen(connection: Connection): void {
@@ -44,7 +55,7 @@ export class Documents {
       return known;
     }
     this.#checks++;
-    const checked = check(document.getText());
+    const checked = check(document.getText(), this.#levels);
     const result = { version: document.version, checked, id: `open ${this.#checks}` };
     this.#results.set(uri, result);
     return result;

@@ -1,4 +1,13 @@
-import { type Entry, FORMAT, type KeySpec, type MapSpec, type Node, type ScalarNode, type Span } from '../layout';
+import {
+  childrenOf,
+  type Entry,
+  FORMAT,
+  type KeySpec,
+  type MapSpec,
+  type Node,
+  type ScalarNode,
+  type Span,
+} from '../layout';
 
 /** A place in the tree: the keys that lead to it, and the entry that the offset touches. */
 export interface Located {
@@ -46,33 +55,6 @@ export function specAt(path: readonly string[]): KeySpec | undefined {
 export function mapOf(spec: KeySpec | undefined): MapSpec | undefined {
   const inner = spec?.type === 'list' ? spec.items : spec;
   return inner?.type === 'map' ? inner : undefined;
-}
-
-/** The entries of a map that stand in it: an alias shows the entries of another map, whose places are elsewhere. */
-export function entriesIn(node: Node): readonly Entry[] {
-  const { start, end } = node.span;
-  return node.kind === 'map'
-    ? node.entries.filter(({ keySpan, value }) => start <= keySpan.start && value.span.end <= end)
-    : [];
-}
-
-/** The nodes that stand directly inside another: the values of a map, the items of a list. */
-export function childrenOf(node: Node): readonly Node[] {
-  const { start, end } = node.span;
-  return node.kind === 'list'
-    ? node.items.filter(({ span }) => start <= span.start && span.end <= end)
-    : entriesIn(node).map(({ value }) => value);
-}
-
-/** The scalars of a tree in the order of the file. */
-export function* scalarsOf(node: Node | null): Iterable<ScalarNode> {
-  if (node?.kind === 'scalar') {
-    yield node;
-  } else if (node) {
-    for (const child of childrenOf(node)) {
-      yield* scalarsOf(child);
-    }
-  }
 }
 
 /** The scalar that an offset touches, inside of a node. */

@@ -78,6 +78,7 @@ import { notPositive } from './shape/not-positive';
 import { numberTooLarge } from './shape/number-too-large';
 import { unknownKey } from './shape/unknown-key';
 import { unsupportedVersion } from './shape/unsupported-version';
+import { unusedIgnore } from './shape/unused-ignore';
 import { wrongType } from './shape/wrong-type';
 import { yamlSyntax } from './shape/yaml-syntax';
 import { expertTpDefault } from './shards/expert-tp-default';
@@ -164,6 +165,7 @@ export const RULES: readonly Rule[] = [
   moduleSplitsNode,
   memoryOver,
   nameDisagrees,
+  unusedIgnore,
   ntpModules,
   ntpPipeline,
   ntpGrid,

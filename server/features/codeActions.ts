@@ -1,5 +1,14 @@
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver';
-import { applySafeFixes, type Checked, type LineIndex, MAX_TRIED_AT_ONCE, soundFixes } from '../../layout';
+import {
+  ALWAYS_SAID,
+  applySafeFixes,
+  type Checked,
+  type Diagnostic,
+  ignoreEdit,
+  type LineIndex,
+  MAX_TRIED_AT_ONCE,
+  soundFixes,
+} from '../../layout';
 import { FIX_ALL } from '../capabilities';
 import { type Rewrite, refactors } from '../refactors';
 import { diagnosticOf } from './diagnostics';
@@ -31,7 +40,24 @@ function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {
       });
     }
   }
-  return actions;
+  return [...actions, ...touched.flatMap((diagnostic) => silence(uri, checked, diagnostic))];
+}
+
+/** Silences a rule on its line; not offered for what says that a file cannot be read. */
+function silence(uri: string, checked: Checked, diagnostic: Diagnostic): CodeAction[] {
+  const { text, lines, read } = checked;
+  if (ALWAYS_SAID.has(diagnostic.code)) {
+    return [];
+  }
+  const still = diagnostic.severity === 'error' && diagnostic.predicts !== null;
+  const title = `Ignore \`${diagnostic.code}\` on this line${still ? ' (Megatron-LM still raises)' : ''}`;
+  const edits = [ignoreEdit(text, lines, read.tree.root, diagnostic)];
+  return [
+    {
+      ...action(uri, { title, edits }, lines, CodeActionKind.QuickFix),
+      diagnostics: [diagnosticOf(uri, diagnostic, lines)],
+    },
+  ];
 }
 
 function rewrites(uri: string, checked: Checked, range: Range): CodeAction[] {

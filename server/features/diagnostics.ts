@@ -33,8 +33,9 @@ export interface Sent {
 /**
  * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as
  * soon as the messages that have already arrived are read, so that a burst of keys costs one check.
+ * @returns a function that sends what is known of all open documents again
  */
-export function watchChanges(connection: Connection, documents: Documents, sent: Sent): void {
+export function watchChanges(connection: Connection, documents: Documents, sent: Sent): () => void {
   const waiting = new Set<string>();
   let changes = 0;
   const update = (uri: string) => {
@@ -57,7 +58,7 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
     RAL().timer.setImmediate(() => (changes === seen ? update(uri) : whenQuiet(uri)));
   };
   if (!sent.diagnostics && !sent.summaries) {
-    return;
+    return () => {};
   }
   documents.open.onDidChangeContent(({ document: { uri } }) => {
     changes++;
@@ -66,6 +67,7 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
       RAL().timer.setImmediate(() => whenQuiet(uri));
     }
   });
+  return () => documents.open.keys().forEach(update);
 }
 
 /** Answers a client that asks for the diagnostics of an open document rather than waiting for them. */

@@ -1,10 +1,9 @@
 import type { DocumentLink } from 'vscode-languageserver';
-import { type Checked, ruleOf, rulePageUrl } from '../../layout';
-import { commentsOf } from '../comments';
+import { type Checked, commentsOf, ruleOf, rulePageUrl } from '../../layout';
 
 /** Codes of rules that comments name, such as `# tp-crosses-nvlink is wanted here`, as links to their pages. */
 export function documentLinks(checked: Checked): DocumentLink[] {
-  return commentsOf(checked).flatMap(({ start, end }) =>
+  return commentsOf(checked.text, checked.lines, checked.read.tree.root).flatMap(({ start, end }) =>
     [...checked.text.slice(start, end).matchAll(/[a-z]+(?:-[a-z]+)+/g)]
       .filter(([code]) => ruleOf(code) !== undefined)
       .map(({ 0: code, index }) => ({

@@ -1,6 +1,6 @@
 import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver';
-import type { Checked, Entry, LineIndex } from '../../layout';
-import { entriesIn, entrySpan } from '../locate';
+import { type Checked, type Entry, entriesIn, type LineIndex } from '../../layout';
+import { entrySpan } from '../locate';
 
 /** The most of a value that an outline shows. */
 const MAX_DETAIL = 60;

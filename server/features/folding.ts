@@ -1,7 +1,5 @@
 import { type FoldingRange, FoldingRangeKind } from 'vscode-languageserver';
-import type { Checked, LineIndex, Node } from '../../layout';
-import { commentsOf } from '../comments';
-import { childrenOf, entriesIn } from '../locate';
+import { type Checked, childrenOf, commentsOf, entriesIn, type LineIndex, type Node } from '../../layout';
 
 /** What can be folded: maps and lists under their keys, and comments of several lines. */
 export function foldingRanges(checked: Checked): FoldingRange[] {
@@ -32,7 +30,7 @@ function commentFolds(checked: Checked): FoldingRange[] {
       folds.push({ startLine: start, endLine: last, kind: FoldingRangeKind.Comment });
     }
   };
-  for (const comment of commentsOf(checked)) {
+  for (const comment of commentsOf(checked.text, checked.lines, checked.read.tree.root)) {
     const { line } = lines.positionAt(comment.start);
     const isAlone = text.slice(lines.lineSpan(line).start, comment.start).trim() === '';
     if (!isAlone) {

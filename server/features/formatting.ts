@@ -1,6 +1,16 @@
 import type { TextEdit } from 'vscode-languageserver';
-import { applyEdits, type Checked, type Edit, lineBreak, type Node, parseTree, type Span } from '../../layout';
-import { childrenOf, entriesIn, scalarsOf } from '../locate';
+import {
+  applyEdits,
+  type Checked,
+  childrenOf,
+  type Edit,
+  entriesIn,
+  lineBreak,
+  type Node,
+  parseTree,
+  type Span,
+  scalarsOf,
+} from '../../layout';
 
 /** Columns by which a map stands under its key. */
 const STEP = 2;

@@ -1,6 +1,6 @@
 import type { Position, SelectionRange } from 'vscode-languageserver';
-import type { Checked, Node, Span } from '../../layout';
-import { childrenOf, entriesIn, entrySpan } from '../locate';
+import { type Checked, childrenOf, entriesIn, type Node, type Span } from '../../layout';
+import { entrySpan } from '../locate';
 
 /** What "expand selection" selects around each position: the value, its entry, its map, and so on to the whole file. */
 export function selectionRanges({ read, lines, text }: Checked, positions: readonly Position[]): SelectionRange[] {

@@ -1,8 +1,17 @@
 import { type SemanticTokens, SemanticTokensBuilder } from 'vscode-languageserver';
-import type { Checked, Entry, KeySpec, Node, Range, Span } from '../../layout';
+import {
+  type Checked,
+  childrenOf,
+  commentsOf,
+  type Entry,
+  entriesIn,
+  type KeySpec,
+  type Node,
+  type Range,
+  type Span,
+} from '../../layout';
 import { TOKENS_LEGEND } from '../capabilities';
-import { commentsOf } from '../comments';
-import { childrenOf, entriesIn, specAt } from '../locate';
+import { specAt } from '../locate';
 
 type TokenType = (typeof TOKENS_LEGEND.tokenTypes)[number];
 
@@ -100,5 +109,9 @@ function isAlias(source: string): boolean {
 }
 
 function commentTokens(checked: Checked): Token[] {
-  return commentsOf(checked).map((span) => ({ span, type: 'comment', modifiers: 0 }));
+  return commentsOf(checked.text, checked.lines, checked.read.tree.root).map((span) => ({
+    span,
+    type: 'comment',
+    modifiers: 0,
+  }));
 }

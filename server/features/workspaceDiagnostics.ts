@@ -122,6 +122,20 @@ export class Workspace {
     return reports;
   }
 
+  /** Checks every file again: rules weigh otherwise now. */
+  async recheck(): Promise<void> {
+    const known = [...this.#known.keys()];
+    for (const uri of known) {
+      this.#drop(uri);
+    }
+    if (this.publish) {
+      await this.#lookAll([...this.#folders]);
+      for (const uri of known.filter((one) => !this.#isOpen(one) && this.#known.get(one)?.items.length === 0)) {
+        void this.connection.sendDiagnostics({ uri, diagnostics: [] });
+      }
+    }
+  }
+
   async #changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
     for (const folder of removed) {
       this.#folders.delete(folder);
@@ -196,7 +210,7 @@ export class Workspace {
     this.#reads++;
     this.#drop(uri);
     const id = `disk ${this.#reads}`;
-    const items = diagnosticsOf(uri, check(text));
+    const items = diagnosticsOf(uri, check(text, this.documents.levels));
     const size = text.length + sizeOf(items);
     const known: Known =
       this.#held + size <= MAX_WORKSPACE

@@ -1,9 +1,11 @@
-import type { Checked, Span } from '../layout';
-import { scalarsOf } from './locate';
+import type { Span } from '../diagnostic';
+import type { LineIndex } from './lines';
+import type { Node } from './node';
+import { scalarsOf } from './walk';
 
 /** The comments of a file, each from its `#` to the end of its line. A `#` inside a text is none. */
-export function commentsOf({ text, lines, read }: Checked): Span[] {
-  const texts = [...scalarsOf(read.tree.root)].filter(({ source }) => source.includes('#'));
+export function commentsOf(text: string, lines: LineIndex, root: Node | null): Span[] {
+  const texts = [...scalarsOf(root)].filter(({ source }) => source.includes('#'));
   const comments: Span[] = [];
   let next = 0;
   for (const { index } of text.matchAll(/(?<=^|\s)#/gm)) {

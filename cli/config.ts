@@ -1,0 +1,75 @@
+import { dirname, join, parse as parsePath, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { readRegularFile } from '../jobs/regularFile';
+import { type RuleLevels, ruleLevels } from '../layout';
+import { complain, EXIT, exitWith } from './output';
+
+/** The file that says how rules weigh, in the folder of a layout or above it. */
+const CONFIG = '.parallelism-layout.yaml';
+
+/** A configuration is a few lines. Bytes. */
+const MAX_CONFIG_BYTES = 64 * 1024;
+
+const NONE: RuleLevels = new Map();
+const known = new Map<string, RuleLevels | null>();
+
+/**
+ * How rules weigh for a layout file: as `rules` in the nearest `.parallelism-layout.yaml` says, in its folder or above. A
+ * configuration that cannot be used is said once, and the exit status is 2.
+ */
+export function levelsFor(file: string): RuleLevels {
+  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
+    const levels = levelsIn(folder);
+    if (levels) {
+      return levels;
+    }
+    if (folder === parsePath(folder).root) {
+      return NONE;
+    }
+  }
+}
+
+function levelsIn(folder: string): RuleLevels | null {
+  const seen = known.get(folder);
+  if (seen !== undefined) {
+    return seen;
+  }
+  const levels = readLevels(join(folder, CONFIG));
+  known.set(folder, levels);
+  return levels;
+}
+
+function readLevels(file: string): RuleLevels | null {
+  try {
+    const value: unknown = parse(readRegularFile(file, MAX_CONFIG_BYTES).toString('utf8'), { maxAliasCount: 0 });
+    return levelsOf(file, value);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
+      return null;
+    }
+    refuse(file, error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+    return NONE;
+  }
+}
+
+function levelsOf(file: string, value: unknown): RuleLevels {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const others = isMap ? Object.keys(value).filter((key) => key !== 'rules') : [];
+  if (value !== null && !isMap) {
+    refuse(file, 'must be a map with the key rules');
+    return NONE;
+  }
+  for (const key of others) {
+    refuse(file, `has no key \`${key}\`; it has rules`);
+  }
+  const { levels, problems } = ruleLevels(isMap && 'rules' in value ? value.rules : undefined);
+  for (const problem of problems) {
+    refuse(file, problem);
+  }
+  return levels;
+}
+
+function refuse(file: string, reason: string): void {
+  complain(`${file}: ${reason}`);
+  exitWith(EXIT.unusable);
+}

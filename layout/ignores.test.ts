@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { check } from './check';
+import { applyEdits } from './format/edit';
+import { ignoreEdit } from './ignores';
+import { unusedIgnore } from './rules/shape/unused-ignore';
+import { report } from './rules/testing';
+
+const WRONG = 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 3\n';
+const codes = (text: string) => check(text).diagnostics.map(({ code }) => code);
+
+test.each([
+  ['at the end of the line', WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: dense-factorization three GPUs are spare')],
+  ['on the line above', WRONG.replace('  tp', '  # layout-ignore: dense-factorization\n  tp')],
+  ['above other comments', WRONG.replace('  tp', '  # layout-ignore: dense-factorization\n  # a word more\n  tp')],
+  ['with other codes', WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: dense-factorization')],
+])('a comment %s silences the rule', (_, text) => {
+  expect(codes(WRONG)).toEqual(['dense-factorization']);
+  expect(codes(text)).toEqual([]);
+});
+
+test.each([
+  [
+    'another line',
+    WRONG.replace('world_size: 8', 'world_size: 8 # layout-ignore: dense-factorization'),
+    'unused-ignore',
+  ],
+  ['a text is no comment', WRONG.replace('layout: 1', 'layout: 1\nname: "# layout-ignore: dense-factorization"'), null],
+])('%s does not silence it', (_, text, more) => {
+  expect(codes(text)).toEqual([...(more ? [more] : []), 'dense-factorization']);
+});
+
+test('that a file cannot be read is always said', () => {
+  expect(codes('layout: 1\nparallelism: {tp: 2 # layout-ignore: yaml-syntax\n')).toContain('yaml-syntax');
+});
+
+test('a comment that silences nothing is said, with its fix', () => {
+  expect(
+    report(unusedIgnore, 'layout: 1\nworld_size: 8 # layout-ignore: world-gap\nparallelism: {tp: 2}\n'),
+  ).toMatchInlineSnapshot(`
+    "information[unused-ignore] at "world-gap"
+    \`world-gap\` says nothing here. Remove it from the comment.
+    = safe fix: Remove the comment
+      - world_size: 8 # layout-ignore: world-gap
+      + world_size: 8"
+  `);
+});
+
+test('a misspelt code is said', () => {
+  expect(
+    report(unusedIgnore, WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: dense-factorisation')),
+  ).toMatchInlineSnapshot();
+});
+
+test.each([
+  ['a plain line', WRONG, '  tp: 3 # layout-ignore: dense-factorization\n'],
+  [
+    'a line with a comment',
+    WRONG.replace('tp: 3', 'tp: 3 # as planned'),
+    '  # layout-ignore: dense-factorization\n  tp: 3 # as planned\n',
+  ],
+  [
+    'a line with such a comment',
+    WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: world-gap why'),
+    '  tp: 3 # layout-ignore: world-gap, dense-factorization why\n',
+  ],
+])('the edit for %s', (_, text, expected) => {
+  const { lines, read, diagnostics } = check(text);
+  const diagnostic = diagnostics.find(({ code }) => code === 'dense-factorization');
+  const edited = diagnostic && applyEdits(text, [ignoreEdit(text, lines, read.tree.root, diagnostic)]);
+  expect(edited?.slice(edited.indexOf('parallelism:\n') + 13)).toBe(expected);
+  expect(codes(edited ?? '')).not.toContain('dense-factorization');
+});

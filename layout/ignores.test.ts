@@ -48,7 +48,35 @@ test('a comment that silences nothing is said, with its fix', () => {
 test('a misspelt code is said', () => {
   expect(
     report(unusedIgnore, WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: dense-factorisation')),
-  ).toMatchInlineSnapshot();
+  ).toMatchInlineSnapshot(`
+    "error[dense-factorization] at "3"
+    tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
+    = Megatron-LM: world_size (8) is not divisible by 3
+    = at "8": world_size is 8 here
+    = suggestion: Change tp to 2
+      -   tp: 3 # layout-ignore: dense-factorisation
+      +   tp: 2 # layout-ignore: dense-factorisation
+    = suggestion: Change tp to 4
+      -   tp: 3 # layout-ignore: dense-factorisation
+      +   tp: 4 # layout-ignore: dense-factorisation
+    = suggestion: Change tp to 1
+      -   tp: 3 # layout-ignore: dense-factorisation
+      +   tp: 1 # layout-ignore: dense-factorisation
+    = suggestion: Change world_size to 9
+      - world_size: 8
+      + world_size: 9
+    = suggestion: Change world_size to 6
+      - world_size: 8
+      + world_size: 6
+    information[unused-ignore] at "dense-factorisation"
+    There is no rule \`dense-factorisation\`. Did you mean \`dense-factorization\`?
+    = safe fix: Change to \`dense-factorization\`
+      -   tp: 3 # layout-ignore: dense-factorisation
+      +   tp: 3 # layout-ignore: dense-factorization
+    = safe fix: Remove the comment
+      -   tp: 3 # layout-ignore: dense-factorisation
+      +   tp: 3"
+  `);
 });
 
 test.each([

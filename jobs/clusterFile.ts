@@ -4,7 +4,7 @@ import type { Cluster } from './kinds';
 import { readRegularFile, UnsuitableFileError } from './regularFile';
 
 /** The largest cluster file that is read, in bytes. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 /**
  * Reads a cluster file: YAML with a list `clusters`.
@@ -12,7 +12,10 @@ const MAX_BYTES = 1024 * 1024;
  */
 export function readClusterFile(path: string): Cluster[] {
   try {
-    const data: unknown = parse(readRegularFile(path, MAX_BYTES).toString('utf8'), { maxAliasCount: 100 });
+    const data: unknown = parse(readRegularFile(path, MAX_BYTES).toString('utf8'), {
+      maxAliasCount: 100,
+      logLevel: 'error',
+    });
     return parseClusters(typeof data === 'object' && data !== null && 'clusters' in data ? data.clusters : data);
   } catch (error) {
     if (

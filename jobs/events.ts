@@ -283,14 +283,24 @@ function operationsOf(fields: Fields) {
   return { ops, skippedOps };
 }
 
-/** Cuts a stream of text into lines; a last line without a break is given by `end`. */
+/** A longer line is broken, in characters: whoever writes without an end must not fill the memory. */
+const MAX_LINE = 64 * 1024;
+
+/** Cuts a stream of text into lines of at most MAX_LINE characters; a last line without a break is given by `end`. */
 export class LineSplitter {
   #rest = '';
 
   *feed(text: string): Iterable<string> {
     const lines = (this.#rest + text).split(/\r?\n/);
     this.#rest = lines.pop() ?? '';
-    yield* lines;
+    for (const line of lines) {
+      yield* pieces(line);
+    }
+    if (this.#rest.length > MAX_LINE) {
+      const whole = [...pieces(this.#rest)];
+      this.#rest = whole.pop() ?? '';
+      yield* whole;
+    }
   }
 
   *end(): Iterable<string> {
@@ -298,5 +308,11 @@ export class LineSplitter {
       yield this.#rest;
       this.#rest = '';
     }
+  }
+}
+
+function* pieces(line: string): Iterable<string> {
+  for (let at = 0; at === 0 || at < line.length; at += MAX_LINE) {
+    yield line.slice(at, at + MAX_LINE);
   }
 }

@@ -26,7 +26,9 @@ const MAX_LENGTH = 4000;
 const MAX_FLOW_LINES = 50;
 
 /** The cursor's place by indentation (block style) or by the brackets before it (flow style); null inside a comment. */
-export function cursorAt(lines: LineIndex, { line, character }: Position): Cursor | null {
+export function cursorAt(lines: LineIndex, position: Position): Cursor | null {
+  // a client may be a version ahead: a place beyond the text is its end
+  const { line, character } = lines.positionAt(lines.offsetAt(position));
   const { start, end } = lines.lineSpan(line);
   const at = Math.min(end, start + character);
   const before = lines.text.slice(start, at);

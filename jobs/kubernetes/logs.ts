@@ -4,6 +4,9 @@ const STAMPED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d) (.
 /** The container's two streams are stamped apart, so that a later line may have an earlier stamp. Seconds. */
 const OVERLAP = 5;
 
+/** A longer line is broken, in characters: whoever writes without an end must not fill the memory. */
+const MAX_LINE = 64 * 1024;
+
 /**
  * Reads the log of a container over several connections, each line once.
  *
@@ -29,6 +32,10 @@ export class LogReader {
   *feed(text: string): Iterable<string> {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
+    if (this.#rest.length > MAX_LINE) {
+      lines.push(this.#rest);
+      this.#rest = '';
+    }
     for (const line of lines) {
       const [, time, zone, words] = STAMPED.exec(line) ?? [];
       if (words === undefined) {

@@ -16,7 +16,10 @@ let found = 0;
 for (const name of own) {
   found += lint(join('smoke', `${name}.py`));
 }
-const mypy = spawnSync('mypy', ['--config-file', 'pyproject.toml', '--cache-dir', '../node_modules/.cache/mypy', '.'], { cwd: 'smoke', encoding: 'utf8' });
+const mypy = spawnSync('mypy', ['--config-file', 'pyproject.toml', '--cache-dir', '../node_modules/.cache/mypy', '.'], {
+  cwd: 'smoke',
+  encoding: 'utf8',
+});
 if (mypy.error || mypy.status !== 0) {
   found++;
   console.error(mypy.error ? `mypy cannot be started: ${mypy.error.message}` : mypy.stdout + mypy.stderr);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { EnvironmentError } from '../backend';
+import { programEnvironment } from '../programEnvironment';
 
 /** How long one call of kubectl may take, in milliseconds; following a log is no such call. */
 const CALL_LIMIT = 60_000;
@@ -74,7 +75,7 @@ export class Kubectl {
   ): Promise<Omit<CallResult, 'stdout'>> {
     const [program = '', ...rest] = this.command(words);
     return new Promise((done, fail) => {
-      const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'pipe'] });
+      const child = spawn(program, rest, { env: programEnvironment(), stdio: ['pipe', 'pipe', 'pipe'] });
       let stderr = '';
       const stop = () => child.kill('SIGTERM');
       signal.addEventListener('abort', stop, { once: true });

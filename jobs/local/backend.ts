@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { type Backend, EnvironmentError, type JobOutput, type Question, TooFewGpusError } from '../backend';
 import { BACKEND_FIELD, type Fields, type KindDescription, PYTHON_FIELD, type SettingsOf } from '../clusterFields';
 import { type CommBackend, planFor } from '../plan';
+import { programEnvironment } from '../programEnvironment';
 
 const execute = promisify(execFile);
 
@@ -189,7 +190,12 @@ async function probe(python: string, script: string, signal?: AbortSignal): Prom
   try {
     // Python imports from an empty entry of PYTHONPATH as if it were the current directory: let that be our own
     const cwd = dirname(script);
-    const { stdout } = await execute(python, [script], { cwd, timeout: PROBE_TIMEOUT, ...(signal && { signal }) });
+    const { stdout } = await execute(python, [script], {
+      cwd,
+      env: programEnvironment(),
+      timeout: PROBE_TIMEOUT,
+      ...(signal && { signal }),
+    });
     const said: unknown = JSON.parse(stdout);
     if (typeof said !== 'object' || said === null || !('torch' in said) || !('gpus' in said)) {
       return 'is no Python interpreter';
@@ -252,7 +258,12 @@ function runProcess(
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((done, fail) => {
-    const child = spawn(program, arguments_, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, arguments_, {
+      cwd: folder,
+      env: programEnvironment(),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
     let patience: NodeJS.Timeout | undefined;
     const cancel = () => {
       child.kill('SIGTERM');

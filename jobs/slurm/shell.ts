@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { shellQuoted } from '../../layout';
+import { programEnvironment } from '../programEnvironment';
 
 /** How long a script that is to end by itself may take, in milliseconds. */
 const PATIENCE = 120_000;
@@ -101,7 +102,12 @@ export class Session {
     const [program = '', ...words] = shell.command;
     // in a session of its own: there is no terminal to ask on, and Ctrl+C is ours to answer; on Windows it would be a window
     const detached = process.platform !== 'win32';
-    this.#child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'], detached, windowsHide: true });
+    this.#child = spawn(program, words, {
+      env: programEnvironment(),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached,
+      windowsHide: true,
+    });
     const greeting = new Greeting(read);
     let stderr = '';
     this.#child.stdout.on('data', (data: Buffer) => greeting.feed(data));

@@ -31,7 +31,7 @@ async function lens(uri: vscode.Uri, text: RegExp): Promise<void> {
 /** Processes of a smoke job that the extension started. */
 const jobProcesses = () => processesWith(join(extensionPath(), 'dist', 'smoke', 'smoke_job.py'));
 
-/** The tests of smoke jobs, with torchrun on this machine. */
+/** The tests of smoke jobs on this machine. */
 export function defineSmoke(): void {
   describe('a smoke job', function () {
     this.timeout(180_000);
@@ -44,7 +44,7 @@ export function defineSmoke(): void {
       assert.equal(document.languageId, 'shellscript');
       assert.match(document.getText(), /^# Dry run of the smoke job of two-ranks on local\. Nothing has run\.$/m);
       assert.match(document.getText(), /^ {2}"world_size": 2,$/m);
-      assert.match(document.getText(), /torch\.distributed\.run/);
+      assert.match(document.getText(), /smoke_job\.py referee --own-folder --plan plan\.json/);
       assert.deepEqual(jobProcesses(), []);
       await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
     });

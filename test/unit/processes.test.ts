@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { programEnvironment } from '../../jobs/programEnvironment';
+
+/** Every way in which code of ours starts a process, or has the editor start one. */
+const STARTS =
+  /(?<!\.)\b(spawn|spawnSync|exec|execSync|execFile|execFileSync|execute)\(|\bnew vscode\.(Process|Shell)Execution\b|createTerminal\(/;
+
+/** The files that start processes, and what they start: a new one must say here what a workspace can do to it. */
+const PLACES: Readonly<Record<string, string>> = {
+  'cli/mcp.ts': 'this program, on a text that the client sends',
+  'client/jobs/terminal.ts': 'no process: a terminal that shows a log',
+  'client/tasks.ts': 'this program on layout files, as a task that a person starts',
+  'jobs/kubernetes/kubectl.ts': 'kubectl on PATH, after a person starts a job on a cluster of the user settings',
+  'jobs/local/backend.ts': 'the interpreter of the user settings or on PATH, after a person starts a job',
+  'jobs/slurm/shell.ts': 'sh, or ssh on PATH, after a person starts a job on a cluster of the user settings',
+};
+
+test('processes start in known places only', () => {
+  const sources = ['client', 'server', 'jobs', 'cli', 'layout', 'picture']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)))
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'));
+  const starting = sources.filter((path) => {
+    const text = readFileSync(path, 'utf8');
+    return /child_process|vscode/.test(text) && STARTS.test(text);
+  });
+  expect(starting.map((path) => path.replaceAll('\\', '/')).sort()).toEqual(Object.keys(PLACES));
+});
+
+test("settings that name a program or a host are the user's own, and ignored without trust", () => {
+  const { contributes, capabilities } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const sections = [contributes.configuration].flat() as { properties: Record<string, { scope?: string }> }[];
+  const machine = sections.flatMap(({ properties }) =>
+    Object.entries(properties).flatMap(([key, { scope }]) => (scope === 'machine' ? [key] : [])),
+  );
+  expect(machine.sort()).toEqual(['parallelismLayout.clusters', 'parallelismLayout.python']);
+  expect(capabilities.untrustedWorkspaces).toMatchObject({ supported: 'limited' });
+  expect([...capabilities.untrustedWorkspaces.restrictedConfigurations].sort()).toEqual(machine);
+});
+
+test.skipIf(process.platform === 'win32')('a program of the current directory is never found on PATH', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'path-'));
+  const path = process.env.PATH;
+  try {
+    writeFileSync(join(folder, 'kubectl'), '#!/bin/sh\necho pwned\n', { mode: 0o755 });
+    process.env.PATH = ['', '.', 'bin', '/usr/bin', '/bin'].join(delimiter);
+    const env = programEnvironment();
+    expect(env.PATH).toBe(['/usr/bin', '/bin'].join(delimiter));
+    expect(
+      execFileSync('sh', ['-c', 'command -v kubectl || echo none'], { cwd: folder, env }).toString(),
+    ).not.toContain('./');
+  } finally {
+    process.env.PATH = path;
+    rmSync(folder, { recursive: true });
+  }
+});

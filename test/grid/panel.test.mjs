@@ -447,6 +447,16 @@ describe('every size', () => {
       }));
   }
 
+  test('a view without a picture begins under its headline', () =>
+    withPanel(moe, {}, async ({ page }) => {
+      for (const name of ['Table', 'World', 'Run']) {
+        await showView(page, name);
+        const headline = await page.locator('.headline').boundingBox();
+        const content = await page.locator('.content').boundingBox();
+        assert.ok(content.y - headline.y - headline.height < 2, name);
+      }
+    }));
+
   test('at a million ranks the pointer finds its rank, and the table has all', () =>
     withPanel(MILLION, { state: { colour: 'pp' } }, async ({ page }) => {
       const { x, y, width, height } = await page.locator('.frame canvas').boundingBox();

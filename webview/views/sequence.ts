@@ -29,11 +29,11 @@ export const sequence: View = {
 function shareSentence({ module, plan }: ModuleSequence): string {
   const { length, cp, tp, sequenceParallel } = plan;
   const held = length / cp / (sequenceParallel ? tp : 1);
-  const name = module === null ? '' : `${module}: `;
+  const [name, every, one] = module === null ? ['', 'Every', 'A'] : [`${module}: `, 'every', 'a'];
   const chunks = cp > 1 ? ', one chunk from the front and one from the back' : '';
   return held === length
-    ? `${name}every rank holds all ${grouped(length)} tokens.`
-    : `${name}a rank holds ${grouped(held)} of ${grouped(length)} tokens${chunks}.`;
+    ? `${name}${every} rank holds all ${grouped(length)} tokens.`
+    : `${name}${one} rank holds ${grouped(held)} of ${grouped(length)} tokens${chunks}.`;
 }
 
 function moduleStrips({ module, plan }: ModuleSequence): HTMLElement {

@@ -4,6 +4,7 @@ import {
   hasErrors,
   isBridge,
   jsonText,
+  meshGroups,
   nearest,
   processGroups,
   type ResolvedLayout,
@@ -71,7 +72,7 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
   if (refusesToList(file, layout.worldSize)) {
     return null;
   }
-  const all = processGroups(layout);
+  const all = [...processGroups(layout), ...meshGroups(layout)];
   const named = all.filter(({ name }) => options.group === undefined || name === options.group);
   if (named.length === 0 && options.group !== undefined) {
     const names = [...new Set(all.map(({ name }) => name))];

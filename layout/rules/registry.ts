@@ -16,6 +16,7 @@ import { expertProduct } from './factorization/expert-product';
 import { allGatherGroups } from './fsdp/all-gather-groups';
 import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
+import { fsdpMesh } from './fsdp/fsdp-mesh';
 import { fsdpNotEnabled } from './fsdp/fsdp-not-enabled';
 import { fsdpOptions } from './fsdp/fsdp-options';
 import { colocatedBatch } from './mimo/colocated-batch';
@@ -145,6 +146,7 @@ export const RULES: readonly Rule[] = [
   batchSchedule,
   optimizerOverlap,
   fsdpOptions,
+  fsdpMesh,
   virtualPipelineLayers,
   sequenceDivisible,
   sequenceParallelNeedsTp,

@@ -1,10 +1,10 @@
 import { LANGUAGE_MODULE } from '../format/names';
 import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
-import { memoizeRecent } from '../memoize';
+import { memoize, memoizeRecent } from '../memoize';
 import { bridgeFamilies } from './bridge';
 import type { GroupFamily } from './group-family';
 import { isPacked, packedFamilies } from './packed';
-import type { ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
+import type { DynamicContextParallel, ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 
 /** The grid over a module's ranks in which dense parameters live. */
 export function denseGrid(module: ResolvedModule): Grid {
@@ -104,6 +104,7 @@ function homogeneousFamilies(module: ResolvedModule, layout: ResolvedLayout): Gr
     dense('gtp_remat', 'gtp_remat'),
     dpCp,
     ...(instances > 1 ? [slices('intra_dp_cp', dpCp, dpCp.size / instances)] : []),
+    ...dynamicFamilies(dpCp, layout.dynamicContextParallel),
     dense('dp', 'dp'),
     ...(gtp ? [dense('gtp_remat_dp', 'gtp_remat', 'dp'), dense('gtp_remat_dp_cp', 'gtp_remat', 'dp', 'cp')] : []),
     dense('cp', 'cp'),
@@ -167,6 +168,82 @@ function embeddingFamilies(module: ResolvedModule): GroupFamily[] {
     },
   });
   return [stages('embd', [...new Set([0, pipelines.size - 1])]), stages('pos_embd', [0])];
+}
+
+/**
+ * Groups of 2, 4, 8, ... neighbours in every `dp_cp` group, below half of it; those of a group whose size is no power of
+ * two end with a short one (`create_hybrid_dp_cp_groups` on main, `create_dynamic_dp_cp_groups` on dev, which begins at 1).
+ */
+function dynamicFamilies(dpCp: GroupFamily, dynamic: DynamicContextParallel | null): GroupFamily[] {
+  if (!dynamic) {
+    return [];
+  }
+  const { kind, minSize } = dynamic;
+  const exponents = Array.from({ length: Math.floor(Math.log2(dpCp.size)) }, (_, i) => 2 ** i);
+  const sizes = kind === 'hybrid' ? exponents.slice(1) : exponents.filter((size) => size >= minSize);
+  return sizes.map((size) => runs(`${kind}_dp_cp_${size}`, dpCp, size));
+}
+
+/** Cuts every group of a family into runs of `size` neighbours, the last of which may be shorter. */
+function runs(name: string, family: GroupFamily, size: number): GroupFamily {
+  const parts = Math.ceil(family.size / size);
+  const ranks = (index: number) => {
+    const start = (index % parts) * size;
+    return family.ranks(Math.floor(index / parts)).slice(start, start + size);
+  };
+  return {
+    name,
+    module: family.module,
+    count: family.count * parts,
+    size,
+    ranks,
+    all: () => RankLists.of(family.count * parts, family.count * family.size, ranks),
+    indicesOf: (rank) =>
+      family.indicesOf(rank).map((group) => group * parts + Math.floor(family.ranks(group).indexOf(rank) / size)),
+  };
+}
+
+/**
+ * The groups of Megatron-FSDP's device mesh by their roles (`FSDPDistributedIndex` in
+ * megatron/core/distributed/fsdp/src/megatron_fsdp/utils.py). They are process groups by other names, in the order of their
+ * first ranks; none where there is no mesh.
+ */
+export function meshGroups(layout: ResolvedLayout): GroupFamily[] {
+  if (!layout.fsdpMesh) {
+    return [];
+  }
+  const { experts } = layout.fsdpMesh;
+  const isHybrid = layout.optimizerInstances > 1;
+  const roles: readonly (readonly [role: string, group: string, exists: boolean])[] = [
+    ['fsdp', isHybrid ? 'intra_dp_cp' : 'dp_cp', true],
+    ['outer_fsdp', 'inter_ep_dp', isHybrid],
+    ['hybrid_fsdp', 'dp_cp', isHybrid],
+    ['expt_fsdp', isHybrid ? 'intra_ep_dp' : 'ep_dp', experts],
+    ['hybrid_fsdp_expt', 'ep_dp', isHybrid],
+  ];
+  const families = processGroups(layout);
+  return roles.flatMap(([role, group, exists]) => {
+    const family = exists ? families.find(({ name }) => name === group) : undefined;
+    return family ? [byFirstRank(role, family)] : [];
+  });
+}
+
+/** A family under another name, its groups in the order of their first ranks. */
+function byFirstRank(name: string, family: GroupFamily): GroupFamily {
+  const order = memoize((of: GroupFamily) => {
+    const firsts = Array.from({ length: of.count }, (_, index) => Math.min(...of.ranks(index)));
+    return firsts.map((_, index) => index).sort((a, b) => (firsts[a] ?? 0) - (firsts[b] ?? 0));
+  });
+  const ranks = (index: number) => family.ranks(order(family)[index] ?? 0);
+  return {
+    name,
+    module: family.module,
+    count: family.count,
+    size: family.size,
+    ranks,
+    all: () => RankLists.of(family.count, family.count * family.size, ranks),
+    indicesOf: (rank) => family.indicesOf(rank).map((index) => order(family).indexOf(index)),
+  };
 }
 
 /** Cuts every group of a family into runs of `size` neighbours. */

@@ -4,7 +4,13 @@ import { memoizeRecent } from '../memoize';
 import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
 import { MAX_TP_BASE } from './ntp';
-import type { ResolvedLayout, ResolvedModule, ResolvedNonActive, ResolvedNtp } from './resolved';
+import type {
+  DynamicContextParallel,
+  ResolvedLayout,
+  ResolvedModule,
+  ResolvedNonActive,
+  ResolvedNtp,
+} from './resolved';
 
 /** The layout with every number known, or null where the file leaves one open or a grid does not divide. */
 export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = memoizeRecent(resolve);
@@ -37,8 +43,27 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
     hierarchicalContextParallelSizes: levelsOf(facts),
     allGatherGroup,
     expertAllGatherGroup: ep > 1 && (fsdp?.create_expert_all_gather_group.value ?? allGatherGroup),
+    dynamicContextParallel: dynamicOf(facts),
+    fsdpMesh: meshOf(facts),
     ntp: usableNtp(facts),
   };
+}
+
+function dynamicOf({ root }: LayoutFacts): DynamicContextParallel | null {
+  const parallelism = root.parallelism.value;
+  const isDynamic = parallelism?.dynamic_context_parallel.value === true;
+  if (!isDynamic && parallelism?.hybrid_context_parallel.value !== true) {
+    return null;
+  }
+  const kind = isDynamic || root.megatron.value === 'dev' ? 'dynamic' : 'hybrid';
+  return { kind, minSize: parallelism?.min_dynamic_context_parallel_size.value ?? 1 };
+}
+
+/** The mesh of Megatron-FSDP's first version; the second has none of several dimensions. */
+function meshOf({ root, heterogeneous }: LayoutFacts): ResolvedLayout['fsdpMesh'] {
+  const fsdp = root.fsdp.value;
+  const isMesh = !heterogeneous && fsdp?.enabled.value === true && (fsdp.megatron_fsdp_version.value ?? 1) === 1;
+  return isMesh ? { experts: root.model.value?.num_experts.written ?? false } : null;
 }
 
 /** The sizes of hierarchical context parallelism; null where none are written, or they do not make `cp`. */

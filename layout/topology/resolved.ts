@@ -53,5 +53,16 @@ export interface ResolvedLayout {
   /** Whether Megatron-FSDP's separate all-gather communicators are made, for dense and for expert parameters. */
   readonly allGatherGroup: boolean;
   readonly expertAllGatherGroup: boolean;
+  /** Groups of every power of two inside `dp_cp`: hybrid (main) or dynamic (dev) context parallelism. */
+  readonly dynamicContextParallel: DynamicContextParallel | null;
+  /** Whether Megatron-FSDP lays a device mesh over the groups, and whether the model has experts. */
+  readonly fsdpMesh: { readonly experts: boolean } | null;
   readonly ntp: ResolvedNtp | null;
+}
+
+/** Context parallelism whose groups differ from sequence to sequence. */
+export interface DynamicContextParallel {
+  readonly kind: 'hybrid' | 'dynamic';
+  /** The smallest group of the kind `dynamic`. */
+  readonly minSize: number;
 }

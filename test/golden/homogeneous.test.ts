@@ -71,9 +71,11 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const LEVEL = /^HIERARCHICAL_CONTEXT_PARALLEL_GROUP_L\d+$/;
 
-/** A layout speaks of one world from rank 0, and has no key for hybrid context parallelism or the pipeline's backend. */
+/** Groups of hybrid context parallelism have their size in the name. */
+const nameOf = (name: string) => NAMES[name] ?? name.toLowerCase().replace('_group_', '_');
+
+/** A layout speaks of one world from rank 0, and has no key for the pipeline's backend. */
 const expressible = (input: Input): boolean =>
-  !input.hybrid_context_parallel &&
   input.rank_offset === 0 &&
   input.local_world_size === null &&
   input.pipeline_model_parallel_comm_backend === null &&
@@ -83,13 +85,19 @@ function textOf(input: Input): string {
   const { world_size, tp, pp, vpp, cp, ep, etp, order, use_sharp, sharp_enabled_group, all_gather } = input;
   const { gtp_remat, expt_gtp_remat, num_distributed_optimizer_instances, hierarchical_context_parallel_sizes } = input;
   const degrees = { tp, gtp_remat, cp, pp, vpp, ep, expt_tp: etp, expt_gtp_remat, order };
-  const parallelism = { ...degrees, num_distributed_optimizer_instances, hierarchical_context_parallel_sizes };
+  const { hybrid_context_parallel } = input;
+  const parallelism = {
+    ...degrees,
+    num_distributed_optimizer_instances,
+    hierarchical_context_parallel_sizes,
+    ...(hybrid_context_parallel && { hybrid_context_parallel }),
+  };
   const create_expert_all_gather_group = all_gather?.for_expert_parallelism;
   return layoutText({
     world_size,
     parallelism,
     ...((use_sharp || sharp_enabled_group !== null) && { communicators: { use_sharp, sharp_enabled_group } }),
-    ...(all_gather && { fsdp: { enabled: true, create_all_gather_group: true, create_expert_all_gather_group } }),
+    ...(all_gather && { fsdp: { create_all_gather_group: true, create_expert_all_gather_group } }),
   });
 }
 
@@ -113,7 +121,7 @@ describe('layouts of initialize_model_parallel', () => {
     const families = checked.resolved ? processGroups(checked.resolved) : [];
     const own = families.filter(({ name }) => name !== 'hcp' && !name.endsWith('_ag'));
     const order = golden.group_order.filter((name) => !LEVEL.test(name));
-    expect(own.map(({ name }) => name)).toEqual(order.map((name) => NAMES[name]));
+    expect(own.map(({ name }) => name)).toEqual(order.map(nameOf));
     for (const [i, name] of order.entries()) {
       const lists = own[i] ? ranksOf(own[i]) : [];
       if (golden.groups) {

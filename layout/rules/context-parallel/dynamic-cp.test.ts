@@ -14,7 +14,7 @@ test.each([
 
 test('hybrid with a pipeline', () => {
   expect(said(job(8, 'pp: 2, hybrid_context_parallel: true'))).toMatchInlineSnapshot(`
-    "error[dynamic-cp] at "true"
+    "warning[dynamic-cp] at "true"
     hybrid_context_parallel excludes a pipeline. Use pp 1.
     = Megatron-LM: Hybrid context parallelism not supported with pipeline parallelism
     = suggestion: Remove \`hybrid_context_parallel\`
@@ -45,7 +45,7 @@ test('buffers that are too short', () => {
   expect(
     said(job(8, 'dynamic_context_parallel: true', 'sequence: {seq_length: 64, max_seqlen_per_dp_cp_rank: 7}')),
   ).toMatchInlineSnapshot(`
-    "error[dynamic-cp] at "true"
+    "warning[dynamic-cp] at "true"
     The buffers of 8 ranks hold 56 tokens, fewer than seq_length 64. Use a larger max_seqlen_per_dp_cp_rank.
     = Megatron-LM: Packed sequence buffer size (56) must be >= single sequence max length (64)
     = suggestion: Remove \`dynamic_context_parallel\`
@@ -58,7 +58,7 @@ test('without the loss a token', () => {
   expect(
     said(job(8, 'hybrid_context_parallel: true', 'sequence: {calculate_per_token_loss: false}')),
   ).toMatchInlineSnapshot(`
-    "error[dynamic-cp] at "true"
+    "warning[dynamic-cp] at "true"
     hybrid_context_parallel needs calculate_per_token_loss. Write \`calculate_per_token_loss: true\` under sequence.
     = Megatron-LM: Hybrid context parallelism must be used with --calculate-per-token-loss
     = suggestion: Remove \`hybrid_context_parallel\`
@@ -69,7 +69,7 @@ test('without the loss a token', () => {
 
 test('with Megatron-FSDP', () => {
   expect(said(job(8, 'dynamic_context_parallel: true', 'fsdp: {enabled: true}'))).toMatchInlineSnapshot(`
-    "error[dynamic-cp] at "true"
+    "warning[dynamic-cp] at "true"
     dynamic_context_parallel excludes Megatron-FSDP. Use one of them.
     = Megatron-LM: Dynamic context parallelism not supported with Megatron FSDP
     = suggestion: Remove \`dynamic_context_parallel\`
@@ -80,7 +80,7 @@ test('with Megatron-FSDP', () => {
 
 test('both names', () => {
   expect(said(job(8, 'dynamic_context_parallel: true, hybrid_context_parallel: true'))).toMatchInlineSnapshot(`
-    "error[dynamic-cp] at "true"
+    "warning[dynamic-cp] at "true"
     hybrid_context_parallel is the former name of dynamic_context_parallel. Use one of them.
     = Megatron-LM: Cannot set both hybrid_context_parallel and dynamic_context_parallel. Please use dynamic_context_parallel only.
     = suggestion: Remove \`dynamic_context_parallel\`
@@ -91,7 +91,7 @@ test('both names', () => {
 
 test('a smallest group above all ranks', () => {
   expect(said(job(8, 'dynamic_context_parallel: true, min_dynamic_context_parallel_size: 16'))).toMatchInlineSnapshot(`
-    "error[dynamic-cp] at "true"
+    "warning[dynamic-cp] at "true"
     min_dynamic_context_parallel_size 16 is above dp x cp 8. Use 8 or less.
     = Megatron-LM: min_dynamic_context_parallel_size (16) must be <= dp_size * cp_size (8)
     = suggestion: Remove \`dynamic_context_parallel\`

@@ -12,9 +12,9 @@ export const dynamicCp: Rule = {
   what: '`hybrid_context_parallel` (main) or `dynamic_context_parallel` (dev) is on with a pipeline (main), Megatron-FSDP, another data loader than `single`, no `calculate_per_token_loss`, an odd number of `dp * cp` ranks, or buffers shorter than a sequence. A number of ranks that is no power of two is a warning: the last group is short.',
   why: 'Each sequence runs on as many ranks as its length needs, in groups of 2, 4, 8 and so on that are cut out of the data-parallel ranks.',
   failing: `layout: 1
-world_size: 8
+world_size: 6
 parallelism:
-  pp: 2
+  tp: 2
   hybrid_context_parallel: true
 `,
   passing: `layout: 1
@@ -32,9 +32,16 @@ parallelism:
     const parallelism = facts.root.parallelism.value;
     const isDynamic = parallelism?.dynamic_context_parallel.value === true;
     const isHybrid = parallelism?.hybrid_context_parallel.value === true;
-    if (isDynamic || isHybrid) {
-      const broken = firstBroken(facts.text, isDynamic ? dynamicConditions(facts) : hybridConditions(facts));
-      yield* broken.length > 0 ? broken : shortGroup(facts, isDynamic);
+    if (!isDynamic && !isHybrid) {
+      return;
+    }
+    const script = firstBroken(facts.text, isDynamic ? dynamicConditions(facts) : hybridConditions(facts));
+    // a bare call of the library makes the groups all the same
+    const severity = facts.trainingScript ? 'error' : 'warning';
+    yield* script.map((report) => ({ ...report, severity }) as const);
+    const groups = firstBroken(facts.text, evenCondition(facts, isDynamic));
+    if (script.length === 0 || !facts.trainingScript) {
+      yield* groups.length > 0 || script.length > 0 ? groups : shortGroup(facts, isDynamic);
     }
   },
 };
@@ -84,18 +91,24 @@ function commonConditions(facts: LayoutFacts, { name, title, noPipeline }: Commo
 }
 
 function hybridConditions(facts: LayoutFacts): Condition[] {
-  const field = facts.root.parallelism.value?.hybrid_context_parallel;
-  const ranks = dpCpOf(facts);
   const name = 'hybrid_context_parallel';
+  return commonConditions(facts, { name, title: 'Hybrid context parallelism', noPipeline: true });
+}
+
+/** What the library itself asks for when it makes the groups. */
+function evenCondition(facts: LayoutFacts, isDynamic: boolean): Condition[] {
+  const name = isDynamic ? 'dynamic_context_parallel' : 'hybrid_context_parallel';
+  const field = facts.root.parallelism.value?.[name];
+  const ranks = dpCpOf(facts);
+  const title = isDynamic ? 'Dynamic' : 'Hybrid';
   return field
     ? [
-        ...commonConditions(facts, { name, title: 'Hybrid context parallelism', noPipeline: true }),
         {
           name,
           field,
           holds: ranks === undefined || ranks % 2 === 0,
           message: `${name} needs an even number of data- and context-parallel ranks; dp x cp is ${ranks}. Use another world or tp.`,
-          predicts: 'Hybrid context parallel requires an even number of ranks',
+          predicts: `${title} context parallel requires an even number of ranks`,
         },
       ]
     : [];
@@ -134,12 +147,6 @@ function dynamicConditions(facts: LayoutFacts): Condition[] {
       message: 'hybrid_context_parallel is the former name of dynamic_context_parallel. Use one of them.',
       predicts:
         'Cannot set both hybrid_context_parallel and dynamic_context_parallel. Please use dynamic_context_parallel only.',
-    },
-    {
-      ...base,
-      holds: ranks === undefined || ranks % 2 === 0,
-      message: `${name} needs an even number of data- and context-parallel ranks; dp x cp is ${ranks}. Use another world or tp.`,
-      predicts: 'Dynamic context parallel requires an even number of ranks',
     },
   ];
 }

@@ -10,7 +10,9 @@ export interface FlagStyle {
 }
 
 interface Reading {
+  /** What was read, or in a branch, what it changes of what was read before it. */
   readonly options: Map<string, Option>;
+  readonly before: Reading | null;
   readonly positional: { readonly text: string | null; readonly place: Place }[];
   current: string | null;
   blocked: string | null;
@@ -28,7 +30,7 @@ export interface FlagLine {
  * where a flag could stand make absent flags unknown, unless only the caller's environment could fill them.
  */
 export function readFlags(args: readonly Arg[], fallback: Place, style: FlagStyle = {}): FlagLine {
-  const reading: Reading = { options: new Map(), positional: [], current: null, blocked: null };
+  const reading: Reading = { options: new Map(), before: null, positional: [], current: null, blocked: null };
   readArgs(args, reading, fallback, style);
   return { options: new Options(reading.options, reading.blocked), positional: reading.positional };
 }
@@ -40,7 +42,7 @@ function readArgs(args: readonly Arg[], reading: Reading, fallback: Place, style
       continue;
     }
     const branches = arg.options.map((option): Reading => {
-      const branch: Reading = { ...reading, options: new Map(reading.options), positional: [...reading.positional] };
+      const branch: Reading = { ...reading, options: new Map(), before: reading, positional: [] };
       readArgs(option, branch, fallback, style);
       return branch;
     });
@@ -55,7 +57,7 @@ function merge(reading: Reading, branches: readonly Reading[], reason: string, f
     return;
   }
   for (const name of new Set(branches.flatMap(({ options }) => [...options.keys()]))) {
-    const given = branches.map(({ options }) => options.get(name));
+    const given = branches.map((branch) => optionIn(branch, name));
     const [one] = given;
     const same = one !== undefined && given.every((other) => other !== undefined && sameOption(one, other));
     const place = given.find((option) => option !== undefined)?.place ?? fallback;
@@ -111,9 +113,20 @@ function isFlagWord(word: string): boolean {
 }
 
 /** Whether an unknown word can be something else than the value of the flag before it. */
-function isOpaque(text: Text, { options, current }: Reading): boolean {
+function isOpaque(text: Text, reading: Reading): boolean {
   const alone = text.length === 1 && text[0]?.kind === 'unknown' && !text[0].quoted;
-  return alone && current !== null && (options.get(current)?.values.length ?? 0) > 0;
+  return alone && reading.current !== null && (optionIn(reading, reading.current)?.values.length ?? 0) > 0;
+}
+
+/** An option as a reading has it, or one before its branch. */
+function optionIn(reading: Reading, name: string): Option | undefined {
+  for (let one: Reading | null = reading; one; one = one.before) {
+    const option = one.options.get(name);
+    if (option) {
+      return option;
+    }
+  }
+  return undefined;
 }
 
 /** Unknown words that only the caller's environment or arguments fill are empty where it does not; others may be any flag. */
@@ -129,7 +142,7 @@ function optionAt(place: Place): Option {
 }
 
 function addValue(reading: Reading, name: string, text: Text, skip: number, place: Place): void {
-  const option = reading.options.get(name) ?? optionAt(place);
+  const option = optionIn(reading, name) ?? optionAt(place);
   const rest = dropCharacters(text, skip);
   reading.options.set(name, {
     ...option,

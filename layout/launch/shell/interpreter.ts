@@ -141,7 +141,7 @@ class Interpreter implements Shell {
   }
 
   assign(name: string, value: Variable): void {
-    this.state.variables.set(name, value);
+    this.state.set(name, value);
   }
 
   capture(script: ParsedScript): Text {
@@ -317,9 +317,9 @@ class Interpreter implements Shell {
       return follow();
     }
     const assumed = this.assumed;
-    const before = this.state.fork();
+    const before = assumed ? this.state.fork() : null;
     const outcome = follow();
-    if (assumed && outcome.signal === 'exit') {
+    if (before && outcome.signal === 'exit') {
       this.state = before;
       return UNKNOWN;
     }
@@ -505,7 +505,7 @@ class Interpreter implements Shell {
 
   #loop(condition: () => Verdict, pass: () => Outcome, reason: string): Outcome {
     for (;;) {
-      const variables = new Map(this.state.variables);
+      const variables = this.state.snapshot();
       const verdict = condition();
       if (verdict === false) {
         return DONE;
@@ -569,11 +569,7 @@ class Interpreter implements Shell {
     }
     const outcome = follow();
     for (const [name, value] of before) {
-      if (value) {
-        this.state.variables.set(name, value);
-      } else {
-        this.state.variables.delete(name);
-      }
+      this.state.set(name, value);
       if (!wasExported.has(name)) {
         this.state.exported.delete(name);
       }
@@ -722,7 +718,7 @@ class Interpreter implements Shell {
     if (this.#invocations.length < MAX_INVOCATIONS) {
       this.#invocations.push({
         args,
-        variables: new Map(this.state.variables),
+        variables: this.state.snapshot(),
         place: this.source.place(node.pos),
         condition: this.#conditions.at(-1) ?? null,
         stdin: this.#stdin,

@@ -15,8 +15,12 @@ export interface DefinedFunction {
 
 /** All that commands of a script change. */
 export class State {
+  #variables: Map<string, Variable>;
+  /** Whether another state has the same map, so that it is copied before it changes. */
+  #isShared = false;
+
   private constructor(
-    readonly variables: Map<string, Variable>,
+    variables: Map<string, Variable>,
     readonly exported: Set<string>,
     readonly functions: Map<string, DefinedFunction>,
     /** Files that the script writes, such as here-documents. */
@@ -25,21 +29,49 @@ export class State {
     public positional: readonly Arg[] | null,
     /** The current directory; null where it is the caller's. */
     public directory: string | null,
-  ) {}
+  ) {
+    this.#variables = variables;
+  }
+
+  get variables(): ReadonlyMap<string, Variable> {
+    return this.#variables;
+  }
+
+  /** The variables as they are now, whatever changes later. */
+  snapshot(): ReadonlyMap<string, Variable> {
+    this.#isShared = true;
+    return this.#variables;
+  }
+
+  /** Sets a variable; `undefined` leaves it to the environment. */
+  set(name: string, value: Variable | undefined): void {
+    if (this.#isShared) {
+      this.#variables = new Map(this.#variables);
+      this.#isShared = false;
+    }
+    if (value) {
+      this.#variables.set(name, value);
+    } else {
+      this.#variables.delete(name);
+    }
+  }
 
   static empty(): State {
     return new State(new Map(), new Set(), new Map(), new Map(), null, null);
   }
 
   fork(): State {
-    return new State(
-      new Map(this.variables),
+    this.#isShared = true;
+    const fork = new State(
+      this.#variables,
       new Set(this.exported),
       new Map(this.functions),
       new Map(this.files),
       this.positional,
       this.directory,
     );
+    fork.#isShared = true;
+    return fork;
   }
 
   /** The state of a program that this one starts: it sees the exported variables alone. */
@@ -51,10 +83,20 @@ export class State {
   /** The state after a condition that is not known let one of two branches run. */
   merge(other: State, reason: string): State {
     const merged = this.fork();
-    for (const name of new Set([...this.variables.keys(), ...other.variables.keys()])) {
-      const [mine, theirs] = [this.variables.get(name), other.variables.get(name)];
+    if (this.#variables === other.#variables) {
+      return merged;
+    }
+    const merge = (name: string, mine: Variable | undefined, theirs: Variable | undefined) => {
       if (mine !== theirs) {
-        merged.variables.set(name, mergeVariables(mine, theirs, name, reason));
+        merged.set(name, mergeVariables(mine, theirs, name, reason));
+      }
+    };
+    for (const [name, mine] of this.#variables) {
+      merge(name, mine, other.#variables.get(name));
+    }
+    for (const [name, theirs] of other.#variables) {
+      if (!this.#variables.has(name)) {
+        merge(name, undefined, theirs);
       }
     }
     for (const name of other.exported) {

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './grid/panel';
 import { Server } from './languageClient';
+import { LaunchFiles } from './launchFiles';
 import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';
 import type { Platform } from './platform/platform';
@@ -14,6 +15,7 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
   const createClient = platform.createClient(vscode.Uri.joinPath(context.extensionUri, 'dist'));
   server = new Server(createClient, output, platform.registerJobs !== undefined);
   const panels = new GridPanels(context.extensionUri);
+  const launchFiles = new LaunchFiles();
   context.subscriptions.push(
     output,
     createStatus(server),
@@ -23,6 +25,16 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
       return document && panels.show(document);
     }),
     command('newLayout', () => newLayout(context.extensionUri)),
+    launchFiles,
+    command('importLaunchFile', (argument) => launchFiles.importFile(argument)),
+    command('exportLayout', async (argument) => {
+      const document = await layoutDocument(argument);
+      return document && launchFiles.exportLayout(document);
+    }),
+    command('compareLaunchFile', async (argument) => {
+      const document = await layoutDocument(argument);
+      return document && launchFiles.compare(document);
+    }),
     command('openSample', () => openSample(context.extensionUri)),
     command('openWalkthrough', () => openWalkthrough(context.extension.id)),
     command('restartServer', restart),

@@ -10,6 +10,7 @@ const shared = {
   name: 'shared',
   setup(build) {
     build.onResolve({ filter: /^(\.\.\/)+layout$/ }, () => ({ path: './layout.js', external: true }));
+    build.onResolve({ filter: /^(\.\.\/)+layout\/launch$/ }, () => ({ path: './launch.js', external: true }));
     build.onResolve({ filter: /^yaml$/ }, () => ({ path: './yaml.js', external: true }));
   },
 };
@@ -37,6 +38,8 @@ export const PANEL = {
 export const BUNDLES = [
   { ...node, entryPoints: ['node_modules/yaml/dist/index.js'], outfile: 'dist/yaml.js' },
   { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/layout.js' },
+  // read when a launch file is first imported, exported or compared
+  { ...node, entryPoints: ['layout/launch/index.ts'], outfile: 'dist/launch.js' },
   { ...node, entryPoints: ['client/nodeMain.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
   { ...node, entryPoints: ['server/stdio.ts'], outfile: 'dist/server.js' },
   { ...node, entryPoints: ['cli/main.ts'], outfile: 'dist/cli.js', external: ['./mcp.js'] },

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
 const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'dist/THIRD-PARTY-NOTICES.txt'];
-const PROGRAMS = ['dist/yaml.js', 'dist/layout.js', 'dist/server.js', 'dist/cli.js', 'dist/smoke'];
+const PROGRAMS = ['dist/yaml.js', 'dist/layout.js', 'dist/launch.js', 'dist/server.js', 'dist/cli.js', 'dist/smoke'];
 const EXTENSION = [
   ...TEXTS,
   ...['package.nls.json', 'l10n', 'schemas/layout.schema.json', 'schemas/clusters.schema.json', 'syntaxes'],

@@ -105,6 +105,45 @@ export function readLaunchFile(
   return session.read(options);
 }
 
+/** How often files that a launch file names are fetched, and how many of them at most. */
+const MAX_ROUNDS = 12;
+const MAX_FETCHED = 400;
+
+/**
+ * As `readLaunchFile`, for callers that read files asynchronously: the file is read again until every file that it asks for
+ * has been fetched.
+ * @param fetch gives the text of a file by its path, or null
+ */
+export async function readLaunchFileAsync(
+  file: string,
+  text: string,
+  fetch: (path: string) => Promise<string | null>,
+  options: ImportOptions = {},
+): Promise<LaunchReading> {
+  const fetched = new Map<string, string | null>();
+  for (let round = 0; ; round++) {
+    const wanted = new Set<string>();
+    const reading = readLaunchFile(
+      file,
+      text,
+      (path) => {
+        if (!fetched.has(path)) {
+          wanted.add(path);
+        }
+        return fetched.get(path) ?? null;
+      },
+      options,
+    );
+    if (wanted.size === 0 || round === MAX_ROUNDS || fetched.size + wanted.size > MAX_FETCHED) {
+      return reading;
+    }
+    const texts = await Promise.all([...wanted].map(async (path) => [path, await fetch(path)] as const));
+    for (const [path, content] of texts) {
+      fetched.set(path, content);
+    }
+  }
+}
+
 class Session implements LaunchContext {
   readonly #files = new Map<string, string>();
 

@@ -86,16 +86,16 @@ describe('fixes', () => {
     expect(offered).toBeGreaterThan(50);
   });
 
-  test('most golden invalid layouts with a single error can be mended', () => {
+  test('most golden invalid layouts with a single error have a fix that holds', () => {
     const single = goldenTexts().filter((text) => errorsOf(text).length === 1);
-    const mended = single.filter((text) => {
+    const fixable = single.filter((text) => {
       const checked = check(text);
       return checked.diagnostics.some(
         (diagnostic) =>
           diagnostic.severity === 'error' && (soundFixes(checked, [diagnostic]).get(diagnostic) ?? []).length > 0,
       );
     });
-    console.log(`${mended.length} of ${single.length} layouts with one error have a fix that holds`);
-    expect(mended.length / single.length).toBeGreaterThan(0.5);
+    console.log(`${fixable.length} of ${single.length} layouts with one error have a fix that holds`);
+    expect(fixable.length / single.length).toBeGreaterThan(0.5);
   });
 });

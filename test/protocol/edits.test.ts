@@ -138,7 +138,7 @@ describe('rewriting', () => {
 });
 
 describe('fix all', () => {
-  test('mends what can be mended in one way only and leaves the rest to the author', async () => {
+  test('applies safe fixes and leaves the rest to the author', async () => {
     const text = 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 8\n  pp: 3\nbatch:\n  micro_batch_size: "1"\n';
     const [all, ...more] = await actions(text, ['source.fixAll']);
     expect(more).toEqual([]);
@@ -146,7 +146,7 @@ describe('fix all', () => {
     expect(all?.text).toBe(text.replaceAll('"', ''));
   });
 
-  test('is not offered where there is nothing to mend', async () => {
+  test('is not offered where there is nothing to fix', async () => {
     expect(await actions('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n', ['source.fixAll'])).toEqual([]);
   });
 });

@@ -10,8 +10,8 @@ export const conflictingKeys: Rule = {
   severity: 'error',
   title: 'Keys that exclude each other',
   effect: 'one of the two has no effect',
-  what: '`parallelism` stands beside `modules`; or `gtp_remat` and `num_weight_shards` say different things.',
-  why: 'A job has one grid over the whole world or one grid a module, not both. Of two numbers of weight shards, Megatron-LM takes `num_weight_shards` and ignores the other without a word.',
+  what: '`parallelism` is written beside `modules`; or `gtp_remat` and `num_weight_shards` say different things.',
+  why: 'A job has one grid over the whole world or one grid a module, not both. Of two numbers of weight shards, Megatron-LM takes `num_weight_shards` and silently ignores the other.',
   failing: `layout: 1
 world_size: 8
 parallelism: {tp: 2}

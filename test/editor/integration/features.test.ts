@@ -67,7 +67,7 @@ export function defineFeatures(): void {
       assert.equal(editor.document.getText(), broken);
     });
 
-    it('mends all that can be mended in one way only', async () => {
+    it('applies all safe fixes', async () => {
       await replace(editor, 'rank_offset: 4\n', 'rank_offset: "4"\n');
       await until(
         () => findings(editor.document.uri),
@@ -78,7 +78,7 @@ export function defineFeatures(): void {
       await until(
         () => editor.document.getText(),
         (text) => text.includes('rank_offset: 4\n'),
-        'the key is mended',
+        'the key is fixed',
       );
     });
 

@@ -29,16 +29,21 @@ export type Meaning = Elsewhere | { readonly kind: 'flag' | 'misspelt'; readonly
 
 /** The unknown keys of a file with what they mean; null where nothing is like one. */
 export const meaningsOf: (read: ReadLayout) => ReadonlyMap<UnknownKey, Meaning | null> = memoizeRecent(
-  (read) => new Map(problemsOf(read.problems, 'unknown-key').map((problem) => [problem, meaningOf(read, problem)])),
+  ({ tree, problems }) => {
+    const root = tree.root?.kind === 'map' ? tree.root : null;
+    // looked up once: a map may have as many entries as a file has lines
+    const modules = childMap(root, 'modules');
+    return new Map(problemsOf(problems, 'unknown-key').map((problem) => [problem, meaningOf(root, modules, problem)]));
+  },
 );
 
-function meaningOf(read: ReadLayout, problem: UnknownKey): Meaning | null {
+function meaningOf(root: MapNode | null, modules: MapNode | null, problem: UnknownKey): Meaning | null {
   const { entry, spec, siblings } = problem;
   const name = flagOwner(spec, entry.key);
   if (name !== null && !siblings.has(name)) {
     return { kind: 'flag', name };
   }
-  const elsewhere = elsewhereOf(read, problem);
+  const elsewhere = elsewhereOf(root, modules, problem);
   if (elsewhere) {
     return elsewhere;
   }
@@ -75,9 +80,12 @@ function flagOwner(spec: MapSpec, word: string): string | null {
 const plainFlag = (flag: string): string => flag.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
 
 /** Where a key belongs that is right but in the wrong map; null where no map of the format has it. */
-function elsewhereOf({ tree }: ReadLayout, { entry, spec, path }: UnknownKey): Elsewhere | null {
-  const root = tree.root?.kind === 'map' ? tree.root : null;
-  for (const map of mapsNear(childMap(root, 'modules'), path)) {
+function elsewhereOf(
+  root: MapNode | null,
+  modules: MapNode | null,
+  { entry, spec, path }: UnknownKey,
+): Elsewhere | null {
+  for (const map of mapsNear(modules, path)) {
     const name = Object.hasOwn(map.spec.keys, entry.key) ? entry.key : flagOwner(map.spec, entry.key);
     if (map.spec !== spec && name !== null) {
       const node = map.path.reduce(childMap, root);

@@ -13,6 +13,11 @@ const once = process.argv.includes('--once');
 
 const node = (...args) => execFileSync(process.execPath, args, { stdio: 'inherit' });
 
+process.once('uncaughtException', (error) => {
+  console.error(`This did not work: ${error.message.split('\n')[0]}`);
+  process.exit(1);
+});
+
 node('scripts/build.mjs');
 node('dist/cli.js', 'check', EXAMPLE);
 const desktop = spawnSync('code', ['--version'], { shell: process.platform === 'win32' }).status === 0;
@@ -24,6 +29,10 @@ if (desktop && !once) {
     shell: process.platform === 'win32',
   }).unref();
 } else {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major < 22 || (major === 22 && minor < 18)) {
+    throw new Error(`without Visual Studio Code, Node.js 22.18 or later is needed, and this is ${process.version}`);
+  }
   preparePackage();
   await (once ? lookOnce() : serve());
 }

@@ -40,7 +40,7 @@ const SUITES = [
   {
     name: 'smoke job',
     groups: ['jobs'],
-    command: [python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test/clusters'],
+    command: [python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--numprocesses=2', 'test/clusters'],
     count: pytestCount,
   },
   { name: 'fuzz', groups: ['fuzz'], command: vitest('fuzz'), count: vitestCount },

@@ -93,7 +93,11 @@ function run([program, ...args]) {
   return new Promise((done) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', PYTHONDONTWRITEBYTECODE: '1' },
+      // on a machine with GPUs too, the jobs of the tests run on its CPUs
+      env: {
+        ...process.env,
+        ...{ NO_COLOR: '1', FORCE_COLOR: '0', PYTHONDONTWRITEBYTECODE: '1', CUDA_VISIBLE_DEVICES: '' },
+      },
     });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

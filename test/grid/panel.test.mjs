@@ -105,6 +105,7 @@ describe('every function by keyboard', () => {
 
   test('Tab reaches every control, and the focus can be seen on each', () =>
     withPanel(moe, { state: { rank: 3 } }, async ({ page }) => {
+      await page.getByRole('button', { name: 'Where', exact: true }).waitFor();
       const reached = [];
       for (let i = 0; i < 60; i++) {
         await page.keyboard.press('Tab');

@@ -26,6 +26,9 @@ export interface VsCodeApi {
 /** How long a pointer rests on a rank before it is read out, and a movement before it is saved, in milliseconds. */
 const REST = 250;
 
+/** More ranks than this that a search found are shown by dimming the others. */
+const FEW = 64;
+
 /** Tables of more ranks are not saved. */
 const MAX_SAVED = 4_194_304;
 
@@ -233,7 +236,8 @@ export class GridApp {
     this.#screen.stage.mark({
       focus,
       peers: this.#spotlight.peers(layout, kind, this.#state.rank),
-      isolated: previewed.length > 0 || (this.#state.view === 'groups' && focus >= 0 && !isSearch),
+      isolated:
+        previewed.length > 0 || (isSearch ? highlighted.length > FEW : this.#state.view === 'groups' && focus >= 0),
       failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? [])])],
       frame: null,
     });

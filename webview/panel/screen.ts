@@ -119,7 +119,7 @@ export class Screen {
   viewText(scene: Scene): string {
     const view = viewOf(scene);
     const colours = this.#sketch ? `, coloured by ${this.#sketch.colouring.name}` : '';
-    return `${view.label} view, ${countOf(scene.layout.worldSize, 'rank')}${colours}. ${view.headline(scene).title}`;
+    return `${view.label} view, ${countOf(scene.layout.worldSize, 'rank')}${colours}. ${view.headline(scene).title.replace(/\.$/, '')}`;
   }
 
   /** The legend of the picture as it is shown now. */

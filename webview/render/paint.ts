@@ -484,8 +484,8 @@ export class Painter {
     this.#move();
     const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
     // rings around many small cells would hide them
-    const isDense = peers.length > MAX_RINGS && cell < SMALL_CELL;
-    if ((isolated || isDense) && peers.length > 0) {
+    const isDense = isolated && peers.length > MAX_RINGS && cell < SMALL_CELL;
+    if (isolated && peers.length > 0) {
       this.#isolate(picture, bitmap, peers);
     }
     if (!isDense) {

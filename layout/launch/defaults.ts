@@ -80,6 +80,12 @@ export const DEFAULTS = {
       'batch.micro_batch_size': 1,
       'batch.global_batch_size': 16,
       'sequence.sequence_parallel': false,
+      'sequence.tp_comm_overlap': false,
+      'optimizer.overlap_grad_reduce': false,
+      'optimizer.overlap_param_gather': false,
+      'optimizer.optimizer': 'adam',
+      'recompute.granularity': 'selective',
+      'fsdp.enabled': false,
     },
   },
   verl: {

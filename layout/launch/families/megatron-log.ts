@@ -7,7 +7,7 @@ import { listUnmapped } from './megatron-lm';
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true, resolved: true };
 
 /** A line of the printed arguments, after whatever a launcher puts before it: `  name .... value`. */
-const LINE = /(?:^|[\]:|>\s])\s*([A-Za-z_]\w*) \.{2,} ?(.*)$/;
+const LINE = /(?:^|[\]:|>\s])\s*([A-Za-z_]\w*) \.+ ?(.*)$/;
 
 /** Whether a text holds the arguments that Megatron-LM prints (megatron/training/arguments.py, _print_args). */
 export function hasArgumentDump(text: string): boolean {

@@ -1,7 +1,8 @@
 import { DEFAULTS } from '../defaults';
 import { Facts } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
-import { environmentOption, type Job } from '../launchers';
+import { readFlags } from '../flags';
+import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { directoryOf } from '../shell/sources';
 import {
@@ -39,10 +40,12 @@ export const primusCommand: CommandFamily = {
 };
 
 function experimentOf(job: Job, context: LaunchContext): { tree: TreeMap; file: string } | null {
-  if (!/primus|run_\w*pretrain\.sh|pretrain\.py|^bash$/.test(`${job.program} ${job.script ?? ''}`)) {
+  const words = [job.program, job.script ?? '', textOf(job.args[0]) ?? ''];
+  if (!words.some((one) => /primus|run_\w*pretrain\.sh|pretrain\.py/.test(one))) {
     return null;
   }
-  const path = environmentOption(job, 'EXP')?.values[0];
+  const { options } = readFlags(job.args, job.place);
+  const path = environmentOption(job, 'EXP')?.values[0] ?? options.get('config', 'exp')?.values[0];
   const found = path ? context.find(path) : null;
   const tree = found && parseYamlTree(found.file, found.text);
   return found && tree && trainerOf(tree) ? { tree, file: found.file } : null;

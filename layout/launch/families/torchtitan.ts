@@ -24,7 +24,8 @@ const SECTION = 'parallelism.';
 /** torchtitan: a configuration function or TOML file, overridden by `--parallelism.tensor_parallel_degree 8`. */
 export const torchtitanCommand: CommandFamily = {
   name: 'torchtitan',
-  matches: (job) => (isTitan(job) ? 3 : 0),
+  // what the launcher script starts says more than the call of it
+  matches: (job) => (isTitan(job) ? (/run_train\.sh$/.test(job.program) ? 2.9 : 3) : 0),
   read(job, context) {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place);

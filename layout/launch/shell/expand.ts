@@ -1,12 +1,13 @@
-import type {
-  ArithmeticExpression,
-  ArithmeticWord,
-  HereDocBody,
-  LiteralPart,
-  ParameterExpansionPart,
-  ParameterOperation,
-  Word as SyntaxWord,
-  WordPart,
+import {
+  type ArithmeticExpression,
+  type ArithmeticWord,
+  type HereDocBody,
+  type LiteralPart,
+  type ParameterExpansionPart,
+  type ParameterOperation,
+  parse,
+  type Word as SyntaxWord,
+  type WordPart,
 } from 'unbash';
 import { type ArithmeticScope, evaluateArithmetic, shellNumber } from './arithmetic';
 import { removeMatch, replaceMatches } from './patterns';
@@ -204,9 +205,13 @@ class Scope implements ArithmeticScope {
   constructor(readonly shell: Shell) {}
 
   number({ value, parts, pos }: ArithmeticWord): number | null {
-    const text = parts
-      ? parts.flatMap((part) => partText(this.shell, part, false))
-      : textAt(value, this.shell.source.place(pos));
+    const name = parts ? null : (/^\$(\w+|[#?@*])$/.exec(value)?.[1] ?? null);
+    const expanded = name === null ? null : parameter(this.shell, name);
+    const text = expanded
+      ? 'text' in expanded
+        ? expanded.text
+        : joined(expanded.items)
+      : (parts?.flatMap((part) => partText(this.shell, part, false)) ?? textAt(value, this.shell.source.place(pos)));
     return this.#of(text, 0);
   }
 
@@ -227,7 +232,24 @@ class Scope implements ArithmeticScope {
       const expanded = parameter(this.shell, name);
       return this.#of('text' in expanded ? expanded.text : joined(expanded.items), depth + 1);
     }
-    return shellNumber(name);
+    return shellNumber(name) ?? (depth < 8 ? this.#expanded(name, depth) : null);
+  }
+
+  /** The value of an expression that stands there only after expansion, such as `$A*$B`. */
+  #expanded(text: string, depth: number): number | null {
+    if (!/^[\w\s()+*/%-]{1,200}$/.test(text) || !/[+*/%()-]/.test(text)) {
+      return null;
+    }
+    const command = parse(`((${text}))`).commands[0]?.command;
+    const expression = command?.type === 'ArithmeticCommand' ? command.expression : undefined;
+    if (!expression || expression.type === 'ArithmeticWord') {
+      return null;
+    }
+    const scope: ArithmeticScope = {
+      number: ({ value }) => this.#of(textAt(value, this.shell.source.place(0)), depth + 1),
+      assign: () => undefined,
+    };
+    return evaluateArithmetic(expression, scope);
   }
 
   assign(name: string, value: number | null): void {

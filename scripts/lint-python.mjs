@@ -1,34 +1,37 @@
-// Lints the Python of the smoke job: ruff (rules and format) from npm, mypy from the system's Python.
+// Lints the Python of the smoke job and of the golden data: ruff (rules and format) from npm, mypy from the system's Python.
 // `node scripts/lint-python.mjs` checks; `--write` formats the files first. Exits with 1 where anything is found.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import ruff from '@astral-sh/ruff-wasm-nodejs';
 import { parse } from 'smol-toml';
 
-const { tool } = parse(readFileSync('smoke/pyproject.toml', 'utf8'));
-const own = readdirSync('smoke').flatMap((name) => (name.endsWith('.py') ? [name.slice(0, -3)] : []));
-const settings = { ...tool.ruff, lint: { ...tool.ruff.lint, isort: { 'known-first-party': own } } };
-
-const workspace = new ruff.Workspace(settings, ruff.PositionEncoding.Utf16);
 const write = process.argv.includes('--write');
-let found = 0;
-for (const name of own) {
-  found += lint(join('smoke', `${name}.py`));
-}
-const mypy = spawnSync('mypy', ['--config-file', 'pyproject.toml', '--cache-dir', '../node_modules/.cache/mypy', '.'], {
-  cwd: 'smoke',
-  encoding: 'utf8',
-});
-if (mypy.error || mypy.status !== 0) {
-  found++;
-  console.error(mypy.error ? `mypy cannot be started: ${mypy.error.message}` : mypy.stdout + mypy.stderr);
-}
+const found = lintFolder('smoke') + lintFolder('tools/megatron');
 console.log(found === 0 ? 'Python is clean' : `${found} found in Python`);
 process.exitCode = found === 0 ? 0 : 1;
 
+/** Prints what ruff and mypy have against a folder with a `pyproject.toml`; how much that is. */
+function lintFolder(folder) {
+  const { tool } = parse(readFileSync(join(folder, 'pyproject.toml'), 'utf8'));
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.py'));
+  const own = [...new Set(paths.map((path) => basename(path.split(/[\\/]/)[0], '.py')))];
+  const settings = { ...tool.ruff, lint: { ...tool.ruff.lint, isort: { 'known-first-party': own } } };
+  const workspace = new ruff.Workspace(settings, ruff.PositionEncoding.Utf16);
+  const cache = resolve('node_modules/.cache/mypy', folder);
+  const mypy = spawnSync('mypy', ['--config-file', 'pyproject.toml', '--cache-dir', cache, '.'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  const fails = mypy.error || mypy.status !== 0;
+  if (fails) {
+    console.error(mypy.error ? `mypy cannot be started: ${mypy.error.message}` : mypy.stdout + mypy.stderr);
+  }
+  return paths.reduce((sum, path) => sum + lint(workspace, join(folder, path)), fails ? 1 : 0);
+}
+
 /** Prints what ruff has against a file; how much that is. */
-function lint(path) {
+function lint(workspace, path) {
   const text = readFileSync(path, 'utf8');
   const formatted = workspace.format(text);
   if (write && formatted !== text) {

@@ -169,4 +169,8 @@ def _innermost_statement(path: Path, line: int) -> ast.stmt | None:
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     # of equally short ones the last: ast.walk meets the outer statement first
-    return min(reversed(covering), key=lambda node: (node.end_lineno or node.lineno) - node.lineno, default=None)
+    return min(reversed(covering), key=_lines) if covering else None
+
+
+def _lines(statement: ast.stmt) -> int:
+    return (statement.end_lineno or statement.lineno) - statement.lineno

@@ -1,24 +1,119 @@
-import { type Command, Option } from 'commander';
-import { type Checked, diagnosticData, hasErrors, jsonText, soundFixes } from '../layout';
+import { writeFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import {
+  applyAllFixes,
+  applySafeFixes,
+  type Checked,
+  check,
+  diagnosticData,
+  hasErrors,
+  jsonText,
+  MAX_TRIED,
+  soundFixes,
+} from '../layout';
+import { levelsFor } from './config';
 import type { FileReport } from './fileReport';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
-import { EXIT, exitWith, print } from './output';
+import { layoutFiles } from './layoutFiles';
+import { colour, complain, EXIT, exitWith, print } from './output';
 import { sarifLog } from './sarif';
 import { diagnosticTexts, summaryText } from './text';
+
+interface Options {
+  readonly format: Format;
+  readonly stdinFilename?: string;
+  readonly quiet?: true;
+  readonly maxWarnings?: number;
+  readonly fix?: true;
+  readonly unsafe?: true;
+  readonly color: 'auto' | 'always' | 'never';
+}
 
 /** Adds `check`: every rule over every file. */
 export function addCheckCommand(program: Command): void {
   program
     .command('check')
     .description('check layout files; exit status 0: clean, 1: errors found, 2: a file cannot be used')
-    .argument('<file...>', 'layout files; - is standard input')
+    .argument(
+      '<file...>',
+      'layout files, or folders of them (without what .gitignore passes over); - is standard input',
+    )
     .addOption(
       new Option('--format <format>', 'form of the output')
         .choices(['text', 'json', 'jsonl', 'sarif', 'github'])
         .default('text'),
     )
-    .action((files: string[], { format }: { format: Format }) => print(FORMATS[format](inputFiles(files))));
+    .option('--stdin-filename <name>', 'what standard input is called, and where its configuration is looked for')
+    .option('-q, --quiet', 'print errors alone')
+    .option('--max-warnings <n>', 'exit with 1 also where there are more warnings than this', wholeNumber)
+    .option('--fix', 'write fixes that are safe into the files')
+    .option('--unsafe', 'with --fix: also the first of the other fixes of each diagnostic')
+    .addOption(new Option('--color <when>', 'colours').choices(['auto', 'always', 'never']).default('auto'))
+    .addHelpText('after', HELP)
+    .action(run);
+}
+
+const HELP = `
+Examples:
+  parallelism-layout check jobs/                      every layout below a folder
+  parallelism-layout check --fix train.layout.yaml    write the safe fixes
+  git show HEAD:a.layout.yaml | parallelism-layout check --stdin-filename a.layout.yaml -
+
+Severities by rule: .parallelism-layout.yaml beside a layout or above it. One line: # layout-ignore: code reason`;
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new InvalidArgumentError('Write a whole number from 0.');
+  }
+  return Number(text);
+}
+
+async function run(paths: string[], options: Options): Promise<void> {
+  colour(options.color);
+  if (options.unsafe && !options.fix) {
+    complain('--unsafe goes with --fix');
+    exitWith(EXIT.unusable);
+    return;
+  }
+  const files = [...layoutFiles(paths)];
+  if (files.length === 0) {
+    complain(`no layout file (*.layout.yaml) in ${paths.join(', ')}`);
+    exitWith(EXIT.unusable);
+    return;
+  }
+  const warnings = { count: 0 };
+  await print(FORMATS[options.format](asWanted(files, options, warnings)));
+  if (options.maxWarnings !== undefined && warnings.count > options.maxWarnings) {
+    complain(`${warnings.count} warnings are more than --max-warnings ${options.maxWarnings} allows`);
+    exitWith(EXIT.findings);
+  }
+}
+
+/** The files, fixed where that is asked for, with the diagnostics that are asked for; counts their warnings. */
+function* asWanted(files: readonly string[], options: Options, warnings: { count: number }): Iterable<InputFile> {
+  for (const read of inputFiles(files, options.stdinFilename)) {
+    const input = options.fix && 'checked' in read && read.file !== options.stdinFilename ? fixed(read, options) : read;
+    if ('error' in input) {
+      yield input;
+      continue;
+    }
+    const { diagnostics } = input.checked;
+    warnings.count += diagnostics.filter(({ severity }) => severity === 'warning').length;
+    const errors = diagnostics.filter(({ severity }) => severity === 'error');
+    yield options.quiet ? { ...input, checked: { ...input.checked, diagnostics: errors } } : input;
+  }
+}
+
+/** A file after its fixes, which are written to the disk at once. */
+function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsafe }: Options): InputFile {
+  const { file, checked } = input;
+  const text = unsafe ? applyAllFixes(checked) : applySafeFixes(checked, MAX_TRIED);
+  if (file === '-' || text === checked.text) {
+    return input;
+  }
+  writeFileSync(file, text);
+  return { file, checked: check(text, levelsFor(file)) };
 }
 
 type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github';

@@ -15,11 +15,13 @@ export type InputFile =
  * Reads and checks files one after another, so that only one is held at a time. A file that cannot be read is said on
  * standard error, sets the exit status, and does not keep the others from being checked.
  * @param files paths; `-` is standard input
+ * @param stdinName what standard input is called
  */
-export function* inputFiles(files: readonly string[]): Iterable<InputFile> {
-  for (const file of files) {
+export function* inputFiles(files: readonly string[], stdinName = '-'): Iterable<InputFile> {
+  for (const path of files) {
+    const file = path === '-' ? stdinName : path;
     try {
-      yield { file, checked: check(readText(file), levelsFor(file)) };
+      yield { file, checked: check(readText(path), levelsFor(file)) };
     } catch (error) {
       if (!(error instanceof Error)) {
         throw error;

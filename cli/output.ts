@@ -83,6 +83,16 @@ export function refusesToList(file: string, ranks: number): boolean {
   return true;
 }
 
+/** Whether colours are wanted: as an option says, or where standard output is a terminal and NO_COLOR is not set. */
+let colours = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;
+
+/** Decides on colours for the rest of the run. */
+export function colour(when: 'auto' | 'always' | 'never'): void {
+  if (when !== 'auto') {
+    colours = () => when === 'always';
+  }
+}
+
 /** What a terminal is told to begin a style, and to end it. */
 const STYLES = {
   bold: [1, 22],
@@ -97,7 +107,7 @@ type Style = keyof typeof STYLES;
 
 /** Styles text where standard output is a terminal that shows colours. Node.js has a function for it from 20.15 on. */
 export function styled(style: Style | readonly Style[], text: string): string {
-  if (!process.stdout.isTTY || process.env.NO_COLOR) {
+  if (!colours()) {
     return text;
   }
   const styles = [style].flat().map((name) => STYLES[name]);

@@ -65,7 +65,7 @@ export function summaryText(totals: { files: number; unusable: number } & Record
   const found = [
     ...(totals.error > 0 ? [styled('red', count(totals.error, 'error'))] : []),
     ...(totals.warning > 0 ? [styled('yellow', count(totals.warning, 'warning'))] : []),
-    ...(totals.information > 0 ? [`${totals.information} for information`] : []),
+    ...(totals.information > 0 ? [count(totals.information, 'note')] : []),
   ];
   const files = count(totals.files, 'file');
   const unusable = totals.unusable > 0 ? `, ${totals.unusable} not usable` : '';

@@ -45,11 +45,23 @@ export function bringsNoError(checked: Checked, edits: readonly Edit[]): boolean
  * @param limit how much work is done at most; the fixes beyond are left out
  */
 export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): string {
+  return applied(checked, ({ applicability }) => applicability === 'safe', limit);
+}
+
+/**
+ * The text after the first fix that holds of every error and warning, safe or not, one after the other: what an author gets
+ * who does not choose.
+ */
+export function applyAllFixes(checked: Checked): string {
+  return applied(checked, () => true, MAX_TRIED);
+}
+
+function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: number): string {
   let now = checked;
   let left = limit;
   for (let i = 0; i < now.diagnostics.length && left > 0; ) {
     const diagnostic = now.diagnostics[i++];
-    const fix = diagnostic?.fixes.find(({ applicability }) => applicability === 'safe');
+    const fix = diagnostic?.fixes.find(isWanted);
     if (diagnostic && fix) {
       left -= workOf(now);
       if (holds(now, diagnostic, fix)) {

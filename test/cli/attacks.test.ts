@@ -83,7 +83,7 @@ onPosix('a file that is no regular file', () => {
     for (const [file, reason] of [
       [device, 'is no regular file'],
       [fifo, 'is no regular file'],
-      [directory, 'is a directory'],
+      [directory, command === 'check' ? 'no layout file (*.layout.yaml) in ' : 'is a directory'],
     ] as const) {
       const { status, stderr } = call([command, file]);
       expect(stderr).toContain(reason);

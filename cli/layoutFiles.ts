@@ -1,0 +1,72 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import ignore, { type Ignore } from 'ignore';
+
+/** Which files of a folder are layouts. */
+const LAYOUT = /\.layout\.ya?ml$/;
+
+/** Folders that no layout of a person's is in. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+
+/** Deeper folders are a mistake, such as a link to one's own parent. */
+const MAX_DEPTH = 64;
+
+/** The rules of a `.gitignore`, for paths below its folder. */
+interface Rules {
+  readonly folder: string;
+  readonly rules: Ignore;
+}
+
+/**
+ * The files that arguments stand for: a file is itself, a folder is every layout file in it, sorted, without what a `.gitignore` in
+ * it passes over. Links to folders are not followed.
+ */
+export function* layoutFiles(paths: readonly string[]): Iterable<string> {
+  for (const path of paths) {
+    if (isFolder(path)) {
+      yield* filesIn(path, [], 0);
+    } else {
+      yield path;
+    }
+  }
+}
+
+function* filesIn(folder: string, above: readonly Rules[], depth: number): Iterable<string> {
+  const rules = [...above, ...rulesOf(folder)];
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && depth < MAX_DEPTH && !PASSED_OVER.has(entry.name) && !isIgnored(path, '/', rules)) {
+      yield* filesIn(path, rules, depth + 1);
+    } else if (!entry.isDirectory() && LAYOUT.test(entry.name) && !isIgnored(path, '', rules)) {
+      yield path;
+    }
+  }
+}
+
+function rulesOf(folder: string): Rules[] {
+  try {
+    return [{ folder, rules: ignore().add(readFileSync(join(folder, '.gitignore'), 'utf8')) }];
+  } catch {
+    return [];
+  }
+}
+
+/** Whether the nearest rules that speak of a path pass it over; `end` is a slash behind a folder. */
+function isIgnored(path: string, end: '' | '/', rules: readonly Rules[]): boolean {
+  for (const { folder, rules: own } of [...rules].reverse()) {
+    const { ignored, unignored } = own.test(relative(folder, path).split(sep).join('/') + end);
+    if (ignored || unignored) {
+      return ignored;
+    }
+  }
+  return false;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return path !== '-' && lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

@@ -561,7 +561,12 @@ const rootKeys = {
   recompute: map('Which activations are computed again in the backward pass.', {
     granularity: options('Whole layers, or parts of them.', ['full', 'selective'], { flag: '--recompute-granularity' }),
     method: options('Which layers, of whole ones.', ['uniform', 'block'], { flag: '--recompute-method' }),
-    num_layers: count('Layers in one piece (`uniform`), or in all (`block`).', '--recompute-num-layers'),
+    num_layers: {
+      type: 'integer',
+      min: 0,
+      doc: 'Layers in one piece (`uniform`), or in all (`block`).',
+      flag: '--recompute-num-layers',
+    } as IntegerSpec,
     modules: list(
       'The parts, of selective recomputation.',
       text('Such as `core_attn`, `moe_act`, `layernorm`, `mla_up_proj`, `mlp`, `moe`, `shared_experts`.'),

@@ -340,7 +340,6 @@ export function modelVerdict(input: ModelInput): Verdict {
   const even = input.first === null && input.last === null;
   const perStage = layers / pp;
   return first(
-    () => when(input.sequence_parallel && tp <= 1, 'Cannot use sequence parallelism without tensor parallelism'),
     () =>
       when(
         heads % tp !== 0,

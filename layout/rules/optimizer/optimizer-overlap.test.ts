@@ -23,7 +23,7 @@ test.each([
 
 test('without a distributed optimizer', () => {
   expect(said(job(8, 'tp: 2', 'optimizer: {overlap_param_gather: true}'))).toMatchInlineSnapshot(`
-    "error[optimizer-overlap] at "true"
+    "warning[optimizer-overlap] at "true"
     overlap_param_gather needs use_distributed_optimizer.
     = Megatron-LM: --overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon
     = suggestion: Remove \`overlap_param_gather\`

@@ -6,10 +6,10 @@ import { describedSequences } from './described';
 
 export const sequenceParallelNeedsTp: Rule = {
   code: 'sequence-parallel-needs-tp',
-  severity: 'error',
+  severity: 'warning',
   title: 'Sequence parallelism without tensor parallelism',
-  effect: 'Megatron-LM stops on every rank; its training script switches sequence parallelism off',
-  what: '`sequence_parallel` is true and `tp` is 1. It is a warning in a job of the training script.',
+  effect: 'the training script switches sequence parallelism off; a bare configuration stops',
+  what: '`sequence_parallel` is true and `tp` is 1. ',
   why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. With `tp` 1 there is nothing to spread them over.',
   failing: `layout: 1
 world_size: 8
@@ -33,10 +33,7 @@ sequence:
     for (const { module, sequence, degrees, sequenceParallel } of describedSequences(facts)) {
       if (sequenceParallel && degrees.tp === 1) {
         const { tp } = module.fields;
-        // the training script only switches it off; a bare configuration raises
-        const isScript = sequence.seq_length.written || facts.root.batch.written;
         yield {
-          severity: isScript ? 'warning' : 'error',
           message: 'sequence_parallel needs tp above 1. Use sequence_parallel false, or tp 2 or more.',
           span: sequence.sequence_parallel.span,
           related: writtenRelated('tp', tp),

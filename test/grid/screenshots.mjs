@@ -110,6 +110,46 @@ const pictures = [
     state: { colour: 'pp', failed: [500_123] },
     themes: ['light'],
   },
+  {
+    name: 'ranks-1m-structure',
+    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
+    state: { view: 'logical' },
+  },
+  {
+    name: 'ranks-1k-groups',
+    text: layoutText('ranks-1k', 128, { tp: 8, pp: 8 }),
+    state: { view: 'groups', group: 'dp' },
+    themes: ALL,
+  },
+  {
+    name: 'run-64',
+    text: layoutText('run', 8, { tp: 8, pp: 2 }),
+    state: { view: 'run' },
+    run: {
+      verdict: 'hang',
+      culprits: [
+        { rank: 37, confidence: 0.9, because: ['7 members of tp group 4 entered all_reduce #1204, rank 37 did not'] },
+      ],
+      victims: Array.from({ length: 64 }, (_, rank) => rank)
+        .filter((rank) => rank !== 37)
+        .map((rank) => ({
+          rank,
+          waits_for: rank >= 32 && rank < 40 ? [37] : [rank % 32],
+          group: 'dp',
+          op: 'all_reduce',
+          seq: 398,
+        })),
+      groups: { equal: 12, different: [] },
+      why: ['every other waiting rank waits, in the end, for this group'],
+    },
+    themes: ALL,
+  },
+  {
+    name: 'tall',
+    text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }),
+    width: 700,
+    height: 1200,
+  },
   { name: 'narrow', text: moe, state: { colour: 'pp', rank: 9 }, width: 560, height: 760 },
   { name: 'zoom-200', text: moe, state: { colour: 'pp', rank: 9 }, width: 720, height: 450, scale: 2 },
 ];
@@ -117,7 +157,20 @@ const pictures = [
 const grid = await startGrid();
 try {
   await mkdir(folder, { recursive: true });
-  for (const { name, text, broken, base, smoke, state, hover, width, height, scale, themes = ['dark'] } of pictures) {
+  for (const {
+    name,
+    text,
+    broken,
+    base,
+    smoke,
+    run,
+    state,
+    hover,
+    width,
+    height,
+    scale,
+    themes = ['dark'],
+  } of pictures) {
     if (wanted.length > 0 && !wanted.includes(name)) {
       continue;
     }
@@ -129,6 +182,9 @@ try {
       }
       if (smoke) {
         await send(smokeMessage(grid.engine, text));
+      }
+      if (run) {
+        await send({ type: 'run', report: run });
       }
       if (base) {
         const { layout } = grid.engine.layoutMessage(base, 'before');

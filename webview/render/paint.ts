@@ -341,17 +341,18 @@ export class Painter {
     const big = Math.min(22, Math.max(12, height * 0.24), (width - 8) / (0.6 * number.length));
     const small = Math.max(9, Math.min(12.5, height * 0.15, width * 0.15));
     const line = small * 1.3;
-    const lines = describe(rank).slice(0, Math.max(0, Math.floor((height - big * 1.4) / line)));
+    // texts that would be too small to read are left out
+    const lines = describe(rank)
+      .filter((text) => width - 5 >= SMALLEST_TEXT * CHARACTER * text.length)
+      .slice(0, Math.max(0, Math.floor((height - big * 1.4) / line)));
     context.textBaseline = 'alphabetic';
     let baseline = y + (height - big - lines.length * line) / 2 + big * 0.86;
     context.font = `600 ${big}px ${FONT}`;
     context.fillText(number, centre, baseline, width - 6);
     baseline += small * 0.2;
-    // texts that would be too small to read are left out
-    const shown = lines.filter((text) => width - 5 >= SMALLEST_TEXT * CHARACTER * text.length);
-    const size = Math.min(small, ...shown.map((text) => (width - 5) / (CHARACTER * text.length)));
+    const size = Math.min(small, ...lines.map((text) => (width - 5) / (CHARACTER * text.length)));
     context.font = `400 ${size}px ${FONT}`;
-    for (const text of shown) {
+    for (const text of lines) {
       baseline += line;
       context.fillText(text, centre, baseline, width - 4);
     }

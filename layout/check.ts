@@ -19,6 +19,8 @@ const CODES = RULES.map(({ code }) => code);
 /** All that is known of one layout file. */
 export interface Checked {
   readonly text: string;
+  /** The severities that it was checked with, other than the rules' own. */
+  readonly levels: RuleLevels;
   readonly lines: LineIndex;
   readonly read: ReadLayout;
   /** What the rules read; null where the file could not be read as a map. */
@@ -48,7 +50,7 @@ export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   const diagnostics = [...sifted.said, ...unused.map((report) => toDiagnostic(unusedIgnore, report))]
     .flatMap((diagnostic) => weighed(diagnostic, levels))
     .sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
-  return { text, lines, read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
+  return { text, levels, lines, read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
 }
 
 function weighed(diagnostic: Diagnostic, levels: RuleLevels): Diagnostic[] {

@@ -37,7 +37,7 @@ export function soundFixes(
 
 /** Whether edits bring no error that the file does not have: no code is reported as an error more often than before. */
 export function bringsNoError(checked: Checked, edits: readonly Edit[]): boolean {
-  return isNoWorse(checked, check(applyEdits(checked.text, edits)));
+  return isNoWorse(checked, edited(checked, edits));
 }
 
 /**
@@ -65,7 +65,7 @@ function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: numbe
     if (diagnostic && fix) {
       left -= workOf(now);
       if (holds(now, diagnostic, fix)) {
-        now = check(applyEdits(now.text, fix.edits));
+        now = edited(now, fix.edits);
         i = 0;
       }
     }
@@ -73,11 +73,16 @@ function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: numbe
   return now.text;
 }
 
+/** The file after edits, checked with the same severities. */
+function edited({ text, levels }: Checked, edits: readonly Edit[]): Checked {
+  return check(applyEdits(text, edits), levels);
+}
+
 /** What a check of a file like this one costs. */
 const workOf = ({ text, diagnostics }: Checked) => text.length + DIAGNOSTIC_WORK * diagnostics.length;
 
 function holds(checked: Checked, { code }: Diagnostic, { edits }: Fix): boolean {
-  const after = check(applyEdits(checked.text, edits));
+  const after = edited(checked, edits);
   const times = (counts: Counts) => counts.all.get(code) ?? 0;
   return times(countsOf(after)) < times(countsOf(checked)) && isNoWorse(checked, after);
 }

@@ -139,7 +139,8 @@ interface ValuePlace {
 function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }: ValuePlace): CompletionItem[] {
   const key = path.at(-1) ?? '';
   const space = cursor.glued ? ' ' : '';
-  const typed = (value: string) => check(applyEdits(checked.text, [{ span: word, newText: space + value }]));
+  const typed = (value: string) =>
+    check(applyEdits(checked.text, [{ span: word, newText: space + value }]), checked.levels);
   const present = checked.text.slice(word.start, word.end);
   // a value that is still missing keeps others from being worked out, or the whole file from being read
   const isOpen = !checked.facts || (present === '' && checked.text.length <= MAX_TRIED);

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { applySafeFixes, bringsNoError, check, ruleLevels, soundFixes } from '.';
+
+const TEXT = 'layout: 1\nworld_size: 16\nparallelism: {tp: "4", dp: 2}\n';
+
+test('safe fixes are applied one after the other, suggestions are not', () => {
+  expect(applySafeFixes(check('layout: 1\nwrold_size: 8\nparallelism: {tp: "2"}\n'))).toBe(
+    'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
+  );
+  expect(applySafeFixes(check('layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n'))).toContain('tp: 3');
+});
+
+test('a fix that brings an error is left out', () => {
+  expect([...soundFixes(check(TEXT)).values()].flat()).toEqual([]);
+});
+
+test('a fix is judged with the severities of the file', () => {
+  const { levels } = ruleLevels({ 'dense-product': 'off' });
+  const checked = check(TEXT, levels);
+  expect([...soundFixes(checked).values()].flat().map(({ title }) => title)).toEqual(['Change to 4']);
+  expect(applySafeFixes(checked)).toBe(TEXT.replaceAll('"', ''));
+});
+
+test('no work is done beyond the limit', () => {
+  const checked = check('layout: 1\nworld_size: 8\nparallelism: {tpp: 2}\n');
+  expect([...soundFixes(checked, checked.diagnostics, 0).values()]).toEqual([[]]);
+  expect(applySafeFixes(checked, 0)).toBe(checked.text);
+});
+
+test('edits that leave an error as it was bring none', () => {
+  const text = 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n';
+  const at = text.indexOf('3');
+  const change = (newText: string) => [{ span: { start: at, end: at + 1 }, newText }];
+  expect(bringsNoError(check(text), change('5'))).toBe(true);
+  expect(bringsNoError(check(text), change('5, x: 1'))).toBe(false);
+});

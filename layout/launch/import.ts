@@ -16,7 +16,7 @@ import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocume
 import { torchtitanCommand } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext } from './family';
-import { type Job, jobOf, textOf } from './launchers';
+import { FLAGS_ALONE, type Job, jobOf, textOf } from './launchers';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
 import { type Arg, type Place, splitWords, unknownText, word } from './shell/values';
@@ -213,7 +213,8 @@ class Session implements LaunchContext {
     const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
     const candidates = jobs.flatMap((job) =>
       COMMAND_FAMILIES.filter(({ name }) => family === undefined || name === family).flatMap((one) => {
-        const score = one.matches(job, this);
+        // flags alone count where nothing else starts a job
+        const score = one.matches(job, this) * (job.program === FLAGS_ALONE ? 0.01 : 1);
         return score > 0 ? [{ job, family: one, score }] : [];
       }),
     );
@@ -229,6 +230,12 @@ class Session implements LaunchContext {
     }
     const same = chosen.filter(({ family: { name } }) => name === first.family.name);
     const facts = mergeJobs(same.map(({ job, family: one }) => ({ job, facts: one.read(job, this) })));
+    const lost = jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE;
+    if (lost) {
+      facts.note(
+        'Flags begin a command of their own: the line before them lacks its `\\`, so the job does not get them.',
+      );
+    }
     const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
     return this.#reading(first.family.name, facts, [...run.problems, ...missing]);
   }

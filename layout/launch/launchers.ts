@@ -29,6 +29,9 @@ export interface Job {
   readonly condition: string | null;
 }
 
+/** The program of a job that is flags alone, as they are pasted, or as a lost line continuation leaves them. */
+export const FLAGS_ALONE = 'flags';
+
 /** How the options before a program are told from it. */
 interface Launcher {
   /** Options without a value. */
@@ -240,8 +243,7 @@ class Chain {
       };
     }
     if (program.startsWith('--')) {
-      // flags alone, as they are pasted
-      return { ...common, program: 'python', script: null, args };
+      return { ...common, program: FLAGS_ALONE, script: null, args };
     }
     if (program.endsWith('.py') || this.#asModule || (isLaunched && args[0]?.kind === 'word')) {
       return { ...common, program: 'python', script: textOf(args[0]) ?? startOf(args[0]), args: args.slice(1) };

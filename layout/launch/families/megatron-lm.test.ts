@@ -56,6 +56,7 @@ test('a script with variables, an unknown branch and a lost line', () => {
   expect(reading.unmapped.map(({ name, line }) => [name, line])).toEqual([['load', 24]]);
   expect(reading.notes).toEqual([
     '--num-query-groups 8 means nothing without --group-query-attention: every head has its own keys and values.',
+    'Flags begin a command of their own: the line before them lacks its `\\`, so the job does not get them.',
   ]);
 });
 

@@ -20,14 +20,16 @@ const OWN = [
   'sglang_pipeline_parallel_size',
 ];
 
+/** Flags by which a command is one of slime's. */
+const SIGNS = [
+  ...['--actor-num-nodes', '--actor-num-gpus-per-node', '--colocate', '--num-rollout', '--rollout-batch-size'],
+  ...['--rollout-num-gpus', '--rollout-num-gpus-per-engine', '--rollout-max-response-len'],
+];
+
 /** slime: Megatron-LM's flags for the trainer, SGLang engines for the rollout (slime/utils/arguments.py). */
 export const slime: CommandFamily = {
   name: 'slime',
-  matches: (job) =>
-    hasFlag(job, '--actor-num-nodes', '--actor-num-gpus-per-node', '--rollout-num-gpus', '--rollout-batch-size') &&
-    job.program === 'python'
-      ? 3
-      : 0,
+  matches: (job) => (job.program === 'python' && hasFlag(job, ...SIGNS) ? 3 : 0),
   read(job) {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place, { switches: new Set([...MEGATRON_SWITCHES, 'colocate']) });

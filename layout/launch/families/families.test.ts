@@ -1,0 +1,245 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts and configurations
+import { describe, expect, test } from 'vitest';
+import type { FamilyName } from '../family';
+import { readLaunchFile } from '../import';
+
+type Files = Readonly<Record<string, string>>;
+
+/** The values of the first file, by their keys; null for those that are not known. */
+function values(family: FamilyName, files: Files): Record<string, unknown> {
+  const [file = '', text = ''] = Object.entries(files)[0] ?? [];
+  const reading = readLaunchFile(file, text, (path) => files[path] ?? null);
+  expect(reading.family).toBe(family);
+  return Object.fromEntries(reading.values.map(({ key, value }) => [key, value]));
+}
+
+describe('Megatron-LM', () => {
+  test('a line without its backslash ends the command', () => {
+    const script = 'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4\n  --tensor-model-parallel-size 8';
+    expect(values('megatron-lm', { 't.sh': script })).toMatchObject({ 'model.num_layers': 4, 'parallelism.tp': 1 });
+  });
+
+  test.each([
+    ['--num-layers 16 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2', 4],
+    [
+      '--num-layers 15 --account-for-loss-in-pipeline-split --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 4',
+      2,
+    ],
+    ['--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "Et*5|(t*3|)*2t*5,L"', 2],
+    ['--pipeline-model-parallel-size 2 --hybrid-layer-pattern "M*|M*|M-|M*"', 2],
+    ['--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 1', undefined],
+  ])('virtual pipeline: %s', (flags, vpp) => {
+    const found = values('megatron-lm', { 't.sh': `torchrun --nproc-per-node 8 pretrain_gpt.py ${flags}` });
+    expect(found['parallelism.vpp']).toBe(vpp);
+  });
+
+  test('model_config.yaml: true is a switch, lists lose their brackets, an empty text drops the flag', () => {
+    const config =
+      'MODEL_ARGS: &a\n  --tensor-model-parallel-size: 2\n  --sequence-parallel: true\n  --recompute-modules: "[core_attn mlp]"\n' +
+      "  --context-parallel-size: ''\n  --micro-batch-size: ${MBS}\n";
+    expect(values('model-config', { 'model_config.yaml': config })).toMatchObject({
+      'parallelism.tp': 2,
+      'parallelism.cp': 1,
+      'sequence.sequence_parallel': true,
+      'recompute.modules': ['core_attn', 'mlp'],
+      'batch.micro_batch_size': null,
+      world_size: null,
+    });
+  });
+
+  test('the argument dump of a log holds the values after validation', () => {
+    const log =
+      '[default0]:------------------------ arguments ------------------------\n' +
+      '0:   data_parallel_size .............................. 4\n' +
+      '  num_experts ..................................... None\n' +
+      '[default0]:  tensor_model_parallel_size ...................... 2\n' +
+      '  world_size ...................................... 8\n' +
+      '-------------------- end of arguments ---------------------\n  tensor_model_parallel_size .... 64\n';
+    expect(values('megatron-log', { 'out.log': log })).toEqual({
+      'parallelism.tp': 2,
+      'parallelism.dp': 4,
+      world_size: 8,
+    });
+  });
+
+  test('the MIMO example has defaults of its own', () => {
+    expect(
+      values('mimo', { 't.sh': 'torchrun --nproc-per-node 8 examples/mimo/train.py --llm-pp 1 --llm-ep 2' }),
+    ).toMatchObject({
+      'modules.encoder.tp': 2,
+      'modules.encoder.dp': 2,
+      'modules.language.rank_offset': 4,
+      'modules.language.ep': 2,
+      'modules.language.expt_tp': 1,
+      world_size: 8,
+    });
+  });
+});
+
+describe('frameworks on Megatron', () => {
+  test('slime: the trainer has 1 x 8 GPUs unless told otherwise; a model that was not found stays unknown', () => {
+    const script =
+      'source "$(cd -- "$(dirname -- "$0")" && pwd)/models/a.sh"\n' +
+      'ray job submit --address=http://x -- python3 train.py --colocate ${MODEL_ARGS[@]} --tensor-model-parallel-size 4 --rollout-num-gpus-per-engine 2';
+    const model = 'MODEL_ARGS=(--num-layers 36 --group-query-attention --num-query-groups 8)';
+    expect(values('slime', { 's/run.sh': script, 's/models/a.sh': model })).toMatchObject({
+      world_size: 8,
+      'model.num_layers': 36,
+      'model.num_query_groups': 8,
+      'parallelism.tp': 4,
+      'parallelism.pp': 1,
+      'phases.rollout.tp': 2,
+      'optimizer.use_distributed_optimizer': true,
+    });
+    const found = values('slime', { 's/run.sh': script });
+    expect(found).toMatchObject({ 'parallelism.tp': 4, 'parallelism.pp': null });
+    expect(found).not.toHaveProperty(['model.num_layers']);
+  });
+
+  test('ms-swift: experts default to tp 1; the environment gives the world', () => {
+    const script =
+      'NNODES=2 NPROC_PER_NODE=4 megatron sft --tensor_model_parallel_size 2 --sequence_parallel true --virtual_pipeline_model_parallel_size 2 --pipeline_model_parallel_size 2';
+    expect(values('ms-swift', { 't.sh': script })).toMatchObject({
+      world_size: 8,
+      'parallelism.expt_tp': 1,
+      'parallelism.vpp': 2,
+      'batch.global_batch_size': 16,
+      'sequence.sequence_parallel': true,
+    });
+  });
+
+  test('MindSpeed-LLM: msrun gives the world', () => {
+    const script =
+      'NPUS_PER_NODE=8\nNNODES=2\nmsrun --worker_num $(($NPUS_PER_NODE*$NNODES)) --local_worker_num $NPUS_PER_NODE pretrain_gpt.py --tensor-model-parallel-size 8 --noop-layers 1';
+    expect(values('mindspeed', { 't.sh': script })).toMatchObject({
+      world_size: 16,
+      'parallelism.tp': 8,
+      'cluster.nodes': 2,
+    });
+  });
+
+  test('verl: the reference model follows the actor, the engine has degrees of its own', () => {
+    const script =
+      'python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4 ' +
+      'actor_rollout_ref.ref.megatron.pipeline_model_parallel_size=2 +actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage=3 ' +
+      'trainer.nnodes=2 "$@"';
+    expect(values('verl', { 't.sh': script })).toMatchObject({
+      world_size: 16,
+      'parallelism.tp': 4,
+      'parallelism.expt_tp': 4,
+      'sequence.sequence_parallel': true,
+      'model.num_layers_in_first_pipeline_stage': 3,
+      'phases.reference.tp': 4,
+      'phases.reference.pp': 2,
+      'phases.rollout.tp': 2,
+    });
+  });
+
+  test('NeMo-RL: parents, references, replaced maps, and generation with GPUs of its own', () => {
+    const base =
+      'policy: {precision: bfloat16, train_micro_batch_size: 4, megatron_cfg: {enabled: true, tensor_model_parallel_size: 1, expert_tensor_parallel_size: 1}, generation: {backend: vllm, vllm_cfg: {tensor_parallel_size: 2, pipeline_parallel_size: 3}}}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n';
+    const child =
+      'defaults: ../base.yaml\npolicy:\n  megatron_cfg: {tensor_model_parallel_size: 4, pipeline_model_parallel_size: "${policy.megatron_cfg.tensor_model_parallel_size}"}\n' +
+      '  generation: {vllm_cfg: {_override_: true, tensor_parallel_size: 8}, colocated: {enabled: false, resources: {num_nodes: 2, gpus_per_node: 8}}}\ncluster: {num_nodes: 4}\n';
+    const found = values('nemo-rl', { 'r/x/child.yaml': child, 'r/base.yaml': base });
+    expect(found).toMatchObject({
+      'parallelism.tp': 4,
+      'parallelism.pp': 4,
+      'parallelism.expt_tp': 1,
+      'batch.micro_batch_size': 4,
+      'phases.rollout.tp': 8,
+      world_size: 16,
+    });
+    expect(found).not.toHaveProperty(['phases.rollout.pp']);
+    expect(values('nemo-rl', { 'r/x/child.yaml': child })).toMatchObject({
+      'parallelism.tp': 4,
+      'parallelism.cp': null,
+    });
+  });
+
+  test('Primus: one colon before a default; presets that were not found leave values open', () => {
+    const experiment =
+      'modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    overrides:\n      tensor_model_parallel_size: ${PRIMUS_TP:2}\n      pipeline_model_parallel_size: ${PP}\n';
+    const preset = 'context_parallel_size: 4\nnum_layers: 8\n';
+    expect(values('primus', { 'e/x.yaml': experiment })).toMatchObject({
+      'parallelism.tp': 2,
+      'parallelism.pp': null,
+      'parallelism.cp': null,
+      world_size: null,
+    });
+    const files = { 'e/x.yaml': experiment, 'primus/configs/modules/megatron/pre_trainer.yaml': preset };
+    expect(values('primus', files)).toMatchObject({ 'parallelism.cp': 4, 'parallelism.ep': 1, 'model.num_layers': 8 });
+  });
+
+  test('Megatron Bridge: what only the Python recipe sets is unknown', () => {
+    const script =
+      'for config in "2,1" "2,2"; do IFS="," read -r TP PP <<< "$config"\n' +
+      'uv run python -m torch.distributed.run --nproc_per_node=8 scripts/training/run_recipe.py --recipe x model.tensor_model_parallel_size=$TP model.pipeline_model_parallel_size=$PP train.micro_batch_size=1\ndone';
+    expect(values('megatron-bridge', { 't.sh': script })).toMatchObject({
+      'parallelism.tp': 2,
+      'parallelism.pp': null,
+      'parallelism.cp': null,
+      'batch.micro_batch_size': 1,
+      world_size: 8,
+    });
+  });
+});
+
+describe('other frameworks', () => {
+  test('torchtitan: overrides over TOML; -1 shards over what is left', () => {
+    const toml =
+      '[parallelism]\ntensor_parallel_degree = 2\npipeline_parallel_degree = 2\n[training]\nseq_len = 4096\n[model]\nname = "a"\n';
+    const script =
+      'torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file a.toml --parallelism.tensor_parallel_degree=4';
+    expect(values('torchtitan', { 't.sh': script, 'a.toml': toml })).toMatchObject({
+      'parallelism.tp': 4,
+      'parallelism.pp': 2,
+      'sequence.seq_length': 4096,
+      'parallelism.dp': 1,
+      world_size: 8,
+    });
+    expect(values('torchtitan', { 'a.toml': toml })).toMatchObject({ 'parallelism.tp': 2, world_size: null });
+  });
+
+  test('accelerate: num_processes is the world', () => {
+    const config =
+      'distributed_type: FSDP\nnum_machines: 2\nnum_processes: 16\nparallelism_config:\n  parallelism_config_tp_size: 2\n  parallelism_config_dp_shard_size: 8\n';
+    expect(values('accelerate', { 'a.yaml': config })).toMatchObject({
+      world_size: 16,
+      'parallelism.tp': 2,
+      'parallelism.dp': 8,
+    });
+  });
+
+  test('axolotl: the world is the launcher’s', () => {
+    const config =
+      'base_model: x\ndatasets: []\ntensor_parallel_size: 2\nsequence_parallel_degree: 4\nmicro_batch_size: 1\n';
+    expect(values('axolotl', { 'a.yaml': config })).toMatchObject({
+      'parallelism.tp': 2,
+      'parallelism.cp': 4,
+      world_size: null,
+    });
+  });
+
+  test('nanotron: dp is written, and the world is the product', () => {
+    const config =
+      'parallelism: {dp: 4, pp: 2, tp: 2, tp_mode: REDUCE_SCATTER, expert_parallel_size: 2}\ntokens: {micro_batch_size: 2, batch_accumulation_per_replica: 3, sequence_length: 64}\n';
+    expect(values('nanotron', { 'a.yaml': config })).toMatchObject({
+      world_size: 16,
+      'parallelism.dp': 4,
+      'sequence.sequence_parallel': true,
+      'batch.global_batch_size': 24,
+    });
+  });
+
+  test('serving: one role a configuration', () => {
+    const recipe =
+      'backend:\n  type: sglang\n  sglang_config:\n    prefill: {tp-size: 4, dp-size: 2}\n    decode: {tensor-parallel-size: 8}\n';
+    expect(values('srt-slurm', { 'r.yaml': recipe })).toMatchObject({
+      'phases.prefill.tp': 4,
+      'phases.prefill.dp': 2,
+      'phases.decode.tp': 8,
+    });
+    expect(values('vllm', { 't.sh': 'vllm serve m --tensor-parallel-size 4' })).toMatchObject({ 'phases.serve.tp': 4 });
+  });
+});

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NODE } from '../harness/programs';
+
+const CLI = resolve('dist/cli.js');
+
+let folder = '';
+
+/** Runs the built command line. */
+function cli(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+  return new Promise((done) => {
+    const options = { cwd: folder, env: { ...process.env, NO_COLOR: '1' } };
+    const child = execFile(NODE, [CLI, ...args], options, (_, stdout, stderr) =>
+      done({ status: child.exitCode ?? -1, stdout, stderr }),
+    );
+    child.stdin?.end();
+  });
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-launch-'));
+  mkdirSync(join(folder, '.git'));
+  const flags = '--tensor-model-parallel-size $TP --num-layers 8 --micro-batch-size $MBS --lr 1';
+  const files = {
+    'env-tp.sh': 'TP=4\n',
+    'train.sh': `source env-tp.sh\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py ${flags}\n`,
+    'same.layout.yaml':
+      'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, files: [train.sh]}\nparallelism: {tp: 4}\n',
+    'other.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism: {tp: 4}\nbatch: {micro_batch_size: 1}\n',
+    binary: 'a\u0000b',
+    'notes.sh': 'echo hello\n',
+  };
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), text);
+  }
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('import prints one JSON object a file', async () => {
+  const { status, stdout } = await cli('import', '--format', 'json', 'train.sh');
+  const found = JSON.parse(stdout);
+  expect(status).toBe(0);
+  expect(found).toMatchObject({
+    file: 'train.sh',
+    family: 'megatron-lm',
+    layout: { world_size: 8, parallelism: { tp: 4 } },
+  });
+  expect(found.values).toContainEqual({ key: 'parallelism.tp', value: 4, source: { file: 'env-tp.sh', line: 1 } });
+  expect(found.values).toContainEqual({
+    key: 'batch.micro_batch_size',
+    value: null,
+    source: 'unknown',
+    looked_for: 'environment variable MBS',
+  });
+  expect(found.unmapped).toEqual([{ name: 'lr', value: '1', line: 2 }]);
+});
+
+test('import refuses what it cannot use and goes on with the rest', async () => {
+  const { status, stdout, stderr } = await cli('import', 'binary', '.', 'absent', 'notes.sh', 'train.sh');
+  expect(status).toBe(2);
+  expect(stderr).toContain('binary: is not a text file');
+  expect(stderr).toContain('.: is a directory');
+  expect(stderr).toContain('absent: no such file');
+  expect(stderr).toContain('notes.sh: No command that starts a training job was found.');
+  expect(stdout).toContain('world_size: 8  # train.sh:2');
+});
+
+test('drift says where a layout and its launch file differ', async () => {
+  expect(await cli('drift', 'same.layout.yaml')).toMatchObject({ status: 0, stderr: '' });
+  const { status, stdout } = await cli('drift', 'other.layout.yaml', 'train.sh', '--format', 'json');
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject([
+    {
+      ok: false,
+      differences: [{ key: 'world_size', layout: { value: 16, line: 2 }, launch: { value: 8 } }],
+      unknown: [{ key: 'batch.micro_batch_size' }],
+    },
+  ]);
+  expect((await cli('drift', 'other.layout.yaml', 'train.sh', '--format', 'github')).stdout).toContain(
+    '::error file=other.layout.yaml,line=2',
+  );
+});
+
+test('export writes what import reads', async () => {
+  const { status, stdout } = await cli('export', 'same.layout.yaml', '--to', 'torchrun');
+  expect(status).toBe(0);
+  expect(stdout).toBe(
+    'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\n    --tensor-model-parallel-size 4 \\\n    --bf16\n',
+  );
+  expect((await cli('export', 'same.layout.yaml', '--to', 'mimo-args')).status).toBe(2);
+});

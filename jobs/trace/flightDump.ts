@@ -5,6 +5,8 @@ import { type Dict, dictOf, intOf, listOf, type Salvaged, textOf, type Value } f
 const MAX_PARTS = 4096;
 const MAX_DIMS = 32;
 const MAX_FRAMES = 64;
+/** How many sizes of one operation are looked for before a new one is made. */
+const MAX_REMEMBERED = 16;
 
 /** What one Flight Recorder dump holds (torch/csrc/distributed/c10d/FlightRecorderDetail.hpp `dump_dict`, `dump_json`). */
 export interface FlightDump {
@@ -95,21 +97,40 @@ class EntryReader {
   readonly #groups: Map<string, RunGroup>;
   readonly #interner: Interner;
 
+  /** Where the first dict has a key: the others are built alike, and share its keys. */
+  readonly #places = new Map<string, { readonly at: number; readonly key: Value | undefined }>();
+  readonly #operations = new Map<string, Operation[]>();
+
   constructor(groups: Map<string, RunGroup>, interner: Interner) {
     this.#groups = groups;
     this.#interner = interner;
   }
 
+  #get(dict: Dict | undefined, key: string): Value | undefined {
+    if (!dict) {
+      return undefined;
+    }
+    const place = this.#places.get(key);
+    if (!place) {
+      const at = dict.items.indexOf(key);
+      this.#places.set(key, { at, key: dict.items[at] });
+      return dict.get(key);
+    }
+    return place.at >= 0 && place.at % 2 === 0 && dict.items[place.at] === place.key
+      ? dict.items[place.at + 1]
+      : dict.get(key);
+  }
+
   /** The entry, or nothing where the dump breaks off inside it. */
   read(value: Value): Entry[] {
     const dict = dictOf(value);
-    const record = intOf(dict?.get('record_id'));
-    const profile = textOf(dict?.get('profiling_name'));
+    const record = intOf(this.#get(dict, 'record_id'));
+    const profile = textOf(this.#get(dict, 'profiling_name'));
     const group = dict ? this.#group(dict) : undefined;
     const p2p =
-      dict?.get('is_p2p') === true || (/:coalesced$/.test(profile ?? '') && this.#closesTransfers(dict, group));
-    const seq = intOf(dict?.get(p2p ? 'p2p_seq_id' : 'collective_seq_id')) ?? intOf(dict?.get('seq_id'));
-    const state = textOf(dict?.get('state'));
+      this.#get(dict, 'is_p2p') === true || (/:coalesced$/.test(profile ?? '') && this.#closesTransfers(dict, group));
+    const seq = intOf(this.#get(dict, p2p ? 'p2p_seq_id' : 'collective_seq_id')) ?? intOf(this.#get(dict, 'seq_id'));
+    const state = textOf(this.#get(dict, 'state'));
     if (!dict || !group || record === undefined || seq === undefined || profile === undefined || state === undefined) {
       return [];
     }
@@ -119,9 +140,9 @@ class EntryReader {
       seq,
       p2p,
       operation: this.#operation(dict, profile),
-      completed: state === 'completed' || (profile.startsWith('gloo:') && dict.get('retired') === true),
-      created: intOf(dict.get('time_created_ns')) ?? 0,
-      frames: listOf(dict.get('frames')),
+      completed: state === 'completed' || (profile.startsWith('gloo:') && this.#get(dict, 'retired') === true),
+      created: intOf(this.#get(dict, 'time_created_ns')) ?? 0,
+      frames: listOf(this.#get(dict, 'frames')),
     };
     this.#lastOf.set(group, entry);
     return [entry];
@@ -130,12 +151,12 @@ class EntryReader {
   /** torch does not call the entry that closes a batch of transfers one of them; its number is theirs. */
   #closesTransfers(dict: Dict | undefined, group: RunGroup | undefined): boolean {
     const last = group && this.#lastOf.get(group);
-    return last?.p2p === true && last.seq === intOf(dict?.get('p2p_seq_id'));
+    return last?.p2p === true && last.seq === intOf(this.#get(dict, 'p2p_seq_id'));
   }
 
   #group(dict: Dict): RunGroup {
-    const id = intOf(dict.get('pg_id'));
-    const [name, desc] = listOf(dict.get('process_group'));
+    const id = intOf(this.#get(dict, 'pg_id'));
+    const [name, desc] = listOf(this.#get(dict, 'process_group'));
     const key = textOf(name) ?? String(id ?? '');
     let group = this.#groups.get(key);
     if (!group) {
@@ -149,20 +170,32 @@ class EntryReader {
   }
 
   #operation(dict: Dict, profile: string): Operation {
+    const input = elements(this.#get(dict, 'input_sizes'));
+    const output = elements(this.#get(dict, 'output_sizes'));
+    const dtype = typesOf(listOf(this.#get(dict, 'input_dtypes')));
+    const known = this.#operations.get(profile) ?? [];
+    this.#operations.set(profile, known);
+    const found = known.find((one) => one.input === input && one.output === output && one.dtype === dtype);
+    if (found) {
+      return found;
+    }
     const text = profile.replace(/^\w+:/, '');
     const transfer = /^(send|recv) \d+(?:->|<-)(\d+)$/.exec(text);
-    return this.#interner.operation({
-      name: transfer?.[1] ?? text,
-      peer: transfer ? Number(transfer[2]) : null,
-      input: elements(dict.get('input_sizes')),
-      output: elements(dict.get('output_sizes')),
-      dtype: listOf(dict.get('input_dtypes'))
-        .slice(0, MAX_DIMS)
-        .flatMap((name) => textOf(name) ?? [])
-        .filter((name, i, all) => all.indexOf(name) === i)
-        .join(),
-    });
+    const peer = transfer ? Number(transfer[2]) : null;
+    const operation = this.#interner.operation({ name: transfer?.[1] ?? text, peer, input, output, dtype });
+    if (known.length < MAX_REMEMBERED) {
+      known.push(operation);
+    }
+    return operation;
   }
+}
+
+/** The element types of all tensors, each once. */
+function typesOf(names: readonly Value[]): string {
+  const [first] = names;
+  return names.length === 1 && typeof first === 'string'
+    ? first
+    : [...new Set(names.slice(0, MAX_DIMS).flatMap((name) => textOf(name) ?? []))].join();
 }
 
 /** The elements of all tensors together: a collective looks at bytes, never at shapes. */
@@ -172,9 +205,11 @@ function elements(sizes: Value | undefined): number {
   }
   let total = 0;
   for (const size of (sizes as readonly Value[]).slice(0, MAX_PARTS)) {
-    total += listOf(size)
-      .slice(0, MAX_DIMS)
-      .reduce((product: number, dim) => product * (intOf(dim) ?? 0), 1);
+    let product = 1;
+    for (const dim of listOf(size).slice(0, MAX_DIMS)) {
+      product *= intOf(dim) ?? 0;
+    }
+    total += product;
   }
   return total;
 }

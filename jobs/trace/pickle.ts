@@ -60,18 +60,84 @@ export function readPickle(bytes: Uint8Array): Salvaged {
   return new PickleReader(bytes).read();
 }
 
-/** A reader of one pickle; it can begin at any opcode where the values that the opcodes recall are given. */
-export class PickleReader {
+/**
+ * Reads the beginning of a dump and its last entries, for dumps of which no more is needed. The result has all keys of the dump; the
+ * list under `entries` lacks those between. Values that only what was left out tells are null.
+ * @param tail how many bytes at the end are read
+ * @returns null where the dump is not built as picklers build it: then all of it must be read
+ */
+export function readPickleEnds(bytes: Uint8Array, tail: number): Salvaged | null {
+  const entries = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ENTRIES_KEY);
+  const headEnd = entries + HEAD_ENTRIES_BYTES;
+  if (entries < 0 || headEnd + tail >= bytes.length) {
+    return null;
+  }
+  const head = new PickleReader(bytes.subarray(0, headEnd));
+  const root = head.read().value;
+  const start = root instanceof Dict ? entryStart(bytes, bytes.length - tail, root, head) : -1;
+  if (!(root instanceof Dict) || start < 0) {
+    return null;
+  }
+  const rest = new PickleReader(bytes, { at: start, memo: head.memo }).read();
+  const ends = rest.value instanceof Dict && rest.problem === null ? rest.value : null;
+  return ends && { value: new Dict([...root.items, ...ends.items]), problem: null };
+}
+
+/** The key of the entries as every protocol writes it, and how much behind it holds the words that all entries use. Bytes. */
+const ENTRIES_KEY = 'entries';
+const HEAD_ENTRIES_BYTES = 3072;
+
+/** Where the next entry begins: a dict, perhaps memoized, whose first key is the one that the first entry begins with. */
+function entryStart(bytes: Uint8Array, from: number, root: Dict, head: PickleReader): number {
+  const list = root.get(ENTRIES_KEY);
+  const first = Array.isArray(list) ? (list as readonly Value[])[0] : undefined;
+  const key = first instanceof Dict ? head.memo.indexOf(first.items[0] ?? null) : -1;
+  if (key < 0 || key > 255) {
+    return -1;
+  }
+  const opening = Uint8Array.of(OP.mark, OP.binGet, key);
+  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(opening, from);
+  for (const start of at < 0 ? [] : [at - 1, at - 3, at - 6]) {
+    const put = bytes[start + 1];
+    const gap = at - start;
+    if (
+      bytes[start] === OP.emptyDict &&
+      (gap === 1 || (gap === 3 && put === OP.binPut) || (gap === 6 && put === OP.longBinPut))
+    ) {
+      return start;
+    }
+  }
+  return -1;
+}
+
+/** A reader of one pickle; it can begin inside the entries of a dump, with the values that those may recall. */
+class PickleReader {
   #at = 0;
   readonly #view: DataView;
   readonly #stack: Value[] = [];
   /** Where on the stack each open MARK lies. */
   readonly #marks: number[] = [];
-  readonly #memo: Value[] = [];
+  readonly #memo: Value[];
+  readonly #from: boolean;
   #result: Value | undefined;
 
-  constructor(readonly bytes: Uint8Array) {
+  constructor(
+    readonly bytes: Uint8Array,
+    from?: { readonly at: number; readonly memo: readonly Value[] },
+  ) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#from = from !== undefined;
+    this.#memo = [...(from?.memo ?? [])];
+    if (from) {
+      this.#at = from.at;
+      this.#stack.push(new Dict([]), ENTRIES_KEY, []);
+      this.#marks.push(1, 3);
+    }
+  }
+
+  /** The values that may be recalled, by number. */
+  get memo(): readonly Value[] {
+    return this.#memo;
   }
 
   read(): Salvaged {
@@ -250,6 +316,10 @@ export class PickleReader {
 
   #recall(index: number): void {
     const value = this.#memo[index];
+    if (value === undefined && this.#from) {
+      this.#push(null);
+      return;
+    }
     if (value === undefined) {
       throw new PickleError(`recalls value ${index}, which the dump does not hold`);
     }
@@ -258,8 +328,8 @@ export class PickleReader {
 
   /** Picklers number what they memoize one by one, so a number beyond the next is no pickler's. */
   #memoize(index: number): void {
-    const value = this.#stack.at(-1);
-    if (index > this.#memo.length || value === undefined) {
+    const value = this.#stack[this.#stack.length - 1];
+    if (index > (this.#from ? this.bytes.length : this.#memo.length) || value === undefined) {
       throw new PickleError(`memoizes value ${index} out of turn`);
     }
     this.#memo[index] = value;
@@ -270,7 +340,14 @@ export class PickleReader {
     if (start < (this.#marks.at(-1) ?? 0)) {
       throw new PickleError('takes more values than it gives');
     }
-    return this.#stack.splice(start);
+    return this.#cut(start);
+  }
+
+  /** The values from a place of the stack on, which end there. */
+  #cut(start: number): Value[] {
+    const values = this.#stack.slice(start);
+    this.#stack.length = start;
+    return values;
   }
 
   #popToMark(): Value[] {
@@ -278,15 +355,15 @@ export class PickleReader {
     if (mark === undefined) {
       throw new PickleError('closes what was not opened');
     }
-    return this.#stack.splice(mark);
+    return this.#cut(mark);
   }
 
   #setItems(items: readonly Value[]): void {
-    const dict = this.#stack.at(-1);
+    const dict = this.#stack[this.#stack.length - 1];
     if (!(dict instanceof Dict) || items.length % 2 !== 0) {
       throw new PickleError('sets items of what is no dict');
     }
-    pushAll(dict.items as Value[], items);
+    dict.add(items);
   }
 
   #appends(items: readonly Value[]): void {
@@ -303,7 +380,7 @@ export class PickleReader {
       const items = this.#popToMark();
       const owner = this.#stack.at(-1);
       if (owner instanceof Dict) {
-        pushAll(owner.items as Value[], items.slice(0, items.length - (items.length % 2)));
+        owner.add(items.slice(0, items.length - (items.length % 2)));
       } else if (Array.isArray(owner)) {
         pushAll(owner as Value[], items);
       }

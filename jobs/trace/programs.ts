@@ -1,4 +1,4 @@
-import type { Entry } from './evidence';
+import type { Entry, RunGroup } from './evidence';
 import type { RankRun } from './run';
 
 /** A place where ranks that should run the same program do not. */
@@ -34,18 +34,38 @@ export function divergenceAmong(peers: readonly RankRun[], nameOf: (entry: Entry
   );
   const length = Math.max(0, ...programs.map(({ start, steps }) => start + steps.length));
   for (let at = 0; at < length; at++) {
-    const camps = new Map<string, Program[]>();
-    for (const program of programs) {
-      const token = program.steps[at - program.start]?.token;
-      if (token !== undefined) {
-        camps.set(token, [...(camps.get(token) ?? []), program]);
-      }
-    }
-    if (camps.size > 1) {
-      return outliers([...camps.values()], at);
+    if (!isUnanimous(programs, at)) {
+      return outliers(campsAt(programs, at), at);
     }
   }
   return [];
+}
+
+function isUnanimous(programs: readonly Program[], at: number): boolean {
+  let common: string | undefined;
+  for (const { steps, start } of programs) {
+    const token = steps[at - start]?.token;
+    common ??= token;
+    if (token !== undefined && token !== common) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** The programs by what they do in one place; without those that do not come there. */
+function campsAt(programs: readonly Program[], at: number): Program[][] {
+  const camps = new Map<string, Program[]>();
+  for (const program of programs) {
+    const token = program.steps[at - program.start]?.token;
+    const camp = token === undefined ? undefined : camps.get(token);
+    if (camp) {
+      camp.push(program);
+    } else if (token !== undefined) {
+      camps.set(token, [program]);
+    }
+  }
+  return [...camps.values()];
 }
 
 /** The first place where a rank without peers does another thing than it always did before in the same place. */
@@ -70,9 +90,17 @@ interface Program {
 }
 
 function stepsOf(rank: RankRun, nameOf: (entry: Entry) => string): Step[] {
+  const tokens = new Map<RunGroup, Map<string, string>>();
   return rank.evidence.entries
     .filter(({ p2p }) => !p2p)
-    .map((entry) => ({ token: `${nameOf(entry)} ${entry.operation.name}`, entry }));
+    .map((entry) => {
+      const ofGroup = tokens.get(entry.group) ?? new Map<string, string>();
+      tokens.set(entry.group, ofGroup);
+      const { name } = entry.operation;
+      const token = ofGroup.get(name) ?? `${nameOf(entry)} ${name}`;
+      ofGroup.set(name, token);
+      return { token, entry };
+    });
 }
 
 /** Brings rings that begin at different places to one count, by the sequence numbers of a group that both know. */
@@ -81,13 +109,19 @@ function aligned(programs: readonly Program[]): Program[] {
   if (!first || programs.every(({ run }) => run.fromStart)) {
     return [...programs];
   }
-  const places = new Map(first.steps.map(({ token, entry }, at) => [`${token} ${entry.seq}`, at]));
+  const places = new Map<string, Map<number, number>>();
+  for (const [at, { token, entry }] of first.steps.entries()) {
+    const bySeq = places.get(token) ?? new Map<number, number>();
+    places.set(token, bySeq);
+    bySeq.set(entry.seq, at);
+  }
+  const placeOf = ({ token, entry }: Step) => places.get(token)?.get(entry.seq);
   return [
     first,
     ...others.flatMap((program) => {
-      const at = program.steps.findIndex(({ token, entry }) => places.has(`${token} ${entry.seq}`));
+      const at = program.steps.findIndex((step) => placeOf(step) !== undefined);
       const step = program.steps[at];
-      const place = step && places.get(`${step.token} ${step.entry.seq}`);
+      const place = step && placeOf(step);
       return place === undefined ? [] : [{ ...program, start: place - at }];
     }),
   ];

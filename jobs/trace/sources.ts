@@ -4,7 +4,7 @@ import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup }
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
 import { isTellingLine, LogReader } from './log';
-import { looksLikePickle, readPickle } from './pickle';
+import { looksLikePickle, readPickle, readPickleEnds } from './pickle';
 import { looksLikeRas, type RasAnswer, readRas } from './ras';
 import { looksLikeRecording, type Recording, readRecording } from './recorder';
 import type { Salvaged } from './value';
@@ -15,11 +15,15 @@ const MAX_DUMP = 64 * 1024 * 1024;
 /** Logs are read in pieces, up to this many bytes of each. */
 const MAX_LOG = 1024 * 1024 * 1024;
 const PIECE = 1024 * 1024;
+/** An entry without frames takes about as many bytes. */
+const ENTRY_BYTES = 160;
+/** How many entries in a row may go into the one that closes their batch. */
+const MAX_BATCH = 4096;
 /** A folder of a run has a few files a rank. */
 const MAX_FILES = 200_000;
 const MAX_DEPTH = 4;
-/** How many entries are held for all ranks together: 16,384 ranks keep 128 each, which is more than any fault needs. */
-const MAX_ENTRIES = 2 ** 21;
+/** How many entries are held for all ranks together: 16,384 ranks keep 64 each, which is more than any fault needs. */
+const MAX_ENTRIES = 2 ** 20;
 
 /** All that the files of a run say. */
 export interface Evidence {
@@ -47,7 +51,7 @@ export function readEvidence(paths: readonly string[]): Evidence {
   if (files.length > MAX_FILES) {
     throw new SourceError(`${files.length} files are more than a run leaves; name the folder of one run`);
   }
-  const reader = new EvidenceReader(Math.max(64, Math.floor(MAX_ENTRIES / Math.max(1, files.length))));
+  const reader = new EvidenceReader(files.length);
   for (const file of files) {
     reader.read(file);
   }
@@ -94,7 +98,8 @@ function namesIn(folder: string): string[] {
   }
 }
 
-class EvidenceReader {
+/** Takes in the files of a run one by one. */
+export class EvidenceReader {
   readonly #files: SourceFile[] = [];
   readonly #ranks = new Map<number, RankEvidence>();
   readonly #groups = new Set<RunGroup>();
@@ -103,8 +108,13 @@ class EvidenceReader {
   readonly #log = new LogReader();
   readonly #interner = new Interner();
 
-  /** @param keep how many entries of each ring are held */
-  constructor(readonly keep: number) {}
+  /** How many entries of each ring are held. */
+  readonly keep: number;
+
+  /** @param files how many files there are */
+  constructor(files: number) {
+    this.keep = Math.max(64, Math.floor(MAX_ENTRIES / Math.max(1, files)));
+  }
 
   evidence(): Evidence {
     return {
@@ -159,8 +169,12 @@ class EvidenceReader {
       this.#note(file, 'flight-recorder', rankInName(file), false, `is larger than ${MAX_DUMP / 2 ** 20} MiB`);
       return;
     }
-    const salvaged = parse(readBytes(file, size));
-    const dump = flightDump(salvaged, this.#interner, this.keep);
+    this.dump(file, readBytes(file, size), parse);
+  }
+
+  /** Takes in the bytes of a dump. */
+  dump(file: string, bytes: Uint8Array, parse: (bytes: Uint8Array) => Salvaged = readPickle): void {
+    const { salvaged, dump } = this.#lastOf(bytes) ?? this.#allOf(bytes, parse);
     if (!dump) {
       const note = salvaged.problem ?? 'is no Flight Recorder dump';
       this.#note(file, salvaged.problem ? 'flight-recorder' : 'other', rankInName(file), false, note);
@@ -177,6 +191,26 @@ class EvidenceReader {
     const better = this.#keepBetter(rankEvidence(rank, dump));
     const note = dump.problem ?? (better ? '' : `another dump of rank ${rank} goes further`);
     this.#note(file, 'flight-recorder', rank, dump.problem === null, note);
+  }
+
+  #allOf(bytes: Uint8Array, parse: (bytes: Uint8Array) => Salvaged): { salvaged: Salvaged; dump: FlightDump | null } {
+    const salvaged = parse(bytes);
+    return { salvaged, dump: flightDump(salvaged, this.#interner, this.keep) };
+  }
+
+  /** Of a pickle that holds many more entries than are kept, only what is kept is read; null where that cannot be done. */
+  #lastOf(bytes: Uint8Array): { salvaged: Salvaged; dump: FlightDump } | null {
+    const tail = this.keep * ENTRY_BYTES;
+    const salvaged = bytes.length > 4 * tail && looksLikePickle(bytes) ? readPickleEnds(bytes, tail) : null;
+    const dump = salvaged && flightDump(salvaged, this.#interner, this.keep);
+    const first = dump?.entries[0]?.record ?? 0;
+    // every entry must be there: some torch versions may write what the ends do not tell
+    const whole = dump?.entries.every(
+      ({ record }, i) => i === 0 || record - (dump.entries[i - 1]?.record ?? 0) <= MAX_BATCH,
+    );
+    return dump && salvaged && whole && (dump.entries.at(-1)?.record ?? -1) - first >= this.keep / 2
+      ? { salvaged, dump }
+      : null;
   }
 
   /** Of several dumps of a rank the one that goes furthest. */

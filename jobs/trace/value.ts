@@ -3,13 +3,28 @@ export type Value = null | boolean | number | string | readonly Value[] | Dict;
 
 /** A dict as its keys and values in turn: dumps hold millions of small ones, for which a hash table costs more than it saves. */
 export class Dict {
-  constructor(readonly items: readonly Value[]) {}
+  #items: readonly Value[];
+
+  constructor(items: readonly Value[]) {
+    this.#items = items;
+  }
+
+  /** Keys and values in turn. */
+  get items(): readonly Value[] {
+    return this.#items;
+  }
+
+  /** Puts more keys and values behind the others, while the dict is read. */
+  add(items: readonly Value[]): void {
+    this.#items = this.#items.length === 0 ? items : this.#items.concat(items);
+  }
 
   /** The last value under a key, as in Python; undefined for none. */
   get(key: string): Value | undefined {
-    for (let i = this.items.length - 2; i >= 0; i -= 2) {
-      if (this.items[i] === key) {
-        return this.items[i + 1];
+    const items = this.#items;
+    for (let i = items.length - 2; i >= 0; i -= 2) {
+      if (items[i] === key) {
+        return items[i + 1];
       }
     }
     return undefined;

@@ -215,7 +215,9 @@ function divergencesOf(run: Run, graph: WaitGraph, context: Context): Divergence
   for (const rank of run.ranks.values()) {
     if (rank.whole) {
       const program = context.programOf(rank.rank);
-      programs.set(program, [...(programs.get(program) ?? []), rank]);
+      const peers = programs.get(program) ?? [];
+      programs.set(program, peers);
+      peers.push(rank);
     }
   }
   return [...programs.values()].flatMap((peers) => {

@@ -151,7 +151,11 @@ class EntryReader {
   /** torch does not call the entry that closes a batch of transfers one of them; its number is theirs. */
   #closesTransfers(dict: Dict | undefined, group: RunGroup | undefined): boolean {
     const last = group && this.#lastOf.get(group);
-    return last?.p2p === true && last.seq === intOf(this.#get(dict, 'p2p_seq_id'));
+    if (!last) {
+      // a ring may begin with it
+      return (intOf(dict?.get('p2p_seq_id')) ?? 0) > 0;
+    }
+    return last.p2p && last.seq === intOf(this.#get(dict, 'p2p_seq_id'));
   }
 
   #group(dict: Dict): RunGroup {

@@ -13,7 +13,7 @@ export interface Conflict {
   readonly byRank: ReadonlyMap<number, Entry>;
 }
 
-/** Collectives whose members must all give as many elements of one type; others allow differences. */
+/** Collectives whose members must all give as many elements; others allow differences. */
 const EVEN = new Set([
   'all_reduce',
   'all_reduce_barrier',
@@ -36,10 +36,7 @@ export function disagreement(a: Operation, b: Operation): MismatchKind | null {
   if (a.name !== b.name) {
     return 'op';
   }
-  if (!EVEN.has(a.name)) {
-    return null;
-  }
-  if (a.input !== b.input || a.output !== b.output) {
+  if (EVEN.has(a.name) && (a.input !== b.input || a.output !== b.output)) {
     return 'size';
   }
   return a.dtype !== b.dtype && a.dtype !== '' && b.dtype !== '' ? 'dtype' : null;

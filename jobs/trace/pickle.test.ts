@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readPickle } from './pickle';
+import { pickled } from '../../test/harness/pickleWriter';
+import { readPickle, readPickleEnds } from './pickle';
 import { Dict, type Value } from './value';
 
 /** Bytes from text (Latin-1) and numbers. */
@@ -109,5 +110,28 @@ describe('readPickle', () => {
         expect(key === 'sizes' ? whole.sizes : item).toEqual(whole[key]);
       }
     }
+  });
+});
+
+describe('readPickleEnds', () => {
+  const entries = Array.from({ length: 3000 }, (_, i) => ({
+    record_id: i,
+    profiling_name: i === 2999 ? 'nccl:broadcast' : 'nccl:all_reduce',
+    input_sizes: [[i]],
+    state: 'completed',
+  }));
+  const dump = pickled({ version: '2.10', pg_config: { 1: { name: '1' } }, entries });
+
+  test('gives the last entries as they are', () => {
+    const found = plain(readPickleEnds(dump, 8192)?.value) as { version: string; entries: unknown[] };
+    expect(found.version).toBe('2.10');
+    expect(found.entries.length).toBeGreaterThan(100);
+    expect(found.entries).toEqual(entries.slice(-found.entries.length));
+  });
+
+  test('gives nothing for what is small, cut or built in another way', () => {
+    expect(readPickleEnds(WHOLE, 8192)).toBeNull();
+    expect(readPickleEnds(dump.subarray(0, -1), 8192)).toBeNull();
+    expect(readPickleEnds(Buffer.alloc(100_000, 'entries'), 8192)).toBeNull();
   });
 });

@@ -7,14 +7,14 @@ export interface Divergence {
   readonly rank: number;
   /** What it did there, and what its peers did, or what it did in this place before. */
   readonly did: Entry;
-  readonly expected: { readonly name: string; readonly operation: string };
+  readonly expected: { readonly name: string; readonly operation: string; readonly dtype: string };
   /** How many peers agree with one another against it; 0 where only its own habit speaks. */
   readonly peers: number;
   /** Whether its own earlier operations speak against it. */
   readonly breaksHabit: boolean;
 }
 
-/** What a rank does, as its peers do it: on which kind of group, and which collective. */
+/** What a rank does, as its peers do it: on which kind of group, which collective, and of which type. */
 interface Step {
   readonly token: string;
   readonly entry: Entry;
@@ -96,9 +96,10 @@ function stepsOf(rank: RankRun, nameOf: (entry: Entry) => string): Step[] {
     .map((entry) => {
       const ofGroup = tokens.get(entry.group) ?? new Map<string, string>();
       tokens.set(entry.group, ofGroup);
-      const { name } = entry.operation;
-      const token = ofGroup.get(name) ?? `${nameOf(entry)} ${name}`;
-      ofGroup.set(name, token);
+      // sizes may differ with the data, types may not
+      const what = `${entry.operation.name} ${entry.operation.dtype}`;
+      const token = ofGroup.get(what) ?? `${nameOf(entry)} ${what}`;
+      ofGroup.set(what, token);
       return { token, entry };
     });
 }
@@ -184,7 +185,7 @@ function habitAt(steps: readonly Step[], at: number): Step | null {
   return seen >= HABIT ? habit : null;
 }
 
-function described({ token }: Step): { name: string; operation: string } {
-  const [name = '', operation = ''] = token.split(' ');
-  return { name, operation };
+function described({ token }: Step): Divergence['expected'] {
+  const [name = '', operation = '', dtype = ''] = token.split(' ');
+  return { name, operation, dtype };
 }

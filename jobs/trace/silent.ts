@@ -1,4 +1,5 @@
 import type { Entry, RunGroup } from './evidence';
+import { disagreement } from './mismatch';
 import type { RankRun, Run } from './run';
 import type { Wait } from './waits';
 
@@ -90,7 +91,8 @@ function missingPartner(
     const other = run.ranks.get(partner);
     const entered =
       other && (entry.p2p ? transferThere(other, silent, entry, group, nth, peer) : other.entered(group, entry.seq));
-    if (entered === false) {
+    const theirs = entry.p2p ? undefined : other?.entryOf(group, entry.seq)?.operation;
+    if (entered === false || (theirs && disagreement(theirs, entry.operation) !== null)) {
       return 'for-seen';
     }
     if (entered !== true) {

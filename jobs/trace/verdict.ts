@@ -11,6 +11,8 @@ import { type Wait, type WaitGraph, waitGraph, waitsFor } from './waits';
 
 /** How many ranks are named in one sentence. */
 const MAX_NAMED = 8;
+/** How many ranks in no operation are named. */
+const MAX_IDLE = 2;
 /** How many of the operations that a rank is waited for in are told. */
 const MAX_REASONS = 3;
 /** Of how many ranks a mismatch tells what they did. */
@@ -241,7 +243,7 @@ function divergenceMismatch(first: Divergence, all: readonly Divergence[], conte
     mismatch: {
       group: context.nameOf(first.did),
       seq: first.did.seq,
-      what: 'order',
+      what: divergenceKind(first, context),
       by_rank: Object.fromEntries(
         all.slice(0, MAX_BY_RANK).map(({ rank, did }) => [rank, operationText(did, context)]),
       ),
@@ -249,6 +251,10 @@ function divergenceMismatch(first: Divergence, all: readonly Divergence[], conte
     suspects,
     why: [],
   };
+}
+
+function divergenceKind({ did, expected }: Divergence, context: Context): MismatchKind {
+  return context.nameOf(did) === expected.name && did.operation.name === expected.operation ? 'dtype' : 'order';
 }
 
 function confidenceIn({ peers, breaksHabit }: Divergence): number {
@@ -260,7 +266,8 @@ function confidenceIn({ peers, breaksHabit }: Divergence): number {
 
 function divergenceTexts({ did, expected, peers, breaksHabit }: Divergence, context: Context): string[] {
   const at = `It entered ${operationText(did, context)} where`;
-  const instead = `${expected.name} ${expected.operation}`;
+  const type = did.operation.dtype === expected.dtype ? '' : ` of ${expected.dtype}`;
+  const instead = `${expected.name} ${expected.operation}${type}`;
   return [
     peers > 0
       ? `${at} ${countOf(peers, 'rank')} with the same program entered ${instead}.`
@@ -423,15 +430,30 @@ function rootSuspects(run: Run, graph: WaitGraph, context: Context, explained: R
       .filter(([rank]) => !isSeen(rank, run) && endOf(rank, context) === null)
       .map(([rank, waits]) => [rank, mayWait(rank, waits, run, context)]),
   );
-  const sure = roots.filter(([rank]) => (open.get(rank) ?? 'no') === 'no');
-  const left = sure.length > 0 ? sure : leastExplained(roots, open);
-  const share = shareOf(
-    left.map(([rank]) => rank),
-    context,
-  );
-  return left
-    .map(([rank, waits]) => rootSuspect(rank, waits, { run, context, share: open.get(rank) === 'no' ? 0.9 : share }))
-    .sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
+  // what ranks did differently keeps others waiting, also those that left no dump
+  const sure = roots.filter(([rank]) => (open.get(rank) ?? 'no') === 'no' && !(explained.size > 0 && open.has(rank)));
+  const left = sure.length > 0 || explained.size > 0 ? sure : leastExplained(roots, open);
+  const silent = left.map(([rank]) => rank).filter((rank) => open.has(rank));
+  const idle = sure.length === 0 ? idleRanks(run).filter((rank) => !explained.has(rank) && !graph.roots.has(rank)) : [];
+  const share = silentShare(silent, left.length > silent.length || idle.length > 0, context);
+  return [
+    ...left.map(([rank, waits]) => {
+      const limit = open.get(rank) === 'no' ? 0.9 : open.get(rank) === 'for-seen' ? 0.4 : 0.9;
+      return rootSuspect(rank, waits, { run, context, share: Math.min(limit, share) });
+    }),
+    ...(left.length > 0 ? idle.slice(0, MAX_IDLE).map((rank) => idleSuspect(rank, run, context)) : []),
+  ].sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
+}
+
+/** Ranks whose dump shows them in no operation, while others wait. */
+function idleRanks(run: Run): number[] {
+  return [...run.ranks.values()].filter(({ whole, pending }) => whole && pending.length === 0).map(({ rank }) => rank);
+}
+
+/** A rank in no operation that only a rank without a dump can be waiting for. */
+function idleSuspect(rank: number, run: Run, context: Context): Suspect {
+  const own = run.ranks.get(rank);
+  return { rank, confidence: 0.4, lost: false, because: own ? standText(own, context) : [] };
 }
 
 type Root = readonly [rank: number, waits: readonly Wait[]];
@@ -448,15 +470,18 @@ function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWai
   return unseen.length > 0 ? unseen : roots;
 }
 
-/** The confidence in each of several ranks of which nothing is known. */
-function shareOf(ranks: readonly number[], context: Context): number {
+/** The confidence in each of the ranks without a dump that may be at fault; less where a rank that is seen may be, too. */
+function silentShare(ranks: readonly number[], othersSeen: boolean, context: Context): number {
+  if (othersSeen) {
+    return 0.4;
+  }
   if (ranks.length <= 1) {
     return 0.9;
   }
   // a machine takes all of its ranks with it
   return new Set(ranks.map((rank) => context.nodeOf(rank))).size === 1 && ranks.length > 2
     ? 0.6
-    : Math.max(0.05, rounded(0.9 / ranks.length));
+    : Math.max(0.05, rounded(1.2 / ranks.length));
 }
 
 function rootSuspect(

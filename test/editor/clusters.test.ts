@@ -69,7 +69,7 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
   describe(`a smoke job on ${name}`, () => {
     let cluster: TestCluster;
     let gate: Gate;
-    const result = (text: string) => workbench.grid.getByText(`Smoke job: ${text}`);
+    const result = (text: string) => workbench.grid.getByRole('heading', { name: `Smoke job: ${text}` });
     const workbench = testWorkbench({ folder: 'examples' }, async () => {
       cluster = await start();
     });

@@ -147,7 +147,7 @@ describe('the rank grid in the workbench', () => {
     );
     const svg = readFileSync(file, 'utf8');
     expect(svg).toMatch(/<desc>ntp-64gpu · 64 ranks on 8 nodes of 8 GPUs · tp 8 × dp 8<\/desc>/);
-    expect(svg).toMatch(/>failed/);
+    expect(svg).toMatch(/>2 failed</);
   });
 
   test('the file is compared with its last commit', async () => {

@@ -5,12 +5,13 @@ import type { FrameLocator, Page } from 'playwright-core';
 /** The panel: a page of its own, or a frame of the workbench. */
 type Panel = Page | FrameLocator;
 
-/** Opens a menu of the toolbar. */
-export const openMenu = (page: Panel, name: string): Promise<void> =>
-  page
-    .locator('.menu', { has: page.locator(`summary:text-is("${name}")`) })
-    .locator('summary')
-    .click();
+/** Opens a menu of the toolbar, where it is not open already. */
+export async function openMenu(page: Panel, name: string): Promise<void> {
+  const menu = page.locator('.menu', { has: page.locator(`summary:text-is("${name}")`) });
+  if ((await menu.getAttribute('open')) === null) {
+    await menu.locator('summary').click();
+  }
+}
 
 /** Shows a view: by its tab, or in a narrow pane by the list of the views. */
 export async function showView(page: Panel, name: string): Promise<void> {

@@ -12,6 +12,7 @@ import { unusedIgnore, unusedReports } from './rules/shape/unused-ignore';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
 import type { ResolvedLayout } from './topology/resolved';
+import { versionOf, wordsOf } from './topology/versions';
 
 /** The codes of all rules. */
 const CODES = RULES.map(({ code }) => code);
@@ -91,10 +92,10 @@ export function hasErrors({ diagnostics }: Checked): boolean {
 
 function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<Diagnostic> {
   for (const rule of RULES) {
-    yield* firstOf(rule, rule.checkShape?.(read) ?? []);
+    yield* firstOf(rule, null, rule.checkShape?.(read) ?? []);
   }
   for (const rule of facts ? RULES : []) {
-    yield* firstOf(rule, (facts && rule.check?.(facts)) ?? []);
+    yield* firstOf(rule, facts, (facts && rule.check?.(facts)) ?? []);
   }
 }
 
@@ -102,10 +103,10 @@ function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<
  * The diagnostics of one rule; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
  * that reports errors is never cut short: one alone decides whether a file passes.
  */
-function* firstOf(rule: Rule, reports: Iterable<Report>): Iterable<Diagnostic> {
+function* firstOf(rule: Rule, facts: LayoutFacts | null, reports: Iterable<Report>): Iterable<Diagnostic> {
   let count = 0;
   for (const report of reports) {
-    yield toDiagnostic(rule, report);
+    yield inWords(facts, toDiagnostic(rule, report));
     if (++count > MAX_DIAGNOSTICS && rule.severity !== 'error') {
       return;
     }
@@ -182,4 +183,12 @@ function moreDiagnostics(text: string, severity: Severity): Diagnostic {
   const most = grouped(MAX_DIAGNOSTICS);
   const message = `This file has more than ${most} diagnostics of severity ${severity}; the first ${most} are listed. Fix these first.`;
   return toDiagnostic({ ...fileTooLarge, severity }, { message, span: firstLine(text) });
+}
+
+/** The diagnostic with its prediction in the words of the file's version of Megatron-LM. */
+function inWords(facts: LayoutFacts | null, diagnostic: Diagnostic): Diagnostic {
+  const { predicts } = diagnostic;
+  return predicts === null || facts === null
+    ? diagnostic
+    : { ...diagnostic, predicts: wordsOf(predicts, versionOf(facts), facts.heterogeneous) };
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { importSource } from './source.mjs';
 
 const folder = 'docs/rules';
-const { layoutSchema, RULES, ruleMarkdown, rulesMarkdown } = await importSource('layout/index.ts');
+const { formatMarkdown, groupsMarkdown, layoutSchema, RULES, ruleMarkdown, rulesMarkdown } =
+  await importSource('layout/index.ts');
 
 const pages = new Map([
   ['README.md', rulesMarkdown(RULES)],
@@ -13,6 +14,8 @@ const pages = new Map([
 ]);
 const files = new Map([
   ...[...pages].map(([name, text]) => [join(folder, name), text]),
+  ['docs/format.md', formatMarkdown()],
+  ['docs/groups.md', groupsMarkdown()],
   ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
 ]);
 mkdirSync(folder, { recursive: true });

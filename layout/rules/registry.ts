@@ -84,6 +84,7 @@ import { wrongType } from './shape/wrong-type';
 import { yamlSyntax } from './shape/yaml-syntax';
 import { expertTpDefault } from './shards/expert-tp-default';
 import { weightShards } from './shards/weight-shards';
+import { megatronVersion } from './version/megatron-version';
 import { languageModule } from './world/language-module';
 import { mixedColocation } from './world/mixed-colocation';
 import { worldClusterMismatch } from './world/world-cluster-mismatch';
@@ -104,6 +105,7 @@ export const RULES: readonly Rule[] = [
   unsupportedVersion,
   conflictingKeys,
   numberTooLarge,
+  megatronVersion,
   denseFactorization,
   denseProduct,
   expertFactorization,

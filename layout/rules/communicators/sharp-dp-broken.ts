@@ -1,3 +1,4 @@
+import { versionOf } from '../../topology/versions';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { replicaGroupFix, sharpOf, sharpOffFix } from './sharp';
@@ -28,7 +29,9 @@ communicators:
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel', 'get_data_parallel_group')],
   *check(facts) {
     const sharp = sharpOf(facts);
-    if (!sharp?.useSharp || (sharp.group.value ?? 'dp') !== 'dp') {
+    const version = versionOf(facts);
+    // dev and the releases before generalized TP start it
+    if (version === 'dev' || version === 'core_r0.18' || !sharp?.useSharp || (sharp.group.value ?? 'dp') !== 'dp') {
       return;
     }
     const { group, options } = sharp;

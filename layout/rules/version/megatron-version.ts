@@ -1,0 +1,78 @@
+import type { LayoutFacts } from '../../topology/facts';
+import { hasGtp, versionOf } from '../../topology/versions';
+import { removeFix } from '../fixes';
+import type { Report, Rule } from '../rule';
+import { megatron, megatronDev } from '../source';
+
+export const megatronVersion: Rule = {
+  code: 'megatron-version',
+  severity: 'error',
+  title: 'The version of Megatron-LM does not have this option',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` outside `main`, `dynamic_context_parallel` and nonuniform TP outside `dev`.',
+  why: 'Branches and releases differ: an argument that a version lacks is a TypeError, before anything else is checked.',
+  failing: `layout: 1
+world_size: 8
+megatron: dev
+parallelism: {tp: 2, gtp_remat: 2}
+`,
+  passing: `layout: 1
+world_size: 8
+megatron: main
+parallelism: {tp: 2, gtp_remat: 2}
+`,
+  sources: [
+    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
+    megatronDev('megatron/core/parallel_state.py', 'initialize_model_parallel'),
+  ],
+  *check(facts) {
+    yield* gtpReports(facts);
+    yield* contextReports(facts);
+  },
+};
+
+function* gtpReports(facts: LayoutFacts): Iterable<Report> {
+  const { root, modules, heterogeneous } = facts;
+  const version = versionOf(facts);
+  if (hasGtp(version, heterogeneous) || !root.megatron.written) {
+    return;
+  }
+  for (const { degrees, nameSpan, fields } of modules) {
+    const dense = (degrees?.gtpRemat ?? 1) > 1;
+    if (dense || (degrees?.exptGtpRemat ?? 1) > 1) {
+      const name = heterogeneous ? `${dense ? '' : 'expt_'}gtp_remat` : `${dense ? '' : 'expert_'}gtp_remat_size`;
+      const call = heterogeneous ? 'ModuleGridSpec.__init__()' : 'initialize_model_parallel()';
+      const field = dense ? fields.gtp_remat : fields.expt_gtp_remat;
+      yield {
+        message: `Megatron-LM ${version} has no generalized TP${heterogeneous ? ' for modules' : ''}. Use main, or gtp_remat 1.`,
+        span: field.written ? field.span : nameSpan,
+        related: [{ message: `megatron is ${version} here`, span: root.megatron.span }],
+        predicts: `${call} got an unexpected keyword argument '${name}'`,
+      };
+    }
+  }
+}
+
+function* contextReports(facts: LayoutFacts): Iterable<Report> {
+  const { root, text } = facts;
+  const version = versionOf(facts);
+  const parallelism = root.parallelism.value;
+  const { hybrid_context_parallel: hybrid, dynamic_context_parallel: dynamic } = parallelism ?? {};
+  if (hybrid?.value === true && version !== 'main' && dynamic?.value !== true) {
+    yield {
+      severity: version === 'dev' ? 'warning' : 'error',
+      message: `hybrid_context_parallel is of main; ${version === 'dev' ? 'dev calls it dynamic_context_parallel' : `${version} has neither it nor its successor`}.`,
+      span: hybrid.span,
+      predicts: "initialize_model_parallel() got an unexpected keyword argument 'hybrid_context_parallel'",
+      fixes: [removeFix(text, 'hybrid_context_parallel', hybrid)],
+    };
+  }
+  if (dynamic?.value === true && version !== 'dev') {
+    yield {
+      message: `dynamic_context_parallel is of dev, and megatron is ${version}. Use hybrid_context_parallel, or megatron dev.`,
+      span: dynamic.span,
+      predicts: "initialize_model_parallel() got an unexpected keyword argument 'dynamic_context_parallel'",
+      fixes: [removeFix(text, 'dynamic_context_parallel', dynamic)],
+    };
+  }
+}

@@ -1,0 +1,37 @@
+import type { MEGATRON_VERSIONS } from '../format/keys';
+import type { LayoutFacts } from './facts';
+
+/** A version of Megatron-LM whose rules are known. */
+export type MegatronVersion = (typeof MEGATRON_VERSIONS)[number];
+
+/**
+ * The version that a file is judged by: the written one, else `dev` where it uses what only `dev` has (nonuniform TP, dynamic
+ * context parallelism), else `main`.
+ */
+export function versionOf({ root }: LayoutFacts): MegatronVersion {
+  const isDev = root.ntp.written || root.parallelism.value?.dynamic_context_parallel.value === true;
+  return root.megatron.value ?? (isDev ? 'dev' : 'main');
+}
+
+/** Whether grids of `parallelism` have generalized TP in a version; modules have it on main only. */
+export function hasGtp(version: MegatronVersion, heterogeneous: boolean): boolean {
+  return version === 'main' || (version === 'core_r0.19' && !heterogeneous);
+}
+
+/**
+ * A predicted error in the words of a version: those without generalized TP leave its dimension out of their messages
+ * (golden data `version_drift`).
+ */
+export function wordsOf(message: string, version: MegatronVersion, heterogeneous: boolean): string {
+  if (hasGtp(version, heterogeneous)) {
+    return message;
+  }
+  return message
+    .replace('must be divisible by tp*gtp_remat*cp*pp', 'must be divisible by tp*cp*pp')
+    .replace('must be divisible by expt_tp*ep*expt_gtp_remat*pp', 'must be divisible by expt_tp*ep*pp')
+    .replace(/^Grid shape \[(\d+), 1, /, 'Grid shape [$1, ')
+    .replace('--micro-batch-size * --llm-dp * GTP must be', '--micro-batch-size * --llm-dp must be')
+    .replace(/\(got (\d+) \* (\d+) \* 1 % /, '(got $1 * $2 % ')
+    .replace('data parallel group with CP (with GTP_remat)', 'data parallel group with CP')
+    .replaceAll('-gtp_remat-', '-');
+}

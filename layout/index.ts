@@ -14,6 +14,7 @@ export { type ReadLayout, readLayout } from './format/read';
 export { formatMarkdown } from './format/reference';
 export { type JsonSchema, layoutSchema } from './format/schema';
 export * from './format/spec';
+export { synonymsFor } from './format/synonyms';
 export * from './format/tree';
 export { childrenOf, entriesIn, scalarsOf } from './format/walk';
 export * from './grid/grid';

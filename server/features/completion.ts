@@ -16,6 +16,7 @@ import {
   type LayoutFacts,
   MAX_TEXT,
   type Span,
+  synonymsFor,
 } from '../../layout';
 import { type Cursor, cursorAt } from '../cursor';
 import { signature } from '../describe';
@@ -79,10 +80,16 @@ function keyItem(name: string, spec: KeySpec, place: number, cursor: Cursor, typ
     label: name,
     kind: opens ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: spec.required ? 'required' : '',
+    filterText: [name, plainFlag(spec.flag), ...synonymsFor(name)].join(' ').trim(),
     documentation: { kind: MarkupKind.Markdown, value: `${signature(name, spec)}\n\n${spec.doc}` },
     sortText: sortText(place),
     ...(cursor.hasColon ? { textEdit: typing.edit(name) } : insertion(name, spec, cursor, typing)),
   };
+}
+
+/** The flag of Megatron-LM that a key becomes, as people type it; empty where it has none. */
+function plainFlag(flag = ''): string {
+  return (/^--([a-z0-9-]+)/.exec(flag)?.[1] ?? '').replaceAll('-', '_');
 }
 
 /** A key with what its value begins with, and the cursor there. */

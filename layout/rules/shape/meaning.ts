@@ -3,6 +3,7 @@ import { nearest } from '../../format/nearest';
 import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
 import type { MapSpec } from '../../format/spec';
+import { synonymOf } from '../../format/synonyms';
 import type { MapNode } from '../../format/tree';
 import { memoize, memoizeRecent } from '../../memoize';
 
@@ -46,6 +47,10 @@ function meaningOf(root: MapNode | null, modules: MapNode | null, problem: Unkno
   const elsewhere = elsewhereOf(root, modules, problem);
   if (elsewhere) {
     return elsewhere;
+  }
+  const synonym = synonymOf(entry.key);
+  if (synonym !== null && Object.hasOwn(spec.keys, synonym) && !siblings.has(synonym)) {
+    return { kind: 'misspelt', name: synonym };
   }
   const near = nearest(
     entry.key,

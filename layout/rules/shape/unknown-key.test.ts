@@ -170,7 +170,7 @@ test('a value of several lines is not moved', () => {
 test('a word that is like no key', () => {
   expect(said(job(8, 'tp: 2, colour: red'))).toMatchInlineSnapshot(`
     "error[unknown-key] at "colour"
-    \`parallelism\` has no key \`colour\`. Its keys are \`tp\`, \`gtp_remat\`, \`num_weight_shards\`, \`cp\`, \`pp\`, \`vpp\`, \`num_layers_per_virtual_pipeline_stage\`, \`pipeline_model_parallel_layout\`, \`account_for_embedding_in_pipeline_split\`, \`account_for_loss_in_pipeline_split\`, \`overlap_p2p_comm\`, \`microbatch_group_size_per_vp_stage\`, \`dp\`, \`ep\`, \`expt_tp\`, \`expt_gtp_remat\`, \`expt_num_weight_shards\`, \`expt_dp\`, \`order\`, \`num_distributed_optimizer_instances\`, \`hierarchical_context_parallel_sizes\`, \`hybrid_context_parallel\`, \`dynamic_context_parallel\`, \`min_dynamic_context_parallel_size\`.
+    \`parallelism\` has no key \`colour\`. Its keys are \`tp\`, \`gtp_remat\`, \`num_weight_shards\`, \`cp\`, \`pp\`, \`vpp\`, \`num_layers_per_virtual_pipeline_stage\`, \`pipeline_model_parallel_layout\`, \`account_for_embedding_in_pipeline_split\`, \`account_for_loss_in_pipeline_split\`, \`overlap_p2p_comm\`, \`microbatch_group_size_per_vp_stage\` and 12 more, which completion lists.
     = suggestion: Remove \`colour\`
       - parallelism: {tp: 2, colour: red}
       + parallelism: {tp: 2}"
@@ -185,4 +185,22 @@ test.each(['paralelism: {tp: 2}', 'tp: 2', 'tensor_model_parallel_size: 2'])('%s
 test.each(['wrold_size: 8', 'clusters: {nodes: 1, gpus_per_node: 8}'])('%s is one mistake', (line) => {
   const codes = said(`layout: 1\n${line}\nparallelism: {tp: 2}\n`).match(/^\w+\[.*?\]/gm);
   expect(codes).toEqual(['error[unknown-key]']);
+});
+
+test.each([
+  ['heads', 'model: {heads: 8}', 'num_attention_heads'],
+  ['a configuration of Hugging Face', 'model: {num_key_value_heads: 8}', 'num_query_groups'],
+  ['an abbreviation', 'batch: {gbs: 8}', 'global_batch_size'],
+])('a word that people write: %s', (_, line, key) => {
+  expect(said(job(8, 'tp: 2', line))).toContain(`Did you mean \`${key}\`?`);
+});
+
+test('a map of many keys', () => {
+  expect(said(job(8, 'tp: 2', 'model: {xyzzy: 8}'))).toMatchInlineSnapshot(`
+    "error[unknown-key] at "xyzzy"
+    \`model\` has no key \`xyzzy\`. Its keys are \`num_layers\`, \`num_layers_in_first_pipeline_stage\`, \`num_layers_in_last_pipeline_stage\`, \`num_attention_heads\`, \`num_query_groups\`, \`hidden_size\`, \`ffn_hidden_size\`, \`moe_ffn_hidden_size\`, \`num_experts\`, \`vocab_size\`, \`make_vocab_size_divisible_by\`, \`params_dtype\` and 28 more, which completion lists.
+    = suggestion: Remove \`xyzzy\`
+      - model: {xyzzy: 8}
+      + model: {}"
+  `);
 });

@@ -53,8 +53,7 @@ function unknownReport({ text }: ReadLayout, { entry, spec, path }: UnknownKey, 
       };
     }
     default: {
-      const names = Object.keys(spec.keys).map((name) => `\`${name}\``);
-      const advice = meaning ? `Did you mean \`${meaning.name}\`?` : `Its keys are ${names.join(', ')}.`;
+      const advice = meaning ? `Did you mean \`${meaning.name}\`?` : `Its keys are ${listOf(Object.keys(spec.keys))}.`;
       return {
         message: `${path === '' ? 'A layout' : `\`${path}\``} has no key \`${key}\`. ${advice}`,
         span: keySpan,
@@ -62,6 +61,15 @@ function unknownReport({ text }: ReadLayout, { entry, spec, path }: UnknownKey, 
       };
     }
   }
+}
+
+/** How many keys a message names. */
+const MAX_NAMED = 12;
+
+function listOf(names: readonly string[]): string {
+  const named = names.slice(0, MAX_NAMED).map((name) => `\`${name}\``);
+  const more = names.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more, which completion lists` : named.join(', ');
 }
 
 function renameFix({ keySpan }: Entry, name: string): Fix {

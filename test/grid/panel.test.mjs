@@ -193,6 +193,76 @@ describe('finding', () => {
     }));
 });
 
+describe('what the panel answers', () => {
+  test('a search that is not understood says why, and lets go of what was highlighted', () =>
+    withPanel(moe, {}, async ({ page }) => {
+      const box = page.getByRole('searchbox');
+      await box.fill('tp=0-1 pp=0');
+      await box.press('Enter');
+      await page.getByText('1 of 8').waitFor();
+      await box.fill('node 9');
+      await box.press('Enter');
+      await page.locator('.matches.problem', { hasText: 'The last node is 7' }).waitFor();
+      assert.match(await live(page).textContent(), /The last node is 7/);
+    }));
+
+  test('pointing at a group in the list shows it alone, and choosing it keeps the view', () =>
+    withPanel(moe, { state: { rank: 5 } }, async ({ page }) => {
+      const yellow = rgbOf('#f0e442');
+      const before = await pixelsOf(page, yellow);
+      const row = page.locator('.groups li', { hasText: 'dp = dp_cp' });
+      await row.hover();
+      await page.waitForFunction(
+        ([count, [r, g, b]]) => {
+          const canvas = document.querySelector('.frame canvas');
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          let seen = 0;
+          for (let i = 0; i < data.length; i += 4) {
+            seen += data[i] === r && data[i + 1] === g && data[i + 2] === b ? 1 : 0;
+          }
+          return seen < count / 10;
+        },
+        [before, yellow],
+      );
+      await row.locator('.group').click();
+      assert.equal(await row.locator('.group').getAttribute('aria-pressed'), 'true');
+      assert.equal(await shownView(page), 'Where');
+    }));
+
+  test('a run names its culprit and how the others wait', () =>
+    withPanel(moe, { state: { view: 'run' } }, async ({ page, send }) => {
+      await page.getByRole('button', { name: 'Open Its Result' }).click();
+      assert.equal((await sent(page, 'openRun')).length, 1);
+      await send({
+        type: 'run',
+        report: {
+          verdict: 'hang',
+          culprits: [{ rank: 37, confidence: 0.9, because: ['rank 37 did not enter `all_reduce`'] }],
+          victims: [{ rank: 36, waits_for: [37], group: 'tp', op: 'all_reduce', seq: 4 }],
+          groups: { equal: 3, different: [] },
+          why: [],
+        },
+      });
+      await page
+        .getByRole('heading', { name: 'Rank 37 (node 4, GPU 5) hangs the run. 1 rank waits for it.' })
+        .waitFor();
+      await page.locator('.below code', { hasText: 'all_reduce' }).waitFor();
+      assert.ok((await pixelsOf(page, rgbOf('#d55e00'))) > 300);
+    }));
+
+  test('the legend says what lies in what, and an overview shows where one is', () =>
+    withPanel(MILLION, {}, async ({ page }) => {
+      await page.locator('.legend', { hasText: 'boxes: stage; cells: GPU' }).waitFor();
+      assert.equal(await page.locator('.minimap').isVisible(), false);
+      await page.locator('.frame canvas').focus();
+      for (let i = 0; i < 11; i++) {
+        await page.keyboard.press('+');
+      }
+      await page.locator('.minimap', { hasText: /^stage \d+/ }).waitFor();
+      await page.locator('.legend', { hasText: 'boxes: stage › node; cells: GPU' }).waitFor();
+    }));
+});
+
 describe('failed ranks', () => {
   test('dragging marks them, the card says what going on costs, and writing asks the editor', () =>
     withPanel(plain, {}, async ({ page }) => {

@@ -104,7 +104,6 @@ function namesAt(geometry: Geometry, x: number, y: number): string {
     .flatMap((panel) =>
       panel.levels.flatMap((level) =>
         [...panel.blocks(level, { x, y, width: 0.01, height: 0.01 })]
-          .filter((block) => x < block.x + block.width && y < block.y + block.height)
           .slice(0, 1)
           .map(({ level: { label }, place }) => label?.(place).title ?? ''),
       ),

@@ -255,7 +255,15 @@ class Session implements LaunchContext {
       return null;
     }
     const unknown = word(unknownText('file', 'the script that uses these arguments'));
-    const job = { program: 'python', script: null, launchers: [], configurations: [], world: {}, condition: null };
+    const job = {
+      program: 'python',
+      script: null,
+      launchers: [],
+      configurations: [],
+      launcherOptions: null,
+      world: {},
+      condition: null,
+    };
     return megatronLm.read({ ...job, args: [unknown, ...args], variables, place }, this);
   }
 

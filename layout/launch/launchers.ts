@@ -24,6 +24,8 @@ export interface Job {
   readonly launchers: readonly string[];
   /** The configuration files that launchers are given. */
   readonly configurations: readonly string[];
+  /** The options of the innermost launcher; null where there is none. */
+  readonly launcherOptions: Options | null;
   readonly variables: ReadonlyMap<string, Variable>;
   readonly place: Place;
   readonly condition: string | null;
@@ -141,6 +143,7 @@ export function jobOf(invocation: Invocation, scheduled: ReadonlyMap<string, Tex
 class Chain {
   readonly launchers: string[] = [];
   readonly #configurations: string[] = [];
+  #launcherOptions: Options | null = null;
   readonly #worlds: World[] = [];
   #asModule = false;
 
@@ -220,6 +223,7 @@ class Chain {
     if (configuration) {
       this.#configurations.push(configuration);
     }
+    this.#launcherOptions = flags.options;
     this.#asModule = flags.options.has('m') || flags.options.has('module');
     const rest = args.slice(end);
     const skipped = name === 'timeout' || textOf(rest[0]) === '--' ? 1 : 0;
@@ -229,7 +233,14 @@ class Chain {
   job(args: readonly Arg[]): Omit<Job, 'world'> {
     const { variables, place, condition } = this.invocation;
     const program = baseName(textOf(args[0]));
-    const common = { launchers: this.launchers, configurations: this.#configurations, variables, place, condition };
+    const common = {
+      launchers: this.launchers,
+      configurations: this.#configurations,
+      launcherOptions: this.#launcherOptions,
+      variables,
+      place,
+      condition,
+    };
     const isLaunched = this.launchers.some((name) => /^(torchrun\w*|accelerate|deepspeed|msrun)$/.test(name));
     if (/^python[\d.]*$/.test(program)) {
       const start = args.findIndex((arg, index) => index > 0 && !/^-[uBOsEI]+$|^-X|^-W/.test(startOf(arg)));

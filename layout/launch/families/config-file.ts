@@ -28,13 +28,28 @@ function byConfiguration(family: DocumentFamily, score: number, isCommand: (job:
         const [path = 'the configuration'] = pathsOf(job);
         facts.note(`What ${path} sets is unknown: it was not found.`);
       }
-      if (!isKnown(facts.get('world_size'))) {
+      if (family === accelerateDocument) {
+        readAccelerateFlags(job, facts);
+      }
+      if (!isKnown(facts.get('world_size')) || isKnown(job.world.total)) {
         setWorld(facts, job.world);
       }
       return facts;
     },
   };
 }
+
+/** accelerate's own flags win over its configuration. */
+function readAccelerateFlags({ launcherOptions: options }: Job, facts: Facts): void {
+  const keys = { tp: 'parallelism.tp', cp: 'parallelism.cp', dp_replicate: REPLICATE, dp_shard: SHARD };
+  for (const [name, key] of Object.entries(keys)) {
+    const flag = `parallelism_config_${name}_size`;
+    facts.set(key, options?.has(flag) ? options.integer(flag) : undefined);
+  }
+}
+
+const REPLICATE = 'fsdp.data_parallel_replicate_degree';
+const SHARD = 'fsdp.data_parallel_shard_degree';
 
 /** The YAML files that a command and its launchers name. */
 function pathsOf(job: Job): string[] {

@@ -211,6 +211,14 @@ describe('other frameworks', () => {
     });
   });
 
+  test('accelerate: its flags win over its configuration', () => {
+    const script =
+      'accelerate launch --config_file a.yaml --num_processes 4 --parallelism_config_tp_size 4 train.py --lr 1';
+    const config = 'distributed_type: FSDP\nnum_machines: 1\nnum_processes: 8\n';
+    const found = values('accelerate', { 't.sh': script, 'a.yaml': config });
+    expect(found).toMatchObject({ world_size: 4, 'parallelism.tp': 4 });
+  });
+
   test('axolotl: the world is the launcher’s', () => {
     const config =
       'base_model: x\ndatasets: []\ntensor_parallel_size: 2\nsequence_parallel_degree: 4\nmicro_batch_size: 1\n';

@@ -1,4 +1,4 @@
-import { countOf, type KeySpec, type LayoutFacts, type ModuleFacts } from '../layout';
+import { countOf, type KeySpec, type LayoutFacts, type ModuleFacts, stagePlanOf } from '../layout';
 
 /** The type, default and Megatron-LM argument of a key, in one line of Markdown. */
 export function signature(name: string, spec: KeySpec): string {
@@ -57,7 +57,7 @@ export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] 
   }
   const span = rankOffset === undefined ? '' : `: ranks ${rankOffset} to ${rankOffset + ranks - 1}`;
   const perStep = microBatches(facts, module);
-  const perStage = layersPerStage(module);
+  const perStage = layersPerStage(facts, module);
   return [
     `${countOf(ranks, 'rank')}${span}`,
     ...(dp === undefined ? [] : [`dp ${dp}: ${dp} ${dp === 1 ? 'replica' : 'replicas'} of ${denseModel} ranks`]),
@@ -80,12 +80,14 @@ export function microBatches({ root }: LayoutFacts, { dp, degrees }: ModuleFacts
 }
 
 /** The layers of each pipeline stage, where all stages have as many; undefined where that is open or not so. */
-export function layersPerStage({ model, degrees }: ModuleFacts): number | undefined {
-  const facts = model.value;
-  const uneven = facts?.num_layers_in_first_pipeline_stage.written || facts?.num_layers_in_last_pipeline_stage.written;
-  if (!facts?.num_layers.value || !degrees || uneven) {
-    return undefined;
+export function layersPerStage(facts: LayoutFacts, module: ModuleFacts): number | undefined {
+  const plan = stagePlanOf(facts, module);
+  const perRank = new Map<number, number>();
+  for (const { pp, layers } of plan?.stages() ?? []) {
+    const decoders = layers.filter((layer) => layer.startsWith('t')).length;
+    perRank.set(pp, (perRank.get(pp) ?? 0) + decoders);
   }
-  const layers = facts.num_layers.value / degrees.pp;
-  return Number.isInteger(layers) ? layers : undefined;
+  const sizes = new Set(perRank.values());
+  const [size] = sizes;
+  return sizes.size === 1 ? size : undefined;
 }

@@ -52,6 +52,7 @@ import { optimizerInstances } from './optimizer/optimizer-instances';
 import { optimizerOverlap } from './optimizer/optimizer-overlap';
 import { orderExpertMismatch } from './order/order-expert-mismatch';
 import { orderInvalid } from './order/order-invalid';
+import { phaseFactorization } from './phases/phase-factorization';
 import { hybridPattern } from './pipeline/hybrid-pattern';
 import { pipelineLayers } from './pipeline/pipeline-layers';
 import { pipelineLayout } from './pipeline/pipeline-layout';
@@ -139,6 +140,7 @@ export const RULES: readonly Rule[] = [
   pipelineSplit,
   pipelineLayout,
   hybridPattern,
+  phaseFactorization,
   layerCounts,
   routerGroups,
   expertBias,

@@ -45,7 +45,7 @@ function* allHints(facts: LayoutFacts, shown: ReadonlySet<HintKind>): Iterable<H
       yield* defaultHints(module);
     }
     if (shown.has('derived')) {
-      yield* derivedHints(module);
+      yield* derivedHints(facts, module);
     }
   }
   if (shown.has('derived')) {
@@ -77,7 +77,7 @@ function* defaultHints({ name, degrees, ranks, fields }: ModuleFacts): Iterable<
   }
 }
 
-function* derivedHints(module: ModuleFacts): Iterable<Hint> {
+function* derivedHints(facts: LayoutFacts, module: ModuleFacts): Iterable<Hint> {
   const { degrees, ranks, fields } = module;
   if (!degrees || ranks === undefined) {
     return;
@@ -90,7 +90,7 @@ function* derivedHints(module: ModuleFacts): Iterable<Hint> {
     yield valueHint(fields.expt_num_weight_shards, text, 'expt_num_weight_shards / expt_tp');
   }
   const layers = module.model.value?.num_layers;
-  const perStage = layersPerStage(module);
+  const perStage = layersPerStage(facts, module);
   if (layers && perStage !== undefined && degrees.pp > 1) {
     yield valueHint(layers, `${perStage} a stage`, 'num_layers / pp');
   }

@@ -1,0 +1,55 @@
+import { valueOr } from '../../topology/facts';
+import { countOf } from '../numbers';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+
+export const phaseFactorization: Rule = {
+  code: 'phase-factorization',
+  severity: 'error',
+  title: 'The degrees of a phase do not divide its ranks',
+  effect: 'the phase stops on every rank',
+  what: '`tp * gtp_remat * cp * pp` or `expt_tp * ep * pp` of a phase does not divide its ranks, or its ranks lie beyond the world.',
+  why: 'Each phase of a reinforcement-learning job lays its own grid over the GPUs that phases share.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 2}
+phases: {rollout: {engine: vllm, tp: 3}}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 2}
+phases: {rollout: {engine: vllm, tp: 4}}
+`,
+  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  *check({ root, world }) {
+    for (const { name, value: phase, keySpan } of root.phases.value ?? []) {
+      const offset = phase && valueOr(phase.rank_offset, 0);
+      if (!phase || offset === undefined || world.size === undefined) {
+        continue;
+      }
+      const [tp, gtp, cp, pp, ep] = [phase.tp, phase.gtp_remat, phase.cp, phase.pp, phase.ep].map(
+        (field) => valueOr(field, 1) ?? 1,
+      ) as [number, number, number, number, number];
+      const ranks = phase.num_ranks.written ? phase.num_ranks.value : world.size - offset;
+      if (ranks === undefined) {
+        continue;
+      }
+      const dense = tp * gtp * cp * pp;
+      const expert = (valueOr(phase.expt_tp, tp) ?? tp) * ep * pp;
+      const report = (message: string): Report => ({ message, span: keySpan });
+      if (offset + ranks > world.size || ranks <= 0) {
+        yield report(
+          `Phase ${name} ends at rank ${offset + ranks}, beyond the world of ${world.size}. Use fewer ranks.`,
+        );
+      } else if (ranks % dense !== 0) {
+        yield report(
+          `Phase ${name}: a replica of ${countOf(dense, 'rank')} does not divide its ${ranks} ranks. Use other degrees.`,
+        );
+      } else if (ep > 1 && ranks % expert !== 0) {
+        yield report(
+          `Phase ${name}: an expert replica of ${countOf(expert, 'rank')} does not divide its ${ranks} ranks. Use another ep.`,
+        );
+      }
+    }
+  },
+};

@@ -3,12 +3,12 @@ import type { Field } from '../format/spec';
 import type { ModuleFacts } from '../topology/facts';
 
 /** `tp is 2 here`, at the value of a named key. */
-export function valueRelated(name: string, { value, span }: Pick<Field<number>, 'value' | 'span'>): Related {
+export function valueRelated(name: string, { value, span }: Pick<Field<number | string>, 'value' | 'span'>): Related {
   return { message: `${name} is ${value} here`, span };
 }
 
 /** The same where the key is written; nothing where it has its default. */
-export function writtenRelated(name: string, field: Field<number>): readonly Related[] {
+export function writtenRelated(name: string, field: Field<number | string>): readonly Related[] {
   return field.written ? [valueRelated(name, field)] : [];
 }
 

@@ -1,6 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { hasGtp, versionOf } from '../../topology/versions';
-import { removeFix } from '../fixes';
+import { changeFix, removeFix } from '../fixes';
+import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron, megatronDev } from '../source';
 
@@ -9,7 +10,7 @@ export const megatronVersion: Rule = {
   severity: 'error',
   title: 'The version of Megatron-LM does not have this option',
   effect: 'Megatron-LM stops on every rank',
-  what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` outside `main`, `dynamic_context_parallel` and nonuniform TP outside `dev`.',
+  what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` on `dev`, `dynamic_context_parallel` and nonuniform TP outside `dev`.',
   why: 'Branches and releases differ: an argument that a version lacks is a TypeError, before anything else is checked.',
   failing: `layout: 1
 world_size: 8
@@ -27,6 +28,7 @@ parallelism: {tp: 2, gtp_remat: 2}
   ],
   *check(facts) {
     yield* gtpReports(facts);
+    yield* orderReports(facts);
     yield* contextReports(facts);
   },
 };
@@ -53,15 +55,32 @@ function* gtpReports(facts: LayoutFacts): Iterable<Report> {
   }
 }
 
+/** `gtp_remat` in the order: looking its size up fails with a KeyError, whose message is the name. */
+function* orderReports(facts: LayoutFacts): Iterable<Report> {
+  const { root, heterogeneous } = facts;
+  const version = versionOf(facts);
+  const order = root.parallelism.value?.order;
+  if (hasGtp(version, heterogeneous) || !order?.value?.toLowerCase().split('-').includes('gtp_remat')) {
+    return;
+  }
+  const tokens = order.value.split('-').filter((token) => token.toLowerCase() !== 'gtp_remat');
+  yield {
+    message: `Megatron-LM ${version} has no dimension gtp_remat. Remove it from the order.`,
+    span: order.span,
+    related: writtenRelated('megatron', root.megatron),
+    predicts: 'gtp_remat',
+    fixes: [changeFix('order', order.span, tokens.join('-'))],
+  };
+}
+
 function* contextReports(facts: LayoutFacts): Iterable<Report> {
   const { root, text } = facts;
   const version = versionOf(facts);
   const parallelism = root.parallelism.value;
   const { hybrid_context_parallel: hybrid, dynamic_context_parallel: dynamic } = parallelism ?? {};
-  if (hybrid?.value === true && version !== 'main' && dynamic?.value !== true) {
+  if (hybrid?.value === true && version === 'dev' && dynamic?.value !== true) {
     yield {
-      severity: version === 'dev' ? 'warning' : 'error',
-      message: `hybrid_context_parallel is of main; ${version === 'dev' ? 'dev calls it dynamic_context_parallel' : `${version} has neither it nor its successor`}.`,
+      message: 'Megatron-LM dev has no hybrid_context_parallel. Use dynamic_context_parallel, or megatron main.',
       span: hybrid.span,
       predicts: "initialize_model_parallel() got an unexpected keyword argument 'hybrid_context_parallel'",
       fixes: [removeFix(text, 'hybrid_context_parallel', hybrid)],

@@ -15,6 +15,7 @@ import { levelsFor } from './config';
 import type { FileReport } from './fileReport';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
+import { gitlabIssues } from './gitlab';
 import { layoutFiles } from './layoutFiles';
 import { colour, complain, EXIT, exitWith, print } from './output';
 import { sarifLog } from './sarif';
@@ -41,7 +42,7 @@ export function addCheckCommand(program: Command): void {
     )
     .addOption(
       new Option('--format <format>', 'form of the output')
-        .choices(['text', 'json', 'jsonl', 'sarif', 'github'])
+        .choices(['text', 'json', 'jsonl', 'sarif', 'github', 'gitlab'])
         .default('text'),
     )
     .option('--stdin-filename <name>', 'what standard input is called, and where its configuration is looked for')
@@ -116,7 +117,7 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
   return { file, checked: check(text, levelsFor(file)) };
 }
 
-type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github';
+type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github' | 'gitlab';
 
 const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable<string>>> = {
   *text(inputs) {
@@ -156,6 +157,12 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
     for (const input of inputs) {
       yield* githubLines(fileReport(input));
     }
+  },
+  *gitlab(inputs) {
+    yield `${jsonText(
+      [...inputs].flatMap((input) => gitlabIssues(fileReport(input))),
+      2,
+    )}\n`;
   },
 };
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { NODE } from '../harness/programs';
 
 const GOOD = 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n';
@@ -103,4 +104,31 @@ test('standard input is never written, also where a file has its name', () => {
 test('colours as asked', () => {
   expect(check(['--color', 'always', '-'], WRONG).stdout).toContain('\u001b[31m');
   expect(check(['-'], WRONG).stdout).not.toContain('\u001b[');
+});
+
+test('the code quality report of GitLab', () => {
+  put('x.layout.yaml', WRONG);
+  const { status, stdout } = check(['--format', 'gitlab', 'x.layout.yaml']);
+  expect(status).toBe(1);
+  expect(JSON.parse(stdout)).toEqual([
+    {
+      description: 'tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.',
+      check_name: 'dense-factorization',
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      severity: 'critical',
+      location: { path: 'x.layout.yaml', lines: { begin: 3 } },
+    },
+  ]);
+});
+
+test('the hook of pre-commit and the action of GitHub name commands that exist', () => {
+  const hooks = parse(readFileSync('.pre-commit-hooks.yaml', 'utf8'));
+  const action = parse(readFileSync('action.yml', 'utf8'));
+  expect(hooks.map(({ entry }: { entry: string }) => entry)).toEqual(['parallelism-layout check']);
+  expect('jobs/a.layout.yaml').toMatch(new RegExp(hooks[0].files));
+  expect(action.runs.using).toBe('composite');
+  const script = action.runs.steps.map(({ run }: { run?: string }) => run ?? '').join('\n');
+  expect(script).toContain('parallelism-layout check --format github');
+  // inputs reach the shell as variables, never as text of the script
+  expect(script).not.toContain('${{');
 });

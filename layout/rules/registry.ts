@@ -46,6 +46,7 @@ import { ntpReplicaRange } from './ntp/ntp-replica-range';
 import { ntpSlotCount } from './ntp/ntp-slot-count';
 import { ntpSlotRange } from './ntp/ntp-slot-range';
 import { ntpSpares } from './ntp/ntp-spares';
+import { ntpSparesOff } from './ntp/ntp-spares-off';
 import { ntpUnappliedEntry } from './ntp/ntp-unapplied-entry';
 import { ntpUnevenShards } from './ntp/ntp-uneven-shards';
 import { optimizerInstances } from './optimizer/optimizer-instances';
@@ -141,6 +142,7 @@ export const RULES: readonly Rule[] = [
   pipelineLayout,
   hybridPattern,
   phaseFactorization,
+  ntpSparesOff,
   layerCounts,
   routerGroups,
   expertBias,

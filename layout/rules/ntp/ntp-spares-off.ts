@@ -1,0 +1,40 @@
+import { changeFix, insertFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatronDev } from '../source';
+
+export const ntpSparesOff: Rule = {
+  code: 'ntp-spares-off',
+  severity: 'error',
+  title: 'Removed slots while nonuniform TP is off',
+  effect: 'the failed GPUs stay in the job',
+  what: '`non_active_ranks_per_dp` removes slots and `tp_spares` is 0.',
+  why: 'With `tp_spares` 0 Megatron-LM leaves all groups as they are and ignores the written slots.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 4}
+ntp: {tp_spares: 0, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 4}
+ntp: {tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}
+`,
+  sources: [megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups')],
+  *check({ text, root }) {
+    const ntp = root.ntp.value;
+    const entries = ntp?.non_active_ranks_per_dp.value ?? [];
+    const slots = Math.max(0, ...entries.map(({ value }) => value?.local_ranks.value?.length ?? 0));
+    if (!ntp || slots === 0 || (ntp.tp_spares.written ? ntp.tp_spares.value : 0) !== 0) {
+      return;
+    }
+    yield {
+      message: `tp_spares is 0, so the removed slots stay in. Use tp_spares ${slots}.`,
+      span: ntp.tp_spares.written ? ntp.tp_spares.span : ntp.non_active_ranks_per_dp.keySpan,
+      fixes: [
+        ntp.tp_spares.written
+          ? changeFix('tp_spares', ntp.tp_spares.span, slots)
+          : insertFix(text, root.ntp.span, `tp_spares: ${slots}`),
+      ],
+    };
+  },
+};

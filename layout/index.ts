@@ -1,4 +1,5 @@
 export * from './check';
+export * from './cost';
 export * from './diagnostic';
 export * from './escape';
 export { commentsOf } from './format/comments';

@@ -9,7 +9,7 @@ const common = { bundle: true, minify: true, legalComments: 'none', mainFields: 
 const shared = {
   name: 'shared',
   setup(build) {
-    build.onResolve({ filter: /^(\.\.\/)+layout$/ }, () => ({ path: './layout.js', external: true }));
+    build.onResolve({ filter: /^(\.\.\/)+layout(\/cost)?$/ }, () => ({ path: './layout.js', external: true }));
     build.onResolve({ filter: /^(\.\.\/)+layout\/launch$/ }, () => ({ path: './launch.js', external: true }));
     build.onResolve({ filter: /^yaml$/ }, () => ({ path: './yaml.js', external: true }));
   },

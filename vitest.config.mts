@@ -14,7 +14,12 @@ export default defineConfig({
     projects: [
       { test: { ...common, name: 'fast', include: FAST, pool: 'threads', isolate: false } },
       {
-        test: { ...common, name: 'fuzz', include: [...PROPERTIES, 'test/fuzz/*.test.ts'], env: { FUZZ_FACTOR: process.env.FUZZ_FACTOR ?? '4' } },
+        test: {
+          ...common,
+          name: 'fuzz',
+          include: [...PROPERTIES, 'test/fuzz/*.test.ts'],
+          env: { FUZZ_FACTOR: process.env.FUZZ_FACTOR ?? '4' },
+        },
       },
       { test: { ...common, name: 'protocol', include: ['test/{protocol,cli}/**/*.test.ts'] } },
       { test: { ...common, name: 'jobs', include: ['test/clusters/**/*.test.ts'] } },

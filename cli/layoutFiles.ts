@@ -5,8 +5,8 @@ import ignore, { type Ignore } from 'ignore';
 /** Which files of a folder are layouts. */
 const LAYOUT = /\.layout\.ya?ml$/;
 
-/** Folders that no layout of a person's is in. */
-const PASSED_OVER: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+/** Folders that are never searched. */
+const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 /** Deeper folders are a mistake, such as a link to one's own parent. */
 const MAX_DEPTH = 64;
@@ -18,8 +18,8 @@ interface Rules {
 }
 
 /**
- * The files that arguments stand for: a file is itself, a folder is every layout file in it, sorted, without what a `.gitignore` in
- * it passes over. Links to folders are not followed.
+ * The layout files of the command line's arguments. A folder is replaced by every layout file below it, sorted, except those that a
+ * `.gitignore` excludes. Links to folders are not followed.
  */
 export function* layoutFiles(paths: readonly string[]): Iterable<string> {
   for (const path of paths) {
@@ -36,7 +36,7 @@ function* filesIn(folder: string, above: readonly Rules[], depth: number): Itera
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < MAX_DEPTH && !PASSED_OVER.has(entry.name) && !isIgnored(path, '/', rules)) {
+    if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED.has(entry.name) && !isIgnored(path, '/', rules)) {
       yield* filesIn(path, rules, depth + 1);
     } else if (!entry.isDirectory() && LAYOUT.test(entry.name) && !isIgnored(path, '', rules)) {
       yield path;

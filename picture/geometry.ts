@@ -1,4 +1,4 @@
-import type { Panel, PlacedLevel, Placement, Rect, Space } from './placement';
+import { type Panel, type PlacedLevel, type Placement, placeInPanel, type Rect, type Space } from './placement';
 
 /** Blocks have room for their label from this size in pixels on; the room is all there `GROWTH` pixels later. */
 const LABEL_HEIGHT = 32;
@@ -94,31 +94,13 @@ export class PanelGeometry {
     const bottom = firstBeyond(ys, view.y + view.height);
     for (let j = Math.max(0, firstBeyond(ys, view.y - stepY)); j < bottom; j++) {
       for (let i = Math.max(0, firstBeyond(xs, view.x - stepX)); i < right; i++) {
-        const place = this.#placeOf(i * level.unitWidth, j * level.unitHeight);
+        const place = placeInPanel(this.panel, i * level.unitWidth, j * level.unitHeight);
         if (place >= 0) {
           const [x, y] = [(xs[i] ?? 0) + gap, (ys[j] ?? 0) + gap];
           yield { level, place, x, y, width: stepX - 2 * gap, height: stepY - 2 * gap, header };
         }
       }
     }
-  }
-
-  /** The first place of the block whose upper left cell is at (`column`, `row`) of the panel; -1 where there is none. */
-  #placeOf(column: number, row: number): number {
-    const { levels, offset, count } = this.panel;
-    let place = 0;
-    let [x, y] = [column, row];
-    for (const { stride, size, columns, unitWidth, unitHeight } of levels) {
-      const [across, down] = [Math.floor(x / unitWidth), Math.floor(y / unitHeight)];
-      const index = down * columns + across;
-      if (index >= size) {
-        return -1;
-      }
-      x -= across * unitWidth;
-      y -= down * unitHeight;
-      place += index * stride;
-    }
-    return place < count ? offset + place : -1;
   }
 }
 

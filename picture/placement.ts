@@ -192,7 +192,8 @@ function writeCells(bytes: Uint8Array, cells: Int32Array, first: number, into: U
   }
 }
 
-function placeInPanel({ offset, count, width, height, levels }: Panel, column: number, row: number): number {
+/** The place whose cell, or the first place of the block whose upper left cell, is at (`column`, `row`) of a panel; -1 where there is none. */
+export function placeInPanel({ offset, count, width, height, levels }: Panel, column: number, row: number): number {
   if (column < 0 || row < 0 || column >= width || row >= height) {
     return -1;
   }

@@ -90,9 +90,15 @@ function registerOtherTools(server: McpServer): void {
     'explain',
     {
       ...readOnly,
-      title: 'Explain a rule',
-      description: 'The page of a rule by its code, in Markdown; without a code, the list of all rules.',
-      inputSchema: { code: z.string().optional().describe('A code that check printed, such as dense-product.') },
+      title: 'Explain a rule, key or process group',
+      description:
+        'What a rule, a key of the format, a flag of Megatron-LM or a process group means, in Markdown; without a code, the list of all rules.',
+      inputSchema: {
+        code: z
+          .string()
+          .optional()
+          .describe('A code that check printed, such as dense-product; or a key, flag or group.'),
+      },
     },
     ({ code }) => answer(['explain', ...(code === undefined ? [] : ['--', code])], ''),
   );

@@ -1,5 +1,6 @@
 import { FORMAT } from './keys';
 import type { KeySpec, Keys } from './spec';
+import { synonymOf } from './synonyms';
 
 /** The reference of all keys as Markdown, made of their description: `docs/format.md`. */
 export function formatMarkdown(): string {
@@ -83,4 +84,65 @@ function defaultOf(spec: KeySpec): string {
     return `\`${spec.default}\``;
   }
   return spec.derived ? `\`${spec.derived}\`` : '';
+}
+
+/** A key of the format with its place, such as `modules.<name>.tp`. */
+interface PlacedKey {
+  readonly path: string;
+  readonly name: string;
+  readonly spec: KeySpec;
+}
+
+/** All keys, each as often as a map has it, in the order of the format. */
+function placedKeys(keys: Keys = FORMAT.keys, parent = ''): PlacedKey[] {
+  return Object.entries(keys).flatMap(([name, spec]) => {
+    const path = parent === '' ? name : `${parent}.${name}`;
+    const value = spec.type === 'list' ? spec.items : spec;
+    const inner = value.type === 'record' ? value.values : value;
+    const below = inner.type === 'map' ? placedKeys(inner.keys, value.type === 'record' ? `${path}.<name>` : path) : [];
+    return [{ path, name, spec }, ...below];
+  });
+}
+
+const plainWord = (word: string): string => word.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
+
+/** The names of all keys, each once. */
+export function keyNames(): string[] {
+  return [...new Set(placedKeys().map(({ name }) => name))];
+}
+
+/**
+ * What the format says of a key, as Markdown: a section for each meaning, with the maps that have the key in it.
+ * @param word its name, its path (`parallelism.tp`), its flag of Megatron-LM, or another word that people write for it
+ * @returns null where no key is known by the word
+ */
+export function keyMarkdown(word: string): string | null {
+  const keys = placedKeys();
+  const found = keysBy(keys, word);
+  const meant = found.length > 0 ? found : keysBy(keys, synonymOf(word) ?? word);
+  const placesOf = new Map<string, string[]>();
+  for (const key of meant) {
+    const text = keyText(key);
+    placesOf.set(text, [...(placesOf.get(text) ?? []), `\`${key.path}\``]);
+  }
+  const sections = [...placesOf].map(([text, places]) => `${text}- written as: ${places.join(', ')}\n`);
+  return sections.length === 0 ? null : sections.join('\n');
+}
+
+/** The keys of a name or a path; where there are none, those of a flag. */
+function keysBy(keys: readonly PlacedKey[], word: string): readonly PlacedKey[] {
+  const named = keys.filter(({ path, name }) => name === word || path === word);
+  const flag = plainWord(word);
+  return named.length > 0 ? named : keys.filter(({ spec }) => spec.flag !== undefined && plainWord(spec.flag) === flag);
+}
+
+function keyText({ name, spec }: PlacedKey): string {
+  const value = defaultOf(spec);
+  const facts = [
+    `type: ${typeOf(spec)}`,
+    ...(value === 'required' ? ['required'] : value === '' ? [] : [`default: ${value}`]),
+    ...(spec.flag ? [`Megatron-LM: \`${spec.flag}\``] : []),
+    ...(spec.since ? [`known to: ${spec.since}`] : []),
+  ];
+  return `# Key ${name}\n\n${spec.doc}\n\n${facts.map((fact) => `- ${fact}\n`).join('')}`;
 }

@@ -108,3 +108,21 @@ A module of \`modules\` has the groups of \`tp\`, \`gtp_remat\`, \`cp\`, \`pp\`,
 \`embd\` and \`pos_embd\`; colocated modules of different data-parallel sizes have \`bridge\` groups.
 `;
 }
+
+/** The names of all process groups; `N` stands for a number of ranks. */
+export function groupNames(): string[] {
+  return ENTRIES.map(({ name }) => name);
+}
+
+/**
+ * What a process group is for, as Markdown.
+ * @param name its name; a number stands for the `N` of `hybrid_dp_cp_N` and `dynamic_dp_cp_N`
+ * @returns null where no group has the name
+ */
+export function groupMarkdown(name: string): string | null {
+  const general = name.replace(/_\d+$/, '_N');
+  const group = ENTRIES.find((known) => known.name === name || known.name === general);
+  return group
+    ? `# Process group ${name}\n\n- spans: ${group.members}\n- carries: ${group.carries}\n- exists: ${group.exists}\n`
+    : null;
+}

@@ -237,4 +237,46 @@ describe('sequence, ntp, explain', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('did you mean `world-gap`?');
   });
+
+  test('explain says what a key and a process group of one name mean', async () => {
+    expect((await cli('explain', 'ep')).stdout).toBe(`# Key ep
+
+Expert-parallel size: over how many ranks the experts of an MoE layer are spread.
+
+- type: whole number from 1
+- default: \`1\`
+- Megatron-LM: \`--expert-model-parallel-size\`
+- written as: \`parallelism.ep\`, \`modules.<name>.ep\`, \`phases.<name>.ep\`
+
+# Process group ep
+
+- spans: ep
+- carries: tokens to their experts: all-to-all
+- exists: always
+`);
+  });
+
+  test.each([
+    ['cluster.nodes', '# Key nodes\n'],
+    ['--context-parallel-size', '# Key cp\n'],
+    ['pipeline_model_parallel_size', '# Key pp\n'],
+    ['seqlen', '# Key seq_length\n'],
+    ['dp_cp', '# Process group dp_cp\n'],
+    ['dynamic_dp_cp_8', '# Process group dynamic_dp_cp_8\n'],
+  ])('explain knows %s', async (name, title) => {
+    const { status, stdout } = await cli('explain', name);
+    expect(status).toBe(0);
+    expect(stdout.startsWith(title)).toBe(true);
+  });
+
+  test.each([
+    ['micro_batch_sise', '`micro_batch_size`'],
+    ['intra_dp_pc', '`intra_dp_cp`'],
+  ])('explain corrects %s', async (name, near) => {
+    const { status, stderr } = await cli('explain', name);
+    expect(status).toBe(2);
+    expect(stderr).toBe(
+      `parallelism-layout: there is no rule, key or process group \`${name}\`; did you mean ${near}?\n`,
+    );
+  });
 });

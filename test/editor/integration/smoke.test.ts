@@ -44,7 +44,7 @@ export function defineSmoke(): void {
       assert.equal(document.languageId, 'shellscript');
       assert.match(document.getText(), /^# Dry run of the smoke job of two-ranks on local\. Nothing has run\.$/m);
       assert.match(document.getText(), /^ {2}"world_size": 2,$/m);
-      assert.match(document.getText(), /smoke_job\.py referee --own-folder \\\n {2}--plan plan\.json/);
+      assert.match(document.getText(), /smoke_job\.py referee --own-folder[\s\\]+--plan plan\.json/);
       assert.deepEqual(jobProcesses(), []);
       await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
     });

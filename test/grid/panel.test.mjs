@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../harness/until.ts';
 import { openMenu, shownView, showView } from './controls.ts';
 import { layoutText, startGrid, THEMES } from './page.mjs';
 import { smokeMessage } from './smokeResults.mjs';
@@ -62,6 +63,14 @@ const pixelsOf = (page, [r, g, b]) =>
       return count;
     },
     [r, g, b],
+  );
+
+/** Waits until a picture that is still being drawn has so many pixels of a colour. */
+const hasPixels = (page, colour, least) =>
+  until(
+    () => pixelsOf(page, colour),
+    (count) => count >= least,
+    `${least} pixels of ${colour}`,
   );
 
 const rgbOf = (hex) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
@@ -157,6 +166,8 @@ describe('finding', () => {
   test('a search goes from match to match, and says where it is', () =>
     withPanel(moe, {}, async ({ page }) => {
       const box = page.getByRole('searchbox');
+      // the controls wait for the first picture
+      await page.locator('.tools:not([inert])').waitFor();
       await page.keyboard.press('/');
       await page.keyboard.type('pp=2 dp=1');
       await box.press('Enter');
@@ -247,7 +258,7 @@ describe('what the panel answers', () => {
         .getByRole('heading', { name: 'Rank 37 (node 4, GPU 5) hangs the run. 1 rank waits for it.' })
         .waitFor();
       await page.locator('.below code', { hasText: 'all_reduce' }).waitFor();
-      assert.ok((await pixelsOf(page, rgbOf('#d55e00'))) > 300);
+      await hasPixels(page, rgbOf('#d55e00'), 301);
     }));
 
   test('the legend says what lies in what, and an overview shows where one is', () =>
@@ -294,7 +305,7 @@ describe('failed ranks', () => {
   test('one failed rank in a million is seen while the whole world is', () =>
     withPanel(MILLION, { theme: 'light', state: { colour: 'module', failed: [500_123] } }, async ({ page }) => {
       const red = rgbOf(THEMES.light.variables.errorForeground);
-      assert.ok((await pixelsOf(page, red)) >= 4);
+      await hasPixels(page, red, 4);
     }));
 });
 
@@ -307,7 +318,7 @@ describe('nonuniform TP', () => {
       assert.equal(await sends.locator('td').count(), 64);
       const sum = (await sends.locator('td.some').allTextContents()).reduce((n, text) => n + Number(text), 0);
       assert.equal(sum, 12, 'each of the two spare slots sends its six heads away');
-      assert.ok((await pixelsOf(page, rgbOf('#d55e00'))) > 500);
+      await hasPixels(page, rgbOf('#d55e00'), 501);
     }));
 });
 
@@ -325,7 +336,7 @@ describe('smoke results', () => {
       await openMenu(page, 'View');
       await page.getByLabel('Process group').selectOption('tp');
       await page.locator('.legend', { hasText: 'result of tp' }).waitFor();
-      assert.ok((await pixelsOf(page, rgbOf('#009e73'))) > 5000);
+      await hasPixels(page, rgbOf('#009e73'), 5001);
       await page.getByLabel('Show', { exact: true }).selectOption('bandwidth');
       await page.locator('.legend', { hasText: /GB\/s/ }).waitFor();
       await page.getByRole('searchbox').fill('failed');
@@ -454,7 +465,7 @@ describe('themes', () => {
         await page.screenshot({ path: `artifacts/panel-${theme}.png` });
         const ground = rgbOf(THEMES[theme].variables['editor-background']);
         for (const fill of ['#56b4e9', '#e69f00', '#009e73', '#f0e442'].map(rgbOf)) {
-          assert.ok((await pixelsOf(page, fill)) > 2000, `${fill} is drawn`);
+          await hasPixels(page, fill, 2001);
         }
         const colours = await page.evaluate(() => {
           const probe = document.createElement('span');

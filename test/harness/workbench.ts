@@ -58,7 +58,7 @@ export class Workbench {
     folder,
     editor,
     vsix = VSIX,
-    theme = 'Default Dark Modern',
+    theme,
     settings = {},
     width = 1440,
     height = 900,
@@ -74,7 +74,7 @@ export class Workbench {
     writeSettings(this.#editor.data, {
       'security.workspace.trust.enabled': false,
       'editor.minimap.enabled': false,
-      'workbench.colorTheme': theme,
+      ...(theme && { 'workbench.colorTheme': theme }),
       ...settings,
     });
     this.#browser = await chromium.launch(CHROMIUM);

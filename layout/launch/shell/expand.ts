@@ -76,7 +76,7 @@ export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text
     const text = syntax.type === 'Word' ? syntax.value : syntax.text;
     return textAt(text, shell.source.place(syntax.pos));
   }
-  return bounded(syntax.parts.flatMap((part) => partText(shell, part, syntax.type === 'HereDocBody')));
+  return bounded(concatenated(syntax.parts.map((part) => partText(shell, part, syntax.type === 'HereDocBody'))));
 }
 
 /** The text of an array's items with a blank between them. */
@@ -100,15 +100,21 @@ export function joined(items: readonly Arg[], quoted = false): Text {
   );
 }
 
-function partText(shell: Shell, part: WordPart, heredoc: boolean): Piece[] {
+/** Texts as one; `concat` copies thousands of pieces much faster than `flatMap`. */
+function concatenated(texts: readonly Text[]): Text {
+  const [only] = texts;
+  return texts.length === 1 && only ? only : ([] as Text).concat(...texts);
+}
+
+function partText(shell: Shell, part: WordPart, heredoc: boolean): Text {
   if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
-    return part.parts.flatMap((child) => partText(shell, child, true));
+    return concatenated(part.parts.map((child) => partText(shell, child, true)));
   }
   if (part.type === 'Literal' && heredoc) {
     return literalPieces(shell, part, false);
   }
   const expanded = expandPart(shell, part);
-  return [...('text' in expanded ? quotedAs(expanded.text, false) : joined(expanded.items))];
+  return 'text' in expanded ? quotedAs(expanded.text, false) : joined(expanded.items);
 }
 
 function tokens(shell: Shell, part: WordPart, quoted: boolean): Token[] {

@@ -117,7 +117,7 @@ class Interpreter implements Shell {
   result(): ScriptRun {
     return {
       invocations: this.#invocations,
-      variables: this.state.variables,
+      variables: this.state.variables.all(),
       missing: this.missing,
       files: this.#files,
       problems: [...this.#problems],
@@ -141,7 +141,7 @@ class Interpreter implements Shell {
   }
 
   assign(name: string, value: Variable): void {
-    this.state.set(name, value);
+    this.state.variables.set(name, value);
   }
 
   capture(script: ParsedScript): Text {
@@ -505,7 +505,7 @@ class Interpreter implements Shell {
 
   #loop(condition: () => Verdict, pass: () => Outcome, reason: string): Outcome {
     for (;;) {
-      const variables = this.state.snapshot();
+      const variables = this.state.variables.copy();
       const verdict = condition();
       if (verdict === false) {
         return DONE;
@@ -514,7 +514,8 @@ class Interpreter implements Shell {
         return this.#perhaps(reason, pass);
       }
       const outcome = pass();
-      const isStuck = [...this.state.variables].every(([name, value]) => variables.get(name) === value);
+      const changed = this.state.variables;
+      const isStuck = [...changed.changedSince(variables)].every((name) => variables.get(name) === changed.get(name));
       if (outcome.signal === 'break' || isStuck || ++this.#passes > MAX_PASSES) {
         return DONE;
       }
@@ -562,16 +563,16 @@ class Interpreter implements Shell {
       return follow();
     }
     const before = assignments.map(({ name }) => [name, this.state.variables.get(name)] as const);
-    const wasExported = new Set(this.state.exported);
+    const wasExported = this.state.exported.copy();
     for (const assignment of assignments) {
       this.#assignment(assignment);
-      this.state.exported.add(assignment.name);
+      this.state.exported.set(assignment.name, true);
     }
     const outcome = follow();
     for (const [name, value] of before) {
-      this.state.set(name, value);
+      this.state.variables.set(name, value);
       if (!wasExported.has(name)) {
-        this.state.exported.delete(name);
+        this.state.exported.set(name, undefined);
       }
     }
     return outcome;
@@ -589,7 +590,7 @@ class Interpreter implements Shell {
         this.assign(name, { kind: 'array', items: [...before.items, word(text)] });
       } else {
         const head = append ? (before?.kind === 'scalar' ? before.text : before ? [] : unknownText('unset', name)) : [];
-        this.assign(name, { kind: 'scalar', text: bounded([...head, ...text]) });
+        this.assign(name, { kind: 'scalar', text: append ? bounded([...head, ...text]) : text });
       }
     }
   }
@@ -653,7 +654,7 @@ class Interpreter implements Shell {
         );
       }
       if (command === 'export' || options.includes('x')) {
-        this.state.exported.add(name);
+        this.state.exported.set(name, true);
       }
     }
     return DONE;
@@ -718,7 +719,7 @@ class Interpreter implements Shell {
     if (this.#invocations.length < MAX_INVOCATIONS) {
       this.#invocations.push({
         args,
-        variables: this.state.snapshot(),
+        variables: this.state.variables.all(),
         place: this.source.place(node.pos),
         condition: this.#conditions.at(-1) ?? null,
         stdin: this.#stdin,
@@ -866,7 +867,7 @@ class Interpreter implements Shell {
       }
       const name = `_unknown_${++this.#placeholders}`;
       this.assign(name, { kind: 'scalar', text: [piece] });
-      this.state.exported.add(name);
+      this.state.exported.set(name, true);
       return { kind: 'text', text: `\${${name}}`, place: this.source.place(0), quoted: false };
     });
   }

@@ -1,4 +1,5 @@
 import type { Function as ShellFunction } from 'unbash';
+import { Layers } from './layers';
 import { type Arg, mergeVariables, type Place, type Text, type Variable } from './values';
 
 /** Finds the place of an offset of the text that is being run. */
@@ -15,103 +16,55 @@ export interface DefinedFunction {
 
 /** All that commands of a script change. */
 export class State {
-  #variables: Map<string, Variable>;
-  /** Whether another state has the same map, so that it is copied before it changes. */
-  #isShared = false;
-
   private constructor(
-    variables: Map<string, Variable>,
-    readonly exported: Set<string>,
-    readonly functions: Map<string, DefinedFunction>,
+    readonly variables: Layers<Variable>,
+    readonly exported: Layers<true>,
+    readonly functions: Layers<DefinedFunction>,
     /** Files that the script writes, such as here-documents. */
-    readonly files: Map<string, Text>,
+    readonly files: Layers<Text>,
     /** The arguments of a function or script; null for those of the first script, which nobody knows. */
     public positional: readonly Arg[] | null,
     /** The current directory; null where it is the caller's. */
     public directory: string | null,
-  ) {
-    this.#variables = variables;
-  }
-
-  get variables(): ReadonlyMap<string, Variable> {
-    return this.#variables;
-  }
-
-  /** The variables as they are now, whatever changes later. */
-  snapshot(): ReadonlyMap<string, Variable> {
-    this.#isShared = true;
-    return this.#variables;
-  }
-
-  /** Sets a variable; `undefined` leaves it to the environment. */
-  set(name: string, value: Variable | undefined): void {
-    if (this.#isShared) {
-      this.#variables = new Map(this.#variables);
-      this.#isShared = false;
-    }
-    if (value) {
-      this.#variables.set(name, value);
-    } else {
-      this.#variables.delete(name);
-    }
-  }
+  ) {}
 
   static empty(): State {
-    return new State(new Map(), new Set(), new Map(), new Map(), null, null);
+    return new State(new Layers(), new Layers(), new Layers(), new Layers(), null, null);
   }
 
   fork(): State {
-    this.#isShared = true;
-    const fork = new State(
-      this.#variables,
-      new Set(this.exported),
-      new Map(this.functions),
-      new Map(this.files),
-      this.positional,
-      this.directory,
-    );
-    fork.#isShared = true;
-    return fork;
+    const { variables, exported, functions, files, positional, directory } = this;
+    return new State(variables.copy(), exported.copy(), functions.copy(), files.copy(), positional, directory);
   }
 
   /** The state of a program that this one starts: it sees the exported variables alone. */
   child(positional: readonly Arg[]): State {
-    const variables = new Map([...this.variables].filter(([name]) => this.exported.has(name)));
-    return new State(variables, new Set(this.exported), new Map(), new Map(this.files), positional, this.directory);
+    const variables = new Layers([...this.variables.all()].filter(([name]) => this.exported.has(name)));
+    return new State(variables, this.exported.copy(), new Layers(), this.files.copy(), positional, this.directory);
   }
 
   /** The state after a condition that is not known let one of two branches run. */
   merge(other: State, reason: string): State {
     const merged = this.fork();
-    if (this.#variables === other.#variables) {
-      return merged;
-    }
-    const merge = (name: string, mine: Variable | undefined, theirs: Variable | undefined) => {
+    for (const name of this.variables.changedSince(other.variables)) {
+      const mine = this.variables.get(name);
+      const theirs = other.variables.get(name);
       if (mine !== theirs) {
-        merged.set(name, mergeVariables(mine, theirs, name, reason));
-      }
-    };
-    for (const [name, mine] of this.#variables) {
-      merge(name, mine, other.#variables.get(name));
-    }
-    for (const [name, theirs] of other.#variables) {
-      if (!this.#variables.has(name)) {
-        merge(name, undefined, theirs);
+        merged.variables.set(name, mergeVariables(mine, theirs, name, reason));
       }
     }
-    for (const name of other.exported) {
-      merged.exported.add(name);
-    }
-    for (const [name, defined] of other.functions) {
-      if (!merged.functions.has(name)) {
-        merged.functions.set(name, defined);
-      }
-    }
-    for (const [name, text] of other.files) {
-      if (!merged.files.has(name)) {
-        merged.files.set(name, text);
-      }
-    }
+    addMissing(merged.exported, other.exported);
+    addMissing(merged.functions, other.functions);
+    addMissing(merged.files, other.files);
     return merged;
+  }
+}
+
+/** Adds the values that only the other has. */
+function addMissing<Value extends object | string | true>(merged: Layers<Value>, other: Layers<Value>): void {
+  for (const name of merged.changedSince(other)) {
+    if (!merged.has(name)) {
+      merged.set(name, other.get(name));
+    }
   }
 }

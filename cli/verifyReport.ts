@@ -1,5 +1,14 @@
 import type { Log, Result } from 'sarif';
-import type { Culprit, ExplainedDifference, Verdict, Verification, Victim } from '../jobs';
+import {
+  type Culprit,
+  culpritPlace,
+  differenceText,
+  type ExplainedDifference,
+  groupsText,
+  VERDICT_TITLES,
+  type Verification,
+  type Victim,
+} from '../jobs';
 import { countOf, terminalLine } from '../layout';
 import { styled } from './output';
 import { uriOf } from './sarif';
@@ -7,18 +16,9 @@ import { uriOf } from './sarif';
 /** How many lines of one kind the text shows. */
 const MAX_LINES = 12;
 
-const TITLES: Readonly<Record<Verdict, string>> = {
-  healthy: 'healthy: the groups are those of the layout, and nobody waits for a rank that does not come',
-  'wrong-groups': 'wrong groups: the job runs with other process groups than the layout has',
-  hang: 'hang: others wait for a rank that is alive and does not come',
-  mismatch: 'mismatch: ranks of one group do not do the same thing',
-  lost: 'lost: others wait for a rank whose process seems to be gone',
-  unknown: 'unknown: the files do not tell',
-};
-
 /** A verification as a person reads it. */
 export function* verificationText(found: Verification): Iterable<string> {
-  yield `${styled(['bold', found.verdict === 'healthy' ? 'green' : 'red'], TITLES[found.verdict])}\n`;
+  yield `${styled(['bold', found.verdict === 'healthy' ? 'green' : 'red'], VERDICT_TITLES[found.verdict])}\n`;
   for (const sentence of found.why) {
     yield `  ${terminalLine(sentence)}\n`;
   }
@@ -35,16 +35,13 @@ export function* verificationText(found: Verification): Iterable<string> {
     yield `\n${styled('bold', countOf(found.victims.length, 'rank'))} waiting:\n`;
     yield* limited(found.victims.map(victimText), 'rank');
   }
-  yield* groupsText(found);
+  yield* groupsLines(found);
   yield* sourcesText(found);
 }
 
-function culpritText({ rank, host, gpu, coordinates, confidence, because }: Culprit): string {
-  const place = [
-    ...Object.entries(coordinates).map(([name, index]) => `${name} ${index}`),
-    ...(host === null ? [] : [`host ${host}`]),
-    ...(gpu === null ? [] : [`GPU ${gpu}`]),
-  ].join(', ');
+function culpritText(culprit: Culprit): string {
+  const { rank, confidence, because } = culprit;
+  const place = culpritPlace(culprit);
   const head = `\n${styled(['bold', 'red'], `rank ${rank}`)}${place === '' ? '' : ` (${terminalLine(place)})`}, confidence ${Math.round(confidence * 100)} %\n`;
   return head + because.map((sentence) => `  ${terminalLine(sentence)}\n`).join('');
 }
@@ -53,31 +50,26 @@ function victimText({ rank, waits_for, group, op, seq }: Victim): string {
   return `  rank ${rank} in ${terminalLine(`${group} ${op}`)} #${seq} for ${waits_for.slice(0, MAX_LINES).join(', ') || 'nobody'}\n`;
 }
 
-function* groupsText({ layout, groups }: Verification): Iterable<string> {
+function* groupsLines({ layout, groups }: Verification): Iterable<string> {
   yield `\n${countOf(groups.equal, 'group')} as in ${terminalLine(layout)}`;
   yield groups.not_seen.length > 0 ? `; not seen: ${terminalLine(groups.not_seen.join(', '))}\n` : '\n';
   yield* limited(
-    groups.different.map((one) => differenceText(one, layout)),
+    groups.different.map((one) => differenceLine(one, layout)),
     'name',
   );
   yield* limited(
     groups.unexpected.map(
-      ({ name, groups: lists }) => `  not in the layout: ${terminalLine(name)} ${lists.map(listText).join(' ')}\n`,
+      ({ name, groups: lists }) => `  not in the layout: ${terminalLine(name)} ${groupsText(lists)}\n`,
     ),
     'name',
   );
 }
 
-function differenceText({ name, expected, actual, cause, line }: ExplainedDifference, layout: string): string {
+function differenceLine(different: ExplainedDifference, layout: string): string {
+  const { cause, line } = different;
   const at = line === null ? '' : `${layout}:${line}: `;
-  const because = cause === null ? '' : `\n    These are the groups of ${cause}.`;
-  return terminalLine(
-    `  ${at}${name} should be ${expected.slice(0, 4).map(listText).join(' ')}, but is ${actual.slice(0, 4).map(listText).join(' ')}.${because}`,
-  ).concat('\n');
-}
-
-function listText(ranks: readonly number[]): string {
-  return `[${ranks.slice(0, 16).join(', ')}${ranks.length > 16 ? ', ...' : ''}]`;
+  const because = cause === null ? '' : `    These are the groups of ${terminalLine(cause)}.\n`;
+  return `  ${terminalLine(at + differenceText(different))}\n${because}`;
 }
 
 function* sourcesText({ sources }: Verification): Iterable<string> {
@@ -107,7 +99,7 @@ export function verificationSarif(found: Verification): Log {
       ruleId: 'run/groups',
       level: 'error' as const,
       message: {
-        text: `The run's ${name} groups are ${actual.slice(0, 4).map(listText).join(' ')}.${cause === null ? '' : ` These are the groups of ${cause}.`}`,
+        text: `The run's ${name} groups are ${groupsText(actual)}.${cause === null ? '' : ` These are the groups of ${cause}.`}`,
       },
       locations: at(line ?? 1),
     })),

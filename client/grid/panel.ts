@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { failureEdits, failurePlan } from '../../layout';
+import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
   type FromPanel,
@@ -17,6 +18,12 @@ import { layoutMessage, moduleAt } from './messages';
 const VIEW_TYPE = 'parallelismLayout.grid';
 
 type SmokeMessage = Extract<ToPanel, { type: 'smoke' }>;
+type RunMessage = Extract<ToPanel, { type: 'run' }>;
+
+/** What a person may ask to see: the results of the smoke job, or what `verify` found of a run. */
+type Results = 'smoke' | 'run';
+
+const SHOW = { smoke: { type: 'showSmoke' }, run: { type: 'showRun' } } as const;
 
 /** What survives a reload of the window. */
 interface PanelState {
@@ -28,6 +35,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   readonly #panels = new Map<string, GridPanel>();
   /** The last result of every document, so that a grid that is opened later shows it too. */
   readonly #smoke = new Map<string, SmokeMessage>();
+  readonly #runs = new Map<string, RunMessage>();
   readonly #opened = new vscode.EventEmitter<vscode.TextDocument>();
 
   /** Fires when the grid of a document opens, also with its window. */
@@ -42,7 +50,10 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) =>
         this.#of(textEditor.document)?.cursorMoved(textEditor),
       ),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#smoke.delete(uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        this.#smoke.delete(uri.toString());
+        this.#runs.delete(uri.toString());
+      }),
       this.#opened,
       { dispose: () => this.#disposeAll() },
     );
@@ -55,14 +66,14 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 
   /**
    * Opens the grid of a document beside it, or brings it to the front.
-   * @param results whether a person asked for the results of the smoke job
+   * @param results what a person asked to see
    */
-  show(document: vscode.TextDocument, { results = false } = {}): void {
+  show(document: vscode.TextDocument, { results }: { readonly results?: Results } = {}): void {
     const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
     const known = this.#of(document);
     const panel = known ?? this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
     if (results) {
-      panel.askForResults();
+      panel.askForResults(results);
     }
     known?.reveal();
   }
@@ -70,6 +81,13 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   /** Shows the outcome of a smoke job on the grid of its document, now or when that is opened. */
   showSmoke(document: vscode.Uri, message: SmokeMessage): void {
     this.#smoke.set(document.toString(), message);
+    this.#panels.get(document.toString())?.post(message);
+  }
+
+  /** Shows what `verify` found of a run on the grid of its layout, now or when that is opened. */
+  showRun(document: vscode.Uri, report: RunReport): void {
+    const message: RunMessage = { type: 'run', report };
+    this.#runs.set(document.toString(), message);
     this.#panels.get(document.toString())?.post(message);
   }
 
@@ -101,7 +119,9 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
     const key = document.uri.toString();
     this.#panels.get(key)?.dispose();
-    const own = new GridPanel(panel, document, this.extensionUri, () => this.#smoke.get(key));
+    const own = new GridPanel(panel, document, this.extensionUri, () =>
+      [this.#smoke.get(key), this.#runs.get(key)].filter((message) => message !== undefined),
+    );
     this.#panels.set(key, own);
     this.#opened.fire(document);
     panel.onDidDispose(() => {
@@ -119,8 +139,8 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 class GridPanel {
   #pending = false;
   #isReady = false;
-  /** Whether the results of the smoke job are to be shown as soon as the page is there. */
-  #wantsResults = false;
+  /** What is to be shown as soon as the page is there. */
+  #wanted: Results | undefined;
   /** The panel's own move of the cursor is no reason to light a module. */
   #revealing = false;
   readonly #shown = vscode.window.createTextEditorDecorationType({
@@ -132,7 +152,7 @@ class GridPanel {
     readonly panel: vscode.WebviewPanel,
     readonly document: vscode.TextDocument,
     extensionUri: vscode.Uri,
-    readonly lastSmoke: () => SmokeMessage | undefined,
+    readonly lastResults: () => readonly (SmokeMessage | RunMessage)[],
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
     panel.title = vscode.l10n.t('Ranks: {0}', nameOf(document.uri));
@@ -150,12 +170,12 @@ class GridPanel {
     this.panel.reveal(undefined, true);
   }
 
-  /** Shows the results of the smoke job; a panel that is hidden has no page, and loads one when it is revealed. */
-  askForResults(): void {
+  /** Shows results; a panel that is hidden has no page, and loads one when it is revealed. */
+  askForResults(results: Results): void {
     if (this.#isReady && this.panel.visible) {
-      this.post({ type: 'showSmoke' });
+      this.post(SHOW[results]);
     } else {
-      this.#wantsResults = true;
+      this.#wanted = results;
     }
   }
 
@@ -202,7 +222,7 @@ class GridPanel {
       case 'ready':
         this.#isReady = true;
         this.#sendLayout();
-        this.#sendSmoke();
+        this.#sendResults();
         return;
       case 'copy':
         await vscode.env.clipboard.writeText(message.text);
@@ -230,14 +250,13 @@ class GridPanel {
     }
   }
 
-  #sendSmoke(): void {
-    const smoke = this.lastSmoke();
-    if (smoke) {
-      this.post(smoke);
+  #sendResults(): void {
+    for (const message of this.lastResults()) {
+      this.post(message);
     }
-    if (this.#wantsResults) {
-      this.#wantsResults = false;
-      this.post({ type: 'showSmoke' });
+    if (this.#wanted) {
+      this.post(SHOW[this.#wanted]);
+      this.#wanted = undefined;
     }
   }
 

@@ -100,7 +100,7 @@ function commands(
       const detail = await jobs.history.detail(record);
       if (document && detail) {
         drawResult(panels, record, detail.groups);
-        panels.show(document, { results: true });
+        panels.show(document, { results: 'smoke' });
       }
     }),
     command('showSmokeLog', async (argument) => {

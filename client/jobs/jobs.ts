@@ -27,6 +27,7 @@ import { hasErrors, type ResolvedLayout } from '../../layout';
 import { checkedDocument } from '../checkedDocument';
 import { ask, showError, showInformation, withProgress } from '../notifications';
 import { nameOf } from '../paths';
+import { isTrusted } from '../trust';
 import { openSettings } from './clusterSettings';
 import type { Choices } from './pickCluster';
 import { RunProgress, showProgress } from './progress';
@@ -374,16 +375,8 @@ function listenerOf({ progress, log }: ActiveRun): SmokeListener {
   };
 }
 
-/** Nothing is started in a workspace that is not trusted, whatever a menu or a key binding asks for. */
 function mayRun(): boolean {
-  if (!vscode.workspace.isTrusted) {
-    const manage = vscode.l10n.t('Manage Workspace Trust');
-    void showError(
-      vscode.l10n.t('The smoke job starts processes, so it runs in a trusted workspace only.'),
-      manage,
-    ).then((choice) => choice === manage && vscode.commands.executeCommand('workbench.trust.manage'));
-  }
-  return vscode.workspace.isTrusted;
+  return isTrusted(vscode.l10n.t('The smoke job starts processes, so it runs in a trusted workspace only.'));
 }
 
 /** What would run; says why where a layout has errors, or is too large. */

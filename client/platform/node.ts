@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
 import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
+import { registerVerify } from '../verify';
 import { CLIENT, type Platform } from './platform';
 
 /** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
@@ -15,6 +16,7 @@ export const platform: Platform = {
     const cli = vscode.Uri.joinPath(host.context.extensionUri, 'dist', 'cli.js');
     return vscode.Disposable.from(
       registerSmokeJobs(host),
+      registerVerify(host),
       vscode.tasks.registerTaskProvider('parallelism-layout', new LayoutTasks(cli, host.context.globalStorageUri)),
     );
   },

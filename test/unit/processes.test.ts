@@ -14,6 +14,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'cli/mcp.ts': 'this program, on a text that the client sends',
   'client/jobs/terminal.ts': 'no process: a terminal that shows a log',
   'client/tasks.ts': 'this program on layout files, as a task that a person starts',
+  'client/verify/commandLine.ts': 'this program on files that a person chooses, in a trusted workspace',
   'jobs/kubernetes/kubectl.ts': 'kubectl on PATH, after a person starts a job on a cluster of the user settings',
   'jobs/local/backend.ts': 'the interpreter of the user settings or on PATH, after a person starts a job',
   'jobs/slurm/shell.ts': 'sh, or ssh on PATH, after a person starts a job on a cluster of the user settings',

@@ -125,8 +125,8 @@ export class GridApp {
     if (message.type === 'base') {
       this.#remember(message.base ? { baseFile: message.base.file } : { compare: 'nothing', baseFile: null });
     }
-    if (message.type === 'showSmoke') {
-      this.#change({ view: 'smoke' });
+    if (message.type === 'showSmoke' || message.type === 'showRun') {
+      this.#change({ view: message.type === 'showRun' ? 'run' : 'smoke' });
       return;
     }
     this.#render();

@@ -69,7 +69,9 @@ export type ToPanel =
   /** What `verify` found of a run. */
   | { readonly type: 'run'; readonly report: RunReport }
   /** A person asked to see the results of the smoke job. */
-  | { readonly type: 'showSmoke' };
+  | { readonly type: 'showSmoke' }
+  /** A person asked to see what `verify` found. */
+  | { readonly type: 'showRun' };
 
 /** With what a layout can be compared. */
 export type CompareWith = 'nothing' | 'commit' | 'file';
@@ -197,4 +199,5 @@ export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
   },
   run: { report: isRunReport },
   showSmoke: {},
+  showRun: {},
 });

@@ -48,6 +48,7 @@ export class PanelModel {
         this.run = new RunOutcome(message.report);
         return this.layout ? this.run.headline(this.layout).title : '';
       case 'showSmoke':
+      case 'showRun':
         return '';
     }
   }

@@ -1,0 +1,144 @@
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import * as vscode from 'vscode';
+import type { Verification } from '../../jobs';
+import { RunOutcome, type RunReport } from '../../picture/runOutcome';
+import { checkedDocument } from '../checkedDocument';
+import type { GridPanels } from '../grid/panel';
+import { layoutDocument } from '../layoutDocument';
+import { showError, showInformation, showWarning, withProgress } from '../notifications';
+import { nameOf } from '../paths';
+import type { JobHost } from '../platform/platform';
+import { isTrusted } from '../trust';
+import { runVerify, VerifyError } from './commandLine';
+import { Differences } from './differences';
+import { RunReports } from './reports';
+
+/** Registers the command that verifies a layout against the dumps and logs of a run. */
+export function registerVerify({ context, panels }: JobHost): vscode.Disposable {
+  const verification = new RunVerification(vscode.Uri.joinPath(context.extensionUri, 'dist', 'cli.js').fsPath, panels);
+  return vscode.Disposable.from(
+    verification,
+    vscode.commands.registerCommand('parallelismLayout.verifyRun', async (argument: unknown) => {
+      if (!isTrusted(vscode.l10n.t('Verify Against Run starts a process, so it works in a trusted workspace only.'))) {
+        return undefined;
+      }
+      const document = await layoutDocument(argument);
+      return document && verification.verify(document, pathsOf(argument));
+    }),
+  );
+}
+
+/** Verifies layouts against runs, and shows what is found. */
+class RunVerification implements vscode.Disposable {
+  readonly #differences = new Differences();
+  readonly #reports = new RunReports();
+  /** Ends the processes that still run. */
+  readonly #running = new Set<AbortController>();
+
+  constructor(
+    readonly cli: string,
+    readonly panels: GridPanels,
+  ) {}
+
+  dispose(): void {
+    for (const running of this.#running) {
+      running.abort();
+    }
+    this.#differences.dispose();
+    this.#reports.dispose();
+  }
+
+  /**
+   * Verifies a layout, and gives what is found; undefined where nothing is chosen, or a person cancels.
+   * @param named files and folders of the run; a person is asked where there are none
+   */
+  async verify(document: vscode.TextDocument, named: readonly string[] | undefined): Promise<Verification | undefined> {
+    const paths = named ?? (await choosePaths(document.uri));
+    if (!paths || paths.length === 0) {
+      return undefined;
+    }
+    const { version } = document;
+    const found = await this.#run(document, paths);
+    if (found) {
+      // the lines are those of the text that was verified
+      this.#differences.show(document, document.version === version ? found.groups.different : []);
+      this.#reports.set(document.uri, found);
+      this.panels.showRun(document.uri, runReport(found));
+      void this.#notify(document, found);
+    }
+    return found;
+  }
+
+  async #run(document: vscode.TextDocument, paths: readonly string[]): Promise<Verification | undefined> {
+    const running = new AbortController();
+    this.#running.add(running);
+    const title = vscode.l10n.t('Verifying {0} against a run', nameOf(document.uri));
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    try {
+      return await withProgress(options, (_, token) => {
+        token.onCancellationRequested(() => running.abort());
+        const folder = document.uri.scheme === 'file' ? dirname(document.uri.fsPath) : homedir();
+        return runVerify(this.cli, document.getText(), folder, paths, running.signal);
+      });
+    } catch (error) {
+      if (!(error instanceof VerifyError)) {
+        throw error;
+      }
+      if (!running.signal.aborted) {
+        void showError(vscode.l10n.t('{0} could not be verified: {1}', nameOf(document.uri), error.message));
+      }
+      return undefined;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  /** Says what was found in one sentence, and offers to see more of it. */
+  async #notify(document: vscode.TextDocument, found: Verification): Promise<void> {
+    const report = vscode.l10n.t('Show Report');
+    const grid = vscode.l10n.t('Show Grid');
+    const { resolved } = checkedDocument(document);
+    const sentence = resolved ? new RunOutcome(runReport(found)).headline(resolved).title : found.verdict;
+    const text = vscode.l10n.t('Run of {0}: {1}', nameOf(document.uri), sentence);
+    const say = found.verdict === 'healthy' ? showInformation : found.verdict === 'unknown' ? showWarning : showError;
+    const choice = await say(text, report, grid);
+    if (choice === report) {
+      await this.#reports.show(document.uri);
+    } else if (choice === grid) {
+      this.panels.show(document, { results: 'run' });
+    }
+  }
+}
+
+/** What the grid draws of a verification: the list of a run's files stays here. */
+function runReport({ verdict, culprits, victims, groups, why }: Verification): RunReport {
+  const { equal, different } = groups;
+  return { verdict, culprits, victims, groups: { equal, different }, why };
+}
+
+/** The files and folders that a key binding or a test names: `{"file": ..., "paths": [...]}`. */
+function pathsOf(argument: unknown): readonly string[] | undefined {
+  if (typeof argument !== 'object' || argument === null || !('paths' in argument) || !Array.isArray(argument.paths)) {
+    return undefined;
+  }
+  return argument.paths.filter((path): path is string => typeof path === 'string');
+}
+
+/** Asks for a folder or for files: most systems' dialogs take one or the other. */
+async function choosePaths(layout: vscode.Uri): Promise<readonly string[] | undefined> {
+  const folder = { label: vscode.l10n.t('Folder of dumps and logs...'), isFolder: true };
+  const files = { label: vscode.l10n.t('Files...'), isFolder: false };
+  const placeHolder = vscode.l10n.t('Where are the Flight Recorder dumps, NCCL RAS answers and logs of the run?');
+  const kind = await vscode.window.showQuickPick([folder, files], { placeHolder });
+  const chosen =
+    kind &&
+    (await vscode.window.showOpenDialog({
+      canSelectFolders: kind.isFolder,
+      canSelectFiles: !kind.isFolder,
+      canSelectMany: true,
+      defaultUri: vscode.Uri.joinPath(layout, '..'),
+      openLabel: vscode.l10n.t('Verify'),
+    }));
+  return chosen?.map(({ fsPath }) => fsPath);
+}

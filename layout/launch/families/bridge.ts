@@ -57,11 +57,12 @@ function startText(arg: Job['args'][number]): string {
 /** `run_config.yaml` of a checkpoint, which is complete, and override files for a recipe, which are not. */
 export const bridgeDocument: DocumentFamily = {
   name: 'megatron-bridge',
-  matches: ({ tree }) =>
-    (at(tree, 'model.tensor_model_parallel_size') !== undefined ||
-      at(tree, 'model.pipeline_model_parallel_size') !== undefined ||
-      at(tree, 'model') !== undefined) &&
-    (at(tree, 'train') !== undefined || at(tree, 'ddp') !== undefined || at(tree, 'dataset') !== undefined),
+  matches: ({ tree }) => {
+    const has = (path: string) => at(tree, path) !== undefined;
+    const hasDegree = has('model.tensor_model_parallel_size') || has('model.pipeline_model_parallel_size');
+    // overrides of a recipe may be of the model alone; with a trainer beside it, the file is NeMo's
+    return has('model') && (has('train') || has('ddp') || has('dataset') || (hasDegree && !has('trainer')));
+  },
   read({ tree }) {
     const facts = new Facts();
     const isComplete = at(tree, '_target_') !== undefined || at(tree, 'model._target_') !== undefined;

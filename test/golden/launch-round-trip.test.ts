@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { driftBetween, type ExportTarget, exportLayout, layoutFileValues, readLaunchFile } from '../../layout/launch';
+import { layoutText, loadGolden } from './golden';
+
+/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function pick<T>(random: () => number, values: readonly T[]): T {
+  return values[Math.floor(random() * values.length)] as T;
+}
+
+/** A homogeneous layout; each value stands in it or not. */
+function randomLayout(random: () => number): string {
+  const [tp, cp, pp, ep, dp] = [1, 2, 3, 4, 5].map(() => pick(random, [1, 2, 4]));
+  const nodes = (Number(tp) * Number(cp) * Number(pp) * Number(dp)) / 1;
+  const maybe = (line: string) => (random() < 0.5 ? [line] : []);
+  return [
+    'layout: 1',
+    ...(random() < 0.5 ? [`world_size: ${nodes}`] : [`cluster: {nodes: ${nodes}, gpus_per_node: 4}`]),
+    'parallelism:',
+    `  tp: ${tp}`,
+    ...maybe(`  cp: ${cp}`),
+    ...maybe(`  pp: ${pp}`),
+    ...(Number(pp) > 1 ? maybe('  vpp: 2') : []),
+    ...maybe(`  ep: ${ep}`),
+    ...maybe('  expt_tp: 1'),
+    ...maybe('  order: tp-cp-ep-pp-dp'),
+    ...maybe('  num_distributed_optimizer_instances: 2'),
+    'model:',
+    '  num_layers: 32',
+    ...maybe('  hidden_size: 4096'),
+    ...maybe('  num_attention_heads: 32'),
+    ...maybe('  num_query_groups: 8'),
+    ...maybe('  num_experts: 16'),
+    ...maybe('  gated_linear_unit: true'),
+    ...maybe('  params_dtype: fp16'),
+    'sequence:',
+    '  seq_length: 4096',
+    ...(Number(tp) > 1 ? maybe('  sequence_parallel: true') : []),
+    'batch:',
+    '  micro_batch_size: 1',
+    ...maybe('  global_batch_size: 256'),
+    ...maybe('optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true}'),
+    ...maybe('recompute: {granularity: full, method: uniform, num_layers: 1}'),
+    ...maybe('moe: {moe_token_dispatcher_type: alltoall}'),
+  ].join('\n');
+}
+
+const FILES: Readonly<Partial<Record<ExportTarget, string>>> = {
+  'megatron-args': 'flags.sh',
+  'model-config': 'model_config.yaml',
+  bridge: 'run_config.yaml',
+  torchrun: 'train.sh',
+  sbatch: 'train.sbatch',
+  verl: 'run.sh',
+  'nemo-rl': 'recipe.yaml',
+  torchtitan: 'titan.sh',
+  'mimo-args': 'mimo.sh',
+};
+
+/** Keys that speak of the layout file and its smoke job, not of the job that a launch file starts. */
+const OWN = /^(layout|name|smoke)(\.|$)/;
+
+/** Degrees that some forms write as a total of weight shards; that both say the same is left to `driftBetween`. */
+const WRITTEN_AS: Readonly<Record<string, string>> = {
+  'parallelism.gtp_remat': 'parallelism.num_weight_shards',
+  'parallelism.expt_gtp_remat': 'parallelism.expt_num_weight_shards',
+};
+
+/**
+ * The layout's values that an import of its export gives differently, unless the export lists them as left out. Left unsaid,
+ * a value is its default; the world is the launcher's where the form has none.
+ */
+function lost(text: string, target: ExportTarget): string[] {
+  const exported = exportLayout(text, target);
+  const reading = readLaunchFile(FILES[target] ?? 'x.sh', exported.text, () => null);
+  const values = new Map(reading.values.map(({ key, value }) => [key, value]));
+  const hasWorld = /torchrun|sbatch|verl|nemo-rl|torchtitan|mimo/.test(target);
+  const missing = [...(layoutFileValues('', text) ?? [])].flatMap(([key, { value }]) => {
+    const isHeld = !OWN.test(key) && !exported.left.includes(key) && (hasWorld || !/^(world_size|cluster)/.test(key));
+    const isWrittenOtherwise = values.has(WRITTEN_AS[key] ?? '');
+    const imported = JSON.stringify(values.get(key) ?? DEFAULTS[key]);
+    return isHeld && !isWrittenOtherwise && imported !== JSON.stringify(value)
+      ? [`${key}: ${JSON.stringify(value)} became ${imported}`]
+      : [];
+  });
+  const { differences } = driftBetween('', text, reading);
+  const drifted = differences.filter(({ key }) => !exported.left.includes(key)).map(({ message }) => message);
+  return [...missing, ...drifted];
+}
+
+/** What a form may leave unsaid. */
+const DEFAULTS: Readonly<Record<string, number>> = { 'parallelism.gtp_remat': 1, 'parallelism.expt_gtp_remat': 1 };
+
+const HOMOGENEOUS = [
+  'megatron-args',
+  'model-config',
+  'bridge',
+  'torchrun',
+  'sbatch',
+  'verl',
+  'nemo-rl',
+  'torchtitan',
+] as const;
+
+test.each(HOMOGENEOUS)('%s: what is exported is imported again', (target) => {
+  const random = generator(14);
+  for (let round = 0; round < 15; round++) {
+    const text = randomLayout(random);
+    expect(lost(text, target), text).toEqual([]);
+  }
+});
+
+interface Input {
+  readonly world_size: number;
+  readonly etp: number | null;
+  readonly [degree: string]: unknown;
+}
+
+const DEGREES = ['tp', 'gtp_remat', 'cp', 'pp', 'vpp', 'ep', 'expt_gtp_remat', 'order'];
+const OTHERS = ['num_distributed_optimizer_instances', 'hierarchical_context_parallel_sizes'];
+
+/** The layouts of every tenth case that Megatron-LM accepts. */
+const GOLDEN = loadGolden<Input, unknown>('homogeneous')
+  .filter(({ ok }) => ok)
+  .filter((_, index) => index % 10 === 0)
+  .map(({ input }) => {
+    const parallelism = Object.fromEntries([...DEGREES, ...OTHERS].map((key) => [key, input[key]]));
+    return layoutText({ world_size: input.world_size, parallelism: { ...parallelism, expt_tp: input.etp } });
+  });
+
+test.each(HOMOGENEOUS)('%s: layouts of initialize_model_parallel are imported again', (target) => {
+  expect(GOLDEN.length).toBeGreaterThan(5);
+  for (const text of GOLDEN) {
+    expect(lost(text, target), text).toEqual([]);
+  }
+});
+
+const EXAMPLES = join(import.meta.dirname, '../../examples');
+
+test.each(HOMOGENEOUS)('%s: the examples of one grid are imported again', (target) => {
+  const texts = readdirSync(EXAMPLES)
+    .filter((name) => name.endsWith('.layout.yaml') && !name.startsWith('mimo'))
+    .map((name) => readFileSync(join(EXAMPLES, name), 'utf8'));
+  expect(texts.length).toBeGreaterThan(2);
+  for (const text of texts) {
+    expect(lost(text, target), text).toEqual([]);
+  }
+});

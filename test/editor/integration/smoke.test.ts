@@ -44,7 +44,7 @@ export function defineSmoke(): void {
       assert.equal(document.languageId, 'shellscript');
       assert.match(document.getText(), /^# Dry run of the smoke job of two-ranks on local\. Nothing has run\.$/m);
       assert.match(document.getText(), /^ {2}"world_size": 2,$/m);
-      assert.match(document.getText(), /smoke_job\.py referee --own-folder[\s\\]+--plan plan\.json/);
+      assert.match(document.getText(), /smoke_job\.py referee[\s\\]+--own-folder[\s\\]+--plan plan\.json/);
       assert.deepEqual(jobProcesses(), []);
       await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
     });
@@ -153,17 +153,26 @@ export function defineSmoke(): void {
         .getDiagnostics(uri)
         .filter(({ code, source }) => source === 'parallelism-layout' && typeof code === 'string');
 
+    /**
+     * What the matcher lists once the task has ended. It runs again where nothing is listed: on a loaded machine the editor may
+     * attach its matcher after a short task has ended.
+     */
+    const listed = (uri: vscode.Uri, status: number) => {
+      const some = ({ length }: readonly unknown[]) => length > 0;
+      const what = 'the matcher lists what the task found';
+      const once = async () => {
+        assert.equal(await execute('check this file'), status);
+        return until(() => reported(uri), some, what, 10);
+      };
+      return until(once, some, what);
+    };
+
     it('checks the file of the active editor, and its findings are listed', async () => {
       const text = 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 3\n';
       const uri = vscode.Uri.joinPath(folder().uri, 'wrong.layout.yaml');
       await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(text));
       await vscode.window.showTextDocument(uri);
-      assert.equal(await execute('check this file'), 1);
-      const [finding] = await until(
-        () => reported(uri),
-        ({ length }) => length > 0,
-        'the matcher lists the finding of the task',
-      );
+      const [finding] = await listed(uri, 1);
       assert.equal(finding?.code, 'dense-factorization');
       assert.deepEqual(finding.range.start, new vscode.Position(3, 6));
       assert.equal(finding.severity, vscode.DiagnosticSeverity.Error);
@@ -172,12 +181,7 @@ export function defineSmoke(): void {
 
     it('lists information as information, not as an error', async () => {
       const { document } = await open('ntp-4gpu.layout.yaml');
-      assert.equal(await execute('check this file'), 0);
-      const [finding] = await until(
-        () => reported(document.uri),
-        ({ length }) => length > 0,
-        'the matcher lists what the task found',
-      );
+      const [finding] = await listed(document.uri, 0);
       assert.deepEqual([finding?.code, finding?.severity], ['ntp-cost', vscode.DiagnosticSeverity.Information]);
     });
 

@@ -63,6 +63,3 @@ export function gpuKind(name: string): GpuKind | undefined {
   const memory = words.map((word) => /^(\d{2,3})gi?b?$/.exec(word)?.[1]).find((size) => size !== undefined);
   return kind && (memory === undefined ? kind : { ...kind, memoryBytes: Number(memory) * GIB });
 }
-
-/** The names of the table, oldest first. */
-export const GPU_NAMES: readonly string[] = GPUS.map(({ name }) => name);

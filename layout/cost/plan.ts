@@ -1,5 +1,6 @@
 import { check } from '../check';
 import { appendKey, applyEdits } from '../format/edit';
+import { divisors } from '../rules/numbers';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
 import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches } from './job';
@@ -53,8 +54,11 @@ export function planLayouts(text: string, wanted: number): Plan {
   const best = quickestOfGrids(costed);
   const layouts: PlannedLayout[] = [];
   for (const { job, ...cost } of best.slice(0, wanted * TRIED_TEXTS)) {
+    if (layouts.length === wanted) {
+      break;
+    }
     const planned = plannedLayout(text, job, cost);
-    if (planned && layouts.length < wanted) {
+    if (planned) {
       layouts.push(planned);
     }
   }
@@ -86,21 +90,18 @@ function baseOf(text: string): Base | { readonly reason: string } {
   return { job: made.job, world, memoryBytes };
 }
 
-const divisorsUpTo = (n: number, most: number): number[] =>
-  Array.from({ length: Math.min(n, most) }, (_, i) => i + 1).filter((size) => n % size === 0);
-
 /** Every combination of degrees that divides the model, the batch and the world. */
 function* jobsLike(base: CostJob, world: number): Iterable<CostJob> {
   const { model, hardware, sequence, batch } = base;
   const blocks = base.stages.flat().flatMap((chunk) => chunk.blocks);
   const layers = blocks.length / 2;
-  const tensor = divisorsUpTo(model.numAttentionHeads, hardware.gpusPerNvlinkDomain).filter(
+  const tensor = divisors(model.numAttentionHeads, hardware.gpusPerNvlinkDomain).filter(
     (tp) => model.numQueryGroups % tp === 0 || tp % model.numQueryGroups === 0,
   );
   const context = CONTEXT_SIZES.filter((cp) => cp === 1 || sequence.length % (2 * cp * 4096) === 0);
   for (const tp of tensor) {
     for (const cp of context) {
-      for (const pp of divisorsUpTo(layers, MAX_STAGES)) {
+      for (const pp of divisors(layers, MAX_STAGES)) {
         const dp = world / (tp * cp * pp);
         if (Number.isInteger(dp)) {
           yield* ofGrid(base, blocks, { tp, cp, pp, dp }, batch.global);
@@ -117,7 +118,7 @@ function* ofGrid(
   global: number,
 ): Iterable<CostJob> {
   const { tp, cp, pp, dp } = grid;
-  const chunked = divisorsUpTo(blocks.length / 2 / pp, 8).filter((vpp) => vpp === 1 || pp > 1);
+  const chunked = divisors(blocks.length / 2 / pp, 8).filter((vpp) => vpp === 1 || pp > 1);
   for (const micro of MICRO_BATCHES.filter((size) => global % (size * dp) === 0)) {
     const count = global / (micro * dp);
     for (const vpp of chunked.filter((size) => size === 1 || count % pp === 0)) {
@@ -147,7 +148,7 @@ function expertSplits(
   if (!model.moe) {
     return [{ ep: 1, exptTp: tp }];
   }
-  return divisorsUpTo(model.moe.numExperts, 256)
+  return divisors(model.moe.numExperts, 256)
     .filter((ep) => (tp * cp * dp) % ep === 0)
     .map((ep) => ({ ep, exptTp: 1 }));
 }

@@ -157,11 +157,11 @@ function reports(comparison: Comparison): FileReport[] {
     diagnostic(difference.message, rangeAt(checked.lines, difference.layout.offset ?? 0)),
   );
   const byFile = new Map<string, DiagnosticData[]>();
-  for (const { launch, message } of differences) {
+  for (const { launch, mirrored } of differences) {
     if (typeof launch.source !== 'string' && launch.offset !== null) {
       const lines = new LineIndex(reading.files.get(launch.source.file) ?? '');
       const others = byFile.get(launch.source.file) ?? [];
-      byFile.set(launch.source.file, [...others, diagnostic(message, rangeAt(lines, launch.offset))]);
+      byFile.set(launch.source.file, [...others, diagnostic(mirrored, rangeAt(lines, launch.offset))]);
     }
   }
   return [

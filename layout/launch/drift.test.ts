@@ -30,9 +30,14 @@ test('differences are those of written values, and of defaults against written v
     ),
   );
   expect(drift.differences.map(({ message }) => message)).toEqual([
-    'tp is 4 in the layout, 8 in the launch file.',
-    "ep is 1 by the layout's default, 2 in the launch file.",
-    "cp is 2 in the layout, 1 by the framework's default: the launch file does not set it.",
+    'train.sh says tp 8 (--tensor-model-parallel-size, line 1); this layout says tp 4.',
+    'train.sh says ep 2 (--expert-model-parallel-size, line 1); this layout leaves ep at its default, 1.',
+    'train.sh leaves cp at its default, 1; this layout says cp 2.',
+  ]);
+  expect(drift.differences.map(({ mirrored }) => mirrored)).toEqual([
+    'a.layout.yaml says tp 4 (line 4); this file says tp 8.',
+    'a.layout.yaml leaves ep at its default, 1; this file says ep 2.',
+    'a.layout.yaml says cp 2 (line 6); this file says cp 1.',
   ]);
   const [tp] = drift.differences;
   expect(tp).toMatchObject({
@@ -48,5 +53,19 @@ test('a degree and its total of weight shards say the same', () => {
   expect(driftBetween('a', layout, script(`${flags}4`)).differences).toEqual([]);
   expect(driftBetween('a', layout, script(`${flags}8`)).differences.map(({ key }) => key)).toEqual([
     'parallelism.num_weight_shards',
+  ]);
+});
+
+test.each([
+  ['TP=8', '--tensor-model-parallel-size $TP', 'TP, line 1'],
+  [`TP=\${TP:-8}`, '--tensor-model-parallel-size=$TP', 'TP, line 1'],
+  ['', "--tensor-model-parallel-size='8'", '--tensor-model-parallel-size, line 2'],
+  ['ARGS=(8)', '--tensor-model-parallel-size $ARGS', 'line 1'],
+])('a message names what the script sets: %s %s', (line, flag, place) => {
+  const text = `${line}\ntorchrun --nproc-per-node 8 pretrain_gpt.py ${flag}`;
+  const reading = readLaunchFile('/jobs/train.sh', text, () => null);
+  const layout = 'layout: 1\nworld_size: 8\nparallelism: {tp: 4}\n';
+  expect(driftBetween('/jobs/a.layout.yaml', layout, reading).differences.map(({ message }) => message)).toEqual([
+    `train.sh says tp 8 (${place}); this layout says tp 4.`,
   ]);
 });

@@ -1,3 +1,4 @@
+import { LineIndex } from '../format/lines';
 import { specOf } from './document';
 import type { FactValue } from './facts';
 import type { LaunchPlace, LaunchReading } from './import';
@@ -14,7 +15,20 @@ export interface Difference {
     /** The UTF-16 offset of the value in its file; null for a default. */
     readonly offset: number | null;
   };
+  /** What the layout is told. */
   readonly message: string;
+  /** What the launch file is told, where it writes the value. */
+  readonly mirrored: string;
+}
+
+/** One value that is known on both sides. */
+interface Compared {
+  readonly key: string;
+  readonly mine: FactValue;
+  readonly offset: number | null;
+  readonly theirs: FactValue;
+  readonly source: LaunchPlace | 'default';
+  readonly launchOffset: number | undefined;
 }
 
 /** A layout held against a launch file. */
@@ -56,12 +70,13 @@ export function driftBetween(file: string, text: string, reading: LaunchReading)
     if (mine === undefined || isSilent || source === 'unknown' || same(mine, value)) {
       continue;
     }
-    const launch = { value, source, offset: offset ?? null };
+    const place = written?.place.offset ?? null;
+    const found = { key, mine, offset: place, theirs: value, source, launchOffset: offset };
     differences.push({
       key,
-      layout: { value: mine, offset: written?.place.offset ?? null },
-      launch,
-      message: messageOf(key, mine, written !== undefined, value, source === 'default'),
+      layout: { value: mine, offset: place },
+      launch: { value, source, offset: offset ?? null },
+      ...wordsOf(file, text, reading, found),
     });
   }
   return { differences, unknown };
@@ -81,12 +96,57 @@ function same(a: FactValue, b: FactValue): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function messageOf(key: string, mine: FactValue, isWritten: boolean, theirs: FactValue, isDefault: boolean): string {
-  const name = key.replace(/^(parallelism|model|sequence|batch|optimizer)\./, '');
-  const layout = isWritten
-    ? `${name} is ${shown(mine)} in the layout`
-    : `${name} is ${shown(mine)} by the layout's default`;
-  return `${layout}, ${shown(theirs)} ${isDefault ? "by the framework's default: the launch file does not set it" : 'in the launch file'}.`;
+/** The words for a difference, seen from the layout and from the launch file. */
+function wordsOf(
+  file: string,
+  text: string,
+  reading: LaunchReading,
+  found: Compared,
+): Pick<Difference, 'message' | 'mirrored'> {
+  const { key, mine, offset, theirs, source } = found;
+  const name = shortName(key);
+  const layout = lastPart(file);
+  const launch = lastPart(typeof source === 'string' ? reading.file : source.file);
+  const isDefault = typeof source === 'string';
+  const place = isDefault ? '' : ` (${placeName(reading, source, found.launchOffset)}line ${source.line})`;
+  const line = offset === null ? '' : ` (line ${new LineIndex(text).positionAt(offset).line + 1})`;
+  const says = (who: string, value: FactValue, at: string) => `${who} says ${name} ${shown(value)}${at}`;
+  const leaves = (who: string, value: FactValue) => `${who} leaves ${name} at its default, ${shown(value)}`;
+  const launchClause = isDefault ? leaves(launch, theirs) : says(launch, theirs, place);
+  const isWritten = offset !== null;
+  return {
+    message: `${launchClause}; ${isWritten ? says('this layout', mine, '') : leaves('this layout', mine)}.`,
+    mirrored: `${isWritten ? says(layout, mine, line) : leaves(layout, mine)}; ${says('this file', theirs, '')}.`,
+  };
+}
+
+/** A key as messages name it: without the section that its name alone implies. */
+export function shortName(key: string): string {
+  return key.replace(/^(parallelism|model|sequence|batch|optimizer)\./, '');
+}
+
+/** The flag, variable or key that a launch file writes in front of a value, with a comma behind it; empty where there is none. */
+function placeName({ files }: LaunchReading, { file }: LaunchPlace, offset: number | undefined): string {
+  const text = files.get(file) ?? '';
+  if (offset === undefined || offset >= text.length) {
+    return '';
+  }
+  const flag = /^--?[A-Za-z][\w-]*/.exec(text.slice(offset, offset + MAX_NAME))?.[0];
+  const before =
+    text
+      .slice(Math.max(0, offset - MAX_NAME), offset)
+      .split(/[\r\n]/)
+      .at(-1) ?? '';
+  const name = flag ?? /([A-Za-z_-][\w.-]*)["']?\s*[=:\s]\s*["']?(?:\$\{\w+:?-)?$/.exec(before)?.[1];
+  return name === undefined ? '' : `${name}, `;
+}
+
+/** How many characters of a launch file are looked at for the name of a value. */
+const MAX_NAME = 200;
+
+/** The name of a file without its folder. */
+export function lastPart(file: string): string {
+  return file.slice(file.lastIndexOf('/') + 1);
 }
 
 function shown(value: FactValue): string {

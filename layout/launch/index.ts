@@ -1,5 +1,6 @@
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './document';
-export { type Difference, type Drift, driftBetween } from './drift';
+export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
+export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
 export { EXPORT_TARGETS, type Exported, type ExportTarget, exportLayout } from './export';
 export { FAMILIES, type FamilyName } from './family';
 export {

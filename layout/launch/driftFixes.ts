@@ -1,0 +1,106 @@
+import type { Edit } from '../diagnostic';
+import { appendKey, applyEdits } from '../format/edit';
+import { type Entry, type MapNode, type Node, parseTree } from '../format/tree';
+import { type Difference, driftBetween, lastPart, shortName } from './drift';
+import type { FactValue } from './facts';
+import { type LaunchReading, readLaunchFile } from './import';
+
+/** A layout, and a difference between it and what was read of a launch file. */
+export interface DriftCase {
+  readonly file: string;
+  readonly text: string;
+  readonly reading: LaunchReading;
+  readonly difference: Difference;
+}
+
+/** A change of one file that ends a difference and brings no other. */
+export interface DriftFix {
+  /** The path of the file that changes. */
+  readonly file: string;
+  readonly title: string;
+  readonly edit: Edit;
+}
+
+/** Writes the launch file's value into the layout; null where that does not end the difference. */
+export function layoutFix({ file, text, reading, difference }: DriftCase): DriftFix | null {
+  const { key, launch } = difference;
+  const newText = yamlText(launch.value);
+  const edit = newText === null ? null : keyEdit(text, key.split('.'), newText);
+  if (!edit || !ends(difference, driftBetween(file, text, reading), file, applyEdits(text, [edit]), reading)) {
+    return null;
+  }
+  const title = `Change ${shortName(key)} to ${newText}, as ${lastPart(reading.file)} says`;
+  return { file, title, edit };
+}
+
+/**
+ * Writes the layout's value into the launch file; null where the launch file does not write the value as it stands, or
+ * where the change does not end the difference.
+ */
+export function launchFix({ file, text, reading, difference }: DriftCase): DriftFix | null {
+  const { layout, launch, key } = difference;
+  const newText = plainText(layout.value);
+  const oldText = plainText(launch.value);
+  if (typeof launch.source === 'string' || launch.offset === null || newText === null || oldText === null) {
+    return null;
+  }
+  const { file: changed, line } = launch.source;
+  const before = reading.files.get(changed) ?? '';
+  const end = launch.offset + oldText.length;
+  if (before.slice(launch.offset, end) !== oldText || /^[\w.-]/.test(before.slice(end, end + 1))) {
+    return null;
+  }
+  const edit = { span: { start: launch.offset, end }, newText };
+  const files = new Map(reading.files).set(changed, applyEdits(before, [edit]));
+  const after = readLaunchFile(reading.file, files.get(reading.file) ?? '', (path) => files.get(path) ?? null);
+  if (!ends(difference, driftBetween(file, text, reading), file, text, after)) {
+    return null;
+  }
+  return { file: changed, title: `Change ${shortName(key)} to ${newText} in ${lastPart(changed)}, line ${line}`, edit };
+}
+
+/** Whether a change ends a difference and brings none that was not there. */
+function ends(
+  difference: Difference,
+  before: { readonly differences: readonly Difference[] },
+  file: string,
+  text: string,
+  reading: LaunchReading,
+): boolean {
+  const keys = new Set(before.differences.map(({ key }) => key));
+  const { differences } = driftBetween(file, text, reading);
+  return reading.family !== null && differences.every(({ key }) => keys.has(key) && key !== difference.key);
+}
+
+/** The edit that gives a key of a layout a value; null where its section is not there. */
+function keyEdit(text: string, path: readonly string[], newText: string): Edit | null {
+  let map: Node | null | undefined = parseTree(text).root;
+  for (const name of path.slice(0, -1)) {
+    map = map?.kind === 'map' ? entryOf(map, name)?.value : undefined;
+  }
+  const last = path.at(-1) ?? '';
+  if (map?.kind !== 'map') {
+    return null;
+  }
+  const entry = entryOf(map, last);
+  return entry ? { span: entry.value.span, newText } : appendKey(text, map.span, `${last}: ${newText}`);
+}
+
+function entryOf({ entries }: MapNode, name: string): Entry | undefined {
+  return entries.find(({ key }) => key === name);
+}
+
+/** A value as a launch file writes it by itself; null where that cannot be told. */
+function plainText(value: FactValue): string | null {
+  const text = Array.isArray(value) ? '' : String(value);
+  return /^[\w.][\w.-]*$/.test(text) ? text : null;
+}
+
+/** A value as YAML on one line; null for a text that would need quotes. */
+function yamlText(value: FactValue): string | null {
+  if (typeof value === 'object') {
+    const items = value.map(yamlText);
+    return items.includes(null) ? null : `[${items.join(', ')}]`;
+  }
+  return plainText(value);
+}

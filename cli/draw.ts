@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
-import { hasErrors, type ResolvedLayout } from '../layout';
+import type { ResolvedLayout } from '../layout';
 import { colourChoices } from '../picture/colourings';
 import { type DrawingId, drawingOf, hasDrawing, USUAL_CHOICE } from '../picture/drawing';
 import { groupNames } from '../picture/facts';
@@ -9,7 +9,7 @@ import type { GridKind } from '../picture/logical';
 import { failedRanks } from '../picture/roles';
 import { type StageLayers, stageLayers } from '../picture/stageLayers';
 import { svgOf } from '../picture/svg';
-import { inputFiles } from './files';
+import { inputFiles, soundLayout } from './files';
 import { complain, EXIT, exitWith, refusesToList } from './output';
 
 /** The views by the names that the rank grid shows, and by those of its state. */
@@ -58,20 +58,9 @@ export function addDrawCommand(program: Command): void {
 
 async function draw(file: string, options: Options): Promise<void> {
   for (const input of inputFiles([file])) {
-    const layout = 'checked' in input && !hasErrors(input.checked) ? input.checked.resolved : null;
-    if (layout && refusesToList(file, layout.worldSize)) {
-      return;
-    }
-    if (layout) {
-      await drawLayout(
-        file,
-        layout,
-        'checked' in input && input.checked.facts ? stageLayers(input.checked.facts) : [],
-        options,
-      );
-    } else if ('checked' in input) {
-      complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-      exitWith(EXIT.findings);
+    const layout = soundLayout(input);
+    if (layout && !refusesToList(file, layout.resolved.worldSize)) {
+      await drawLayout(file, layout.resolved, stageLayers(layout.facts), options);
     }
   }
 }

@@ -1,12 +1,13 @@
 import { dirname, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Checked, type DiagnosticData, LineIndex } from '../layout';
+import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
+import { type Checked, check, type DiagnosticData, LineIndex } from '../layout';
 import { terminalLine } from '../layout/escape/terminal';
-import { type Difference, driftBetween, type LaunchReading, layoutFileValues } from '../layout/launch';
+import { type Difference, driftBetween, type LaunchReading, layoutFileValues, readLaunchFile } from '../layout/launch';
 import type { FileReport } from './fileReport';
 import { inputFiles } from './files';
 import { githubLines } from './github';
-import { launchInputs, shownPath } from './launchFiles';
+import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, EXIT, exitWith, print, styled } from './output';
 import { sarifLog } from './sarif';
 
@@ -39,11 +40,20 @@ export function addDriftCommand(program: Command): void {
         .choices(['text', 'json', 'sarif', 'github'])
         .default('text'),
     )
-    .action((layout: string, files: string[], { format }: { format: Format }) => print(output(layout, files, format)));
+    .action((layout: string, files: string[], { format }: { format: Format }) =>
+      print(output(compared(layout, files), format)),
+    );
+  program
+    .command('drift-texts', { hidden: true })
+    .description('drift of {"layout": TEXT, "launch": TEXT} on standard input, as JSON, for `mcp`')
+    .action(() => {
+      const comparison = comparedTexts();
+      return comparison ? print(output([comparison], 'json')) : undefined;
+    });
 }
 
-function* output(layout: string, files: readonly string[], format: Format): Iterable<string> {
-  const comparisons = [...compared(layout, files)];
+function* output(all: Iterable<Comparison>, format: Format): Iterable<string> {
+  const comparisons = [...all];
   if (comparisons.some(({ differences }) => differences.length > 0)) {
     exitWith(EXIT.findings);
   }
@@ -66,7 +76,7 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
         continue;
       }
       if (launch.reading.family === null) {
-        complain(`${launch.file}: ${launch.reading.notes.at(-1) ?? 'is no launch file that is known'}`);
+        complain(`${launch.file}: ${launch.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
         exitWith(EXIT.unusable);
         continue;
       }
@@ -74,6 +84,24 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
       yield { layout, checked, launch: launch.file, reading: launch.reading, ...drift };
     }
   }
+}
+
+/** The largest pair of texts that is read, in bytes. */
+const MAX_TEXTS_BYTES = 32 * 1024 * 1024;
+
+/** A layout against a launch file, both from standard input, so that no file is opened; null, with the reason said, for another text. */
+function comparedTexts(): Comparison | null {
+  const texts: { readonly layout: string; readonly launch: string } = JSON.parse(
+    readRegularFile(STANDARD_INPUT, MAX_TEXTS_BYTES).toString('utf8'),
+  );
+  const reading = readLaunchFile('launch', texts.launch, () => null);
+  if (reading.family === null) {
+    complain(`launch: ${reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
+    exitWith(EXIT.unusable);
+    return null;
+  }
+  const drift = driftBetween('layout', texts.layout, reading);
+  return { layout: 'layout', checked: check(texts.layout), launch: 'launch', reading, ...drift };
 }
 
 /** The files under `launch.files`, which are relative to the layout. */

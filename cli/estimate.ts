@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
-import { hasErrors, jsonText, terminalLine } from '../layout';
+import { jsonText, terminalLine } from '../layout';
 import { type Estimate, type EstimateResult, estimateOf, type StageEstimate } from '../layout/cost';
-import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { type InputFile, inputFiles, soundLayout } from './files';
+import { complain, EXIT, exitWith, print, records } from './output';
 import { gigabytes, seconds, table } from './table';
 
-type Format = 'text' | 'jsonl';
+type Format = 'text' | 'json' | 'jsonl';
 
 /** Adds `estimate`: memory, traffic and step time of every file. */
 export function addEstimateCommand(program: Command): void {
@@ -13,35 +13,30 @@ export function addEstimateCommand(program: Command): void {
     .command('estimate')
     .description('estimate memory, traffic and step time of layout files, and say how sure that is')
     .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
     .action((files: string[], { format }: { format: Format }) => print(output(files, format)));
 }
 
 function* output(files: readonly string[], format: Format): Iterable<string> {
+  if (format !== 'text') {
+    yield* records(format, inputFiles(files), (input) => [jsonText(jsonOf(input.file, resultOf(input)))]);
+    return;
+  }
   for (const input of inputFiles(files)) {
     const result = resultOf(input);
-    if (format === 'jsonl') {
-      yield `${jsonText(jsonOf(input.file, result))}\n`;
-    } else if (result) {
-      yield* textOf(input.file, result);
-    }
+    yield* result ? textOf(input.file, result) : [];
   }
 }
 
 /** The estimate of a file; null, with the reason said, where it is no layout without errors. */
 function resultOf(input: InputFile): EstimateResult | null {
-  if (!('checked' in input)) {
+  const layout = soundLayout(input);
+  if (!layout) {
     return null;
   }
-  const { file, checked } = input;
-  if (hasErrors(checked) || !checked.facts || !checked.resolved) {
-    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-    exitWith(EXIT.findings);
-    return null;
-  }
-  const result = estimateOf(checked.facts, checked.resolved);
+  const result = estimateOf(layout.facts, layout.resolved);
   if (!result.ok) {
-    complain(`${file}: no estimate: ${result.reason}`);
+    complain(`${input.file}: no estimate: ${result.reason}`);
     exitWith(EXIT.findings);
   }
   return result;

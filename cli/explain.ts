@@ -1,6 +1,19 @@
-import type { Command } from 'commander';
-import { groupMarkdown, groupNames, keyMarkdown, keyNames, nearest, RULES, ruleMarkdown, ruleOf } from '../layout';
+import { type Command, Option } from 'commander';
+import {
+  groupMarkdown,
+  groupNames,
+  jsonText,
+  keyMarkdown,
+  keyNames,
+  nearest,
+  RULES,
+  type Rule,
+  ruleMarkdown,
+  ruleOf,
+} from '../layout';
 import { complain, EXIT, exitWith, print } from './output';
+
+type Format = 'text' | 'json';
 
 /** Adds `explain`: the page of a rule, a key or a process group, or the list of all rules. */
 export function addExplainCommand(program: Command): void {
@@ -8,27 +21,57 @@ export function addExplainCommand(program: Command): void {
     .command('explain')
     .description('explain a rule, a key of the format, a flag of Megatron-LM or a process group')
     .argument('[name]', 'code of a rule, such as world-gap; key, flag or process group; left out: list all rules')
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json']).default('text'))
     // a flag of Megatron-LM is a name like any other here
     .allowUnknownOption()
-    .action((name?: string) => print(explain(name)));
+    .action((name: string | undefined, { format }: { format: Format }) =>
+      print(name === undefined ? list(format) : explain(name, format)),
+    );
 }
 
-function* explain(name: string | undefined): Iterable<string> {
-  if (name === undefined) {
-    const width = Math.max(...RULES.map((rule) => rule.code.length));
-    for (const rule of RULES) {
-      yield `${rule.code.padEnd(width)}  ${rule.severity.padEnd(11)}  ${rule.title}\n`;
-    }
+function* list(format: Format): Iterable<string> {
+  if (format === 'json') {
+    yield `${jsonText(RULES.map(ruleData), 2)}\n`;
     return;
   }
+  const width = Math.max(...RULES.map((rule) => rule.code.length));
+  for (const rule of RULES) {
+    yield `${rule.code.padEnd(width)}  ${rule.severity.padEnd(11)}  ${rule.title}\n`;
+  }
+}
+
+const ruleData = ({ code, severity, title }: Rule) => ({ kind: 'rule', name: code, severity, title });
+
+/** A page as `--format json` prints it. */
+interface Page {
+  readonly kind: string;
+  readonly name: string;
+  readonly markdown: string;
+}
+
+function* explain(name: string, format: Format): Iterable<string> {
+  const pages = pagesOf(name);
+  if (pages.length === 0) {
+    const near = nearest(name, [...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()]);
+    complain(`there is no rule, key or process group \`${name}\`${near ? `; did you mean \`${near}\`?` : ''}`);
+    exitWith(EXIT.unusable);
+  }
+  if (format === 'json') {
+    yield `${jsonText(pages, 2)}\n`;
+  } else {
+    yield pages.map(({ markdown }) => markdown).join('\n');
+  }
+}
+
+/** The pages of a name: some are both a key and a process group, as the key `tp` sets the size of the groups `tp`. */
+function pagesOf(name: string): Page[] {
   const rule = ruleOf(name);
-  // some names are both: the key `tp` sets the size of the process groups `tp`
-  const pages = rule ? [ruleMarkdown(rule)] : [keyMarkdown(name), groupMarkdown(name)].filter((page) => page !== null);
-  if (pages.length > 0) {
-    yield pages.join('\n');
-    return;
+  if (rule) {
+    return [{ ...ruleData(rule), markdown: ruleMarkdown(rule) }];
   }
-  const near = nearest(name, [...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()]);
-  complain(`there is no rule, key or process group \`${name}\`${near ? `; did you mean \`${near}\`?` : ''}`);
-  exitWith(EXIT.unusable);
+  const [key, group] = [keyMarkdown(name), groupMarkdown(name)];
+  return [
+    ...(key === null ? [] : [{ kind: 'key', name, markdown: key }]),
+    ...(group === null ? [] : [{ kind: 'group', name, markdown: group }]),
+  ];
 }

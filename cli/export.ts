@@ -4,7 +4,7 @@ import { EXPORT_TARGETS, type ExportTarget, exportLayout } from '../layout/launc
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
-import { inputFiles } from './files';
+import { complainOfErrors, type InputFile, inputFiles, soundLayout } from './files';
 import { groupsJson } from './groups';
 import { complain, EXIT, exitWith, print } from './output';
 
@@ -34,7 +34,7 @@ function* output(file: string, target: Target): Iterable<string> {
       yield* groupsJson(input);
       yield '\n';
     } else if (target === 'mermaid' || target === 'svg') {
-      yield* drawn(file, input.checked, target);
+      yield* drawn(input, target);
     } else {
       yield* written(file, input.checked, target);
     }
@@ -45,7 +45,7 @@ function* written(file: string, checked: Checked, target: ExportTarget): Iterabl
   try {
     const { text, left } = exportLayout(checked.text, target);
     if (hasErrors(checked)) {
-      complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
+      complainOfErrors(file, EXIT.clean);
     }
     if (left.length > 0) {
       complain(`${file}: ${target} has no place for ${left.join(', ')}`);
@@ -57,11 +57,9 @@ function* written(file: string, checked: Checked, target: ExportTarget): Iterabl
   }
 }
 
-function* drawn(file: string, checked: Checked, target: 'mermaid' | 'svg'): Iterable<string> {
-  const layout = hasErrors(checked) ? null : checked.resolved;
+function* drawn(input: InputFile, target: 'mermaid' | 'svg'): Iterable<string> {
+  const layout = soundLayout(input)?.resolved;
   if (!layout) {
-    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-    exitWith(EXIT.findings);
     return;
   }
   if (target === 'mermaid') {

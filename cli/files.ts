@@ -1,5 +1,5 @@
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
-import { type Checked, check } from '../layout';
+import { type Checked, check, hasErrors, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { levelsFor } from './config';
 import { complain, EXIT, exitWith } from './output';
 
@@ -32,6 +32,35 @@ export function* inputFiles(files: readonly string[], stdinName = '-'): Iterable
       yield { file, error: reason };
     }
   }
+}
+
+/** A layout without errors: every number is known. */
+export interface SoundLayout extends Checked {
+  readonly facts: LayoutFacts;
+  readonly resolved: ResolvedLayout;
+}
+
+/**
+ * The layout of a file that has no errors; null, with the reason on standard error and the exit status set, where it has some.
+ * A file that cannot be read has been spoken of already.
+ * @param status the exit status of a layout with errors
+ */
+export function soundLayout(input: InputFile, status: number = EXIT.findings): SoundLayout | null {
+  if ('error' in input) {
+    return null;
+  }
+  const { facts, resolved } = input.checked;
+  if (hasErrors(input.checked) || !facts || !resolved) {
+    complainOfErrors(input.file, status);
+    return null;
+  }
+  return { ...input.checked, facts, resolved };
+}
+
+/** Says that the layout of a file has errors, and sets the exit status. */
+export function complainOfErrors(file: string, status: number = EXIT.findings): void {
+  complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
+  exitWith(status);
 }
 
 /** What is wrong with a file that is no text. */

@@ -1,22 +1,27 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  type Checked,
+  countOf,
+  type Diagnostic,
   type GroupFamily,
-  hasErrors,
   isBridge,
   jsonText,
   meshGroups,
+  type Node,
   nearest,
   processGroups,
   type ResolvedLayout,
+  type Span,
   terminalLine,
 } from '../layout';
-import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print, refusesToList } from './output';
+import { type InputFile, inputFiles, soundLayout } from './files';
+import { complain, EXIT, exitWith, print, records, refusesToList } from './output';
 
 interface Options {
   readonly format: 'text' | 'json' | 'jsonl';
   readonly group?: string;
   readonly rank?: number;
+  readonly all?: true;
 }
 
 /** Adds `groups`: every process group of every file, in the order in which Megatron-LM creates them. */
@@ -28,6 +33,7 @@ export function addGroupsCommand(program: Command): void {
     .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
     .option('--group <name>', 'only the groups of this name, such as tp or dp_cp')
     .option('--rank <rank>', 'only the groups that hold this global rank', parseRank)
+    .option('--all', 'print groups of one rank too; JSON always has them')
     .action((files: string[], options: Options) => print(output(files, options)));
 }
 
@@ -40,36 +46,67 @@ function parseRank(text: string): number {
 }
 
 function* output(files: readonly string[], options: Options): Iterable<string> {
-  let first = true;
-  if (options.format === 'json') {
-    yield '[';
+  if (options.format !== 'text') {
+    yield* records(options.format, inputFiles(files), (input) => groupsJson(input, options));
+    return;
   }
+  let before = '';
   for (const input of inputFiles(files)) {
-    if (options.format === 'json' && !first) {
-      yield ',';
+    for (const line of fileText(input, options)) {
+      yield before + line;
+      before = '';
     }
-    yield* options.format === 'text' ? fileText(input, options) : groupsJson(input, options);
-    yield options.format === 'json' ? '' : '\n';
-    first = false;
+    before = '\n';
   }
-  if (options.format === 'json') {
-    yield ']\n';
+}
+
+/** The layout whose groups a person reads: also where errors are of the model, the batch or the sequences, which is said. */
+function readableLayout(input: InputFile): ResolvedLayout | null {
+  if ('error' in input) {
+    return null;
   }
+  const { diagnostics, facts, resolved } = input.checked;
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0 && facts && resolved && errors.every((error) => isApart(error, input.checked))) {
+    complain(
+      `${input.file}: the layout has errors, which \`parallelism-layout check\` shows; its process groups do not depend on them`,
+    );
+    exitWith(EXIT.findings);
+    return resolved;
+  }
+  return soundLayout(input)?.resolved ?? null;
+}
+
+/** Maps that no process group depends on. */
+const APART: ReadonlySet<string> = new Set(['model', 'batch', 'sequence']);
+
+/** Whether a value of the model, the batch or the sequences takes part in a diagnostic. */
+function isApart({ span, related }: Diagnostic, { read }: Checked): boolean {
+  const maps = apartSpans(read.tree.root);
+  return [span, ...related.map((place) => place.span)].some(({ start }) =>
+    maps.some((map) => start >= map.start && start < map.end),
+  );
+}
+
+/** The places of the maps `model`, `batch` and `sequence`, of the file and of its modules. */
+function apartSpans(node: Node | null): Span[] {
+  return node?.kind !== 'map'
+    ? []
+    : node.entries.flatMap(({ key, value, keySpan }) => {
+        if (APART.has(key)) {
+          return [{ start: keySpan.start, end: value.span.end }];
+        }
+        return key === 'modules' && value.kind === 'map'
+          ? value.entries.flatMap((entry) => apartSpans(entry.value))
+          : [];
+      });
 }
 
 /** The layout of a file and the groups asked for; null, with the reason on standard error, where there are none. */
 function selected(input: InputFile, options: Options): { layout: ResolvedLayout; families: GroupFamily[] } | null {
-  if (!('checked' in input)) {
-    return null;
-  }
-  const { file, checked } = input;
-  if (hasErrors(checked) || !checked.resolved) {
-    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-    exitWith(EXIT.findings);
-    return null;
-  }
-  const layout = checked.resolved;
-  if (refusesToList(file, layout.worldSize)) {
+  const { file } = input;
+  const layout = options.format === 'text' ? readableLayout(input) : (soundLayout(input)?.resolved ?? null);
+  if (!layout || refusesToList(file, layout.worldSize)) {
     return null;
   }
   const all = [...processGroups(layout), ...meshGroups(layout)];
@@ -122,13 +159,18 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
   if (!found) {
     return;
   }
-  yield `${terminalLine(input.file)}: ${found.layout.worldSize} ranks\n`;
-  for (const family of found.families) {
+  yield `${terminalLine(input.file)}: ${countOf(found.layout.worldSize, 'rank')}\n`;
+  const shown = found.families.filter(({ size }) => options.all || options.group !== undefined || size > 1);
+  for (const family of shown) {
     const of = family.module === null ? '' : ` of ${terminalLine(family.module)}`;
     yield `${terminalLine(family.name)}${of}: ${family.count} x ${family.size}\n`;
     for (const ranks of lists(family, options.rank)) {
       yield `  [${ranks.join(', ')}]\n`;
     }
+  }
+  const others = [...new Set(found.families.filter((family) => !shown.includes(family)).map(({ name }) => name))];
+  if (others.length > 0) {
+    yield `groups of one rank: ${others.map(terminalLine).join(', ')}; --all lists them\n`;
   }
 }
 

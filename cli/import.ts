@@ -8,11 +8,11 @@ import {
   layoutOf,
   layoutYaml,
 } from '../layout/launch';
-import { type LaunchInput, launchInputs, shownPath } from './launchFiles';
+import { type LaunchInput, launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, EXIT, exitWith, print } from './output';
 
 interface Options {
-  readonly format: 'yaml' | 'json';
+  readonly format: 'yaml' | 'json' | 'jsonl';
   readonly family?: FamilyName;
 }
 
@@ -23,8 +23,8 @@ export function addImportCommand(program: Command): void {
     .description('read a launch script, recipe, configuration or log as a layout; exit status 2: a file cannot be used')
     .argument('<file...>', 'launch files; - is standard input')
     .addOption(
-      new Option('--format <format>', 'form of the output; json prints one object a line')
-        .choices(['yaml', 'json'])
+      new Option('--format <format>', 'form of the output; json and jsonl both print one object a line')
+        .choices(['yaml', 'json', 'jsonl'])
         .default('yaml'),
     )
     .addOption(new Option('--family <name>', 'the family of the files; detected where left out').choices(FAMILIES))
@@ -35,10 +35,10 @@ function* output(files: readonly string[], { format, family }: Options): Iterabl
   let first = true;
   for (const input of launchInputs(files, family)) {
     if ('reading' in input && input.reading.family === null) {
-      complain(`${input.file}: ${input.reading.notes.at(-1) ?? 'is no launch file that is known'}`);
+      complain(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
       exitWith(EXIT.unusable);
     }
-    if (format === 'json') {
+    if (format !== 'yaml') {
       yield `${jsonText(importData(input))}\n`;
     } else if ('reading' in input) {
       yield `${first ? '' : '---\n'}${layoutYaml(input.reading, shownPath)}`;

@@ -11,6 +11,9 @@ const MAX_NAMED_BYTES = 1024 * 1024;
 /** How many directories above a launch file are searched where it stands in no repository. */
 const MAX_ANCESTORS = 3;
 
+/** What is wrong with a file of no known family. */
+export const UNKNOWN_FAMILY = 'is no launch file that is known';
+
 /** A launch file that was read, or the reason why it cannot be. */
 export type LaunchInput =
   | { readonly file: string; readonly reading: LaunchReading }

@@ -40,7 +40,7 @@ addExplainCommand(program);
 program
   .command('mcp')
   .description(
-    'serve check, groups, estimate, plan, explain and import to an assistant (Model Context Protocol over stdio)',
+    'serve check, groups, estimate, plan, explain, import and drift to an assistant (Model Context Protocol over stdio)',
   )
   // a bundle of its own, so that no other command loads the protocol
   .action(async () => (await import('./mcp.js')).serveMcp());

@@ -117,6 +117,17 @@ function registerOtherTools(server: McpServer): void {
     ({ text, family }) =>
       answer(['import', '--format', 'json', ...(family === undefined ? [] : [`--family=${family}`]), '-'], text),
   );
+  server.registerTool(
+    'drift',
+    {
+      ...readOnly,
+      title: 'Compare a layout with a launch file',
+      description:
+        'Where a layout and the launch script, recipe or configuration of the job differ, key by key, with the lines of both. JSON.',
+      inputSchema: { ...layout, launch: z.string().describe('The whole text of the launch file.') },
+    },
+    (texts) => answer(['drift-texts'], JSON.stringify(texts)),
+  );
 }
 
 /** What a tool gives back. */

@@ -14,11 +14,11 @@ import {
   syncConflicts,
   terminalLine,
 } from '../layout';
-import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print, refusesToList } from './output';
+import { complainOfErrors, type InputFile, inputFiles } from './files';
+import { complain, EXIT, exitWith, print, records, refusesToList } from './output';
 
 interface Options {
-  readonly format: 'text' | 'jsonl';
+  readonly format: 'text' | 'json' | 'jsonl';
   readonly numShards?: number;
   readonly partitionSize?: number;
 }
@@ -29,7 +29,7 @@ export function addNtpCommand(program: Command): void {
     .command('ntp')
     .description('print what nonuniform TP makes of a layout: active slots, spares, replacement groups, reshard splits')
     .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
     .option('--num-shards <n>', 'units of a parameter, such as heads: print its splits too', positive)
     .option('--partition-size <m>', 'elements of its partition dimension on one rank', positive)
     .action((files: string[], options: Options) => {
@@ -59,7 +59,13 @@ interface ActiveSlice {
 }
 
 /** What the command prints of one file. */
-interface NtpReport {
+interface NtpReport extends NtpRecord {
+  /** Whether the file has an `ntp` of which there is something to print. */
+  readonly known: boolean;
+}
+
+/** The record of one file in JSON. */
+interface NtpRecord {
   readonly file: string;
   readonly ok: boolean;
   readonly tp_spares: number;
@@ -72,14 +78,19 @@ interface NtpReport {
 }
 
 function* output(files: readonly string[], options: Options): Iterable<string> {
+  if (options.format !== 'text') {
+    yield* records(options.format, inputFiles(files), (input) => jsonOf(reportOf(input, options)));
+    return;
+  }
   for (const input of inputFiles(files)) {
     const report = reportOf(input, options);
-    yield* options.format === 'jsonl' ? jsonOf(report) : textOf(report);
+    yield* report.known ? textOf(report) : [];
   }
 }
 
 function reportOf(input: InputFile, options: Options): NtpReport {
   const none: NtpReport = {
+    known: false,
     file: input.file,
     ok: false,
     tp_spares: 0,
@@ -95,11 +106,15 @@ function reportOf(input: InputFile, options: Options): NtpReport {
   const ntp = checked.resolved?.ntp;
   const degrees = checked.facts?.modules[0]?.degrees;
   const dp = checked.facts?.modules[0]?.dp;
-  if (!ntp || !degrees || dp === undefined || checked.facts?.heterogeneous) {
+  if (checked.facts?.root.ntp.written === false) {
     complain(
-      `${file}: ${checked.resolved ? 'the file has no `ntp`' : 'the layout has errors; `parallelism-layout check` shows them'}`,
+      `${file}: the file has no \`ntp\`. Write \`ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}\` to let one slot of the first replica go; \`parallelism-layout explain ntp\` says more`,
     );
     exitWith(EXIT.findings);
+    return none;
+  }
+  if (!ntp || !degrees || dp === undefined || checked.facts?.heterogeneous) {
+    complainOfErrors(file);
     return none;
   }
   if (refusesToList(file, ntp.tpBase * degrees.cp * dp)) {
@@ -108,14 +123,13 @@ function reportOf(input: InputFile, options: Options): NtpReport {
   // what goes wrong is shown too: the conflicts are there to be seen
   const ok = !hasErrors(checked);
   if (!ok) {
-    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-    exitWith(EXIT.findings);
+    complainOfErrors(file);
   }
   const shape = { cp: degrees.cp, dp };
-  return { ...none, ok, ...topologyOf(ntp, shape), ...splitsOf(file, ntp, options) };
+  return { ...none, known: true, ok, ...topologyOf(ntp, shape), ...splitsOf(file, ntp, options) };
 }
 
-function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'file' | 'ok'> {
+function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'known' | 'file' | 'ok'> {
   const packed = isPacked(ntp);
   return {
     tp_spares: ntp.tpSpares,
@@ -181,7 +195,7 @@ function* textOf({
 }
 
 /** The report as one line of JSON, list by list. */
-function* jsonOf(report: NtpReport): Iterable<string> {
+function* jsonOf({ known: _, ...report }: NtpReport): Iterable<string> {
   let separator = '{';
   for (const [key, value] of Object.entries(report)) {
     yield `${separator}${JSON.stringify(key)}:`;
@@ -194,7 +208,7 @@ function* jsonOf(report: NtpReport): Iterable<string> {
       yield jsonText(value);
     }
   }
-  yield '}\n';
+  yield '}';
 }
 
 function* joined<T>(values: Iterable<T>, separator: string, text: (value: T) => string): Iterable<string> {

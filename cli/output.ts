@@ -29,6 +29,27 @@ async function write(text: string): Promise<void> {
   }
 }
 
+/**
+ * One JSON record an item: as JSON lines, or as one array.
+ * @param record the JSON of an item in chunks, so that none is held whole
+ */
+export function* records<T>(
+  format: 'json' | 'jsonl',
+  items: Iterable<T>,
+  record: (item: T) => Iterable<string>,
+): Iterable<string> {
+  let before = format === 'json' ? '[' : '';
+  for (const item of items) {
+    yield before;
+    yield* record(item);
+    before = format === 'json' ? ',\n' : '';
+    yield format === 'json' ? '' : '\n';
+  }
+  if (format === 'json') {
+    yield before === '[' ? '[]\n' : ']\n';
+  }
+}
+
 /** Exit statuses as a shell reports them for a program that a signal ended. */
 export const SIGNAL_EXIT = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 } as const;
 

@@ -2,11 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { jsonText, terminalLine } from '../layout';
 import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
 import { inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { complain, EXIT, exitWith, print, records } from './output';
 import { gigabytes, seconds, table } from './table';
 
 interface Options {
-  readonly format: 'text' | 'jsonl';
+  readonly format: 'text' | 'json' | 'jsonl';
   readonly top: number;
   readonly show?: number;
 }
@@ -17,7 +17,7 @@ export function addPlanCommand(program: Command): void {
     .command('plan')
     .description("list the layouts of a file's model, world and batch that fit its GPUs, the quickest first")
     .argument('<file>', 'a layout file with cluster.gpu; its degrees do not matter; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
     .option('--top <n>', 'how many layouts are listed', positive, 10)
     .option('--show <n>', 'print the n-th layout as a file instead', positive)
     .action((file: string, options: Options) => print(output(file, options)));
@@ -40,23 +40,22 @@ function* output(file: string, options: Options): Iterable<string> {
 }
 
 function* planned(file: string, plan: Plan, { format, show }: Options): Iterable<string> {
-  if (!plan.ok) {
-    complain(`${file}: no plan: ${plan.reason}`);
+  const layouts = plan.ok ? plan.layouts : [];
+  if (!plan.ok || layouts.length === 0) {
+    complain(
+      plan.ok
+        ? `${file}: none of ${plan.tried} layouts fits; use more GPUs, or larger ones`
+        : `${file}: no plan: ${plan.reason}`,
+    );
     exitWith(EXIT.findings);
-    return;
   }
-  if (plan.layouts.length === 0) {
-    complain(`${file}: none of ${plan.tried} layouts fits; use more GPUs, or larger ones`);
-    exitWith(EXIT.findings);
-    return;
-  }
-  if (show !== undefined) {
-    yield* shown(file, plan.layouts, show);
-  } else if (format === 'jsonl') {
-    yield* plan.layouts.map((layout) => `${jsonText(jsonOf(layout))}\n`);
-  } else {
+  if (show !== undefined && layouts.length > 0) {
+    yield* shown(file, layouts, show);
+  } else if (format !== 'text') {
+    yield* records(format, layouts, (layout) => [jsonText(jsonOf(layout))]);
+  } else if (plan.ok && layouts.length > 0) {
     yield `${terminalLine(file)}: ${plan.fitting} of ${plan.tried} layouts fit; the quickest of each grid, by estimate\n`;
-    yield* table([HEAD, ...plan.layouts.map(cells)]);
+    yield* table([HEAD, ...layouts.map(cells)]);
     yield '  `--show 1` prints the first as a file\n';
   }
 }

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { hasErrors, jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
-import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
+import { type InputFile, inputFiles, soundLayout } from './files';
+import { complain, EXIT, exitWith, print, records } from './output';
 
-type Format = 'text' | 'jsonl';
+type Format = 'text' | 'json' | 'jsonl';
 
 /** Adds `sequence`: which tokens of a sequence each rank of a replica holds. */
 export function addSequenceCommand(program: Command): void {
@@ -11,30 +11,29 @@ export function addSequenceCommand(program: Command): void {
     .command('sequence')
     .description('print which token positions each context- and tensor-parallel rank holds')
     .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
     .action((files: string[], { format }: { format: Format }) => print(output(files, format)));
 }
 
 function* output(files: readonly string[], format: Format): Iterable<string> {
+  if (format !== 'text') {
+    yield* records(format, inputFiles(files), fileJson);
+    return;
+  }
   for (const input of inputFiles(files)) {
-    yield* format === 'text' ? fileText(input) : fileJson(input);
+    yield* fileText(input);
   }
 }
 
 /** The plans of a file's grids that describe a sequence; null, with the reason said, where there are none. */
 function plansOf(input: InputFile): ModuleSequence[] | null {
-  if (!('checked' in input)) {
+  const layout = soundLayout(input);
+  if (!layout) {
     return null;
   }
-  const { file, checked } = input;
-  if (hasErrors(checked) || !checked.facts) {
-    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-    exitWith(EXIT.findings);
-    return null;
-  }
-  const plans = sequencePlans(checked.facts);
+  const plans = sequencePlans(layout.facts);
   if (plans.length === 0) {
-    complain(`${file}: no \`sequence\` with a \`seq_length\` that its ranks can share is written`);
+    complain(`${input.file}: no \`sequence\` with a \`seq_length\` that its ranks can share is written`);
     exitWith(EXIT.findings);
     return null;
   }
@@ -52,7 +51,7 @@ function* fileJson(input: InputFile): Iterable<string> {
       first = false;
     }
   }
-  yield ']}\n';
+  yield ']}';
 }
 
 function* fileText(input: InputFile): Iterable<string> {

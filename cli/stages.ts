@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { hasErrors, jsonText, type Stage, stagePlans, terminalLine } from '../layout';
-import { type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print } from './output';
+import { jsonText, type Stage, stagePlans, terminalLine } from '../layout';
+import { type InputFile, inputFiles, soundLayout } from './files';
+import { complain, EXIT, exitWith, print, records } from './output';
 
 interface Options {
-  readonly format: 'text' | 'jsonl';
+  readonly format: 'text' | 'json' | 'jsonl';
 }
 
 /** Adds `stages`: which layers each pipeline stage of every file holds. */
@@ -13,36 +13,36 @@ export function addStagesCommand(program: Command): void {
     .command('stages')
     .description('print the layers that each pipeline stage of layout files holds')
     .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'jsonl']).default('text'))
+    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
     .action((files: string[], options: Options) => print(output(files, options)));
 }
 
 function* output(files: readonly string[], { format }: Options): Iterable<string> {
+  if (format !== 'text') {
+    yield* records(format, inputFiles(files), json);
+    return;
+  }
   for (const input of inputFiles(files)) {
     const stages = stagesOf(input);
-    if (format === 'jsonl') {
-      yield `${jsonText({ file: input.file, ok: stages !== null, stages: stages ?? [] })}\n`;
-    } else {
-      yield* stages ? text(input.file, stages) : [];
-    }
+    yield* stages ? text(input.file, stages) : [];
   }
+}
+
+function json(input: InputFile): string[] {
+  const stages = stagesOf(input);
+  return [jsonText({ file: input.file, ok: stages !== null, stages: stages ?? [] })];
 }
 
 /** The stages of a file, module by module; null, with the reason on standard error, where they are not known. */
 function stagesOf(input: InputFile): Stage[] | null {
-  if (!('checked' in input)) {
+  const layout = soundLayout(input);
+  if (!layout) {
     return null;
   }
-  const { file, checked } = input;
-  if (hasErrors(checked) || !checked.facts) {
-    complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
-    exitWith(EXIT.findings);
-    return null;
-  }
-  const stages = stagePlans(checked.facts).flatMap((plan) => plan.stages() ?? []);
+  const stages = stagePlans(layout.facts).flatMap((plan) => plan.stages() ?? []);
   if (stages.length === 0) {
     complain(
-      `${file}: no number of layers is known. Write \`model.num_layers\`, a pipeline layout or a hybrid pattern.`,
+      `${input.file}: no number of layers is known. Write \`model.num_layers\`, a pipeline layout or a hybrid pattern.`,
     );
     exitWith(EXIT.unusable);
     return null;

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { isVerifiable, readEvidence, SourceError, type Verification, verify } from '../jobs';
-import { hasErrors, jsonText } from '../layout';
-import { inputFiles } from './files';
+import { readEvidence, SourceError, type Verification, verify } from '../jobs';
+import { jsonText } from '../layout';
+import { inputFiles, soundLayout } from './files';
 import { complain, EXIT, exitWith, print } from './output';
 import { verificationSarif, verificationText } from './verifyReport';
 
@@ -36,18 +36,16 @@ const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>
 /** What is found, with the exit status set; null, with the reason on standard error, where the input cannot be used. */
 function verified(file: string, paths: readonly string[]): Verification | null {
   for (const input of inputFiles([file])) {
-    if (!('checked' in input)) {
+    const sound = soundLayout(input, EXIT.unusable);
+    if (!sound) {
       return null;
-    }
-    if (hasErrors(input.checked) || !isVerifiable(input.checked)) {
-      return unusable(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
     }
     try {
       const evidence = readEvidence(paths);
       if (evidence.files.every(({ kind }) => kind === 'other')) {
         return unusable(`${paths.join(', ')}: no Flight Recorder dump, NCCL RAS answer, recorder file or log of torch`);
       }
-      const found = verify(file, input.checked, evidence);
+      const found = verify(file, sound, evidence);
       exitWith(found.verdict === 'healthy' ? EXIT.clean : EXIT.findings);
       return found;
     } catch (error) {

@@ -36,6 +36,8 @@ beforeAll(() => {
     'good.layout.yaml': 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
     'bad.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 8\n  pp: 3\n',
     'empty.layout.yaml': '',
+    'heads.layout.yaml':
+      'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nmodel: {num_layers: 2, hidden_size: 64, num_attention_heads: 5}\n',
     'bridge.layout.yaml':
       'layout: 1\nworld_size: 4\nmodules:\n  images: {num_ranks: 4}\n  language: {num_ranks: 4, tp: 4}\n',
     'sequence.layout.yaml':
@@ -193,6 +195,82 @@ describe('groups', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, groups: [] });
   });
 
+  test('prints groups of more than one rank, and names the others', async () => {
+    expect(await cli('groups', 'good.layout.yaml')).toMatchInlineSnapshot(`
+      {
+        "status": 0,
+        "stderr": "",
+        "stdout": "good.layout.yaml: 8 ranks
+      dp_cp: 2 x 4
+        [0, 2, 4, 6]
+        [1, 3, 5, 7]
+      dp: 2 x 4
+        [0, 2, 4, 6]
+        [1, 3, 5, 7]
+      mp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      tp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      tp_dp_cp: 1 x 8
+        [0, 1, 2, 3, 4, 5, 6, 7]
+      tp_dp: 1 x 8
+        [0, 1, 2, 3, 4, 5, 6, 7]
+      tp_cp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      ep_tp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      tp_ep_mp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      tp_ep_pp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      tp_ep_gtp_remat_pp: 4 x 2
+        [0, 1]
+        [2, 3]
+        [4, 5]
+        [6, 7]
+      ep_dp: 2 x 4
+        [0, 2, 4, 6]
+        [1, 3, 5, 7]
+      intra_dist_opt_instance: 1 x 8
+        [0, 1, 2, 3, 4, 5, 6, 7]
+      groups of one rank: gtp_remat, cp, pp, embd, pos_embd, expt_gtp_remat, ep; --all lists them
+      ",
+      }
+    `);
+    const { stdout } = await cli('groups', '--all', 'good.layout.yaml');
+    expect(lines(stdout)).toEqual(expect.arrayContaining(['cp: 8 x 1', 'pp: 8 x 1']));
+    expect((await cli('groups', '--group', 'pp', 'good.layout.yaml')).stdout).toContain('pp: 8 x 1');
+  });
+
+  test('answers where an error is of the model, and says so', async () => {
+    const { status, stdout, stderr } = await cli('groups', '--group', 'tp', 'heads.layout.yaml');
+    expect(status).toBe(1);
+    expect(stderr).toBe(
+      'parallelism-layout: heads.layout.yaml: the layout has errors, which `parallelism-layout check` shows; its process groups do not depend on them\n',
+    );
+    expect(stdout).toContain('tp: 4 x 2\n');
+    const json = await cli('groups', '--format', 'jsonl', 'heads.layout.yaml');
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, groups: [] });
+  });
+
   test('prints a world of 131,072 ranks', async () => {
     const { stdout } = await cli('groups', '--format', 'jsonl', '--group', 'tp', 'big.layout.yaml');
     expect(JSON.parse(stdout).groups[0].ranks).toHaveLength(16384);
@@ -229,6 +307,17 @@ describe('sequence, ntp, explain', () => {
     expect(report).toMatchObject({ ok: true, tp_spares: 2, spares: [6, 7], dp_sync_conflicts: [] });
     expect(report.groups).toEqual([{ name: 'tp', ranks: [0, 1, 2, 3, 4, 5] }]);
     expect(report.send_splits[6]).toEqual([128, 128, 128, 128, 128, 128, 0, 0]);
+  });
+
+  test('ntp says what to write where a file has none', async () => {
+    expect(await cli('ntp', 'good.layout.yaml')).toMatchInlineSnapshot(`
+      {
+        "status": 1,
+        "stderr": "parallelism-layout: good.layout.yaml: the file has no \`ntp\`. Write \`ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}\` to let one slot of the first replica go; \`parallelism-layout explain ntp\` says more
+      ",
+        "stdout": "",
+      }
+    `);
   });
 
   test('explain prints the page of a rule, and corrects a misspelt one', async () => {

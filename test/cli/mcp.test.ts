@@ -17,7 +17,7 @@ async function call(name: string, args: Record<string, unknown>): Promise<{ text
 
 test('lists its tools, all read-only', async () => {
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(['check', 'groups', 'estimate', 'plan', 'explain', 'import']);
+  expect(tools.map(({ name }) => name)).toEqual(['check', 'groups', 'estimate', 'plan', 'explain', 'import', 'drift']);
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
 });
 
@@ -50,4 +50,23 @@ test('import reads a launch script', async () => {
   const script = 'torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2\n';
   const { text } = await call('import', { text: script });
   expect(JSON.parse(text).layout).toMatchObject({ parallelism: { tp: 2 } });
+});
+
+test('drift holds a layout against a launch script', async () => {
+  const launch = 'torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2\n';
+  const { text } = await call('drift', { layout: 'layout: 1\nworld_size: 8\nparallelism: {tp: 4}\n', launch });
+  const [{ ok, family, differences }] = JSON.parse(text);
+  expect({ ok, family }).toEqual({ ok: false, family: 'megatron-lm' });
+  expect(differences[0]).toMatchObject({
+    key: 'parallelism.tp',
+    layout: { value: 4, line: 3 },
+    launch: { value: 2, source: { file: 'launch', line: 1 } },
+  });
+});
+
+test('drift opens no file that a launch script names, and refuses what is no launch file', async () => {
+  const launch = 'source /etc/hostname\nnothing here\n';
+  const { isError, text } = await call('drift', { layout: 'layout: 1\n', launch });
+  expect(isError).toBe(true);
+  expect(text).toMatch(/^parallelism-layout: launch: /);
 });

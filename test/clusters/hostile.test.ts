@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { smokePlan } from '../../jobs';
 import { check } from '../../layout';
-import { flawOfEvent } from '../harness/eventSchema';
+import { flawOfEvent } from '../harness/schemas';
 
 const CLI = resolve('dist/cli.js');
 const FAULTY = resolve('test/clusters/faulty_rank.py');

@@ -24,8 +24,8 @@ import {
   smokePlan,
 } from '../../jobs';
 import { check } from '../../layout';
-import { flawOfEvent } from '../harness/eventSchema';
 import { processesWith } from '../harness/processes';
+import { flawOfEvent } from '../harness/schemas';
 import { type Behaviour, StandInCluster } from './standInCluster';
 
 const JOB = resolve('smoke');

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { outputSchema } from '../../cli/outputSchemas';
 import {
   chooseBackend,
   EnvironmentError,
@@ -15,8 +16,8 @@ import {
   smokePlan,
 } from '../../jobs';
 import { check } from '../../layout';
-import { flawOfEvent } from '../harness/eventSchema';
 import { processesWith } from '../harness/processes';
+import { flawOfEvent, flawsBy } from '../harness/schemas';
 
 const FILE = 'examples/mimo-8gpu.layout.yaml';
 const JOB = resolve('smoke');
@@ -323,7 +324,9 @@ describe('the command line', () => {
   test('prints the result as one JSON object', async () => {
     const { status, out } = await outcome(cli(two, '--format', 'json'));
     expect(status).toBe(0);
-    expect(JSON.parse(out)).toMatchObject({ version: 1, file: two, cluster: 'local', verdict: 'ok', fault: null });
+    const result = JSON.parse(out);
+    expect(result).toMatchObject({ version: 1, file: two, cluster: 'local', verdict: 'ok', fault: null });
+    expect(flawsBy(outputSchema('smoke', true), result)).toBe('');
   });
 
   test('shows in a dry run a script that does the same where a person runs it, and starts nothing', async () => {

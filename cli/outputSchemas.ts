@@ -1,0 +1,342 @@
+import { z } from 'zod';
+
+/** The version of the outputs below. A version gains fields; a field that goes or changes makes another version. */
+const VERSION = 1;
+
+const whole = z.int().min(0);
+const ranks = z.array(whole).describe('Global ranks.');
+const file = z.string().describe('The file as the command line names it; `-` is standard input.');
+const moduleName = z.string().nullable().describe('The module; null for `parallelism`.');
+const ok = (what: string) => z.boolean().describe(what);
+
+const position = z
+  .object({ line: whole.describe('From 0.'), character: whole.describe('UTF-16 units from 0.') })
+  .meta({ id: 'position' });
+
+const range = z.object({ start: position, end: position }).meta({ id: 'range' });
+
+const finding = z
+  .object({
+    code: z.string().describe('The code of the rule; `explain` prints its page.'),
+    severity: z.enum(['error', 'warning', 'information']),
+    message: z.string(),
+    range,
+    related: z.array(z.object({ message: z.string(), range })).describe('Other places that take part.'),
+    predicts: z.string().nullable().describe('The error that Megatron-LM would raise; null where it raises none.'),
+    fixes: z.array(z.object({ title: z.string(), edits: z.array(z.object({ range, newText: z.string() })) })),
+  })
+  .meta({ id: 'finding' });
+
+const checkedFile = z.object({
+  file,
+  ok: ok('Whether the file could be read and has no finding of severity `error`.'),
+  findings: z.array(finding),
+  error: z.string().optional().describe('Why the file could not be used at all.'),
+});
+
+const groups = z.object({
+  file,
+  ok: ok('Whether the layout has no errors; without, there are no groups.'),
+  world_size: whole.nullable(),
+  groups: z
+    .array(
+      z.object({
+        name: z.string().describe('The name of the process group, such as `dp_cp`.'),
+        module: moduleName,
+        direction: z.enum(['fan_in', 'fan_out', 'equal']).optional().describe('Of a bridge between modules.'),
+        scale: whole.optional().describe('Of a bridge: ranks on one side for each on the other.'),
+        ranks: z.array(ranks).describe('Each group, in creation order.'),
+      }),
+    )
+    .describe('In the order in which Megatron-LM creates them, those of one rank among them.'),
+});
+
+const stages = z.object({
+  file,
+  ok: ok('Whether the layers of each stage are known.'),
+  stages: z.array(
+    z.object({
+      module: moduleName,
+      pp: whole,
+      vpp: whole,
+      layers: z.array(z.string()).describe('`embedding`, `t0`, `t1`, ..., `mtp0`, ..., `loss`.'),
+    }),
+  ),
+});
+
+const tokens = z.array(z.tuple([whole, whole])).describe('Half-open ranges of token positions.');
+
+const sequence = z.object({
+  file,
+  ok: ok('Whether the file describes a sequence that its ranks can share.'),
+  ranks: z.array(
+    z.object({ module: z.string().optional(), cp_rank: whole, tp_rank: whole, embeddings: tokens, labels: tokens }),
+  ),
+});
+
+const splits = z.array(z.array(whole)).optional();
+
+const ntp = z.object({
+  file,
+  ok: ok('Whether the layout has no errors and, where shards are given, they can be shared.'),
+  tp_spares: whole,
+  active: z
+    .array(z.object({ dp: whole, cp: whole, pp: whole, local_ranks: ranks }))
+    .describe('The slots of each reduced slice that go on.'),
+  spares: ranks.describe('Ranks that leave.'),
+  groups: z.array(z.object({ name: z.string(), ranks })).describe('Groups that replace those of the full layout.'),
+  dp_sync_conflicts: z
+    .array(z.object({ group: ranks, syncing: ranks, kept_not_syncing: ranks, exited: ranks }))
+    .describe('Data-parallel groups that would hang.'),
+  send_splits: splits.describe('With --num-shards: what each slot sends to each other slot.'),
+  recv_splits: splits.describe('With --num-shards: what each slot receives from each other slot.'),
+});
+
+const interval = z.tuple([z.number(), z.number()]).describe('Nine of ten measured jobs lie within.');
+
+const estimate = z.union([
+  z.object({
+    file,
+    ok: z.literal(true),
+    memory: z.object({
+      gpu_bytes: z.number().nullable().describe('Of one GPU; null where its kind is not known.'),
+      per_stage: z.array(
+        z.object({
+          module: z.string().optional(),
+          stage: whole,
+          states_bytes: whole,
+          activations_bytes: whole,
+          communicators_bytes: whole.describe("NCCL's own memory, beside the peak."),
+          peak_bytes: whole.describe("The peak of torch's allocator."),
+          interval,
+        }),
+      ),
+    }),
+    traffic: z
+      .array(
+        z.object({
+          module: z.string().optional(),
+          group: z.string(),
+          carries: z.string(),
+          collective: z.string(),
+          bytes_per_step: whole.describe('What one rank sends in one optimizer step.'),
+          times_per_step: z.number(),
+          tier: z.string().describe('`nvlink`, or the network.'),
+        }),
+      )
+      .describe('Groups of one rank carry nothing and are left out.'),
+    pipeline: z
+      .object({ microbatches: z.number(), bubble: z.number().describe('The idle share of a step, from 0 to 1.') })
+      .nullable(),
+    step_time_s: z
+      .object({ median: z.number(), interval })
+      .nullable()
+      .describe('Seconds of one optimizer step; null where the kind of GPU is not known.'),
+    missing: z.array(z.string()).describe('Keys that would narrow the estimate.'),
+    assumed: z.array(z.string()),
+  }),
+  z.object({ file, ok: z.literal(false), missing: z.array(z.string()).describe('Keys without which there is none.') }),
+]);
+
+const plannedLayout = z.object({
+  degrees: z.object({ tp: whole, cp: whole, pp: whole, vpp: whole, dp: whole, ep: whole, expt_tp: whole }),
+  micro_batch_size: whole,
+  microbatches: whole,
+  recompute: z.enum(['none', 'selective', 'full']),
+  step_time_s: z.number(),
+  peak_bytes: whole,
+  layout: z.string().describe('The whole layout file.'),
+});
+
+/** A value of a layout file or launch file. */
+const value = z.unknown();
+const source = z
+  .union([z.object({ file: z.string(), line: whole.describe('From 1.') }), z.enum(['default', 'unknown'])])
+  .describe('The line that says so, the default of the framework, or nothing.');
+
+const imported = z.object({
+  file,
+  family: z.string().nullable().describe('The kind of launch file; null where it is none that is known.'),
+  layout: z.record(z.string(), z.unknown()).nullable().describe('The layout, as its file would be read.'),
+  values: z.array(
+    z.object({
+      key: z.string().describe('A path such as `parallelism.tp`.'),
+      value: value.describe('Null where it is not known.'),
+      source,
+      looked_for: z.string().optional().describe('What was looked for, where the value is not known.'),
+    }),
+  ),
+  unmapped: z
+    .array(z.object({ name: z.string(), value: z.string().nullable(), line: whole.nullable() }))
+    .describe('Settings that layouts have no key for.'),
+  notes: z.array(z.string()),
+  error: z.string().optional().describe('Why the file could not be used at all.'),
+});
+
+const drift = z.object({
+  layout: file,
+  launch: file,
+  family: z.string(),
+  ok: ok('Whether nothing differs.'),
+  differences: z.array(
+    z.object({
+      key: z.string(),
+      layout: z.object({ value, line: whole.nullable() }),
+      launch: z.object({ value, source }),
+      message: z.string(),
+    }),
+  ),
+  unknown: z.array(z.object({ key: z.string(), looked_for: z.string() })),
+});
+
+const verify = z.object({
+  layout: file,
+  sources: z.array(
+    z.object({
+      file: z.string(),
+      kind: z.enum(['flight-recorder', 'ras', 'recorder', 'log', 'other']),
+      rank: whole.nullable(),
+      ok: ok('Whether all of it could be read.'),
+      note: z.string(),
+    }),
+  ),
+  groups: z.object({
+    equal: whole.describe('Groups of the run that are groups of the layout.'),
+    different: z.array(
+      z.object({
+        name: z.string(),
+        expected: z.array(ranks),
+        actual: z.array(ranks),
+        ranks,
+        cause: z.string().nullable().describe('The change to the layout that would give the groups of the run.'),
+        line: whole.nullable(),
+      }),
+    ),
+    unexpected: z.array(z.object({ name: z.string(), groups: z.array(ranks) })),
+    not_seen: z.array(z.string()),
+  }),
+  verdict: z.enum(['healthy', 'wrong-groups', 'hang', 'mismatch', 'lost', 'unknown']),
+  culprits: z.array(
+    z.object({
+      rank: whole,
+      host: z.string().nullable(),
+      gpu: whole.nullable(),
+      coordinates: z.record(z.string(), z.union([z.number(), z.string()])),
+      confidence: z.number().min(0).max(1),
+      because: z.array(z.string()),
+    }),
+  ),
+  victims: z.array(z.object({ rank: whole, waits_for: ranks, group: z.string(), op: z.string(), seq: whole })),
+  mismatch: z
+    .object({
+      group: z.string(),
+      seq: whole,
+      what: z.enum(['op', 'size', 'dtype', 'order']),
+      by_rank: z.record(z.string(), z.string()),
+    })
+    .nullable(),
+  why: z.array(z.string()),
+});
+
+const explained = z.object({
+  kind: z.enum(['rule', 'key', 'group']),
+  name: z.string(),
+  severity: z.enum(['error', 'warning', 'information']).optional().describe('Of a rule.'),
+  title: z.string().optional().describe('Of a rule.'),
+  markdown: z.string().optional().describe('The page; left out in the list of all rules.'),
+});
+
+const groupFields = {
+  group: whole.describe('The place in the order of creation.'),
+  kind: z.string(),
+  module: moduleName,
+  idx: whole,
+  ranks,
+};
+
+const timed = z.object({ bytes: z.number(), ms: z.number().describe('Of the slowest rank.'), busGBs: z.number() });
+
+const measured = {
+  ...groupFields,
+  ops: z.record(z.string(), timed).describe('Over gloo, times of a processor: they say nothing of a network.'),
+  skippedOps: z.record(z.string(), z.string()).describe('Operations that the backend cannot run, and why.'),
+};
+
+const smoke = z.object({
+  version: z.literal(VERSION),
+  file,
+  cluster: z.string(),
+  verdict: z.string().describe('`ok`, `cancelled`, the code of a fault, or `unknown`.'),
+  ok: ok('Whether every process group passed.'),
+  groups: z
+    .array(z.object({ ...measured, ev: z.literal('group'), ok: z.literal(true), ms: z.number() }))
+    .describe('The groups of more than one rank that passed.'),
+  fault: z
+    .object({
+      ...z.object(groupFields).partial().shape,
+      ev: z.literal('fault'),
+      code: z.string(),
+      exit: z.int(),
+      msg: z.string(),
+      culprits: ranks,
+      host: z.string().optional(),
+      waiting: ranks,
+    })
+    .nullable(),
+  seconds: z.number(),
+  device: z.string(),
+  software: z.array(z.string()),
+  communicatorBytes: z.number().nullable(),
+  skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
+  passed: z.array(z.object({ name: z.string(), message: z.string() })),
+  bandwidth: z.array(z.object(measured)).describe('Of each kind one group, once a payload.'),
+  warnings: z.array(z.string()),
+  lastWords: z.array(z.string()).describe('The last lines of the job for people.'),
+});
+
+/** What a command prints with `--format json`. */
+const OUTPUTS = {
+  check: z.array(checkedFile).describe('An element a file; a line of `--format jsonl` is one element.'),
+  groups: z.array(groups).describe('An element a file; a line of `--format jsonl` is one element.'),
+  stages: z.array(stages).describe('An element a file; a line of `--format jsonl` is one element.'),
+  sequence: z.array(sequence).describe('An element a file; a line of `--format jsonl` is one element.'),
+  ntp: z.array(ntp).describe('An element a file; a line of `--format jsonl` is one element.'),
+  estimate: z.array(estimate).describe('An element a file; a line of `--format jsonl` is one element.'),
+  plan: z
+    .array(plannedLayout)
+    .describe('The layouts that fit, the quickest first; a line of `--format jsonl` is one element.'),
+  import: imported.describe('One line a file.'),
+  drift: z.array(drift).describe('An element a launch file.'),
+  verify,
+  explain: z.array(explained).describe('The pages of one name, or all rules.'),
+  smoke,
+} as const;
+
+/** A command whose `--format json` has a published schema. */
+export type OutputName = keyof typeof OUTPUTS;
+
+export const OUTPUT_NAMES = Object.keys(OUTPUTS) as readonly OutputName[];
+
+/**
+ * The JSON schema of what a command prints with `--format json`.
+ * @param closed whether fields that it does not name are refused: a version may gain some, so published schemas allow them
+ */
+export function outputSchema(command: OutputName, closed = false): object {
+  const { $schema, ...schema } = z.toJSONSchema(OUTPUTS[command], {
+    io: closed ? 'output' : 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) {
+        delete jsonSchema.maximum;
+      }
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) {
+        delete jsonSchema.minimum;
+      }
+    },
+  });
+  return {
+    $schema,
+    $id: `https://raw.githubusercontent.com/parallelism-layout/parallelism-layout/main/schemas/${command}.schema.json`,
+    title: `parallelism-layout ${command} --format json, version ${VERSION}`,
+    ...schema,
+  };
+}

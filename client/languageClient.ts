@@ -152,6 +152,7 @@ function serverOptions(canRun: boolean): ServerOptions {
     summaries: true,
     commands: {
       showGrid: 'parallelismLayout.showGrid',
+      compareLaunchFile: 'parallelismLayout.compareLaunchFile',
       ...(canRun && vscode.workspace.isTrusted && { runSmokeJob: 'parallelismLayout.runSmokeJob' }),
     },
   };

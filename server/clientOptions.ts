@@ -23,9 +23,11 @@ export function commandsOf(options: unknown): Commands {
   const commands = property(options, 'commands');
   const showGrid = property(commands, 'showGrid');
   const runSmokeJob = property(commands, 'runSmokeJob');
+  const compareLaunchFile = property(commands, 'compareLaunchFile');
   return {
     ...(typeof showGrid === 'string' && { showGrid }),
     ...(typeof runSmokeJob === 'string' && { runSmokeJob }),
+    ...(typeof compareLaunchFile === 'string' && { compareLaunchFile }),
   };
 }
 

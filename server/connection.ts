@@ -1,23 +1,31 @@
-import { type Connection, type InitializeParams, LSPErrorCodes, ResponseError } from 'vscode-languageserver';
+import {
+  CodeActionKind,
+  type Connection,
+  type InitializeParams,
+  LSPErrorCodes,
+  ResponseError,
+} from 'vscode-languageserver';
 import type { Checked, RuleLevels } from '../layout';
 import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { DEFAULT_SETTINGS, settingsOf } from './clientSettings';
 import { Documents } from './documents';
-import { codeActions } from './features/codeActions';
+import { codeActions, isWanted } from './features/codeActions';
 import { codeLenses } from './features/codeLens';
 import { completion } from './features/completion';
-import { pulledDiagnostics, watchChanges } from './features/diagnostics';
+import { type MoreDiagnostics, pulledDiagnostics, watchChanges } from './features/diagnostics';
 import { documentLinks } from './features/documentLinks';
 import { documentSymbols } from './features/documentSymbols';
 import { foldingRanges } from './features/folding';
 import { formatting } from './features/formatting';
 import { hover } from './features/hover';
 import { inlayHints } from './features/inlayHints';
+import { LaunchDrift } from './features/launchDrift';
 import { indentNewLine } from './features/onTypeFormatting';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './features/rename';
 import { selectionRanges } from './features/selectionRanges';
 import { semanticTokens } from './features/semanticTokens';
-import { type Files, Workspace } from './features/workspaceDiagnostics';
+import { type Files, isLayoutFile, Workspace } from './features/workspaceDiagnostics';
+import { LaunchFiles } from './launchFiles';
 import { VIEW_TEXT } from './messages';
 
 /**
@@ -36,16 +44,43 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   const pushes = !pulls(params);
   let settings = DEFAULT_SETTINGS;
   let workspace: Workspace | undefined;
-  const sendAgain = watchChanges(connection, documents, {
-    diagnostics: pushes,
-    summaries: wantsSummaries(initializationOptions),
-  });
+  const launchFiles = files && new LaunchFiles(connection, documents, files, params);
+  const refreshesLenses = capabilities.workspace?.codeLens?.refreshSupport === true;
+  const refresh = () => {
+    sendAgain();
+    refreshPulled();
+  };
+  const drift = launchFiles && new LaunchDrift(connection, documents, launchFiles, refreshesLenses, refresh);
+  const more: MoreDiagnostics = drift ?? { version: 0, diagnostics: () => [], publish: () => {} };
+  const sent = { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) };
+  const sendAgain = watchChanges(connection, documents, sent, more);
+  const refreshPulled = () => {
+    if (!pushes && refreshesDiagnostics) {
+      connection.languages.diagnostics.refresh();
+    }
+  };
+  if (launchFiles) {
+    documents.setLaunchFiles((uri) => launchFiles.has(uri));
+  }
   if (files && wantsWorkspace(initializationOptions)) {
     workspace = new Workspace(connection, documents, files, pushes);
     workspace.start(params);
   } else if (pushes) {
-    documents.open.onDidClose(({ document: { uri } }) => connection.sendDiagnostics({ uri, diagnostics: [] }));
+    documents.open.onDidClose(({ document }) => {
+      if (documents.isLayout(document)) {
+        void connection.sendDiagnostics({ uri: document.uri, diagnostics: [] });
+      }
+    });
   }
+  connection.onDidChangeWatchedFiles(({ changes }) => {
+    for (const { uri, type } of changes) {
+      launchFiles?.changedOnDisk(uri);
+      if (isLayoutFile(uri)) {
+        workspace?.changedOnDisk(uri, type);
+      }
+    }
+    refreshPulled();
+  });
 
   connection.onDidChangeConfiguration((change) => {
     const before = settings;
@@ -54,9 +89,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
       documents.setLevels(settings.levels);
       sendAgain();
       void workspace?.recheck();
-      if (!pushes && refreshesDiagnostics) {
-        connection.languages.diagnostics.refresh();
-      }
+      refreshPulled();
     }
     if (refreshesHints) {
       void connection.languages.inlayHint.refresh();
@@ -72,7 +105,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     return checked;
   };
   connection.languages.diagnostics.on(({ textDocument, previousResultId }) =>
-    pulledDiagnostics(documents, textDocument.uri, previousResultId),
+    pulledDiagnostics(documents, textDocument.uri, more, previousResultId),
   );
   connection.languages.diagnostics.onWorkspace(async ({ previousResultIds }, token) => {
     const previous = new Map(previousResultIds.map(({ uri, value }) => [uri, value]));
@@ -83,10 +116,18 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     const checked = checkedOf(textDocument.uri);
     return hover(checked, checked.lines.offsetAt(position));
   });
-  connection.onCodeAction(({ textDocument, range, context }) =>
-    codeActions(textDocument.uri, checkedOf(textDocument.uri), range, context.only),
-  );
-  connection.onCodeLens(({ textDocument: { uri } }) => codeLenses(uri, checkedOf(uri), commands));
+  connection.onCodeAction(({ textDocument: { uri }, range, context }) => {
+    const isLaunchFile = launchFiles?.has(uri) === true && !documents.checked(uri);
+    return [
+      ...(isLaunchFile ? [] : codeActions(uri, checkedOf(uri), range, context.only)),
+      ...(isWanted(CodeActionKind.QuickFix, context.only) ? (drift?.actions(uri, range) ?? []) : []),
+    ];
+  });
+  connection.onCodeLens(async ({ textDocument: { uri } }) => {
+    const checked = checkedOf(uri);
+    const { compareLaunchFile = '' } = commands;
+    return [...codeLenses(uri, checked, commands), ...((await drift?.lenses(uri, checked, compareLaunchFile)) ?? [])];
+  });
   connection.languages.inlayHint.on(({ textDocument, range }) =>
     inlayHints(checkedOf(textDocument.uri), range, settings.hints),
   );

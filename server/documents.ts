@@ -18,6 +18,7 @@ export class Documents {
   readonly #results = new Map<string, Result>();
   #checks = 0;
   #levels: RuleLevels = new Map();
+  #isLaunchFile: (uri: string) => boolean = () => false;
 
   constructor() {
     this.open.onDidClose(({ document: { uri } }) => {
@@ -29,6 +30,16 @@ export class Documents {
   setLevels(levels: RuleLevels): void {
     this.#levels = levels;
     this.#results.clear();
+  }
+
+  /** Tells apart the launch files that a client was asked to send too: they are no layouts. */
+  setLaunchFiles(isLaunchFile: (uri: string) => boolean): void {
+    this.#isLaunchFile = isLaunchFile;
+  }
+
+  /** Whether a document is a layout. */
+  isLayout({ uri, languageId }: TextDocument): boolean {
+    return languageId === 'parallelism-layout' || !this.#isLaunchFile(uri);
   }
 
   get levels(): RuleLevels {
@@ -47,7 +58,7 @@ export class Documents {
   /** The same with its version and its name. */
   result(uri: string): Result | null {
     const document = this.open.get(uri);
-    if (!document) {
+    if (!document || !this.isLayout(document)) {
       return null;
     }
     const known = this.#results.get(uri);

@@ -19,8 +19,20 @@ export const VIEW_TEXT = 'parallelismLayout/viewText';
 /** Request of a server that reaches no files: the addresses of the layouts under a folder (`{folder}`). */
 export const LIST_LAYOUTS = 'parallelismLayout/listLayouts';
 
-/** Request of a server that reaches no files: the text of a layout (`{uri}`), or null where it cannot be read. */
-export const READ_LAYOUT = 'parallelismLayout/readLayout';
+/**
+ * Request for the text of a file that the server does not reach (`FileRequest`), or null: it cannot be read, is larger than
+ * asked for, or lies behind a symbolic link under `root`.
+ */
+export const READ_FILE = 'parallelismLayout/readFile';
+
+/** A file whose text a server asks for. */
+export interface FileRequest {
+  readonly uri: string;
+  /** Bytes. */
+  readonly most: number;
+  /** The folder that links must not lead out of; left out: links are followed. */
+  readonly root?: string;
+}
 
 /** Commands of the client that lenses may run; one that is left out does not exist there, or cannot run now. */
 export interface Commands {
@@ -28,6 +40,8 @@ export interface Commands {
   readonly showGrid?: string;
   /** Takes the document's address. */
   readonly runSmokeJob?: string;
+  /** Takes the document's address and that of a launch file. */
+  readonly compareLaunchFile?: string;
 }
 
 /** What a client may say when it starts the server (`initializationOptions`). */

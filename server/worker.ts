@@ -1,8 +1,8 @@
 /// <reference lib="webworker" />
 import { BrowserMessageReader, BrowserMessageWriter, createConnection } from 'vscode-languageserver/browser';
 import { URI } from 'vscode-uri';
-import type { Files } from './features/workspaceDiagnostics';
-import { LIST_LAYOUTS, READ_LAYOUT } from './messages';
+import { type Files, MAX_LAYOUT_BYTES } from './features/workspaceDiagnostics';
+import { LIST_LAYOUTS, READ_FILE } from './messages';
 import { serve } from './server';
 
 const connection = createConnection(new BrowserMessageReader(self), new BrowserMessageWriter(self));
@@ -12,7 +12,8 @@ const files: Files = {
   async *list(folder) {
     yield* await connection.sendRequest<string[]>(LIST_LAYOUTS, { folder });
   },
-  read: (uri) => connection.sendRequest<string | null>(READ_LAYOUT, { uri }),
+  read: (uri) => connection.sendRequest<string | null>(READ_FILE, { uri, most: MAX_LAYOUT_BYTES }),
+  readWithin: (uri, root, most) => connection.sendRequest<string | null>(READ_FILE, { uri, root, most }),
   normal: (uri) => URI.parse(uri).toString(),
 };
 

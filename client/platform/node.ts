@@ -3,13 +3,18 @@ import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
 import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
 import { registerVerify } from '../verify';
+import { serveFiles } from './files';
 import { CLIENT, type Platform } from './platform';
 
 /** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
 export const platform: Platform = {
   createClient(dist) {
     const run = { module: vscode.Uri.joinPath(dist, 'server.js').fsPath, transport: TransportKind.ipc };
-    return (options) => new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
+    return (options) => {
+      const client = new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
+      serveFiles(client);
+      return client;
+    };
   },
 
   registerJobs(host) {

@@ -1,8 +1,8 @@
 /// <reference lib="webworker" />
 import * as vscode from 'vscode';
 import { BrowserMessageReader, BrowserMessageWriter, LanguageClient } from 'vscode-languageclient/browser';
+import { serveFiles } from './files';
 import { CLIENT, type Platform } from './platform';
-import { serveFiles } from './webFiles';
 
 /** The editor in a browser: the server is a worker, and nothing can be started. */
 export const platform: Platform = {

@@ -15,13 +15,18 @@ import { diagnosticOf } from './diagnostics';
 
 /** What can be done at a range: quick fixes of its diagnostics, the safest preferred; other ways to write it; fix all. */
 export function codeActions(uri: string, checked: Checked, range: Range, only?: readonly string[]): CodeAction[] {
-  const wanted = (kind: string) => !only || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
+  const wanted = (kind: string) => isWanted(kind, only);
   return [
     ...(wanted(CodeActionKind.QuickFix) ? quickFixes(uri, checked, range) : []),
     ...(wanted(CodeActionKind.RefactorRewrite) ? rewrites(uri, checked, range) : []),
     // it tries fixes one after the other, so only when it is asked for
     ...(only && wanted(FIX_ALL) ? fixAll(uri, checked) : []),
   ];
+}
+
+/** Whether a client asks for actions of a kind. */
+export function isWanted(kind: string, only?: readonly string[]): boolean {
+  return !only || only.some((asked) => kind === asked || kind.startsWith(`${asked}.`));
 }
 
 function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {

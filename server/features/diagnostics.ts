@@ -30,12 +30,26 @@ export interface Sent {
   readonly summaries: boolean;
 }
 
+/** What other files say of a layout. */
+export interface MoreDiagnostics {
+  /** Counts the changes of those files. */
+  readonly version: number;
+  diagnostics(uri: string, checked: Checked): readonly Diagnostic[];
+  /** Sends what those files are told in turn. */
+  publish(): void;
+}
+
 /**
  * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as
  * soon as the messages that have already arrived are read, so that a burst of keys costs one check.
  * @returns a function that sends what is known of all open documents again
  */
-export function watchChanges(connection: Connection, documents: Documents, sent: Sent): () => void {
+export function watchChanges(
+  connection: Connection,
+  documents: Documents,
+  sent: Sent,
+  more: MoreDiagnostics,
+): () => void {
   const waiting = new Set<string>();
   let changes = 0;
   const update = (uri: string) => {
@@ -46,7 +60,9 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
     }
     const { version, checked } = result;
     if (sent.diagnostics) {
-      connection.sendDiagnostics({ uri, version, diagnostics: diagnosticsOf(uri, checked) });
+      const diagnostics = [...diagnosticsOf(uri, checked), ...more.diagnostics(uri, checked)];
+      connection.sendDiagnostics({ uri, version, diagnostics });
+      more.publish();
     }
     if (sent.summaries) {
       connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
@@ -71,15 +87,23 @@ export function watchChanges(connection: Connection, documents: Documents, sent:
 }
 
 /** Answers a client that asks for the diagnostics of an open document rather than waiting for them. */
-export function pulledDiagnostics(documents: Documents, uri: string, previous?: string): DocumentDiagnosticReport {
+export function pulledDiagnostics(
+  documents: Documents,
+  uri: string,
+  more: MoreDiagnostics,
+  previous?: string,
+): DocumentDiagnosticReport {
   const result = documents.result(uri);
   if (!result) {
     return { kind: 'full', items: [] };
   }
-  const { id, checked } = result;
+  const { checked } = result;
+  const id = `${result.id} ${more.version}`;
+  const others = more.diagnostics(uri, checked);
+  more.publish();
   return id === previous
     ? { kind: 'unchanged', resultId: id }
-    : { kind: 'full', resultId: id, items: diagnosticsOf(uri, checked) };
+    : { kind: 'full', resultId: id, items: [...diagnosticsOf(uri, checked), ...others] };
 }
 
 /** The diagnostics of a file in the protocol's form. */

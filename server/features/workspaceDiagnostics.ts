@@ -9,7 +9,7 @@ import {
   ResponseError,
   type WorkspaceDocumentDiagnosticReport,
 } from 'vscode-languageserver';
-import { check } from '../../layout';
+import { check, MAX_TEXT } from '../../layout';
 import type { Documents } from '../documents';
 import { diagnosticsOf } from './diagnostics';
 
@@ -19,12 +19,26 @@ export interface Files {
   list(folder: string): AsyncIterable<string>;
   /** A file's text; null where it cannot be read. */
   read(uri: string): Promise<string | null>;
+  /**
+   * The text of a regular file under a folder; null where it cannot be read, is too large, or where symbolic links lead out
+   * of the folder.
+   * @param most bytes
+   */
+  readWithin(uri: string, root: string, most: number): Promise<string | null>;
   /** One form of an address, for comparing those of editors. */
   normal(uri: string): string;
 }
 
 /** Which files are layout files. */
 const PATTERN = '**/*.layout.{yaml,yml}';
+
+/** The most bytes that a layout is read of: a character may take four. */
+export const MAX_LAYOUT_BYTES = 4 * MAX_TEXT;
+
+/** Whether an address is that of a layout file. */
+export function isLayoutFile(uri: string): boolean {
+  return /\.layout\.ya?ml$/.test(uri);
+}
 
 /**
  * How many characters the texts and the diagnostics of all closed files may have together. A file beyond it is still checked,
@@ -79,21 +93,21 @@ export class Workspace {
         );
       });
     }
-    const refresh = capabilities.workspace?.diagnostics?.refreshSupport === true;
-    connection.onDidChangeWatchedFiles(({ changes }) => {
-      for (const { uri: written, type } of changes) {
-        const uri = this.files.normal(written);
-        void (type === FileChangeType.Deleted ? this.#forget(uri) : this.#look(uri));
-      }
-      if (!this.publish && refresh) {
-        connection.languages.diagnostics.refresh();
+    // what a closed document said may not be what the disk says
+    this.documents.open.onDidClose(({ document }) => {
+      if (this.documents.isLayout(document)) {
+        void this.#closed(document.uri);
       }
     });
-    // what a closed document said may not be what the disk says
-    this.documents.open.onDidClose(({ document: { uri } }) => void this.#closed(uri));
     if (this.publish) {
       void this.#lookAll([...this.#folders]);
     }
+  }
+
+  /** Checks a layout again that changed on the disk. */
+  changedOnDisk(written: string, type: FileChangeType): void {
+    const uri = this.files.normal(written);
+    void (type === FileChangeType.Deleted ? this.#forget(uri) : this.#look(uri));
   }
 
   /** Answers a client that asks for the diagnostics of the whole workspace. */

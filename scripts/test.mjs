@@ -1,7 +1,15 @@
 // Runs the tests: `npm test` the fast ones, `npm test -- GROUP...` those of some groups, `npm test -- all` every one.
-// Ends with a line `N passed, N failed`; a suite that crashes, or runs nothing, counts as a failure.
+// Ends with what failed and a line `N passed, N failed`; a suite that crashes, or runs nothing, counts as a failure.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import {
+  commandFailure,
+  listFailures,
+  mochaFailures,
+  nodeTestFailures,
+  pytestFailures,
+  vitestFailures,
+} from './failures.mts';
 
 const { execPath } = process;
 const vitest = (project) => [
@@ -22,7 +30,13 @@ const BUILD = [
   { name: 'package', command: [execPath, 'scripts/package.mjs'], count: single },
 ];
 
-/** Every suite: its groups, its command, and how the output tells how many tests passed and failed. */
+/** How a runner's output tells how many tests passed and failed, and which failed. */
+const VITEST = { count: vitestCount, failures: vitestFailures };
+const PYTEST = { count: pytestCount, failures: pytestFailures };
+const NODE_TEST = { count: nodeTestCount, failures: nodeTestFailures };
+const MOCHA = { count: mochaCount, failures: mochaFailures };
+
+/** Every suite: its groups, its command, and how to read its output. */
 const SUITES = [
   { name: 'types', groups: ['lint'], command: [execPath, 'node_modules/typescript/bin/tsc', '-b'], count: single },
   {
@@ -34,24 +48,29 @@ const SUITES = [
   { name: 'python style', groups: ['lint'], command: [execPath, 'scripts/lint-python.mjs'], count: single },
   { name: 'generated pages', groups: ['lint'], command: [execPath, 'scripts/docs.mjs', '--check'], count: single },
   { name: 'texts', groups: ['lint'], command: [execPath, 'scripts/l10n.mjs', '--check'], count: single },
-  { name: 'fast', groups: ['fast'], command: vitest('fast'), count: vitestCount },
-  { name: 'protocol', groups: ['protocol'], command: vitest('protocol'), count: vitestCount },
-  { name: 'jobs', groups: ['jobs'], command: vitest('jobs'), count: vitestCount },
+  { name: 'fast', groups: ['fast'], command: vitest('fast'), ...VITEST },
+  { name: 'protocol', groups: ['protocol'], command: vitest('protocol'), ...VITEST },
+  { name: 'jobs', groups: ['jobs'], command: vitest('jobs'), ...VITEST },
   {
     name: 'smoke job',
     groups: ['jobs'],
     command: [python, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '--numprocesses=2', 'test/clusters'],
-    count: pytestCount,
+    ...PYTEST,
   },
-  { name: 'fuzz', groups: ['fuzz'], command: vitest('fuzz'), count: vitestCount },
+  { name: 'fuzz', groups: ['fuzz'], command: vitest('fuzz'), ...VITEST },
   {
     name: 'panel',
     groups: ['editor'],
     command: [execPath, '--test', '--test-reporter=spec', 'test/grid/panel.test.mjs'],
-    count: nodeTestCount,
+    ...NODE_TEST,
   },
-  { name: 'integration', groups: ['editor'], command: [execPath, 'scripts/test-integration.mjs'], count: plainCount },
-  { name: 'end to end', groups: ['editor'], command: vitest('editor'), count: vitestCount },
+  {
+    name: 'integration',
+    groups: ['editor'],
+    command: [execPath, 'scripts/test-integration.mjs'],
+    ...MOCHA,
+  },
+  { name: 'end to end', groups: ['editor'], command: vitest('editor'), ...VITEST },
 ];
 const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
 
@@ -73,7 +92,7 @@ function pytestCount(output) {
 }
 
 /** A suite may run in several editors, each with a line of its own. */
-function plainCount(output) {
+function mochaCount(output) {
   const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)];
   const total = (group) => lines.reduce((sum, line) => sum + Number(line[group]), 0);
   return { passed: total(1), failed: total(2) };
@@ -111,7 +130,7 @@ function run([program, ...args]) {
 }
 
 /** Runs one suite and prints its output at its end, as another one may run beside it. */
-async function runSuite({ name, command, count }) {
+async function runSuite({ name, command, count, failures = () => [] }) {
   const start = performance.now();
   const { output, code } = await run(command);
   const { passed, failed } = count(output, code);
@@ -119,7 +138,10 @@ async function runSuite({ name, command, count }) {
   const idle = code === 0 && passed + failed === 0;
   const seconds = Math.round((performance.now() - start) / 1000);
   console.log(`\n=== ${name}\n${output.trimEnd()}`);
-  return { name, seconds, passed, failed: failed + (crashed || idle ? 1 : 0) };
+  const total = failed + (crashed || idle ? 1 : 0);
+  const found = failures(output);
+  const why = total > 0 && found.length === 0 ? [commandFailure(output, code)] : found;
+  return { name, seconds, passed, failed: total, failures: listFailures(name, why) };
 }
 
 async function runAll(suites) {
@@ -149,6 +171,9 @@ if (built.every(({ failed }) => failed === 0)) {
 console.log('\n=== summary');
 for (const { name, seconds, passed, failed } of results) {
   console.log(`${failed === 0 ? 'ok    ' : 'FAILED'} ${name}: ${passed} passed, ${failed} failed (${seconds} s)`);
+}
+for (const line of results.flatMap(({ failures }) => failures)) {
+  console.log(line);
 }
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);

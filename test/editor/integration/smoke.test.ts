@@ -1,4 +1,6 @@
 import { strict as assert } from 'node:assert';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { processesWith } from '../../harness/processes';
@@ -28,13 +30,31 @@ async function lens(uri: vscode.Uri, text: RegExp): Promise<void> {
   );
 }
 
-/** Processes of a smoke job that the extension started. */
-const jobProcesses = () => processesWith(join(extensionPath(), 'dist', 'smoke', 'smoke_job.py'));
-
 /** The tests of smoke jobs on this machine. */
 export function defineSmoke(): void {
   describe('a smoke job', function () {
     this.timeout(180_000);
+
+    const { TMPDIR } = process.env;
+    /** Where the runs of these tests have their folders: jobs of other tests run the same script at the same time. */
+    let runs: string;
+
+    before(() => {
+      runs = mkdtempSync(join(tmpdir(), 'parallelism-layout-runs-'));
+      process.env.TMPDIR = runs;
+    });
+
+    after(() => {
+      if (TMPDIR === undefined) {
+        delete process.env.TMPDIR;
+      } else {
+        process.env.TMPDIR = TMPDIR;
+      }
+      rmSync(runs, { recursive: true, force: true });
+    });
+
+    /** Processes of a smoke job that these tests started. */
+    const jobProcesses = () => processesWith('smoke_job.py', runs);
 
     it('shows in a dry run the very script that would run, and runs nothing', async () => {
       await open(LAYOUT);
@@ -124,7 +144,7 @@ export function defineSmoke(): void {
       await until(jobProcesses, ({ length }) => length > 2, 'the ranks are up');
       await vscode.commands.executeCommand('parallelismLayout.cancelSmokeJob');
       assert.equal((await running)?.verdict, 'cancelled');
-      assert.deepEqual(jobProcesses(), []);
+      assert.deepEqual([...jobProcesses(), ...readdirSync(runs)], []);
       await lens(document.uri, /Smoke job cancelled on local/);
     });
   });

@@ -45,10 +45,9 @@ export function defineUntrusted(): void {
       try {
         await settings.update('python', python, vscode.ConfigurationTarget.Global);
         await open('two-ranks.layout.yaml');
-        const commands = (await vscode.commands.getCommands(true)).filter((id) =>
-          /^parallelismLayout\..*Smoke(Job|Fault)/.test(id),
-        );
-        assert.ok(commands.length >= 4, commands.join());
+        const offered = async () =>
+          (await vscode.commands.getCommands(true)).filter((id) => /^parallelismLayout\..*Smoke(Job|Fault)/.test(id));
+        const commands = await until(offered, ({ length }) => length >= 4, 'the commands of a smoke job');
         for (const command of commands) {
           const options = { cluster: 'local', backend: 'gloo' };
           assert.equal(await vscode.commands.executeCommand(command, options), undefined, command);

@@ -1,19 +1,30 @@
-// How right the cost engine is, on published measurements: `npm run bench:cost`. Beside it in the same run, a plain formula for
-// memory and two simple ways to choose a layout. It prints tables and judges nothing.
+// How right the estimates are, on published measurements: `npm run bench:cost`. Each row is written as a layout file and estimated
+// from it, as a user would. Beside it in the same run, a plain formula for memory and two simple ways to choose a layout. It
+// prints tables and judges nothing.
 import { readFileSync } from 'node:fs';
 import { importSource } from '../scripts/source.mjs';
-import { isNanotron, jobOf } from './planner/jobs.mjs';
+import { layoutOf } from './planner/layouts.mjs';
 
-const { gpuKind, MEGATRON, memoryOf, microbatches, NANOTRON, stepTime } = await importSource('layout/cost/index.ts');
+const { check } = await importSource('layout/index.ts');
+const { estimateOf } = await importSource('layout/cost/index.ts');
 
-const rowsOf = (name) =>
-  readFileSync(`bench/planner/data/${name}.jsonl`, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-    .map((row) => ({ row, job: jobOf(row, gpuKind) }))
-    .filter(({ job }) => job !== null);
+/** The rows of a source that can be estimated, with their estimates. */
+function rowsOf(name) {
+  const rows = readFileSync(`bench/planner/data/${name}.jsonl`, 'utf8').trim().split('\n').map(JSON.parse);
+  return rows.filter(({ suspect }) => !suspect).flatMap(estimated);
+}
 
+function estimated(row) {
+  const text = layoutOf(row);
+  const checked = text === null ? null : check(text);
+  if (!checked?.facts || !checked.resolved || checked.diagnostics.some(({ severity }) => severity === 'error')) {
+    return [];
+  }
+  const result = estimateOf(checked.facts, checked.resolved);
+  return result.ok ? [{ row, estimate: result.estimate }] : [];
+}
+
+const secondsOf = ({ estimate }) => estimate.stepTimeS.median;
 const sorted = (values) => [...values].sort((a, b) => a - b);
 const quantile = (values, share) => sorted(values)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
 const median = (values) => quantile(values, 0.5);
@@ -30,23 +41,18 @@ for (const name of ['calculon', 'vtrain', 'bridge', 'mlperf51']) {
   absoluteTime(name);
 }
 
-/** States and peak of Megatron-LM's own functional tests, last stage; the plain formula has no workspace and no logits. */
+/** States and peak of Megatron-LM's own functional tests, last stage; the plain formula has no workspace. */
 function memoryOfTests() {
-  const cases = rowsOf('megatron_golden')
-    .filter(({ row }) => !row.suspect)
-    .map(({ row: { measured }, job }) => {
-      const stage = memoryOf(job).at(-1);
-      const plain = memoryOf({
-        ...job,
-        hardware: { ...job.hardware, gpu: { ...job.hardware.gpu, workspaceBytes: 0 } },
-      });
-      return {
-        states: relative(stage.statesBytes + stage.workspaceBytes, measured.memory_bytes_allocated),
-        peak: relative(stage.peakBytes, measured.memory_bytes_peak),
-        plain: relative(plain.at(-1).statesBytes, measured.memory_bytes_allocated),
-        covered: stage.interval[0] <= measured.memory_bytes_peak && measured.memory_bytes_peak <= stage.interval[1],
-      };
-    });
+  const cases = rowsOf('megatron_golden').map(({ row: { measured }, estimate: { perStage } }) => {
+    const { statesBytes, workspaceBytes, peakBytes, interval } = perStage.at(-1);
+    const [low, high] = interval;
+    return {
+      states: relative(statesBytes, measured.memory_bytes_allocated),
+      plain: relative(statesBytes - workspaceBytes, measured.memory_bytes_allocated),
+      peak: relative(peakBytes, measured.memory_bytes_peak),
+      covered: low <= measured.memory_bytes_peak && measured.memory_bytes_peak <= high,
+    };
+  });
   const row = (key) =>
     `median ${percent(median(cases.map((one) => one[key])))}, 90 % within ${percent(
       quantile(
@@ -66,10 +72,10 @@ function memoryOfTests() {
 /** Crashes of nanotron's benchmark that memory explains, against runs: at each threshold of the fullest stage's peak. */
 function outOfMemory() {
   const cases = rowsOf('nanotron')
-    .filter(({ row }) => !row.suspect && !row.not_memory)
-    .map(({ row, job }) => ({
+    .filter(({ row }) => !row.not_memory)
+    .map(({ row, estimate }) => ({
       crashed: row.measured.status !== 'ok',
-      peak: Math.max(...memoryOf(job).map(({ peakBytes }) => peakBytes)) / 2 ** 30,
+      peak: Math.max(...estimate.perStage.map(({ peakBytes }) => peakBytes)) / 2 ** 30,
     }));
   console.log(`\nOut of memory, nanotron, ${cases.length} rows (targets: recall .95 at precision .85)`);
   for (const threshold of [40, 45, 50, 55, 60, 70, 80]) {
@@ -86,29 +92,25 @@ function ranking(name) {
   groups.delete(null);
   const rows = (pick) => [...groups.values()].filter((group) => group.length >= 2).map((group) => costOf(group, pick));
   const rhos = [...groups.values()].filter((group) => group.length >= 4).map(rankCorrelation);
-  const plainRoofline = ({ job }) => -job.degrees.tp * 1e3 - microbatches(job);
   console.log(`\nRanking, ${name}, ${groups.size} groups`);
   console.log(
     `  rank correlation: median ${median(rhos).toFixed(3)}, mean ${mean(rhos).toFixed(3)} (${rhos.length} groups of 4 or more)`,
   );
   const line = (label, costs) =>
     console.log(`  ${label}: chosen / best median ${median(costs).toFixed(3)}, mean ${mean(costs).toFixed(3)}`);
-  line(
-    'estimate',
-    rows(({ estimate }) => estimate),
-  );
+  line('estimate', rows(secondsOf));
   line(
     'largest dp',
-    rows(({ job }) => -job.degrees.dp),
+    rows(({ row }) => -row.layout.dp),
   );
   line(
     'smallest tp, then fewest micro-batches',
-    rows((one) => -plainRoofline(one)),
+    rows(({ row, estimate }) => row.layout.tp * 1e3 + estimate.pipeline.microbatches),
   );
 }
 
 function absoluteTime(name) {
-  const ratios = timed(name).map(({ row, estimate }) => estimate / row.measured.step_time_s);
+  const ratios = timed(name).map((one) => secondsOf(one) / one.row.measured.step_time_s);
   const errors = ratios.map((ratio) => Math.abs(ratio - 1));
   console.log(
     `\nStep time, ${name}, ${ratios.length} rows: mean error ${percent(mean(errors))}, median ratio ${median(ratios).toFixed(2)} (5 % to 95 %: ${quantile(ratios, 0.05).toFixed(2)} to ${quantile(ratios, 0.95).toFixed(2)})`,
@@ -116,9 +118,7 @@ function absoluteTime(name) {
 }
 
 function timed(name) {
-  return rowsOf(name)
-    .filter(({ row }) => !row.suspect && row.measured.step_time_s)
-    .map(({ row, job }) => ({ row, job, estimate: stepTime(job, isNanotron(row) ? NANOTRON : MEGATRON).seconds }));
+  return rowsOf(name).filter(({ row, estimate }) => row.measured.step_time_s && estimate.stepTimeS);
 }
 
 function costOf(group, pick) {
@@ -137,7 +137,7 @@ function rankCorrelation(group) {
     return places;
   };
   const truth = places(group.map(({ row }) => row.measured.step_time_s));
-  const estimate = places(group.map((one) => one.estimate));
+  const estimate = places(group.map(secondsOf));
   const n = group.length;
   const squares = truth.reduce((sum, place, i) => sum + (place - estimate[i]) ** 2, 0);
   return 1 - (6 * squares) / (n * (n * n - 1));

@@ -23,6 +23,8 @@ export function typeName(spec: KeySpec): string {
   switch (spec.type) {
     case 'integer':
       return spec.min === 0 ? 'whole number from 0' : 'whole number from 1';
+    case 'share':
+      return 'number from 0 to 1';
     case 'enum':
       return spec.options.map((option: string) => `\`${option}\``).join(', ');
     case 'list':

@@ -51,6 +51,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       length: 2048,
       sequenceParallel: false,
       scoresInMemory: false,
+      scoresTimed: false,
       dropout: true,
       fusedCrossEntropy: false,
     },

@@ -63,7 +63,7 @@ test('a file becomes a job: stages, shapes, batch and machine', () => {
 
 test('states of a 70B model on 64 GPUs: 12 bytes a parameter of a stage, and the workspace', () => {
   const [first] = estimated(LLAMA).perStage;
-  const layer = (8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672) / 8 + 4 * 8192;
+  const layer = (8192 * (8192 + 2 * 1024) + 8192 * 8192 + 3 * 8192 * 28672) / 8 + 2 * 8192;
   const padded = Math.ceil(128256 / 1024) * 1024;
   const parameters = 20 * layer + (padded / 8) * 8192;
   expect(first?.statesBytes).toBeCloseTo(parameters * (6 + 12 / 2) + 105 * 2 ** 20, -1);
@@ -99,4 +99,17 @@ test('generalized tensor parallelism is said to be not estimated', () => {
     ok: false,
     reason: 'generalized tensor parallelism (gtp_remat) is not estimated',
   });
+});
+
+test('attention and dropout that the file names are not assumed', () => {
+  const plain = estimated(LLAMA);
+  expect(plain.assumed).toContain('flash or fused attention');
+  expect(plain.assumed).toContain('no dropout, as gated models are trained');
+  const named = LLAMA.replace(
+    'model:\n',
+    'model:\n  attention_backend: unfused\n  hidden_dropout: 0.1\n  normalization: RMSNorm\n',
+  );
+  const told = estimated(named);
+  expect(told.assumed.filter((one) => /attention|dropout/.test(one))).toEqual([]);
+  expect(told.perStage[0]?.activationsBytes).toBeGreaterThan(plain.perStage[0]?.activationsBytes ?? Number.NaN);
 });

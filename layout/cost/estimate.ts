@@ -13,6 +13,8 @@ export interface StageEstimate {
   readonly module: string | null;
   readonly stage: number;
   readonly statesBytes: number;
+  /** Of these, the workspaces of cuBLAS and Transformer Engine. */
+  readonly workspaceBytes: number;
   readonly activationsBytes: number;
   /** NCCL's own memory, which torch's allocator does not count; the range is what was measured. */
   readonly communicatorsBytes: number;
@@ -79,6 +81,7 @@ function stagesOf({ module, job }: KnownJob, layout: ResolvedLayout): StageEstim
     module,
     stage,
     statesBytes: statesBytes + workspaceBytes,
+    workspaceBytes,
     activationsBytes,
     communicatorsBytes: communicators * BYTES_PER_COMMUNICATOR,
     peakBytes,

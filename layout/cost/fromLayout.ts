@@ -14,6 +14,7 @@ import type {
   CostSequence,
   ExpertShape,
   Fsdp,
+  GpuKind,
   Hardware,
   LatentAttention,
   MambaShape,
@@ -146,16 +147,17 @@ class Reader {
       this.notes.missing.push('model.vocab_size');
     }
     const position = model?.position_embedding_type.value ?? 'learned_absolute';
+    const gated = model?.gated_linear_unit.value ?? false;
     const ffnHiddenSize = model?.ffn_hidden_size.value ?? 4 * sizes.hiddenSize;
     return {
       ...sizes,
       ffnHiddenSize,
       vocabSize,
       vocabDivisibleBy: model?.make_vocab_size_divisible_by.value ?? 128,
-      gatedLinearUnit: model?.gated_linear_unit.value ?? false,
+      gatedLinearUnit: gated,
       untied: model?.untie_embeddings_and_output_weights.value ?? false,
       bias: model?.add_bias_linear.value ?? true,
-      rmsNorm: false,
+      rmsNorm: (model?.normalization.value ?? (gated ? 'RMSNorm' : 'LayerNorm')) === 'RMSNorm',
       learnedPositions:
         hasVocabulary && position === 'learned_absolute'
           ? (sequence?.max_seq_len.value ?? sequence?.seq_length.value ?? 0)
@@ -198,14 +200,39 @@ class Reader {
 
   #sequence(length: number, tp: number): CostSequence {
     const sequence: Section<SequenceKeys> | undefined = this.module.sequence.value;
-    this.notes.assumed.push('flash or fused attention', 'dropout as by default');
     return {
       length,
       sequenceParallel: (sequence?.sequence_parallel.value ?? false) && tp > 1,
-      scoresInMemory: false,
-      dropout: true,
-      fusedCrossEntropy: false,
+      ...this.#scores(),
+      dropout: this.#dropout(),
+      fusedCrossEntropy: this.module.model.value?.cross_entropy_loss_fusion.value ?? false,
     };
+  }
+
+  #scores(): Pick<CostSequence, 'scoresInMemory' | 'scoresTimed'> {
+    const model = this.module.model.value;
+    const backend = model?.attention_backend.value ?? 'auto';
+    if (model?.transformer_impl.value === 'local' || backend === 'unfused' || backend === 'local') {
+      return { scoresInMemory: true, scoresTimed: true };
+    }
+    // the runs by which the time on A100 was fitted had no flash attention
+    const scoresTimed = backend === 'auto' && this.#gpu().name === 'a100';
+    if (backend === 'auto') {
+      const time = scoresTimed ? ' in memory, unfused in time (A100)' : '';
+      this.notes.assumed.push(`flash or fused attention${time}`);
+    }
+    return { scoresInMemory: false, scoresTimed };
+  }
+
+  /** Megatron-LM drops 0.1 of the hidden states unless it is told not to; models with gated MLPs are trained without. */
+  #dropout(): boolean {
+    const model = this.module.model.value;
+    const share = model?.hidden_dropout.value;
+    const gated = model?.gated_linear_unit.value ?? false;
+    if (share === undefined) {
+      this.notes.assumed.push(gated ? 'no dropout, as gated models are trained' : 'hidden_dropout 0.1');
+    }
+    return share === undefined ? !gated : share > 0;
   }
 
   #optimizer(): CostOptimizer {
@@ -252,14 +279,17 @@ class Reader {
       : 'no_shard';
   }
 
+  #gpu(): GpuKind {
+    const name = this.#root.cluster.value?.gpu.value;
+    return (name === undefined ? undefined : gpuKind(name)) ?? UNKNOWN_GPU;
+  }
+
   #hardware(): Hardware {
     const cluster = this.#root.cluster.value;
-    const name = cluster?.gpu.value;
-    const known = name === undefined ? undefined : gpuKind(name);
-    if (!known) {
+    const gpu = this.#gpu();
+    if (gpu.name === UNKNOWN_GPU.name) {
       this.notes.missing.push('cluster.gpu');
     }
-    const gpu = known ?? UNKNOWN_GPU;
     const gpusPerNode = cluster?.gpus_per_node.value ?? this.facts.world.size ?? 1;
     this.notes.assumed.push(gpu.name === 'a100' ? '200 Gb/s of network a GPU' : '400 Gb/s of network a GPU');
     return {

@@ -108,6 +108,8 @@ export interface CostSequence {
   readonly sequenceParallel: boolean;
   /** Whether attention writes its scores to memory; flash and fused attention do not. */
   readonly scoresInMemory: boolean;
+  /** Whether the time is that of attention which writes its scores, as in the published runs on A100. */
+  readonly scoresTimed: boolean;
   /** Whether dropout of hidden states keeps a mask. */
   readonly dropout: boolean;
   /** Whether the loss is computed by a fused kernel, which keeps one more copy of the logits in fp32. */

@@ -23,7 +23,7 @@ export interface Calibration {
   /** Share of the data-parallel traffic that the step waits for, when it overlaps with the backward pass and when it does not. */
   readonly exposedOverlap: number;
   readonly exposed: number;
-  /** Seconds that each micro-batch of a pipeline costs for every node of the job, where a program hands over by blocking sends. */
+  /** Seconds that each micro-batch of a pipeline costs for every node of the job: stages wait for the slowest of their ranks. */
   readonly handOverSecondsPerNode: number;
   /** Seconds a step: data, logging, synchronization. */
   readonly stepSeconds: number;
@@ -46,7 +46,7 @@ export const MEGATRON: Calibration = {
   networkSeconds: 29e-6,
   exposedOverlap: 0.05,
   exposed: 0.32,
-  handOverSecondsPerNode: 0,
+  handOverSecondsPerNode: 0.15e-3,
   stepSeconds: 18e-3,
 };
 
@@ -64,7 +64,7 @@ export const NANOTRON: Calibration = {
   nvlinkSeconds: 33e-6,
   networkSeconds: 1.37e-3,
   exposed: 1,
-  handOverSecondsPerNode: 0.016,
+  handOverSecondsPerNode: 0.024,
   stepSeconds: 0.2,
 };
 
@@ -98,7 +98,7 @@ export function stepTime(job: CostJob, calibration: Calibration = MEGATRON): Ste
   return {
     seconds: pipeline + dataParallel + optimizer + calibration.stepSeconds,
     microbatchSeconds: slowest,
-    bubble: ramp / pipeline,
+    bubble: ramp / (count * slowest + ramp),
     dataParallelSeconds: dataParallel,
     optimizerSeconds: optimizer,
   };

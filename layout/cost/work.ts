@@ -32,10 +32,8 @@ export function blockWork(job: CostJob, block: Block): Work {
         ? model.numAttentionHeads * (model.mla.qkHeadDim + model.mla.qkPosEmbHeadDim + model.mla.vHeadDim)
         : 2 * model.numAttentionHeads * model.kvChannels;
       // causal: half of the pairs; a kernel that writes the scores computes all of them
-      const pairs = tokens * sequence.length * (sequence.scoresInMemory ? 1 : 0.5);
-      const scores = sequence.scoresInMemory
-        ? (12 * model.numAttentionHeads * tokens * sequence.length) / degrees.tp
-        : 0;
+      const pairs = tokens * sequence.length * (sequence.scoresTimed ? 1 : 0.5);
+      const scores = sequence.scoresTimed ? (12 * model.numAttentionHeads * tokens * sequence.length) / degrees.tp : 0;
       return {
         matrixFlops: 2 * tokens * dense,
         attentionFlops: (2 * pairs * width) / degrees.tp,

@@ -9,6 +9,7 @@ import type {
   ListSpec,
   MapSpec,
   RecordSpec,
+  ShareSpec,
   StringSpec,
 } from './spec';
 
@@ -186,6 +187,25 @@ const modelKeys = {
     doc: 'Linear layers have biases; Megatron-LM adds them unless it is told not to.',
     flag: '--disable-bias-linear',
   } as BooleanSpec,
+  normalization: options('The norm before attention and the feed-forward layer.', ['LayerNorm', 'RMSNorm'], {
+    flag: '--normalization',
+  }),
+  hidden_dropout: {
+    type: 'share',
+    doc: 'Share of the hidden states that dropout zeroes; 0.1 unless written. Above 0, a mask is kept for the backward pass.',
+    flag: '--hidden-dropout',
+  } as ShareSpec,
+  attention_backend: options(
+    'The kernels of attention; `unfused` and `local` write the scores to memory.',
+    ['auto', 'flash', 'fused', 'unfused', 'local'],
+    { flag: '--attention-backend' },
+  ),
+  transformer_impl: options(
+    'Whose layers are used: `local` has no fused attention.',
+    ['transformer_engine', 'local', 'inference_optimized'],
+    { flag: '--transformer-impl' },
+  ),
+  cross_entropy_loss_fusion: flagged('Compute the loss in fused kernels.', '--cross-entropy-loss-fusion'),
   untie_embeddings_and_output_weights: flagged(
     'The output layer has weights of its own, not those of the embedding.',
     '--untie-embeddings-and-output-weights',

@@ -157,6 +157,8 @@ class Reader {
     switch (spec.type) {
       case 'integer':
         return this.#integer(spec, node, path);
+      case 'share':
+        return shareOf(node) ?? this.#wrongType(spec, node, path);
       case 'boolean':
         return !node.quoted && typeof node.value === 'boolean' ? node.value : this.#wrongType(spec, node, path);
       case 'string':
@@ -219,6 +221,10 @@ class Reader {
       }
     }
   }
+}
+
+function shareOf({ quoted, value }: ScalarNode): number | undefined {
+  return !quoted && typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined;
 }
 
 /** The form of a key of several that a node can only be meant as; undefined where it is none of them. */

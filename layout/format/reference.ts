@@ -54,6 +54,8 @@ function typeOf(spec: KeySpec): string {
   switch (spec.type) {
     case 'integer':
       return `whole number from ${spec.min}`;
+    case 'share':
+      return 'number from 0 to 1';
     case 'boolean':
       return 'true or false';
     case 'string':

@@ -40,6 +40,8 @@ function typeOf(spec: KeySpec): JsonSchema {
   switch (spec.type) {
     case 'integer':
       return { type: 'integer', minimum: spec.min, ...constant };
+    case 'share':
+      return { type: 'number', minimum: 0, maximum: 1, ...constant };
     case 'boolean':
       return { type: 'boolean', ...constant };
     case 'string':

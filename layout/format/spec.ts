@@ -20,6 +20,12 @@ export interface IntegerSpec extends Described {
   readonly default?: number;
 }
 
+/** A number from 0 to 1, such as a probability. */
+export interface ShareSpec extends Described {
+  readonly type: 'share';
+  readonly default?: number;
+}
+
 export interface BooleanSpec extends Described {
   readonly type: 'boolean';
   readonly default?: boolean;
@@ -79,6 +85,7 @@ export interface RecordSpec<M extends MapSpec = MapSpec> extends Described {
 /** The type of one key of the format, with everything that is said of it. */
 export type KeySpec =
   | IntegerSpec
+  | ShareSpec
   | BooleanSpec
   | StringSpec
   | EnumSpec
@@ -109,7 +116,7 @@ export type ValueOf<S> =
 /** Whether a type is `any`, of which the values of a key would be derived without end. */
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
-type PlainValueOf<S> = S extends IntegerSpec | SizeSpec | DurationSpec
+type PlainValueOf<S> = S extends IntegerSpec | ShareSpec | SizeSpec | DurationSpec
   ? number
   : S extends BooleanSpec
     ? boolean

@@ -83,6 +83,8 @@ function fits(spec: KeySpec, value: FactValue): boolean {
   switch (spec.type) {
     case 'integer':
       return typeof value === 'number' && value >= spec.min;
+    case 'share':
+      return typeof value === 'number' && value >= 0 && value <= 1;
     case 'boolean':
       return typeof value === 'boolean';
     case 'string':

@@ -19,7 +19,7 @@ export interface Dialect {
   readonly groupsAlone?: boolean;
 }
 
-type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'integers' | 'expression';
+type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'integers' | 'expression' | 'number';
 
 /** The keys that an option becomes as it is: names of the option, the key, how its value is read. */
 const PLAIN: readonly (readonly [names: string, key: string, kind: Kind])[] = [
@@ -155,6 +155,8 @@ function kindOf(spec: KeySpec): Kind | null {
   switch (spec.type) {
     case 'integer':
       return 'integer';
+    case 'share':
+      return 'number';
     case 'boolean':
       return 'switch';
     case 'string':
@@ -209,6 +211,8 @@ function readOption(options: Options, names: readonly string[], kind: Kind, dial
   switch (kind) {
     case 'integer':
       return options.integer(...names);
+    case 'number':
+      return options.number(...names);
     case 'switch':
       return onOff(options, names, dialect);
     case 'off':

@@ -53,6 +53,10 @@ export class Options {
     return this.#found(names, ({ values }) => integerOf(values[0] ?? null));
   }
 
+  number(...names: readonly string[]): Found<number> | undefined {
+    return this.#found(names, ({ values }) => numberOf(values[0] ?? null));
+  }
+
   string(...names: readonly string[]): Found<string> | undefined {
     return this.#found(names, ({ values }) => values[0] ?? null);
   }
@@ -89,6 +93,11 @@ export function integerOf(text: string | null): number | null {
   }
   const value = Number(text.replaceAll('_', ''));
   return Number.isSafeInteger(value) ? value : null;
+}
+
+/** The number of a text such as `0.1` or `1e-2`; null where it is none. */
+function numberOf(text: string | null): number | null {
+  return text !== null && /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?\s*$/i.test(text) ? Number(text) : null;
 }
 
 export function booleanOf(text: string | null): boolean | null {

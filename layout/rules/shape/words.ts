@@ -9,6 +9,8 @@ export function typeName(spec: KeySpec): string {
   switch (spec.type) {
     case 'integer':
       return 'a whole number';
+    case 'share':
+      return 'a number from 0 to 1';
     case 'boolean':
       return 'true or false';
     case 'string':

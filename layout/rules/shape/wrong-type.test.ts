@@ -85,3 +85,10 @@ test('a file that is no map', () => {
     A layout is a map of keys such as \`layout: 1\`, not a list."
   `);
 });
+
+test('a share above 1', () => {
+  expect(said(job(8, 'tp: 2', 'model: {hidden_dropout: 10}'))).toMatchInlineSnapshot(`
+    "error[wrong-type] at "10"
+    \`model.hidden_dropout\` must be a number from 0 to 1, not \`10\`."
+  `);
+});

@@ -11,7 +11,7 @@ import {
   MAX_TRIED,
   soundFixes,
 } from '../layout';
-import { levelsFor } from './config';
+import { forgetLevels, levelsFor } from './config';
 import type { FileReport } from './fileReport';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
@@ -19,7 +19,9 @@ import { gitlabIssues } from './gitlab';
 import { layoutFiles } from './layoutFiles';
 import { colour, complain, EXIT, exitWith, print } from './output';
 import { sarifLog } from './sarif';
+import { type Statistic, statisticsOf, statisticsText } from './statistics';
 import { diagnosticTexts, summaryText } from './text';
+import { watchLayouts } from './watch';
 
 interface Options {
   readonly format: Format;
@@ -28,6 +30,8 @@ interface Options {
   readonly maxWarnings?: number;
   readonly fix?: true;
   readonly unsafe?: true;
+  readonly statistics?: true;
+  readonly watch?: true;
   readonly color: 'auto' | 'always' | 'never';
 }
 
@@ -50,6 +54,8 @@ export function addCheckCommand(program: Command): void {
     .option('--max-warnings <n>', 'exit with 1 also where there are more warnings than this', wholeNumber)
     .option('--fix', 'write fixes that are safe into the files')
     .option('--unsafe', 'with --fix: also the first of the other fixes of each diagnostic')
+    .option('--statistics', 'print how often each rule fired instead; as text or json')
+    .option('-w, --watch', 'check again whenever a layout changes, until Ctrl-C')
     .addOption(new Option('--color <when>', 'colours').choices(['auto', 'always', 'never']).default('auto'))
     .addHelpText('after', HELP)
     .action(run);
@@ -72,11 +78,32 @@ function wholeNumber(text: string): number {
 
 async function run(paths: string[], options: Options): Promise<void> {
   colour(options.color);
-  if (options.unsafe && !options.fix) {
-    complain('--unsafe goes with --fix');
+  const problem = whyNot(paths, options);
+  if (problem !== null) {
+    complain(problem);
     exitWith(EXIT.unusable);
-    return;
+  } else if (options.watch) {
+    await watchLayouts(paths, () => {
+      forgetLevels();
+      return checkAll(paths, options);
+    });
+  } else {
+    await checkAll(paths, options);
   }
+}
+
+/** Why options do not go together; null where they do. */
+function whyNot(paths: readonly string[], { unsafe, fix, watch, statistics, format }: Options): string | null {
+  if (unsafe && !fix) {
+    return '--unsafe goes with --fix';
+  }
+  if (watch && paths.includes('-')) {
+    return '--watch takes files and folders, not standard input';
+  }
+  return statistics && format !== 'text' && format !== 'json' ? '--statistics goes with --format text or json' : null;
+}
+
+async function checkAll(paths: readonly string[], options: Options): Promise<void> {
   const files = [...layoutFiles(paths)];
   if (files.length === 0) {
     complain(`no layout file (*.layout.yaml) in ${paths.join(', ')}`);
@@ -84,7 +111,8 @@ async function run(paths: string[], options: Options): Promise<void> {
     return;
   }
   const warnings = { count: 0 };
-  await print(FORMATS[options.format](asWanted(files, options, warnings)));
+  const inputs = asWanted(files, options, warnings);
+  await print(options.statistics ? statistics(inputs, options.format) : FORMATS[options.format](inputs));
   if (options.maxWarnings !== undefined && warnings.count > options.maxWarnings) {
     complain(`${warnings.count} warnings are more than --max-warnings ${options.maxWarnings} allows`);
     exitWith(EXIT.findings);
@@ -177,6 +205,11 @@ function fileReport(input: InputFile): FileReport {
     diagnosticData({ ...diagnostic, fixes: fixes.get(diagnostic) ?? [] }, checked.lines),
   );
   return { file, ok: !hasErrors(checked), findings };
+}
+
+function* statistics(inputs: Iterable<InputFile>, format: Format): Iterable<string> {
+  const found: Statistic[] = statisticsOf(inputs, noteErrors);
+  yield format === 'json' ? `${jsonText(found, 2)}\n` : statisticsText(found);
 }
 
 function noteErrors(checked: Checked): void {

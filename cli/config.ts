@@ -29,6 +29,11 @@ export function levelsFor(file: string): RuleLevels {
   }
 }
 
+/** Lets configurations be read again. */
+export function forgetLevels(): void {
+  known.clear();
+}
+
 function levelsIn(folder: string): RuleLevels | null {
   const seen = known.get(folder);
   if (seen !== undefined) {

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 
 /** Which files of a folder are layouts. */
@@ -24,22 +24,46 @@ interface Rules {
 export function* layoutFiles(paths: readonly string[]): Iterable<string> {
   for (const path of paths) {
     if (isFolder(path)) {
-      yield* filesIn(path, [], 0);
+      for (const { files } of foldersIn(path, [], 0)) {
+        yield* files;
+      }
     } else {
       yield path;
     }
   }
 }
 
-function* filesIn(folder: string, above: readonly Rules[], depth: number): Iterable<string> {
+/** The folders that are searched for the command line's arguments, and those of the files among them. */
+export function* layoutFolders(paths: readonly string[]): Iterable<string> {
+  for (const path of paths) {
+    if (isFolder(path)) {
+      for (const { folder } of foldersIn(path, [], 0)) {
+        yield folder;
+      }
+    } else {
+      yield dirname(path);
+    }
+  }
+}
+
+/** A folder and the layouts that lie in it, not below it. */
+interface Folder {
+  readonly folder: string;
+  readonly files: readonly string[];
+}
+
+function* foldersIn(folder: string, above: readonly Rules[], depth: number): Iterable<Folder> {
   const rules = [...above, ...rulesOf(folder)];
   const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const files = entries.filter((entry) => !entry.isDirectory() && LAYOUT.test(entry.name));
+  yield {
+    folder,
+    files: files.map(({ name }) => join(folder, name)).filter((path) => !isIgnored(path, '', rules)),
+  };
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED.has(entry.name) && !isIgnored(path, '/', rules)) {
-      yield* filesIn(path, rules, depth + 1);
-    } else if (!entry.isDirectory() && LAYOUT.test(entry.name) && !isIgnored(path, '', rules)) {
-      yield path;
+      yield* foldersIn(path, rules, depth + 1);
     }
   }
 }

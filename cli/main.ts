@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../package.json';
 import { addCheckCommand } from './check';
+import { addCompletionCommand } from './completion';
 import { addDrawCommand } from './draw';
 import { addDriftCommand } from './drift';
 import { addEstimateCommand } from './estimate';
@@ -37,6 +38,7 @@ addSmokeCommand(program);
 addVerifyCommand(program);
 addDrawCommand(program);
 addExplainCommand(program);
+addCompletionCommand(program);
 program
   .command('mcp')
   .description(

@@ -34,6 +34,14 @@ const checkedFile = z.object({
   error: z.string().optional().describe('Why the file could not be used at all.'),
 });
 
+const statistics = z.object({
+  code: z.string(),
+  severity: z.enum(['error', 'warning', 'information']).describe('The gravest of its findings.'),
+  count: whole,
+  files: whole.describe('In how many files.'),
+  title: z.string(),
+});
+
 const groups = z.object({
   file,
   ok: ok('Whether the layout has no errors; without, there are no groups.'),
@@ -297,6 +305,7 @@ const smoke = z.object({
 /** What a command prints with `--format json`. */
 const OUTPUTS = {
   check: z.array(checkedFile).describe('An element a file; a line of `--format jsonl` is one element.'),
+  'check-statistics': z.array(statistics).describe('An element a rule that fired, the most frequent first.'),
   groups: z.array(groups).describe('An element a file; a line of `--format jsonl` is one element.'),
   stages: z.array(stages).describe('An element a file; a line of `--format jsonl` is one element.'),
   sequence: z.array(sequence).describe('An element a file; a line of `--format jsonl` is one element.'),
@@ -336,7 +345,7 @@ export function outputSchema(command: OutputName, closed = false): object {
   return {
     $schema,
     $id: `https://raw.githubusercontent.com/parallelism-layout/parallelism-layout/main/schemas/${command}.schema.json`,
-    title: `parallelism-layout ${command} --format json, version ${VERSION}`,
+    title: `parallelism-layout ${command.replace('-', ' --')} --format json, version ${VERSION}`,
     ...schema,
   };
 }

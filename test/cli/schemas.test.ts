@@ -76,6 +76,13 @@ describe('what a command prints with --format json has its published schema', ()
     expect(flawsBy(JSON.parse(readFileSync(`schemas/${command}.schema.json`, 'utf8')), value)).toBe('');
   });
 
+  test('check --statistics', async () => {
+    const args = ['check', '--statistics', '--format', 'json', ...EXAMPLES, ...OWN, 'missing.layout.yaml'];
+    const value = JSON.parse(await outputOf(args));
+    expect(flawsBy(outputSchema('check-statistics', true), value)).toBe('');
+    expect(value.map(({ code }: { code: string }) => code)).toContain('dense-factorization');
+  });
+
   test('verify, of runs that are healthy, hang, and have other groups', async () => {
     const verdicts = [];
     for (const run of ['healthy-tp2dp2', 'sleep-tp2dp2-r2', 'mapping-pp2dp2']) {

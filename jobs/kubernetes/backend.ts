@@ -23,7 +23,7 @@ import { uidOf } from './pods';
 /** How long all ranks may take to join: nodes pull the image one after another. Seconds. */
 const JOIN = 300;
 
-const TIMING: Timing = { pods: 3, patience: 600, farewell: 60 };
+const TIMING: Timing = { pods: 3, patience: 600, lastWords: 10, farewell: 60 };
 
 /** Kubernetes, through kubectl: an engine of the cluster starts the pods, and the referee is in the first. */
 export function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster> {

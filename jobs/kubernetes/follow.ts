@@ -12,6 +12,8 @@ export interface Timing {
   readonly pods: number;
   /** Without any answer, until the run is given up; its job goes on. */
   readonly patience: number;
+  /** After the last event, until the log is left whatever keeps the pod from ending. */
+  readonly lastWords: number;
   /** How long pods have to be gone after they were deleted. */
   readonly farewell: number;
 }
@@ -197,7 +199,8 @@ class Follower {
       const pod = this.#first();
       if (pod && pod.phase !== 'waiting') {
         const whole = await this.#readLog(pod.name);
-        if (whole && (pod.phase === 'succeeded' || pod.phase === 'failed')) {
+        const ended = this.#end !== null || pod.phase === 'succeeded' || pod.phase === 'failed';
+        if (whole && ended) {
           return;
         }
       } else if (!pod && (seen || (await this.#isGone()))) {
@@ -233,10 +236,15 @@ class Follower {
       this.output.events(`${line}\n`);
       if (event?.ev === 'end') {
         this.#end = event;
-        // the stream ends here, whatever keeps the pod from ending
-        this.#over.abort();
+        void this.#leaveLog();
       }
     }
+  }
+
+  /** Leaves the log once the pod has had time for its last words, which a node may read after its last event. */
+  async #leaveLog(): Promise<void> {
+    await this.#pause(this.timing.lastWords);
+    this.#over.abort();
   }
 
   /** Whether a job without pods is not there any more. */

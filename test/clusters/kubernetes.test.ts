@@ -133,24 +133,31 @@ describe('kubectl, against a stand-in for a cluster', () => {
     expect(processesWith(states[0]?.detail ?? '-')).toEqual([]);
   });
 
-  test.each(ENGINES)('runs a %s, whose pods find the first', { timeout: 200 * SECONDS }, async (engine) => {
-    const stand = await start();
-    const { result, log } = await run({ settings: { engine } });
-    expect(result, log.join('\n')).toMatchObject({ verdict: 'ok', ok: true });
-    const kinds = stand.made.map(({ kind }) => kind);
-    const beside: Record<Engine, string[]> = {
-      trainjob: ['TrainingRuntime'],
-      jobset: [],
-      pytorchjob: [],
-      job: ['Service'],
-    };
-    expect(kinds.slice(0, -1)).toEqual(['ConfigMap', ...beside[engine]]);
-    expect(kinds.at(-1)?.toLowerCase()).toBe(engine);
-    // what a client that is gone cannot delete goes with the job
-    const owners = stand.requests.filter((request) => request.startsWith('PATCH')).length;
-    expect(owners).toBe(stand.made.length - 1);
-    expect(stand.objects()).toEqual([]);
-  });
+  test.each(ENGINES)(
+    'runs a %s, whose pods find the first, and reads its last words',
+    {
+      timeout: 200 * SECONDS,
+    },
+    async (engine) => {
+      const stand = await start({ errorsLast: true });
+      const { result, log } = await run({ settings: { engine } });
+      expect(result, log.join('\n')).toMatchObject({ verdict: 'ok', ok: true });
+      expect(log.at(-1)).toMatch(/^passed after [\d.]+ s$/);
+      const kinds = stand.made.map(({ kind }) => kind);
+      const beside: Record<Engine, string[]> = {
+        trainjob: ['TrainingRuntime'],
+        jobset: [],
+        pytorchjob: [],
+        job: ['Service'],
+      };
+      expect(kinds.slice(0, -1)).toEqual(['ConfigMap', ...beside[engine]]);
+      expect(kinds.at(-1)?.toLowerCase()).toBe(engine);
+      // what a client that is gone cannot delete goes with the job
+      const owners = stand.requests.filter((request) => request.startsWith('PATCH')).length;
+      expect(owners).toBe(stand.made.length - 1);
+      expect(stand.objects()).toEqual([]);
+    },
+  );
 
   test('says why pods wait, and goes on once they do not', { timeout: 200 * SECONDS }, async () => {
     const stand = await start({ unschedulable: '0/8 nodes are available: 8 Insufficient nvidia.com/gpu.' });

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { podTemplates, validate } from '../harness/kubernetesSchemas';
 
 /** An object of the API, as loose as it comes. */
@@ -66,6 +67,8 @@ export interface Behaviour {
   readonly quota?: string;
   /** Breaks connections to a log: the first after so many bytes, the second after twice as many, and so on. */
   readonly breakLogsAfter?: number;
+  /** What containers write to standard error reaches the log after all that they write to standard output. */
+  readonly errorsLast?: boolean;
 }
 
 /**
@@ -337,6 +340,7 @@ export class StandInCluster {
           uid,
           job.kind === 'PyTorchJob',
           this.#mounts(name, host, hostOf(job.kind, name, 0)),
+          this.behaviour.errorsLast ?? false,
         );
         this.#pods.set(pod.name, pod);
         if (this.#placed) {
@@ -482,6 +486,7 @@ class Pod {
     readonly owner: string,
     readonly ranked: boolean,
     readonly mounts: string,
+    readonly errorsLast: boolean,
   ) {
     this.name = ranked ? host : `${host}-${randomUUID().slice(0, 5)}`;
   }
@@ -526,19 +531,22 @@ class Pod {
       ],
       { env: { PATH: process.env.PATH, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] },
     );
-    for (const stream of [this.#process.stdout, this.#process.stderr]) {
-      let rest = '';
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        const lines = (rest + text).split('\n');
-        rest = lines.pop() ?? '';
-        this.lines.push(...lines.map((line) => ({ when: Date.now(), text: line })));
-        this.#tell();
-      });
-    }
+    const { stdout, stderr } = this.#process;
+    const last: string[] = [];
+    eachLine(stdout, (line) => this.#log(line));
+    eachLine(stderr, (line) => (this.errorsLast ? last.push(line) : this.#log(line)));
     this.#process.once('close', (code) => {
+      for (const line of last) {
+        this.#log(line);
+      }
       this.#exit = code ?? 137;
       this.#tell();
     });
+  }
+
+  #log(text: string): void {
+    this.lines.push({ when: Date.now(), text });
+    this.#tell();
   }
 
   /** Deletes the pod: the first process is told to end, and killed when it does not in time. */
@@ -604,6 +612,16 @@ class Pod {
       listener();
     }
   }
+}
+
+/** Calls for each line of a stream. */
+function eachLine(stream: Readable | null, take: (line: string) => void): void {
+  let rest = '';
+  stream?.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    lines.forEach(take);
+  });
 }
 
 /** The children of a process. */

@@ -15,10 +15,11 @@ import { forgetLevels, levelsFor } from './config';
 import type { FileReport } from './fileReport';
 import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
-import { gitlabIssues } from './gitlab';
+import { type GitlabIssue, gitlabIssues } from './gitlab';
+import { jsonArray } from './jsonArray';
 import { layoutFiles } from './layoutFiles';
 import { colour, complain, EXIT, exitWith, print } from './output';
-import { sarifLog } from './sarif';
+import { sarifText } from './sarif';
 import { type Statistic, statisticsOf, statisticsText } from './statistics';
 import { diagnosticTexts, summaryText } from './text';
 import { watchLayouts } from './watch';
@@ -165,13 +166,8 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
     yield summaryText(totals);
   },
   *json(inputs) {
-    // one file after another, so that no more than one is held
-    let open = '[';
-    for (const input of inputs) {
-      yield `${open}\n  ${jsonText(fileReport(input), 2).replaceAll('\n', '\n  ')}`;
-      open = ',';
-    }
-    yield '\n]\n';
+    yield* jsonArray(fileReports(inputs));
+    yield '\n';
   },
   *jsonl(inputs) {
     for (const input of inputs) {
@@ -179,7 +175,7 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
     }
   },
   *sarif(inputs) {
-    yield `${jsonText(sarifLog([...inputs].map(fileReport)), 2)}\n`;
+    yield* sarifText(fileReports(inputs));
   },
   *github(inputs) {
     for (const input of inputs) {
@@ -187,12 +183,23 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
     }
   },
   *gitlab(inputs) {
-    yield `${jsonText(
-      [...inputs].flatMap((input) => gitlabIssues(fileReport(input))),
-      2,
-    )}\n`;
+    yield* jsonArray(issues(inputs));
+    yield '\n';
   },
 };
+
+/** One report after another, so that no more than one is held. */
+function* fileReports(inputs: Iterable<InputFile>): Iterable<FileReport> {
+  for (const input of inputs) {
+    yield fileReport(input);
+  }
+}
+
+function* issues(inputs: Iterable<InputFile>): Iterable<GitlabIssue> {
+  for (const report of fileReports(inputs)) {
+    yield* gitlabIssues(report);
+  }
+}
 
 function fileReport(input: InputFile): FileReport {
   if ('error' in input) {

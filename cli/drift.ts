@@ -1,15 +1,15 @@
+import { existsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
-import { type Checked, check, type DiagnosticData, LineIndex } from '../layout';
-import { terminalLine } from '../layout/escape/terminal';
+import { type Checked, check, type DiagnosticData, jsonText, LineIndex, terminalLine } from '../layout';
 import { type Difference, driftBetween, type LaunchReading, layoutFileValues, readLaunchFile } from '../layout/launch';
 import type { FileReport } from './fileReport';
 import { inputFiles } from './files';
 import { githubLines } from './github';
-import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
+import { launchInputs, nearTo, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, EXIT, exitWith, print, styled } from './output';
-import { sarifLog } from './sarif';
+import { sarifText } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';
 
@@ -67,10 +67,6 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
     }
     const { checked } = input;
     const named = files.length > 0 ? files : namedBy(layout, checked.text);
-    if (named.length === 0) {
-      complain(`${layout}: names no launch file; give one, or write launch.files in the layout`);
-      exitWith(EXIT.unusable);
-    }
     for (const launch of launchInputs(named)) {
       if (!('reading' in launch)) {
         continue;
@@ -104,11 +100,29 @@ function comparedTexts(): Comparison | null {
   return { layout: 'layout', checked: check(texts.layout), launch: 'launch', reading, ...drift };
 }
 
-/** The files under `launch.files`, which are relative to the layout. */
+/** The files under `launch.files`, which are relative to the layout; those outside its repository are not read. */
 function namedBy(layout: string, text: string): string[] {
   const files = layoutFileValues(layout, text)?.get('launch.files')?.value;
   const folder = dirname(resolve(layout));
-  return Array.isArray(files) ? files.map((file) => relative(process.cwd(), resolve(folder, String(file)))) : [];
+  const paths = Array.isArray(files) ? files.map((file) => resolve(folder, String(file))) : [];
+  if (paths.length === 0) {
+    refuse(layout, 'names no launch file; give one, or write launch.files in the layout');
+  }
+  const isNear = nearTo(layout);
+  return paths.flatMap((path) => {
+    if (existsSync(path) && !isNear(path)) {
+      refuse(layout, `names ${path}, which is outside its repository; give the file as an argument to read it`);
+      return [];
+    }
+    const short = relative(process.cwd(), path);
+    // a file of this name is not standard input
+    return short === '-' ? path : short;
+  });
+}
+
+function refuse(layout: string, reason: string): void {
+  complain(`${layout}: ${reason}`);
+  exitWith(EXIT.unusable);
 }
 
 const FORMATS: Readonly<Record<Format, (comparisons: readonly Comparison[]) => Iterable<string>>> = {
@@ -118,10 +132,10 @@ const FORMATS: Readonly<Record<Format, (comparisons: readonly Comparison[]) => I
     }
   },
   *json(comparisons) {
-    yield `${JSON.stringify(comparisons.map(comparisonData), null, 2)}\n`;
+    yield `${jsonText(comparisons.map(comparisonData), 2)}\n`;
   },
   *sarif(comparisons) {
-    yield `${JSON.stringify(sarifLog(comparisons.flatMap(reports)), null, 2)}\n`;
+    yield* sarifText(comparisons.flatMap(reports));
   },
   *github(comparisons) {
     for (const report of comparisons.flatMap(reports)) {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type FamilyName, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
@@ -57,19 +57,28 @@ function launchText(file: string): string | { readonly error: string } {
 
 /** Reads the files that a launch file names: regular, not too large, and in its repository alone. */
 function namedFiles(launchFile: string): ReadFile {
-  const root = rootOf(dirname(launchFile));
+  const isNear = nearTo(launchFile);
   return (path) => {
-    const whole = resolve(path);
-    if (whole !== root && !whole.startsWith(root.endsWith(sep) ? root : root + sep)) {
-      return null;
-    }
     try {
-      const bytes = readRegularFile(whole, MAX_NAMED_BYTES);
+      if (!isNear(path)) {
+        return null;
+      }
+      const bytes = readRegularFile(path, MAX_NAMED_BYTES);
       return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
     } catch {
       return null;
     }
   };
+}
+
+/**
+ * Whether paths lead to the repository of a file, symbolic links followed: a file decides about no reading beyond it. No path
+ * is near to a file in the root directory.
+ */
+export function nearTo(file: string): (path: string) => boolean {
+  const root = rootOf(dirname(resolve(file)));
+  const inside = dirname(root) === root ? null : realpathSync(root) + sep;
+  return (path) => inside !== null && existsSync(path) && realpathSync(path).startsWith(inside);
 }
 
 /** The repository that a directory is in; without one, the directory a few levels above it. */

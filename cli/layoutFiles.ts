@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
+import { readRegularFile } from '../jobs/regularFile';
 
 /** Which files of a folder are layouts. */
 const LAYOUT = /\.layout\.ya?ml$/;
@@ -10,6 +11,9 @@ const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
 /** Deeper folders are a mistake, such as a link to one's own parent. */
 const MAX_DEPTH = 64;
+
+/** The largest `.gitignore` that is read. Bytes. */
+const MAX_RULES_BYTES = 64 * 1024;
 
 /** The rules of a `.gitignore`, for paths below its folder. */
 interface Rules {
@@ -70,7 +74,9 @@ function* foldersIn(folder: string, above: readonly Rules[], depth: number): Ite
 
 function rulesOf(folder: string): Rules[] {
   try {
-    return [{ folder, rules: ignore().add(readFileSync(join(folder, '.gitignore'), 'utf8')) }];
+    return [
+      { folder, rules: ignore().add(readRegularFile(join(folder, '.gitignore'), MAX_RULES_BYTES).toString('utf8')) },
+    ];
   } catch {
     return [];
   }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { terminalLine } from '../layout';
 import { version } from '../package.json';
 import { addCheckCommand } from './check';
 import { addCompletionCommand } from './completion';
@@ -22,6 +23,8 @@ const program = new Command('parallelism-layout')
   .description('Check, enumerate and smoke-test the parallelism layout of large GPU training jobs.')
   .version(version)
   .showHelpAfterError('(run with --help for the usage)')
+  // what is wrong with an argument quotes it
+  .configureOutput({ outputError: (text, write) => write(text.split('\n').map(terminalLine).join('\n')) })
   .exitOverride();
 
 addCheckCommand(program);

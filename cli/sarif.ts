@@ -1,14 +1,36 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
-import { type DiagnosticData, type Range, RULES, rulePageUrl } from '../layout';
+import { type DiagnosticData, jsonText, type Range, RULES, rulePageUrl } from '../layout';
 import type { FileReport } from './fileReport';
+import { jsonArray } from './jsonArray';
 
 const LEVELS = { error: 'error', warning: 'warning', information: 'note' } as const;
 
-/** A SARIF 2.1.0 log of all files, with the pages of the rules and the fixes. */
-export function sarifLog(reports: readonly FileReport[]): Log {
-  const failed = reports.filter(({ error }) => error !== undefined);
+/** A SARIF 2.1.0 log of all files, with the pages of the rules and the fixes, result by result. */
+export function* sarifText(reports: Iterable<FileReport>): Iterable<string> {
+  const failed: FileReport[] = [];
+  yield emptyLog(failed)[0];
+  yield* jsonArray(results(reports, failed), ' '.repeat(6));
+  yield `${emptyLog(failed)[1]}\n`;
+}
+
+function* results(reports: Iterable<FileReport>, failed: FileReport[]): Iterable<Result> {
+  for (const report of reports) {
+    if (report.error !== undefined) {
+      failed.push(report);
+    }
+    yield* report.findings.map((finding) => result(report.file, finding));
+  }
+}
+
+/** What stands before and behind the list of results. */
+function emptyLog(failed: readonly FileReport[]): readonly [string, string] {
+  const [before = '', after = ''] = jsonText(logOf(failed), 2).split(/(?<="results": )\[\]/, 2);
+  return [before, after];
+}
+
+function logOf(failed: readonly FileReport[]): Log {
   return {
     version: '2.1.0',
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
@@ -16,7 +38,7 @@ export function sarifLog(reports: readonly FileReport[]): Log {
       {
         tool: { driver: { name: 'parallelism-layout', rules: RULES.map(descriptor) } },
         columnKind: 'utf16CodeUnits',
-        results: reports.flatMap(({ file, findings }) => findings.map((finding) => result(file, finding))),
+        results: [],
         invocations: [
           {
             executionSuccessful: failed.length === 0,

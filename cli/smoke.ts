@@ -21,7 +21,7 @@ import {
   smokePlan,
 } from '../jobs';
 import { readClusterFile } from '../jobs/clusterFile';
-import { type Checked, hasErrors, jsonText } from '../layout';
+import { type Checked, hasErrors, jsonText, safeJson } from '../layout';
 import { inputFiles } from './files';
 import { complain, EXIT, exitWith, onOutputClosed, print, SIGNAL_EXIT } from './output';
 import { smokeReport } from './smokeReport';
@@ -176,7 +176,7 @@ async function run(
       },
       onEvent: (_, progress, line) => {
         if (options.format === 'jsonl') {
-          process.stdout.write(`${line}\n`);
+          process.stdout.write(`${safeJson(line)}\n`);
         }
         showProgress(progress, estimate.secondsLeft(progress, Date.now()));
       },

@@ -1,4 +1,4 @@
-import { shellWord, terminalLine } from '../layout';
+import { jsonText, shellWord, terminalLine } from '../layout';
 import type { Launch, RunFile } from './backend';
 import { nameOfKind } from './speeds';
 
@@ -92,8 +92,8 @@ function wrapped(items: readonly string[]): string[] {
 
 /** The plan with a line for every setting and every family of groups. */
 function planText({ plan: { groups, ...settings } }: Launch): string {
-  const lines = Object.entries(settings).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
-  const families = groups.map((family) => `    ${JSON.stringify(family)}`);
+  const lines = Object.entries(settings).map(([key, value]) => `  ${jsonText(key)}: ${jsonText(value)}`);
+  const families = groups.map((family) => `    ${jsonText(family)}`);
   return `{\n${lines.join(',\n')},\n  "groups": [\n${families.join(',\n')}\n  ]\n}`;
 }
 

@@ -19,16 +19,26 @@ export function readRegularFile(path: string | typeof STANDARD_INPUT, most: numb
   if (path === STANDARD_INPUT) {
     return readAtMost(path, most);
   }
+  return withRegularFile(path, (file, size) => {
+    if (size > most) {
+      throw tooLarge(most);
+    }
+    return readAtMost(file, most);
+  });
+}
+
+/**
+ * Opens a regular file, hands its descriptor and its size in bytes to `use`, and closes it.
+ * @throws UnsuitableFileError, or the system's own error
+ */
+export function withRegularFile<T>(path: string, use: (file: number, size: number) => T): T {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stat = fstatSync(file);
     if (!stat.isFile()) {
       throw new UnsuitableFileError(stat.isDirectory() ? 'is a directory' : 'is no regular file');
     }
-    if (stat.size > most) {
-      throw tooLarge(most);
-    }
-    return readAtMost(file, most);
+    return use(file, stat.size);
   } finally {
     closeSync(file);
   }

@@ -1,5 +1,6 @@
-import { closeSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { UnsuitableFileError, withRegularFile } from '../regularFile';
 import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
@@ -15,6 +16,8 @@ const MAX_DUMP = 64 * 1024 * 1024;
 /** Logs are read in pieces, up to this many bytes of each. */
 const MAX_LOG = 1024 * 1024 * 1024;
 const PIECE = 1024 * 1024;
+/** By so many bytes the kind of a file is told. */
+const HEAD = 4096;
 /** An entry without frames takes about as many bytes. */
 const ENTRY_BYTES = 160;
 /** How many entries in a row may go into the one that closes their batch. */
@@ -132,7 +135,7 @@ export class EvidenceReader {
     try {
       this.#readKind(file);
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error)) {
+      if (!(error instanceof Error && ('code' in error || error instanceof UnsuitableFileError))) {
         throw error;
       }
       this.#note(file, 'other', null, false, error.message);
@@ -140,21 +143,19 @@ export class EvidenceReader {
   }
 
   #readKind(file: string): void {
-    const stat = statSync(file);
-    if (!stat.isFile()) {
-      this.#note(file, 'other', null, false, 'is no regular file');
-      return;
-    }
-    const head = readBytes(file, 4096);
+    const { head, size } = withRegularFile(file, (opened, size) => ({
+      head: bytesOf(opened, Math.min(size, HEAD)),
+      size,
+    }));
     if (looksLikePickle(head)) {
-      this.#dump(file, stat.size, (bytes) => readPickle(bytes));
+      this.#dump(file, size, (bytes) => readPickle(bytes));
       return;
     }
     const start = new TextDecoder().decode(head).replace(/^\uFEFF/, '');
     if (looksLikeRecording(start) || looksLikeRas(start)) {
-      this.#text(file, stat.size, start);
+      this.#text(file, size, start);
     } else if (start.startsWith('{') && /"(?:pg_config|entries|comm_lib_version|version)"/.test(start)) {
-      this.#dump(file, stat.size, (bytes) => readJson(new TextDecoder().decode(bytes)));
+      this.#dump(file, size, (bytes) => readJson(new TextDecoder().decode(bytes)));
     } else {
       this.#logFile(file, start);
     }
@@ -289,30 +290,29 @@ function rankOf(file: string, { groups, entries }: FlightDump): number | null {
   return common.length === 1 ? (common[0] ?? null) : null;
 }
 
+/** The first bytes of a file. */
 function readBytes(file: string, most: number): Uint8Array {
-  const descriptor = openSync(file, 'r');
-  try {
-    const bytes = Buffer.allocUnsafe(most);
-    let at = 0;
-    for (let got = -1; got !== 0 && at < most; at += got) {
-      got = readSync(descriptor, bytes, at, most - at, at);
-    }
-    return bytes.subarray(0, at);
-  } finally {
-    closeSync(descriptor);
+  return withRegularFile(file, (opened) => bytesOf(opened, most));
+}
+
+function bytesOf(descriptor: number, most: number): Uint8Array {
+  const bytes = Buffer.allocUnsafe(most);
+  let at = 0;
+  for (let got = -1; got !== 0 && at < most; at += got) {
+    got = readSync(descriptor, bytes, at, most - at, at);
   }
+  return bytes.subarray(0, at);
 }
 
 /** Calls `visit` with each line of a file; false where the file is longer than is read. */
 function forEachLine(file: string, visit: (line: string) => void): boolean {
-  const descriptor = openSync(file, 'r');
-  const decoder = new TextDecoder();
-  try {
+  return withRegularFile(file, (opened) => {
+    const decoder = new TextDecoder();
     const bytes = Buffer.allocUnsafe(PIECE);
     let rest = '';
     let at = 0;
     for (let got = -1; got !== 0 && at < MAX_LOG; at += got) {
-      got = readSync(descriptor, bytes, 0, PIECE, at);
+      got = readSync(opened, bytes, 0, PIECE, at);
       const lines = (rest + decoder.decode(bytes.subarray(0, got), { stream: true })).split(/\r?\n|\r/);
       rest = (lines.pop() ?? '').slice(0, PIECE);
       for (const line of lines) {
@@ -321,7 +321,5 @@ function forEachLine(file: string, visit: (line: string) => void): boolean {
     }
     visit(rest);
     return at < MAX_LOG;
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }

@@ -4,6 +4,7 @@ import {
   jsonText,
   markdownCode,
   markdownText,
+  safeJson,
   shellQuoted,
   shellWord,
   terminalLine,
@@ -56,6 +57,7 @@ describe('JSON', () => {
     expect(JSON.parse(jsonText({ text }, 2))).toEqual({ text });
     expect(jsonText(text)).not.toMatch(CONTROL);
     expect(jsonText(text)).not.toContain('##[');
+    expect(safeJson(JSON.stringify({ text }))).toBe(jsonText({ text }));
   });
 });
 
@@ -91,8 +93,15 @@ describe('text for the workbench', () => {
 
 describe('a workflow command', () => {
   test('has its text and its properties on one line', () => {
-    expect(workflowData('50%\r\n::error::x')).toBe('50%25%0D%0A::error::x');
+    expect(workflowData('50%\r\n::error::x')).toBe('50%25%0A::error::x');
     expect(workflowProperty('a,b:c\n')).toBe('a%2Cb%3Ac%0A');
+  });
+
+  test.each([...ATTACKS, '##[error]', EVERY])('holds nothing that a terminal or another log obeys: %#', (text) => {
+    for (const escaped of [workflowData(text), workflowProperty(text)]) {
+      expect(escaped).not.toMatch(CONTROL);
+      expect(escaped).not.toContain('##[');
+    }
   });
 });
 

@@ -1,6 +1,12 @@
-/** The text of a workflow command of GitHub Actions. Source: `escapeData` in actions/toolkit, packages/core/src/command.ts. */
+import { visible } from './characters';
+
+/**
+ * The text of a workflow command of GitHub Actions; a terminal that shows the log obeys nothing in it. Source: `escapeData` in
+ * actions/toolkit, packages/core/src/command.ts.
+ */
 export function workflowData(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const lines = text.split(/\r\n|[\r\n]/).map((line) => visible(line).replaceAll('%', '%25'));
+  return lines.join('%0A').replaceAll(/#(?=#(?:vso)?\[)/gi, '# ');
 }
 
 /** A property of a workflow command of GitHub Actions. Source: `escapeProperty` in the same file. */

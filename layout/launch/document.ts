@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { jsonText, terminalLine } from '../escape';
 import { FORMAT } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
 import { DEFAULTS } from './defaults';
@@ -164,12 +165,18 @@ function yamlLines(layout: LayoutData, path: string, depth: number, sources: Rea
       return [`${indent}${name}:`, ...yamlLines(value, whole, depth + 1, sources)];
     }
     const source = sources.get(whole);
-    const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+    const text = valueText(value);
     return [`${indent}${name}: ${text}${source === undefined ? '' : `  # ${comment(source)}`}`];
   });
 }
 
+/** A value on one line; what a terminal or a log of CI would obey is written as an escape, which JSON and YAML share. */
+function valueText(value: FactValue): string {
+  const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+  return text === terminalLine(text) ? text : jsonText(value);
+}
+
 /** A text on one line, as a YAML comment can hold it. */
 function comment(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').slice(0, 400);
+  return terminalLine(text.slice(0, 400).replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' '));
 }

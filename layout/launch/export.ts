@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { jsonText, shellWord } from '../escape';
 import type { FactValue } from './facts';
 import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
@@ -169,17 +170,17 @@ function shardOptions(writer: Writer, tp: string, remat: string, name: string): 
 
 function megatronFlags(writer: Writer): Flag[] {
   return megatronOptions(writer).flatMap(([name, value]): Flag[] => {
-    const flag = `--${name.replaceAll('_', '-')}`;
+    const flag = wordOf(`--${name.replaceAll('_', '-')}`);
     if (typeof value === 'boolean') {
       return value ? [[flag]] : [];
     }
-    return [[flag, ...(Array.isArray(value) ? value : [value]).map((one) => shellWord(String(one)))]];
+    return [[flag, ...(Array.isArray(value) ? value : [value]).map(wordOf)]];
   });
 }
 
-/** A word of a shell command: quoted where a character has a meaning of its own. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+/** A value as a word of a shell command, whatever the layout holds. */
+function wordOf(value: FactValue): string {
+  return shellWord(String(value));
 }
 
 function lines(flags: readonly Flag[]): string {
@@ -284,13 +285,13 @@ function mimoArguments(writer: Writer): string {
   const size = (module: string, key: string) => writer.meant(`modules.${module}.${key}`) ?? 1;
   if (encoder !== undefined) {
     requireOnes(writer, encoder);
-    flags.push(['--encoder-tp', String(size(encoder, 'tp'))], ['--encoder-dp', String(replicas(writer, encoder))]);
+    flags.push(['--encoder-tp', wordOf(size(encoder, 'tp'))], ['--encoder-dp', String(replicas(writer, encoder))]);
   } else {
     flags.push(['--llm-only']);
   }
-  flags.push(['--llm-offset', String(writer.meant('modules.language.rank_offset') ?? 0)]);
+  flags.push(['--llm-offset', wordOf(writer.meant('modules.language.rank_offset') ?? 0)]);
   for (const key of ['tp', 'cp', 'pp', 'ep', 'expt_tp']) {
-    flags.push([`--llm-${key.replaceAll('_', '-')}`, String(size('language', key))]);
+    flags.push([`--llm-${key.replaceAll('_', '-')}`, wordOf(size('language', key))]);
   }
   flags.push(['--llm-dp', String(replicas(writer, 'language'))]);
   flags.push(...moduleShards(writer));
@@ -302,15 +303,15 @@ function mimoArguments(writer: Writer): string {
         : undefined;
     if (value !== undefined && value !== false) {
       const flag = `--${(names.split(' ')[0] ?? '').replaceAll('_', '-')}`;
-      flags.push(value === true ? [flag] : [flag, ...(Array.isArray(value) ? value : [value]).map(String)]);
+      flags.push(value === true ? [flag] : [flag, ...(Array.isArray(value) ? value : [value]).map(wordOf)]);
     }
   }
   const groups = writer.written('modules.language.model.num_query_groups');
   flags.push(
-    ...(groups === undefined ? [] : ([['--group-query-attention'], ['--num-query-groups', String(groups)]] as const)),
+    ...(groups === undefined ? [] : ([['--group-query-attention'], ['--num-query-groups', wordOf(groups)]] as const)),
   );
   const type = writer.written('modules.language.model.params_dtype') ?? 'bf16';
-  flags.push(...(type === 'fp32' ? [] : ([[`--${type}`]] as const)));
+  flags.push(...(type === 'fp32' ? [] : ([[wordOf(`--${String(type)}`)]] as const)));
   return `${[launcher(writer, 'examples/mimo/train.py'), ...flags.map((flag) => flag.join(' '))].join(' \\\n    ')}\n`;
 }
 
@@ -334,7 +335,7 @@ function replicas(writer: Writer, module: string): number {
   writer.written(`modules.${module}.expt_dp`);
   const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${module}.${key}`) ?? 1));
   const size = typeof dp === 'number' ? dp : Number(ranks) / degrees.reduce((product, degree) => product * degree, 1);
-  if (!Number.isInteger(size) || size < 1) {
+  if (!degrees.every(Number.isInteger) || !Number.isInteger(size) || size < 1) {
     throw new Error(`The data-parallel size of ${module} is not known: write dp or num_ranks.`);
   }
   return size;
@@ -351,7 +352,7 @@ function moduleShards(writer: Writer): Flag[] {
       writer.written(`modules.language.${shards}`) ??
       (typeof degree === 'number' ? degree * Number(writer.meant(`modules.language.${tp}`) ?? 1) : undefined);
     if (total !== undefined) {
-      flags.push([flag, String(total)]);
+      flags.push([flag, wordOf(total)]);
     }
   }
   return flags;
@@ -370,7 +371,7 @@ function moduleGridSpecs(writer: Writer): string {
     const ranks = replicas(writer, name) * degrees.reduce((product, degree) => product * degree, 1);
     const rest = SPEC_KEYS.flatMap((key) => {
       const value = writer.meant(`modules.${name}.${key}`);
-      return value === undefined ? [] : [`${key}=${String(value)}`];
+      return value === undefined ? [] : [`${key}=${pythonValue(value)}`];
     });
     return `    ModuleGridSpec(name=${pythonText(name)}, num_ranks=${ranks}, ${rest.join(', ')}),`;
   });
@@ -378,8 +379,13 @@ function moduleGridSpecs(writer: Writer): string {
   return `specs = [\n${specs.join('\n')}\n]\n`;
 }
 
+function pythonValue(value: FactValue): string {
+  return typeof value === 'number' ? String(value) : pythonText(String(value));
+}
+
+/** A string of JSON is one of Python too. */
 function pythonText(text: string): string {
-  return JSON.stringify(text);
+  return jsonText(text);
 }
 
 /** `NonuniformTPConfig` (megatron/core/distributed/nonuniform_tp.py on heads/dev). */
@@ -389,7 +395,7 @@ function ntpConfiguration(writer: Writer): string {
     throw new Error('The layout has no ntp.');
   }
   const base = writer.written('ntp.tp_base') ?? writer.meant('parallelism.tp') ?? 1;
-  return `ntp_config = NonuniformTPConfig(tp_base=${String(base)}, tp_spares=${String(spares)}, num_reduced_tp_dp_ranks=${String(reduced ?? 1)})\n`;
+  return `ntp_config = NonuniformTPConfig(tp_base=${pythonValue(base)}, tp_spares=${pythonValue(spares)}, num_reduced_tp_dp_ranks=${pythonValue(reduced ?? 1)})\n`;
 }
 
 const VERL = 'actor_rollout_ref';
@@ -433,7 +439,7 @@ function verl(writer: Writer): string {
   if (cluster) {
     overrides.push(`trainer.nnodes=${cluster.nodes}`, `trainer.n_gpus_per_node=${cluster.perNode}`);
   }
-  return `${['python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer', ...overrides].join(' \\\n    ')}\n`;
+  return `${['python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer', ...overrides.map(wordOf)].join(' \\\n    ')}\n`;
 }
 
 function rollout(writer: Writer): string[] {
@@ -519,7 +525,7 @@ function torchtitan(writer: Writer): string {
   ] as const) {
     const value = writer.written(key);
     if (value !== undefined) {
-      flags.push([`--${option}`, String(value)]);
+      flags.push([`--${option}`, wordOf(value)]);
     }
   }
   writer.written('parallelism.dp');

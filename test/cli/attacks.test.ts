@@ -1,8 +1,9 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { EXPORT_TARGETS } from '../../layout/launch';
 
 const CLI = resolve('dist/cli.js');
 
@@ -34,7 +35,7 @@ const onPosix = describe.skipIf(process.platform === 'win32');
 
 onPosix('names from a file', () => {
   const module = JSON.stringify(NAME);
-  const clean = `layout: 1\nworld_size: 4\nmodules:\n  language: {tp: 2, num_ranks: 2}\n  ${module}: {tp: 2, num_ranks: 2, rank_offset: 2}\nsequence: {seq_length: 64}\n`;
+  const clean = `layout: 1\nname: ${module}\nworld_size: 4\nmodules:\n  language: {tp: 2, num_ranks: 2}\n  ${module}: {tp: 2, num_ranks: 2, rank_offset: 2}\nsequence: {seq_length: 64}\n`;
   const broken = clean.replace('rank_offset: 2', 'rank_offset: 1').replace('layout: 1', `layout: 1\n${module}: 1`);
   const files = {
     'clean.layout.yaml': clean,
@@ -44,23 +45,52 @@ onPosix('names from a file', () => {
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(folder, name), text);
   }
+  const flat = NAME.replaceAll('/', '').replaceAll('\n', '');
+  const script = `x${NAME.replaceAll('/', '')}.sh`;
+  writeFileSync(
+    join(folder, script),
+    `source ./${flat}.sh\ntorchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --hybrid-override-pattern '${NAME}' --pipeline-model-parallel-layout '${NAME}' --${flat} '${NAME}'\n`,
+  );
 
-  test.each(['text', 'json', 'jsonl', 'sarif'])('command nothing in `check --format %s`', (format) => {
+  function expectNoCommand(words: readonly string[]): void {
+    const { status, stdout, stderr } = call(words);
+    expect(stdout + stderr).not.toMatch(COMMANDS);
+    expect(stdout + stderr).not.toMatch(words.includes('github') ? /##\[|##vso\[/ : CI_COMMANDS);
+    expect([0, 1, 2]).toContain(status);
+  }
+
+  test.each(['text', 'json', 'jsonl', 'sarif', 'github', 'gitlab'])(
+    'command nothing in `check --format %s`',
+    (format) => {
+      for (const file of Object.keys(files)) {
+        expectNoCommand(['check', '--format', format, '--', file]);
+      }
+    },
+  );
+
+  test.each([
+    ...['groups', 'sequence', 'ntp', 'stages', 'estimate', 'plan', 'draw', 'smoke --dry-run'],
+    ...EXPORT_TARGETS.map((target) => `export --to ${target}`),
+    ...['groups-json', 'mermaid', 'svg'].map((target) => `export --to ${target}`),
+  ])('command nothing in `%s`', (command) => {
     for (const file of Object.keys(files)) {
-      const { stdout, stderr } = call(['check', '--format', format, '--', file]);
-      expect(stdout + stderr).not.toMatch(COMMANDS);
-      expect(stdout + stderr).not.toMatch(CI_COMMANDS);
+      expectNoCommand([...command.split(' '), '--', file]);
     }
   });
 
-  test.each(['groups', 'sequence', 'ntp', 'stages', 'estimate', 'plan', 'draw'])(
-    'command nothing in `%s`',
-    (command) => {
-      for (const file of Object.keys(files)) {
-        const { stdout, stderr } = call([command, '--', file]);
-        expect(stdout + stderr).not.toMatch(COMMANDS);
-        expect(stdout + stderr).not.toMatch(CI_COMMANDS);
-      }
+  test.each([
+    ...['text', 'json', 'sarif', 'github'].map((format) => ['drift', '--format', format, '--', 'clean.layout.yaml']),
+    ...['text', 'json', 'sarif'].map((format) => ['verify', '--format', format, '--', 'clean.layout.yaml']),
+    ...['yaml', 'json'].map((format) => ['import', '--format', format, '--']),
+  ])('of launch files and in them command nothing in `%s %s %s`', (...words) => {
+    expectNoCommand([...words, script]);
+  });
+
+  test.each([[['explain']], [[]], [['groups', '--format']], [['groups', '--group']], [['smoke', '--cluster']]])(
+    'as arguments command nothing: %j',
+    (words) => {
+      expectNoCommand([...words, NAME, 'clean.layout.yaml']);
+      expectNoCommand([...words, `--${NAME}`, 'clean.layout.yaml']);
     },
   );
 
@@ -72,20 +102,106 @@ onPosix('names from a file', () => {
   });
 });
 
+onPosix('a layout that is exported', () => {
+  const attack = '$(touch attacked)';
+  const text = JSON.stringify(attack);
+  const python = JSON.stringify("open('attacked', 'w')");
+  const keys = (names: string, value = text) => names.split(' ').map((name) => `${name}: ${value}`);
+  const one = [
+    `{layout: 1, name: ${text}, world_size: 8`,
+    `parallelism: {${keys('tp pp cp ep expt_tp order')}}`,
+    `batch: {${keys('global_batch_size micro_batch_size')}}`,
+    `sequence: {${keys('seq_length sequence_parallel')}}`,
+    `optimizer: {${keys('use_distributed_optimizer')}}`,
+    `phases: {rollout: {${keys('engine tp dp')}}, reference: {${keys('tp')}}}`,
+    `ntp: {${keys('tp_base tp_spares num_reduced_tp_dp_ranks', python)}}`,
+    `model: {${keys('num_layers pipeline_model_parallel_layout position_embedding_type params_dtype')}}}`,
+  ].join(', ');
+  const modules = (value: string) =>
+    `{layout: 1, world_size: 8, modules: {language: {dp: 1, ${keys('ep rank_offset', value)}, model: {${keys('num_layers params_dtype num_query_groups')}}}, encoder: {tp: 1, dp: 1}}}`;
+
+  const STUBS = 'torchrun() { :; }; srun() { :; }; python3() { :; }';
+  const PYTHON = 'ModuleGridSpec = NonuniformTPConfig = lambda **_: None';
+
+  test.each(EXPORT_TARGETS)('runs nothing as %s, whatever its values are', (target) => {
+    const inPython = target === 'module-grid-spec' || target === 'ntp-config';
+    for (const layout of [one, modules(inPython ? python : text)]) {
+      const { stdout } = call(['export', '--to', target, '-'], layout);
+      const script = stdout.startsWith('--') ? `torchrun \\\n${stdout}` : stdout;
+      if (inPython) {
+        execFileSync('python3', ['-c', `${PYTHON}\n${script}`], { cwd: folder });
+      } else if (!['model-config', 'bridge', 'nemo-rl'].includes(target)) {
+        execFileSync('bash', ['-c', `${STUBS}\n${script}`], { cwd: folder });
+      }
+      expect(readdirSync(folder)).not.toContain('attacked');
+    }
+  });
+});
+
+onPosix('a repository', () => {
+  test('leads no reading beyond itself', () => {
+    const outside = join(folder, 'outside.sh');
+    writeFileSync(outside, 'TP=4\n');
+    const repository = join(folder, 'repository');
+    mkdirSync(join(repository, '.git'), { recursive: true });
+    symlinkSync(outside, join(repository, 'link.sh'));
+    writeFileSync(join(repository, 'inside.sh'), 'PP=2\n');
+    const names = ['./link.sh', '../outside.sh', outside, '/dev/zero', './inside.sh'];
+    const command =
+      'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n';
+    writeFileSync(join(repository, 'run.sh'), `${names.map((name) => `source ${name}\n`).join('')}${command}`);
+    const { values } = JSON.parse(call(['import', '--format', 'json', join(repository, 'run.sh')]).stdout);
+    const valueFor = (key: string) => values.find((one: { key: string }) => one.key === key)?.value;
+    expect([valueFor('parallelism.tp'), valueFor('parallelism.pp')]).toEqual([null, 2]);
+
+    writeFileSync(outside, command);
+    const layout = join(repository, 'job.layout.yaml');
+    writeFileSync(layout, 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nlaunch: {files: [link.sh]}\n');
+    const { status, stdout, stderr } = call(['drift', layout]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('which is outside its repository');
+  });
+
+  test('has a .gitignore that is never read on and on', () => {
+    const project = join(folder, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'two.layout.yaml'), 'layout: 1\nworld_size: 2\nparallelism: {tp: 2}\n');
+    execFileSync('mkfifo', [join(project, '.gitignore')]);
+    expect(call(['check', project])).toMatchObject({ status: 0 });
+    rmSync(join(project, '.gitignore'));
+    symlinkSync('/dev/zero', join(project, '.gitignore'));
+    expect(call(['check', project])).toMatchObject({ status: 0 });
+  });
+
+  test('has a configuration that is never read on and on', () => {
+    const project = join(folder, 'configured');
+    mkdirSync(project);
+    writeFileSync(join(project, 'two.layout.yaml'), 'layout: 1\nworld_size: 2\nparallelism: {tp: 2}\n');
+    symlinkSync('/dev/zero', join(project, '.parallelism-layout.yaml'));
+    const { status, stderr } = call(['check', join(project, 'two.layout.yaml')]);
+    expect(stderr).toContain('.parallelism-layout.yaml: is no regular file');
+    expect(status).toBe(2);
+  });
+});
+
 onPosix('a file that is no regular file', () => {
-  test.each(['check', 'groups', 'ntp', 'sequence', 'import'])('is refused by `%s` before it is read', (command) => {
-    const device = join(folder, `${command}-device.layout.yaml`);
+  test.each([
+    ...['check', 'groups', 'ntp', 'sequence', 'stages', 'estimate', 'plan', 'draw', 'drift', 'smoke', 'import'],
+    'export --to torchrun',
+  ])('is refused by `%s` before it is read', (command) => {
+    const [name] = command.split(' ');
+    const device = join(folder, `${name}-device.layout.yaml`);
     symlinkSync('/dev/zero', device);
-    const fifo = join(folder, `${command}-fifo.layout.yaml`);
+    const fifo = join(folder, `${name}-fifo.layout.yaml`);
     execFileSync('mkfifo', [fifo]);
-    const directory = join(folder, `${command}-directory.layout.yaml`);
+    const directory = join(folder, `${name}-directory.layout.yaml`);
     mkdirSync(directory);
     for (const [file, reason] of [
       [device, 'is no regular file'],
       [fifo, 'is no regular file'],
       [directory, command === 'check' ? 'no layout file (*.layout.yaml) in ' : 'is a directory'],
     ] as const) {
-      const { status, stderr } = call([command, file]);
+      const { status, stderr } = call([...command.split(' '), file]);
       expect(stderr).toContain(reason);
       expect(status).toBe(2);
     }

@@ -234,7 +234,7 @@ class Frames {
     if (end < 0) {
       return 0;
     }
-    const [, name = '', text = ''] = /^(\S*) ?(.*)$/.exec(this.#rest.toString('utf8', 0, end)) ?? [];
+    const [, name = '', text = ''] = /^(\S*) ?(.*)$/s.exec(this.#rest.toString('utf8', 0, end)) ?? [];
     if (name !== 'events' && name !== 'log') {
       this.take(name, text);
       return end + 1;

@@ -89,7 +89,7 @@ function countsOf(dict: Dict | undefined): Map<string, number> {
 }
 
 const HEAD = /^#\S+ \(([0-9a-f]+)\) (\w+)/;
-const RANK = /^\s+Rank (\d+)(.*?)(?: -- GPUs? ([\d,]+) managed by process (\d+) on node (\S+))?$/;
+const RANK = /^\s+Rank (\d{1,9})(.*?)(?: -- GPUs? ([\d,]+) managed by process (\d+) on node (\S+))?$/;
 const LAUNCHED = /have launched up to operation (\d+)/;
 const NOT_LAUNCHED = /have not launched any operations/;
 const KIND = /different (\w+) operation counts/;

@@ -4,7 +4,7 @@ import { type Checked, commentsOf, ruleOf, rulePageUrl } from '../../layout';
 /** Codes of rules that comments name, such as `# tp-crosses-nvlink is wanted here`, as links to their pages. */
 export function documentLinks(checked: Checked): DocumentLink[] {
   return commentsOf(checked.text, checked.lines, checked.read.tree.root).flatMap(({ start, end }) =>
-    [...checked.text.slice(start, end).matchAll(/[a-z]+(?:-[a-z]+)+/g)]
+    [...checked.text.slice(start, end).matchAll(/(?<![a-z])[a-z]+(?:-[a-z]+)+/g)]
       .filter(([code]) => ruleOf(code) !== undefined)
       .map(({ 0: code, index }) => ({
         range: checked.lines.rangeOf({ start: start + index, end: start + index + code.length }),

@@ -45,7 +45,7 @@ export const bridgeCommand: CommandFamily = {
 
 function hasOverride({ args }: Job): boolean {
   return args.some((arg) =>
-    /^\+{0,2}(model\.\w*parallel\w*|train\.(micro|global)_batch_size)=/.test(textOf(arg) ?? startText(arg)),
+    /^\+{0,2}(model\.(?=\w*parallel)\w+|train\.(micro|global)_batch_size)=/.test(textOf(arg) ?? startText(arg)),
   );
 }
 

@@ -7,11 +7,11 @@ import { listUnmapped } from './megatron-lm';
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true, resolved: true };
 
 /** A line of the printed arguments, after whatever a launcher puts before it: `  name .... value`. */
-const LINE = /(?:^|[\]:|>\s])\s*([A-Za-z_]\w*) \.+ ?(.*)$/;
+const LINE = /(?:^|[\]:|>\s])([A-Za-z_]\w*) \.+ ?(.*)$/s;
 
 /** Whether a text holds the arguments that Megatron-LM prints (megatron/training/arguments.py, _print_args). */
 export function hasArgumentDump(text: string): boolean {
-  return /-{4,} arguments -{4,}/.test(text);
+  return text.includes('---- arguments ----');
 }
 
 /** Reads the last block of printed arguments of a log; all values are those after validation. */
@@ -42,7 +42,7 @@ function dumpedOptions(file: string, text: string, start: number): Map<string, O
   while (offset < text.length) {
     const end = text.indexOf('\n', offset);
     const line = text.slice(offset, Math.min(end < 0 ? text.length : end, offset + MAX_LINE));
-    if (/-{4,} end of arguments -{4,}/.test(line)) {
+    if (line.includes('---- end of arguments ----')) {
       break;
     }
     const match = LINE.exec(line.replace(/\r$/, ''));

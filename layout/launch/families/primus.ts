@@ -41,7 +41,7 @@ export const primusCommand: CommandFamily = {
 
 function experimentOf(job: Job, context: LaunchContext): { tree: TreeMap; file: string } | null {
   const words = [job.program, job.script ?? '', textOf(job.args[0]) ?? ''];
-  if (!words.some((one) => /primus|run_\w*pretrain\.sh|pretrain\.py/.test(one))) {
+  if (!words.some((one) => /primus|run_\w{0,64}pretrain\.sh|pretrain\.py/.test(one))) {
     return null;
   }
   const { options } = readFlags(job.args, job.place);
@@ -168,10 +168,13 @@ function resolveScalar(scalar: TreeScalar): TreeScalar {
     return scalar;
   }
   let unknown: string | undefined;
-  const text = value.replace(/\$\{([^:{}]+)(?::([^}]*))?\}/g, (_, name: string, otherwise: string | undefined) => {
-    unknown ??= otherwise === undefined ? `environment variable ${name}` : undefined;
-    return otherwise ?? '';
-  });
+  const text = value.replace(
+    /\$\{([^:{}]{1,256})(?::([^}]{0,1024}))?\}/g,
+    (_, name: string, otherwise: string | undefined) => {
+      unknown ??= otherwise === undefined ? `environment variable ${name}` : undefined;
+      return otherwise ?? '';
+    },
+  );
   return unknown === undefined ? { ...scalar, value: typed(text) } : { ...scalar, value: null, unknown };
 }
 

@@ -4,6 +4,7 @@ import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job } from '../launchers';
 import { type Option, Options } from '../options';
+import { MAX_PATH } from '../shell/sources';
 import { parseTomlTree } from '../toml';
 import { at, mergeTrees, optionsOf, setAt, type Tree } from '../tree';
 import { setWorld } from '../world';
@@ -57,7 +58,7 @@ export const torchtitanCommand: CommandFamily = {
 
 function isTitan(job: Job): boolean {
   return (
-    /(^|\.|\/)torchtitan(\.|\/)(\w+(\.|\/))*train(\.py)?$/.test(job.script ?? '') ||
+    /(^|\.|\/)torchtitan(\.|\/)(\w+(\.|\/))*train(\.py)?$/.test((job.script ?? '').slice(-MAX_PATH)) ||
     /(^|\/)run_train\.sh$/.test(job.program) ||
     hasFlag(
       job,

@@ -200,7 +200,13 @@ function withoutPrefix(left: Text, right: Text): Text | null {
 
 /** The verdict of `=~` for the simple patterns that mean the same in JavaScript. */
 function patternVerdict(text: string, pattern: string): Verdict {
-  if (text.length > 256 || !/^\^?(\w|[-./: ,]|\[[-\w.]+\][+*]?|\(\w+(\|\w+)*\))*\$?$/.test(pattern)) {
+  // more repetitions than two would take more than the cube of the text's length
+  if (
+    text.length > 256 ||
+    pattern.length > 256 ||
+    (pattern.match(/[+*]/g)?.length ?? 0) > 2 ||
+    !/^\^?(\w|[-./: ,]|\[[-\w.]+\][+*]?|\(\w+(\|\w+)*\))*\$?$/.test(pattern)
+  ) {
     return null;
   }
   return new RegExp(pattern).test(text);

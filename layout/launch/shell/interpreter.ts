@@ -19,7 +19,7 @@ import { arithmeticValue, expandArgs, expandText, joined } from './expand';
 import { FILTERS } from './filters';
 import { matchesGlob } from './patterns';
 import type { Invocation, Shell } from './shell';
-import { candidatePaths, joinPath, SLURM_VARIABLES, sbatchDirectives } from './sources';
+import { candidatePaths, joinPath, MAX_PATH, SLURM_VARIABLES, sbatchDirectives } from './sources';
 import { type DefinedFunction, type Source, State } from './state';
 import {
   type Arg,
@@ -833,7 +833,7 @@ class Interpreter implements Shell {
     if (!found) {
       if (
         !/(bashrc|profile|activate|conda\.sh|env\.sh|setenv[\w.]*|set_env\.sh|vars\.sh|\.env|\.config|\.local)$|^\/(etc|usr|opt)\//.test(
-          name,
+          name.slice(-MAX_PATH),
         )
       ) {
         this.missing.push(name);
@@ -1128,7 +1128,7 @@ function commandsGiven(args: readonly Arg[]): { text: Text; index: number } | nu
 function withoutLastLineBreak(text: Text): Text {
   const last = text.at(-1);
   return last?.kind === 'text' && last.text.endsWith('\n')
-    ? [...text.slice(0, -1), ...textAt(last.text.replace(/\n+$/, ''), last.place, last.quoted)]
+    ? [...text.slice(0, -1), ...textAt(last.text.replace(/(?<!\n)\n+$/, ''), last.place, last.quoted)]
     : text;
 }
 

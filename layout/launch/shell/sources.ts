@@ -11,7 +11,7 @@ const SHORT: Readonly<Record<string, string>> = { N: 'nodes', n: 'ntasks', c: 'c
 export function sbatchDirectives(text: string): ReadonlyMap<string, Directive> {
   const directives = new Map<string, Directive>();
   for (const match of text.matchAll(
-    /^#SBATCH[ \t]+(--?)([\w-]+?)(?:(?:[ \t]*=[ \t]*|[ \t]+)([^\s#]+)|(\d+))?[ \t]*(?:#.*)?$/gm,
+    /^#SBATCH[ \t]+(--?)([\w-]{1,64}?)(?:(?:[ \t]*=[ \t]*|[ \t]+)([^\s#]+)|(\d+))?[ \t]*(?:#.*)?$/gm,
   )) {
     const [, dashes, name = '', spaced, joined] = match;
     const long = dashes === '--' ? name : SHORT[name];
@@ -58,6 +58,9 @@ export const SLURM_VARIABLES: Readonly<
 function numeric(directive: Directive | undefined): Directive | null {
   return directive && /^\d+$/.test(directive.value) ? directive : null;
 }
+
+/** No path is longer, in characters. Patterns that take the square of a text's length are tried on no more than that. */
+export const MAX_PATH = 4_096;
 
 /** A directory and a path below it as one path, without `.` and `..` where they can be resolved. */
 export function joinPath(directory: string, path: string): string {

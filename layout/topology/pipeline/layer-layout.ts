@@ -48,13 +48,17 @@ export function parseLayerString(layout: string): LayerKind[][] {
 /** The layout string with its repetitions written out. */
 export function unrolled(layout: string): string {
   const plain = layout.replaceAll(',', '');
-  const groups = repeated(plain, /\(([^)]+)\)\*(\d+)/g);
+  // a bracket that nothing closes, or that is not repeated, is taken whole: to look on behind it would cost the square
+  const groups = repeated(plain, /\(([^)]*)(?:\)(?:\*(\d+))?|$)/g);
   return repeated(groups, /([^\n])\*(\d+)/gu);
 }
 
 function repeated(text: string, pattern: RegExp): string {
   let left = MAX_LAYOUT;
-  return text.replace(pattern, (_, part: string, times: string) => {
+  return text.replace(pattern, (whole, part: string, times: string | undefined) => {
+    if (times === undefined || part === '') {
+      return whole;
+    }
     const count = Number(times);
     left -= part.length * count;
     return left < 0 ? fail('MemoryError', `the layout is longer than ${MAX_LAYOUT} characters`) : part.repeat(count);

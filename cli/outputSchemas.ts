@@ -197,6 +197,17 @@ const drift = z.object({
   unknown: z.array(z.object({ key: z.string(), looked_for: z.string() })),
 });
 
+const compare = z.object({
+  before: file,
+  after: file,
+  same: z.boolean().describe('Whether no rank and no process group differs.'),
+  world_size: z.tuple([whole, whole]),
+  changes: z.array(z.string()).describe('In words: `tp 4 → 2, dp 4 → 8`.'),
+  ranks: z
+    .object({ same: whole, peers: whole, coordinates: whole, absent: whole })
+    .describe('How many ranks are the same, have other peers, have other coordinates, are in one layout only.'),
+});
+
 const verify = z.object({
   layout: file,
   sources: z.array(
@@ -316,6 +327,7 @@ const OUTPUTS = {
     .describe('The layouts that fit, the quickest first; a line of `--format jsonl` is one element.'),
   import: imported.describe('One line a file.'),
   drift: z.array(drift).describe('An element a launch file.'),
+  compare,
   verify,
   explain: z.array(explained).describe('The pages of one name, or all rules.'),
   smoke,

@@ -63,6 +63,8 @@ const RUNS: readonly { readonly command: OutputName; readonly args: readonly str
   { command: 'import', args: ['missing.sh'] },
   { command: 'drift', args: ['other.layout.yaml', 'train.sh'] },
   { command: 'drift', args: ['other.layout.yaml'] },
+  { command: 'compare', args: ['four.layout.yaml', 'warned.layout.yaml'] },
+  { command: 'compare', args: ['four.layout.yaml', 'four.layout.yaml'] },
   { command: 'explain', args: [] },
   { command: 'explain', args: ['tp'] },
   { command: 'explain', args: ['dense-factorization'] },

@@ -1,0 +1,126 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { NODE } from '../harness/programs';
+
+interface Step {
+  readonly name: string;
+  readonly run: string;
+}
+
+const { runs }: { runs: { steps: readonly Step[] } } = parse(readFileSync('action.yml', 'utf8'));
+const folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-action-'));
+const repository = join(folder, 'repository');
+const summary = join(folder, 'summary.md');
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const layout = (tp: number) => `layout: 1\nworld_size: 16\nparallelism: {tp: ${tp}}\n`;
+
+function put(name: string, text: string): void {
+  mkdirSync(join(repository, name, '..'), { recursive: true });
+  writeFileSync(join(repository, name), text);
+}
+
+function git(...args: readonly string[]): string {
+  const person = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'commit.gpgsign=false'];
+  return execFileSync('git', [...person, ...args], { cwd: repository, encoding: 'utf8' }).trim();
+}
+
+let base = '';
+beforeAll(() => {
+  mkdirSync(join(folder, 'bin'));
+  const program = join(folder, 'bin', 'parallelism-layout');
+  writeFileSync(program, `#!/bin/sh\nexec "${NODE}" "${resolve('dist/cli.js')}" "$@"\n`);
+  chmodSync(program, 0o755);
+  mkdirSync(repository);
+  git('init', '--quiet');
+  put('jobs/a.layout.yaml', layout(2));
+  put('jobs/with space $(touch run).layout.yaml', layout(2));
+  put('jobs/b.layout.yaml', layout(4));
+  put('jobs/c.layout.yaml', layout(8));
+  put('other/d.layout.yaml', layout(2));
+  git('add', '.');
+  git('commit', '--quiet', '-m', 'before');
+  base = git('rev-parse', 'HEAD');
+  put('jobs/a.layout.yaml', layout(4));
+  put('jobs/with space $(touch run).layout.yaml', layout(8));
+  put('jobs/c.layout.yaml', layout(3));
+  put('jobs/new.layout.yaml', layout(2));
+  put('other/d.layout.yaml', layout(4));
+  git('add', '.');
+  git('commit', '--quiet', '-m', 'after');
+});
+
+/** Runs a step as GitHub runs it, with the program of this repository. */
+function step(name: string, inputs: Readonly<Record<string, string>>) {
+  const script = runs.steps.find((one) => one.name === name)?.run ?? 'exit 99';
+  const env = {
+    ...process.env,
+    ...inputs,
+    GITHUB_STEP_SUMMARY: summary,
+    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+  };
+  return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], {
+    cwd: repository,
+    env,
+    encoding: 'utf8',
+  });
+}
+
+test('the summary draws what changed in each layout of the pull request', () => {
+  const { status, stderr } = step('Summarize', { LAYOUT_PATHS: 'jobs\n', LAYOUT_BASE: base });
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: 'parallelism-layout: ./jobs/c.layout.yaml: the layout has errors; `parallelism-layout check` shows them\n',
+  });
+  expect(readFileSync(summary, 'utf8')).toMatchInlineSnapshot(`
+    "## Parallelism layouts
+
+    \`\`\`text
+    5 files checked: 1 error
+    \`\`\`
+
+    ### jobs/a.layout.yaml
+
+    16 ranks of 16 differ\\.
+
+    - tp 2 → 4, dp 8 → 4, expt\\_tp 2 → 4, expt\\_dp 8 → 4
+    - tp groups 8 × 2 → 4 × 4, dp groups 2 × 8 → 4 × 4
+
+    \`\`\`text
+    node 0  ooxxxxxx
+    node 1  xxxxxxxx
+    o has other peers (2)   x has other coordinates (14)
+    \`\`\`
+
+    ### jobs/c.layout.yaml
+
+    No comparison: one of the two has errors.
+
+    ### jobs/with?space???touch?run?.layout.yaml
+
+    16 ranks of 16 differ\\.
+
+    - tp 2 → 8, dp 8 → 2, expt\\_tp 2 → 8, expt\\_dp 8 → 2
+    - tp groups 8 × 2 → 2 × 8, dp groups 2 × 8 → 8 × 2
+
+    \`\`\`text
+    node 0  ooxxxxxx
+    node 1  xxxxxxxx
+    o has other peers (2)   x has other coordinates (14)
+    \`\`\`
+    "
+  `);
+  // names of files are never commands
+  expect(git('status', '--porcelain')).toBe('');
+});
+
+test('annotations fail the step where a layout has errors', () => {
+  const { status, stdout } = step('Check', { LAYOUT_PATHS: 'jobs', LAYOUT_MAX_WARNINGS: '' });
+  expect(status).toBe(1);
+  expect(stdout).toMatch(/^::error file=jobs\/c\.layout\.yaml,line=3,/);
+  expect(step('Check', { LAYOUT_PATHS: 'other', LAYOUT_MAX_WARNINGS: '0' }).status).toBe(0);
+});

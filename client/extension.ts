@@ -4,6 +4,7 @@ import { Server } from './languageClient';
 import { LaunchFiles } from './launchFiles';
 import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';
+import { planLayouts } from './planLayouts';
 import type { Platform } from './platform/platform';
 import { createStatus } from './status';
 
@@ -34,6 +35,10 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     command('compareLaunchFile', async (argument) => {
       const document = await layoutDocument(argument);
       return document && launchFiles.compare(document);
+    }),
+    command('planLayouts', async (argument) => {
+      const document = await layoutDocument(argument);
+      return server && document && planLayouts(server, document);
     }),
     command('openSample', () => openSample(context.extensionUri)),
     command('openWalkthrough', () => openWalkthrough(context.extension.id)),

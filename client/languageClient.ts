@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
-import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
+import type { Plan } from '../layout/cost';
+import { PLAN, type PlanRequest, type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
@@ -8,6 +9,9 @@ import { TraceChannel } from './traceChannel';
 
 /** How many times a server that dies is started again before a person is asked. */
 const MAX_RESTARTS = 3;
+
+/** Layouts that a plan lists. */
+const PLANNED = 10;
 
 /** After this long without a fault earlier ones are forgotten. Milliseconds. */
 const FORGET_AFTER = 180_000;
@@ -42,6 +46,13 @@ export class Server {
   /** The outcome of the last check of a document. */
   summary(document: vscode.TextDocument): Summary | undefined {
     return this.#summaries.get(this.#client.code2ProtocolConverter.asUri(document.uri));
+  }
+
+  /** The layouts that fit the GPUs of a document, the quickest first. */
+  async plan(document: vscode.TextDocument): Promise<Plan> {
+    await this.#started;
+    const request: PlanRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), most: PLANNED };
+    return this.#client.sendRequest<Plan>(PLAN, request);
   }
 
   /** Starts the server; nobody need wait for it, as what a person asks of it until then waits. */

@@ -10,7 +10,7 @@ export * from './format/lines';
 export { LANGUAGE_MODULE } from './format/names';
 export { nearest } from './format/nearest';
 export { type Problem, problemsOf } from './format/problems';
-export { grouped } from './format/quantities';
+export { gibibytes, grouped } from './format/quantities';
 export { type ReadLayout, readLayout } from './format/read';
 export { formatMarkdown, keyMarkdown, keyNames } from './format/reference';
 export { type JsonSchema, layoutSchema } from './format/schema';

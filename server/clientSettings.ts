@@ -1,7 +1,7 @@
 import { type RuleLevels, ruleLevels } from '../layout';
 
-/** What a hint says: which ranks a grid has, a number that follows from others, a default in force. */
-export type HintKind = 'ranks' | 'derived' | 'defaults';
+/** What a hint says: which ranks a grid has, a number that follows from others, a default in force, what a GPU holds. */
+export type HintKind = 'ranks' | 'derived' | 'defaults' | 'memory';
 
 /** What a person can choose while the server runs (`workspace/didChangeConfiguration`). */
 export interface Settings {
@@ -11,7 +11,7 @@ export interface Settings {
   readonly levels: RuleLevels;
 }
 
-const KINDS: readonly HintKind[] = ['ranks', 'derived', 'defaults'];
+const KINDS: readonly HintKind[] = ['ranks', 'derived', 'defaults', 'memory'];
 
 export const DEFAULT_SETTINGS: Settings = { hints: new Set(KINDS), levels: new Map() };
 

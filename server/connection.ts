@@ -5,7 +5,7 @@ import {
   LSPErrorCodes,
   ResponseError,
 } from 'vscode-languageserver';
-import type { Checked, RuleLevels } from '../layout';
+import { type Checked, type Plan, planLayouts, type RuleLevels } from '../layout';
 import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { DEFAULT_SETTINGS, settingsOf } from './clientSettings';
 import { Documents } from './documents';
@@ -26,7 +26,10 @@ import { selectionRanges } from './features/selectionRanges';
 import { semanticTokens } from './features/semanticTokens';
 import { type Files, isLayoutFile, Workspace } from './features/workspaceDiagnostics';
 import { LaunchFiles } from './launchFiles';
-import { VIEW_TEXT } from './messages';
+import { PLAN, type PlanRequest, VIEW_TEXT } from './messages';
+
+/** Layouts of one plan: each is checked, which takes time. */
+const MAX_PLANNED = 100;
 
 /**
  * Wires every feature to a connection.
@@ -161,6 +164,9 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     const checked = checkedOf(uri);
     return renameModule(uri, checked, checked.lines.offsetAt(position), newName);
   });
+  connection.onRequest<Plan, void>(PLAN, ({ uri, most }: PlanRequest) =>
+    planLayouts(checkedOf(uri).text, Math.min(most, MAX_PLANNED)),
+  );
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
   documents.listen(connection);
 }

@@ -16,6 +16,15 @@ export interface Summary {
 /** Method of the request for a document's text as the server has it (or null), for finding out why the two differ. */
 export const VIEW_TEXT = 'parallelismLayout/viewText';
 
+/** Request for the layouts that fit the GPUs of a document (`PlanRequest`); answers with a `Plan`. */
+export const PLAN = 'parallelismLayout/plan';
+
+export interface PlanRequest {
+  readonly uri: string;
+  /** How many layouts are listed at most. */
+  readonly most: number;
+}
+
 /** Request of a server that reaches no files: the addresses of the layouts under a folder (`{folder}`). */
 export const LIST_LAYOUTS = 'parallelismLayout/listLayouts';
 

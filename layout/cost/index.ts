@@ -1,3 +1,4 @@
+export * from './alternatives';
 export * from './estimate';
 export * from './fromLayout';
 export * from './gpus';

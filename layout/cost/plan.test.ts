@@ -45,3 +45,10 @@ test('what is missing is said', () => {
     reason: '`cluster.gpu` names the kind of GPU; without it nothing can be said to fit',
   });
 });
+
+test('what else a section says is kept', () => {
+  const plan = planLayouts(`${MODEL}optimizer: {overlap_grad_reduce: true}\n`, 1);
+  expect(plan.ok && plan.layouts[0]?.text).toContain(
+    'optimizer: {overlap_grad_reduce: true, use_distributed_optimizer: true}',
+  );
+});

@@ -1,5 +1,6 @@
 import { check } from '../check';
 import { appendKey, applyEdits } from '../format/edit';
+import type { Field } from '../format/spec';
 import { divisors } from '../rules/numbers';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
@@ -222,12 +223,16 @@ function written(text: string, job: CostJob, vpp: number): string | null {
       : [`granularity: ${granularity}`];
   const sections: readonly (readonly [string, readonly string[]])[] = [
     ['parallelism', degrees.length + experts.length > 0 ? [...degrees, ...experts] : ['tp: 1']],
-    ['batch', [`micro_batch_size: ${job.batch.micro}`, `global_batch_size: ${job.batch.global}`]],
-    ['optimizer', ['use_distributed_optimizer: true']],
     ...(granularity === 'none' ? [] : [['recompute', recompute] as const]),
   ];
   const laid = sections.reduce<string | null>((all, [name, lines]) => all && withSection(all, name, lines), text);
-  return laid && tp > 1 ? withSequenceParallel(laid) : laid;
+  const keys: readonly (readonly [SectionName, string, string])[] = [
+    ['batch', 'micro_batch_size', String(job.batch.micro)],
+    ['batch', 'global_batch_size', String(job.batch.global)],
+    ['optimizer', 'use_distributed_optimizer', 'true'],
+    ...(tp > 1 ? [['sequence', 'sequence_parallel', 'true'] as const] : []),
+  ];
+  return keys.reduce<string | null>((all, [section, key, value]) => all && withKey(all, section, key, value), laid);
 }
 
 type SectionName = keyof LayoutFacts['root'];
@@ -245,15 +250,14 @@ function withSection(text: string, name: string, lines: readonly string[]): stri
     : `${text.trimEnd()}\n${block}\n`;
 }
 
-function withSequenceParallel(text: string): string | null {
-  const { facts } = check(text);
-  const sequence = facts?.root.sequence;
-  const field = sequence?.value?.sequence_parallel;
-  if (!sequence || !field) {
-    return null;
+/** The file with one key of a section set, the section's others as they are; null where it cannot be read. */
+function withKey(text: string, section: SectionName, key: string, value: string): string | null {
+  const field: Field<unknown> | undefined = check(text).facts?.root[section];
+  if (!field?.written) {
+    return withSection(text, section, [`${key}: ${value}`]);
   }
-  const edit = field.written
-    ? { span: field.span, newText: 'true' }
-    : appendKey(text, sequence.span, 'sequence_parallel: true');
+  const keys = field.value as Readonly<Record<string, Field<unknown>>> | undefined;
+  const own = keys?.[key];
+  const edit = own?.written ? { span: own.span, newText: value } : appendKey(text, field.span, `${key}: ${value}`);
   return edit && applyEdits(text, [edit]);
 }

@@ -26,3 +26,28 @@ describe('the hover of a module', () => {
     expect(hoverAt(text, '2}\n  language')).toContain('In `` ![`x`](y) ``: tp 0 of 2.');
   });
 });
+
+describe('the hover of a degree', () => {
+  const LAYOUT = `layout: 1
+cluster: {nodes: 2, gpus_per_node: 8, gpu: H100}
+parallelism: {tp: 4}
+model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, vocab_size: 128256, gated_linear_unit: true}
+sequence: {seq_length: 4096, sequence_parallel: true}
+batch: {micro_batch_size: 1, global_batch_size: 64}
+optimizer: {use_distributed_optimizer: true}
+`;
+
+  test('says what half and twice of it would cost', () => {
+    const lines = hoverAt(LAYOUT, 'tp: 4')
+      .split('\n')
+      .filter((line) => line.startsWith('- tp'));
+    expect(lines.map((line) => line.replace(/\d+(\.\d+)?(?= (GiB|%))|(?<=\([+−])[\d.]+/g, 'N'))).toEqual([
+      '- tp 2: about N GiB a GPU (+N), NVLink traffic −N %, network traffic +N %, step time −N %, by estimate',
+      '- tp 8: about N GiB a GPU (−N), NVLink traffic +N %, network traffic −N %, step time +N %, by estimate',
+    ]);
+  });
+
+  test('says nothing of costs that cannot be estimated', () => {
+    expect(hoverAt(LAYOUT.replace('hidden_size: 4096, ', ''), 'tp: 4')).not.toContain('estimate');
+  });
+});

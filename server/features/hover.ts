@@ -1,9 +1,13 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver';
 import {
+  type Alternative,
+  alternativesTo,
   type Checked,
   countOf,
   denseGrid,
+  type Field,
   type GroupFamily,
+  gibibytes,
   markdownCode,
   markdownText,
   type Span,
@@ -32,7 +36,12 @@ export function hover(checked: Checked, offset: number): Hover | null {
   if (found.path.length === 2 && found.path[0] === 'modules') {
     return moduleHover(checked, found, offset);
   }
-  return answer(checked, span, [signature(name, spec), spec.doc, ...hereLines(checked, found.path, name)]);
+  return answer(checked, span, [
+    signature(name, spec),
+    spec.doc,
+    ...hereLines(checked, found.path, name),
+    ...costLines(checked, found.path, name),
+  ]);
 }
 
 function answer({ lines }: Checked, span: Span, sections: readonly string[]): Hover {
@@ -45,6 +54,36 @@ function hereLines({ facts, resolved }: Checked, path: readonly string[], name: 
   const here = module ? derivedLines(facts, module) : [];
   const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name), canList(resolved)) : null;
   return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : [])];
+}
+
+/** The degrees of which half and twice the value are held against the one that is written. */
+const WEIGHED: ReadonlySet<string> = new Set(['tp', 'cp', 'pp', 'ep']);
+
+/** What the layout costs with the degree as it is, and with half and twice of it. */
+function costLines(checked: Checked, path: readonly string[], name: string): string[] {
+  const fields: Readonly<Record<string, Field<unknown>>> | undefined = checked.facts?.root.parallelism.value;
+  const field = path.length === 2 && path[0] === 'parallelism' && WEIGHED.has(name) ? fields?.[name] : undefined;
+  if (!field?.written || typeof field.value !== 'number') {
+    return [];
+  }
+  const others = alternativesTo(checked, field.value, field.span);
+  return others.length === 0 ? [] : [others.map((other) => `- ${name} ${other.value}: ${weighed(other)}`).join('\n')];
+}
+
+function weighed({ peakBytes, morePeakBytes, nvlinkShare, networkShare, timeShare }: Alternative): string {
+  const sign = morePeakBytes < 0 ? '−' : '+';
+  const parts = [
+    `about ${gibibytes(peakBytes)} GiB a GPU (${sign}${gibibytes(Math.abs(morePeakBytes))})`,
+    ...(nvlinkShare === null ? [] : [`NVLink traffic ${change(nvlinkShare)}`]),
+    ...(networkShare === null ? [] : [`network traffic ${change(networkShare)}`]),
+    ...(timeShare === null ? [] : [`step time ${change(timeShare)}`]),
+  ];
+  return `${parts.join(', ')}, by estimate`;
+}
+
+function change(share: number): string {
+  const percent = Math.round(100 * (share - 1));
+  return `${percent < 0 ? '−' : '+'}${Math.abs(percent)} %`;
 }
 
 /** A module's name says what the module works out to. */

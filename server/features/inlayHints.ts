@@ -1,5 +1,15 @@
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver';
-import type { Checked, Field, LayoutFacts, LineIndex, ModuleFacts, Span } from '../../layout';
+import {
+  type Checked,
+  estimateOfChecked,
+  type Field,
+  fullestPeak,
+  gibibytes,
+  type LayoutFacts,
+  type LineIndex,
+  type ModuleFacts,
+  type Span,
+} from '../../layout';
 import { DEFAULT_SETTINGS, type HintKind } from '../clientSettings';
 import { layersPerStage, microBatches } from '../describe';
 
@@ -7,13 +17,15 @@ import { layersPerStage, microBatches } from '../describe';
  * Numbers that follow from those written, shown behind them: spans, dp, expt_dp, defaults in force.
  * @param shown the kinds that are wanted
  */
-export function inlayHints({ facts, lines }: Checked, range: Range, shown = DEFAULT_SETTINGS.hints): InlayHint[] {
+export function inlayHints(checked: Checked, range: Range, shown = DEFAULT_SETTINGS.hints): InlayHint[] {
+  const { facts, lines } = checked;
   if (!facts) {
     return [];
   }
   const start = lines.offsetAt(range.start);
   const end = lines.offsetAt(range.end);
-  return [...allHints(facts, shown)]
+  const memory = shown.has('memory') ? memoryHint(checked, facts) : [];
+  return [...allHints(facts, shown), ...memory]
     .filter(({ offset }) => start <= offset && offset <= end)
     .map((hint) => inlayHint(hint, lines));
 }
@@ -103,6 +115,16 @@ function* batchHint(facts: LayoutFacts): Iterable<Hint> {
   const field = facts.root.batch.value?.global_batch_size;
   if (counts.size === 1 && count !== undefined && field) {
     yield valueHint(field, `${count} micro-batches a step`, 'per data-parallel replica');
+  }
+}
+
+/** Behind the kind of GPU: the memory that its fullest pipeline stage takes, by estimate. */
+function* memoryHint(checked: Checked, { root }: LayoutFacts): Iterable<Hint> {
+  const gpu = root.cluster.value?.gpu;
+  const estimate = gpu?.value === undefined ? null : estimateOfChecked(checked);
+  if (gpu && estimate?.gpuMemoryBytes) {
+    const text = `~${gibibytes(fullestPeak(estimate))} of ${gibibytes(estimate.gpuMemoryBytes)} GiB`;
+    yield valueHint(gpu, text, 'estimated peak of the fullest pipeline stage; NCCL and the CUDA context come on top');
   }
 }
 

@@ -3,13 +3,12 @@ import type { CostJob } from '../../cost/job';
 import { memoryOf, type StageMemory } from '../../cost/memory';
 import type { Edit, Fix } from '../../diagnostic';
 import { appendKey, lineBreak } from '../../format/edit';
+import { gibibytes } from '../../format/quantities';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
-
-const GIB = 2 ** 30;
 
 export const memoryOver: Rule = {
   code: 'memory-over',
@@ -121,9 +120,4 @@ function writeKey(
 function appendLines(text: string, line: string): Edit {
   const end = text.trimEnd().length;
   return { span: { start: end, end }, newText: `${lineBreak(text)}${line}` };
-}
-
-function gibibytes(bytes: number): string {
-  const value = bytes / GIB;
-  return value < 10 ? value.toFixed(1) : value.toFixed(0);
 }

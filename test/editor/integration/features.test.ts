@@ -290,6 +290,34 @@ export function defineFeatures(): void {
       assert.match(document?.getText() ?? '', /^name: dense-64gpu$/m);
     });
 
+    it('writes the quickest layout that fits, and one undo takes it back', async () => {
+      const content = [
+        'layout: 1',
+        'cluster: {nodes: 2, gpus_per_node: 8, gpu: H100}',
+        'parallelism: {tp: 16}',
+        'model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, vocab_size: 128256, gated_linear_unit: true}',
+        'sequence: {seq_length: 4096}',
+        'batch: {micro_batch_size: 1, global_batch_size: 64}',
+        '',
+      ].join('\n');
+      const document = await vscode.workspace.openTextDocument({ language: 'parallelism-layout', content });
+      await vscode.window.showTextDocument(document);
+      const planned = vscode.commands.executeCommand('parallelismLayout.planLayouts');
+      const pressEnter = async () => {
+        await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+        return document.getText();
+      };
+      await until(pressEnter, (text) => text !== content, 'a planned layout');
+      await planned;
+      assert.match(document.getText(), /^optimizer:\n {2}use_distributed_optimizer: true$/m);
+      assert.deepEqual(
+        findings(document.uri).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
+        [],
+      );
+      await vscode.commands.executeCommand('undo');
+      assert.equal(document.getText(), content);
+    });
+
     it('opens a sample with a mistake to mend', async () => {
       await vscode.commands.executeCommand('parallelismLayout.openSample');
       const document = vscode.window.activeTextEditor?.document;

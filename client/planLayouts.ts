@@ -1,0 +1,57 @@
+import * as vscode from 'vscode';
+import { gibibytes } from '../layout';
+import type { PlannedLayout } from '../layout/cost';
+import type { Server } from './languageClient';
+import { showInformation, withProgress } from './notifications';
+
+interface Choice extends vscode.QuickPickItem {
+  readonly text: string;
+}
+
+/** Lists the layouts of a file's model, world and batch that fit its GPUs, the quickest first; the chosen one replaces the text. */
+export async function planLayouts(server: Server, document: vscode.TextDocument): Promise<void> {
+  const title = vscode.l10n.t('Looking for layouts that fit…');
+  const plan = await withProgress({ location: vscode.ProgressLocation.Window, title }, () => server.plan(document));
+  if (!plan) {
+    return;
+  }
+  if (!plan.ok) {
+    void showInformation(vscode.l10n.t('There is no plan: {0}.', plan.reason));
+    return;
+  }
+  if (plan.layouts.length === 0) {
+    void showInformation(vscode.l10n.t('None of {0} layouts fits. Use more GPUs, or larger ones.', plan.tried));
+    return;
+  }
+  const version = document.version;
+  const chosen = await vscode.window.showQuickPick(plan.layouts.map(choice), {
+    placeHolder: vscode.l10n.t('{0} of {1} layouts fit; the quickest first, by estimate', plan.fitting, plan.tried),
+    matchOnDescription: true,
+  });
+  if (chosen) {
+    await replaceText(document, version, chosen.text);
+  }
+}
+
+function choice({ degrees, vpp, micro, recompute, seconds, peakBytes, text }: PlannedLayout): Choice {
+  const { tp, cp, pp, dp, ep } = degrees;
+  const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep }).filter(([name, size]) => size > 1 || name === 'tp');
+  return {
+    label: sizes.map(([name, size]) => `${name} ${size}`).join(' · '),
+    description: vscode.l10n.t('{0} s a step, {1} GiB a GPU', seconds.toPrecision(3), gibibytes(peakBytes)),
+    detail: vscode.l10n.t('micro-batch {0}, recompute {1}', micro, recompute),
+    text,
+  };
+}
+
+/** One undo takes it back. A text that has changed meanwhile is left alone: the layout was made of the old one. */
+async function replaceText(document: vscode.TextDocument, version: number, text: string): Promise<void> {
+  if (document.version !== version) {
+    void showInformation(vscode.l10n.t('The layout has changed meanwhile. Plan again.'));
+    return;
+  }
+  const edit = new vscode.WorkspaceEdit();
+  const all = new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length));
+  edit.replace(document.uri, all, text);
+  await vscode.workspace.applyEdit(edit);
+}

@@ -15,6 +15,8 @@ export interface Dialect {
   readonly resolved?: boolean;
   /** Whether the model's sizes come from elsewhere (a checkpoint), so that absent ones are not known. */
   readonly modelElsewhere?: boolean;
+  /** Whether sequence parallelism stays on with tp 1, where Megatron-LM's own arguments switch it off. */
+  readonly keepsSequenceParallel?: boolean;
   /** Whether `num_query_groups` holds by itself, as in configurations; on the command line it needs its switch. */
   readonly groupsAlone?: boolean;
 }
@@ -445,7 +447,7 @@ function applyValidation(options: Options, dialect: Dialect, facts: Facts): void
     facts.set('parallelism.expt_tp', asDefault(tp));
   }
   const parallel = facts.get('sequence.sequence_parallel');
-  if (isOn(parallel) && isKnown(parallel) && facts.number('parallelism.tp') === 1) {
+  if (!dialect.keepsSequenceParallel && isOn(parallel) && isKnown(parallel) && facts.number('parallelism.tp') === 1) {
     facts.set('sequence.sequence_parallel', { value: false, source: parallel.source });
     facts.note(
       'Sequence parallelism is switched off: it needs tp > 1 (megatron/training/arguments.py, validate_args).',

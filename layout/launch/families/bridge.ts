@@ -17,6 +17,7 @@ const DIALECT: Dialect = {
   expertTpIsTp: false,
   modelElsewhere: true,
   groupsAlone: true,
+  keepsSequenceParallel: true,
 };
 
 const RECIPE = 'the Python recipe';

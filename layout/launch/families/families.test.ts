@@ -64,7 +64,7 @@ describe('Megatron-LM', () => {
 
   test('the MIMO example has defaults of its own', () => {
     expect(
-      values('mimo', { 't.sh': 'torchrun --nproc-per-node 8 examples/mimo/train.py --llm-pp 1 --llm-ep 2' }),
+      values('mimo', { 't.sh': 'torchrun --nproc-per-node 8 examples/mimo/pretrain_mimo.py --llm-pp 1 --llm-ep 2' }),
     ).toMatchObject({
       'modules.encoder.tp': 2,
       'modules.encoder.dp': 2,
@@ -77,6 +77,42 @@ describe('Megatron-LM', () => {
 });
 
 describe('frameworks on Megatron', () => {
+  test('the MIMO example without module grids has the degrees of Megatron-LM', () => {
+    const script = 'torchrun --nproc_per_node 8 examples/mimo/train.py --num-layers 4 --tensor-model-parallel-size 8';
+    const found = values('megatron-lm', { 't.sh': script });
+    expect(found).toMatchObject({ 'parallelism.tp': 8, 'parallelism.dp': 1, world_size: 8 });
+    expect(found).not.toHaveProperty(['modules.encoder.tp']);
+  });
+
+  test('NeMo-RL: a recipe that changes a log alone inherits all the rest; sequence parallelism stays as written', () => {
+    const base =
+      'policy: {megatron_cfg: {enabled: true, tensor_model_parallel_size: 1, sequence_parallel: true}}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n';
+    const files = { 'r/a.yaml': 'defaults: ./b.yaml\nlogger: {log_dir: x}\n', 'r/b.yaml': base };
+    expect(values('nemo-rl', files)).toMatchObject({
+      'parallelism.tp': 1,
+      'sequence.sequence_parallel': true,
+      world_size: 8,
+    });
+  });
+
+  test("Primus: a key of both presets is the trainer's; an experiment inherits from those it extends", () => {
+    const trainer =
+      'modules: {pre_trainer: {framework: megatron, config: t.yaml, model: m.yaml, overrides: {num_layers: 8}}}';
+    const files = {
+      'e/x.yaml': 'extends: [y.yaml]\nmodules: {pre_trainer: {overrides: {hidden_size: 64}}}',
+      'e/y.yaml': trainer,
+      'primus/configs/modules/megatron/t.yaml': 'make_vocab_size_divisible_by: 128\ntensor_model_parallel_size: 2',
+      'primus/configs/models/megatron/m.yaml': 'make_vocab_size_divisible_by: 64\nnum_attention_heads: 16',
+    };
+    expect(values('primus', files)).toMatchObject({
+      'parallelism.tp': 2,
+      'model.make_vocab_size_divisible_by': 128,
+      'model.num_layers': 8,
+      'model.hidden_size': 64,
+      'model.num_attention_heads': 16,
+    });
+  });
+
   test('slime: the trainer has 1 x 8 GPUs unless told otherwise; a model that was not found stays unknown', () => {
     const script =
       'source "$(cd -- "$(dirname -- "$0")" && pwd)/models/a.sh"\n' +

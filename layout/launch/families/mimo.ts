@@ -27,7 +27,7 @@ export const mimo: CommandFamily = {
   matches: (job) =>
     hasFlag(job, '--llm-tp', '--llm-dp', '--encoder-tp', '--encoder-dp', '--llm-offset')
       ? 3
-      : /mimo\/(train|pretrain)\w*\.py$/.test(job.script ?? '')
+      : /(^|\/)pretrain_mimo\.py$/.test(job.script ?? '')
         ? 2
         : 0,
   read(job) {

@@ -17,6 +17,7 @@ const DIALECT: Dialect = {
   expertTpIsTp: false,
   modelElsewhere: true,
   groupsAlone: true,
+  keepsSequenceParallel: true,
 };
 
 /** NeMo-RL's runs: `run_grpo.py --config recipe.yaml key=value`. */
@@ -46,6 +47,7 @@ export const nemoRlDocument: DocumentFamily = {
     at(tree, 'policy.dtensor_cfg') !== undefined ||
     at(tree, 'policy.generation.vllm_cfg') !== undefined ||
     (at(tree, 'policy') !== undefined && at(tree, 'cluster.gpus_per_node') !== undefined) ||
+    inheritsFile(tree) ||
     (at(tree, 'defaults') !== undefined &&
       (at(tree, 'policy') !== undefined || at(tree, 'cluster') !== undefined || at(tree, 'grpo') !== undefined)),
   read({ tree, file }, context) {
@@ -53,6 +55,13 @@ export const nemoRlDocument: DocumentFamily = {
     return readNemoRl(whole, missing);
   },
 };
+
+/** Whether `defaults` names files, as NeMo-RL's does; Hydra's names groups, without a suffix. */
+function inheritsFile(tree: TreeMap): boolean {
+  const defaults = at(tree, 'defaults');
+  const paths = defaults?.kind === 'list' ? defaults.items : defaults ? [defaults] : [];
+  return paths.length > 0 && paths.every((path) => path.kind === 'scalar' && /\.ya?ml$/.test(String(path.value)));
+}
 
 function isRun({ script, args }: Job): boolean {
   return (

@@ -64,14 +64,13 @@ function trainerOf(tree: TreeMap): TreeMap | undefined {
 
 function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Job | null): Facts {
   const facts = new Facts();
-  const trainer = resolveEnvironment(trainerOf(tree) ?? tree);
+  const whole = extended(resolveEnvironment(tree), file, context, 0);
+  const experiment = whole.tree?.kind === 'map' ? whole.tree : tree;
+  const trainer = trainerOf(experiment) ?? experiment;
   const framework = textAtPath(trainer, 'framework') ?? 'megatron';
   const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, context));
-  const missing = presets.find((one) => one.missing !== null)?.missing ?? null;
-  let merged: Tree = { kind: 'map', entries: new Map(), place: trainer.place };
-  for (const { tree: base } of presets) {
-    merged = base ? mergeTrees(merged, base) : merged;
-  }
+  const missing = [whole, ...presets].find((one) => one.missing !== null)?.missing ?? null;
+  let merged: Tree = { kind: 'map', entries: presetEntries(presets), place: trainer.place };
   const overrides = at(trainer, 'overrides');
   merged = overrides ? mergeTrees(merged, overrides) : merged;
   if (framework === 'torchtitan') {
@@ -90,6 +89,11 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
     facts.note(`What the ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
   }
   return facts;
+}
+
+/** The trainer's preset with what only the model's has: a key of both is the trainer's (primus/core/launcher/parser.py). */
+function presetEntries(presets: readonly Preset[]): Map<string, Tree> {
+  return new Map(presets.toReversed().flatMap(({ tree }) => (tree?.kind === 'map' ? [...tree.entries] : [])));
 }
 
 /** The launcher's environment: NNODES (1) x GPUS_PER_NODE (8); it is not in the experiment. */
@@ -134,19 +138,23 @@ function presetFile(path: string, from: string, context: LaunchContext, depth: n
   if (!found || !parsed) {
     return { tree: null, missing };
   }
-  const tree = resolveEnvironment(parsed);
+  return extended(resolveEnvironment(parsed), found.file, context, depth);
+}
+
+/** A file over those that its `extends` names, later ones over earlier ones (primus/core/config/yaml_loader.py). */
+function extended(tree: TreeMap, file: string, context: LaunchContext, depth: number): Preset {
   const above = at(tree, 'extends');
   const parents = above?.kind === 'list' ? above.items : above ? [above] : [];
-  let merged: Tree | null = null;
+  let merged: Tree | undefined;
   let lost: string | null = null;
   for (const item of parents) {
     const name = item.kind === 'scalar' ? String(item.value) : '';
-    const parent = presetFile(name, `${directoryOf(found.file)}/x`, context, depth + 1);
-    merged = parent.tree ? mergeTrees(merged ?? undefined, parent.tree) : merged;
+    const parent = presetFile(name, `${directoryOf(file)}/x`, context, depth + 1);
+    merged = parent.tree ? mergeTrees(merged, parent.tree) : merged;
     lost ??= parent.missing;
   }
   const own: TreeMap = { ...tree, entries: new Map([...tree.entries].filter(([name]) => name !== 'extends')) };
-  return { tree: mergeTrees(merged ?? undefined, own), missing: lost };
+  return { tree: mergeTrees(merged, own), missing: lost };
 }
 
 /** `${VAR:default}` is the default, with one colon; `${VAR}` must be given (primus/core/config/yaml_loader.py). */

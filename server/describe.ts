@@ -22,7 +22,7 @@ export function defaultOf(spec: KeySpec): string | null {
 export function typeName(spec: KeySpec): string {
   switch (spec.type) {
     case 'integer':
-      return spec.min === 0 ? 'whole number from 0' : 'whole number from 1';
+      return spec.min < 0 ? 'whole number' : `whole number from ${spec.min}`;
     case 'share':
       return 'number from 0 to 1';
     case 'enum':

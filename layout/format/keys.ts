@@ -69,6 +69,9 @@ function map<K extends Keys>(doc: string, keys: K): MapSpec<K> {
   return { type: 'map', keys, doc };
 }
 
+/** The least of a number of which a rule says what Megatron-LM makes of it, also below 1. */
+export const ANY_INTEGER = Number.MIN_SAFE_INTEGER;
+
 /** The versions that have generalized tensor parallelism. */
 const WITH_GTP = 'main, core_r0.19';
 
@@ -226,6 +229,14 @@ const modelKeys = {
     'The layers of a hybrid model, one symbol a layer (M Mamba, * attention, - MLP, E MoE, G gated delta net, + MLA, D sparse attention), `|` between pipeline stages, `/` before each MTP depth.',
     '--hybrid-layer-pattern',
   ),
+  hybrid_override_pattern: text(
+    'The former name of `hybrid_layer_pattern`; only one of the two may be written.',
+    '--hybrid-override-pattern',
+  ),
+  mtp_hybrid_override_pattern: text(
+    'The layers of one MTP depth, as old checkpoints of hybrid models say them; `hybrid_layer_pattern` says them behind `/`.',
+    '--mtp-hybrid-override-pattern',
+  ),
   mamba_num_heads: count('Heads of a Mamba layer.', '--mamba-num-heads'),
   mamba_num_groups: count('Groups of a Mamba layer.', '--mamba-num-groups'),
   mamba_head_dim: count('Width of a Mamba head.', '--mamba-head-dim'),
@@ -300,6 +311,21 @@ const sequenceKeys = {
   max_seqlen_per_dp_cp_rank: count(
     'Tokens that one rank takes under hybrid or dynamic context parallelism.',
     '--max-seqlen-per-dp-cp-rank',
+  ),
+  sequence_packing_scheduler: since(
+    'dev',
+    text(
+      'How sequences are packed: `dp_balanced`, or `default_dynamic_cp` under dynamic context parallelism.',
+      '--sequence-packing-scheduler',
+    ),
+  ),
+  pad_packed_seq_alignment: since(
+    'dev',
+    either(
+      'To what packed sequences are padded: `max`, or a number of tokens; CUDA graphs need it.',
+      [text('`max`.'), count('Tokens.')],
+      '--pad-packed-seq-alignment',
+    ),
   ),
   dataloader_type: options('How batches are drawn.', ['single', 'cyclic', 'external'], { flag: '--dataloader-type' }),
   calculate_per_token_loss: flagged(
@@ -384,9 +410,9 @@ const parallelismKeys = {
   ),
   min_dynamic_context_parallel_size: since('dev', {
     type: 'integer',
-    min: 1,
+    min: ANY_INTEGER,
     default: 1,
-    doc: 'The smallest group of dynamic context parallelism.',
+    doc: 'The smallest group of dynamic context parallelism; at least 1.',
     flag: '--min-dynamic-context-parallel-size',
   } as IntegerSpec),
 } as const;
@@ -567,6 +593,11 @@ const rootKeys = {
     exp_avg_sq_dtype: options('Type of the second moment.', ['fp32', 'fp16', 'bf16', 'fp8'], {
       flag: '--exp-avg-sq-dtype',
     }),
+    gradient_accumulation_fusion: {
+      type: 'boolean',
+      doc: 'Add weight gradients up inside the kernel of the product; Megatron-LM does so unless it is told not to.',
+      flag: '--no-gradient-accumulation-fusion',
+    } as BooleanSpec,
     grad_reduce_in_bf16: flagged('Reduce gradients in bf16.', '--grad-reduce-in-bf16'),
     optimizer_cpu_offload: flagged('Keep the optimizer state in host memory.', '--optimizer-cpu-offload'),
   }),
@@ -605,6 +636,23 @@ const rootKeys = {
     delay_wgrad_compute: flagged('Compute weight gradients later, to overlap them.', '--delay-wgrad-compute'),
     moe_grouped_gemm: flagged('Run the experts of a rank as one grouped product.', '--moe-grouped-gemm'),
   }),
+  cuda_graph: map('CUDA graphs, which replay a recorded step.', {
+    cuda_graph_impl: options('What captures them.', ['none', 'local', 'transformer_engine', 'full_iteration'], {
+      default: 'none',
+      flag: '--cuda-graph-impl',
+    }),
+    enable_cuda_graph: flagged('The former way to write `cuda_graph_impl: local`.', '--enable-cuda-graph'),
+  }),
+  environment: map(
+    'Environment variables of the ranks. Where the map is written, what it leaves out is known to be unset.',
+    {
+      CUDA_DEVICE_MAX_CONNECTIONS: {
+        type: 'integer',
+        min: 0,
+        doc: 'Queues to a GPU. Before Blackwell, tensor and context parallelism need 1; FSDP needs more, or none written.',
+      } as IntegerSpec,
+    },
+  ),
   checkpoint: map('How checkpoints are written.', {
     ckpt_format: options(
       'The format of checkpoints; Megatron-FSDP needs `fsdp_dtensor`.',
@@ -652,6 +700,10 @@ const rootKeys = {
     values: map('One phase.', phaseKeys),
   } as RecordSpec<MapSpec<typeof phaseKeys>>,
   communicators: map('Options of the communicators.', {
+    fake_process_group: flagged(
+      'No communication at all: one rank runs a job of many, to try it without GPUs.',
+      '--fake-process-group',
+    ),
     use_sharp: flagged('In-network reduction by SHARP.', '--use-sharp'),
     sharp_enabled_group: {
       type: 'string',

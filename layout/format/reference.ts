@@ -53,7 +53,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\
 function typeOf(spec: KeySpec): string {
   switch (spec.type) {
     case 'integer':
-      return `whole number from ${spec.min}`;
+      return spec.min < 0 ? 'whole number' : `whole number from ${spec.min}`;
     case 'share':
       return 'number from 0 to 1';
     case 'boolean':

@@ -1,4 +1,4 @@
-import { FORMAT, FORMAT_VERSION } from './keys';
+import { ANY_INTEGER, FORMAT, FORMAT_VERSION } from './keys';
 import type { KeySpec, MapSpec } from './spec';
 
 /** A JSON schema (draft 7), with the additions that VS Code and the YAML extension read. */
@@ -39,7 +39,7 @@ function typeOf(spec: KeySpec): JsonSchema {
   const constant = 'default' in spec && spec.default !== undefined ? { default: spec.default } : {};
   switch (spec.type) {
     case 'integer':
-      return { type: 'integer', minimum: spec.min, ...constant };
+      return { type: 'integer', ...(spec.min > ANY_INTEGER && { minimum: spec.min }), ...constant };
     case 'share':
       return { type: 'number', minimum: 0, maximum: 1, ...constant };
     case 'boolean':

@@ -9,6 +9,7 @@ import { cpCommType } from './context-parallel/cp-comm-type';
 import { dynamicCp } from './context-parallel/dynamic-cp';
 import { hierarchicalCp } from './context-parallel/hierarchical-cp';
 import { memoryOver } from './cost/memory-over';
+import { deviceConnections } from './environment/device-connections';
 import { denseFactorization } from './factorization/dense-factorization';
 import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
@@ -27,10 +28,13 @@ import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
 import { layerCounts } from './model/layer-counts';
+import { mtpPositions } from './model/mtp-positions';
 import { queryGroups } from './model/query-groups';
+import { sparseAttentionBias } from './model/sparse-attention-bias';
 import { expertBias } from './moe/expert-bias';
 import { expertOverlap } from './moe/expert-overlap';
 import { routerGroups } from './moe/router-groups';
+import { tokenDispatcher } from './moe/token-dispatcher';
 import { nameDisagrees } from './name/name-disagrees';
 import { ntpBase } from './ntp/ntp-base';
 import { ntpCost } from './ntp/ntp-cost';
@@ -65,6 +69,7 @@ import { cpCrossesNode } from './placement/cp-crosses-node';
 import { epCrossesNode } from './placement/ep-crosses-node';
 import { moduleSplitsNode } from './placement/module-splits-node';
 import { tpCrossesNvlink } from './placement/tp-crosses-nvlink';
+import { recomputeOptions } from './recompute/recompute-options';
 import type { Rule } from './rule';
 import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
 import { sequenceDivisible } from './sequence/sequence-divisible';
@@ -144,9 +149,14 @@ export const RULES: readonly Rule[] = [
   phaseFactorization,
   ntpSparesOff,
   layerCounts,
+  mtpPositions,
+  sparseAttentionBias,
   routerGroups,
   expertBias,
+  tokenDispatcher,
   expertOverlap,
+  recomputeOptions,
+  deviceConnections,
   dynamicCp,
   evalBatch,
   batchSchedule,

@@ -2,7 +2,14 @@ import { type Field, valuesOf } from '../format/spec';
 import { memoizeRecent } from '../memoize';
 import type { LayoutFacts, ModuleFacts } from './facts';
 import { type PipelineArguments, virtualSizeOf } from './pipeline/arguments';
-import { coversPattern, type HybridPlan, hybridPlan } from './pipeline/hybrid-pattern';
+import {
+  checkSpellings,
+  coversPattern,
+  type HybridPlan,
+  hybridPlan,
+  mergedPattern,
+  type PatternSpellings,
+} from './pipeline/hybrid-pattern';
 import { type LayerLayoutInput, unrolled } from './pipeline/layer-layout';
 import { coversModel, type Placement, placeLayers } from './pipeline/placement';
 import { type Pipeline, pipelineOf } from './pipeline/settings';
@@ -64,8 +71,8 @@ function planOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | null {
   if (!settings) {
     return null;
   }
-  const pattern = module.model.value?.hybrid_layer_pattern.value;
-  return pattern === undefined ? plainPlan(facts, module, settings) : hybridStagePlan(module, settings, pattern);
+  const pattern = patternOf(module.model.value);
+  return pattern === null ? plainPlan(facts, module, settings) : hybridStagePlan(module, settings, pattern);
 }
 
 /** What a grid says of its pipeline; null where its layers are open, or a value is unusable. */
@@ -82,6 +89,8 @@ function settingsOf({ root, heterogeneous }: LayoutFacts, module: ModuleFacts): 
     model?.num_layers_in_last_pipeline_stage,
     model?.mtp_num_layers,
     model?.hybrid_layer_pattern,
+    model?.hybrid_override_pattern,
+    model?.mtp_hybrid_override_pattern,
     own.pipeline_model_parallel_layout,
     own.account_for_embedding_in_pipeline_split,
     own.account_for_loss_in_pipeline_split,
@@ -92,7 +101,7 @@ function settingsOf({ root, heterogeneous }: LayoutFacts, module: ModuleFacts): 
     return null;
   }
   const layout = layoutOf(own.pipeline_model_parallel_layout.value);
-  const isHybrid = model?.hybrid_layer_pattern.written ?? false;
+  const isHybrid = patternOf(model) !== null;
   const numLayers = model?.num_layers.value ?? (isHybrid ? 0 : countIn(layout, 'decoder'));
   if (numLayers === null) {
     return null;
@@ -110,6 +119,20 @@ function settingsOf({ root, heterogeneous }: LayoutFacts, module: ModuleFacts): 
     // a file that says nothing of the model may have MTP layers in its layout all the same
     mtp: mtp === null && !model?.num_layers.written ? countIn(layout, 'mtp') : mtp,
     layout,
+  };
+}
+
+/** The pattern of a hybrid model, in the spelling of today; null for another model. */
+export function patternOf(model: ModuleFacts['model']['value']): string | null {
+  return mergedPattern(spellingsOf(model));
+}
+
+function spellingsOf(model: ModuleFacts['model']['value']): PatternSpellings {
+  return {
+    pattern: model?.hybrid_layer_pattern.value ?? null,
+    former: model?.hybrid_override_pattern.value ?? null,
+    depth: model?.mtp_hybrid_override_pattern.value ?? null,
+    depths: model?.mtp_num_layers.value ?? null,
   };
 }
 
@@ -180,7 +203,12 @@ function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }:
 
 function hybridStagePlan(module: ModuleFacts, settings: PipelineArguments, pattern: string): StagePlan {
   const isSmall = settings.pp <= MAX_STAGES;
-  const plan = isSmall ? attempt(() => hybridPlan(pattern, settings, settings.perVirtualStage)) : null;
+  const plan = isSmall
+    ? attempt(() => {
+        checkSpellings(spellingsOf(module.model.value));
+        return hybridPlan(pattern, settings, settings.perVirtualStage);
+      })
+    : null;
   return {
     module,
     settings: plan?.ok ? { ...settings, numLayers: plan.value.numLayers } : settings,

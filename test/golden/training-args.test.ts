@@ -31,6 +31,38 @@ const PLACES: Readonly<Record<string, readonly [section: string, key: string]>> 
   kv_lora_rank: ['model', 'kv_lora_rank'],
   untie_embeddings_and_output_weights: ['model', 'untie_embeddings_and_output_weights'],
   encoder_num_layers: ['model', 'encoder_num_layers'],
+  decoder_num_layers: ['model', 'decoder_num_layers'],
+  decoder_first_pipeline_num_layers: ['model', 'num_layers_in_first_pipeline_stage'],
+  decoder_last_pipeline_num_layers: ['model', 'num_layers_in_last_pipeline_stage'],
+  ffn_hidden_size: ['model', 'ffn_hidden_size'],
+  moe_ffn_hidden_size: ['model', 'moe_ffn_hidden_size'],
+  make_vocab_size_divisible_by: ['model', 'make_vocab_size_divisible_by'],
+  moe_layer_freq: ['model', 'moe_layer_freq'],
+  moe_router_topk: ['model', 'moe_router_topk'],
+  moe_router_num_groups: ['model', 'moe_router_num_groups'],
+  moe_router_group_topk: ['model', 'moe_router_group_topk'],
+  moe_shared_expert_intermediate_size: ['model', 'moe_shared_expert_intermediate_size'],
+  hybrid_layer_pattern: ['model', 'hybrid_layer_pattern'],
+  hybrid_override_pattern: ['model', 'hybrid_override_pattern'],
+  mtp_hybrid_override_pattern: ['model', 'mtp_hybrid_override_pattern'],
+  swiglu: ['model', 'gated_linear_unit'],
+  experimental_attention_variant: ['model', 'experimental_attention_variant'],
+  encoder_seq_length: ['sequence', 'encoder_seq_length'],
+  decoder_seq_length: ['sequence', 'decoder_seq_length'],
+  sequence_packing_scheduler: ['sequence', 'sequence_packing_scheduler'],
+  pad_packed_seq_alignment: ['sequence', 'pad_packed_seq_alignment'],
+  batch_size: ['batch', 'batch_size'],
+  pipeline_model_parallel_layout: ['parallelism', 'pipeline_model_parallel_layout'],
+  account_for_embedding_in_pipeline_split: ['parallelism', 'account_for_embedding_in_pipeline_split'],
+  account_for_loss_in_pipeline_split: ['parallelism', 'account_for_loss_in_pipeline_split'],
+  optimizer: ['optimizer', 'optimizer'],
+  use_precision_aware_optimizer: ['optimizer', 'use_precision_aware_optimizer'],
+  use_sharp: ['communicators', 'use_sharp'],
+  sharp_enabled_group: ['communicators', 'sharp_enabled_group'],
+  high_priority_stream_groups: ['communicators', 'high_priority_stream_groups'],
+  fake_process_group: ['communicators', 'fake_process_group'],
+  cuda_graph_impl: ['cuda_graph', 'cuda_graph_impl'],
+  enable_cuda_graph: ['cuda_graph', 'enable_cuda_graph'],
   seq_length: ['sequence', 'seq_length'],
   max_position_embeddings: ['sequence', 'max_seq_len'],
   sequence_parallel: ['sequence', 'sequence_parallel'],
@@ -85,36 +117,19 @@ const NEUTRAL = [
   'no_rope_fusion',
   'apply_rope_fusion',
   'group_query_attention',
-  'no_gradient_accumulation_fusion',
   'moe_expert_capacity_factor',
   'mtp_hsm',
   'mtp_standalone',
   'use_nccl_ub',
 ];
 
-/** Why a case is no layout: the argument or the fault that a file has no word for. */
-const UNSAID: Readonly<Record<string, string>> = {
-  batch_size: 'an argument that Megatron-LM has withdrawn',
-  fake_process_group: 'a stand-in of tests without GPUs',
-  mtp_hybrid_override_pattern: 'the spelling of old checkpoints',
-  cuda_graph_impl: 'CUDA graphs are no part of a layout',
-};
-
-/** Cases that Megatron-LM judges otherwise, and why. */
-const OTHERWISE: Readonly<Record<string, string>> = {
-  'args-0139-cp-comm': 'a misspelt cp_comm_type, which Megatron-LM takes and Transformer Engine does not',
-  'args-0146-cp-comm': 'the same',
-  'args-0281-mtp': 'a number of layers below 0',
-  'args-0294-length': 'a file may leave the sequence length out',
-  'args-0303-length': 'a file may leave the layers out',
-  'args-0311-length': 'a file may leave the heads out',
-};
-
-/** Messages that stand as warnings, as a file need not say what they rest on. */
-const WARNINGS = ['Bias in Moe is only supported when ETP==1'];
-
-/** Faults of the launch's environment. */
-const ENVIRONMENT = /CUDA_DEVICE_MAX_CONNECTIONS/;
+/** Arguments that a layout says the other way round, or in one word. */
+const SPECIAL = [
+  'disable_bias_linear',
+  'no_overlap_p2p_communication',
+  'no_gradient_accumulation_fusion',
+  'use_tp_pp_dp_mapping',
+];
 
 const BASE: Flags = {
   num_layers: 8,
@@ -125,60 +140,67 @@ const BASE: Flags = {
   micro_batch_size: 1,
 };
 
-function textOf({ world_size, flags }: Input, megatron?: string): string {
+function textOf({ world_size, env, arch, flags }: Input, megatron?: string): string {
   const sections: Record<string, Record<string, unknown>> = { parallelism: {} };
   const put = (section: string, key: string, value: unknown) => {
     sections[section] = { ...sections[section], [key]: value };
   };
-  for (const [name, value] of Object.entries({ ...BASE, ...flags })) {
+  const all: Flags = { ...BASE, ...flags };
+  for (const [name, value] of Object.entries(all)) {
     const place = PLACES[name];
-    if (value === null || value === false) {
-      continue;
-    }
-    if (place) {
+    if (place && value !== null && value !== false) {
       put(...place, name === 'cp_comm_type' && Array.isArray(value) && value.length === 1 ? value[0] : value);
-    } else if (name === 'disable_bias_linear') {
-      put('model', 'add_bias_linear', false);
-    } else if (name === 'no_overlap_p2p_communication') {
-      put('parallelism', 'overlap_p2p_comm', false);
     }
   }
-  return layoutText({ world_size, megatron, ...sections });
+  // what the script takes where a flag is absent, of keys without a default in the format
+  put('model', 'add_bias_linear', all.disable_bias_linear !== true);
+  put('model', 'position_embedding_type', all.position_embedding_type ?? 'learned_absolute');
+  put('optimizer', 'gradient_accumulation_fusion', all.no_gradient_accumulation_fusion !== true);
+  put('moe', 'moe_token_dispatcher_type', all.moe_token_dispatcher_type ?? 'allgather');
+  if (all.no_overlap_p2p_communication === true) {
+    put('parallelism', 'overlap_p2p_comm', false);
+  }
+  if (all.use_tp_pp_dp_mapping === true) {
+    put('parallelism', 'order', 'tp-cp-ep-pp-dp');
+  }
+  const environment = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, Number(value)]));
+  const cluster = { nodes: 1, gpus_per_node: world_size, gpu: arch < 10 ? 'H100' : 'B200' };
+  return layoutText({ world_size, cluster, megatron, environment, ...sections });
 }
 
-const known = (name: string) =>
-  name in PLACES || NEUTRAL.includes(name) || ['disable_bias_linear', 'no_overlap_p2p_communication'].includes(name);
+const known = (name: string) => name in PLACES || NEUTRAL.includes(name) || SPECIAL.includes(name);
+
+/** Flags without which the script stops; a file may leave these facts out, and nothing is known of them then. */
+const isWhole = ({ input }: { readonly input: Input }) =>
+  Object.entries(input.flags).every(([name, value]) => value !== null || !(name in BASE));
+
+/**
+ * What Megatron-LM takes without a word and cannot mean: a way of context parallelism that Transformer Engine does not have,
+ * less than no layers.
+ */
+const isNonsense = ({ flags }: Input) =>
+  [flags.cp_comm_type].flat().some((way) => typeof way === 'string' && !/^(p2p|all_gather|a2a|a2a\+p2p)$/.test(way)) ||
+  (typeof flags.mtp_num_layers === 'number' && flags.mtp_num_layers < 0);
 
 describe.each(['training_args', 'training_args_dev'])('%s', (file) => {
-  const cases = loadGolden<Input, Expect>(file).filter(({ error }) => !ENVIRONMENT.test(error?.message ?? ''));
-  const said = cases.filter(({ input }) => !Object.keys(input.flags).some((name) => name in UNSAID));
+  const cases = loadGolden<Input, Expect>(file);
 
-  test('every argument has its place, or a reason why not', () => {
+  test('every argument has its place', () => {
     const names = new Set(cases.flatMap(({ input }) => Object.keys(input.flags)));
-    expect([...names].filter((name) => !known(name) && !(name in UNSAID))).toEqual([]);
+    expect([...names].filter((name) => !known(name))).toEqual([]);
   });
 
-  test.each(said.filter(({ id }) => id in OTHERWISE))('$id: judged otherwise', ({ input, ok }) => {
-    expect(predictions(check(textOf(input))).length > 0).toBe(ok);
-  });
-
-  test.each(said.filter(({ id }) => !(id in OTHERWISE)))(
-    '$id',
-    ({ input, ok, error, expect: golden }: GoldenCase<Input, Expect>) => {
-      const text = textOf(input, file.endsWith('dev') ? 'dev' : undefined);
-      const checked = check(text);
-      const found = predictions(checked);
-      if (WARNINGS.includes(error?.message ?? '')) {
-        expect(checked.diagnostics.map(({ predicts }) => predicts)).toContain(error?.message);
-      } else if (ok && !golden.layers_error) {
-        expect(found, text).toEqual([]);
-      } else {
-        expect(found, text).not.toEqual([]);
-        const message = error?.origin === 'megatron' ? error.message : golden.layers_error?.message;
-        if (message !== undefined) {
-          expect(found, text).toContain(message);
-        }
+  test.each(cases.filter(isWhole))('$id', ({ input, ok, error, expect: golden }: GoldenCase<Input, Expect>) => {
+    const text = textOf(input, file.endsWith('dev') ? 'dev' : undefined);
+    const found = predictions(check(text));
+    if (ok && !golden.layers_error && !isNonsense(input)) {
+      expect(found, text).toEqual([]);
+    } else {
+      expect(found, text).not.toEqual([]);
+      const message = error?.origin === 'megatron' ? error.message : golden.layers_error?.message;
+      if (message !== undefined) {
+        expect(found, text).toContain(message);
       }
-    },
-  );
+    }
+  });
 });

@@ -2,7 +2,7 @@ import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { batchReplicas } from './replicas';
+import { batchReplicas, globalBatchOf } from './replicas';
 
 export const evalBatch: Rule = {
   code: 'eval-batch',
@@ -33,7 +33,7 @@ batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}
       return;
     }
     const micro = microField.written ? microField.value : replicas.micro;
-    const size = globalField.written ? globalField.value : batch.global_batch_size.value;
+    const size = globalField.written ? globalField.value : globalBatchOf(facts, replicas);
     const step = (micro ?? 0) * replicas.dp * replicas.gtp;
     if (size !== undefined && step > 0 && size % step !== 0) {
       const sizes = nearestMultiples(step, size);

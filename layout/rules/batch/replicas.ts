@@ -12,6 +12,16 @@ export interface BatchReplicas {
   readonly step: number;
 }
 
+/**
+ * The global batch: the written size, or what the training script takes without one, a micro-batch a replica (its default
+ * forgets generalized TP). Undefined where it is open.
+ */
+export function globalBatchOf({ root, trainingScript }: LayoutFacts, { micro, dp }: BatchReplicas): number | undefined {
+  const batch = root.batch.value;
+  const isDefault = trainingScript && !batch?.global_batch_size.written && !batch?.step_batch_size_schedule.written;
+  return isDefault ? micro * dp : batch?.global_batch_size.value;
+}
+
 /** The replicas of `parallelism`, or of the language module; null where a size is unknown. */
 export function batchReplicas({ root, modules, heterogeneous }: LayoutFacts): BatchReplicas | null {
   const module = heterogeneous ? modules.find(({ name }) => name === LANGUAGE_MODULE) : modules[0];

@@ -70,6 +70,13 @@ function commonConditions(facts: LayoutFacts, { name, title, noPipeline }: Commo
     },
     {
       ...base,
+      // main removes the option before it looks at it
+      holds: root.cuda_graph.value?.enable_cuda_graph.value !== true,
+      message: `${name} excludes CUDA graphs. Leave enable_cuda_graph out.`,
+      predicts: null,
+    },
+    {
+      ...base,
       holds: root.fsdp.value?.enabled.value !== true,
       message: `${name} excludes Megatron-FSDP. Use one of them.`,
       predicts: `${title} not supported with Megatron FSDP`,
@@ -129,6 +136,7 @@ function dynamicConditions(facts: LayoutFacts): Condition[] {
   const total = ranks !== undefined && buffer !== undefined ? ranks * buffer : undefined;
   return [
     ...commonConditions(facts, { name, title: 'Dynamic context parallelism', noPipeline: false }),
+    ...packingConditions(facts, base),
     {
       ...base,
       holds: ranks === undefined || smallest <= ranks,
@@ -147,6 +155,45 @@ function dynamicConditions(facts: LayoutFacts): Condition[] {
       message: 'hybrid_context_parallel is the former name of dynamic_context_parallel. Use one of them.',
       predicts:
         'Cannot set both hybrid_context_parallel and dynamic_context_parallel. Please use dynamic_context_parallel only.',
+    },
+    // the configuration, which is made last
+    {
+      ...base,
+      name: 'min_dynamic_context_parallel_size',
+      field: parallelism.min_dynamic_context_parallel_size,
+      holds: smallest >= 1,
+      message: `min_dynamic_context_parallel_size is ${smallest}, and no group is smaller than one rank. Use 1 or more.`,
+      predicts: `min_dynamic_context_parallel_size must be >= 1, got ${smallest}`,
+    },
+  ];
+}
+
+/** What dynamic context parallelism asks of the scheduler, and CUDA graphs of packed sequences. */
+function packingConditions({ root }: LayoutFacts, base: Pick<Condition, 'name' | 'field'>): Condition[] {
+  const sequence = root.sequence.value;
+  const scheduler = sequence?.sequence_packing_scheduler.value;
+  const padding = sequence?.pad_packed_seq_alignment;
+  const buffer = sequence?.max_seqlen_per_dp_cp_rank.value;
+  const graphs = root.cuda_graph.value?.cuda_graph_impl.value ?? 'none';
+  return [
+    {
+      ...base,
+      holds: scheduler === undefined || scheduler === 'default_dynamic_cp',
+      message: `dynamic_context_parallel needs the scheduler default_dynamic_cp, not ${scheduler}.`,
+      predicts: 'Dynamic context parallelism requires sequence_packing_scheduler=default_dynamic_cp',
+    },
+    {
+      ...base,
+      holds: graphs === 'none' || padding?.written === true,
+      message:
+        'CUDA graphs of packed sequences need pad_packed_seq_alignment. Write `pad_packed_seq_alignment: max` under sequence.',
+      predicts: 'THD CUDA Graph requires --pad-packed-seq-alignment to be set.',
+    },
+    {
+      ...base,
+      holds: graphs === 'none' || typeof padding?.value !== 'number' || padding.value === buffer,
+      message: `CUDA graphs of packed sequences need pad_packed_seq_alignment max, or max_seqlen_per_dp_cp_rank ${buffer ?? 'of the same size'}.`,
+      predicts: `THD CUDA Graph requires --pad-packed-seq-alignment='max' or --pad-packed-seq-alignment equal to --max-seqlen-per-dp-cp-rank (${buffer ?? 'None'}), got ${padding?.value}.`,
     },
   ];
 }

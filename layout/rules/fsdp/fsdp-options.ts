@@ -68,6 +68,11 @@ function torchFsdp2({ root, modules }: LayoutFacts): Condition[] {
       "--use-torch-fsdp2 is not supported with MCore's distributed optimizer",
     ),
     condition(
+      root.optimizer.value?.gradient_accumulation_fusion.value !== true,
+      'torch_fsdp2 excludes gradient_accumulation_fusion. Write `gradient_accumulation_fusion: false`.',
+      '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
+    ),
+    condition(
       format === undefined || format === 'torch_dist' || format === 'torch_dcp',
       `torch_fsdp2 needs ckpt_format torch_dist or torch_dcp, not ${format}.`,
       '--use-torch-fsdp2 requires --ckpt-format torch_dist or torch_dcp',

@@ -1,7 +1,8 @@
 import { valuesOf } from '../../format/spec';
+import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { type Condition, firstBroken } from '../conditions';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
 export const expertOverlap: Rule = {
@@ -9,7 +10,7 @@ export const expertOverlap: Rule = {
   severity: 'error',
   title: 'Overlap of the expert all-to-all without what it needs',
   effect: 'Megatron-LM stops on every rank',
-  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, or with more than one MTP layer.',
+  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
   failing: `layout: 1
 world_size: 8
@@ -31,6 +32,7 @@ moe:
     const moe = root.moe.value;
     const [module] = modules;
     if (moe?.overlap_moe_expert_parallel_comm.value !== true || !module?.degrees) {
+      yield* delayedAlone(facts);
       return;
     }
     const recompute = root.recompute.value;
@@ -90,3 +92,20 @@ moe:
     ]);
   },
 };
+
+/** Delayed weight gradients hide nothing where the all-to-all is not overlapped. */
+function delayedAlone({ root, text, trainingScript }: LayoutFacts): Report[] {
+  const moe = root.moe.value;
+  const overlap = moe?.overlap_moe_expert_parallel_comm;
+  return moe?.delay_wgrad_compute.value === true && (overlap?.written || trainingScript)
+    ? firstBroken(text, [
+        {
+          name: 'delay_wgrad_compute',
+          field: moe.delay_wgrad_compute,
+          holds: false,
+          message: 'delay_wgrad_compute needs overlap_moe_expert_parallel_comm.',
+          predicts: 'overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute',
+        },
+      ])
+    : [];
+}

@@ -48,7 +48,10 @@ function* patternReports({ text }: LayoutFacts, plan: StagePlan, pattern: string
   if (!model) {
     return;
   }
-  const { hybrid_layer_pattern: field, num_layers: layers, num_experts: experts } = model;
+  const { num_layers: layers, num_experts: experts } = model;
+  const field =
+    [model.hybrid_layer_pattern, model.hybrid_override_pattern].find(({ written }) => written) ??
+    model.mtp_hybrid_override_pattern;
   const { pp } = plan.module.fields;
   const base = {
     span: field.span,
@@ -105,6 +108,10 @@ function explained({ error, settings }: StagePlan): string {
     ],
     [/^If --hybrid/, 'The stages of the pattern leave no place for sizes of the first or last stage. Leave those out.'],
     [/^When interleaved/, 'The pattern has several stages a rank, and pp is 1. Use pp 2 or more, or no `|`.'],
+    [
+      /cannot both be specified/,
+      '`hybrid_override_pattern` is the former name of `hybrid_layer_pattern`. Use one of them.',
+    ],
     [/virtual/, 'The stages of the pattern give the number of virtual stages. Leave `vpp` out.'],
     [
       /should not be used with/,

@@ -1,5 +1,6 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { patternOf } from '../../topology/stages';
 
 /** The layers of one grid's model and how its pipeline cuts them. */
 export interface Pipeline {
@@ -40,6 +41,7 @@ export function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Itera
 function isOtherSplit({ parallelism }: LayoutFacts['root'], { own, model }: ModuleFacts): boolean {
   const fields = own ?? parallelism.value;
   return (
+    patternOf(model.value) !== null ||
     (model.value?.hybrid_layer_pattern.written ?? false) ||
     (fields?.pipeline_model_parallel_layout.written ?? false) ||
     (fields?.account_for_embedding_in_pipeline_split.value ?? false) ||

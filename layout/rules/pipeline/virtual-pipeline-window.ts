@@ -1,8 +1,8 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
-import { batchReplicas } from '../batch/replicas';
-import { changeFix } from '../fixes';
+import { batchReplicas, globalBatchOf } from '../batch/replicas';
+import { changeFix, insertFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -41,19 +41,25 @@ batch: {micro_batch_size: 1, global_batch_size: 16}
       return;
     }
     // a larger batch does not help where the group itself is too small
-    const batches = size < pp ? [] : nearestMultiples(step * size, global.value ?? 0);
+    const batches = size < pp ? [] : nearestMultiples(step * size, global.value ?? count * step);
     const advice = [
       ...(group.written && (size < pp || pp <= count) ? [`microbatch_group_size_per_vp_stage ${pp}`] : []),
       ...(batches.length > 0 ? [`global_batch_size ${eitherNumber(batches)}`] : []),
     ];
     yield {
+      // a file that leaves the batch out may well be launched with one
+      severity: global.written ? 'error' : 'warning',
       message: `${problemOf(schedule)} Use ${advice.join(', or ')}.`,
       span: group.written ? group.span : global.span,
       related: writtenRelated('vpp', vpp),
       predicts: prediction(schedule),
       fixes: [
         group.written ? changeFix('microbatch_group_size_per_vp_stage', group.span, pp) : null,
-        ...batches.map((batch) => changeFix('global_batch_size', global.span, batch)),
+        ...batches.map((batch) =>
+          global.written
+            ? changeFix('global_batch_size', global.span, batch)
+            : insertFix(facts.text, facts.root.batch.span, `global_batch_size: ${batch}`),
+        ),
       ],
     };
   },
@@ -78,11 +84,11 @@ function scheduleOf(facts: LayoutFacts): Schedule | null {
   const fields = facts.root.parallelism.value;
   const global = facts.root.batch.value?.global_batch_size;
   const pp = replicas?.module.degrees?.pp ?? 1;
-  if (!replicas || !fields || virtualSize(facts, replicas.module) === null || pp === 1 || global?.value === undefined) {
+  if (!replicas || !fields || !global || virtualSize(facts, replicas.module) === null || pp === 1) {
     return null;
   }
   const { step } = replicas;
-  const count = global.value / step;
+  const count = (globalBatchOf(facts, replicas) ?? Number.NaN) / step;
   const group = fields.microbatch_group_size_per_vp_stage;
   const size = group.written ? group.value : pp;
   return size === undefined || !Number.isInteger(count)

@@ -52,9 +52,6 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
   if (end !== undefined) {
     return `num_layers_in_${end}_pipeline_stage must be larger than 0`;
   }
-  if (path.endsWith('.min_dynamic_context_parallel_size')) {
-    return `min_dynamic_context_parallel_size must be >= 1, got ${value}`;
-  }
   if (path.endsWith('.num_experts') && value < 0) {
     return 'num_moe_experts must be non-negative.';
   }

@@ -198,7 +198,7 @@ test.each([
 test('a map of many keys', () => {
   expect(said(job(8, 'tp: 2', 'model: {xyzzy: 8}'))).toMatchInlineSnapshot(`
     "error[unknown-key] at "xyzzy"
-    \`model\` has no key \`xyzzy\`. Its keys are \`num_layers\`, \`num_layers_in_first_pipeline_stage\`, \`num_layers_in_last_pipeline_stage\`, \`num_attention_heads\`, \`num_query_groups\`, \`hidden_size\`, \`ffn_hidden_size\`, \`moe_ffn_hidden_size\`, \`num_experts\`, \`vocab_size\`, \`make_vocab_size_divisible_by\`, \`params_dtype\` and 33 more, which completion lists.
+    \`model\` has no key \`xyzzy\`. Its keys are \`num_layers\`, \`num_layers_in_first_pipeline_stage\`, \`num_layers_in_last_pipeline_stage\`, \`num_attention_heads\`, \`num_query_groups\`, \`hidden_size\`, \`ffn_hidden_size\`, \`moe_ffn_hidden_size\`, \`num_experts\`, \`vocab_size\`, \`make_vocab_size_divisible_by\`, \`params_dtype\` and 35 more, which completion lists.
     = suggestion: Remove \`xyzzy\`
       - model: {xyzzy: 8}
       + model: {}"

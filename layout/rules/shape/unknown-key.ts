@@ -57,11 +57,19 @@ function unknownReport({ text }: ReadLayout, { entry, spec, path }: UnknownKey, 
       return {
         message: `${path === '' ? 'A layout' : `\`${path}\``} has no key \`${key}\`. ${advice}`,
         span: keySpan,
+        predicts: Object.hasOwn(WITHDRAWN, key) ? (WITHDRAWN[key] ?? null) : null,
         fixes: [meaning && renameFix(entry, meaning.name), remove],
       };
     }
   }
 }
+
+/** Arguments that Megatron-LM has withdrawn, and what it says of them (`validate_args` in megatron/training/arguments.py). */
+const WITHDRAWN: Readonly<Record<string, string>> = {
+  batch_size: '--batch-size argument is no longer valid, use --micro-batch-size instead',
+  warmup: '--warmup argument is no longer valid, use --lr-warmup-fraction instead',
+  model_parallel_size: '--model-parallel-size is no longer valid, use --tensor-model-parallel-size instead',
+};
 
 /** How many keys a message names. */
 const MAX_NAMED = 12;

@@ -76,6 +76,36 @@ export function hybridPlan(
   };
 }
 
+/** The spellings of a hybrid pattern as a job has them; null where one is not set. */
+export interface PatternSpellings {
+  readonly pattern: string | null;
+  /** `hybrid_override_pattern`, the former name of the pattern. */
+  readonly former: string | null;
+  /** `mtp_hybrid_override_pattern`: the layers of one MTP depth. */
+  readonly depth: string | null;
+  /** `mtp_num_layers` */
+  readonly depths: number | null;
+}
+
+/** The most MTP depths that are written out: more than any model has. */
+const MAX_DEPTHS = 1024;
+
+/** The pattern in force, null for a model that is no hybrid: former spellings are merged into it (`validate_args`). */
+export function mergedPattern({ pattern, former, depth, depths }: PatternSpellings): string | null {
+  const main = pattern ?? former;
+  const count = Math.min(depths ?? 0, MAX_DEPTHS);
+  return depth !== null && count > 0 && !main?.includes('/') ? `${main ?? ''}${`/${depth}`.repeat(count)}` : main;
+}
+
+/** What Megatron-LM says against the spellings. Only inside `attempt`. */
+export function checkSpellings({ pattern, former }: PatternSpellings): void {
+  assertThat(
+    pattern === null || former === null,
+    () =>
+      '--hybrid-override-pattern and --hybrid-layer-pattern cannot both be specified. --hybrid-override-pattern is deprecated; use --hybrid-layer-pattern instead.',
+  );
+}
+
 /** How many decoder layers the main part of a pattern has. */
 function layerCount(main: string): number {
   return main.replaceAll('|', '').length;

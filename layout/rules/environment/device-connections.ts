@@ -1,0 +1,71 @@
+import type { LayoutFacts } from '../../topology/facts';
+import { changeFix, insertFix, removeFix } from '../fixes';
+import type { Report, Rule } from '../rule';
+import { megatron } from '../source';
+
+const VARIABLE = 'CUDA_DEVICE_MAX_CONNECTIONS';
+
+export const deviceConnections: Rule = {
+  code: 'device-connections',
+  severity: 'error',
+  title: 'CUDA_DEVICE_MAX_CONNECTIONS does not go with the parallelism',
+  effect: 'Megatron-LM stops on every rank',
+  what: 'The file writes `environment`, and there `CUDA_DEVICE_MAX_CONNECTIONS` is not 1 though tensor or context parallelism is on (GPUs before Blackwell), or it is 1 under FSDP.',
+  why: 'With one queue to the GPU the communication of tensor and context parallelism starts before the computation that hides it. FSDP needs more than one queue to run both at a time.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 2}
+environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 2}
+environment: {CUDA_DEVICE_MAX_CONNECTIONS: 1}
+`,
+  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  *check(facts) {
+    const { environment, fsdp } = facts.root;
+    const field = environment.value?.CUDA_DEVICE_MAX_CONNECTIONS;
+    if (!field || (field.written && field.value === undefined)) {
+      return;
+    }
+    const isTorch = fsdp.value?.torch_fsdp2.value === true;
+    const isMegatron = fsdp.value?.enabled.value === true;
+    if (isTorch || isMegatron) {
+      if (field.value === 1) {
+        yield {
+          message: `${isTorch ? 'torch_fsdp2' : 'Megatron-FSDP'} needs more than one queue to the GPU. Use ${VARIABLE} 8, or leave it out.`,
+          span: field.span,
+          predicts: isTorch
+            ? 'FSDP always requires CUDA_DEVICE_MAX_CONNECTIONS value large than one'
+            : 'FSDP requires CUDA_DEVICE_MAX_CONNECTIONS > 1 or unset.',
+          fixes: [changeFix(VARIABLE, field.span, 8), removeFix(facts.text, VARIABLE, field)],
+        };
+      }
+    } else if (field.value !== 1 && needsOne(facts)) {
+      yield oneReport(facts, field.written);
+    }
+  },
+};
+
+/** Whether the job has communication that must start before the computation beside it. */
+function needsOne({ root, modules }: LayoutFacts): boolean {
+  const degrees = modules[0]?.degrees;
+  // B100, B200, B300, GB200, GB300: no limit since Blackwell
+  const isBlackwell = /\bG?B\d{3}\b/i.test(root.cluster.value?.gpu.value ?? '');
+  const overlaps = root.moe.value?.overlap_moe_expert_parallel_comm.value === true;
+  return !isBlackwell && !overlaps && ((degrees?.tp ?? 1) > 1 || (degrees?.cp ?? 1) > 1);
+}
+
+function oneReport({ text, root }: LayoutFacts, isWritten: boolean): Report {
+  const { environment } = root;
+  const field = environment.value?.CUDA_DEVICE_MAX_CONNECTIONS;
+  const span = isWritten && field ? field.span : environment.keySpan;
+  return {
+    message: `Tensor and context parallelism need one queue to the GPU before Blackwell. Use ${VARIABLE} 1.`,
+    span,
+    predicts:
+      'Using tensor model parallelism or context parallelism require setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1',
+    fixes: [isWritten ? changeFix(VARIABLE, span, 1) : insertFix(text, environment.span, `${VARIABLE}: 1`)],
+  };
+}

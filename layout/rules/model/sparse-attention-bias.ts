@@ -1,0 +1,51 @@
+import { patternOf } from '../../topology/stages';
+import { changeFix, insertFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+import { describedModels } from './described';
+
+export const sparseAttentionBias: Rule = {
+  code: 'sparse-attention-bias',
+  severity: 'error',
+  title: 'Sparse attention with biases',
+  effect: 'Megatron-LM stops on every rank',
+  what: 'A hybrid pattern has sparse attention (`D`), or `experimental_attention_variant` is `dsa`, and linear layers have biases.',
+  why: 'Sparse attention is built on absorbed multi-latent attention, whose products have no place for a bias. Megatron-LM adds biases unless it is told not to.',
+  failing: `layout: 1
+world_size: 8
+parallelism: {tp: 1}
+model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}
+`,
+  passing: `layout: 1
+world_size: 8
+parallelism: {tp: 1}
+model: {hybrid_layer_pattern: MDMD, add_bias_linear: false}
+`,
+  sources: [
+    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
+    megatron('megatron/training/argument_utils.py', 'core_transformer_config_from_args'),
+  ],
+  *check(facts) {
+    for (const { module, model } of describedModels(facts)) {
+      const { add_bias_linear: bias, experimental_attention_variant: variant } = model;
+      const isSparse = (patternOf(model)?.includes('D') ?? false) || variant.value === 'dsa';
+      const isOpen = !bias.written && facts.trainingScript;
+      if (isSparse && (bias.value === true || isOpen)) {
+        yield {
+          severity: isOpen ? 'warning' : 'error',
+          message: isOpen
+            ? 'Megatron-LM adds biases unless it is told not to, and sparse attention has none. Write add_bias_linear false.'
+            : 'Sparse attention has no biases. Use add_bias_linear false.',
+          span: isOpen ? model.num_attention_heads.span : bias.span,
+          predicts:
+            'DSA uses AbsorbedMLASelfAttention, which requires add_bias_linear=False. Disable linear bias for DSA configs.',
+          fixes: [
+            isOpen
+              ? insertFix(facts.text, module.model.span, 'add_bias_linear: false')
+              : changeFix('add_bias_linear', bias.span, 'false'),
+          ],
+        };
+      }
+    }
+  },
+};

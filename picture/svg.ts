@@ -1,6 +1,7 @@
 import { type ResolvedLayout, xmlText } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
 import { type Colouring, cssColour, FADE, inkOn, MAX_STEPS, type Palette, paletteOf } from './colour';
+import type { Diagram, Paint, Shape } from './diagram';
 import { type Block, fittingSize, Geometry } from './geometry';
 import type { Headline } from './headline';
 import { blockText, widthOf } from './labels';
@@ -43,6 +44,7 @@ const PAPER = {
   box: '#a8a8a8',
   boxFill: '#f5f5f5',
   error: '#c72e0f',
+  warning: '#8a6400',
 };
 
 /** Ranks that failed are crossed out one by one up to this many. */
@@ -57,28 +59,99 @@ export function svgOf(picture: SvgPicture): string {
   const geometry = new Geometry(placement, size.width, size.height);
   const palette = paletteOf(colouring, 'light');
   const factor = factorOf(placement);
-  const width = Math.max(760, size.width) + 2 * MARGIN;
-  const legend = legendSvg(picture, colouring, factor, nestingText(geometry), width - 2 * MARGIN);
-  const top = MARGIN + TITLE;
-  const bottom = top + size.height + 20;
-  const height = bottom + legend.lines * LEGEND_LINE + MARGIN - 8;
+  const width = Math.max(760, size.width);
+  const legend = legendSvg(picture, colouring, factor, nestingText(geometry), width);
+  return page({
+    headline,
+    name,
+    width,
+    height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
+    body: [
+      boxes(geometry),
+      squares(geometry, stepsOf(placement, colouring, palette, layout.worldSize), palette, colouring, factor),
+      factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
+      crosses(geometry, picture.failed),
+      `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
+    ],
+  });
+}
+
+/** A sheet of paper: the title, the line below it, and what is drawn under both. */
+function page(sheet: {
+  readonly headline: Headline;
+  readonly name: string;
+  readonly width: number;
+  readonly height: number;
+  readonly body: readonly string[];
+}): string {
+  const { headline, name, body } = sheet;
   const sub = [name, headline.sub].filter(Boolean).join(' · ');
+  const [titleSize, subSize] = [19, 13];
+  const texts = Math.max(widthOf(headline.title, titleSize) * 1.06, widthOf(sub, subSize));
+  const width = Math.max(sheet.width, texts) + 2 * MARGIN;
+  const height = MARGIN + TITLE + sheet.height + MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, 'DejaVu Sans', sans-serif">`,
     `<title>${xmlText(headline.title)}</title>`,
     `<desc>${xmlText(sub)}</desc>`,
     `<rect width="100%" height="100%" fill="${PAPER.ground}"/>`,
-    text(MARGIN, MARGIN + 18, headline.title, { size: 19, weight: 600, fill: PAPER.text }),
-    text(MARGIN, MARGIN + 40, sub, { size: 13, fill: PAPER.muted }),
-    `<g transform="translate(${MARGIN} ${top})">`,
-    boxes(geometry),
-    squares(geometry, stepsOf(placement, colouring, palette, layout.worldSize), palette, colouring, factor),
-    factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
-    crosses(geometry, picture.failed),
+    text(MARGIN, MARGIN + 18, headline.title, { size: titleSize, weight: 600, fill: PAPER.text }),
+    text(MARGIN, MARGIN + 40, sub, { size: subSize, fill: PAPER.muted }),
+    `<g transform="translate(${MARGIN} ${MARGIN + TITLE})">`,
+    ...body,
     '</g>',
-    `<g transform="translate(${MARGIN} ${n(bottom)})">${legend.svg}</g>`,
     '</svg>\n',
   ].join('\n');
+}
+
+/** What an SVG file of a diagram shows. */
+export interface DiagramPicture {
+  /** The name of the layout or of its file. */
+  readonly name: string;
+  readonly headline: Headline;
+  readonly diagram: Diagram;
+}
+
+/** How wide a diagram is on paper, in pixels. */
+export const DIAGRAM_WIDTH = 960;
+
+/** A diagram with its title, as SVG on white. */
+export function diagramSvg({ name, headline, diagram }: DiagramPicture): string {
+  const { width, height, shapes } = diagram;
+  return page({ headline, name, width, height, body: shapes.map(shapeSvg) });
+}
+
+const paperOf = (paint: Paint): string => (isRole(paint) ? PAPER[paint] : paint);
+
+const isRole = (paint: Paint): paint is keyof typeof PAPER => paint in PAPER;
+
+function shapeSvg(shape: Shape): string {
+  switch (shape.kind) {
+    case 'group':
+      return `<g transform="translate(0 ${n(shape.y)})">${shape.shapes.map(shapeSvg).join('')}</g>`;
+    case 'text': {
+      const { x, y, words, size, paint, weight, anchor } = shape;
+      return text(x, y, words, {
+        size,
+        fill: paperOf(paint),
+        ...(weight === undefined ? {} : { weight }),
+        ...(anchor === undefined ? {} : { anchor }),
+      });
+    }
+    case 'rect': {
+      const { x, y, width, height } = shape;
+      return `<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}"${lookSvg(shape)}/>`;
+    }
+    case 'path': {
+      const { d, lineWidth } = shape;
+      return `<path d="${d}"${lookSvg(shape)}${lineWidth === undefined ? '' : ` stroke-width="${lineWidth}"`}/>`;
+    }
+  }
+}
+
+function lookSvg({ fill, stroke, fade }: Pick<Extract<Shape, { kind: 'rect' }>, 'fill' | 'stroke' | 'fade'>): string {
+  const shown = fade === undefined ? '' : ` opacity="${n(1 - fade)}"`;
+  return ` fill="${fill ? paperOf(fill) : 'none'}"${stroke ? ` stroke="${paperOf(stroke)}"` : ''}${shown}`;
 }
 
 /** The side of the squares of cells that are joined. */

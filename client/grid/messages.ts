@@ -1,6 +1,8 @@
 import { type Checked, sequencePlans } from '../../layout';
+import { costOf } from '../../picture/cost';
 import { stageLayers } from '../../picture/stageLayers';
-import type { PanelOutline, PanelShards, ToPanel } from '../../webview/panel/messages';
+import { outlineOf } from '../../picture/world';
+import type { PanelShards, ToPanel } from '../../webview/panel/messages';
 
 /** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
 export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {
@@ -9,10 +11,11 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
     type: 'layout',
     title,
     layout: resolved,
-    outline: outlineOf(checked),
+    outline: outlineOf(facts),
     sequences: facts ? sequencePlans(facts) : [],
     shards: shardsOf(checked),
     stages: facts ? stageLayers(facts) : [],
+    cost: facts && resolved ? costOf(facts, resolved) : { cost: null, reason: 'The layout has errors.' },
     findings: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({
@@ -29,13 +32,6 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
 export function moduleAt({ facts }: Checked, offset: number): string | null {
   const module = facts?.modules.find(({ nameSpan, span }) => nameSpan.start <= offset && offset <= span.end);
   return module?.name ?? null;
-}
-
-function outlineOf({ facts }: Checked): PanelOutline {
-  const spans = (facts?.modules ?? []).flatMap(({ name, rankOffset: start, ranks: count }) =>
-    start === undefined || count === undefined ? [] : [{ name, start, count }],
-  );
-  return { worldSize: facts?.world.size ?? facts?.world.clusterSize ?? null, spans };
 }
 
 /** The dimensions of the weights that nonuniform TP cuts, where the file says how many units they have. */

@@ -1,4 +1,5 @@
-// Pictures of the panel at every size and in every theme, to look at: `node test/grid/screenshots.mjs [FOLDER] [NAME...]`.
+// Pictures of the panel, to look at: every view at every size of world, and its states in every window and theme.
+// `npm run pictures [-- FOLDER [NAME...]]`: FOLDER is artifacts/grid unless it is given; NAMEs may be beginnings.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layoutText, startGrid, THEMES } from './page.mjs';
@@ -16,7 +17,52 @@ const packed =
 const colocated =
   'layout: 1\nname: colocated\nworld_size: 8\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {num_ranks: 8, tp: 4, pp: 2}\n';
 
-const pictures = [
+const MODEL = `model: {num_layers: 128, hidden_size: 8192, ffn_hidden_size: 28672, num_attention_heads: 64, num_query_groups: 8, vocab_size: 128256, gated_linear_unit: true, add_bias_linear: false, position_embedding_type: rope}
+sequence: {seq_length: 8192, sequence_parallel: true}
+optimizer: {use_distributed_optimizer: true}
+`;
+
+/** A world of every size with a model, so that every view has something to show. */
+const WORLDS = {
+  8: { nodes: 1, degrees: { tp: 4 }, batch: 16 },
+  64: { nodes: 8, degrees: { tp: 4, pp: 4 }, batch: 64 },
+  '1k': { nodes: 128, degrees: { tp: 8, cp: 2, pp: 8 }, batch: 256 },
+  '16k': { nodes: 2048, degrees: { tp: 8, cp: 2, pp: 16 }, batch: 1024 },
+  '131k': { nodes: 16_384, degrees: { tp: 8, cp: 4, pp: 16 }, batch: 4096 },
+  '1m': { nodes: 131_072, degrees: { tp: 8, cp: 4, pp: 32 }, batch: 16_384 },
+};
+
+const worldText = (size) => {
+  const { nodes, degrees, batch } = WORLDS[size];
+  const text = layoutText(
+    `ranks-${size}`,
+    nodes,
+    degrees,
+    `${MODEL}batch: {micro_batch_size: 1, global_batch_size: ${batch}}\n`,
+  );
+  return text.replace('gpus_per_node: 8', 'gpus_per_node: 8\n  gpu: H100-80GB');
+};
+
+const VIEWS = ['physical', 'logical', 'groups', 'cost', 'sequence', 'world', 'table'];
+const WINDOWS = {
+  wide: { width: 1600, height: 900 },
+  narrow: { width: 360, height: 700 },
+  tall: { width: 700, height: 1300 },
+};
+
+/** Every view at every size in every window. */
+const matrix = Object.keys(WORLDS).flatMap((size) =>
+  VIEWS.flatMap((view) =>
+    Object.entries(WINDOWS).map(([name, window]) => ({
+      name: `all-${name}-${view}-${size}`,
+      text: worldText(size),
+      state: { view, ...(view === 'groups' ? { group: 'dp' } : {}) },
+      ...window,
+    })),
+  ),
+);
+
+const states = [
   { name: 'mimo-8', text: mimo, themes: ALL },
   { name: 'moe-64', text: moe, state: { colour: 'pp' }, themes: ALL },
   { name: 'moe-64-logical', text: moe, state: { view: 'logical', colour: 'dp' } },
@@ -151,8 +197,28 @@ const pictures = [
     height: 1200,
   },
   { name: 'narrow', text: moe, state: { colour: 'pp', rank: 9 }, width: 560, height: 760 },
+  ...VIEWS.map((view) => ({
+    name: `themes-${view}`,
+    text: moe,
+    state: { view, rank: 9, ...(view === 'groups' ? { group: 'dp' } : {}) },
+    width: 1200,
+    height: 800,
+    themes: ALL,
+  })),
+  ...VIEWS.map((view) => ({
+    name: `zoom-200-${view}`,
+    text: moe,
+    state: { view, rank: 9, ...(view === 'groups' ? { group: 'dp' } : {}) },
+    width: 720,
+    height: 450,
+    scale: 2,
+  })),
+  { name: 'cost-unknown', text: layoutText('small', 1, { tp: 4 }), state: { view: 'cost' } },
+  { name: 'cost-over', text: worldText(64).replace('pp: 4', 'pp: 1'), state: { view: 'cost' }, themes: ALL },
   { name: 'zoom-200', text: moe, state: { colour: 'pp', rank: 9 }, width: 720, height: 450, scale: 2 },
 ];
+
+const pictures = [...states, ...matrix];
 
 const grid = await startGrid();
 try {
@@ -171,7 +237,7 @@ try {
     scale,
     themes = ['dark'],
   } of pictures) {
-    if (wanted.length > 0 && !wanted.includes(name)) {
+    if (wanted.length > 0 && !wanted.some((start) => name.startsWith(start))) {
       continue;
     }
     for (const theme of themes) {

@@ -2,7 +2,7 @@ import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { placeOf, standing } from '../../picture/facts';
 import type { Found } from '../../picture/find';
 import { failedRanks } from '../../picture/roles';
-import { svgOf } from '../../picture/svg';
+import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../../picture/svg';
 import { csvOf } from '../../picture/table';
 import { type ExportFormat, pngOf } from '../render/export';
 import { onThemeChange } from '../render/theme';
@@ -159,7 +159,8 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const { layout, title, outline, sequences, shards, stages, findings, results, run, base, difference } = this.#model;
+    const { layout, title, outline, sequences, shards, stages, cost, findings, results, run, base, difference } =
+      this.#model;
     return (
       layout && {
         layout,
@@ -168,6 +169,7 @@ export class GridApp {
         sequences,
         shards,
         stages,
+        cost,
         findings,
         results,
         run,
@@ -176,6 +178,7 @@ export class GridApp {
         state: this.#state,
         failed: this.#failed(layout),
         actions: this.#actions,
+        width: this.#screen.stage.width,
       }
     );
   }
@@ -338,13 +341,24 @@ export class GridApp {
   }
 
   async #export(format: ExportFormat): Promise<void> {
-    const { sketch } = this.#screen;
     const scene = this.#scene();
-    if (sketch && scene) {
-      const { layout, title, failed } = scene;
-      const svg = svgOf({ ...sketch, layout, name: title, failed, headline: viewOf(scene).headline(scene) });
+    const svg = scene && this.#svgOf(scene);
+    if (svg) {
       this.api.postMessage({ type: 'save', format, data: format === 'svg' ? svg : await pngOf(svg) });
     }
+  }
+
+  /** The picture or the diagram that is shown, as a file; null where the view has neither. */
+  #svgOf(scene: Scene): string | null {
+    const { layout, title: name, failed } = scene;
+    const { sketch } = this.#screen;
+    const view = viewOf(scene);
+    const headline = view.headline(scene);
+    if (sketch) {
+      return svgOf({ ...sketch, layout, name, failed, headline });
+    }
+    const diagram = view.diagram?.(scene, DIAGRAM_WIDTH);
+    return diagram ? diagramSvg({ name, headline, diagram }) : null;
   }
 
   #exportTable(): void {

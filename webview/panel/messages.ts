@@ -1,7 +1,9 @@
 import type { ModuleSequence, ResolvedLayout, Severity } from '../../layout';
+import type { CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
+import type { WorldOutline } from '../../picture/world';
 import { arrayOf, type Guard, isBoolean, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
 /** A finding as the panel shows it beside the picture. */
@@ -13,20 +15,6 @@ export interface PanelFinding {
   readonly line: number;
   /** The module whose lines it lies in, or null. */
   readonly module: string | null;
-}
-
-/** A module as far as the file says where it lies: what can be drawn of a layout that is not whole. */
-export interface PanelSpan {
-  readonly name: string | null;
-  readonly start: number;
-  /** How many ranks. */
-  readonly count: number;
-}
-
-/** What can be drawn of any file: the world, where its size is known, and the modules in it. */
-export interface PanelOutline {
-  readonly worldSize: number | null;
-  readonly spans: readonly PanelSpan[];
 }
 
 /** A dimension of the model's weights that nonuniform TP spreads anew: how many units it is cut into. */
@@ -53,12 +41,14 @@ export type ToPanel =
       readonly title: string;
       /** Null where the file has errors that leave a number open: the panel keeps its last picture, greyed. */
       readonly layout: ResolvedLayout | null;
-      readonly outline: PanelOutline;
+      readonly outline: WorldOutline;
       /** How the sequences of the modules are spread, where the file says how long they are. */
       readonly sequences: readonly ModuleSequence[];
       readonly shards: readonly PanelShards[];
       /** The layers of the pipeline stages, where the file says how many there are. */
       readonly stages: readonly StageLayers[];
+      /** What the layout costs, or why that is not known. */
+      readonly cost: CostResult;
       readonly findings: readonly PanelFinding[];
     }
   /** The cursor is in this module (null: in none). */
@@ -150,6 +140,27 @@ const isFinding = objectOf({
   module: isName,
 });
 
+const isBytes = { states: isNumber, activations: isNumber, communicators: isNumber, low: isNumber, high: isNumber };
+
+const isShape = { stages: isIndex, chunks: isIndex, microbatches: isIndex, group: isIndex, bubble: isNumber };
+
+const isCost = objectOf({
+  cost: nullOr(
+    objectOf({
+      stages: arrayOf(objectOf({ name: isString, ...isBytes })),
+      gpuBytes: nullOr(isNumber),
+      flows: arrayOf(
+        objectOf({ group: isString, carries: isString, bytes: isNumber, tier: oneOf('nvlink', 'network') }),
+      ),
+      pipeline: nullOr(objectOf(isShape)),
+      seconds: nullOr(objectOf({ median: isNumber, low: isNumber, high: isNumber })),
+      missing: arrayOf(isString),
+      assumed: arrayOf(isString),
+    }),
+  ),
+  reason: isName,
+});
+
 /** So many ranks of a run are taken in. */
 const MAX_RUN_RANKS = 1_048_576;
 
@@ -186,6 +197,7 @@ export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
     ),
     shards: arrayOf(objectOf({ name: isString, units: isIndex })),
     stages: arrayOf(objectOf({ module: isName, stages: arrayOf(isString) })),
+    cost: isCost,
     findings: arrayOf(isFinding),
   },
   cursor: { module: isName },

@@ -1,9 +1,11 @@
 import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import type { CostResult } from '../../picture/cost';
 import { type Difference, differenceOf } from '../../picture/difference';
 import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
-import type { PanelBase, PanelFinding, PanelOutline, PanelShards, ToPanel } from './messages';
+import type { WorldOutline } from '../../picture/world';
+import type { PanelBase, PanelFinding, PanelShards, ToPanel } from './messages';
 
 /** All that the editor has said, and what follows from it. */
 export class PanelModel {
@@ -14,11 +16,12 @@ export class PanelModel {
   layout: ResolvedLayout | null = null;
   /** Whether the file has changed into one that is not whole. */
   isStale = false;
-  outline: PanelOutline = { worldSize: null, spans: [] };
+  outline: WorldOutline = { worldSize: null, spans: [] };
   findings: readonly PanelFinding[] = [];
   sequences: readonly ModuleSequence[] = [];
   shards: readonly PanelShards[] = [];
   stages: readonly StageLayers[] = [];
+  cost: CostResult = { cost: null, reason: 'The layout has errors.' };
   /** The module that the cursor is in. */
   cursorModule: string | null = null;
   base: PanelBase | null = null;
@@ -54,7 +57,7 @@ export class PanelModel {
   }
 
   #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
-    const { title, layout, outline, sequences, shards, stages, findings } = message;
+    const { title, layout, outline, sequences, shards, stages, cost, findings } = message;
     this.isTold = true;
     this.title = layout?.name ?? title;
     this.findings = findings;
@@ -65,6 +68,7 @@ export class PanelModel {
       this.sequences = sequences;
       this.shards = shards;
       this.stages = stages;
+      this.cost = cost;
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }

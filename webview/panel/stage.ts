@@ -17,6 +17,11 @@ export interface StageEvents {
   keyed(event: KeyboardEvent): void;
 }
 
+/** How narrow and how wide diagrams are laid out, and the space around them, in pixels. */
+const LEAST_WIDTH = 280;
+const MOST_WIDTH = 1060;
+const SHEET_PADDING = 40;
+
 /** Where views are shown: one picture, two side by side while layouts are compared, and what stands under them. */
 export class Stage {
   readonly element = h('div', { class: 'stage' });
@@ -26,6 +31,7 @@ export class Stage {
   readonly #pictures = h('div', { class: 'pictures' });
   readonly #content = h('div', { class: 'content' });
   readonly legend = h('div', { class: 'legend' });
+  #width = MOST_WIDTH;
 
   constructor(readonly events: StageEvents) {
     this.canvas = this.#newCanvas((viewport) => {
@@ -37,6 +43,20 @@ export class Stage {
       events.moved(viewport);
     });
     this.element.append(this.#pictures, this.legend, this.#content);
+    new ResizeObserver(([entry]) => this.#widened(entry?.contentRect.width ?? 0)).observe(this.element);
+  }
+
+  /** How wide what is no picture of ranks can be, in pixels. */
+  get width(): number {
+    return Math.max(LEAST_WIDTH, Math.min(MOST_WIDTH, this.#width - SHEET_PADDING));
+  }
+
+  #widened(width: number): void {
+    const isNew = width !== this.#width;
+    this.#width = width;
+    if (isNew && this.#pictures.hidden) {
+      this.events.resized();
+    }
   }
 
   #newCanvas(moved: (viewport: Viewport) => void): RankCanvas {

@@ -115,7 +115,8 @@ export class Toolbar {
     });
     return [
       picker('Compare with', COMPARISONS, scene.state.compare, (what) => this.actions.compare(what)),
-      ...(drawn ? [framer, save('svg'), save('png')] : []),
+      ...(drawn ? [framer] : []),
+      ...(drawn || viewOf(scene).diagram ? [save('svg'), save('png')] : []),
       button('Export CSV', () => this.actions.exportTable(), { class: 'entry' }),
     ];
   }

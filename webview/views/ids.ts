@@ -1,4 +1,15 @@
 /** The views in the order in which they are offered. */
-export const VIEW_IDS = ['physical', 'logical', 'groups', 'sequence', 'ntp', 'world', 'smoke', 'run', 'table'] as const;
+export const VIEW_IDS = [
+  'physical',
+  'logical',
+  'groups',
+  'cost',
+  'sequence',
+  'ntp',
+  'world',
+  'smoke',
+  'run',
+  'table',
+] as const;
 
 export type ViewId = (typeof VIEW_IDS)[number];

@@ -1,3 +1,4 @@
+import { cost } from './cost';
 import { VIEW_IDS } from './ids';
 import { ntp } from './ntp';
 import { groups, logical, physical } from './pictures';
@@ -8,7 +9,7 @@ import { table } from './table';
 import type { Scene, View } from './view';
 import { world } from './world';
 
-const BY_ID = { physical, logical, groups, sequence, ntp, world, smoke, run, table };
+const BY_ID = { physical, logical, groups, cost, sequence, ntp, world, smoke, run, table };
 
 /** The views that have something to show, in the order in which they are offered. */
 export const viewsOf = (scene: Scene): View[] =>

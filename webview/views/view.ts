@@ -1,11 +1,14 @@
 import type { ModuleSequence, ResolvedLayout } from '../../layout';
+import type { CostResult } from '../../picture/cost';
+import type { Diagram } from '../../picture/diagram';
 import type { Difference } from '../../picture/difference';
 import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
 import type { RunOutcome } from '../../picture/runOutcome';
 import type { SmokeOutcome } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
-import type { PanelBase, PanelFinding, PanelOutline, PanelShards } from '../panel/messages';
+import type { WorldOutline } from '../../picture/world';
+import type { PanelBase, PanelFinding, PanelShards } from '../panel/messages';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
 
@@ -31,10 +34,11 @@ export interface Actions {
 export interface Scene {
   readonly layout: ResolvedLayout;
   readonly title: string;
-  readonly outline: PanelOutline;
+  readonly outline: WorldOutline;
   readonly sequences: readonly ModuleSequence[];
   readonly shards: readonly PanelShards[];
   readonly stages: readonly StageLayers[];
+  readonly cost: CostResult;
   readonly findings: readonly PanelFinding[];
   readonly results: SmokeOutcome | null;
   readonly run: RunOutcome | null;
@@ -44,6 +48,8 @@ export interface Scene {
   /** Ranks that the file or a person calls failed. */
   readonly failed: readonly number[];
   readonly actions: Actions;
+  /** How wide what is no picture of ranks can be, in pixels. */
+  readonly width: number;
 }
 
 /** A picture of ranks before it is known how much space there is for it. */
@@ -63,5 +69,7 @@ export interface View {
   readonly headline: (scene: Scene) => Headline;
   /** Null where there is no picture now. */
   readonly picture?: (scene: Scene, layout: ResolvedLayout) => Sketch | null;
+  /** What is saved of a view that is no picture of ranks. */
+  readonly diagram?: (scene: Scene, width: number) => Diagram;
   readonly content?: (scene: Scene) => HTMLElement | null;
 }

@@ -1,8 +1,18 @@
-import { countOf, gapsBetween, grouped, type RankSpan } from '../../layout';
+import { countOf, grouped, type RankSpan } from '../../layout';
 import { moduleFill } from '../../picture/colour';
 import { subject } from '../../picture/headline';
+import {
+  extentOf,
+  faultsOf,
+  type ModuleSpan,
+  spanText,
+  ticksOf,
+  type WorldOutline,
+  worldDiagram,
+  worldSentence,
+} from '../../picture/world';
 import { h } from '../panel/dom';
-import type { PanelFinding, PanelOutline, PanelSpan } from '../panel/messages';
+import type { PanelFinding } from '../panel/messages';
 import type { Actions, View } from './view';
 
 /** Modules as spans of ranks over one axis: who covers what, what nobody covers, and what several do. */
@@ -11,6 +21,7 @@ export const world: View = {
   label: 'World',
   question: 'Is every rank used once?',
   headline: ({ layout, outline }) => ({ title: worldSentence(outline), sub: subject(layout) }),
+  diagram: ({ outline }, width) => worldDiagram(outline, width),
   content: ({ outline, findings, actions }) => worldSheet(outline, findings, actions),
 };
 
@@ -19,21 +30,15 @@ export const isOfWorld = ({ code }: PanelFinding): boolean => code.startsWith('w
 
 /** The world as far as the file says where modules lie: also for a file that is not whole. */
 export function worldSheet(
-  { worldSize, spans }: PanelOutline,
+  outline: WorldOutline,
   findings: readonly PanelFinding[],
   actions: Pick<Actions, 'revealModule' | 'revealLine'>,
 ): HTMLElement {
-  const ends = spans.map(({ start, count }) => start + count);
-  const world = worldSize ?? Math.max(0, ...ends);
-  const reach = Math.max(1, world, ...ends);
-  const covered = spans.map(({ start, count }) => ({ start, end: start + count }));
-  const faults = [
-    ...gapsBetween(covered, world).map((span) => ({ span, what: 'no module' })),
-    ...overlaps(covered).map((span) => ({ span, what: 'several modules' })),
-    ...(reach > world ? [{ span: { start: world, end: reach }, what: 'beyond the world' }] : []),
-  ];
+  const { worldSize, spans } = outline;
+  const { reach } = extentOf(outline);
+  const faults = faultsOf(outline);
   const ofWorld = findings.filter(isOfWorld);
-  const axis = h('div', { class: 'ticks' }, ...ticks(reach).map((tick) => tickMark(tick, reach)));
+  const axis = h('div', { class: 'ticks' }, ...ticksOf(reach).map((tick) => tickMark(tick, reach)));
   const sheet = h(
     'div',
     { class: 'sheet' },
@@ -46,39 +51,6 @@ export function worldSheet(
   return sheet;
 }
 
-/** Whether every rank is used once, in one line. */
-export function worldSentence({ worldSize, spans }: PanelOutline): string {
-  const covered = spans.map(({ start, count }) => ({ start, end: start + count }));
-  const world = worldSize ?? Math.max(0, ...covered.map(({ end }) => end));
-  const count = (found: readonly RankSpan[]) => found.reduce((sum, { start, end }) => sum + end - start, 0);
-  const [none, several] = [count(gapsBetween(covered, world)), count(overlaps(covered))];
-  const faults = [
-    ...(none > 0 ? [`${countOf(none, 'rank')} ${none === 1 ? 'belongs' : 'belong'} to no module`] : []),
-    ...(several > 0 ? [`${countOf(several, 'rank')} ${several === 1 ? 'belongs' : 'belong'} to several modules`] : []),
-    ...(covered.some(({ end }) => end > world) ? [`a module reaches beyond ${countOf(world, 'rank')}`] : []),
-  ];
-  if (faults.length > 0) {
-    return `${faults.join('; ')}.`;
-  }
-  const shared = spans.length > 1 && spans.every(({ start }) => start === spans[0]?.start);
-  return shared
-    ? `Every rank is used by all ${countOf(spans.length, 'module')}.`
-    : 'Every rank belongs to exactly one module.';
-}
-
-/** About so many ticks stand under the axis. */
-const TICKS = 5;
-
-/** Round ranks along the axis: whole multiples of 1, 2 or 5 and a power of ten, or of two where ranks are counted so. */
-function ticks(reach: number): number[] {
-  const power = 2 ** Math.max(0, Math.round(Math.log2(reach / (TICKS - 1))));
-  const steps = Array.from({ length: Math.ceil(reach / power) }, (_, i) => i * power);
-  // the last rank has a tick of its own, and room for it
-  return [...steps.filter((tick) => tick === 0 || tick + power / 2 < reach), reach - 1].filter(
-    (tick, i, all) => all.indexOf(tick) === i,
-  );
-}
-
 function tickMark(tick: number, reach: number): HTMLElement {
   const mark = h('span', {}, grouped(tick));
   mark.style.left = `${(100 * (tick + 0.5)) / reach}%`;
@@ -86,14 +58,14 @@ function tickMark(tick: number, reach: number): HTMLElement {
 }
 
 function moduleRow(
-  { name, start, count }: PanelSpan,
+  { name, start, count }: ModuleSpan,
   index: number,
   reach: number,
   findings: readonly PanelFinding[],
   actions: Pick<Actions, 'revealModule' | 'revealLine'>,
 ): HTMLElement {
   const label = name ?? 'parallelism';
-  const text = count > 1 ? `${grouped(start)} – ${grouped(start + count - 1)}` : grouped(start);
+  const text = spanText({ start, end: start + count });
   const bar = h(
     'button',
     {
@@ -124,9 +96,7 @@ function moduleRow(
 
 /** Ranks that nobody, or more than one module, has: hatched, so that no colour is needed to see it. */
 function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
-  const last = span.end - 1;
-  const ranks = last > span.start ? `${grouped(span.start)} – ${grouped(last)}` : grouped(span.start);
-  const bar = h('span', { class: 'bar fault' }, h('span', { class: 'bar-text' }, ranks));
+  const bar = h('span', { class: 'bar fault' }, h('span', { class: 'bar-text' }, spanText(span)));
   place(bar, span, reach);
   return h(
     'div',
@@ -171,20 +141,3 @@ export function findingItem(
 /** A text with what stands between backticks as code. */
 export const withCode = (text: string): (string | HTMLElement)[] =>
   text.split('`').map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
-
-/** The ranks that more than one span covers, unless all cover the same ones. */
-function overlaps(spans: readonly RankSpan[]): RankSpan[] {
-  const [first] = spans;
-  if (spans.every(({ start, end }) => start === first?.start && end === first.end)) {
-    return [];
-  }
-  const found: RankSpan[] = [];
-  let covered = 0;
-  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
-    if (start < covered) {
-      found.push({ start, end: Math.min(end, covered) });
-    }
-    covered = Math.max(covered, end);
-  }
-  return found;
-}

@@ -1,0 +1,157 @@
+import { grouped, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { costJobs, type Estimate, estimateOf, microbatches } from '../layout/cost';
+import { type Headline, subject } from './headline';
+import type { PipelineShape } from './schedule';
+
+/** Memory of one rank of a pipeline stage, in bytes. */
+export interface StageCost {
+  /** `stage 0`, with the module where there are several. */
+  readonly name: string;
+  readonly states: number;
+  readonly activations: number;
+  /** NCCL's own memory, beside what torch's allocator counts. */
+  readonly communicators: number;
+  /** Nine of ten measured totals lie within this. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What the rank that sends most sends in one process group and step. */
+export interface Flow {
+  readonly group: string;
+  readonly carries: string;
+  readonly bytes: number;
+  /** Over which link: NVLink, or the network between NVLink domains. */
+  readonly tier: 'nvlink' | 'network';
+}
+
+/** What a layout costs, as far as it is known. */
+export interface Cost {
+  readonly stages: readonly StageCost[];
+  /** The memory of one GPU in bytes; null where the file does not name the GPU. */
+  readonly gpuBytes: number | null;
+  readonly flows: readonly Flow[];
+  /** Null where there is no pipeline, or several modules have one each. */
+  readonly pipeline: (PipelineShape & { readonly bubble: number }) | null;
+  /** Seconds of one step and the range of nine of ten measured ones; null where the GPU is not known. */
+  readonly seconds: { readonly median: number; readonly low: number; readonly high: number } | null;
+  /** Keys that would narrow the estimate. */
+  readonly missing: readonly string[];
+  readonly assumed: readonly string[];
+}
+
+/** The cost of a layout, or why it is not known and the keys that are missing. */
+export type CostResult =
+  | { readonly cost: Cost; readonly reason: null }
+  | { readonly cost: null; readonly reason: string };
+
+/** The cost of a layout without errors. */
+export function costOf(facts: LayoutFacts, layout: ResolvedLayout): CostResult {
+  const result = estimateOf(facts, layout);
+  if (result.ok) {
+    return { cost: costFrom(facts, result.estimate), reason: null };
+  }
+  const { missing, reason } = result;
+  return {
+    cost: null,
+    reason:
+      reason.startsWith(missing.join(', ')) && missing.length > 0
+        ? `The cost is not known: the file lacks ${missing.join(', ')}.`
+        : `The cost is not known: ${reason}.`,
+  };
+}
+
+function costFrom(facts: LayoutFacts, estimate: Estimate): Cost {
+  const { perStage, traffic, stepTimeS, gpuMemoryBytes, missing, assumed } = estimate;
+  const named = (module: string | null, name: string) => (module === null ? name : `${module} ${name}`);
+  return {
+    stages: perStage.map(({ module, stage, statesBytes, activationsBytes, communicatorsBytes, interval }) => ({
+      name: named(module, `stage ${stage}`),
+      states: statesBytes,
+      activations: activationsBytes,
+      communicators: communicatorsBytes,
+      low: interval[0] + communicatorsBytes,
+      high: interval[1] + communicatorsBytes,
+    })),
+    gpuBytes: gpuMemoryBytes,
+    flows: traffic.map(({ module, group, carries, bytesPerStep, tier }) => ({
+      group: named(module, group),
+      carries,
+      bytes: bytesPerStep,
+      tier,
+    })),
+    pipeline: pipelineOf(facts, estimate),
+    seconds: stepTimeS && { median: stepTimeS.median, low: stepTimeS.interval[0], high: stepTimeS.interval[1] },
+    missing,
+    assumed,
+  };
+}
+
+function pipelineOf(facts: LayoutFacts, { pipeline }: Estimate): Cost['pipeline'] {
+  const [made] = costJobs(facts);
+  if (!pipeline || !made?.ok || made.job.stages.length < 2) {
+    return null;
+  }
+  const stages = made.job.stages.length;
+  const group = facts.root.parallelism.value?.microbatch_group_size_per_vp_stage.value ?? stages;
+  return {
+    stages,
+    chunks: Math.max(...made.job.stages.map(({ length }) => length)),
+    microbatches: microbatches(made.job),
+    group,
+    bubble: pipeline.bubble,
+  };
+}
+
+const GIB = 2 ** 30;
+
+/** Memory as GPUs are sold: `61 GiB`. */
+export const gibibytes = (bytes: number): string => `${gibibyteNumber(bytes)} GiB`;
+
+function gibibyteNumber(bytes: number): string {
+  const value = bytes / GIB;
+  return value < 9.95 ? value.toFixed(1) : grouped(Math.round(value));
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+/** Traffic in decimal units: `3.1 GB`. */
+export function traffic(bytes: number): string {
+  const power = Math.max(0, Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
+  const value = bytes / 1000 ** power;
+  return `${value < 9.95 && power > 0 ? value.toFixed(1) : grouped(Math.round(value))} ${UNITS[power]}`;
+}
+
+/** All that a rank of a stage needs, in bytes. */
+export const totalOf = ({ states, activations, communicators }: StageCost): number =>
+  states + activations + communicators;
+
+/** The stage that needs most. */
+export const fullestOf = (stages: readonly StageCost[]): StageCost | undefined =>
+  stages.reduce<StageCost | undefined>((most, one) => (most && totalOf(most) >= totalOf(one) ? most : one), undefined);
+
+/** What a rank sends in a step over one kind of link, in bytes. */
+export const sentOver = (flows: readonly Flow[], tier: Flow['tier']): number =>
+  flows.reduce((sum, flow) => sum + (flow.tier === tier ? flow.bytes : 0), 0);
+
+/** Whether the layout fits, and what travels. */
+export function costHeadline(layout: ResolvedLayout, { cost, reason }: CostResult): Headline {
+  const fullest = cost && fullestOf(cost.stages);
+  if (!cost || !fullest) {
+    return { title: reason ?? 'No estimate.', sub: subject(layout) };
+  }
+  const who = cost.stages.length === 1 ? 'A rank' : `${fullest.name.charAt(0).toUpperCase()}${fullest.name.slice(1)}`;
+  const needs =
+    cost.gpuBytes === null
+      ? `${who} needs about ${gibibytes(totalOf(fullest))} of a GPU that the file does not name`
+      : `${who} needs about ${gibibyteNumber(totalOf(fullest))} of ${gibibytes(cost.gpuBytes)}`;
+  return { title: `${needs}; ${sentSentence(layout, cost.flows)}.`, sub: subject(layout) };
+}
+
+function sentSentence({ gpusPerNode, gpusPerNvlinkDomain }: ResolvedLayout, flows: readonly Flow[]): string {
+  const [far, near] = [sentOver(flows, 'network'), sentOver(flows, 'nvlink')];
+  if (far > 0) {
+    return `a rank sends ${traffic(far)} a step out of its ${gpusPerNvlinkDomain > gpusPerNode ? 'NVLink domain' : 'node'}`;
+  }
+  return near > 0 ? `a rank sends ${traffic(near)} a step, all over NVLink` : 'nothing travels between ranks';
+}

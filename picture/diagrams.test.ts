@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { check, sequencePlans } from '../layout';
+import type { Diagram } from './diagram';
+import { sequenceDiagram } from './sequence';
+import { diagramSvg } from './svg';
+import { outlineOf, worldDiagram, worldSentence } from './world';
+
+const textsOf = (diagram: Diagram): string[] =>
+  [...diagramSvg({ name: '', headline: { title: '', sub: '' }, diagram }).matchAll(/<text[^>]*>([^<]+)</g)].map(
+    ([, text = '']) => text,
+  );
+
+const factsOf = (text: string) => {
+  const { facts } = check(`layout: 1\n${text}`);
+  if (!facts) {
+    throw new Error('the text has no facts');
+  }
+  return facts;
+};
+
+test('the world has a line a module, the ranks of each, and the last rank at the end of the axis', () => {
+  const outline = outlineOf(
+    factsOf('world_size: 8\nmodules:\n  images: {num_ranks: 4}\n  language: {rank_offset: 4, num_ranks: 4}\n'),
+  );
+  expect(worldSentence(outline)).toBe('Every rank belongs to exactly one module.');
+  expect(textsOf(worldDiagram(outline, 800))).toEqual([
+    'images',
+    '4 ranks',
+    '0 – 3',
+    'language',
+    '4 ranks',
+    '4 – 7',
+    '0',
+    '2',
+    '4',
+    '6',
+    '7',
+  ]);
+});
+
+test('ranks that no module has, that several have and that do not exist have lines of their own', () => {
+  const outline = outlineOf(
+    factsOf(
+      'world_size: 8\nmodules:\n  images: {rank_offset: 1, num_ranks: 4}\n  language: {rank_offset: 4, num_ranks: 6}\n',
+    ),
+  );
+  expect(worldSentence(outline)).toBe(
+    '1 rank belongs to no module; 1 rank belongs to several modules; a module reaches beyond 8 ranks.',
+  );
+  const texts = textsOf(worldDiagram(outline, 800));
+  expect(texts).toEqual(expect.arrayContaining(['no module', 'several modules', 'beyond the world', '8 – 9']));
+});
+
+test('tokens have a strip for every share', () => {
+  const plans = sequencePlans(
+    factsOf('world_size: 8\nparallelism: {tp: 2, cp: 2}\nsequence: {seq_length: 64, sequence_parallel: true}\n'),
+  );
+  const texts = textsOf(sequenceDiagram(plans, 800));
+  expect(texts.filter((text) => text.startsWith('cp '))).toEqual([
+    'cp 0 · tp 0',
+    'cp 0 · tp 1',
+    'cp 1 · tp 0',
+    'cp 1 · tp 1',
+  ]);
+  expect(texts).toContain('token 63');
+});
+
+test('a diagram with long names is text, never markup', () => {
+  const diagram = worldDiagram({ worldSize: 4, spans: [{ name: '<b>&"', start: 0, count: 4 }] }, 400);
+  expect(diagramSvg({ name: '', headline: { title: '', sub: '' }, diagram })).toContain('&lt;b&gt;&amp;');
+});

@@ -159,7 +159,9 @@ function pictureOf(file: string, { resolved: layout, facts }: SoundLayout, optio
     return { problem };
   }
   const { colour = '', group = '', module = '', grid } = options;
-  const drawing = drawingOf(layout, view, { ...USUAL_CHOICE, colour, group, module, grid }, stageLayers(facts));
+  const choice = { ...USUAL_CHOICE, colour, group, module, grid };
+  const known = { stages: stageLayers(facts), flows: costOf(facts, layout).cost?.flows ?? [] };
+  const drawing = drawingOf(layout, view, choice, known);
   return { text: svgOf({ ...drawing, layout, name: nameOf(file, layout), failed: failedRanks(layout) }) };
 }
 

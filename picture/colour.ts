@@ -93,6 +93,12 @@ export const isRamp = ({ values, scale }: Colouring): boolean => scale === 'orde
 /** Whether colours stand for several values each. */
 export const isCycle = ({ values, scale }: Colouring): boolean => scale === 'kinds' && values > CATEGORICAL.length;
 
+/** Cells smaller than this, in pixels, cannot be told apart by colours that come round again: they would be noise. */
+const SMALLEST_KIND = 4;
+
+/** Whether cells of a size are drawn as one ground, since their colours would say nothing. */
+export const isPlain = (colouring: Colouring, cell: number): boolean => isCycle(colouring) && cell < SMALLEST_KIND;
+
 /** What colours stand on: ramps leave out the end that would sink into it. */
 export type Ground = 'dark' | 'light';
 

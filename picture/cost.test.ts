@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { check } from '../layout';
-import { type CostResult, costHeadline, costOf, gibibytes, traffic } from './cost';
+import { type CostResult, costHeadline, costOf, gibibytes } from './cost';
 import { costDiagram } from './costDiagram';
 import type { Shape } from './diagram';
+import { traffic } from './flows';
 import { diagramSvg } from './svg';
 
 const DENSE = `layout: 1

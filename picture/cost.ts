@@ -1,5 +1,6 @@
 import { grouped, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { costJobs, type Estimate, estimateOf, microbatches } from '../layout/cost';
+import { type Flow, sentOver, traffic } from './flows';
 import { type Headline, subject } from './headline';
 import type { PipelineShape } from './schedule';
 
@@ -14,15 +15,6 @@ export interface StageCost {
   /** Nine of ten measured totals lie within this. */
   readonly low: number;
   readonly high: number;
-}
-
-/** What the rank that sends most sends in one process group and step. */
-export interface Flow {
-  readonly group: string;
-  readonly carries: string;
-  readonly bytes: number;
-  /** Over which link: NVLink, or the network between NVLink domains. */
-  readonly tier: 'nvlink' | 'network';
 }
 
 /** What a layout costs, as far as it is known. */
@@ -113,15 +105,6 @@ function gibibyteNumber(bytes: number): string {
   return value < 9.95 ? value.toFixed(1) : grouped(Math.round(value));
 }
 
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-
-/** Traffic in decimal units: `3.1 GB`. */
-export function traffic(bytes: number): string {
-  const power = Math.max(0, Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3)));
-  const value = bytes / 1000 ** power;
-  return `${value < 9.95 && power > 0 ? value.toFixed(1) : grouped(Math.round(value))} ${UNITS[power]}`;
-}
-
 /** All that a rank of a stage needs, in bytes. */
 export const totalOf = ({ states, activations, communicators }: StageCost): number =>
   states + activations + communicators;
@@ -129,10 +112,6 @@ export const totalOf = ({ states, activations, communicators }: StageCost): numb
 /** The stage that needs most. */
 export const fullestOf = (stages: readonly StageCost[]): StageCost | undefined =>
   stages.reduce<StageCost | undefined>((most, one) => (most && totalOf(most) >= totalOf(one) ? most : one), undefined);
-
-/** What a rank sends in a step over one kind of link, in bytes. */
-export const sentOver = (flows: readonly Flow[], tier: Flow['tier']): number =>
-  flows.reduce((sum, flow) => sum + (flow.tier === tier ? flow.bytes : 0), 0);
 
 /** Whether the layout fits, and what travels. */
 export function costHeadline(layout: ResolvedLayout, { cost, reason }: CostResult): Headline {

@@ -1,6 +1,7 @@
 import { grouped } from '../layout';
-import { type Cost, type CostResult, type Flow, gibibytes, type StageCost, sentOver, totalOf, traffic } from './cost';
+import { type Cost, type CostResult, gibibytes, type StageCost, totalOf } from './cost';
 import { type Diagram, type Key, keysOf, type Paint, type Shape } from './diagram';
+import { type Flow, sentOver, traffic } from './flows';
 import { widthOf } from './labels';
 import { type Pass, scheduleOf } from './schedule';
 

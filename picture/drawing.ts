@@ -2,6 +2,7 @@ import type { ResolvedLayout } from '../layout';
 import type { Colouring } from './colour';
 import { colourIn, colouringBy, groupColouring } from './colourings';
 import { coordinatesOf, groupNames, modulesOf } from './facts';
+import type { Flow } from './flows';
 import { groupsHeadline, type Headline, structureHeadline, subject, whereHeadline } from './headline';
 import { type LogicalChoice, logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
@@ -31,23 +32,30 @@ export interface Drawing {
   readonly describe: (rank: number) => readonly string[];
 }
 
-/**
- * The picture of a layout in one view.
- * @param stages the layers of its pipeline stages, as far as they are known
- */
+/** What is known of a layout beside its ranks. */
+export interface Known {
+  /** The layers of its pipeline stages. */
+  readonly stages: readonly StageLayers[];
+  /** What travels in a step. */
+  readonly flows: readonly Flow[];
+}
+
+const NOTHING: Known = { stages: [], flows: [] };
+
+/** The picture of a layout in one view. */
 export function drawingOf(
   layout: ResolvedLayout,
   id: DrawingId,
   choice: DrawingChoice,
-  stages: readonly StageLayers[] = [],
+  known: Known = NOTHING,
 ): Drawing {
   switch (id) {
     case 'physical':
-      return physical(layout, choice, stages);
+      return physical(layout, choice, known);
     case 'logical':
-      return logical(layout, choice, stages);
+      return logical(layout, choice, known);
     case 'groups':
-      return groups(layout, choice, stages);
+      return groups(layout, choice, known);
     case 'ntp':
       return nonuniform(layout);
   }
@@ -65,7 +73,7 @@ export function groupIn(layout: ResolvedLayout, group: string): string {
   return names.find((name) => name === group) ?? names.find((name) => name === 'tp') ?? names[0] ?? 'tp';
 }
 
-function physical(layout: ResolvedLayout, { colour }: DrawingChoice, stages: readonly StageLayers[]): Drawing {
+function physical(layout: ResolvedLayout, { colour }: DrawingChoice, { stages }: Known): Drawing {
   return {
     headline: whereHeadline(layout),
     colouring: colouringBy(layout, colourIn(layout, colour)),
@@ -74,7 +82,7 @@ function physical(layout: ResolvedLayout, { colour }: DrawingChoice, stages: rea
   };
 }
 
-function logical(layout: ResolvedLayout, choice: DrawingChoice, stages: readonly StageLayers[]): Drawing {
+function logical(layout: ResolvedLayout, choice: DrawingChoice, { stages }: Known): Drawing {
   const module = layout.modules.find(({ name }) => name === choice.module) ?? layout.modules[0];
   // colocated modules share their ranks: coordinates are those of the chosen one
   const shown = layout.mode === 'colocated' && module ? { ...layout, modules: [module] } : layout;
@@ -86,11 +94,11 @@ function logical(layout: ResolvedLayout, choice: DrawingChoice, stages: readonly
   };
 }
 
-function groups(layout: ResolvedLayout, choice: DrawingChoice, stages: readonly StageLayers[]): Drawing {
+function groups(layout: ResolvedLayout, choice: DrawingChoice, { stages, flows }: Known): Drawing {
   const name = groupIn(layout, choice.group);
   const colouring = groupColouring(layout, name);
   return {
-    headline: groupsHeadline(layout, name),
+    headline: groupsHeadline(layout, name, flows),
     colouring,
     place: (space) => physicalPlacement(layout, space, stages),
     describe: (rank) => {

@@ -211,7 +211,7 @@ const MAX_LONG = 3.2;
 const MAX_TALL = 1.4;
 
 /** How much more a picture is worth for each level whose blocks have room for their label. */
-const LABELLED = 1.8;
+const LABELLED = 2.6;
 
 /** How well nested levels can be read in a space: the larger, the better; below 0 where cells have no size left. */
 export function legibility(levels: readonly PlacedLevel[], space: Space): number {
@@ -249,6 +249,34 @@ export function firstBeyond(ascending: Float64Array, value: number): number {
     }
   }
   return low;
+}
+
+/** A run of columns or rows of cells without a gap: its cells, and where it lies in pixels. */
+export interface Run {
+  readonly first: number;
+  readonly count: number;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** The runs of cells between two points: all of them, where these are left out. */
+export function runsOf(
+  starts: Float64Array,
+  size: number,
+  from = Number.NEGATIVE_INFINITY,
+  to = Number.POSITIVE_INFINITY,
+): Run[] {
+  const runs: Run[] = [];
+  const end = firstBeyond(starts, to);
+  let first = Math.max(0, firstBeyond(starts, from - size));
+  for (let i = first; i < end; i++) {
+    const next = starts[i + 1];
+    if (i + 1 === end || next === undefined || next - (starts[i] ?? 0) > size + 0.01) {
+      runs.push({ first, count: i + 1 - first, start: starts[first] ?? 0, length: (i + 1 - first) * size });
+      first = i + 1;
+    }
+  }
+  return runs;
 }
 
 /** Every start, and `count - 1` more after each, `step` apart. */

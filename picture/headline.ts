@@ -8,7 +8,8 @@ import {
   type ResolvedModule,
 } from '../layout';
 import { familiesOf } from './facts';
-import { groupsSentence, reachOf } from './reach';
+import { type Flow, traffic } from './flows';
+import { groupsSentence, nvlinkRanks, reachOf } from './reach';
 
 /** The answer that a view gives: one line, and what it is about. */
 export interface Headline {
@@ -98,6 +99,10 @@ function tensorSentence(layout: ResolvedLayout): string {
   if (reach.crossing === 0) {
     return layout.nodes > 1 ? 'tensor parallelism stays inside every node' : 'every tp group shares the node';
   }
+  const domain = nvlinkRanks(layout);
+  if (domain > layout.gpusPerNode && reachOf(family, domain)?.crossing === 0) {
+    return 'tensor parallelism stays inside every NVLink domain';
+  }
   const which =
     reach.crossing === family.count
       ? 'every tp group crosses'
@@ -135,8 +140,21 @@ const WORDS: Readonly<Record<string, string>> = {
   expt_tp: 'expert tensor-parallel ranks',
 };
 
-/** Who talks to whom in the groups of one kind. */
-export const groupsHeadline = (layout: ResolvedLayout, name: string): Headline => ({
-  title: groupsSentence(layout, name),
-  sub: subject(layout),
-});
+/**
+ * Who talks to whom in the groups of one kind.
+ * @param flows what a rank sends in a step, where that is known
+ */
+export function groupsHeadline(layout: ResolvedLayout, name: string, flows: readonly Flow[]): Headline {
+  const bytes = flows.reduce((sum, flow) => sum + (isOf(layout, flow, name) ? flow.bytes : 0), 0);
+  const sent = bytes > 0 ? `a rank sends ${traffic(bytes)} a step` : '';
+  return { title: groupsSentence(layout, name, sent), sub: subject(layout) };
+}
+
+/** Whether a flow goes through the groups of a name: also where they are the same groups under another name (dp, dp_cp). */
+function isOf(layout: ResolvedLayout, { group }: Flow, name: string): boolean {
+  if (group === name || group !== 'dp_cp' || name !== 'dp') {
+    return group === name;
+  }
+  const [one, other] = [name, group].map((each) => familiesOf(layout).find((family) => family.name === each)?.size);
+  return one !== undefined && one === other;
+}

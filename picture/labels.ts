@@ -8,7 +8,7 @@ export const TITLE_SIZE = 12;
 const CHARACTER = 0.56;
 
 /** The lowest label that a text fits in, in pixels. */
-const LEAST_HEADER = 13;
+export const LEAST_HEADER = 13;
 
 /** The space between the name and the rest of a label, in pixels. */
 const BETWEEN = 10;

@@ -29,6 +29,8 @@ export interface Shown {
   /** Why other ranks are faded; empty where none is. */
   readonly faded: string;
   readonly links: boolean;
+  /** Whether the colours of single ranks are left out, since they could not be told apart. */
+  readonly plain: boolean;
   /** How many ranks a pixel stands for; 1 or less where each rank has its own. */
   readonly ranksPerPixel: number;
   readonly nesting: string;
@@ -48,19 +50,23 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
   return {
     name: colouring.name,
     items: [
-      ...colours(colouring, ground),
+      ...(shown.plain ? plain(colouring) : colours(colouring, ground)),
       ...mark(shown.failed > 0, 'failed', failed),
       ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
       ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
       ...mark(shown.faded !== '', 'faded', shown.faded),
       ...mark(shown.links, 'link', 'leaves the node'),
-      ...(shown.ranksPerPixel > 1
+      ...(shown.ranksPerPixel > 1 && !shown.plain
         ? [{ kind: 'note', text: aggregation(colouring, shown.ranksPerPixel) } as const]
         : []),
       ...(shown.nesting === '' ? [] : [{ kind: 'note', text: shown.nesting } as const]),
     ],
   };
 }
+
+const plain = ({ values }: Colouring): LegendItem[] => [
+  { kind: 'note', text: `${grouped(values)} in all, too small to be told apart: zoom in, or look at one` },
+];
 
 /** How cells that are smaller than a pixel are joined. */
 function aggregation(colouring: Colouring, ranks: number): string {

@@ -1,4 +1,5 @@
 import type { Geometry } from './geometry';
+import { LEAST_HEADER } from './labels';
 
 /** What blocks and cells of some dimensions are called. */
 const WORDS: Readonly<Record<string, string>> = { pp: 'stage', dp: 'replica', expt_dp: 'expert replica' };
@@ -10,11 +11,11 @@ export const SMALLEST_TILE = 6;
 export function nestingText(geometry: Geometry): string {
   const levels = geometry.panels.flatMap((panel) => panel.levels);
   const word = (kind: string) => WORDS[kind] ?? kind;
-  const boxes = levels.filter(({ insets }) => insets.header > 0).map(({ level }) => word(level.kind));
+  const boxes = levels.filter(({ insets }) => insets.header >= LEAST_HEADER).map(({ level }) => word(level.kind));
   const tiles = levels
     .filter(
       ({ insets, level, stepX, stepY }) =>
-        level.label && insets.header === 0 && Math.min(stepX, stepY) >= SMALLEST_TILE,
+        level.label && insets.header < LEAST_HEADER && Math.min(stepX, stepY) >= SMALLEST_TILE,
     )
     .map(({ level }) => word(level.kind));
   const bare = levels.filter(({ level }) => level.label === null && level.size > 1).map(({ level }) => level);

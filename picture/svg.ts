@@ -1,8 +1,8 @@
 import { type ResolvedLayout, xmlText } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
-import { type Colouring, cssColour, FADE, inkOn, MAX_STEPS, type Palette, paletteOf } from './colour';
+import { type Colouring, cssColour, FADE, inkOn, isPlain, MAX_STEPS, type Palette, paletteOf } from './colour';
 import type { Diagram, Paint, Shape } from './diagram';
-import { type Block, fittingSize, Geometry } from './geometry';
+import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
 import { blockText, widthOf } from './labels';
 import { type LegendItem, legendOf, SIGN_TEXT } from './legend';
@@ -59,8 +59,9 @@ export function svgOf(picture: SvgPicture): string {
   const geometry = new Geometry(placement, size.width, size.height);
   const palette = paletteOf(colouring, 'light');
   const factor = factorOf(placement);
+  const plain = isPlain(colouring, geometry.cell);
   const width = Math.max(760, size.width);
-  const legend = legendSvg(picture, colouring, factor, nestingText(geometry), width);
+  const legend = legendSvg(picture, colouring, factor, nestingText(geometry), width, plain);
   return page({
     headline,
     name,
@@ -68,7 +69,9 @@ export function svgOf(picture: SvgPicture): string {
     height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
     body: [
       boxes(geometry),
-      squares(geometry, stepsOf(placement, colouring, palette, layout.worldSize), palette, colouring, factor),
+      plain
+        ? grounds(geometry)
+        : squares(geometry, stepsOf(placement, colouring, palette, layout.worldSize), palette, colouring, factor),
       factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
       crosses(geometry, picture.failed),
       `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
@@ -216,6 +219,18 @@ function squares(
     .join('\n');
 }
 
+/** The innermost boxes as one ground, where their cells cannot be told apart. */
+function grounds({ panels }: Geometry): string {
+  const path = panels.flatMap(({ columns, rows, cellWidth, cellHeight }) =>
+    runsOf(rows, cellHeight).flatMap((down) =>
+      runsOf(columns, cellWidth).map(
+        (across) => `M${n(across.start)} ${n(down.start)}h${n(across.length)}v${n(down.length)}h${n(-across.length)}z`,
+      ),
+    ),
+  );
+  return `<path fill="${PAPER.box}" d="${path.join('')}"/>`;
+}
+
 /** A square of cells, as far as they lie in one block. */
 function squareAt(geometry: Geometry, column: number, row: number, factor: number): Rect | null {
   const { placement } = geometry;
@@ -316,6 +331,7 @@ function legendSvg(
   factor: number,
   nesting: string,
   width: number,
+  plain: boolean,
 ): { svg: string; lines: number } {
   const { name, items } = legendOf(
     colouring,
@@ -325,6 +341,7 @@ function legendSvg(
       peersDiffer: false,
       faded: '',
       links: false,
+      plain,
       ranksPerPixel: factor ** 2,
       nesting,
     },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,12 +9,20 @@ const CLI = resolve('dist/cli.js');
 
 let folder = '';
 
-/** Runs the built command line in a folder of its own. */
-function draw(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Draws by the built command line in a folder of its own. */
+const draw = (...args: string[]): Promise<Ended> => run(CLI, 'draw', ...args);
+
+function run(program: string, ...args: string[]): Promise<Ended> {
   return new Promise((done) => {
     const child = execFile(
       NODE,
-      [CLI, 'draw', ...args],
+      [program, ...args],
       { cwd: folder, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, NO_COLOR: '1' } },
       (_, stdout, stderr) => done({ status: child.exitCode ?? -1, stdout, stderr }),
     );
@@ -69,11 +77,51 @@ describe('draw', () => {
     [['good.layout.yaml', '--colour', 'zz'], 2, 'no colouring is called zz; there is tp, dp, pp'],
     [['good.layout.yaml', '--group', 'zz'], 2, 'no process group with peers is called zz'],
     [['good.layout.yaml', '-o', 'no/such/folder.svg'], 2, 'no/such/folder.svg'],
-    [['good.layout.yaml', '--format', 'png'], 2, 'PNG needs @resvg/resvg-js'],
+    [['good.layout.yaml', '--view', 'tokens'], 2, 'the file does not say how long sequences are'],
+    [['good.layout.yaml', '--view', 'table', '--format', 'svg'], 2, 'the table is written as csv'],
+    [['good.layout.yaml', '--format', 'csv'], 2, 'only the view `table` is written as csv'],
   ])('says what is wrong: %j', async (args, status, message) => {
     const done = await draw(...args);
     expect(done.status).toBe(status);
     expect(done.stderr).toContain(message);
     expect(done.stdout).toBe('');
+  });
+
+  test.each([
+    ['cost', 'The cost is not known: the file lacks model.hidden_size'],
+    ['world', 'Every rank belongs to exactly one module.'],
+  ])('the view %s is a diagram', async (view, title) => {
+    const { status, stdout, stderr } = await draw('good.layout.yaml', '--view', view);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain(`>${title}`);
+    expect(stdout).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
+  });
+
+  test('diagrams cost the same at every size of world', async () => {
+    const { status, stdout } = await draw('vast.layout.yaml', '--view', 'world');
+    expect(status).toBe(0);
+    expect(stdout).toContain('>0 – 1,073,741,823<');
+  });
+
+  test('the table as comma-separated values', async () => {
+    const { status, stdout } = await draw('good.layout.yaml', '--view', 'table');
+    expect(status).toBe(0);
+    expect(stdout.split('\n')).toHaveLength(66);
+  });
+
+  test('PNG, where the library for it is installed', async () => {
+    const done = await draw('good.layout.yaml', '--format', 'png', '-o', 'good.png');
+    expect(done).toEqual({ status: 0, stdout: '', stderr: '' });
+    const png = readFileSync(join(folder, 'good.png'));
+    expect(png.subarray(1, 4).toString('latin1')).toBe('PNG');
+    expect(png.readUInt32BE(16)).toBeGreaterThan(1000);
+  });
+
+  test('PNG, where the library is not installed: says what to do', async () => {
+    const alone = join(folder, 'alone');
+    cpSync(resolve('dist'), alone, { recursive: true, filter: (path) => !path.endsWith('.map') });
+    const done = await run(join(alone, 'cli.js'), 'draw', 'good.layout.yaml', '--format', 'png');
+    expect(done.status).toBe(2);
+    expect(done.stderr).toContain('PNG needs @resvg/resvg-js: run `npm install @resvg/resvg-js`');
   });
 });

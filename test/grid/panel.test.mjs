@@ -1,7 +1,9 @@
 // The panel's page in Chromium, under its own content security policy: what a person sees and does in it, at every size.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { until } from '../harness/until.ts';
 import { openMenu, shownView, showView } from './controls.ts';
 import { layoutText, startGrid, THEMES } from './page.mjs';
@@ -11,6 +13,8 @@ const example = (name) => readFile(new URL(`../../examples/${name}.layout.yaml`,
 const mimo = await example('mimo-8gpu');
 const moe = await example('moe-64gpu');
 const ntp = await example('ntp-64gpu');
+const moeFile = 'examples/moe-64gpu.layout.yaml';
+const command = promisify(execFile);
 const plain = layoutText('plain', 4, { tp: 8 });
 const MILLION = layoutText('million', 131_072, { tp: 8, pp: 32, cp: 4 });
 
@@ -272,6 +276,68 @@ describe('what the panel answers', () => {
       await page.locator('.minimap', { hasText: /^stage \d+/ }).waitFor();
       await page.locator('.legend', { hasText: 'boxes: stage › node; cells: GPU' }).waitFor();
     }));
+});
+
+describe('what it costs', () => {
+  test('the answer, the limit, every group and the numbers as a table, in every theme and width', async () => {
+    for (const [theme, width] of [
+      ['dark', 1400],
+      ['light', 360],
+      ['high-contrast', 700],
+      ['high-contrast-light', 1000],
+    ]) {
+      await withPanel(moe, { theme, width, state: { view: 'cost' } }, async ({ page }) => {
+        const title = 'Stage 0 needs about 40 of 80 GiB; a rank sends 13 GB a step out of its node.';
+        assert.equal(await page.locator('h1').textContent(), title);
+        const diagram = page.getByRole('img', { name: title });
+        for (const text of ['80 GiB a GPU', 'ep · tokens · 155 GB', 'stage 3']) {
+          await diagram.getByText(text).first().waitFor();
+        }
+        const { right } = await diagram.evaluate((svg) => svg.getBoundingClientRect());
+        assert.ok(right <= width, `${theme}: ${right} of ${width}`);
+        const ends = await diagram.evaluate((svg) => {
+          const edge = svg.getBoundingClientRect().right;
+          return [...svg.querySelectorAll('text')].filter((text) => text.getBoundingClientRect().right > edge + 12)
+            .length;
+        });
+        assert.equal(ends, 0);
+        await page.getByText('All numbers').focus();
+        await page.keyboard.press('Enter');
+        assert.equal(await page.locator('.numbers table').first().locator('tbody tr').count(), 4);
+      });
+    }
+  });
+
+  test('what the file does not say stays unknown, and is named', () =>
+    withPanel(plain, { state: { view: 'cost' } }, async ({ page }) => {
+      await page.locator('h1').getByText('The cost is not known: the file lacks model.hidden_size').waitFor();
+      assert.equal(await page.locator('.numbers').count(), 0);
+    }));
+});
+
+describe('pictures for documents', () => {
+  test('what the panel saves is what the command line draws', async () => {
+    for (const [view, name] of [
+      ['physical', 'where'],
+      ['logical', 'structure'],
+      ['groups', 'groups'],
+      ['cost', 'cost'],
+      ['sequence', 'tokens'],
+      ['world', 'world'],
+    ]) {
+      await withPanel(moe, { state: { view } }, async ({ page }) => {
+        await openMenu(page, 'More');
+        await page.getByRole('button', { name: 'Export SVG' }).click();
+        const [{ data }] = await until(
+          () => sent(page, 'save'),
+          (all) => all.length === 1, `the ${view} view is saved`);
+        const { stdout } = await command(process.execPath, ['dist/cli.js', 'draw', moeFile, '--view', name], {
+          maxBuffer: 2 ** 26,
+        });
+        assert.equal(data, stdout, view);
+      });
+    }
+  });
 });
 
 describe('failed ranks', () => {
@@ -555,6 +621,14 @@ describe('every size', () => {
 });
 
 describe('a million ranks', () => {
+  test('groups too small to be told apart are one ground, and the legend says so', () =>
+    withPanel(MILLION, { state: { view: 'groups', group: 'dp' } }, async ({ page }) => {
+      await page.locator('.legend').getByText('too small to be told apart').waitFor();
+      for (const hue of ['#d55e00', '#009e73', '#f0e442']) {
+        assert.equal(await pixelsOf(page, rgbOf(hue)), 0);
+      }
+    }));
+
   /** A number for all that the canvas shows. */
   const shown = `(() => {
     const canvas = document.querySelector('.frame canvas');

@@ -1,4 +1,4 @@
-import { countOf, denseGrid, grouped, type ResolvedModule } from '../../layout';
+import { countOf, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
 import {
@@ -12,7 +12,9 @@ import {
   standing,
 } from '../../picture/facts';
 import { degreesOf } from '../../picture/headline';
+import { nodesOf } from '../../picture/nodes';
 import { numberingOf } from '../../picture/numbering';
+import { nvlinkRanks } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { findingItem, isOfWorld } from '../views/world';
@@ -98,8 +100,8 @@ function groupRow({ layout, actions }: Scene, group: MergedGroup, lit: string): 
       'data-keep': `group ${module ?? ''} ${name} ${index}`,
       title,
     },
-    h('span', { class: 'name' }, names.join(' = ')),
-    badge(group),
+    h('span', { class: 'name' }, ...breakable(names.join(' = '))),
+    badge(group, layout),
     h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : countOf(size, 'rank')),
   );
   show.addEventListener('click', () => actions.change({ group: name }));
@@ -114,13 +116,21 @@ function groupRow({ layout, actions }: Scene, group: MergedGroup, lit: string): 
   return row;
 }
 
-/** Whether a group leaves its node. */
-const badge = ({ nodes, size }: MergedGroup): HTMLElement =>
-  nodes === null
-    ? h('span', { class: 'badge' }, `${grouped(size)} ranks`)
-    : nodes > 1
-      ? h('span', { class: 'badge far' }, countOf(nodes, 'node'))
-      : h('span', { class: 'badge' }, 'in node');
+/** A name that a narrow list may break after an underscore. */
+const breakable = (name: string): (string | HTMLElement)[] =>
+  name.split(/(?<=_)/).flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]));
+
+/** Whether a group leaves its node, and with that NVLink. */
+function badge({ nodes, size, ranks }: MergedGroup, layout: ResolvedLayout): HTMLElement {
+  if (nodes === null) {
+    return h('span', { class: 'badge' }, `${grouped(size)} ranks`);
+  }
+  if (nodes === 1) {
+    return h('span', { class: 'badge' }, 'in node');
+  }
+  const isFar = nodesOf(ranks ?? [], nvlinkRanks(layout)) > 1;
+  return h('span', { class: isFar ? 'badge far' : 'badge' }, countOf(nodes, 'node'));
+}
 
 /** What the list says while no rank is looked at: the layout in short. */
 export function summary(scene: Scene): HTMLElement {

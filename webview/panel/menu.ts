@@ -31,9 +31,9 @@ export class Menu {
     this.element.open = false;
   }
 
-  /** Shows other controls; the menu is left out while there are none. */
+  /** Shows other controls; while there are none, the menu keeps its place and is not seen. */
   fill(...controls: readonly HTMLElement[]): void {
-    this.element.hidden = controls.length === 0;
+    this.element.inert = controls.length === 0;
     replaceKeepingFocus(this.#body, ...controls);
   }
 }

@@ -1,4 +1,5 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import { isPlain } from '../../picture/colour';
 import { groupIn } from '../../picture/drawing';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
@@ -37,6 +38,7 @@ export class Screen {
   #sketch: Sketch | null = null;
   #factor = 1;
   #nesting = '';
+  #plain = false;
 
   constructor(
     root: HTMLElement,
@@ -137,6 +139,7 @@ export class Screen {
         peersDiffer: marked && difference.count('peers') > 0,
         faded: fadedText(scene),
         links: state.view === 'groups' && leavesNode(layout, groupIn(layout, state.group)),
+        plain: this.#plain,
         ranksPerPixel: this.#factor ** 2,
         nesting: this.#nesting,
       },
@@ -155,8 +158,11 @@ export class Screen {
     const geometry = this.stage.canvas.view?.geometry;
     const factor = factorFor(geometry?.cell ?? 1);
     const nesting = geometry ? nestingText(geometry) : '';
-    const scene = factor === this.#factor && nesting === this.#nesting ? null : this.scene();
+    const plain = this.#sketch !== null && geometry !== undefined && isPlain(this.#sketch.colouring, geometry.cell);
+    const same = factor === this.#factor && nesting === this.#nesting && plain === this.#plain;
+    const scene = same ? null : this.scene();
     if (scene) {
+      this.#plain = plain;
       this.#factor = factor;
       this.#nesting = nesting;
       this.#renderLegend(scene);

@@ -134,7 +134,8 @@ class Finder {
   readonly input = h('input', {
     type: 'search',
     class: 'find',
-    placeholder: 'Find: rank 5, node 3, tp=0-3',
+    placeholder: 'Find',
+    title: 'rank 5, node 3, 0:5, dp=1 pp=0, tp=0-3, failed',
     'aria-label': 'Find ranks by number, node, coordinates, or failed',
     'aria-describedby': 'find-answer',
   });

@@ -1,6 +1,16 @@
-import { type Colouring, colourOf, cssColour, FADE, FADED, inkOn, MAX_STEPS, type Sign } from '../../picture/colour';
+import {
+  type Colouring,
+  colourOf,
+  cssColour,
+  FADE,
+  FADED,
+  inkOn,
+  isPlain,
+  MAX_STEPS,
+  type Sign,
+} from '../../picture/colour';
 import type { Change } from '../../picture/difference';
-import { type Block, firstBeyond, type Geometry, type PanelGeometry } from '../../picture/geometry';
+import { type Block, firstBeyond, type Geometry, type PanelGeometry, runsOf } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
 import { SMALLEST_TILE } from '../../picture/nesting';
 import type { Placement, Rect } from '../../picture/placement';
@@ -86,29 +96,6 @@ interface Cell {
   readonly rank: number;
   readonly step: number;
   readonly rect: Rect;
-}
-
-/** A run of columns or rows of cells without a gap: its cells, and where it lies in pixels. */
-interface Run {
-  readonly first: number;
-  readonly count: number;
-  readonly start: number;
-  readonly length: number;
-}
-
-/** The runs of cells that are in view. */
-function runsOf(starts: Float64Array, size: number, from: number, to: number): Run[] {
-  const runs: Run[] = [];
-  const end = firstBeyond(starts, to);
-  let first = Math.max(0, firstBeyond(starts, from - size));
-  for (let i = first; i < end; i++) {
-    const next = starts[i + 1];
-    if (i + 1 === end || next === undefined || next - (starts[i] ?? 0) > size + 0.01) {
-      runs.push({ first, count: i + 1 - first, start: starts[first] ?? 0, length: (i + 1 - first) * size });
-      first = i + 1;
-    }
-  }
-  return runs;
 }
 
 /** The cells of every step as one path. */
@@ -210,10 +197,16 @@ export class Painter {
       .flatMap((level) => [...panel.blocks(level, this.#view)]);
   }
 
-  *#bitmap({ panel, columns, rows, cellWidth, cellHeight }: PanelGeometry, bitmap: RankBitmap): Generator<void> {
+  *#bitmap(panelGeometry: PanelGeometry, bitmap: RankBitmap): Generator<void> {
+    const { panel, columns, rows, cellWidth, cellHeight } = panelGeometry;
     const { context } = this;
     const view = this.#view;
-    const { image, factor } = bitmap.at(factorFor(Math.min(cellWidth, cellHeight)));
+    const cell = Math.min(cellWidth, cellHeight);
+    if (isPlain(bitmap.colouring, cell) && !bitmap.stands) {
+      this.#cover(this.#runs(panelGeometry), this.theme.outline);
+      return;
+    }
+    const { image, factor } = bitmap.at(factorFor(cell));
     context.imageSmoothingEnabled = false;
     const across = runsOf(columns, cellWidth, view.x, view.x + view.width);
     for (const down of runsOf(rows, cellHeight, view.y, view.y + view.height)) {
@@ -223,6 +216,24 @@ export class Painter {
         context.drawImage(image, x, y, width, height, run.start, down.start, run.length, down.length);
       }
       yield;
+    }
+  }
+
+  /** The cells of a panel that are in view, without what is between blocks. */
+  *#runs({ columns, rows, cellWidth, cellHeight }: PanelGeometry): Generator<Rect> {
+    const view = this.#view;
+    const across = runsOf(columns, cellWidth, view.x, view.x + view.width);
+    for (const down of runsOf(rows, cellHeight, view.y, view.y + view.height)) {
+      for (const run of across) {
+        yield { x: run.start, y: down.start, width: run.length, height: down.length };
+      }
+    }
+  }
+
+  #cover(parts: Iterable<Rect>, fill: string): void {
+    this.context.fillStyle = fill;
+    for (const { x, y, width, height } of parts) {
+      this.context.fillRect(x, y, width, height);
     }
   }
 
@@ -525,8 +536,10 @@ export class Painter {
     const { context, theme, geometry } = this;
     const view = this.#view;
     context.globalAlpha = ISOLATED;
-    context.fillStyle = theme.background;
-    context.fillRect(view.x, view.y, view.width, view.height);
+    // labels stay: they say where the group is
+    for (const panel of geometry.panels) {
+      this.#cover(this.#runs(panel), theme.background);
+    }
     context.globalAlpha = 1;
     this.#links(peers, picture.gpusPerNode);
     const { steps, palette } = bitmap;

@@ -1,5 +1,6 @@
-import { type Cost, costHeadline, gibibytes, totalOf, traffic } from '../../picture/cost';
+import { type Cost, costHeadline, gibibytes, totalOf } from '../../picture/cost';
 import { costDiagram } from '../../picture/costDiagram';
+import { traffic } from '../../picture/flows';
 import { h } from '../panel/dom';
 import { diagramElement } from '../render/diagram';
 import type { View } from './view';

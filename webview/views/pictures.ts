@@ -1,6 +1,6 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { colourChoices, colourIn } from '../../picture/colourings';
-import { type DrawingId, drawingOf, groupIn, MAX_DRAWN } from '../../picture/drawing';
+import { type DrawingId, drawingOf, groupIn, type Known, MAX_DRAWN } from '../../picture/drawing';
 import { groupNames } from '../../picture/facts';
 import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
 import { h, picker } from '../panel/dom';
@@ -8,8 +8,10 @@ import type { Scene, View } from './view';
 
 /** The picture and the answer of a view that follow from the layout and what a person chose. */
 export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline' | 'content'> => ({
-  picture: ({ state, stages, layout: shown }, layout) =>
-    layout.worldSize > MAX_DRAWN ? null : drawingOf(layout, id, state, layout === shown ? stages : []),
+  picture: (scene, layout) =>
+    layout.worldSize > MAX_DRAWN
+      ? null
+      : drawingOf(layout, id, scene.state, layout === scene.layout ? knownOf(scene) : undefined),
   content: ({ layout }) =>
     layout.worldSize > MAX_DRAWN
       ? h(
@@ -18,8 +20,10 @@ export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline' | 'conte
           `${countOf(layout.worldSize, 'rank')} are too many to draw; up to ${grouped(MAX_DRAWN)} are.`,
         )
       : null,
-  headline: ({ layout, state }) => drawingOf(layout, id, state).headline,
+  headline: (scene) => drawingOf(scene.layout, id, scene.state, knownOf(scene)).headline,
 });
+
+const knownOf = ({ stages, cost }: Scene): Known => ({ stages, flows: cost.cost?.flows ?? [] });
 
 /** Machines as nested boxes. */
 export const physical: View = {

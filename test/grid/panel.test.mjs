@@ -330,7 +330,9 @@ describe('pictures for documents', () => {
         await page.getByRole('button', { name: 'Export SVG' }).click();
         const [{ data }] = await until(
           () => sent(page, 'save'),
-          (all) => all.length === 1, `the ${view} view is saved`);
+          (all) => all.length === 1,
+          `the ${view} view is saved`,
+        );
         const { stdout } = await command(process.execPath, ['dist/cli.js', 'draw', moeFile, '--view', name], {
           maxBuffer: 2 ** 26,
         });

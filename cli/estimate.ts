@@ -1,11 +1,28 @@
-import { type Command, Option } from 'commander';
-import { jsonText, terminalLine } from '../layout';
-import { type Estimate, type EstimateResult, estimateOf, type StageEstimate } from '../layout/cost';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { countOf, jsonText, terminalLine } from '../layout';
+import {
+  type Estimate,
+  type EstimateResult,
+  estimateOf,
+  type FailureAnswer,
+  failuresOf,
+  type StageEstimate,
+} from '../layout/cost';
 import { type InputFile, inputFiles, soundLayout } from './files';
 import { complain, EXIT, exitWith, print, records } from './output';
 import { gigabytes, seconds, table } from './table';
 
-type Format = 'text' | 'json' | 'jsonl';
+interface Options {
+  readonly format: 'text' | 'json' | 'jsonl';
+  /** GPUs whose failure is weighed. */
+  readonly failedGpus?: number;
+}
+
+/** An estimate with the answers to failures, where they are asked for and can be given. */
+interface Answer {
+  readonly result: EstimateResult;
+  readonly failures: readonly FailureAnswer[] | null;
+}
 
 /** Adds `estimate`: memory, traffic and step time of every file. */
 export function addEstimateCommand(program: Command): void {
@@ -14,22 +31,35 @@ export function addEstimateCommand(program: Command): void {
     .description('estimate memory, traffic and step time of layout files, and say how sure that is')
     .argument('<file...>', 'layout files; - is standard input')
     .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
-    .action((files: string[], { format }: { format: Format }) => print(output(files, format)));
+    .option(
+      '--failed-gpus <n>',
+      'what the failure of as many GPUs costs: dropped replicas, nonuniform TP, spare nodes',
+      gpus,
+    )
+    .action((files: string[], options: Options) => print(output(files, options)));
 }
 
-function* output(files: readonly string[], format: Format): Iterable<string> {
+function gpus(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,7}$/.test(text) || value < 1) {
+    throw new InvalidArgumentError('Write a whole number from 1 to 9999999.');
+  }
+  return value;
+}
+
+function* output(files: readonly string[], { format, failedGpus }: Options): Iterable<string> {
   if (format !== 'text') {
-    yield* records(format, inputFiles(files), (input) => [jsonText(jsonOf(input.file, resultOf(input)))]);
+    yield* records(format, inputFiles(files), (input) => [jsonText(jsonOf(input.file, answerOf(input, failedGpus)))]);
     return;
   }
   for (const input of inputFiles(files)) {
-    const result = resultOf(input);
-    yield* result ? textOf(input.file, result) : [];
+    const answer = answerOf(input, failedGpus);
+    yield* answer ? textOf(input.file, answer, failedGpus) : [];
   }
 }
 
 /** The estimate of a file; null, with the reason said, where it is no layout without errors. */
-function resultOf(input: InputFile): EstimateResult | null {
+function answerOf(input: InputFile, failedGpus: number | undefined): Answer | null {
   const layout = soundLayout(input);
   if (!layout) {
     return null;
@@ -39,12 +69,16 @@ function resultOf(input: InputFile): EstimateResult | null {
     complain(`${input.file}: no estimate: ${result.reason}`);
     exitWith(EXIT.findings);
   }
-  return result;
+  return { result, failures: failedGpus === undefined ? null : failuresOf(layout.facts, failedGpus) };
 }
 
-function jsonOf(file: string, result: EstimateResult | null): object {
-  if (!result?.ok) {
-    return { file, ok: false, missing: result?.missing ?? [] };
+function jsonOf(file: string, answer: Answer | null): object {
+  if (!answer) {
+    return { file, ok: false, missing: [] };
+  }
+  const { result, failures } = answer;
+  if (!result.ok) {
+    return { file, ok: false, missing: result.missing };
   }
   const { perStage, traffic, pipeline, stepTimeS, gpuMemoryBytes, missing, assumed } = result.estimate;
   return {
@@ -64,6 +98,7 @@ function jsonOf(file: string, result: EstimateResult | null): object {
     step_time_s: stepTimeS,
     missing,
     assumed,
+    ...(failures && { failures: failures.map(failureJson) }),
   };
 }
 
@@ -81,7 +116,11 @@ function stageJson(stage: StageEstimate): object {
 
 const moduleOf = (module: string | null) => (module === null ? {} : { module });
 
-function* textOf(file: string, result: EstimateResult): Iterable<string> {
+function failureJson({ answer, computeKept, idleGpus, gpuHoursADay }: FailureAnswer): object {
+  return { answer, compute_kept: computeKept, idle_gpus: idleGpus, gpu_hours_a_day: gpuHoursADay };
+}
+
+function* textOf(file: string, { result, failures }: Answer, failedGpus = 0): Iterable<string> {
   if (!result.ok) {
     return;
   }
@@ -109,7 +148,26 @@ function* textOf(file: string, result: EstimateResult): Iterable<string> {
       tier === 'nvlink' ? 'NVLink' : 'network',
     ]),
   ]);
+  yield* failures ? failureTable(failures, failedGpus) : [];
   yield* summary(estimate);
+}
+
+const ANSWERS: Readonly<Record<FailureAnswer['answer'], string>> = {
+  'drop-replicas': 'drop the replicas',
+  'nonuniform-tp': 'nonuniform TP',
+  'spare-nodes': 'spare nodes',
+};
+
+function* failureTable(failures: readonly FailureAnswer[], failed: number): Iterable<string> {
+  yield* table([
+    [`${countOf(failed, 'failed GPU')}, each in another replica`, 'compute kept', 'GPUs idle', 'GPU-hours a day lost'],
+    ...failures.map(({ answer, computeKept, idleGpus, gpuHoursADay }) => [
+      ANSWERS[answer],
+      computeKept === null ? 'not possible' : `${(100 * computeKept).toFixed(1)} %`,
+      computeKept === null ? '' : String(idleGpus),
+      computeKept === null ? '' : String(gpuHoursADay),
+    ]),
+  ]);
 }
 
 function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable<string> {

@@ -142,6 +142,24 @@ const estimate = z.union([
       .describe('Seconds of one optimizer step; null where the kind of GPU is not known.'),
     missing: z.array(z.string()).describe('Keys that would narrow the estimate.'),
     assumed: z.array(z.string()),
+    failures: z
+      .array(
+        z.object({
+          answer: z.enum(['drop-replicas', 'nonuniform-tp', 'spare-nodes']),
+          compute_kept: z
+            .number()
+            .min(0)
+            .max(1)
+            .nullable()
+            .describe('Null where the layout does not allow this answer.'),
+          idle_gpus: whole,
+          gpu_hours_a_day: whole.describe('GPU-hours a day that do no training.'),
+        }),
+      )
+      .optional()
+      .describe(
+        'With `--failed-gpus`, for `parallelism`: each failed GPU in another replica, which is the worst case.',
+      ),
   }),
   z.object({ file, ok: z.literal(false), missing: z.array(z.string()).describe('Keys without which there is none.') }),
 ]);

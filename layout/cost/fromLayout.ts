@@ -20,6 +20,7 @@ import type {
   MambaShape,
   Recompute,
 } from './job';
+import { MEGATRON } from './time';
 
 /** A job made of a layout file, or the reason why there is none. */
 export type JobOfLayout =
@@ -291,12 +292,22 @@ class Reader {
       this.notes.missing.push('cluster.gpu');
     }
     const gpusPerNode = cluster?.gpus_per_node.value ?? this.facts.world.size ?? 1;
-    this.notes.assumed.push(gpu.name === 'a100' ? '200 Gb/s of network a GPU' : '400 Gb/s of network a GPU');
+    const nvlink = cluster?.nvlink_bandwidth.value;
+    const network = cluster?.network_bandwidth.value;
+    if (network === undefined) {
+      this.notes.assumed.push(gpu.name === 'a100' ? '200 Gb/s of network a GPU' : '400 Gb/s of network a GPU');
+    }
     return {
-      gpu: { ...gpu, ...(cluster?.gpu_memory.value !== undefined && { memoryBytes: cluster.gpu_memory.value }) },
+      gpu: {
+        ...gpu,
+        ...(cluster?.gpu_memory.value !== undefined && { memoryBytes: cluster.gpu_memory.value }),
+        // a measured bandwidth is what collectives reach, the calibration expects what the link could
+        ...(nvlink !== undefined && { nvlinkBytesPerSecond: nvlink / MEGATRON.nvlink }),
+      },
       gpusPerNode,
       gpusPerNvlinkDomain: cluster?.gpus_per_nvlink_domain.value ?? gpusPerNode,
-      networkBytesPerSecond: gpu.name === 'a100' ? NETWORK.a100 : NETWORK.later,
+      networkBytesPerSecond:
+        network !== undefined ? network / MEGATRON.network : gpu.name === 'a100' ? NETWORK.a100 : NETWORK.later,
     };
   }
 

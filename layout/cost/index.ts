@@ -1,5 +1,6 @@
 export * from './alternatives';
 export * from './estimate';
+export * from './failures';
 export * from './fromLayout';
 export * from './gpus';
 export * from './job';

@@ -534,6 +534,14 @@ const rootKeys = {
       'gpus_per_node',
     ),
     gpu: text('The kind of GPU, such as `H100-80GB`.'),
+    nvlink_bandwidth: {
+      type: 'size',
+      doc: 'Bytes a second that one GPU sends over NVLink, as the smoke job measures it: `268GB`. Left out: by the data sheet of `gpu`.',
+    },
+    network_bandwidth: {
+      type: 'size',
+      doc: 'Bytes a second that one GPU sends over the network, as the smoke job measures it: `46GB`. Left out: a network card a GPU, of 200 Gb/s beside an A100 and 400 Gb/s beside later GPUs.',
+    },
     gpu_memory: { type: 'size', doc: 'Memory of one GPU, with a unit: `80GB`.' },
   }),
   launch: map('The launch files that this layout stands for.', {

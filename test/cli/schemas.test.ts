@@ -56,6 +56,7 @@ const RUNS: readonly { readonly command: OutputName; readonly args: readonly str
   { command: 'ntp', args: [...EXAMPLES, ...OWN] },
   { command: 'ntp', args: ['--num-shards', '12', '--partition-size', '3', 'ntp.layout.yaml'] },
   { command: 'estimate', args: [...EXAMPLES, ...OWN] },
+  { command: 'estimate', args: ['--failed-gpus', '2', MOE] },
   { command: 'plan', args: [MOE] },
   { command: 'plan', args: ['wrong.layout.yaml'] },
   { command: 'import', args: ['train.sh'] },

@@ -1,3 +1,4 @@
+import type { Fix } from '../diagnostic';
 import type { Field } from '../format/spec';
 import { removeFix } from './fixes';
 import type { Report } from './rule';
@@ -11,6 +12,8 @@ export interface Condition {
   readonly message: string;
   /** Megatron-LM's words. */
   readonly predicts: string | null;
+  /** Beside taking the key out, which is the last. */
+  readonly fixes?: readonly (Fix | null)[];
 }
 
 /** The report of the first condition that does not hold: Megatron-LM stops there too. */
@@ -22,7 +25,7 @@ export function firstBroken(text: string, conditions: readonly Condition[]): Rep
           message: broken.message,
           span: broken.field.span,
           predicts: broken.predicts,
-          fixes: [removeFix(text, broken.name, broken.field)],
+          fixes: [...(broken.fixes ?? []), removeFix(text, broken.name, broken.field)],
         },
       ]
     : [];

@@ -41,6 +41,17 @@ export function insertFix(text: string, map: Span, line: string): Fix | null {
   return suggestion(`Insert \`${line}\``, [appendKey(text, map, line)]);
 }
 
+/** Suggests a value for a key of a map: another one, or a line where the key is not written. */
+export function setFix(
+  text: string,
+  map: Span,
+  name: string,
+  field: Field<unknown>,
+  value: number | string,
+): Fix | null {
+  return field.written ? changeFix(name, field.span, value) : insertFix(text, map, `${name}: ${value}`);
+}
+
 /** Suggests to take out a written key. */
 export function removeFix(text: string, name: string, field: Pick<Field<unknown>, 'keySpan' | 'span'>): Fix | null {
   return suggestion(`Remove \`${name}\``, [removeField(text, field)]);

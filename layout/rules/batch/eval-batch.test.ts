@@ -19,8 +19,11 @@ test('a micro-batch that does not fit', () => {
     said(job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}')),
   ).toMatchInlineSnapshot(`
     "error[eval-batch] at "4"
-    The batch of evaluation, 16, is not a multiple of 4 x dp 8 = 32. Use eval_global_batch_size 32.
-    = Megatron-LM: eval_global_batch_size (16) must be divisible by eval_micro_batch_size (4) * data_parallel_size (8) * gtp_weight_remat_size (1)"
+    eval_global_batch_size defaults to the global batch, 16, which is not a multiple of eval_micro_batch_size 4 x dp 8 = 32. Use 32.
+    = Megatron-LM: eval_global_batch_size (16) must be divisible by eval_micro_batch_size (4) * data_parallel_size (8) * gtp_weight_remat_size (1)
+    = suggestion: Insert \`eval_global_batch_size: 32\`
+      - batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}
+      + batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4, eval_global_batch_size: 32}"
   `);
 });
 
@@ -29,7 +32,7 @@ test('a batch that does not fit', () => {
     said(job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}')),
   ).toMatchInlineSnapshot(`
     "error[eval-batch] at "12"
-    The batch of evaluation, 12, is not a multiple of 1 x dp 8 = 8. Use eval_global_batch_size 8 or 16.
+    eval_global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
     = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (1) * data_parallel_size (8) * gtp_weight_remat_size (1)
     = suggestion: Change eval_global_batch_size to 8
       - batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}

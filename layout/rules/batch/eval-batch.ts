@@ -1,8 +1,8 @@
-import { changeFix } from '../fixes';
+import { setFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { batchReplicas, globalBatchOf } from './replicas';
+import { batchReplicas, globalBatchOf, stepText } from './replicas';
 
 export const evalBatch: Rule = {
   code: 'eval-batch',
@@ -38,11 +38,15 @@ batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}
     if (size !== undefined && step > 0 && size % step !== 0) {
       const sizes = nearestMultiples(step, size);
       const field = globalField.written ? globalField : microField;
+      const product = stepText(microField.written ? 'eval_micro_batch_size' : 'micro_batch_size', {
+        ...replicas,
+        micro: micro ?? 1,
+      });
       yield {
-        message: `The batch of evaluation, ${size}, is not a multiple of ${micro} x dp ${replicas.dp}${replicas.gtp > 1 ? ` x gtp_remat ${replicas.gtp}` : ''} = ${step}. Use eval_global_batch_size ${eitherNumber(sizes)}.`,
+        message: `eval_global_batch_size ${globalField.written ? size : `defaults to the global batch, ${size}, which`} is not a multiple of ${product}. Use ${eitherNumber(sizes)}.`,
         span: field.span,
         predicts: `eval_global_batch_size (${size}) must be divisible by eval_micro_batch_size (${micro}) * data_parallel_size (${replicas.dp}) * gtp_weight_remat_size (${replicas.gtp})`,
-        fixes: globalField.written ? sizes.map((n) => changeFix('eval_global_batch_size', globalField.span, n)) : [],
+        fixes: sizes.map((n) => setFix(facts.text, facts.root.batch.span, 'eval_global_batch_size', globalField, n)),
       };
     }
   },

@@ -5,7 +5,7 @@ import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type BatchReplicas, batchReplicas } from './replicas';
+import { type BatchReplicas, batchReplicas, stepText } from './replicas';
 
 export const globalBatch: Rule = {
   code: 'global-batch',
@@ -42,7 +42,7 @@ batch: {micro_batch_size: 2, global_batch_size: 16}
     } else if (field.value !== undefined && field.value % step !== 0) {
       const sizes = nearestMultiples(step, field.value);
       yield {
-        message: `global_batch_size ${field.value} is not a multiple of ${productOf(replicas)}. Use ${eitherNumber(sizes)}.`,
+        message: `global_batch_size ${field.value} is not a multiple of ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`,
         span: field.span,
         related: [dpRelated(replicas)],
         predicts: prediction(facts.trainingScript, replicas, field.value),
@@ -51,17 +51,6 @@ batch: {micro_batch_size: 2, global_batch_size: 16}
     }
   },
 };
-
-/** `micro_batch_size 2 x dp 4 = 8`, without factors of 1. */
-function productOf({ micro, dp, gtp, step }: BatchReplicas): string {
-  const factors = [
-    { name: 'micro_batch_size', size: micro },
-    { name: 'dp', size: dp },
-    { name: 'gtp_remat', size: gtp },
-  ].filter(({ size }) => size > 1);
-  const product = factors.map(({ name, size }) => `${name} ${size}`).join(' x ');
-  return factors.length > 1 ? `${product} = ${step}` : product;
-}
 
 function dpRelated({ module, dp }: BatchReplicas): Related {
   const { fields, ranks = 0, nameSpan } = module;
@@ -73,7 +62,7 @@ function dpRelated({ module, dp }: BatchReplicas): Related {
 function missingReport({ text, root }: LayoutFacts, replicas: BatchReplicas): Report {
   const { micro, dp, step } = replicas;
   return {
-    message: `global_batch_size defaults to ${micro * dp}, which is not a multiple of ${productOf(replicas)}. Write global_batch_size ${step} or a multiple of it.`,
+    message: `global_batch_size defaults to ${micro * dp}, which is not a multiple of ${stepText('micro_batch_size', replicas)}. Write global_batch_size ${step} or a multiple of it.`,
     span: root.batch.keySpan,
     related: rematRelated(replicas.module, 'gtp_remat'),
     predicts: prediction(true, replicas, micro * dp),

@@ -116,3 +116,28 @@ test('a module names num_ranks', () => {
       +   language: {num_ranks: 8, tp: 2, ep: 1, expt_tp: 1}"
   `);
 });
+
+test('the default of expt_tp is what does not fit', () => {
+  expect(said(job(16, 'tp: 4, ep: 8'))).toMatchInlineSnapshot(`
+    "error[expert-factorization] at "8"
+    expt_tp 4 x ep 8 = 32 ranks an expert replica, which does not divide 16. Use ep 1, 2 or 4, or expt_tp 1.
+    = Megatron-LM: world_size (16) is not divisible by expert_tensor_model_pipeline_parallel size (32)
+    = at "16": world_size is 16 here
+    = at "4": expt_tp defaults to tp, which is 4 here
+    = suggestion: Insert \`expt_tp: 1\`
+      - parallelism: {tp: 4, ep: 8}
+      + parallelism: {tp: 4, ep: 8, expt_tp: 1}
+    = suggestion: Change ep to 4
+      - parallelism: {tp: 4, ep: 8}
+      + parallelism: {tp: 4, ep: 4}
+    = suggestion: Change ep to 2
+      - parallelism: {tp: 4, ep: 8}
+      + parallelism: {tp: 4, ep: 2}
+    = suggestion: Change ep to 1
+      - parallelism: {tp: 4, ep: 8}
+      + parallelism: {tp: 4, ep: 1}
+    = suggestion: Change world_size to 32
+      - world_size: 16
+      + world_size: 32"
+  `);
+});

@@ -2,7 +2,7 @@ import type { Fix, Related } from '../../diagnostic';
 import { grouped } from '../../format/quantities';
 import type { Field } from '../../format/spec';
 import type { DegreeFields, Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { changeFix, suggestion, worldSizeEdits } from '../fixes';
+import { changeFix, insertFix, suggestion, worldSizeEdits } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import type { Report } from '../rule';
 
@@ -12,7 +12,7 @@ interface Factor {
   readonly size: number;
   readonly field: Field<number>;
   /** The key that gives the size where the factor's own key is not written. */
-  readonly from?: string;
+  readonly from?: 'tp';
 }
 
 /** One replica of the dense or of the expert grid. */
@@ -79,13 +79,16 @@ export function undividedReport(facts: LayoutFacts, module: ModuleFacts, replica
   const multiples = nearestMultiples(replica.ranks, ranks);
   // the culprit's other factors divide the ranks, so any divisor of what is left fits
   const better = culprit ? nearestDivisors((ranks * culprit.size) / replica.ranks, culprit.size, 3) : [];
+  const own = ownTensorSize(replica, ranks);
   const advice = culprit ? `${culprit.name} ${eitherNumber(better)}` : `${module.ranksName} ${eitherNumber(multiples)}`;
   return {
-    message: `${problemOf(replica, ranks)} Use ${advice}.`,
+    message: `${problemOf(replica, ranks)} Use ${advice}${own ? ', or expt_tp 1' : ''}.`,
     span: culprit?.field.span ?? module.ranksSpan,
     related: [...(culprit ? [ranksRelated(module)] : []), ...factorsRelated(replica, culprit)],
     predicts,
     fixes: [
+      // keeps the degrees that the author wrote
+      own ? insertFix(facts.text, module.span, 'expt_tp: 1') : null,
       ...better.map((size) => (culprit?.field.written ? changeFix(culprit.name, culprit.field.span, size) : null)),
       ...rankFixes(facts, module, multiples),
     ],
@@ -145,6 +148,11 @@ function culpritOf(replica: Replica, ranks: number): Factor | null {
   );
   const alone = suspects.filter(({ size }) => ranks % size !== 0);
   return (alone.length > 0 ? alone : suspects).at(-1) ?? null;
+}
+
+/** Whether the experts' tensor parallelism, which defaults to tp, alone spoils the division: with 1 the ranks divide. */
+function ownTensorSize({ factors, ranks: product }: Replica, ranks: number): boolean {
+  return factors.some(({ size, from }) => from === 'tp' && size > 1 && ranks % (product / size) === 0);
 }
 
 function ranksRelated({ ranksName, ranks, ranksSpan }: ModuleFacts): Related {

@@ -17,8 +17,11 @@ test.each([
 test('another format', () => {
   expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch}'))).toMatchInlineSnapshot(`
     "error[fsdp-options] at "torch"
-    Megatron-FSDP needs ckpt_format fsdp_dtensor, not torch.
+    Megatron-FSDP cannot write ckpt_format torch. Use fsdp_dtensor.
     = Megatron-LM: Megatron-FSDP requires the \`fsdp_dtensor\` checkpointing format.
+    = suggestion: Change ckpt_format to fsdp_dtensor
+      - checkpoint: {ckpt_format: torch}
+      + checkpoint: {ckpt_format: fsdp_dtensor}
     = suggestion: Remove \`ckpt_format\`
       - checkpoint: {ckpt_format: torch}
       + checkpoint: {}"
@@ -29,6 +32,9 @@ test('a version that is not', () => {
   expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 3}'))).toMatchInlineSnapshot(`
     "error[fsdp-options] at "3"
     There is no Megatron-FSDP version 3. Use 1 or 2.
+    = suggestion: Change megatron_fsdp_version to 1
+      - fsdp: {enabled: true, megatron_fsdp_version: 3}
+      + fsdp: {enabled: true, megatron_fsdp_version: 1}
     = suggestion: Remove \`megatron_fsdp_version\`
       - fsdp: {enabled: true, megatron_fsdp_version: 3}
       + fsdp: {enabled: true}"
@@ -75,6 +81,9 @@ test('torch_dcp with tensor parallelism', () => {
     "error[fsdp-options] at "torch_dcp"
     ckpt_format torch_dcp excludes tensor parallelism; tp is 2. Use torch_dist.
     = Megatron-LM: --ckpt-format torch_dcp is not tested with megatron tensor parallelism.
+    = suggestion: Change ckpt_format to torch_dist
+      - checkpoint: {ckpt_format: torch_dcp}
+      + checkpoint: {ckpt_format: torch_dist}
     = suggestion: Remove \`ckpt_format\`
       - checkpoint: {ckpt_format: torch_dcp}
       + checkpoint: {}"
@@ -86,6 +95,9 @@ test('a format without its implementation', () => {
     "error[fsdp-options] at "fsdp_dtensor"
     ckpt_format fsdp_dtensor needs Megatron-FSDP. Use torch_dist.
     = Megatron-LM: --ckpt-format fsdp_dtensor is only tested with Megatron FSDP.
+    = suggestion: Change ckpt_format to torch_dist
+      - checkpoint: {ckpt_format: fsdp_dtensor}
+      + checkpoint: {ckpt_format: torch_dist}
     = suggestion: Remove \`ckpt_format\`
       - checkpoint: {ckpt_format: fsdp_dtensor}
       + checkpoint: {}"

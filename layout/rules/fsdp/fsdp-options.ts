@@ -1,6 +1,7 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, firstBroken } from '../conditions';
+import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -112,6 +113,7 @@ function megatronFsdp({ root }: LayoutFacts): Condition[] {
       holds: version.value === undefined || version.value <= 2,
       message: `There is no Megatron-FSDP version ${version.value}. Use 1 or 2.`,
       predicts: null,
+      fixes: [1, 2].map((n) => changeFix('megatron_fsdp_version', version.span, n)),
     },
     {
       ...base,
@@ -129,7 +131,8 @@ function megatronFsdp({ root }: LayoutFacts): Condition[] {
       name: 'ckpt_format',
       field: format ?? fsdp.enabled,
       holds: format?.value === undefined || format.value === 'fsdp_dtensor',
-      message: `Megatron-FSDP needs ckpt_format fsdp_dtensor, not ${format?.value}.`,
+      message: `Megatron-FSDP cannot write ckpt_format ${format?.value}. Use fsdp_dtensor.`,
+      fixes: [format ? changeFix('ckpt_format', format.span, 'fsdp_dtensor') : null],
       predicts: 'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
     },
   ];
@@ -148,6 +151,7 @@ function formats({ root, modules }: LayoutFacts): Condition[] {
     holds,
     message,
     predicts,
+    fixes: [changeFix('ckpt_format', field.span, 'torch_dist')],
   });
   return [
     condition(

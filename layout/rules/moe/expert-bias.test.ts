@@ -20,6 +20,9 @@ test('biases', () => {
     = at "2": expt_tp defaults to tp, which is 2 here
     = suggestion: Change add_bias_linear to false
       - model: {num_experts: 8, add_bias_linear: true}
-      + model: {num_experts: 8, add_bias_linear: false}"
+      + model: {num_experts: 8, add_bias_linear: false}
+    = suggestion: Insert \`expt_tp: 1\`
+      - parallelism: {tp: 2}
+      + parallelism: {tp: 2, expt_tp: 1}"
   `);
 });

@@ -1,4 +1,4 @@
-import { changeFix, insertFix } from '../fixes';
+import { changeFix, insertFix, setFix } from '../fixes';
 import { describedModels } from '../model/described';
 import { degreeRelated } from '../related';
 import type { Rule } from '../rule';
@@ -36,7 +36,10 @@ sequence: {sequence_parallel: true}
           span: bias.span,
           related,
           predicts,
-          fixes: [changeFix('add_bias_linear', bias.span, 'false')],
+          fixes: [
+            changeFix('add_bias_linear', bias.span, 'false'),
+            setFix(facts.text, module.span, 'expt_tp', module.fields.expt_tp, 1),
+          ],
         };
       } else if (concerns && !bias.written && facts.trainingScript) {
         yield {

@@ -21,6 +21,9 @@ test('more experts than there are', () => {
   expect(said(job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 16}'))).toMatchInlineSnapshot(`
     "error[router-groups] at "16"
     moe_router_topk 16 is above the 8 experts: the selection fails when it runs. Use 8 or less.
+    = suggestion: Change moe_router_topk to 8
+      - model: {num_experts: 8, moe_router_topk: 16}
+      + model: {num_experts: 8, moe_router_topk: 8}
     = suggestion: Remove \`moe_router_topk\`
       - model: {num_experts: 8, moe_router_topk: 16}
       + model: {num_experts: 8}"
@@ -30,7 +33,7 @@ test('more experts than there are', () => {
 test('no groups', () => {
   expect(said(job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_group_topk: 2}'))).toMatchInlineSnapshot(`
     "error[router-groups] at "2"
-    moe_router_group_topk needs moe_router_num_groups.
+    moe_router_group_topk needs moe_router_num_groups. Write both, or neither.
     = Megatron-LM: When using group limited routing, moe_router_num_groups must be specified.
     = suggestion: Remove \`moe_router_group_topk\`
       - model: {num_experts: 8, moe_router_group_topk: 2}
@@ -43,8 +46,14 @@ test('groups that do not divide the experts', () => {
     said(job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_num_groups: 3, moe_router_group_topk: 2}')),
   ).toMatchInlineSnapshot(`
     "error[router-groups] at "2"
-    moe_router_num_groups 3 does not divide 8 experts.
+    moe_router_num_groups 3 does not divide 8 experts. Use 1, 2 or 4.
     = Megatron-LM: num_moe_experts (8) should be divisible by moe_router_num_groups (3).
+    = suggestion: Change moe_router_num_groups to 2
+      - model: {num_experts: 8, moe_router_num_groups: 3, moe_router_group_topk: 2}
+      + model: {num_experts: 8, moe_router_num_groups: 2, moe_router_group_topk: 2}
+    = suggestion: Change moe_router_num_groups to 4
+      - model: {num_experts: 8, moe_router_num_groups: 3, moe_router_group_topk: 2}
+      + model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 2}
     = suggestion: Remove \`moe_router_group_topk\`
       - model: {num_experts: 8, moe_router_num_groups: 3, moe_router_group_topk: 2}
       + model: {num_experts: 8, moe_router_num_groups: 3}"
@@ -56,8 +65,11 @@ test('more groups than there are', () => {
     said(job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 5}')),
   ).toMatchInlineSnapshot(`
     "error[router-groups] at "5"
-    moe_router_group_topk 5 is above moe_router_num_groups 4.
+    moe_router_group_topk 5 is above moe_router_num_groups 4. Use 4 or less.
     = Megatron-LM: moe_router_group_topk (5) should be smaller than moe_router_num_groups (4).
+    = suggestion: Change moe_router_group_topk to 4
+      - model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 5}
+      + model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 4}
     = suggestion: Remove \`moe_router_group_topk\`
       - model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 5}
       + model: {num_experts: 8, moe_router_num_groups: 4}"

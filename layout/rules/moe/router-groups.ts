@@ -1,5 +1,7 @@
 import { firstBroken } from '../conditions';
+import { changeFix } from '../fixes';
 import { describedModels } from '../model/described';
+import { eitherNumber, nearestDivisors } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -31,7 +33,7 @@ model: {num_experts: 8, moe_router_topk: 2}
         {
           ...perGroup,
           holds: groupTopk.value === undefined || groups.written,
-          message: 'moe_router_group_topk needs moe_router_num_groups.',
+          message: 'moe_router_group_topk needs moe_router_num_groups. Write both, or neither.',
           predicts: 'When using group limited routing, moe_router_num_groups must be specified.',
         },
         {
@@ -41,13 +43,17 @@ model: {num_experts: 8, moe_router_topk: 2}
             groups.value === undefined ||
             count === undefined ||
             count % groups.value === 0,
-          message: `moe_router_num_groups ${groups.value} does not divide ${count} experts.`,
+          message: `moe_router_num_groups ${groups.value} does not divide ${count} experts. Use ${eitherNumber(nearestDivisors(count ?? 1, groups.value ?? 1, 3))}.`,
+          fixes: nearestDivisors(count ?? 1, groups.value ?? 1, 3).map((n) =>
+            changeFix('moe_router_num_groups', groups.span, n),
+          ),
           predicts: `num_moe_experts (${count}) should be divisible by moe_router_num_groups (${groups.value}).`,
         },
         {
           ...perGroup,
           holds: groupTopk.value === undefined || groups.value === undefined || groupTopk.value <= groups.value,
-          message: `moe_router_group_topk ${groupTopk.value} is above moe_router_num_groups ${groups.value}.`,
+          message: `moe_router_group_topk ${groupTopk.value} is above moe_router_num_groups ${groups.value}. Use ${groups.value} or less.`,
+          fixes: [changeFix('moe_router_group_topk', groupTopk.span, groups.value ?? 1)],
           predicts: `moe_router_group_topk (${groupTopk.value}) should be smaller than moe_router_num_groups (${groups.value}).`,
         },
         {
@@ -56,6 +62,7 @@ model: {num_experts: 8, moe_router_topk: 2}
           holds: topk.value === undefined || count === undefined || topk.value <= count,
           message: `moe_router_topk ${topk.value} is above the ${count} experts: the selection fails when it runs. Use ${count} or less.`,
           predicts: null,
+          fixes: [changeFix('moe_router_topk', topk.span, count ?? 1)],
         },
       ]);
     }

@@ -24,8 +24,11 @@ test.each([
 test('without a distributed optimizer', () => {
   expect(said(job(8, 'tp: 2', 'optimizer: {overlap_param_gather: true}'))).toMatchInlineSnapshot(`
     "warning[optimizer-overlap] at "true"
-    overlap_param_gather needs use_distributed_optimizer.
+    overlap_param_gather needs use_distributed_optimizer. Write \`use_distributed_optimizer: true\`.
     = Megatron-LM: --overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon
+    = suggestion: Switch on use_distributed_optimizer and overlap_grad_reduce
+      - optimizer: {overlap_param_gather: true}
+      + optimizer: {overlap_param_gather: true, use_distributed_optimizer: true, overlap_grad_reduce: true}
     = suggestion: Remove \`overlap_param_gather\`
       - optimizer: {overlap_param_gather: true}
       + optimizer: {}"
@@ -37,8 +40,11 @@ test('without the reduction', () => {
     said(job(8, 'tp: 2', 'optimizer: {use_distributed_optimizer: true, overlap_param_gather: true}')),
   ).toMatchInlineSnapshot(`
     "error[optimizer-overlap] at "true"
-    overlap_param_gather needs overlap_grad_reduce.
+    overlap_param_gather needs overlap_grad_reduce. Write \`overlap_grad_reduce: true\`.
     = Megatron-LM: Must use --overlap-param-gather with --overlap-grad-reduce
+    = suggestion: Switch on overlap_grad_reduce
+      - optimizer: {use_distributed_optimizer: true, overlap_param_gather: true}
+      + optimizer: {use_distributed_optimizer: true, overlap_param_gather: true, overlap_grad_reduce: true}
     = suggestion: Remove \`overlap_param_gather\`
       - optimizer: {use_distributed_optimizer: true, overlap_param_gather: true}
       + optimizer: {use_distributed_optimizer: true}"

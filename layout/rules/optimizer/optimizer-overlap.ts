@@ -1,7 +1,13 @@
+import { setKey } from '../../format/edit';
 import { virtualSize } from '../../topology/stages';
 import { firstBroken } from '../conditions';
+import { suggestion } from '../fixes';
+import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
+
+/** A switch that another one needs. */
+type Switch = 'use_distributed_optimizer' | 'overlap_grad_reduce' | 'overlap_param_gather';
 
 export const optimizerOverlap: Rule = {
   code: 'optimizer-overlap',
@@ -44,29 +50,42 @@ optimizer:
     };
     // of a file that says less than its training script the optimizer may well be set elsewhere
     const isSaid = facts.trainingScript || optimizer.use_distributed_optimizer.written;
+    const on = (...names: readonly Switch[]) => {
+      const off = names.filter((name) => optimizer[name].value !== true);
+      const edits = off.map((name) => setKey(text, root.optimizer.span, name, optimizer[name], 'true'));
+      return suggestion(`Switch on ${both(off)}`, edits);
+    };
+    const distributed: readonly Switch[] = isDistributed ? [] : ['use_distributed_optimizer'];
+    const gathered: readonly Switch[] = [...distributed, 'overlap_grad_reduce'];
     const reports = firstBroken(text, [
       {
         ...gather,
         holds: !gather.field.value || isDistributed || optimizer.optimizer.value === 'dist_muon',
-        message: 'overlap_param_gather needs use_distributed_optimizer.',
+        message: 'overlap_param_gather needs use_distributed_optimizer. Write `use_distributed_optimizer: true`.',
+        fixes: [on(...gathered)],
         predicts: '--overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon',
       },
       {
         ...gather,
         holds: !gather.field.value || optimizer.overlap_grad_reduce.value === true,
-        message: 'overlap_param_gather needs overlap_grad_reduce.',
+        message: 'overlap_param_gather needs overlap_grad_reduce. Write `overlap_grad_reduce: true`.',
+        fixes: [on(...gathered)],
         predicts: 'Must use --overlap-param-gather with --overlap-grad-reduce',
       },
       {
         ...step,
         holds: !step.field.value || isDistributed,
-        message: 'overlap_param_gather_with_optimizer_step needs use_distributed_optimizer.',
+        message:
+          'overlap_param_gather_with_optimizer_step needs use_distributed_optimizer. Write `use_distributed_optimizer: true`.',
+        fixes: [on(...gathered, 'overlap_param_gather')],
         predicts: '--overlap-param-gather-with-optimizer-step only supported with distributed optimizer',
       },
       {
         ...step,
         holds: !step.field.value || gather.field.value === true,
-        message: 'overlap_param_gather_with_optimizer_step needs overlap_param_gather.',
+        message:
+          'overlap_param_gather_with_optimizer_step needs overlap_param_gather. Write `overlap_param_gather: true`.',
+        fixes: [on(...gathered, 'overlap_param_gather')],
         predicts: 'Must use --overlap-param-gather-with-optimizer-step with --overlap-param-gather',
       },
       {

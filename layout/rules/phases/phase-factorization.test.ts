@@ -11,14 +11,14 @@ test('phases that share all ranks, or some', () => {
 test('a replica that does not divide the ranks', () => {
   expect(said(job(8, 'tp: 2', 'phases: {rollout: {tp: 3}}'))).toMatchInlineSnapshot(`
     "error[phase-factorization] at "rollout"
-    Phase rollout: a replica of 3 ranks does not divide its 8 ranks. Use other degrees."
+    tp 3 does not divide 8 ranks. Use other degrees for phase rollout."
   `);
 });
 
 test('experts that do not divide the ranks', () => {
   expect(said(job(8, 'tp: 2', 'phases: {train: {tp: 2, ep: 8}}'))).toMatchInlineSnapshot(`
     "error[phase-factorization] at "train"
-    Phase train: an expert replica of 16 ranks does not divide its 8 ranks. Use another ep."
+    expt_tp 2 x ep 8 = 16 ranks an expert replica, which does not divide 8. Use another ep for phase train."
   `);
 });
 

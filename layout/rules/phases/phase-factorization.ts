@@ -35,7 +35,8 @@ phases: {rollout: {engine: vllm, tp: 4}}
         continue;
       }
       const dense = tp * gtp * cp * pp;
-      const expert = (valueOr(phase.expt_tp, tp) ?? tp) * ep * pp;
+      const exptTp = valueOr(phase.expt_tp, tp) ?? tp;
+      const expert = exptTp * ep * pp;
       const report = (message: string): Report => ({ message, span: keySpan });
       if (offset + ranks > world.size || ranks <= 0) {
         yield report(
@@ -43,13 +44,23 @@ phases: {rollout: {engine: vllm, tp: 4}}
         );
       } else if (ranks % dense !== 0) {
         yield report(
-          `Phase ${name}: a replica of ${countOf(dense, 'rank')} does not divide its ${ranks} ranks. Use other degrees.`,
+          `${problemOf(ranks, 'a replica', { tp, gtp_remat: gtp, cp, pp })} Use other degrees for phase ${name}.`,
         );
       } else if (ep > 1 && ranks % expert !== 0) {
         yield report(
-          `Phase ${name}: an expert replica of ${countOf(expert, 'rank')} does not divide its ${ranks} ranks. Use another ep.`,
+          `${problemOf(ranks, 'an expert replica', { expt_tp: exptTp, ep, pp })} Use another ep for phase ${name}.`,
         );
       }
     }
   },
 };
+
+/** `tp 3 does not divide its 8 ranks.`, without factors of 1. */
+function problemOf(ranks: number, title: string, sizes: Readonly<Record<string, number>>): string {
+  const factors = Object.entries(sizes).filter(([, size]) => size > 1);
+  const product = factors.map(([name, size]) => `${name} ${size}`).join(' x ');
+  const all = factors.reduce((total, [, size]) => total * size, 1);
+  return factors.length < 2
+    ? `${product} does not divide ${countOf(ranks, 'rank')}.`
+    : `${product} = ${countOf(all, 'rank')} ${title}, which does not divide ${ranks}.`;
+}

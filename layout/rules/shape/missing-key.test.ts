@@ -66,3 +66,24 @@ test('an entry without its replica', () => {
       + ntp: {tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {local_ranks: [3]}]}"
   `);
 });
+
+test('the nodes that the world needs', () => {
+  expect(
+    said('layout: 1\nworld_size: 64\ncluster:\n  gpus_per_node: 8\nparallelism: {tp: 2}\n'),
+  ).toMatchInlineSnapshot(`
+    "error[missing-key] at "cluster"
+    \`cluster\` needs the key \`nodes\`. Machines.
+    = suggestion: Insert \`nodes: 8\`
+      +   nodes: 8"
+  `);
+});
+
+test('the GPUs of a node that the world needs', () => {
+  expect(said('layout: 1\nworld_size: 64\ncluster: {nodes: 16}\nparallelism: {tp: 2}\n')).toMatchInlineSnapshot(`
+    "error[missing-key] at "cluster"
+    \`cluster\` needs the key \`gpus_per_node\`. GPUs, and so ranks, a machine.
+    = suggestion: Insert \`gpus_per_node: 4\`
+      - cluster: {nodes: 16}
+      + cluster: {nodes: 16, gpus_per_node: 4}"
+  `);
+});

@@ -1,5 +1,6 @@
 import { FORMAT_VERSION } from '../../format/keys';
 import { type Problem, problemsOf } from '../../format/problems';
+import type { ReadLayout } from '../../format/read';
 import type { KeySpec } from '../../format/spec';
 import { firstLine } from '../../format/tree';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
@@ -37,7 +38,7 @@ parallelism:
     }
     for (const problem of problemsOf(problems, 'missing-key')) {
       if (!isMeant(read, problem.path, [problem.name])) {
-        yield requiredReport(text, problem);
+        yield requiredReport(read, problem);
       }
     }
   },
@@ -58,15 +59,24 @@ parallelism:
 
 /** A key that its map cannot do without. */
 function requiredReport(
-  text: string,
+  read: ReadLayout,
   { name, spec, map, keySpan, path }: Extract<Problem, { kind: 'missing-key' }>,
 ): Report {
   const place = path === '' ? 'The file' : `\`${path}\``;
   return {
     message: `${place} needs the key \`${name}\`. ${spec.doc}`,
-    span: path === '' ? firstLine(text) : keySpan,
-    fixes: [insertFix(text, map.span, `${name}: ${placeholder(name, spec)}`)],
+    span: path === '' ? firstLine(read.text) : keySpan,
+    fixes: [insertFix(read.text, map.span, `${name}: ${derived(read, path, name) ?? placeholder(name, spec)}`)],
   };
+}
+
+/** What `world_size` leaves for a key of `cluster`; null for other keys, and where it does not divide. */
+function derived({ root }: ReadLayout, path: string, name: string): number | null {
+  const cluster = path === 'cluster' ? root?.cluster.value : undefined;
+  const other =
+    name === 'nodes' ? cluster?.gpus_per_node.value : name === 'gpus_per_node' ? cluster?.nodes.value : undefined;
+  const size = other === undefined ? undefined : root?.world_size.value;
+  return size === undefined || other === undefined || size % other !== 0 ? null : size / other;
 }
 
 function placeholder(name: string, spec: KeySpec): string {

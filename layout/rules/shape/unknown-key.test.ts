@@ -204,3 +204,19 @@ test('a map of many keys', () => {
       + model: {}"
   `);
 });
+
+test.each([
+  ['cluster: {gpu_type: H100-80GB, nodes: 1, gpus_per_node: 8}', 'gpu'],
+  ['batch: {train_batch_size: 8, micro_batch_size: 1}', 'global_batch_size'],
+  ['ntp: {spares: 1, num_reduced_tp_dp_ranks: 1}', 'tp_spares'],
+  ['ntp: {failed_gpus: [3]}', 'failed_ranks'],
+  ['fsdp: {use_fsdp: true}', 'enabled'],
+  ['fsdp: {enabled: true, sharding_strategy: optim}', 'data_parallel_sharding_strategy'],
+  ['optimizer: {distributed_optimizer: true}', 'use_distributed_optimizer'],
+  ['communicators: {sharp: true}', 'use_sharp'],
+  ['recompute: {activation_checkpointing: full}', 'granularity'],
+  ['sequence: {sp: true}', 'sequence_parallel'],
+  ['model: {moe_topk: 2, num_experts: 8}', 'moe_router_topk'],
+])('the word of another framework in %s means %s', (section, name) => {
+  expect(said(`layout: 1\nworld_size: 8\nparallelism: {tp: 4}\n${section}\n`)).toContain(`Did you mean \`${name}\`?`);
+});

@@ -92,3 +92,25 @@ test('a share above 1', () => {
     \`model.hidden_dropout\` must be a number from 0 to 1, not \`10\`."
   `);
 });
+
+test('keys that stand beside the map that they belong into', () => {
+  expect(
+    said('layout: 1\nworld_size: 8\nparallelism:\ntp: 2\npp: 2\nbatch: {micro_batch_size: 1}\n'),
+  ).toMatchInlineSnapshot(`
+    "error[wrong-type] at ""
+    \`parallelism\` has no value; it must be a map of keys.
+    = safe fix: Indent \`tp\` and \`pp\` under \`parallelism\`
+      - tp: 2
+      - pp: 2
+      +   tp: 2
+      +   pp: 2
+    error[unknown-key] at "tp"
+    \`tp\` belongs under \`parallelism\`.
+    = suggestion: Remove \`tp\`
+      - tp: 2
+    error[unknown-key] at "pp"
+    \`pp\` belongs under \`parallelism\`.
+    = suggestion: Remove \`pp\`
+      - pp: 2"
+  `);
+});

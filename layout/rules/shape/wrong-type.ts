@@ -1,8 +1,10 @@
 import type { Fix } from '../../diagnostic';
+import { FORMAT } from '../../format/keys';
 import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
 import type { Node } from '../../format/tree';
 import { safeFix } from '../fixes';
+import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
 import { nodeName, typeName } from './words';
@@ -25,12 +27,12 @@ parallelism:
   tp: 2
 `,
   sources: [FORMAT_SOURCE],
-  *checkShape({ problems }) {
+  *checkShape({ text, tree, problems }) {
     for (const { spec, node, path } of problemsOf(problems, 'wrong-type')) {
       yield {
         message: messageOf(spec, node, path),
         span: node.span,
-        fixes: [castFix(spec, node)],
+        fixes: [castFix(spec, node), indentFix(text, tree.root, spec, path)],
       };
     }
   },
@@ -43,6 +45,29 @@ function messageOf(spec: KeySpec, node: Node, path: string): string {
   return node.kind === 'scalar' && node.value === null && !node.quoted
     ? `\`${path}\` has no value; it must be ${typeName(spec)}.`
     : `\`${path}\` must be ${typeName(spec)}, not ${nodeName(node)}.`;
+}
+
+/** Indents the keys that follow a map without a value and belong into it; null where there are none. */
+function indentFix(text: string, root: Node | null, spec: KeySpec, path: string): Fix | null {
+  const entries = root?.kind === 'map' && spec.type === 'map' ? root.entries : [];
+  const at = entries.findIndex(({ key, value }) => key === path && value.kind === 'scalar' && value.value === null);
+  if (at < 0 || spec.type !== 'map') {
+    return null;
+  }
+  const behind = entries.slice(at + 1);
+  const end = behind.findIndex(({ key }) => !Object.hasOwn(spec.keys, key) || Object.hasOwn(FORMAT.keys, key));
+  const children = end < 0 ? behind : behind.slice(0, end);
+  if (
+    children.length === 0 ||
+    children.some(({ keySpan, value }) => /[\r\n]/.test(text.slice(keySpan.start, value.span.end)))
+  ) {
+    return null;
+  }
+  const names = children.map(({ key }) => `\`${key}\``);
+  return safeFix(
+    `Indent ${both(names)} under \`${path}\``,
+    children.map(({ keySpan }) => ({ span: { start: keySpan.start, end: keySpan.start }, newText: '  ' })),
+  );
 }
 
 /** The same value in the form that its key takes; null where there is none. */

@@ -17,7 +17,7 @@ test.each([
 test('indented less than its neighbour', () => {
   expect(said(lines('parallelism:', '  tp: 2', ' pp: 2'))).toMatchInlineSnapshot(`
     "error[yaml-syntax] at "pp"
-    \`pp\` is indented 1 space; its neighbour is indented 2.
+    \`pp\` is indented 1 space; its neighbour \`tp\` is indented 2.
     = safe fix: Indent \`pp\` by 2 spaces
       -  pp: 2
       +   pp: 2"
@@ -27,7 +27,7 @@ test('indented less than its neighbour', () => {
 test('indented more than its neighbour', () => {
   expect(said(lines('parallelism:', '  tp: 2', '   pp: 2'))).toMatchInlineSnapshot(`
     "error[yaml-syntax] at "pp"
-    \`pp\` is indented 3 spaces; its neighbour is indented 2.
+    \`pp\` is indented 3 spaces; its neighbour \`tp\` is indented 2.
     = safe fix: Indent \`pp\` by 2 spaces
       -    pp: 2
       +   pp: 2"
@@ -37,7 +37,7 @@ test('indented more than its neighbour', () => {
 test('a tab in place of spaces', () => {
   expect(said(lines('parallelism:', '  tp: 2', '\tpp: 2'))).toMatchInlineSnapshot(`
     "error[yaml-syntax] at "pp"
-    A tab indents \`pp\`; its neighbour is indented 2 spaces.
+    A tab indents \`pp\`; its neighbour \`tp\` is indented 2 spaces.
     = safe fix: Indent \`pp\` by 2 spaces
       - 	pp: 2
       +   pp: 2"
@@ -69,5 +69,15 @@ test('a binary file', () => {
   expect(said('layout: 1\u0000')).toMatchInlineSnapshot(`
     "error[yaml-syntax] at "\\u0000"
     The character U+0000 has no place in a text file. Is this a binary file, or not UTF-8?"
+  `);
+});
+
+test('a key of the file that is indented', () => {
+  expect(said('layout: 1\n world_size: 8\nparallelism:\n  tp: 2\n')).toMatchInlineSnapshot(`
+    "error[yaml-syntax] at "world_size"
+    \`world_size\` is indented 1 space; its neighbour \`layout\` is not indented.
+    = safe fix: Do not indent \`world_size\`
+      -  world_size: 8
+      + world_size: 8"
   `);
 });

@@ -91,10 +91,13 @@ function reindented(text: string, { start, key, indent }: KeyLine, neighbour: Ke
   if (parseTree(fixed).problem) {
     return null;
   }
-  const spaces = countOf(neighbour.indent.length, 'space');
+  const wanted = neighbour.indent.length;
+  const spaces = countOf(wanted, 'space');
+  const there = `its neighbour \`${neighbour.key}\` is ${wanted === 0 ? 'not indented' : `indented ${indent.includes('\t') ? spaces : wanted}`}`;
   const found = indent.includes('\t')
-    ? `A tab indents \`${key}\`; its neighbour is indented ${spaces}.`
-    : `\`${key}\` is indented ${countOf(indent.length, 'space')}; its neighbour is indented ${neighbour.indent.length}.`;
-  const fix: Fix = safeFix(`Indent \`${key}\` by ${spaces}`, [{ span, newText: neighbour.indent }]);
+    ? `A tab indents \`${key}\`; ${there}.`
+    : `\`${key}\` is ${indent === '' ? 'not indented' : `indented ${countOf(indent.length, 'space')}`}; ${there}.`;
+  const title = wanted === 0 ? `Do not indent \`${key}\`` : `Indent \`${key}\` by ${spaces}`;
+  const fix: Fix = safeFix(title, [{ span, newText: neighbour.indent }]);
   return { message: found, span: { start: span.end, end: span.end + key.length }, fixes: [fix] };
 }

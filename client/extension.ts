@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './grid/panel';
 import { Server } from './languageClient';
-import { LaunchFiles } from './launchFiles';
+import { compareLaunchFiles, exportLayout, importLaunchFiles } from './launch/commands';
+import { registerTransfers } from './launch/transfer';
 import { layoutDocument } from './layoutDocument';
 import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
@@ -16,7 +17,6 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
   const createClient = platform.createClient(vscode.Uri.joinPath(context.extensionUri, 'dist'));
   server = new Server(createClient, output, platform.registerJobs !== undefined);
   const panels = new GridPanels(context.extensionUri);
-  const launchFiles = new LaunchFiles();
   context.subscriptions.push(
     output,
     createStatus(server),
@@ -26,15 +26,15 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
       return document && panels.show(document);
     }),
     command('newLayout', () => newLayout(context.extensionUri)),
-    launchFiles,
-    command('importLaunchFile', (argument) => launchFiles.importFile(argument)),
+    registerTransfers(),
+    command('importLaunchFile', importLaunchFiles),
     command('exportLayout', async (argument) => {
       const document = await layoutDocument(argument);
-      return document && launchFiles.exportLayout(document);
+      return document && exportLayout(document);
     }),
-    command('compareLaunchFile', async (argument) => {
+    command('compareLaunchFile', async (argument, launch) => {
       const document = await layoutDocument(argument);
-      return document && launchFiles.compare(document);
+      return document && compareLaunchFiles(document, launch);
     }),
     command('planLayouts', async (argument) => {
       const document = await layoutDocument(argument);

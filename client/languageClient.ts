@@ -16,6 +16,9 @@ const PLANNED = 10;
 /** After this long without a fault earlier ones are forgotten. Milliseconds. */
 const FORGET_AFTER = 180_000;
 
+/** The settings that the server is told of. */
+const SETTINGS = ['inlayHints', 'rules', 'checkLaunchFiles'].map((name) => `parallelismLayout.${name}`);
+
 /** The language server and what the editor knows of it. */
 export class Server {
   readonly #shown = new ShownDiagnostics();
@@ -94,7 +97,7 @@ export class Server {
       documentSelector: [{ language: 'parallelism-layout' }],
       outputChannel: this.output,
       traceOutputChannel: this.#trace,
-      synchronize: { configurationSection: ['parallelismLayout.inlayHints', 'parallelismLayout.rules'] },
+      synchronize: { configurationSection: SETTINGS },
       middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
       initializationOptions: () => serverOptions(this.canRun),
       initializationFailedHandler: () => false,

@@ -9,11 +9,13 @@ export interface Settings {
   readonly hints: ReadonlySet<HintKind>;
   /** Severities other than the rules' own. */
   readonly levels: RuleLevels;
+  /** Whether launch files are checked themselves. */
+  readonly checksLaunchFiles: boolean;
 }
 
 const KINDS: readonly HintKind[] = ['ranks', 'derived', 'defaults', 'memory'];
 
-export const DEFAULT_SETTINGS: Settings = { hints: new Set(KINDS), levels: new Map() };
+export const DEFAULT_SETTINGS: Settings = { hints: new Set(KINDS), levels: new Map(), checksLaunchFiles: false };
 
 /** Reads the section `parallelismLayout` of a client's settings; what is not there, or not understood, is on. */
 export function settingsOf(settings: unknown): Settings {
@@ -22,6 +24,7 @@ export function settingsOf(settings: unknown): Settings {
   return {
     hints: new Set(KINDS.filter((kind) => property(hints, kind) !== false)),
     levels: ruleLevels(property(section, 'rules')).levels,
+    checksLaunchFiles: property(section, 'checkLaunchFiles') === true,
   };
 }
 

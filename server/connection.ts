@@ -19,11 +19,13 @@ import { foldingRanges } from './features/folding';
 import { formatting } from './features/formatting';
 import { hover } from './features/hover';
 import { inlayHints } from './features/inlayHints';
+import { LaunchCheck } from './features/launchCheck';
 import { LaunchDrift } from './features/launchDrift';
 import { indentNewLine } from './features/onTypeFormatting';
 import { moduleHighlights, moduleReferences, renameModule, renameRange } from './features/rename';
 import { selectionRanges } from './features/selectionRanges';
 import { semanticTokens } from './features/semanticTokens';
+import { SharedDiagnostics } from './features/sharedDiagnostics';
 import { type Files, isLayoutFile, Workspace } from './features/workspaceDiagnostics';
 import { LaunchFiles } from './launchFiles';
 import { PLAN, type PlanRequest, VIEW_TEXT } from './messages';
@@ -53,7 +55,9 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     sendAgain();
     refreshPulled();
   };
-  const drift = launchFiles && new LaunchDrift(connection, documents, launchFiles, refreshesLenses, refresh);
+  const shared = new SharedDiagnostics(connection);
+  const drift = launchFiles && new LaunchDrift(connection, documents, launchFiles, shared, refreshesLenses, refresh);
+  const launchCheck = launchFiles && new LaunchCheck(connection, documents, launchFiles, shared, capabilities);
   const more: MoreDiagnostics = drift ?? { version: 0, diagnostics: () => [], publish: () => {} };
   const sent = { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) };
   const sendAgain = watchChanges(connection, documents, sent, more);
@@ -91,9 +95,11 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     if (!sameLevels(before.levels, settings.levels)) {
       documents.setLevels(settings.levels);
       sendAgain();
+      launchCheck?.recheck();
       void workspace?.recheck();
       refreshPulled();
     }
+    launchCheck?.turn(settings.checksLaunchFiles);
     if (refreshesHints) {
       void connection.languages.inlayHint.refresh();
     }

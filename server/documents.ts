@@ -2,6 +2,9 @@ import { type Connection, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { type Checked, check, type RuleLevels } from '../layout';
 
+/** The language of layouts, as editors are told to name it. */
+const LANGUAGE = 'parallelism-layout';
+
 /** A check with a name of its own: a client that has its diagnostics already is told so instead of being sent them again. */
 export interface Result {
   readonly version: number;
@@ -18,6 +21,7 @@ export class Documents {
   readonly #results = new Map<string, Result>();
   #checks = 0;
   #levels: RuleLevels = new Map();
+  #launchLanguages: ReadonlySet<string> = new Set();
   #isLaunchFile: (uri: string) => boolean = () => false;
 
   constructor() {
@@ -37,9 +41,14 @@ export class Documents {
     this.#isLaunchFile = isLaunchFile;
   }
 
+  /** As `setLaunchFiles`, by the languages of documents. */
+  setLaunchLanguages(languages: ReadonlySet<string>): void {
+    this.#launchLanguages = languages;
+  }
+
   /** Whether a document is a layout. */
   isLayout({ uri, languageId }: TextDocument): boolean {
-    return languageId === 'parallelism-layout' || !this.#isLaunchFile(uri);
+    return languageId === LANGUAGE || !(this.#launchLanguages.has(languageId) || this.#isLaunchFile(uri));
   }
 
   get levels(): RuleLevels {

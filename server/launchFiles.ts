@@ -15,6 +15,7 @@ import {
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
 import { URI, Utils } from 'vscode-uri';
+import type { Span } from '../layout';
 import type { LaunchReading } from '../layout/launch';
 import type { Documents } from './documents';
 import { type Files, isLayoutFile } from './features/workspaceDiagnostics';
@@ -131,6 +132,18 @@ export class LaunchFiles {
       : null;
   }
 
+  /** The address of a launch file that is open itself: it reaches its workspace folder or, in none, its own folder. */
+  ownAddress(uri: string): LaunchAddress {
+    const own = URI.parse(uri);
+    const folder = [...this.#folders].map((one) => URI.parse(one)).find((one) => contains(one, own));
+    return { uri, root: (folder ?? Utils.dirname(own)).toString() };
+  }
+
+  /** Reads a launch file anew, without holding it. */
+  read({ uri, root }: LaunchAddress): Promise<LaunchState> {
+    return this.#reading({ uri, root }).catch((): LaunchState => ({ kind: 'unreadable' }));
+  }
+
   /** What is known of a launch file; the first question begins to read it. */
   state(address: LaunchAddress): LaunchState {
     return this.#hold(address)?.state ?? { kind: 'unreadable' };
@@ -176,20 +189,18 @@ export class LaunchFiles {
   /** Begins to read a launch file; of several reads the last one counts. */
   #read(held: Held): void {
     const read = ++held.reads;
-    held.settled = this.#reading(held)
-      .catch((): LaunchState => ({ kind: 'unreadable' }))
-      .then((state) => {
-        if (read === held.reads && this.#held.get(keyOf(held)) === held && !isSame(held.state, state)) {
-          held.state = state;
-          held.dependencies = this.#dependencies(held);
-          this.#version++;
-          this.#watch(held.dependencies);
-          this.#changed.fire(held.uri);
-        }
-      });
+    held.settled = this.read(held).then((state) => {
+      if (read === held.reads && this.#held.get(keyOf(held)) === held && !isSame(held.state, state)) {
+        held.state = state;
+        held.dependencies = this.#dependencies(held);
+        this.#version++;
+        this.#watch(held.dependencies);
+        this.#changed.fire(held.uri);
+      }
+    });
   }
 
-  async #reading({ uri, root }: Held): Promise<LaunchState> {
+  async #reading({ uri, root }: LaunchAddress): Promise<LaunchState> {
     const text = await this.#text(uri, root, MAX_BYTES);
     if (text === null) {
       return { kind: 'unreadable' };
@@ -308,7 +319,8 @@ function registrationsFor(
       return { scheme, pattern: `**/${literalGlob(path.replace(/^\/(?:[A-Za-z]:\/)?/, ''))}` };
     });
     registrations.add(DidOpenTextDocumentNotification.type, { documentSelector });
-    const syncKind = TextDocumentSyncKind.Incremental;
+    // whole texts: a client sends a change once for each registration that a document matches
+    const syncKind = TextDocumentSyncKind.Full;
     registrations.add(DidChangeTextDocumentNotification.type, { documentSelector, syncKind });
     registrations.add(DidCloseTextDocumentNotification.type, { documentSelector });
     if (textDocument?.codeAction?.dynamicRegistration) {
@@ -321,4 +333,11 @@ function registrationsFor(
 /** A glob that matches a path, and few others. */
 function literalGlob(path: string): string {
   return path.replace(/[*?[\]{}!]/g, '?');
+}
+
+/** The value at an offset, at least one character. */
+export function wordAt(text: string, offset: number): Span {
+  const word =
+    /^(?:#SBATCH[^\r\n]*|\$?\(\([^()\r\n]*\)\)|[^\s,;"'{}[\]()#]+)/.exec(text.slice(offset, offset + 200))?.[0] ?? '';
+  return { start: offset, end: Math.min(text.length, offset + Math.max(1, word.length)) };
 }

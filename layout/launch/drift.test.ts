@@ -56,10 +56,19 @@ test('a degree and its total of weight shards say the same', () => {
   ]);
 });
 
+test('a message names an option of Slurm', () => {
+  const text =
+    '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun --ntasks-per-node 8 python pretrain_gpt.py --num-layers 8';
+  const reading = readLaunchFile('job.sh', text, () => null);
+  const [world] = driftBetween('a.layout.yaml', 'layout: 1\nworld_size: 8\n', reading).differences;
+  expect(world?.message).toBe('job.sh says world_size 16 (--nodes, line 2); this layout says world_size 8.');
+});
+
 test.each([
   ['TP=8', '--tensor-model-parallel-size $TP', 'TP, line 1'],
   [`TP=\${TP:-8}`, '--tensor-model-parallel-size=$TP', 'TP, line 1'],
   ['', "--tensor-model-parallel-size='8'", '--tensor-model-parallel-size, line 2'],
+  ['#SBATCH --nodes=1\nTP=8', '--tensor-model-parallel-size $TP --nnodes $SLURM_NNODES', 'TP, line 2'],
   ['ARGS=(8)', '--tensor-model-parallel-size $ARGS', 'line 1'],
 ])('a message names what the script sets: %s %s', (line, flag, place) => {
   const text = `${line}\ntorchrun --nproc-per-node 8 pretrain_gpt.py ${flag}`;

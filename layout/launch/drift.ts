@@ -131,7 +131,7 @@ function placeName({ files }: LaunchReading, { file }: LaunchPlace, offset: numb
   if (offset === undefined || offset >= text.length) {
     return '';
   }
-  const flag = /^--?[A-Za-z][\w-]*/.exec(text.slice(offset, offset + MAX_NAME))?.[0];
+  const flag = /^(?:#SBATCH\s+)?(--?[A-Za-z][\w-]*)/.exec(text.slice(offset, offset + MAX_NAME))?.[1];
   const before =
     text
       .slice(Math.max(0, offset - MAX_NAME), offset)

@@ -1,9 +1,9 @@
 import type { Edit } from '../diagnostic';
-import { appendKey, applyEdits } from '../format/edit';
-import { type Entry, type MapNode, type Node, parseTree } from '../format/tree';
+import { applyEdits } from '../format/edit';
 import { type Difference, driftBetween, lastPart, shortName } from './drift';
 import type { FactValue } from './facts';
 import { type LaunchReading, readLaunchFile } from './import';
+import { keyEdit, yamlText } from './writeValues';
 
 /** A layout, and a difference between it and what was read of a launch file. */
 export interface DriftCase {
@@ -72,35 +72,8 @@ function ends(
   return reading.family !== null && differences.every(({ key }) => keys.has(key) && key !== difference.key);
 }
 
-/** The edit that gives a key of a layout a value; null where its section is not there. */
-function keyEdit(text: string, path: readonly string[], newText: string): Edit | null {
-  let map: Node | null | undefined = parseTree(text).root;
-  for (const name of path.slice(0, -1)) {
-    map = map?.kind === 'map' ? entryOf(map, name)?.value : undefined;
-  }
-  const last = path.at(-1) ?? '';
-  if (map?.kind !== 'map') {
-    return null;
-  }
-  const entry = entryOf(map, last);
-  return entry ? { span: entry.value.span, newText } : appendKey(text, map.span, `${last}: ${newText}`);
-}
-
-function entryOf({ entries }: MapNode, name: string): Entry | undefined {
-  return entries.find(({ key }) => key === name);
-}
-
 /** A value as a launch file writes it by itself; null where that cannot be told. */
 function plainText(value: FactValue): string | null {
   const text = Array.isArray(value) ? '' : String(value);
   return /^[\w.][\w.-]*$/.test(text) ? text : null;
-}
-
-/** A value as YAML on one line; null for a text that would need quotes. */
-function yamlText(value: FactValue): string | null {
-  if (typeof value === 'object') {
-    const items = value.map(yamlText);
-    return items.includes(null) ? null : `[${items.join(', ')}]`;
-  }
-  return plainText(value);
 }

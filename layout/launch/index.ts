@@ -13,3 +13,4 @@ export {
 } from './import';
 export { effectiveValue, type LayoutValue, layoutFileValues } from './layout-values';
 export type { ReadFile } from './shell/interpreter';
+export { launchFilesEdit, type Written, writeFlags } from './writeValues';

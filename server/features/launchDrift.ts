@@ -12,8 +12,9 @@ import { URI } from 'vscode-uri';
 import { type Checked, countOf, LineIndex, projectUrl, type Span } from '../../layout';
 import type { Difference, Drift, DriftFix, LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
-import type { LaunchAddress, LaunchEngine, LaunchFiles, LaunchState } from '../launchFiles';
+import { type LaunchAddress, type LaunchEngine, type LaunchFiles, type LaunchState, wordAt } from '../launchFiles';
 import { SOURCE } from './diagnostics';
+import type { SharedDiagnostics } from './sharedDiagnostics';
 
 /** The code of every difference between a layout and a launch file. */
 const CODE = 'launch-drift';
@@ -54,14 +55,15 @@ interface Placed {
 /** Differences between open layouts and the launch files that they name, shown on both. */
 export class LaunchDrift {
   readonly #compared = new Map<string, Compared>();
-  /** What was published of each launch file. */
-  readonly #published = new Map<string, string>();
+  /** The launch files that have differences. */
+  readonly #published = new Set<string>();
 
   /** @param refresh shows what is known of an open layout again */
   constructor(
     readonly connection: Connection,
     readonly documents: Documents,
     readonly launchFiles: LaunchFiles,
+    readonly shared: SharedDiagnostics,
     refreshesLenses: boolean,
     refresh: () => void,
   ) {
@@ -135,14 +137,11 @@ export class LaunchDrift {
         byFile.set(shown.uri, others);
       }
     }
-    for (const uri of new Set([...this.#published.keys(), ...byFile.keys()])) {
+    for (const uri of new Set([...this.#published, ...byFile.keys()])) {
       const diagnostics = (byFile.get(uri) ?? []).slice(0, MAX_DIFFERENCES);
-      const text = JSON.stringify(diagnostics);
-      if (this.#published.get(uri) !== text) {
-        void this.connection.sendDiagnostics({ uri, diagnostics });
-      }
+      this.shared.set('drift', uri, diagnostics);
       if (diagnostics.length > 0) {
-        this.#published.set(uri, text);
+        this.#published.add(uri);
       } else {
         this.#published.delete(uri);
       }
@@ -279,12 +278,6 @@ function linesOf(text: string): LineIndex {
     lastLines = new LineIndex(text);
   }
   return lastLines;
-}
-
-/** The value at an offset, at least one character. */
-function wordAt(text: string, offset: number): Span {
-  const word = /^(?:\$?\(\([^()\r\n]*\)\)|[^\s,;"'{}[\]()#]+)/.exec(text.slice(offset, offset + 200))?.[0] ?? '';
-  return { start: offset, end: Math.min(text.length, offset + Math.max(1, word.length)) };
 }
 
 function overlaps(one: Range, other: Range): boolean {

@@ -245,6 +245,41 @@ test('nothing outside the workspace folder is read, and no device or pipe', asyn
   rmSync(outside, { recursive: true });
 });
 
+test('launch files are checked themselves where the setting asks for it', async () => {
+  const capabilities = { textDocument: { synchronization: { dynamicRegistration: true } } };
+  server = new ServerProcess();
+  const asked = new Promise<unknown>((done) => {
+    server.connection.onRequest('client/registerCapability', ({ registrations }) => done(registrations[0]));
+  });
+  await server.initialize(capabilities, {}, [pathToFileURL(folder).href]);
+  const set = (checkLaunchFiles: boolean) =>
+    server.connection.sendNotification('workspace/didChangeConfiguration', {
+      settings: { parallelismLayout: { checkLaunchFiles } },
+    });
+  await set(true);
+  expect(await asked).toMatchObject({
+    method: 'textDocument/didOpen',
+    registerOptions: { documentSelector: [{ language: 'shellscript' }, { language: 'yaml' }] },
+  });
+  const text = SCRIPT.replace('TP=8', 'TP=3');
+  const textDocument = { uri: script(), languageId: 'shellscript', version: 1, text };
+  await server.connection.sendNotification('textDocument/didOpen', { textDocument });
+  const found = await published(script(), ({ length }) => length > 0);
+  const lines = new LineIndex(text);
+  expect(
+    found.map(({ code, range }) => [code, text.slice(lines.offsetAt(range.start), lines.offsetAt(range.end))]),
+  ).toEqual([['dense-factorization', '3']]);
+  await set(false);
+  await published(script(), ({ length }) => length === 0);
+  await set(true);
+  await published(script(), ({ length }) => length > 0);
+  await server.connection.sendNotification('textDocument/didChange', {
+    textDocument: { uri: script(), version: 2 },
+    contentChanges: [{ text: SCRIPT }],
+  });
+  await published(script(), ({ length }) => length === 0);
+});
+
 test('differences go when the layout is closed', async () => {
   await start();
   await server.open(layout(), LAYOUT);

@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 import { defineTrusted } from './extension.test';
 import { defineFeatures } from './features.test';
+import { defineLaunch } from './launch.test';
 import { runTests } from './run';
 import { defineSmoke } from './smoke.test';
 import { defineUntrusted } from './untrusted.test';
@@ -15,6 +16,7 @@ export async function run(): Promise<void> {
     } else {
       defineTrusted();
       defineFeatures();
+      defineLaunch();
       defineSmoke();
     }
   };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { until } from '../../harness/until';
-import { codeOf, findings, open, replace, revert } from './editor';
+import { codeOf, findings, folder, open, replace, revert } from './editor';
 
 /** The tests in a workspace that nobody has trusted: everything works but what starts processes. */
 export function defineUntrusted(): void {
@@ -25,6 +25,27 @@ export function defineUntrusted(): void {
       await revert(editor);
     });
 
+    it('makes a layout of a launch file, and compares them, as nothing of it is run', async () => {
+      const script = vscode.Uri.joinPath(folder().uri, 'train.sh');
+      const text = 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 $(touch was-run)\n';
+      await vscode.workspace.fs.writeFile(script, new TextEncoder().encode(text));
+      try {
+        await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', script);
+        const editor = vscode.window.activeTextEditor;
+        assert.ok(editor);
+        await replace(editor, 'tp: 2', 'tp: 4');
+        await until(
+          () => findings(editor.document.uri).map(codeOf),
+          (codes) => codes.includes('launch-drift'),
+          'a difference',
+        );
+        await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+        await assert.rejects(async () => vscode.workspace.fs.stat(vscode.Uri.joinPath(folder().uri, 'was-run')));
+      } finally {
+        await vscode.workspace.fs.delete(script);
+      }
+    });
+
     it('draws the rank grid', async () => {
       await open('mimo-8gpu.layout.yaml');
       await vscode.commands.executeCommand('parallelismLayout.showGrid');
@@ -36,9 +57,9 @@ export function defineUntrusted(): void {
     });
 
     it('refuses every command of a smoke job before any process starts', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-python-'));
-      const python = join(folder, 'python');
-      const trace = join(folder, 'was-run');
+      const programs = mkdtempSync(join(tmpdir(), 'parallelism-layout-python-'));
+      const python = join(programs, 'python');
+      const trace = join(programs, 'was-run');
       writeFileSync(python, `#!/bin/sh\ntouch '${trace}'\nexit 1\n`);
       chmodSync(python, 0o755);
       const settings = vscode.workspace.getConfiguration('parallelismLayout');
@@ -55,7 +76,7 @@ export function defineUntrusted(): void {
         assert.ok(!existsSync(trace), 'the interpreter was started');
       } finally {
         await settings.update('python', undefined, vscode.ConfigurationTarget.Global);
-        rmSync(folder, { recursive: true });
+        rmSync(programs, { recursive: true });
       }
     });
   });

@@ -1,5 +1,6 @@
 import Mocha from 'mocha';
 import { defineFeatures } from './features.test';
+import { defineLaunch } from './launch.test';
 import { runTests } from './run';
 import { defineWeb } from './web.test';
 
@@ -10,6 +11,7 @@ export async function run(): Promise<void> {
     () => {
       defineWeb();
       defineFeatures();
+      defineLaunch();
     },
     (line) => console.log(`tests: ${line}`),
   );

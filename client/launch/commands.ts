@@ -1,0 +1,232 @@
+import * as vscode from 'vscode';
+import type { Difference, ExportTarget } from '../../layout/launch';
+import { showError, showInformation } from '../notifications';
+import { nameOf } from '../paths';
+import { replaceChanged } from './edits';
+import { chooseLaunchFiles, engine, type Launch, readLaunchFiles, relativePath } from './read';
+
+/** How many files may stand beside a launch file under names that a new layout would take. */
+const MAX_NAMES = 100;
+
+/** How many keys a message lists. */
+const MAX_LISTED = 5;
+
+/** Opens a layout of each launch file, nowhere saved yet; asks which files where none is given. */
+export async function importLaunchFiles(argument: unknown, selected: unknown): Promise<void> {
+  const given = (Array.isArray(selected) ? selected : [argument]).filter((one) => one instanceof vscode.Uri);
+  const { layoutYaml } = await engine();
+  for (const { uri, reading } of await readLaunchFiles(given.length > 0 ? given : await chooseLaunchFiles())) {
+    const layout = await newLayoutBeside(uri);
+    const document = await vscode.workspace.openTextDocument(layout);
+    const editor = await vscode.window.showTextDocument(document, { preview: false });
+    const text = layoutYaml(reading, (file) => relativePath(layout, file));
+    await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), text));
+    editor.selection = new vscode.Selection(0, 0, 0, 0);
+  }
+}
+
+/** An address beside a launch file at which there is no file and no editor; saving asks for nothing more. */
+async function newLayoutBeside(launch: vscode.Uri): Promise<vscode.Uri> {
+  const name = nameOf(launch).replace(/(?<=.)\.\w+$/, '');
+  for (let number = 1; number <= MAX_NAMES; number++) {
+    const file = vscode.Uri.joinPath(launch, '..', `${name}${number === 1 ? '' : `-${number}`}.layout.yaml`);
+    const untitled = file.with({ scheme: 'untitled' });
+    const isOpen = vscode.workspace.textDocuments.some(({ uri }) => uri.toString() === untitled.toString());
+    const exists = await vscode.workspace.fs.stat(file).then(
+      () => true,
+      () => false,
+    );
+    if (!isOpen && !exists) {
+      return untitled;
+    }
+  }
+  return vscode.Uri.from({ scheme: 'untitled', path: `${name}.layout.yaml` });
+}
+
+/** Opens a layout in the form that a framework or launcher reads; asks which. */
+export async function exportLayout(document: vscode.TextDocument): Promise<void> {
+  const { EXPORT_TARGETS, exportLayout: exported } = await engine();
+  const items = EXPORT_TARGETS.map((target) => ({ label: target, description: describe(target) }));
+  const chosen = await vscode.window.showQuickPick(items, {
+    placeHolder: vscode.l10n.t('Export the layout as'),
+    matchOnDescription: true,
+  });
+  if (!chosen) {
+    return;
+  }
+  try {
+    const { text: content, left } = exported(document.getText(), chosen.label);
+    const opened = await vscode.workspace.openTextDocument({ language: languageOf(chosen.label), content });
+    await vscode.window.showTextDocument(opened, vscode.ViewColumn.Beside);
+    if (left.length > 0) {
+      void showInformation(vscode.l10n.t('{0} has no place for {1}.', chosen.label, listOf(left)));
+    }
+  } catch (error) {
+    void showError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A difference that a person can choose to look at. */
+interface DifferenceItem extends vscode.QuickPickItem {
+  readonly difference?: Difference;
+  readonly launch?: Launch;
+}
+
+/**
+ * Lists where a layout and its launch files differ, and opens the place that is chosen. A layout that names no launch file
+ * is compared with files that are asked for, and can keep their names.
+ * @param argument the address of a launch file, as text; left out: all that the layout names
+ */
+export async function compareLaunchFiles(document: vscode.TextDocument, argument: unknown): Promise<void> {
+  const named = await namedFiles(document);
+  const wanted = typeof argument === 'string' ? [vscode.Uri.parse(argument, true)] : named;
+  const launches = await readLaunchFiles(wanted.length > 0 ? wanted : await chooseLaunchFiles(document.uri));
+  if (launches.length === 0) {
+    return;
+  }
+  const { driftBetween } = await engine();
+  const drifts = launches.map((launch) => ({
+    launch,
+    ...driftBetween(document.uri.path, document.getText(), launch.reading),
+  }));
+  const isNamed = wanted.length > 0;
+  if (drifts.some(({ differences }) => differences.length > 0)) {
+    const items = drifts.flatMap(({ launch, differences }) => differenceItems(launch, differences));
+    await chooseDifference(document, launches, isNamed ? items : [...items, ...rememberItems(launches)]);
+    return;
+  }
+  const unknown = drifts.flatMap((drift) => drift.unknown.map(({ key }) => key));
+  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
+  const matches = vscode.l10n.t('{0} matches {1}.', nameOf(document.uri), names);
+  const open = unknown.length === 0 ? '' : ` ${vscode.l10n.t('Not known there: {0}.', listOf(unknown))}`;
+  const [remember] = isNamed ? [] : rememberItems(launches);
+  const chosen = await showInformation(matches + open, ...(remember ? [remember.label] : []));
+  if (remember && chosen === remember.label) {
+    await nameLaunchFiles(document, launches);
+  }
+}
+
+async function chooseDifference(
+  document: vscode.TextDocument,
+  launches: readonly Launch[],
+  items: readonly DifferenceItem[],
+): Promise<void> {
+  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: vscode.l10n.t('Differences between {0} and {1}', nameOf(document.uri), names),
+    placeHolder: vscode.l10n.t('Choose one to open both files at it'),
+    matchOnDescription: true,
+  });
+  if (chosen?.difference && chosen.launch) {
+    await showDifference(document, chosen.launch, chosen.difference);
+  } else if (chosen) {
+    await nameLaunchFiles(document, launches);
+  }
+}
+
+function differenceItems(launch: Launch, differences: readonly Difference[]): DifferenceItem[] {
+  if (differences.length === 0) {
+    return [];
+  }
+  const items = differences.map((difference) => ({
+    label: difference.key,
+    description: difference.message,
+    difference,
+    launch,
+  }));
+  return [{ label: nameOf(launch.uri), kind: vscode.QuickPickItemKind.Separator }, ...items];
+}
+
+function rememberItems(launches: readonly Launch[]): DifferenceItem[] {
+  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
+  return [
+    { label: '', kind: vscode.QuickPickItemKind.Separator },
+    { label: vscode.l10n.t('Keep comparing with {0}', names) },
+  ];
+}
+
+/** Opens the launch file beside the layout, both at a difference. */
+async function showDifference(
+  document: vscode.TextDocument,
+  { uri, reading }: Launch,
+  { layout, launch }: Difference,
+): Promise<void> {
+  const own = await vscode.window.showTextDocument(document, vscode.ViewColumn.One);
+  select(own, layout.offset ?? 0);
+  const isPlaced = typeof launch.source !== 'string';
+  const file = isPlaced ? uri.with({ path: launch.source.file }) : uri;
+  const other = await vscode.window.showTextDocument(file, {
+    viewColumn: vscode.ViewColumn.Beside,
+    preserveFocus: true,
+  });
+  if (isPlaced && reading.files.has(launch.source.file)) {
+    select(other, launch.offset ?? 0);
+  }
+}
+
+function select(editor: vscode.TextEditor, offset: number): void {
+  const at = editor.document.positionAt(offset);
+  const range = editor.document.getWordRangeAtPosition(at) ?? new vscode.Range(at, at);
+  editor.selection = new vscode.Selection(range.start, range.end);
+  editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+/** Writes the names of launch files into a layout, which is compared with them from then on. */
+async function nameLaunchFiles(document: vscode.TextDocument, launches: readonly Launch[]): Promise<void> {
+  const text = await textNaming(document, launches);
+  if (text !== null) {
+    const change = new vscode.WorkspaceEdit();
+    replaceChanged(change, document, text);
+    await vscode.workspace.applyEdit(change);
+  }
+}
+
+/** The text of a layout that names launch files too; null where it names them already or cannot. */
+export async function textNaming(document: vscode.TextDocument, launches: readonly Launch[]): Promise<string | null> {
+  const [first] = launches;
+  const { launchFilesEdit } = await engine();
+  const names = launches.map(({ uri }) => relativePath(document.uri, uri.path));
+  const text = document.getText();
+  const edit = first ? launchFilesEdit(text, names, first.reading) : null;
+  return edit && text.slice(0, edit.span.start) + edit.newText + text.slice(edit.span.end);
+}
+
+/** The launch files that a layout names, by their addresses. */
+async function namedFiles(document: vscode.TextDocument): Promise<readonly vscode.Uri[]> {
+  const { layoutFileValues } = await engine();
+  const names = layoutFileValues('', document.getText())?.get('launch.files')?.value;
+  const base = vscode.workspace.getWorkspaceFolder(document.uri)?.uri;
+  // a layout that is nowhere saved yet stands in the file system that it will be saved to
+  const own = document.uri.scheme === 'untitled' ? base?.with({ path: document.uri.path }) : document.uri;
+  return own && Array.isArray(names) ? names.map((name) => vscode.Uri.joinPath(own, '..', String(name))) : [];
+}
+
+function listOf(names: readonly string[]): string {
+  const more = names.length - MAX_LISTED;
+  const shown = names.slice(0, MAX_LISTED).join(', ');
+  return more > 0 ? vscode.l10n.t('{0} and {1} more', shown, more) : shown;
+}
+
+function languageOf(target: ExportTarget): string {
+  if (target === 'module-grid-spec' || target === 'ntp-config') {
+    return 'python';
+  }
+  return target === 'model-config' || target === 'bridge' || target === 'nemo-rl' ? 'yaml' : 'shellscript';
+}
+
+function describe(target: ExportTarget): string {
+  const texts: Readonly<Record<ExportTarget, string>> = {
+    'megatron-args': vscode.l10n.t('flags of Megatron-LM'),
+    'model-config': vscode.l10n.t('model_config.yaml of a functional test of Megatron-LM'),
+    bridge: vscode.l10n.t('overrides of a Megatron Bridge recipe'),
+    torchrun: vscode.l10n.t('a torchrun command'),
+    sbatch: vscode.l10n.t('a Slurm batch script'),
+    'mimo-args': vscode.l10n.t("flags of Megatron-LM's MIMO example"),
+    'module-grid-spec': vscode.l10n.t('module grids in Python'),
+    'ntp-config': vscode.l10n.t('a nonuniform tensor parallelism configuration in Python'),
+    verl: vscode.l10n.t('a verl command with its overrides'),
+    'nemo-rl': vscode.l10n.t('a NeMo-RL recipe'),
+    torchtitan: vscode.l10n.t('a torchtitan command'),
+  };
+  return texts[target];
+}

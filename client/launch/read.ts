@@ -1,0 +1,77 @@
+import * as vscode from 'vscode';
+import type { LaunchReading } from '../../layout/launch';
+import { showError } from '../notifications';
+import { nameOf } from '../paths';
+import { readText } from '../readText';
+
+/** The engine that reads launch files; it is loaded when it is first needed. */
+export const engine = () => import('../../layout/launch');
+
+/** The largest launch file that is read, and the largest file that one names. Bytes. */
+const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
+const MAX_NAMED_BYTES = 1024 * 1024;
+
+/** A launch file with what was read of it. */
+export interface Launch {
+  readonly uri: vscode.Uri;
+  readonly reading: LaunchReading;
+}
+
+/** Asks for launch files; none where the question is cancelled. */
+export async function chooseLaunchFiles(near?: vscode.Uri): Promise<readonly vscode.Uri[]> {
+  const files = await vscode.window.showOpenDialog({
+    title: vscode.l10n.t('Choose launch scripts, recipes, configurations or logs'),
+    openLabel: vscode.l10n.t('Read'),
+    canSelectMany: true,
+    ...(near && near.scheme !== 'untitled' && { defaultUri: vscode.Uri.joinPath(near, '..') }),
+  });
+  return files ?? [];
+}
+
+/** Reads launch files as the editor has them; says of each that cannot be read why. */
+export async function readLaunchFiles(uris: readonly vscode.Uri[]): Promise<readonly Launch[]> {
+  const read: Launch[] = [];
+  for (const uri of uris) {
+    const reading = await readLaunchFile(uri);
+    if (typeof reading === 'string') {
+      void showError(reading);
+    } else {
+      read.push({ uri, reading });
+    }
+  }
+  return read;
+}
+
+/** Reads a launch file and the files that it names in its workspace folder; or a sentence that says why it cannot. */
+export async function readLaunchFile(uri: vscode.Uri): Promise<LaunchReading | string> {
+  const text = await currentText(uri, MAX_LAUNCH_BYTES);
+  if (text === null) {
+    return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MB, or no text.', nameOf(uri));
+  }
+  const { readLaunchFileAsync } = await engine();
+  const root = vscode.workspace.getWorkspaceFolder(uri)?.uri ?? vscode.Uri.joinPath(uri, '..');
+  const reading = await readLaunchFileAsync(uri.path, text, async (path) =>
+    path.startsWith(root.path.endsWith('/') ? root.path : `${root.path}/`)
+      ? currentText(uri.with({ path }), MAX_NAMED_BYTES, root)
+      : null,
+  );
+  return reading.family === null ? vscode.l10n.t('{0} starts no training job that can be read.', nameOf(uri)) : reading;
+}
+
+/** The text of a file with the changes of an editor that has not saved them yet. */
+async function currentText(uri: vscode.Uri, most: number, root?: vscode.Uri): Promise<string | null> {
+  const changed = vscode.workspace.textDocuments.find(
+    (document) => document.isDirty && document.uri.toString() === uri.toString(),
+  );
+  return changed ? changed.getText() : readText(uri, most, root);
+}
+
+/** A file's path as a layout names it: relative to the layout's folder. */
+export function relativePath(layout: vscode.Uri, file: string): string {
+  const from = layout.path.split('/').slice(0, -1);
+  const to = file.split('/');
+  const common = from.findIndex((part, i) => part !== to[i]);
+  const shared = common < 0 ? from.length : common;
+  // a path that shares no folder but the root says more as a whole
+  return shared <= 1 ? file : [...from.slice(shared).map(() => '..'), ...to.slice(shared)].join('/');
+}

@@ -1,0 +1,35 @@
+import * as vscode from 'vscode';
+
+/**
+ * The text of a file, of whatever file system; null where it is no regular file, too large or no text.
+ * @param most bytes
+ * @param root a folder that symbolic links must not lead out of; left out: links are followed
+ */
+export async function readText(file: vscode.Uri, most: number, root?: vscode.Uri): Promise<string | null> {
+  try {
+    const { type, size } = await vscode.workspace.fs.stat(file);
+    if ((type & vscode.FileType.File) === 0 || size > most || (root && (await isLinked(file, root)))) {
+      return null;
+    }
+    const bytes = await vscode.workspace.fs.readFile(file);
+    return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
+  } catch {
+    // gone, or not ours to read
+    return null;
+  }
+}
+
+/** Whether a file, or a folder between it and a root, is a symbolic link: nobody here can tell where that leads. */
+async function isLinked(file: vscode.Uri, root: vscode.Uri): Promise<boolean> {
+  for (let at = file; at.path.length > root.path.length && at.path !== '/'; at = vscode.Uri.joinPath(at, '..')) {
+    const type = await vscode.workspace.fs.stat(at).then(
+      (found) => found.type,
+      // some file systems know files alone
+      () => vscode.FileType.Directory,
+    );
+    if ((type & vscode.FileType.SymbolicLink) !== 0) {
+      return true;
+    }
+  }
+  return false;
+}

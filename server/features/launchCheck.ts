@@ -1,0 +1,161 @@
+import {
+  BulkRegistration,
+  type ClientCapabilities,
+  type Connection,
+  type Diagnostic,
+  DidChangeTextDocumentNotification,
+  DidCloseTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  type Disposable,
+  RAL,
+  TextDocumentSyncKind,
+} from 'vscode-languageserver';
+import { URI } from 'vscode-uri';
+import { type Checked, check, type Diagnostic as LayoutDiagnostic, LineIndex, type Span } from '../../layout';
+import type { LaunchPlace, LaunchReading } from '../../layout/launch';
+import type { Documents } from '../documents';
+import { type LaunchEngine, type LaunchFiles, wordAt } from '../launchFiles';
+import { diagnosticOf } from './diagnostics';
+import type { SharedDiagnostics } from './sharedDiagnostics';
+
+/** The languages that launch files are written in, as editors name them. */
+const LANGUAGES: ReadonlySet<string> = new Set(['shellscript', 'yaml']);
+
+/** After this long without a change a launch file is checked. Milliseconds. */
+const CHECK_DELAY = 300;
+
+/** Rules about what a layout must write: a launch file leaves to others what it does not say. */
+const OF_LAYOUTS: ReadonlySet<string> = new Set(['missing-key']);
+
+/** The checker's diagnostics on launch files themselves, while a person asks for them. */
+export class LaunchCheck {
+  readonly #timers = new Map<string, Disposable>();
+  readonly #shown = new Set<string>();
+  #isRegistered = false;
+  #isOn = false;
+
+  constructor(
+    readonly connection: Connection,
+    readonly documents: Documents,
+    readonly launchFiles: LaunchFiles,
+    readonly shared: SharedDiagnostics,
+    readonly capabilities: ClientCapabilities,
+  ) {
+    documents.open.onDidChangeContent(({ document: { uri } }) => this.#checkSoon(uri));
+    documents.open.onDidClose(({ document: { uri } }) => this.#clear(uri));
+  }
+
+  /** Begins or ends to check launch files; the client is asked to send them. */
+  turn(isOn: boolean): void {
+    if (isOn === this.#isOn) {
+      return;
+    }
+    this.#isOn = isOn;
+    if (isOn) {
+      this.#register();
+      this.recheck();
+    } else {
+      [...this.#shown].forEach((uri) => {
+        this.#clear(uri);
+      });
+    }
+  }
+
+  /** Checks every open launch file again: rules weigh otherwise now. */
+  recheck(): void {
+    this.documents.open.keys().forEach((uri) => {
+      this.#checkSoon(uri);
+    });
+  }
+
+  /** Asks the client to send launch files, for good: it would not say which of them are closed while it sends none. */
+  #register(): void {
+    if (this.#isRegistered || this.capabilities.textDocument?.synchronization?.dynamicRegistration !== true) {
+      return;
+    }
+    this.#isRegistered = true;
+    const documentSelector = [...LANGUAGES].map((language) => ({ language }));
+    const registrations = BulkRegistration.create();
+    registrations.add(DidOpenTextDocumentNotification.type, { documentSelector });
+    registrations.add(DidChangeTextDocumentNotification.type, {
+      documentSelector,
+      syncKind: TextDocumentSyncKind.Full,
+    });
+    registrations.add(DidCloseTextDocumentNotification.type, { documentSelector });
+    this.documents.setLaunchLanguages(LANGUAGES);
+    // a client that refuses sends none
+    this.connection.client.register(registrations).catch(() => {});
+  }
+
+  #checkSoon(uri: string): void {
+    const document = this.documents.open.get(uri);
+    this.#timers.get(uri)?.dispose();
+    if (!this.#isOn || !document || this.documents.isLayout(document)) {
+      return;
+    }
+    const run = () => {
+      this.#timers.delete(uri);
+      void this.#check(uri);
+    };
+    this.#timers.set(uri, RAL().timer.setTimeout(run, CHECK_DELAY));
+  }
+
+  async #check(uri: string): Promise<void> {
+    const version = this.documents.open.get(uri)?.version;
+    const address = this.launchFiles.ownAddress(uri);
+    const state = await this.launchFiles.read(address);
+    if (!this.#isOn || this.documents.open.get(uri)?.version !== version) {
+      return;
+    }
+    const isKnown = state.kind === 'read' && state.reading.family !== null;
+    const found = isKnown ? launchDiagnostics(uri, state.reading, state.engine, this.documents.levels) : [];
+    this.#shown.add(uri);
+    this.shared.set('check', uri, found);
+  }
+
+  #clear(uri: string): void {
+    this.#timers.get(uri)?.dispose();
+    this.#timers.delete(uri);
+    if (this.#shown.delete(uri)) {
+      this.shared.set('check', uri, []);
+    }
+  }
+}
+
+/** What the rules say of the job that a launch file starts, at the flags that it writes; what stands in other files is left out. */
+function launchDiagnostics(
+  uri: string,
+  reading: LaunchReading,
+  { layoutFileValues, layoutYaml }: LaunchEngine,
+  levels: Checked['levels'],
+): Diagnostic[] {
+  const layout = layoutYaml(reading);
+  const checked = check(layout, levels);
+  const offsets = [...(layoutFileValues('', layout) ?? [])].map(([key, { place }]) => ({ key, offset: place.offset }));
+  const path = URI.parse(uri).path;
+  const lines = new LineIndex(reading.files.get(path) ?? '');
+  /** The place in the launch file that sets the value at a place of its layout. */
+  const placeOf = ({ start, end }: Span): Span | null => {
+    const key = offsets.find(({ offset }) => offset >= start && offset < Math.max(end, start + 1))?.key;
+    const value = reading.values.find((one) => one.key === key);
+    return value?.offset !== undefined && isIn(value.source, path) ? wordAt(lines.text, value.offset) : null;
+  };
+  return checked.diagnostics.flatMap((diagnostic) => {
+    const placed = OF_LAYOUTS.has(diagnostic.code) ? null : placeDiagnostic(diagnostic, placeOf);
+    return placed ? [diagnosticOf(uri, placed, lines)] : [];
+  });
+}
+
+/** A diagnostic of a layout with the places of its launch file; null where that writes none of its values. */
+function placeDiagnostic(diagnostic: LayoutDiagnostic, placeOf: (span: Span) => Span | null): LayoutDiagnostic | null {
+  const related = diagnostic.related.flatMap(({ message, span }) => {
+    const place = placeOf(span);
+    return place ? [{ message, span: place }] : [];
+  });
+  const span = placeOf(diagnostic.span) ?? related[0]?.span;
+  return span && diagnostic.severity !== 'information' ? { ...diagnostic, span, related, fixes: [] } : null;
+}
+
+function isIn(source: LaunchPlace | 'default' | 'unknown', path: string): boolean {
+  return typeof source !== 'string' && source.file === path;
+}

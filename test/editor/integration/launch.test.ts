@@ -1,0 +1,235 @@
+import { strict as assert } from 'node:assert';
+import * as vscode from 'vscode';
+import { until } from '../../harness/until';
+import { ask, codeOf, findings, folder, open, place, replace } from './editor';
+import { MemoryFiles } from './memoryFiles';
+
+const LAYOUT = `layout: 1
+world_size: 16
+launch: {family: megatron-lm, files: [train.sh]}
+parallelism:
+  tp: 4
+  pp: 2
+`;
+
+const SCRIPT = `TP=8
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\
+  --tensor-model-parallel-size $TP --pipeline-model-parallel-size 2
+`;
+
+const here = (name: string) => vscode.Uri.joinPath(folder().uri, 'launch', name);
+const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
+const drift = (uri: vscode.Uri) => findings(uri).filter((finding) => codeOf(finding) === 'launch-drift');
+
+const lenses = async (uri: vscode.Uri) => {
+  const found = await ask<vscode.CodeLens[]>('CodeLens', uri, 100);
+  return found.map(({ command }) => command?.title ?? '');
+};
+
+/** Closes all editors; one with changes would ask whether they are to be saved. */
+async function closeAll(): Promise<void> {
+  for (const document of vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty)) {
+    await vscode.window.showTextDocument(document);
+    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  }
+  await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+}
+
+/** Runs a command that opens something to choose from, and does the same to that until the command ends. */
+async function answering(answer: string, command: string, ...arguments_: unknown[]): Promise<void> {
+  let ended = false;
+  const running = Promise.resolve(vscode.commands.executeCommand(command, ...arguments_)).finally(() => {
+    ended = true;
+  });
+  await until(
+    async () => {
+      await vscode.commands.executeCommand(answer);
+      return ended;
+    },
+    Boolean,
+    `the end of ${command}`,
+  );
+  await running;
+}
+
+const ACCEPT = 'workbench.action.acceptSelectedQuickOpenItem';
+const CANCEL = 'workbench.action.closeQuickOpen';
+
+/** Layouts and launch files: the same on a machine and in a browser. */
+export function defineLaunch(): void {
+  describe('launch files', () => {
+    beforeEach(async () => {
+      await put('job.layout.yaml', LAYOUT);
+      await put('train.sh', SCRIPT);
+      await put('notes.sh', 'echo hello\n');
+    });
+
+    afterEach(async () => {
+      await closeAll();
+      await vscode.workspace.fs.delete(vscode.Uri.joinPath(folder().uri, 'launch'), { recursive: true });
+    });
+
+    it('shows a difference on both files, and a fix of the script ends it', async () => {
+      const script = await open('launch/train.sh');
+      const layout = await open('launch/job.layout.yaml');
+      const [onLayout] = await until(
+        () => drift(layout.document.uri),
+        ({ length }) => length === 1,
+        'a difference on the layout',
+      );
+      assert.equal(onLayout?.message, 'train.sh says tp 8 (TP, line 1); this layout says tp 4.');
+      const [onScript] = await until(
+        () => drift(script.document.uri),
+        ({ length }) => length === 1,
+        'a difference on the script',
+      );
+      assert.ok(onScript);
+      assert.equal(onScript.message, 'job.layout.yaml says tp 4 (line 5); this file says tp 8.');
+      assert.equal(script.document.getText(onScript.range), '8');
+      assert.ok((await lenses(layout.document.uri)).includes('1 difference from train.sh'));
+      const actions = await until(
+        () => ask<vscode.CodeAction[]>('CodeAction', script.document.uri, onScript.range),
+        (found) => found.some(({ title }) => title.startsWith('Change tp')),
+        'fixes on the script',
+      );
+      const fix = actions.find(({ title }) => title === 'Change tp to 4 in train.sh, line 1');
+      assert.ok(fix?.edit, actions.map(({ title }) => title).join('; '));
+      await vscode.workspace.applyEdit(fix.edit);
+      assert.match(script.document.getText(), /^TP=4\n/);
+      // the script is not saved: what its editor says counts
+      await until(
+        () => [...drift(layout.document.uri), ...drift(script.document.uri)],
+        ({ length }) => length === 0,
+        'no difference',
+      );
+      await until(
+        () => lenses(layout.document.uri),
+        (titles) => titles.includes('matches train.sh'),
+        'the lens that says so',
+      );
+    });
+
+    it('follows a launch file that changes on the disk', async () => {
+      const { document } = await open('launch/job.layout.yaml');
+      await until(
+        () => drift(document.uri).length,
+        (count) => count === 1,
+        'a difference',
+      );
+      await put('train.sh', SCRIPT.replace('TP=8', 'TP=4'));
+      await until(
+        () => drift(document.uri).length,
+        (count) => count === 0,
+        'no difference',
+      );
+    });
+
+    it('makes a layout beside its launch file, which it matches', async () => {
+      await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('train.sh'));
+      const document = vscode.window.activeTextEditor?.document;
+      assert.ok(document);
+      assert.equal(document.uri.scheme, 'untitled');
+      assert.equal(document.uri.path, here('train.layout.yaml').path);
+      assert.equal(document.languageId, 'parallelism-layout');
+      assert.match(document.getText(), /^ {2}tp: 8 +# train.sh:1$/m);
+      assert.match(document.getText(), /^ {2}files: \[ ?train.sh ?\]$/m);
+      await until(
+        () => lenses(document.uri),
+        (titles) => titles.some((title) => title.startsWith('matches train.sh')),
+        'a lens',
+      );
+      assert.deepEqual(findings(document.uri).map(codeOf), []);
+    });
+
+    it('makes a layout of each of several launch files, under names that are free', async () => {
+      await put('other.sh', SCRIPT.replace('TP=8', 'TP=2'));
+      await put('train.layout.yaml', LAYOUT);
+      const uris = [here('train.sh'), here('notes.sh'), here('other.sh')];
+      await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', uris[0], uris);
+      const made = vscode.workspace.textDocuments.filter(({ uri, isClosed }) => uri.scheme === 'untitled' && !isClosed);
+      const names = made.map(({ uri }) => uri.path.split('/').at(-1)).sort();
+      assert.deepEqual(names, ['other.layout.yaml', 'train-2.layout.yaml']);
+    });
+
+    it('makes nothing of a file that starts no job, of one that is missing, or where no file is chosen', async () => {
+      const before = vscode.workspace.textDocuments.length;
+      await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('notes.sh'));
+      await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('missing.sh'));
+      await answering(CANCEL, 'parallelismLayout.importLaunchFile');
+      assert.equal(vscode.workspace.textDocuments.length, before);
+    });
+
+    it('opens the chosen difference in both files', async () => {
+      const { document } = await open('launch/job.layout.yaml');
+      await answering(ACCEPT, 'parallelismLayout.compareLaunchFile', document.uri.toString());
+      const selected = await until(
+        () =>
+          vscode.window.visibleTextEditors.map(
+            (editor) => `${editor.document.uri.path.split('/').at(-1)}: ${editor.document.getText(editor.selection)}`,
+          ),
+        ({ length }) => length === 2,
+        'both files',
+      );
+      assert.deepEqual(selected.sort(), ['job.layout.yaml: 4', 'train.sh: 8']);
+    });
+
+    it('compares a layout that is nowhere saved with a file that is chosen, or with none', async () => {
+      const content = LAYOUT.replace(/^launch.*\n/m, '');
+      const document = await vscode.workspace.openTextDocument({ language: 'parallelism-layout', content });
+      await vscode.window.showTextDocument(document);
+      await answering(CANCEL, 'parallelismLayout.compareLaunchFile');
+      assert.equal(document.getText(), content);
+      await answering(CANCEL, 'parallelismLayout.compareLaunchFile', undefined, here('train.sh').toString());
+    });
+
+    it('exports a layout as flags, or as nothing where no form is chosen', async () => {
+      const { document } = await open('launch/job.layout.yaml');
+      await answering(CANCEL, 'parallelismLayout.exportLayout', document.uri);
+      assert.equal(vscode.window.activeTextEditor?.document.uri.toString(), document.uri.toString());
+      await answering(ACCEPT, 'parallelismLayout.exportLayout', document.uri);
+      const exported = vscode.window.activeTextEditor?.document;
+      assert.equal(exported?.languageId, 'shellscript');
+      assert.match(exported.getText(), /--tensor-model-parallel-size 4/);
+    });
+
+    it('reads launch files of other file systems', async () => {
+      const files = new MemoryFiles();
+      const uri = (name: string) => vscode.Uri.from({ scheme: 'memory', path: `/jobs/${name}` });
+      files.write(uri('job.layout.yaml'), LAYOUT);
+      files.write(uri('train.sh'), SCRIPT);
+      const registered = vscode.workspace.registerFileSystemProvider('memory', files);
+      try {
+        const editor = await vscode.window.showTextDocument(uri('job.layout.yaml'));
+        await until(
+          () => drift(editor.document.uri).length,
+          (count) => count === 1,
+          'a difference',
+        );
+        await replace(editor, 'tp: 4', 'tp: 8');
+        await until(
+          () => drift(editor.document.uri).length,
+          (count) => count === 0,
+          'no difference',
+        );
+      } finally {
+        await closeAll();
+        registered.dispose();
+      }
+    });
+
+    it('writes the script’s value into the layout', async () => {
+      const editor = await open('launch/job.layout.yaml');
+      await until(
+        () => drift(editor.document.uri).length,
+        (count) => count === 1,
+        'a difference',
+      );
+      const at = place(editor, 'tp: 4', 'end');
+      const actions = await ask<vscode.CodeAction[]>('CodeAction', editor.document.uri, new vscode.Range(at, at));
+      const fix = actions.find(({ title }) => title === 'Change tp to 8, as train.sh says');
+      assert.ok(fix?.edit, actions.map(({ title }) => title).join('; '));
+      await vscode.workspace.applyEdit(fix.edit);
+      assert.match(editor.document.getText(), /^ {2}tp: 8$/m);
+    });
+  });
+}

@@ -13,13 +13,11 @@ import runpy
 import socket
 import sys
 import traceback
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
-
-make_group = c10d.new_group
 
 
 def write(record: dict[str, Any]) -> None:
@@ -37,20 +35,35 @@ def write_head(rank: int) -> None:
     write({"recorder": 1, "rank": rank, "world_size": dist.get_world_size(), **place})
 
 
-@functools.wraps(make_group)
-def new_group(ranks: Any = None, *args: Any, **options: Any) -> Any:
-    """Makes a group as torch does, and writes it down where this rank is in it."""
-    group = make_group(ranks, *args, **options)
-    members = sorted(range(dist.get_world_size()) if ranks is None else ranks)
-    if dist.get_rank() in members:
-        write_head(dist.get_rank())
-        stack = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_stack()[:-1]]
-        name, desc = getattr(group, "group_name", ""), options.get("group_desc") or ""
-        write({"name": name, "desc": desc, "ranks": members, "stack": stack[-8:]})
-    return group
+def write_group(group: Any, desc: str) -> None:
+    """Writes down a group that this rank is in, and where it is made."""
+    write_head(dist.get_rank())
+    stack = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_stack()[:-2]]
+    name, ranks = getattr(group, "group_name", ""), dist.get_process_group_ranks(group)
+    write({"name": name, "desc": desc, "ranks": ranks, "stack": stack[-8:]})
 
 
-dist.new_group = c10d.new_group = new_group
+def record(make: Callable[..., Any]) -> None:
+    """Puts a function that makes groups as `make` does, and writes them down, in every place where torch holds `make`."""
+
+    @functools.wraps(make)
+    def recording(*args: Any, **options: Any) -> Any:
+        group = make(*args, **options)
+        # a rank outside of the group gets something else
+        if isinstance(group, dist.ProcessGroup):
+            write_group(group, str(options.get("group_desc") or getattr(group, "group_desc", "")))
+        return group
+
+    for name, module in list(sys.modules.items()):
+        # device_mesh holds the functions under names of its own
+        if name.startswith("torch.distributed") and vars(module).get(make.__name__) is make:
+            setattr(module, make.__name__, recording)
+
+
+for maker in ("new_group", "split_group"):
+    # torch before 2.4 has no split_group
+    if hasattr(c10d, maker):
+        record(getattr(c10d, maker))
 
 if __name__ == "__main__":
     del sys.argv[0]

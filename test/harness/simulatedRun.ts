@@ -8,9 +8,10 @@ export interface PlantedFault {
   readonly rank: number;
   /**
    * `sleep`: the rank stops before the operation and can write its dump; `stop`: it cannot. `skip` leaves the operation out,
-   * `swap` does it behind the next one, `twice` does it again, `group` does it on `on`. `size`, `dtype` and `op` change it.
+   * `swap` does it behind the next one, `twice` does it again, `group` does it on `on`. `size`, `long`, `dtype` and `op` change it:
+   * fewer elements, more of them, another type, another operation.
    */
-  readonly kind: 'sleep' | 'stop' | 'skip' | 'swap' | 'twice' | 'group' | 'size' | 'dtype' | 'op';
+  readonly kind: 'sleep' | 'stop' | 'skip' | 'swap' | 'twice' | 'group' | 'size' | 'long' | 'dtype' | 'op';
   /** In which step, from 0. */
   readonly step: number;
   /** At which operation of that step on a group of this name: `tp`, `pp`, `dp`, ... */
@@ -31,6 +32,12 @@ export interface SimulatedRun {
   readonly ring?: number;
   /** Whether gradients are reduced beside the backward pass. */
   readonly overlap?: boolean;
+  /** Whether each transfer is an operation of its own, rather than a part of a batch. */
+  readonly unbatched?: boolean;
+  /** How groups are named: by numbers as a rule, by hashes (`use_local_synchronization`), or without a description. */
+  readonly names?: 'hashes' | 'undescribed';
+  /** Ranks whose dump is taken before nothing moves any more: in which round of the simulation. */
+  readonly moments?: ReadonlyMap<number, number>;
 }
 
 /** What one rank has in its ring when nothing moves any more. */
@@ -39,6 +46,10 @@ export interface SimulatedRank {
   readonly entries: readonly SimulatedEntry[];
   /** Whether it could write a dump. */
   readonly dumps: boolean;
+  /** Whether its program is at its end, with nothing pending. */
+  readonly finished: boolean;
+  /** How many rounds the simulation took. */
+  readonly rounds: number;
 }
 
 interface SimulatedEntry {
@@ -50,12 +61,14 @@ interface SimulatedEntry {
   readonly size: number;
   readonly dtype: string;
   readonly completed: boolean;
+  readonly round: number;
   readonly line: number;
 }
 
 interface SimulatedGroup {
   readonly name: string;
   readonly kind: string;
+  readonly desc: string;
   readonly ranks: readonly number[];
 }
 
@@ -65,6 +78,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   cp: 'CONTEXT_PARALLEL_GROUP',
   pp: 'PIPELINE_MODEL_PARALLEL_GROUP',
   ep: 'EXPERT_MODEL_PARALLEL_GROUP',
+  dp: 'DATA_PARALLEL_GROUP',
   dp_cp: 'DATA_PARALLEL_GROUP_WITH_CP',
   ep_dp: 'EXPERT_DATA_PARALLEL_GROUP',
   mp: 'MODEL_PARALLEL_GROUP',
@@ -91,15 +105,29 @@ export function simulate(layout: ResolvedLayout, run: SimulatedRun): SimulatedRa
   return new Simulation(layout, run).play();
 }
 
+/** The operations of one step of a rank, by the name of their group. */
+export function placesOf(layout: ResolvedLayout, run: SimulatedRun, rank: number): ReadonlyMap<string, number> {
+  return new Simulation(layout, { ...run, steps: 1, faults: [] }).placesOf(rank);
+}
+
+/** How dumps are written. */
+export interface DumpForm {
+  readonly json: boolean;
+  /** How many entries the ring holds. */
+  readonly ring: number;
+  /** Of the dump's schema: `2.5` to `2.10`. */
+  readonly version: string;
+}
+
 /** Writes the dumps of a simulated run into a folder, as torch names and writes them; a rank that cannot dump leaves none. */
 export function writeDumps(
   folder: string,
   ranks: readonly SimulatedRank[],
-  { json = false, ring = 2000 }: { readonly json?: boolean; readonly ring?: number } = {},
+  { json = false, ring = 2000, version = '2.10' }: Partial<DumpForm> = {},
 ): void {
   mkdirSync(folder, { recursive: true });
   for (const rank of ranks.filter(({ dumps }) => dumps)) {
-    const dump = dumpOf(rank, ring);
+    const dump = dumpOf(rank, ring, version);
     const name = join(folder, `nccl_trace_rank_${rank.rank}`);
     writeFileSync(json ? `${name}.json` : name, json ? jsonOf(dump) : pickled(dump));
   }
@@ -127,8 +155,9 @@ class Simulation {
         this.#groups.set(
           family.name,
           Array.from({ length: family.count }, (_, index) => ({
-            name: String(++name),
+            name: run.names === 'hashes' ? hashed(++name) : String(++name),
             kind: family.name,
+            desc: run.names === 'undescribed' ? 'undefined' : (DESCRIPTIONS[family.name] ?? ''),
             ranks: [...family.ranks(index)].sort((a, b) => a - b),
           })),
         );
@@ -138,14 +167,27 @@ class Simulation {
   }
 
   play(): SimulatedRank[] {
-    for (let moved = true; moved; ) {
+    const early = new Map<number, SimulatedRank>();
+    let round = 0;
+    for (let moved = true; moved; round++) {
       moved = false;
       for (const player of this.#ranks) {
-        moved = player.advance((kind) => this.#groupOf(kind, player.rank)) || moved;
+        moved = player.advance((kind) => this.#groupOf(kind, player.rank), round) || moved;
       }
       moved = this.#complete() || moved;
+      for (const player of this.#ranks.filter(({ rank }) => this.run.moments?.get(rank) === round)) {
+        early.set(player.rank, player.result(round));
+      }
     }
-    return this.#ranks.map((player) => player.result());
+    return this.#ranks.map((player) => ({ ...player.result(round), ...early.get(player.rank) }));
+  }
+
+  placesOf(rank: number): Map<string, number> {
+    const places = new Map<string, number>();
+    for (const { kind } of this.#ranks[rank]?.program ?? []) {
+      places.set(kind, (places.get(kind) ?? 0) + 1);
+    }
+    return places;
   }
 
   #groupOf(kind: string, rank: number): SimulatedGroup | undefined {
@@ -162,7 +204,7 @@ class Simulation {
           ? operation.transfers.map((transfer) => this.#counterpart(player.rank, transfer))
           : operation.group.ranks.map((rank) => this.#ranks[rank]?.collective(operation.group, operation.seq));
         const there = others.every((other) => other !== undefined && (other.started || other.completed));
-        const agree = operation.transfers !== null || others.every((other) => fits(operation, other));
+        const agree = others.every((other) => fits(operation, other));
         if (there && agree && !operation.completed) {
           operation.completed = true;
           moved = true;
@@ -199,12 +241,16 @@ class Simulation {
       actions.push({ kind, op, size, dtype: 'Float', overlapped, sends: [], receives: [], step, fault: null });
     const transfer = (sends: readonly number[], receives: readonly number[]) => {
       const inside = (all: readonly number[]) => all.filter((one) => one >= 0 && one < stages);
-      if (inside(sends).length + inside(receives).length > 0) {
-        actions.push({
-          ...{ kind: 'pp', op: 'coalesced', size: 8192, dtype: 'BFloat16', overlapped: false, step, fault: null },
-          sends: inside(sends),
-          receives: inside(receives),
-        });
+      const base = { kind: 'pp', op: 'coalesced', size: 8192, dtype: 'BFloat16', overlapped: false, step, fault: null };
+      const batches = [
+        { ...base, sends: inside(sends), receives: inside(receives) },
+        ...inside(sends).map((to) => ({ ...base, op: 'send', sends: [to], receives: [] })),
+        ...inside(receives).map((of) => ({ ...base, op: 'recv', sends: [], receives: [of] })),
+      ];
+      if (batches.length > 1) {
+        // neighbours send and receive in turns, as megatron/core/pipeline_parallel/p2p_communication.py does
+        const single = stage % 2 === 0 ? batches.slice(1) : batches.slice(1).reverse();
+        actions.push(...(this.run.unbatched ? single : batches.slice(0, 1)));
       }
     };
     const compute = () => {
@@ -237,6 +283,7 @@ class Simulation {
     add('dp_cp', '_reduce_scatter_base', 65536, this.run.overlap);
     add('ep_dp', '_reduce_scatter_base', 16384, this.run.overlap);
     add('embd', 'all_reduce', 32768);
+    add('dp', 'all_reduce', 2);
     add('mp', 'all_reduce', 1);
     add('dp_cp', '_all_gather_base', 65536);
     return actions;
@@ -261,6 +308,7 @@ function withFaults(actions: readonly Action[], faults: readonly PlantedFault[])
       swap: () => (next ? [next, action] : [action]),
       group: () => [{ ...action, kind: fault.on ?? action.kind }],
       size: () => [{ ...action, size: action.size / 2 }],
+      long: () => [{ ...action, size: action.size * 2 }],
       dtype: () => [{ ...action, dtype: 'BFloat16' }],
       op: () => [{ ...action, op: action.op === 'all_reduce' ? '_all_gather_base' : 'all_reduce' }],
     };
@@ -286,12 +334,14 @@ interface Operation {
   /** Whether what stands before it on its rank is through. */
   started: boolean;
   completed: boolean;
+  /** In which round of the simulation it was enqueued. */
+  readonly round: number;
 }
 
-function fits({ action }: Operation, other: Operation | undefined): boolean {
+function fits({ action, transfers }: Operation, other: Operation | undefined): boolean {
   return (
     other !== undefined &&
-    other.action.op === action.op &&
+    (other.action.op === action.op || transfers !== null) &&
     other.action.dtype === action.dtype &&
     // the smaller one is served by what the larger one sends
     (action.op === 'all_to_all' || action.size <= other.action.size)
@@ -313,19 +363,21 @@ class Player {
   ) {}
 
   /** Enqueues what the program comes to: it runs ahead of the device until a transfer, which it waits for. */
-  advance(groupOf: (kind: string) => SimulatedGroup | undefined): boolean {
+  advance(groupOf: (kind: string) => SimulatedGroup | undefined, round: number): boolean {
     const from = this.#at;
     while (this.#at < this.program.length && !this.#stopped) {
       const action = this.program[this.#at];
       const last = this.#operations.at(-1);
-      if (!action || (last?.transfers && !last.completed) || this.#newStepBlocked(action)) {
+      // transfers of one exchange are enqueued together and then waited for
+      const waits = last?.transfers && !last.completed && (action?.kind !== 'pp' || action.op === 'coalesced');
+      if (!action || waits || this.#newStepBlocked(action)) {
         break;
       }
       if (action.fault) {
         this.#stopped = action.fault;
         break;
       }
-      this.#enqueue(action, groupOf(action.kind));
+      this.#enqueue(action, groupOf(action.kind), round);
       this.#at++;
     }
     return this.#at > from;
@@ -337,14 +389,15 @@ class Player {
     return last !== undefined && last.action.step < step && this.#operations.some(({ completed }) => !completed);
   }
 
-  #enqueue(action: Action, group: SimulatedGroup | undefined): void {
+  #enqueue(action: Action, group: SimulatedGroup | undefined, round: number): void {
     if (!group) {
       return;
     }
-    if (action.op !== 'coalesced') {
+    const base = { group, action, started: false, completed: false, round };
+    if (action.sends.length + action.receives.length === 0) {
       const list = this.#collectives.get(group) ?? [];
       this.#collectives.set(group, list);
-      const operation = { group, seq: list.length + 1, action, transfers: null, started: false, completed: false };
+      const operation = { ...base, seq: list.length + 1, transfers: null };
       list.push(operation);
       this.#operations.push(operation);
       return;
@@ -352,7 +405,7 @@ class Player {
     const seq = (this.#batches.get(group) ?? 0) + 1;
     this.#batches.set(group, seq);
     const transfers: Transfer[] = [];
-    const operation = { group, seq, action, transfers, started: false, completed: false };
+    const operation = { ...base, seq, transfers };
     for (const [send, stages] of [
       [true, action.sends],
       [false, action.receives],
@@ -392,9 +445,11 @@ class Player {
     return this.#transfers.get(`${group.name} ${send} ${peer}`)?.[nth];
   }
 
-  result(): SimulatedRank {
+  result(rounds: number): SimulatedRank {
     const entries = this.#operations.flatMap((operation) => entriesOf(operation, this.rank));
     return {
+      rounds,
+      finished: this.#at === this.program.length && this.#operations.every(({ completed }) => completed),
       rank: this.rank,
       entries: entries.map((entry, record) => ({ ...entry, record })),
       dumps: this.#stopped?.kind !== 'stop',
@@ -404,29 +459,40 @@ class Player {
 
 /** torch records every transfer of a batch, never to touch it again, and then the batch. */
 function entriesOf(
-  { group, seq, action, transfers, completed }: Operation,
+  { group, seq, action, transfers, completed, round }: Operation,
   rank: number,
 ): Omit<SimulatedEntry, 'record'>[] {
   const { op, size, dtype, step } = action;
-  const base = { group, seq, size, dtype, line: 100 + step };
+  const base = { group, seq, size, dtype, round, line: 100 + step };
   if (!transfers) {
     return [{ ...base, p2p: false, op, completed }];
   }
   const own = group.ranks.indexOf(rank);
+  const batched = op === 'coalesced';
   return [
     ...transfers.map(({ send, peer }) => ({
       ...base,
       p2p: true,
       op: `${send ? 'send' : 'recv'} ${own}${send ? '->' : '<-'}${group.ranks.indexOf(peer)}`,
-      completed: false,
+      completed: completed && !batched,
     })),
-    { ...base, p2p: true, op: 'coalesced', completed },
+    ...(batched ? [{ ...base, p2p: true, op, completed }] : []),
   ];
 }
 
 const START = 1_795_299_293_000_000_000n;
 
-function dumpOf({ entries }: SimulatedRank, ring: number): { readonly [key: string]: Plain } {
+/** A name such as torch makes for groups that not all ranks take part in making. */
+function hashed(name: number): string {
+  return (BigInt(name) * 0x9e37_79b9_7f4a_7c15_f39cn).toString(16).padStart(40, '0').slice(-40);
+}
+
+/** torch reads the version as text: `2.10` comes behind `2.9`. */
+function isBefore(version: string, minor: number): boolean {
+  return Number(version.split('.')[1]) < minor;
+}
+
+function dumpOf({ entries }: SimulatedRank, ring: number, version: string): { readonly [key: string]: Plain } {
   const groups = [...new Set(entries.map(({ group }) => group))];
   const frames = new Map<number, Plain>();
   const frame = (line: number): Plain => {
@@ -435,18 +501,16 @@ function dumpOf({ entries }: SimulatedRank, ring: number): { readonly [key: stri
     return known;
   };
   const collectives = (group: SimulatedGroup) => entries.filter((entry) => entry.group === group && !entry.p2p);
+  const ids = new Map(groups.map((group, id) => [group, 10 * (id + 1)]));
   return {
-    version: '2.10',
+    version,
     pg_config: Object.fromEntries(
-      groups.map((group) => [
-        group.name,
-        { name: group.name, desc: DESCRIPTIONS[group.kind] ?? '', ranks: `[${group.ranks.join(', ')}]` },
-      ]),
+      groups.map((group) => [group.name, { name: group.name, desc: group.desc, ranks: `[${group.ranks.join(', ')}]` }]),
     ),
-    comm_lib_version: '2.28.9',
+    [isBefore(version, 10) ? 'nccl_version' : 'comm_lib_version']: '2.28.9',
     pg_status: Object.fromEntries(
       groups.map((group) => [
-        `${group.name}0`,
+        String(ids.get(group)),
         {
           last_enqueued_collective: collectives(group).length,
           last_started_collective: -1,
@@ -454,22 +518,23 @@ function dumpOf({ entries }: SimulatedRank, ring: number): { readonly [key: stri
         },
       ]),
     ),
-    entries: entries.slice(-ring).map((entry) => entryOf(entry, frame(entry.line))),
+    entries: entries.slice(-ring).map((entry) => entryOf(entry, ids.get(entry.group) ?? 0, frame(entry.line), version)),
   };
 }
 
 function entryOf(
-  { record, group, seq, p2p, op, size, dtype, completed, line }: SimulatedEntry,
+  { record, group, seq, p2p, op, size, dtype, completed, round, line }: SimulatedEntry,
+  id: number,
   frame: Plain,
+  version: string,
 ): { readonly [key: string]: Plain } {
-  const time = START + BigInt(record) * 1_000_000n;
+  const time = START + BigInt(round) * 10_000_000n + BigInt(record) * 1000n;
   return {
     frames: [frame],
     record_id: record,
-    pg_id: Number(`${group.name}0`),
-    process_group: new Tuple([group.name, DESCRIPTIONS[group.kind] ?? '']),
-    thread_name: 'python',
-    thread_id: String(line),
+    pg_id: id,
+    process_group: new Tuple([group.name, group.desc]),
+    ...(isBefore(version, 9) ? {} : { thread_name: 'python', thread_id: String(line) }),
     collective_seq_id: p2p ? 0 : seq,
     p2p_seq_id: p2p ? seq : 0,
     op_id: record + 1,

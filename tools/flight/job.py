@@ -19,10 +19,13 @@ RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 os.environ["NCCL_HOSTID"] = f"rank{RANK}"
 sys.path.insert(0, os.environ["MEGATRON"])
 
+CONFIG, OUT = json.loads(sys.argv[1]), sys.argv[2]
+if "buffer" in CONFIG:
+    os.environ["TORCH_FR_BUFFER_SIZE"] = os.environ["TORCH_NCCL_TRACE_BUFFER_SIZE"] = str(CONFIG["buffer"])
+
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
-CONFIG, OUT = json.loads(sys.argv[1]), sys.argv[2]
 LAYOUT, FAULT, WHO = CONFIG.get("layout", {}), CONFIG["fault"], CONFIG.get("who", [2])
 LATER = CONFIG.get("later", {})  # a second fault: rank -> fault
 TIMEOUT = CONFIG.get("timeout", 8)
@@ -52,9 +55,9 @@ def reduce(group, t=None):
     dist.all_reduce(tensor() if t is None else t, group=group)
 
 
-def pass_on(sends, receives):
-    ops = [dist.P2POp(dist.isend, tensor(), NEIGHBOURS[to], PP) for to in sends if 0 <= to < STAGES]
-    ops += [dist.P2POp(dist.irecv, tensor(), NEIGHBOURS[of], PP) for of in receives if 0 <= of < STAGES]
+def pass_on(sends, receives, size=SIZE):
+    ops = [dist.P2POp(dist.isend, tensor(size), NEIGHBOURS[to], PP) for to in sends if 0 <= to < STAGES]
+    ops += [dist.P2POp(dist.irecv, tensor(size), NEIGHBOURS[of], PP) for of in receives if 0 <= of < STAGES]
     for work in dist.batch_isend_irecv(ops) if ops else []:
         work.wait()
 
@@ -99,6 +102,11 @@ def planted(fault, place):
     elif kind == "group":
         reduce(DP)
         return True
+    elif kind == "transfer":
+        pass_on(*(([], [STAGE - 1]) if place == "recv" else ([STAGE + 1], [STAGE + 1])), fault.get("size", PIECE))
+        return True
+    elif kind == "exit":
+        os._exit(0)
     return False
 
 
@@ -122,8 +130,11 @@ def step(fault=None, first=False):
     reduce(TP)
     if not planted(fault, "dp"):
         n = dist.get_world_size(DP)
-        dist.reduce_scatter_tensor(tensor(SIZE // n), tensor(SIZE // n * n), group=DP)
+        overlap = CONFIG.get("overlap", False)
+        shards = dist.reduce_scatter_tensor(tensor(SIZE // n), tensor(SIZE // n * n), group=DP, async_op=overlap)
         reduce(MP, tensor(1))
+        if overlap:
+            shards.wait()
         dist.all_gather_into_tensor(tensor(SIZE // n * n), tensor(SIZE // n), group=DP)
 
 
@@ -162,9 +173,18 @@ if FAULT == "none":
         ask_ras(0)
     time.sleep(TIMEOUT * 2)
     os._exit(0)
+if FAULT == "moments":  # nothing is wrong, but each rank is dumped half a second after the one before
+    started, dumped = time.monotonic(), False
+    while time.monotonic() - started < 0.5 * WORLD + 4:
+        step()
+        torch.cuda.synchronize()
+        if not dumped and time.monotonic() - started > 0.5 * RANK:
+            dumped = True
+            dump("manual")
+    os._exit(0)
 if RANK == next(r for r in range(WORLD) if r not in WHO and str(r) not in LATER):
     threading.Thread(target=ask_ras, args=(TIMEOUT * 0.6,), daemon=True).start()
-MINE = {"fault": FAULT, "at": CONFIG.get("at", "tp"), "instead": CONFIG.get("instead", False)} if RANK in WHO else None
+MINE = {"at": "tp", **CONFIG} if RANK in WHO else None
 if str(RANK) in LATER:
     MINE = {"at": "tp", **LATER[str(RANK)]}
 try:

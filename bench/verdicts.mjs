@@ -1,5 +1,6 @@
-// How right `verify` is on random runs with planted faults: `npm run bench:verdicts`. RUNS and SEED say how many, and from which seed.
-import { mkdtempSync, rmSync } from 'node:fs';
+// How right `verify` is: `npm run bench:verdicts`. First on random simulated runs with planted faults (RUNS and SEED say how many, and
+// from which seed; SHOW lists those of some grades), then on dumps of real NCCL jobs beside torch's own analyzer.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importSource } from '../scripts/source.mjs';
@@ -44,3 +45,56 @@ console.log(['runs', ...GRADES].map((name, i) => (i === 0 ? name.padEnd(28) : na
 for (const [row, counts] of [...table].sort(([a], [b]) => a.localeCompare(b))) {
   console.log(row.padEnd(28) + GRADES.map((grade) => String(counts.get(grade) ?? 0).padStart(16)).join(''));
 }
+
+// the same dumps of real NCCL jobs, and what tools/flight/torchfrtrace.py has recorded of torch's own analyzer
+const { GIVEN, SHARED, verifiedRun } = await importSource('test/harness/realRuns.ts');
+const recorded = JSON.parse(readFileSync('bench/torchfrtrace.json', 'utf8'));
+
+/** The ranks that torchfrtrace names first: those that it calls culprits or missing in the first collective that it complains of. */
+function namedBy({ plain, incomplete }) {
+  const { exit, says, cut } = plain.exit === 0 ? plain : incomplete;
+  const line = says.find((one) => /Culprit rank|missing ranks/.test(one)) ?? '';
+  const ranks = [...line.matchAll(/Culprit rank (\d+)/g)].map(([, rank]) => rank);
+  const missing = /missing ranks: \{([\d, ]*)\}/.exec(line)?.[1]?.split(', ') ?? [];
+  const refused = plain.exit === 0 ? '' : ' (only with --allow-incomplete-ranks)';
+  return {
+    ranks: (ranks.length > 0 ? ranks : missing).map(Number).sort((a, b) => a - b),
+    note: cut ? ' (the beginning was not recorded)' : exit === 0 ? refused : ' (fails)',
+  };
+}
+
+const list = (ranks) => (ranks.length > 0 ? ranks.join() : 'none');
+const rows = [
+  ...Object.entries(GIVEN).map(([name, one]) => [name, `flight/${name}`, one]),
+  ...Object.entries(SHARED).map(([name, one]) => [`shared-gpu/${name}`, `shared-gpu/${name}`, one]),
+];
+const right = { files: 0, dumps: 0, theirs: 0 };
+const isRight = ({ verdict, culprits }, truth) =>
+  verdict === truth.verdict && list(culprits.map(({ rank }) => rank).sort((a, b) => a - b)) === list(truth.planted);
+console.log(
+  `\nreal NCCL jobs: planted, verify (all files), verify (dumps alone), torchfrtrace of torch ${recorded.torch} (dumps alone)`,
+);
+for (const [folderName, key, [world, parallelism, verdict, planted]] of rows) {
+  const dumps = readdirSync(`test/golden/data/flight/${folderName}`).filter((name) =>
+    /^(nccl_trace_rank|manual)_\d+$/.test(name),
+  );
+  const answers = [[''], dumps].map((files) =>
+    files.length > 0 ? verifiedRun(folderName, parallelism, files, world) : null,
+  );
+  const [files, alone] = answers;
+  const theirs = key in recorded.scenarios ? namedBy(recorded.scenarios[key]) : { ranks: [], note: ' (no dumps)' };
+  right.files += files && isRight(files, { verdict, planted }) ? 1 : 0;
+  right.dumps += alone && isRight(alone, { verdict, planted }) ? 1 : 0;
+  // it knows no layout
+  const told = verdict !== 'wrong-groups' && !/fails|no dumps/.test(theirs.note);
+  right.theirs += told && list(theirs.ranks) === list(planted) ? 1 : 0;
+  const [own, lone] = answers.map((one) =>
+    one ? `${one.verdict} ${list(one.culprits.map(({ rank }) => rank))}` : 'no dumps',
+  );
+  console.log(
+    `${key.padEnd(38)}${list(planted).padEnd(6)}${own.padEnd(20)}${lone.padEnd(20)}${list(theirs.ranks)}${theirs.note}`,
+  );
+}
+console.log(
+  `right of ${rows.length}: verify ${right.files}, verify with dumps alone ${right.dumps}, torchfrtrace ${right.theirs}`,
+);

@@ -55,6 +55,8 @@ export interface RankEvidence {
   readonly progress: ReadonlyMap<RunGroup, Progress>;
   /** `dump`: the ring to its end. `part`: the end is not there. `log`: only what the watchdog printed. */
   readonly source: 'dump' | 'part' | 'log';
+  /** When the dump was written, as its file tells, in nanoseconds since 1970; null where no file does. */
+  readonly written: number | null;
 }
 
 /** Where a rank's process runs, as RAS or the recorder tell. */

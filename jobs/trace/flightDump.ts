@@ -36,7 +36,7 @@ export function flightDump({ value, problem }: Salvaged, interner: Interner, kee
   return {
     version,
     groups,
-    entries: withCoalescedStates(entries),
+    entries: withCoalescedStates(problem === null ? entries : withoutOpenBatch(entries)),
     progress: progressOf(root, reader.groupOfId),
     problem,
   };
@@ -216,6 +216,16 @@ function elements(sizes: Value | undefined): number {
     total += product;
   }
   return total;
+}
+
+/** The entries of a broken dump without a batch at its end: what closes it, and tells whether it is through, is not there. */
+function withoutOpenBatch(entries: readonly Entry[]): readonly Entry[] {
+  const last = entries.at(-1);
+  if (!last?.p2p || last.operation.name === 'coalesced') {
+    return entries;
+  }
+  const first = entries.findLastIndex((entry) => !isOfBatch(entry, last));
+  return entries.slice(0, first + 1);
 }
 
 /**

@@ -23,7 +23,14 @@ const EVEN = new Set([
   '_reduce_oop',
   '_all_gather_base',
   '_reduce_scatter_base',
+  'send',
+  'recv',
 ]);
+
+/** Bytes of an element, by torch's name of its type. */
+const BYTES: Readonly<Record<string, number>> = {
+  ...{ Double: 8, Long: 8, Float: 4, Int: 4, Half: 2, BFloat16: 2, Short: 2, Byte: 1, Char: 1, Bool: 1 },
+};
 
 /** No batch has more operations that are told apart. */
 const MAX_BATCH = 1024;
@@ -40,6 +47,59 @@ export function disagreement(a: Operation, b: Operation): MismatchKind | null {
     return 'size';
   }
   return a.dtype !== b.dtype && a.dtype !== '' && b.dtype !== '' ? 'dtype' : null;
+}
+
+/**
+ * Transfers of which one end sends as many bytes as the other does not receive, and that keep a rank waiting. The n-th transfer from
+ * one rank to another is the n-th that the other receives; where a ring has dropped its beginning, none can be told.
+ */
+export function transferConflicts(run: Run): Conflict[] {
+  const found: Conflict[] = [];
+  for (const sender of [...run.ranks.values()].filter(({ fromStart }) => fromStart)) {
+    for (const sends of transfersBy(recorded(sender), 'send').values()) {
+      const [{ group, operation } = {}] = sends;
+      const receiver = group && run.ranks.get(group.ranks[operation?.peer ?? -1] ?? -1);
+      if (!group || !receiver?.fromStart) {
+        continue;
+      }
+      const receives = transfersBy(recorded(receiver), 'recv').get(`${group.name} ${group.ranks.indexOf(sender.rank)}`);
+      const nth = sends.findIndex((send, i) => differsInBytes(send, receives?.[i]));
+      const [send, receive] = [sends[nth], receives?.[nth]];
+      if (send && receive && !(send.completed && receive.completed)) {
+        const byRank = new Map([
+          [sender.rank, send],
+          [receiver.rank, receive],
+        ]);
+        found.push({ group, seq: send.seq, what: 'size', byRank });
+      }
+    }
+  }
+  return found.sort((a, b) => oldest(a) - oldest(b));
+}
+
+/** The transfers of one direction by group and peer, in order. */
+function transfersBy(entries: readonly Entry[], name: string): Map<string, Entry[]> {
+  const found = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    if (entry.p2p && entry.operation.name === name && entry.operation.peer !== null) {
+      const key = `${entry.group.name} ${entry.operation.peer}`;
+      const list = found.get(key) ?? [];
+      found.set(key, list);
+      list.push(entry);
+    }
+  }
+  return found;
+}
+
+function differsInBytes(send: Entry, receive: Entry | undefined): boolean {
+  const [sent, received] = [bytesOf(send, send.operation.input), receive && bytesOf(receive, receive.operation.output)];
+  return sent !== null && received != null && sent !== received;
+}
+
+/** null where the file does not tell. */
+function bytesOf({ operation: { dtype } }: Entry, elements: number): number | null {
+  const size = BYTES[dtype];
+  return size === undefined || elements < 0 ? null : elements * size;
 }
 
 /** The first conflict of each group, the oldest first: what follows in a group after a conflict is its consequence. */

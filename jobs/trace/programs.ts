@@ -17,21 +17,54 @@ export interface Divergence {
 /** What a rank does, as its peers do it: on which kind of group, which collective, and of which type. */
 interface Step {
   readonly token: string;
+  /** What the group is called. */
+  readonly name: string;
   readonly entry: Entry;
 }
 
-/** How often a pair of steps must have been followed by one and the same step to count as a habit. */
+/** How often the same steps must have been followed by one and the same step to count as a habit. */
 const HABIT = 2;
+/** Of a longer ring the last steps are looked at: the search for habits takes the square of them. */
+const MAX_STEPS = 4096;
+/** How many steps must have come before in the same order for the next one to be foretold. */
+const MIN_CONTEXT = 3;
+const MAX_CONTEXT = 512;
 
 /**
- * The first place where one of several ranks with the same program leaves it. Transfers do not count: neighbours in a ring send
- * and receive in different order.
+ * The first place where one of several ranks with the same program leaves it. Collectives alone are compared first: neighbours in a
+ * ring send and receive in different order.
  * @param nameOf what groups of one kind are called
  */
 export function divergenceAmong(peers: readonly RankRun[], nameOf: (entry: Entry) => string): Divergence[] {
-  const programs = aligned(
-    peers.map((rank) => ({ rank: rank.rank, start: 0, steps: stepsOf(rank, nameOf), run: rank })),
+  const found = firstDivergence(peers, (rank) => collectivesOf(rank, nameOf));
+  return found.length > 0 ? found : transferDivergence(peers, nameOf);
+}
+
+/** The first place where few ranks leave a program of collectives and transfers that all of them have kept to until then. */
+function transferDivergence(peers: readonly RankRun[], nameOf: (entry: Entry) => string): Divergence[] {
+  // a ring that has dropped its beginning may begin in the middle of a batch
+  if (!peers.every(({ fromStart }) => fromStart) || !peers.some(({ evidence }) => evidence.entries.some(isTransfer))) {
+    return [];
+  }
+  const found = firstDivergence(peers, (rank) =>
+    stepsOf(
+      rank.evidence.entries.filter((entry) => !entry.p2p || isTransfer(entry)),
+      nameOf,
+    ),
   );
+  const outliers = new Set(found.map(({ rank }) => rank));
+  const keptTo = ({ rank, did }: Divergence) =>
+    peers.find((peer) => peer.rank === rank)?.evidence.entries.some(({ p2p, record }) => p2p && record < did.record) ===
+    true;
+  return found.filter((one) => one.peers > 1 && one.peers > outliers.size && keptTo(one));
+}
+
+function isTransfer({ p2p, operation }: Entry): boolean {
+  return p2p && operation.peer !== null;
+}
+
+function firstDivergence(peers: readonly RankRun[], stepsIn: (rank: RankRun) => Step[]): Divergence[] {
+  const programs = aligned(peers.map((rank) => ({ rank: rank.rank, start: 0, steps: stepsIn(rank), run: rank })));
   const length = Math.max(0, ...programs.map(({ start, steps }) => start + steps.length));
   for (let at = 0; at < length; at++) {
     if (!isUnanimous(programs, at)) {
@@ -70,7 +103,7 @@ function campsAt(programs: readonly Program[], at: number): Program[][] {
 
 /** The first place where a rank without peers does another thing than it always did before in the same place. */
 export function brokenHabit(rank: RankRun, nameOf: (entry: Entry) => string): Divergence | null {
-  const steps = stepsOf(rank, nameOf);
+  const steps = collectivesOf(rank, nameOf).slice(-MAX_STEPS);
   for (let at = 2; at < steps.length; at++) {
     const habit = habitAt(steps, at);
     const step = steps[at];
@@ -81,6 +114,36 @@ export function brokenHabit(rank: RankRun, nameOf: (entry: Entry) => string): Di
   return null;
 }
 
+/** The collective that a rank does next if it goes on as before: what has followed the longest run of steps like its last ones. */
+export function nextByHabit(rank: RankRun, nameOf: (entry: Entry) => string): Entry | null {
+  const steps = collectivesOf(rank, nameOf).slice(-MAX_STEPS);
+  let longest = MIN_CONTEXT - 1;
+  let next: Step | null = null;
+  for (let at = MIN_CONTEXT; at < steps.length; at++) {
+    const length = commonContext(steps, at);
+    const step = steps[at];
+    if (step && length > longest) {
+      longest = length;
+      next = step;
+    } else if (length === longest && next?.token !== step?.token) {
+      next = null;
+    }
+  }
+  return next?.entry ?? null;
+}
+
+/** How many steps before a place are the same as at the end. */
+function commonContext(steps: readonly Step[], at: number): number {
+  let length = 0;
+  while (
+    length < Math.min(at, MAX_CONTEXT) &&
+    steps[at - 1 - length]?.token === steps[steps.length - 1 - length]?.token
+  ) {
+    length++;
+  }
+  return length;
+}
+
 interface Program {
   readonly rank: number;
   /** The place of the first step in the program of all. */
@@ -89,19 +152,28 @@ interface Program {
   readonly run: RankRun;
 }
 
-function stepsOf(rank: RankRun, nameOf: (entry: Entry) => string): Step[] {
+function collectivesOf(rank: RankRun, nameOf: (entry: Entry) => string): Step[] {
+  return stepsOf(
+    rank.evidence.entries.filter(({ p2p }) => !p2p),
+    nameOf,
+  );
+}
+
+function stepsOf(entries: readonly Entry[], nameOf: (entry: Entry) => string): Step[] {
   const tokens = new Map<RunGroup, Map<string, string>>();
-  return rank.evidence.entries
-    .filter(({ p2p }) => !p2p)
-    .map((entry) => {
-      const ofGroup = tokens.get(entry.group) ?? new Map<string, string>();
-      tokens.set(entry.group, ofGroup);
-      // sizes may differ with the data, types may not
-      const what = `${entry.operation.name} ${entry.operation.dtype}`;
-      const token = ofGroup.get(what) ?? `${nameOf(entry)} ${what}`;
-      ofGroup.set(what, token);
-      return { token, entry };
-    });
+  const names = new Map<RunGroup, string>();
+  return entries.map((entry) => {
+    const name = names.get(entry.group) ?? nameOf(entry);
+    names.set(entry.group, name);
+    const ofGroup = tokens.get(entry.group) ?? new Map<string, string>();
+    tokens.set(entry.group, ofGroup);
+    // sizes may differ with the data, types may not
+    const { operation } = entry;
+    const what = `${operation.name} ${operation.peer ?? ''} ${operation.dtype}`;
+    const token = ofGroup.get(what) ?? `${name} ${what}`;
+    ofGroup.set(what, token);
+    return { token, name, entry };
+  });
 }
 
 /** Brings rings that begin at different places to one count, by the sequence numbers of a group that both know. */
@@ -110,22 +182,34 @@ function aligned(programs: readonly Program[]): Program[] {
   if (!first || programs.every(({ run }) => run.fromStart)) {
     return [...programs];
   }
-  const places = new Map<string, Map<number, number>>();
-  for (const [at, { token, entry }] of first.steps.entries()) {
-    const bySeq = places.get(token) ?? new Map<number, number>();
-    places.set(token, bySeq);
-    bySeq.set(entry.seq, at);
-  }
-  const placeOf = ({ token, entry }: Step) => places.get(token)?.get(entry.seq);
+  const places = placesIn(first);
   return [
     first,
     ...others.flatMap((program) => {
-      const at = program.steps.findIndex((step) => placeOf(step) !== undefined);
-      const step = program.steps[at];
-      const place = step && placeOf(step);
-      return place === undefined ? [] : [{ ...program, start: place - at }];
+      const start = commonest([...placesIn(program)].flatMap(([key, at]) => (places.get(key) ?? Number.NaN) - at));
+      return start === null ? [] : [{ ...program, start }];
     }),
   ];
+}
+
+/** Where each step of a program is, by what it does and its sequence number; without those that two groups of one name share. */
+function placesIn({ steps }: Program): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const [at, { token, entry }] of steps.entries()) {
+    const key = `${token} ${entry.seq}`;
+    places.set(key, places.has(key) ? Number.NaN : at);
+  }
+  return places;
+}
+
+/** The number that more than half of those that are numbers are; null for none. */
+function commonest(values: readonly number[]): number | null {
+  const known = values.filter((value) => !Number.isNaN(value));
+  const counts = new Map<number, number>();
+  for (const value of known) {
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return [...counts].find(([, count]) => count * 2 > known.length)?.[0] ?? null;
 }
 
 /** Those that are fewer; of two equal camps the one that breaks its own habit. */
@@ -140,7 +224,18 @@ function outliers(camps: readonly (readonly Program[])[], at: number): Divergenc
   }
   const breaking = sorted.filter((camp) => camp.some((program) => breaksHabit(program, at)));
   const keeping = sorted.find((camp) => !breaking.includes(camp));
-  return keeping ? breaking.flatMap((camp) => camp.flatMap((program) => divergence(program, keeping, at))) : [];
+  return keeping && breaking.length > 0
+    ? breaking.flatMap((camp) => camp.flatMap((program) => divergence(program, keeping, at)))
+    : sorted.flatMap((camp) => camp.flatMap((program) => divergence(program, camp, at))).map(unresolved);
+}
+
+function unresolved(divergence: Divergence): Divergence {
+  return { ...divergence, peers: 0, breaksHabit: false };
+}
+
+/** Whether it is known of a divergence that this rank is the wrong one. */
+export function isResolved({ peers, breaksHabit }: Divergence): boolean {
+  return peers > 0 || breaksHabit;
 }
 
 function divergence(program: Program, peers: readonly Program[], at: number): Divergence[] {
@@ -165,16 +260,21 @@ function breaksHabit({ steps, start }: Program, at: number): boolean {
   return habit !== null && habit.token !== steps[at - start]?.token;
 }
 
-/** What has always followed the two steps before a place, if they were seen often enough; null for no habit. */
+/**
+ * What has always followed the steps before a place, if they were seen often enough; null for no habit. They reach back to where
+ * the step of this place was done before: a loop that ends, or a step that is done for the first time, breaks no habit.
+ */
 function habitAt(steps: readonly Step[], at: number): Step | null {
-  if (at < 2) {
+  const before = at - previous(steps, at);
+  const context = Math.max(2, before);
+  if (before > at || at < context) {
     return null;
   }
   let habit: Step | null = null;
   let seen = 0;
-  for (let i = at - 1; i >= 2; i--) {
+  for (let i = at - 1; i >= context; i--) {
     const step = steps[i];
-    if (step && steps[i - 1]?.token === steps[at - 1]?.token && steps[i - 2]?.token === steps[at - 2]?.token) {
+    if (step && sameContext(steps, i, at, context)) {
       if (habit && habit.token !== step.token) {
         return null;
       }
@@ -185,7 +285,24 @@ function habitAt(steps: readonly Step[], at: number): Step | null {
   return seen >= HABIT ? habit : null;
 }
 
-function described({ token }: Step): Divergence['expected'] {
-  const [name = '', operation = '', dtype = ''] = token.split(' ');
-  return { name, operation, dtype };
+/** Where the step of a place was done last before; -1 for never. */
+function previous(steps: readonly Step[], at: number): number {
+  let i = at - 1;
+  while (i >= 0 && steps[i]?.token !== steps[at]?.token) {
+    i--;
+  }
+  return i;
+}
+
+function sameContext(steps: readonly Step[], i: number, at: number, length: number): boolean {
+  for (let back = 1; back <= length; back++) {
+    if (steps[i - back]?.token !== steps[at - back]?.token) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function described({ name, entry: { operation } }: Step): Divergence['expected'] {
+  return { name, operation: operation.name, dtype: operation.dtype };
 }

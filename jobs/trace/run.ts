@@ -1,5 +1,11 @@
 import type { Entry, RankEvidence, RunGroup } from './evidence';
 
+/**
+ * How long an operation must have been waiting before a dump tells anything of it, in nanoseconds: in a run that goes on, ranks
+ * that are dumped one after another are at different places, and a member may come some moments later.
+ */
+const SETTLED = 3e9;
+
 /** Whether a rank has entered an operation; null where the files do not tell. */
 export type Entered = boolean | null;
 
@@ -23,6 +29,12 @@ export class RankRun {
   /** Whether the ring ends where the rank stands. */
   get whole(): boolean {
     return this.evidence.source === 'dump';
+  }
+
+  /** Whether the dump was written so long after a moment that what is not in it did not happen then; true where no file tells. */
+  isSettled(since: number): boolean {
+    const { written } = this.evidence;
+    return written === null || since === 0 || written - since >= SETTLED;
   }
 
   /** Whether the ring still begins with the first operation of the rank. */

@@ -27,6 +27,8 @@ interface Scenario extends Partial<SimulatedRun> {
   readonly verdict: Verdict | readonly Verdict[];
   readonly culprits: readonly number[];
   readonly what?: string;
+  /** Of several culprits, the one that is most at fault. */
+  readonly first?: number;
 }
 
 const TP2DP2 = { world: 4, layout: 'tp: 2' };
@@ -52,7 +54,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'healthy tp2 pp4 dp4 ep2, overlapped': { ...TP2PP4DP4, overlap: true, faults: [], verdict: 'healthy', culprits: [] },
   'healthy, JSON': { ...TP2PP2DP2, json: true, faults: [], verdict: 'healthy', culprits: [] },
   'healthy with a small ring': { ...TP2PP2DP2, ring: 20, steps: 6, faults: [], verdict: 'healthy', culprits: [] },
-  'healthy, half of the dumps': { ...TP2PP2DP2, missing: [1, 3, 4, 6], faults: [], verdict: 'healthy', culprits: [] },
+  'healthy, most of the dumps': { ...TP2PP2DP2, missing: [1, 4, 6], faults: [], verdict: 'healthy', culprits: [] },
+  'healthy, half of the dumps': { ...TP2PP2DP2, missing: [1, 3, 4, 6], faults: [], verdict: 'unknown', culprits: [] },
   'sleeps before tp': { ...TP2DP2, faults: [at(2, 'sleep', 'tp')], verdict: 'hang', culprits: [2] },
   'sleeps before dp': { ...TP2DP2, faults: [at(1, 'sleep', 'dp_cp')], verdict: 'hang', culprits: [1] },
   'sleeps before cp': { ...TP2CP2DP2, faults: [at(5, 'sleep', 'cp')], verdict: 'hang', culprits: [5] },
@@ -179,6 +182,59 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     culprits: [4],
     what: 'dtype',
   },
+  'sends less than its neighbour receives': {
+    ...TP2PP2DP2,
+    faults: [at(2, 'size', 'pp', { nth: 1 })],
+    verdict: 'mismatch',
+    culprits: [2],
+    what: 'size',
+  },
+  'receives more than its neighbour sends, one transfer at a time': {
+    ...TP2PP2DP2,
+    unbatched: true,
+    faults: [at(5, 'long', 'pp')],
+    verdict: 'mismatch',
+    culprits: [5],
+    what: 'size',
+  },
+  'leaves a transfer out, which its peers have done': {
+    world: 16,
+    layout: 'tp: 2, pp: 2',
+    faults: [at(3, 'skip', 'pp')],
+    verdict: 'mismatch',
+    culprits: [3],
+    what: 'order',
+  },
+  'does one operation more than all others': {
+    ...EP4DP8,
+    faults: [at(3, 'twice', 'dp_cp', { step: 3, nth: 1 })],
+    verdict: 'hang',
+    culprits: [0, 1, 2, 3, 4, 5, 6, 7],
+    first: 3,
+  },
+  'goes on, dumped one after another': {
+    ...TP2PP2DP2,
+    faults: [],
+    moments: new Map([30, 33, 31, 36, 32, 35, 30, 34].map((round, rank) => [rank, round])),
+    verdict: 'unknown',
+    culprits: [],
+  },
+  'sleeps; another rank was dumped early': {
+    ...TP2PP2DP2,
+    moments: new Map([[0, 20]]),
+    faults: [at(5, 'sleep', 'tp')],
+    verdict: 'hang',
+    culprits: [5],
+  },
+  'groups named by hashes': { ...PP4, names: 'hashes', faults: [at(1, 'sleep', 'pp')], verdict: 'hang', culprits: [1] },
+  'groups without a description': {
+    ...TP2CP2DP2,
+    names: 'undescribed',
+    faults: [at(6, 'size', 'cp')],
+    verdict: 'mismatch',
+    culprits: [6],
+    what: 'size',
+  },
   'another operation in tp': { ...TP2DP2, faults: [at(3, 'op', 'tp')], verdict: 'mismatch', culprits: [3], what: 'op' },
   'another operation in cp': {
     ...TP2CP2DP2,
@@ -277,6 +333,9 @@ describe('simulated runs', () => {
     });
     if (scenario.what !== undefined) {
       expect(run.mismatch?.what).toBe(scenario.what);
+    }
+    if (scenario.first !== undefined) {
+      expect(run.culprits[0]?.rank).toBe(scenario.first);
     }
     expect(run.groups.different).toEqual([]);
   });

@@ -20,8 +20,10 @@ export interface Programs {
  * these were there, nothing but itself kept it.
  */
 export function mayWait(silent: number, waits: readonly Wait[], run: Run, programs: Programs): MayWait {
-  // where others are seen not to come, the silent one may be among those that wait
-  const decisive = waits.filter(({ absent }) => absent.length === 0 || absent.includes(silent));
+  // where others are seen not to come, or to stand before it, the silent one may be among those that wait
+  const decisive = waits.filter(
+    ({ absent, behind }) => (absent.length === 0 && behind.length === 0) || absent.includes(silent),
+  );
   if (decisive.length === 0) {
     return 'for-seen';
   }

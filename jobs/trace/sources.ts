@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readSync, statSync } from 'node:fs';
+import { fstatSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UnsuitableFileError, withRegularFile } from '../regularFile';
 import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
@@ -27,6 +27,8 @@ const MAX_FILES = 200_000;
 const MAX_DEPTH = 4;
 /** How many entries are held for all ranks together: 16,384 ranks keep 64 each, which is more than any fault needs. */
 const MAX_ENTRIES = 2 ** 20;
+
+const NS_PER_MS = 1e6;
 
 /** All that the files of a run say. */
 export interface Evidence {
@@ -143,19 +145,24 @@ export class EvidenceReader {
   }
 
   #readKind(file: string): void {
-    const { head, size } = withRegularFile(file, (opened, size) => ({
+    const { head, size, modified } = withRegularFile(file, (opened, size) => ({
       head: bytesOf(opened, Math.min(size, HEAD)),
       size,
+      modified: fstatSync(opened).mtimeMs,
     }));
+    if (head.length === 0 && rankInName(file) !== null) {
+      this.#unreadable(file, 'is empty');
+      return;
+    }
     if (looksLikePickle(head)) {
-      this.#dump(file, size, (bytes) => readPickle(bytes));
+      this.#dump(file, { size, modified }, (bytes) => readPickle(bytes));
       return;
     }
     const start = new TextDecoder().decode(head).replace(/^\uFEFF/, '');
     if (looksLikeRecording(start) || looksLikeRas(start)) {
       this.#text(file, size, start);
     } else if (start.startsWith('{') && /"(?:pg_config|entries|comm_lib_version|version)"/.test(start)) {
-      this.#dump(file, size, (bytes) => readJson(new TextDecoder().decode(bytes)));
+      this.#dump(file, { size, modified }, (bytes) => readJson(new TextDecoder().decode(bytes)));
     } else {
       this.#logFile(file, start);
     }
@@ -165,20 +172,35 @@ export class EvidenceReader {
     this.#files.push({ file, kind, rank, ok, note });
   }
 
-  #dump(file: string, size: number, parse: (bytes: Uint8Array) => Salvaged): void {
+  #dump(
+    file: string,
+    { size, modified }: { readonly size: number; readonly modified: number },
+    parse: (bytes: Uint8Array) => Salvaged,
+  ): void {
     if (size > MAX_DUMP) {
       this.#note(file, 'flight-recorder', rankInName(file), false, `is larger than ${MAX_DUMP / 2 ** 20} MiB`);
       return;
     }
-    this.dump(file, readBytes(file, size), parse);
+    this.dump(file, readBytes(file, size), parse, modified);
   }
 
-  /** Takes in the bytes of a dump. */
-  dump(file: string, bytes: Uint8Array, parse: (bytes: Uint8Array) => Salvaged = readPickle): void {
+  /**
+   * Takes in the bytes of a dump.
+   * @param modified when its file was written, in milliseconds since 1970; null where that is not known
+   */
+  dump(
+    file: string,
+    bytes: Uint8Array,
+    parse: (bytes: Uint8Array) => Salvaged = readPickle,
+    modified: number | null = null,
+  ): void {
     const { salvaged, dump } = this.#lastOf(bytes) ?? this.#allOf(bytes, parse);
     if (!dump) {
-      const note = salvaged.problem ?? 'is no Flight Recorder dump';
-      this.#note(file, salvaged.problem ? 'flight-recorder' : 'other', rankInName(file), false, note);
+      if (salvaged.problem === null) {
+        this.#note(file, 'other', rankInName(file), false, 'is no Flight Recorder dump');
+      } else {
+        this.#unreadable(file, salvaged.problem);
+      }
       return;
     }
     const rank = rankOf(file, dump);
@@ -189,9 +211,18 @@ export class EvidenceReader {
     for (const group of dump.groups) {
       this.#groups.add(group);
     }
-    const better = this.#keepBetter(rankEvidence(rank, dump));
+    const better = this.#keepBetter(rankEvidence(rank, dump, modified));
     const note = dump.problem ?? (better ? '' : `another dump of rank ${rank} goes further`);
     this.#note(file, 'flight-recorder', rank, dump.problem === null, note);
+  }
+
+  /** A dump of which nothing can be read: its rank was there to write it. */
+  #unreadable(file: string, note: string): void {
+    const rank = rankInName(file);
+    this.#note(file, 'flight-recorder', rank, false, note);
+    if (rank !== null && !this.#ranks.has(rank)) {
+      this.#ranks.set(rank, { rank, entries: [], progress: new Map(), source: 'part', written: null });
+    }
   }
 
   #allOf(bytes: Uint8Array, parse: (bytes: Uint8Array) => Salvaged): { salvaged: Salvaged; dump: FlightDump | null } {
@@ -268,8 +299,17 @@ export class EvidenceReader {
   }
 }
 
-function rankEvidence(rank: number, { entries, progress, problem }: FlightDump): RankEvidence {
-  return { rank, entries, progress: progress as Map<RunGroup, Progress>, source: problem === null ? 'dump' : 'part' };
+function rankEvidence(rank: number, { entries, progress, problem }: FlightDump, modified: number | null): RankEvidence {
+  const written = modified === null ? null : modified * NS_PER_MS;
+  const newest = entries.reduce((most, { created }) => Math.max(most, created), 0);
+  return {
+    rank,
+    entries,
+    progress: progress as Map<RunGroup, Progress>,
+    source: problem === null ? 'dump' : 'part',
+    // a file that is older than what stands in it has another clock
+    written: written === null || written < newest ? null : written,
+  };
 }
 
 /** The number at the end of a dump's name: `nccl_trace_rank_12`, `dump_12.json`. */

@@ -1,46 +1,18 @@
 import { countOf } from '../../layout';
+import type { Context, Suspect } from './context';
 import type { Entry, Operation } from './evidence';
-import { stackOf } from './flightDump';
-import type { RankLog } from './log';
-import { type Conflict, camps, conflicts, disagreement, type MismatchKind } from './mismatch';
-import { brokenHabit, type Divergence, divergenceAmong } from './programs';
+import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from './mismatch';
+import { brokenHabit, type Divergence, divergenceAmong, isResolved } from './programs';
+import { endedSuspects, rootSuspects } from './roots';
 import type { RankRun, Run } from './run';
-import { type MayWait, mayWait, type Programs } from './silent';
+import { operationText, ranksText, rounded, stackTexts } from './texts';
 import type { Mismatch, Verdict } from './verification';
 import { type Wait, type WaitGraph, waitGraph, waitsFor } from './waits';
 
-/** How many ranks are named in one sentence. */
-const MAX_NAMED = 8;
-/** How many ranks in no operation are named. */
-const MAX_IDLE = 2;
-/** How many of the operations that a rank is waited for in are told. */
-const MAX_REASONS = 3;
+/** The confidence in any suspect where equal ranks disagree and nothing tells which is wrong. */
+const DISPUTED = 0.6;
 /** Of how many ranks a mismatch tells what they did. */
 const MAX_BY_RANK = 64;
-
-/** What the verdict needs of the layout and of other files. */
-export interface Context extends Programs {
-  /** What the layout calls the group of an operation. */
-  nameOf(entry: Entry): string;
-  /** The machine that the layout puts a rank on. */
-  nodeOf(rank: number): number;
-  readonly logs: ReadonlyMap<number, RankLog>;
-  /** Ranks whose process does not answer RAS. */
-  readonly unanswered: ReadonlySet<number>;
-  /** Whether there are files of the recorder and nothing else. */
-  readonly recorded: boolean;
-  /** Ranks whose process answers RAS. */
-  readonly answered: ReadonlySet<number>;
-}
-
-/** A rank at fault, before its place is looked up. */
-export interface Suspect {
-  readonly rank: number;
-  readonly confidence: number;
-  readonly because: readonly string[];
-  /** Whether its process seems to be gone, rather than late. */
-  readonly lost: boolean;
-}
 
 export interface Assessment {
   readonly verdict: Verdict;
@@ -53,9 +25,12 @@ export interface Assessment {
 /** Finds who keeps a run from going on. Ranks that do another thing than their peers come first: waits follow from that. */
 export function assess(run: Run, context: Context): Assessment {
   const graph = waitGraph(run);
-  const found = mismatchOf(run, graph, context);
+  const divergences = graph.waits.size > 0 || graph.stalled.size > 0 ? divergencesOf(run, graph, context) : [];
+  const found = mismatchOf(run, graph, divergences.filter(isResolved), context);
   const explained = new Set(found?.suspects.map(({ rank }) => rank));
-  const roots = rootSuspects(run, graph, context, explained);
+  // where ranks with one program do not do the same, one of them is wrong, though it is open which
+  const most = divergences.every(isResolved) ? 1 : DISPUTED;
+  const roots = rootSuspects(run, graph, context, explained, most);
   if (found) {
     const suspects = [...found.suspects, ...roots];
     return { verdict: 'mismatch', suspects, mismatch: found.mismatch, graph, why: found.why };
@@ -101,8 +76,13 @@ function quiet(run: Run, graph: WaitGraph, context: Context): Assessment {
       ],
     };
   }
-  if ([...run.ranks.values()].some(({ whole }) => whole)) {
-    return { ...base, verdict: 'healthy', why: [] };
+  const dumped = [...run.ranks.values()].filter(({ whole }) => whole).length;
+  if (dumped > 0) {
+    const broken = [...run.ranks.values()].some(({ evidence }) => evidence.source === 'part');
+    const all = dumped === run.worldSize;
+    const enough = all || (dumped > 1 && dumped * 2 > run.worldSize && !broken && isLevel(run, context));
+    const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump. Nothing waits in these, but others may.`;
+    return { ...base, verdict: enough ? 'healthy' : 'unknown', why: all ? [] : [why] };
   }
   if (context.recorded) {
     return {
@@ -120,6 +100,17 @@ function quiet(run: Run, graph: WaitGraph, context: Context): Assessment {
         : 'No file tells how far the ranks have come.',
     ],
   };
+}
+
+/** Whether ranks with the same program have come equally far. */
+function isLevel(run: Run, context: Context): boolean {
+  const places = new Map<string, number>();
+  return [...run.ranks.values()].every(({ rank, evidence }) => {
+    const program = context.programOf(rank);
+    const place = evidence.entries.at(-1)?.record ?? -1;
+    places.set(program, places.get(program) ?? place);
+    return places.get(program) === place;
+  });
 }
 
 /** Ranks that wait for each other in a ring: some of them take the operations in another order. */
@@ -141,7 +132,7 @@ function cycle(run: Run, graph: WaitGraph, context: Context): Assessment {
     const wait = graph.waits.get(rank);
     return {
       rank,
-      confidence: rounded(named.length === 1 ? 0.8 : 0.8 / named.length),
+      confidence: rounded(named.length === 1 ? 0.6 : 0.8 / named.length),
       lost: false,
       because: wait
         ? [
@@ -201,10 +192,14 @@ interface FoundMismatch {
 }
 
 /** What ranks did differently, and which of them is the odd one. */
-function mismatchOf(run: Run, graph: WaitGraph, context: Context): FoundMismatch | null {
-  const [conflict] = conflicts(run);
+function mismatchOf(
+  run: Run,
+  graph: WaitGraph,
+  divergences: readonly Divergence[],
+  context: Context,
+): FoundMismatch | null {
   const held = graph.waits.size > 0 || graph.stalled.size > 0;
-  const divergences = held ? divergencesOf(run, graph, context) : [];
+  const [conflict] = [...conflicts(run), ...(held ? transferConflicts(run) : [])];
   if (conflict) {
     return conflictMismatch(conflict, divergences, run, context);
   }
@@ -336,7 +331,7 @@ function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Ru
     return { ranks: rest, confidence: 0.9, reason: `The other ${most.ranks.length} members of the group agree.` };
   }
   return (
-    bySiblings(conflict, run, context) ??
+    (most?.operation.peer === null ? bySiblings(conflict, run, context) : byTransferSiblings(conflict, run, context)) ??
     byHistory(conflict, run) ?? { ranks: [...conflict.byRank.keys()], confidence: 0.5, reason: '' }
   );
 }
@@ -367,6 +362,35 @@ function bySiblings(conflict: Conflict, run: Run, context: Context): OddOnes | n
     : null;
 }
 
+/** What ranks with the programs of two ends sent and received in the same place. */
+function byTransferSiblings({ byRank }: Conflict, run: Run, context: Context): OddOnes | null {
+  const sides = [...byRank].map(([rank, entry]) => {
+    const nth = run.ranks
+      .get(rank)
+      ?.transfers(entry.group, entry.operation.name, entry.operation.peer ?? -1)
+      .findIndex(({ record }) => record === entry.record);
+    const siblings = [...run.ranks.values()].filter(
+      (other) =>
+        !byRank.has(other.rank) && other.fromStart && context.programOf(other.rank) === context.programOf(rank),
+    );
+    const theirs = siblings.flatMap((other) => {
+      const group = context.groupLike(entry.group, other.rank);
+      const found = group && other.transfers(group, entry.operation.name, entry.operation.peer ?? -1)[nth ?? -1];
+      return found ? [found.operation] : [];
+    });
+    const agreeing = theirs.filter((operation) => disagreement(operation, entry.operation) === null).length;
+    return { rank, agreeing, differing: theirs.length - agreeing };
+  });
+  const odd = sides.filter(({ agreeing, differing }) => differing > agreeing);
+  return odd.length === 1
+    ? {
+        ranks: odd.map(({ rank }) => rank),
+        confidence: 0.9,
+        reason: `${countOf(odd[0]?.differing ?? 0, 'rank')} with the same program did otherwise.`,
+      }
+    : null;
+}
+
 /** What the members did in the group before. */
 function byHistory(conflict: Conflict, run: Run): OddOnes | null {
   const usual = camps(conflict).map(({ operation, ranks }) => ({
@@ -379,7 +403,7 @@ function byHistory(conflict: Conflict, run: Run): OddOnes | null {
             ?.evidence.entries.filter(
               (entry) =>
                 entry.group === conflict.group &&
-                entry.seq < conflict.seq &&
+                entry.record < (conflict.byRank.get(rank)?.record ?? 0) &&
                 disagreement(entry.operation, operation) === null,
             ).length ?? 0,
       ),
@@ -419,182 +443,6 @@ function swapped({ group, seq, byRank, what }: Conflict, run: Run): boolean {
   return nextOfA === true ? (nextOfB ?? usual(a.operation)) : nextOfB === true && (nextOfA ?? usual(b.operation));
 }
 
-/** Ranks that others wait for and that wait for nobody. */
-function rootSuspects(run: Run, graph: WaitGraph, context: Context, explained: ReadonlySet<number>): Suspect[] {
-  const roots = [...graph.roots].filter(
-    ([rank, waits]) => !explained.has(rank) && !waits.every((wait) => explained.has(wait.rank)),
-  );
-  // a rank of which nothing is known may wait itself
-  const open = new Map(
-    roots
-      .filter(([rank]) => !isSeen(rank, run) && endOf(rank, context) === null)
-      .map(([rank, waits]) => [rank, mayWait(rank, waits, run, context)]),
-  );
-  // what ranks did differently keeps others waiting, also those that left no dump
-  const sure = roots.filter(([rank]) => (open.get(rank) ?? 'no') === 'no' && !(explained.size > 0 && open.has(rank)));
-  const left = sure.length > 0 || explained.size > 0 ? sure : leastExplained(roots, open);
-  const silent = left.map(([rank]) => rank).filter((rank) => open.has(rank));
-  const idle = sure.length === 0 ? idleRanks(run).filter((rank) => !explained.has(rank) && !graph.roots.has(rank)) : [];
-  const share = silentShare(silent, left.length > silent.length || idle.length > 0, context);
-  return [
-    ...left.map(([rank, waits]) => {
-      const limit = open.get(rank) === 'no' ? 0.9 : open.get(rank) === 'for-seen' ? 0.4 : 0.9;
-      return rootSuspect(rank, waits, { run, context, share: Math.min(limit, share) });
-    }),
-    ...(left.length > 0 ? idle.slice(0, MAX_IDLE).map((rank) => idleSuspect(rank, run, context)) : []),
-  ].sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
-}
-
-/** Ranks whose dump shows them in no operation, while others wait. */
-function idleRanks(run: Run): number[] {
-  return [...run.ranks.values()].filter(({ whole, pending }) => whole && pending.length === 0).map(({ rank }) => rank);
-}
-
-/** A rank in no operation that only a rank without a dump can be waiting for. */
-function idleSuspect(rank: number, run: Run, context: Context): Suspect {
-  const own = run.ranks.get(rank);
-  return { rank, confidence: 0.4, lost: false, because: own ? standText(own, context) : [] };
-}
-
-type Root = readonly [rank: number, waits: readonly Wait[]];
-
-/** Whether a rank's dump or RAS tells that it waits for nobody. */
-function isSeen(rank: number, run: Run): boolean {
-  const own = run.ranks.get(rank);
-  return own !== undefined && own.evidence.source !== 'part';
-}
-
-/** Where every suspect may wait for another: those that do not wait for one that is seen. */
-function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWait>): readonly Root[] {
-  const unseen = roots.filter(([rank]) => open.get(rank) !== 'for-seen');
-  return unseen.length > 0 ? unseen : roots;
-}
-
-/** The confidence in each of the ranks without a dump that may be at fault; less where a rank that is seen may be, too. */
-function silentShare(ranks: readonly number[], othersSeen: boolean, context: Context): number {
-  if (othersSeen) {
-    return 0.4;
-  }
-  if (ranks.length <= 1) {
-    return 0.9;
-  }
-  // a machine takes all of its ranks with it
-  return new Set(ranks.map((rank) => context.nodeOf(rank))).size === 1 && ranks.length > 2
-    ? 0.6
-    : Math.max(0.05, rounded(1.2 / ranks.length));
-}
-
-function rootSuspect(
-  rank: number,
-  waits: readonly Wait[],
-  { run, context, share }: { readonly run: Run; readonly context: Context; readonly share: number },
-): Suspect {
-  const own = run.ranks.get(rank);
-  const end = endOf(rank, context);
-  // numbers of logs and RAS alone do not tell whether somebody is late or somebody else is ahead
-  const limit = end || waits.some((wait) => run.ranks.get(wait.rank)?.evidence.source !== 'log') ? 1 : 0.6;
-  const waited = waits.slice(0, MAX_REASONS).map((wait) => waitedText(rank, wait, context));
-  if (own) {
-    const confidence = own.whole ? 0.95 : own.evidence.source === 'part' ? Math.min(0.7, share) : 0.8;
-    return {
-      rank,
-      confidence: Math.min(limit, end ? 0.95 : confidence),
-      lost: end !== null || context.unanswered.has(rank),
-      because: [...waited, ...standText(own, context), ...(end ? [end] : [])],
-    };
-  }
-  const alive = context.logs.get(rank)?.alive === true || context.answered.has(rank);
-  const unanswered = context.unanswered.has(rank);
-  return {
-    rank,
-    confidence: Math.min(limit, end ? 0.95 : unanswered ? Math.max(0.9, share) : share),
-    lost: end !== null || !alive,
-    because: [
-      ...waited,
-      alive
-        ? 'It left no dump, but its process still answers: it is stuck outside of any collective.'
-        : 'It left no dump: stopped, killed, or stuck so that it could not write one.',
-      ...(unanswered ? ['Its process does not answer RAS.'] : []),
-      ...(end ? [end] : []),
-    ],
-  };
-}
-
-/** `Ranks 0 and 1 entered tp all_reduce #4; rank 2 did not.` */
-function waitedText(rank: number, wait: Wait, context: Context): string {
-  const entered = wait.entry.p2p ? [wait.rank] : membersIn(wait);
-  const missing = wait.absent.includes(rank) ? `rank ${rank} did not` : `rank ${rank} is not known to have`;
-  return `${ranksText(entered, true)} entered ${operationText(wait.entry, context)}; ${missing}.`;
-}
-
-function membersIn(wait: Wait): number[] {
-  const lacking = new Set([...wait.absent, ...wait.unknown]);
-  return wait.entry.group.ranks.filter((rank) => !lacking.has(rank));
-}
-
-/** Where a rank that waits for nobody stands. */
-function standText(rank: RankRun, context: Context): string[] {
-  const last = rank.evidence.entries.at(-1);
-  if (!rank.whole) {
-    return [
-      rank.evidence.source === 'part' ? 'Its dump breaks off.' : 'It left no dump; this is known from the log or RAS.',
-    ];
-  }
-  return last
-    ? [
-        `It waits for nobody: its last operation, ${operationText(last, context)}, is through. It is in code between that and the next one.`,
-        ...stackTexts(last),
-      ]
-    : ['It has entered no operation at all.'];
-}
-
-/** Ranks that a log or RAS calls gone, where nobody is seen to wait. */
-function endedSuspects(run: Run, context: Context): Suspect[] {
-  const told = [...context.logs.keys()].flatMap((rank) => {
-    const end = endOf(rank, context);
-    return end ? [{ rank, confidence: 0.9, lost: true, because: [end] }] : [];
-  });
-  if (told.length > 0) {
-    return told;
-  }
-  const unanswered = [...context.unanswered].filter((rank) => !run.ranks.get(rank)?.whole);
-  return unanswered.length > 0
-    ? unanswered.map((rank) => ({ rank, confidence: 0.8, lost: true, because: ['Its process does not answer RAS.'] }))
-    : firstEnded(context);
-}
-
-/** The process that torchrun saw end first, with an exit code that tells nothing. */
-function firstEnded({ logs }: Context): Suspect[] {
-  return [...logs.values()]
-    .filter(({ end, error }) => end?.first && end.code > 0 && error === null)
-    .map(({ rank, end }) => ({
-      rank,
-      confidence: 0.3,
-      lost: true,
-      because: [`It was the first to end, with exit code ${end?.code}. Its log does not tell why.`],
-    }));
-}
-
-/** Signals by which torchrun, and a watchdog that gives up, end a rank that is not at fault. */
-const SIGTERM = 15;
-const SIGABRT = 6;
-
-/** How a log says that a process ended by itself; null where it does not, or where another rank's end may have caused it. */
-function endOf(rank: number, { logs }: Context): string | null {
-  const log = logs.get(rank);
-  if (!log || log.failures.length > 0) {
-    return null;
-  }
-  if (log.error !== null) {
-    return `Its log ends with ${JSON.stringify(log.error)}.`;
-  }
-  const signal = -(log.end?.code ?? 0);
-  const byItself = log.end?.first === true || log.end?.by === 'srun';
-  return byItself && signal > 0 && signal !== SIGTERM && signal !== SIGABRT
-    ? `It was ended by signal ${signal} before any other rank.`
-    : null;
-}
-
 function differenceText(
   entry: Entry,
   other: { readonly operation: Entry['operation']; readonly ranks: readonly number[] },
@@ -619,35 +467,4 @@ function byRankText(entries: readonly Entry[], ranks: readonly number[], context
       return [ranks[i] ?? '', `${operationText(entry, context)}${input < 0 ? '' : `, ${input} x ${dtype}`}`];
     }),
   );
-}
-
-/** `tp all_reduce #4`, with the other end of a transfer. */
-export function operationText(entry: Entry, context: Pick<Context, 'nameOf'>): string {
-  const { operation, group, seq } = entry;
-  const peer = operation.peer === null ? undefined : group.ranks[operation.peer];
-  const end = peer === undefined ? '' : operation.name === 'send' ? ` to rank ${peer}` : ` from rank ${peer}`;
-  return `${context.nameOf(entry)} ${operation.name}${end} #${seq}`;
-}
-
-function stackTexts(entry: Entry): string[] {
-  const [frame] = stackOf(entry.frames);
-  return frame
-    ? [`${entry.completed ? 'It was' : 'It is'} called from ${frame.name} (${frame.file}:${frame.line}).`]
-    : [];
-}
-
-/** `ranks 2 and 3`, `ranks 0, 1, 2 and 13 more`. */
-export function ranksText(ranks: readonly number[], capital = false): string {
-  const named = ranks.slice(0, MAX_NAMED);
-  const last = ranks.length > named.length ? `${ranks.length - named.length} more` : String(named.pop() ?? 'none');
-  const noun = ranks.length === 1 ? 'rank' : 'ranks';
-  return `${capital ? capitalized(noun) : noun} ${named.length > 0 ? `${named.join(', ')} and ${last}` : last}`;
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
 }

@@ -1,13 +1,14 @@
 import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
 import { type Cause, causeOf } from './cause';
+import type { Context } from './context';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groups';
 import type { RankLog } from './log';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
 import { Run } from './run';
 import type { Evidence } from './sources';
-import { type Assessment, assess, type Context } from './verdict';
-import type { Culprit, ExplainedDifference, Verification, Victim } from './verification';
+import { type Assessment, assess } from './verdict';
+import type { Culprit, ExplainedDifference, SourceKind, Verification, Victim } from './verification';
 import { waitsFor } from './waits';
 
 /** How many ranks that wait, and how many that one waits for, are listed. */
@@ -102,7 +103,7 @@ function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras:
   return {
     logs,
     unanswered,
-    recorded: files.every(({ kind }) => kind === 'recorder' || kind === 'other'),
+    recorded: files.some(({ kind }) => kind === 'recorder') && files.every(({ kind }) => RECORDS.has(kind)),
     answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),
     nodeOf: (rank) => Math.floor(rank / layout.layout.gpusPerNode),
     programOf: (rank) => programOf(rank, layout.layout),
@@ -110,6 +111,9 @@ function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras:
     nameOf: ({ group }: Entry) => nameOf(group),
   };
 }
+
+/** Files that tell of groups at most. */
+const RECORDS: ReadonlySet<SourceKind> = new Set(['recorder', 'other']);
 
 /** Groups by their names and ranks: to find what a group of one rank is to another. */
 class Twins {
@@ -274,7 +278,7 @@ function fromLog(
       });
     }
   }
-  return { rank, entries, progress, source: 'log' };
+  return { rank, entries, progress, source: 'log', written: null };
 }
 
 /** Neither the watchdog's lines nor RAS tell which operation of a group a number belongs to. */
@@ -306,7 +310,7 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
     }
   }
   return [...found].flatMap(([rank, { entries, progress }]) =>
-    known.has(rank) ? [] : [{ rank, entries, progress, source: 'log' as const }],
+    known.has(rank) ? [] : [{ rank, entries, progress, source: 'log' as const, written: null }],
   );
 }
 

@@ -9,7 +9,7 @@ export interface Wait {
   readonly absent: readonly number[];
   /** Members of which no file tells whether they have. */
   readonly unknown: readonly number[];
-  /** Members that have entered it, but stand in an earlier operation; only where nobody is absent or unknown. */
+  /** Members that have entered it, but stand in an earlier operation. */
   readonly behind: readonly number[];
 }
 
@@ -34,7 +34,10 @@ export function waitGraph(run: Run): WaitGraph {
   const stalled = new Map<number, Entry>();
   const instances = new Instances(run);
   for (const rank of run.ranks.values()) {
-    const found = rank.pending.map((entry) => ({ rank: rank.rank, entry, ...instances.lacking(rank, entry) }));
+    const found = rank.pending
+      .map((entry) => ({ rank: rank.rank, entry, ...instances.lacking(rank, entry) }))
+      // who is seen not to come is late; who is not seen may have come a moment after this dump
+      .filter(({ entry, absent }) => absent.length > 0 || rank.isSettled(entry.created));
     const held = found.find((wait) => wait.absent.length > 0) ?? found.find((wait) => waitsFor(wait).length > 0);
     const [first] = rank.pending;
     if (held) {
@@ -89,10 +92,7 @@ class Instances {
     const entered = members.map((member) => enteredBy(this.run.ranks.get(member), rank, entry));
     const absent = members.filter((_, i) => entered[i] === false);
     const unknown = members.filter((_, i) => entered[i] === null);
-    const behind =
-      absent.length + unknown.length > 0
-        ? []
-        : members.filter((member) => standsBefore(this.run.ranks.get(member), entry));
+    const behind = members.filter((member) => standsBefore(this.run.ranks.get(member), entry));
     return { absent, unknown, behind };
   }
 }
@@ -107,22 +107,26 @@ function enteredBy(other: RankRun | undefined, rank: RankRun, entry: Entry): Ent
   if (!other) {
     return null;
   }
-  return entry.p2p && entry.operation.peer !== null
-    ? transferEntered(other, rank, entry)
-    : other.entered(entry.group, entry.seq);
+  const entered =
+    entry.p2p && entry.operation.peer !== null
+      ? transferEntered(other, rank, entry)
+      : other.entered(entry.group, entry.seq);
+  return entered === false && !other.isSettled(entry.created) ? null : entered;
 }
 
 /**
  * Whether the other end of a transfer is there. Each end counts its transfers alone, so the n-th of one belongs to the n-th of
  * the other; where a ring has dropped its beginning, what is still pending at both ends belongs together.
  */
-function transferEntered(other: RankRun, rank: RankRun, { group, operation, record }: Entry): Entered {
+function transferEntered(other: RankRun, rank: RankRun, { group, operation, record, created }: Entry): Entered {
   const counterpart = operation.name === 'send' ? 'recv' : 'send';
   const own = rank.transfers(group, operation.name, operation.peer ?? -1);
   const theirs = other.transfers(group, counterpart, group.ranks.indexOf(rank.rank));
   const nth = own.findIndex((entry) => entry.record === record);
   const there = rank.fromStart && other.fromStart ? theirs.length > nth : theirs.some(({ completed }) => !completed);
-  return there || (other.whole ? false : null);
+  // a rank that was dumped early may have found the other end since
+  const tells = other.whole && (rank.fromStart ? other.fromStart : rank.isSettled(created));
+  return there || (tells ? false : null);
 }
 
 /** Whether a rank that has entered an operation stands in an earlier one that is not through. */

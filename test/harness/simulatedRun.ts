@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Checked, denseGrid, processGroups, type ResolvedLayout } from '../../layout';
 import { type Plain, pickled, Tuple } from './pickleWriter';
@@ -50,6 +50,8 @@ export interface SimulatedRank {
   readonly finished: boolean;
   /** How many rounds the simulation took. */
   readonly rounds: number;
+  /** When it was dumped, in seconds since 1970: early, or when the watchdog has waited in vain. */
+  readonly written: number;
 }
 
 interface SimulatedEntry {
@@ -129,7 +131,9 @@ export function writeDumps(
   for (const rank of ranks.filter(({ dumps }) => dumps)) {
     const dump = dumpOf(rank, ring, version);
     const name = join(folder, `nccl_trace_rank_${rank.rank}`);
-    writeFileSync(json ? `${name}.json` : name, json ? jsonOf(dump) : pickled(dump));
+    const path = json ? `${name}.json` : name;
+    writeFileSync(path, json ? jsonOf(dump) : pickled(dump));
+    utimesSync(path, rank.written, rank.written);
   }
 }
 
@@ -176,10 +180,13 @@ class Simulation {
       }
       moved = this.#complete() || moved;
       for (const player of this.#ranks.filter(({ rank }) => this.run.moments?.get(rank) === round)) {
-        early.set(player.rank, player.result(round));
+        early.set(player.rank, player.result(round, secondsAt(round)));
       }
     }
-    return this.#ranks.map((player) => ({ ...player.result(round), ...early.get(player.rank) }));
+    return this.#ranks.map((player) => ({
+      ...player.result(round, secondsAt(round) + WATCHDOG),
+      ...early.get(player.rank),
+    }));
   }
 
   placesOf(rank: number): Map<string, number> {
@@ -445,10 +452,11 @@ class Player {
     return this.#transfers.get(`${group.name} ${send} ${peer}`)?.[nth];
   }
 
-  result(rounds: number): SimulatedRank {
+  result(rounds: number, written: number): SimulatedRank {
     const entries = this.#operations.flatMap((operation) => entriesOf(operation, this.rank));
     return {
       rounds,
+      written,
       finished: this.#at === this.program.length && this.#operations.every(({ completed }) => completed),
       rank: this.rank,
       entries: entries.map((entry, record) => ({ ...entry, record })),
@@ -481,6 +489,14 @@ function entriesOf(
 }
 
 const START = 1_795_299_293_000_000_000n;
+const ROUND = 10_000_000n;
+/** How long a watchdog waits, in seconds. */
+const WATCHDOG = 600;
+
+/** When a round begins, in seconds since 1970; the dump of a round holds some entries more. */
+function secondsAt(round: number): number {
+  return Number((START + BigInt(round + 1) * ROUND) / 1_000_000n) / 1000;
+}
 
 /** A name such as torch makes for groups that not all ranks take part in making. */
 function hashed(name: number): string {
@@ -528,7 +544,7 @@ function entryOf(
   frame: Plain,
   version: string,
 ): { readonly [key: string]: Plain } {
-  const time = START + BigInt(round) * 10_000_000n + BigInt(record) * 1000n;
+  const time = START + BigInt(round) * ROUND + BigInt(record) * 1000n;
   return {
     frames: [frame],
     record_id: record,

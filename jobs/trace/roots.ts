@@ -1,0 +1,280 @@
+import type { Context, Suspect } from './context';
+import type { Entry } from './evidence';
+import { disagreement } from './mismatch';
+import { nextByHabit } from './programs';
+import type { RankRun, Run } from './run';
+import { type MayWait, mayWait } from './silent';
+import { operationText, ranksText, rounded, stackTexts } from './texts';
+import type { Wait, WaitGraph } from './waits';
+
+/** How many ranks in no operation are named. */
+const MAX_IDLE = 2;
+/** How many of the operations that a rank is waited for in are told. */
+const MAX_REASONS = 3;
+
+/**
+ * Ranks that others wait for and that wait for nobody.
+ * @param explained ranks that are at fault for another reason
+ * @param most the confidence that no suspect exceeds
+ */
+export function rootSuspects(
+  run: Run,
+  graph: WaitGraph,
+  context: Context,
+  explained: ReadonlySet<number>,
+  most: number,
+): Suspect[] {
+  const roots = [...graph.roots].filter(
+    ([rank, waits]) => !explained.has(rank) && !waits.every((wait) => explained.has(wait.rank)),
+  );
+  // a rank of which nothing is known may wait itself
+  const open = new Map(
+    roots
+      .filter((root) => !isSeen(root, run) && endOf(root[0], context) === null)
+      .map(([rank, waits]) => [rank, mayWait(rank, waits, run, context)]),
+  );
+  // what ranks did differently keeps others waiting, also those that left no dump
+  const sure = roots.filter(([rank]) => (open.get(rank) ?? 'no') === 'no' && !(explained.size > 0 && open.has(rank)));
+  const left = sure.length > 0 || explained.size > 0 ? sure : leastExplained(roots, open);
+  const silent = left.map(([rank]) => rank).filter((rank) => open.has(rank));
+  const idle = sure.length === 0 ? idleRanks(run).filter((rank) => !explained.has(rank) && !graph.roots.has(rank)) : [];
+  const share = silentShare(silent, left.length > silent.length || idle.length > 0, run, context);
+  const ahead = left.length > silent.length ? aheadOfPeers(left, run, graph, context) : [];
+  // one rank against several: it may do one operation too many, unless they are known to do this one next
+  const mayBeAhead = left.length > new Set(left.flatMap(([, waits]) => waits.map(({ rank }) => rank))).size;
+  return [
+    ...ahead,
+    ...left.map(([rank, waits]) => {
+      const limit = open.has(rank) ? shareOf(rank, waits, open.get(rank) ?? 'no', run, context) : 1;
+      const suspect = rootSuspect(rank, waits, { run, context, share: Math.min(limit, share), seen: !open.has(rank) });
+      const highest = ahead.length > 0 ? 0.4 : mayBeAhead ? 0.6 : most;
+      return { ...suspect, confidence: Math.min(highest, most, suspect.confidence) };
+    }),
+    ...(left.length > 0 ? idle.slice(0, MAX_IDLE).map((rank) => idleSuspect(rank, run, context)) : []),
+  ].sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
+}
+
+/** How sure it can be that a rank without a whole dump is at fault, rather than another one that it waits for itself. */
+function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run, context: Context): number {
+  if (answer === 'for-seen') {
+    return 0.4;
+  }
+  // of several that one operation may lack, some may have come and wait in it themselves
+  const alone = waits.some(
+    ({ absent, unknown, behind }) => absent.length + behind.length === 0 && unknown.length === 1 && unknown[0] === rank,
+  );
+  const unseen = run.worldSize - [...run.ranks.values()].filter(({ whole }) => whole).length;
+  // too few dumps may all be of ranks that do the wrong thing
+  const many = unseen * 2 <= run.worldSize;
+  if (answer === 'no' && alone && many && waits.every((wait) => isUsual(wait, run, context))) {
+    return 0.9;
+  }
+  return Math.min(0.6, rounded(1.2 / Math.max(1, unseen)));
+}
+
+/** Whether a rank waits in the operation that ranks with the same program do in its place. */
+function isUsual({ rank, entry }: Wait, run: Run, context: Context): boolean {
+  const program = context.programOf(rank);
+  return [...run.ranks.values()].every((other) => {
+    const group = context.programOf(other.rank) === program ? context.groupLike(entry.group, other.rank) : undefined;
+    const theirs = group && !entry.p2p ? other.entryOf(group, entry.seq) : undefined;
+    return !theirs || disagreement(theirs.operation, entry.operation) === null;
+  });
+}
+
+/**
+ * Ranks that others seem to keep waiting, but that are ahead of them: they have entered an operation that none of the others would
+ * do next, as these have always gone on with another one, of which nobody waits for them.
+ */
+function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, context: Context): Suspect[] {
+  const late = new Set(roots.map(([rank]) => rank));
+  const waits = new Map(roots.flatMap(([, all]) => all).map((wait) => [wait.rank, wait]));
+  const surprised = roots.every(([rank, all]) => {
+    const own = run.ranks.get(rank);
+    const next = own?.whole && own.pending.length === 0 ? nextByHabit(own, context.nameOf) : null;
+    return (
+      next !== null &&
+      all.every(({ entry }) => !entry.p2p && !isSameStep(entry, next, context)) &&
+      // those that would do it together are as far as this one
+      next.group.ranks.every(
+        (other) => late.has(other) || waits.has(other) || run.ranks.get(other)?.pending.length === 0,
+      )
+    );
+  });
+  if (!surprised || graph.waits.size > waits.size + late.size) {
+    return [];
+  }
+  return [...waits.values()].map(({ rank, entry }) => ({
+    rank,
+    confidence: rounded(0.6 / waits.size),
+    lost: false,
+    because: [
+      `It entered ${operationText(entry, context)}; ${ranksText([...late])} did not, and would not do so next by what they did before.`,
+      ...stackTexts(entry),
+    ],
+  }));
+}
+
+function isSameStep(a: Entry, b: Entry, context: Context): boolean {
+  return context.nameOf(a) === context.nameOf(b) && a.operation.name === b.operation.name;
+}
+
+/** Ranks whose dump shows them in no operation, while others wait. */
+function idleRanks(run: Run): number[] {
+  return [...run.ranks.values()].filter(({ whole, pending }) => whole && pending.length === 0).map(({ rank }) => rank);
+}
+
+/** A rank in no operation that only a rank without a dump can be waiting for. */
+function idleSuspect(rank: number, run: Run, context: Context): Suspect {
+  const own = run.ranks.get(rank);
+  return { rank, confidence: 0.4, lost: false, because: own ? standText(own, context) : [] };
+}
+
+type Root = readonly [rank: number, waits: readonly Wait[]];
+
+/** Whether a rank's dump or RAS tells that it has not come, and that it waits for nobody. */
+function isSeen([rank, waits]: Root, run: Run): boolean {
+  const own = run.ranks.get(rank);
+  return own?.whole ? waits.some(({ absent }) => absent.includes(rank)) : own?.evidence.source === 'log';
+}
+
+/** Where every suspect may wait for another: those that do not wait for one that is seen. */
+function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWait>): readonly Root[] {
+  const unseen = roots.filter(([rank]) => open.get(rank) !== 'for-seen');
+  return unseen.length > 0 ? unseen : roots;
+}
+
+/** The confidence in each of the ranks without a dump that may be at fault; less where a rank that is seen may be, too. */
+function silentShare(ranks: readonly number[], othersSeen: boolean, run: Run, context: Context): number {
+  if (othersSeen) {
+    return 0.4;
+  }
+  if (ranks.length <= 1) {
+    return 0.9;
+  }
+  // a machine takes all of its ranks with it
+  const nodes = new Set(ranks.map((rank) => context.nodeOf(rank)));
+  const machine =
+    nodes.size === 1 && ranks.length > 2 && ![...run.ranks.keys()].some((rank) => nodes.has(context.nodeOf(rank)));
+  return machine ? 0.6 : Math.max(0.05, rounded(1.2 / ranks.length));
+}
+
+function rootSuspect(
+  rank: number,
+  waits: readonly Wait[],
+  {
+    run,
+    context,
+    share,
+    seen,
+  }: { readonly run: Run; readonly context: Context; readonly share: number; readonly seen: boolean },
+): Suspect {
+  const own = run.ranks.get(rank);
+  const end = endOf(rank, context);
+  // numbers of logs and RAS alone do not tell whether somebody is late or somebody else is ahead
+  const limit = end || waits.some((wait) => run.ranks.get(wait.rank)?.evidence.source !== 'log') ? 1 : 0.6;
+  const waited = waits.slice(0, MAX_REASONS).map((wait) => waitedText(rank, wait, context));
+  if (own) {
+    const confidence = seen ? (own.whole ? 0.95 : 0.8) : Math.min(0.6, share);
+    return {
+      rank,
+      confidence: Math.min(limit, end ? 0.95 : confidence),
+      lost: end !== null || context.unanswered.has(rank),
+      because: [
+        ...waited,
+        ...(seen || !own.whole ? standText(own, context) : ['Its dump is too old to tell.']),
+        ...(end ? [end] : []),
+      ],
+    };
+  }
+  const alive = context.logs.get(rank)?.alive === true || context.answered.has(rank);
+  const unanswered = context.unanswered.has(rank);
+  return {
+    rank,
+    confidence: Math.min(limit, end ? 0.95 : unanswered ? Math.max(0.9, share) : share),
+    lost: end !== null || !alive,
+    because: [
+      ...waited,
+      alive
+        ? 'It left no dump, but its process still answers: it is stuck outside of any collective.'
+        : 'It left no dump: stopped, killed, or stuck so that it could not write one.',
+      ...(unanswered ? ['Its process does not answer RAS.'] : []),
+      ...(end ? [end] : []),
+    ],
+  };
+}
+
+/** `Ranks 0 and 1 entered tp all_reduce #4; rank 2 did not.` */
+function waitedText(rank: number, wait: Wait, context: Context): string {
+  const entered = wait.entry.p2p ? [wait.rank] : membersIn(wait);
+  const missing = wait.absent.includes(rank) ? `rank ${rank} did not` : `rank ${rank} is not known to have`;
+  return `${ranksText(entered, true)} entered ${operationText(wait.entry, context)}; ${missing}.`;
+}
+
+function membersIn(wait: Wait): number[] {
+  const lacking = new Set([...wait.absent, ...wait.unknown]);
+  return wait.entry.group.ranks.filter((rank) => !lacking.has(rank));
+}
+
+/** Where a rank that waits for nobody stands. */
+function standText(rank: RankRun, context: Context): string[] {
+  const last = rank.evidence.entries.at(-1);
+  if (!rank.whole) {
+    return [
+      rank.evidence.source === 'part' ? 'Its dump breaks off.' : 'It left no dump; this is known from the log or RAS.',
+    ];
+  }
+  return last
+    ? [
+        `It waits for nobody: its last operation, ${operationText(last, context)}, is through. It is in code between that and the next one.`,
+        ...stackTexts(last),
+      ]
+    : ['It has entered no operation at all.'];
+}
+
+/** Ranks that a log or RAS calls gone, where nobody is seen to wait. */
+export function endedSuspects(run: Run, context: Context): Suspect[] {
+  const told = [...context.logs.keys()].flatMap((rank) => {
+    const end = endOf(rank, context);
+    return end ? [{ rank, confidence: 0.9, lost: true, because: [end] }] : [];
+  });
+  if (told.length > 0) {
+    return told;
+  }
+  const unanswered = [...context.unanswered].filter((rank) => !run.ranks.get(rank)?.whole);
+  return unanswered.length > 0
+    ? unanswered.map((rank) => ({ rank, confidence: 0.8, lost: true, because: ['Its process does not answer RAS.'] }))
+    : firstEnded(context);
+}
+
+/** The process that torchrun saw end first, with an exit code that tells nothing. */
+function firstEnded({ logs }: Context): Suspect[] {
+  return [...logs.values()]
+    .filter(({ end, error }) => end?.first && end.code > 0 && error === null)
+    .map(({ rank, end }) => ({
+      rank,
+      confidence: 0.3,
+      lost: true,
+      because: [`It was the first to end, with exit code ${end?.code}. Its log does not tell why.`],
+    }));
+}
+
+/** Signals by which torchrun, and a watchdog that gives up, end a rank that is not at fault. */
+const SIGTERM = 15;
+const SIGABRT = 6;
+
+/** How a log says that a process ended by itself; null where it does not, or where another rank's end may have caused it. */
+function endOf(rank: number, { logs }: Context): string | null {
+  const log = logs.get(rank);
+  if (!log || log.failures.length > 0) {
+    return null;
+  }
+  if (log.error !== null) {
+    return `Its log ends with ${JSON.stringify(log.error)}.`;
+  }
+  const signal = -(log.end?.code ?? 0);
+  const byItself = log.end?.first === true || log.end?.by === 'srun';
+  return byItself && signal > 0 && signal !== SIGTERM && signal !== SIGABRT
+    ? `It was ended by signal ${signal} before any other rank.`
+    : null;
+}

@@ -29,6 +29,7 @@ const sorted = (values) => [...values].sort((a, b) => a - b);
 const quantile = (values, share) => sorted(values)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
 const median = (values) => quantile(values, 0.5);
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const isInside = (value, [low, high]) => low <= value && value <= high;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const relative = (estimate, truth) => Math.abs(estimate / truth - 1);
 
@@ -37,7 +38,8 @@ outOfMemory();
 for (const name of ['vtrain', 'nanotron', 'sailor', 'torchtitan']) {
   ranking(name);
 }
-for (const name of ['calculon', 'vtrain', 'bridge', 'mlperf51']) {
+ownStep();
+for (const name of ['calculon', 'vtrain', 'nanotron', 'bridge', 'mlperf51', 'torchtitan', 'sailor']) {
   absoluteTime(name);
 }
 
@@ -45,12 +47,11 @@ for (const name of ['calculon', 'vtrain', 'bridge', 'mlperf51']) {
 function memoryOfTests() {
   const cases = rowsOf('megatron_golden').map(({ row: { measured }, estimate: { perStage } }) => {
     const { statesBytes, workspaceBytes, peakBytes, interval } = perStage.at(-1);
-    const [low, high] = interval;
     return {
       states: relative(statesBytes, measured.memory_bytes_allocated),
       plain: relative(statesBytes - workspaceBytes, measured.memory_bytes_allocated),
       peak: relative(peakBytes, measured.memory_bytes_peak),
-      covered: low <= measured.memory_bytes_peak && measured.memory_bytes_peak <= high,
+      covered: isInside(measured.memory_bytes_peak, interval),
     };
   });
   const row = (key) =>
@@ -67,6 +68,25 @@ function memoryOfTests() {
   console.log(`  states, no workspace ${row('plain')}`);
   console.log(`  peak              ${row('peak')}`);
   console.log(`  peak inside the interval: ${percent(mean(cases.map(({ covered }) => Number(covered))))}`);
+}
+
+/** A step that was written for this purpose, on one and two H200 (planner/step.py): the last stage, and the time. */
+function ownStep() {
+  const rows = rowsOf('step-h200');
+  const off = (estimated, measured) =>
+    Math.max(...rows.map((one) => relative(estimated(one), measured(one.row.measured))));
+  const states = off(
+    ({ estimate }) => estimate.perStage.at(-1).statesBytes,
+    ({ memory_bytes_allocated: bytes }) => bytes,
+  );
+  const peak = off(
+    ({ estimate }) => estimate.perStage.at(-1).peakBytes,
+    ({ memory_bytes_peak: bytes }) => bytes,
+  );
+  const ratios = rows.map((one) => secondsOf(one) / one.row.measured.step_time_s);
+  console.log(
+    `\nA step of our own, ${rows.length} layouts: largest error of states ${percent(states)}, of the peak ${percent(peak)}; time ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)} of the measured`,
+  );
 }
 
 /** Crashes of nanotron's benchmark that memory explains, against runs: at each threshold of the fullest stage's peak. */
@@ -110,10 +130,12 @@ function ranking(name) {
 }
 
 function absoluteTime(name) {
-  const ratios = timed(name).map((one) => secondsOf(one) / one.row.measured.step_time_s);
+  const rows = timed(name);
+  const ratios = rows.map((one) => secondsOf(one) / one.row.measured.step_time_s);
+  const inside = rows.filter(({ row, estimate }) => isInside(row.measured.step_time_s, estimate.stepTimeS.interval));
   const errors = ratios.map((ratio) => Math.abs(ratio - 1));
   console.log(
-    `\nStep time, ${name}, ${ratios.length} rows: mean error ${percent(mean(errors))}, median ratio ${median(ratios).toFixed(2)} (5 % to 95 %: ${quantile(ratios, 0.05).toFixed(2)} to ${quantile(ratios, 0.95).toFixed(2)})`,
+    `\nStep time, ${name}, ${ratios.length} rows: mean error ${percent(mean(errors))}, median ratio ${median(ratios).toFixed(2)} (5 % to 95 %: ${quantile(ratios, 0.05).toFixed(2)} to ${quantile(ratios, 0.95).toFixed(2)}), inside the interval ${percent(inside.length / rows.length)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { type Block, type Chunk, type CostJob, microbatches, paddedVocab } from './job';
+import { type Block, type Chunk, type CostJob, microbatches, paddedVocab, recomputes } from './job';
 
 const HALF = 2;
 const FLOAT = 4;
@@ -6,23 +6,24 @@ const FLOAT = 4;
 /**
  * Bytes that one block holds for the backward pass of one micro-batch, on one rank.
  * Source: the tensors that autograd saves, as counted in "Reducing Activation Recomputation in Large Transformer Models"
- * (arXiv:2205.05198, section 4), with flash attention's log-sum-exp instead of scores.
+ * (arXiv:2205.05198, section 4), with flash attention's log-sum-exp instead of scores; what selective recomputation leaves out is
+ * named in `recompute_modules`, megatron/core/transformer/transformer_config.py.
  */
 export function blockActivations(job: CostJob, block: Block): number {
-  const { model, degrees, sequence, recompute, batch } = job;
+  const { model, degrees, sequence, batch } = job;
   const tokens = (sequence.length / degrees.cp) * batch.micro;
   const spread = sequence.sequenceParallel ? degrees.tp : 1;
   const hidden = (HALF * model.hiddenSize * tokens) / spread;
   const mask = sequence.dropout ? hidden / HALF : 0;
   // the input of the norm, and its output, which the linear layer after it keeps
-  const norm = 2 * hidden;
+  const norm = recomputes(job, 'layernorm') ? hidden : 2 * hidden;
   switch (block) {
     case 'attention':
-      return norm + mask + attention(job, tokens) + (recompute.granularity === 'selective' ? 0 : scores(job, tokens));
+      return norm + mask + attention(job, tokens) + (recomputes(job, 'core_attn') ? 0 : scores(job, tokens));
     case 'mlp':
-      return norm + mask + feedForward(job, model.ffnHiddenSize, tokens, degrees.tp);
+      return norm + mask + (recomputes(job, 'mlp') ? 0 : feedForward(job, model.ffnHiddenSize, tokens, degrees.tp));
     case 'moe':
-      return norm + mask + mixture(job, tokens, spread);
+      return norm + mask + (recomputes(job, 'moe') ? 0 : mixture(job, tokens, spread));
     case 'mamba':
       return norm + mask + mamba(job, tokens);
   }
@@ -95,13 +96,15 @@ function mtpBlocks({ model }: CostJob, { mtp }: Chunk): Block[] {
   return Array.from({ length: mtp }, (): Block[] => ['attention', model.moe ? 'moe' : 'mlp']).flat();
 }
 
-function attention({ model, degrees }: CostJob, tokens: number): number {
+function attention(job: CostJob, tokens: number): number {
+  const { model, degrees } = job;
   const { numAttentionHeads: heads, numQueryGroups: groups, kvChannels, mla } = model;
   const query = mla ? heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim) : heads * kvChannels;
   const keyValue = mla ? heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim + mla.vHeadDim) : 2 * groups * kvChannels;
   const output = mla ? heads * mla.vHeadDim : heads * kvChannels;
   const latent = mla ? (mla.qLoraRank ?? 0) + mla.kvLoraRank + mla.qkPosEmbHeadDim : 0;
-  return HALF * tokens * ((query + keyValue + output) / degrees.tp + 2 * latent);
+  const projected = recomputes(job, 'mla_up_proj') ? 0 : query + keyValue;
+  return HALF * tokens * ((projected + output) / degrees.tp + 2 * latent);
 }
 
 /** Bytes of attention scores: the softmax's output, its dropout mask and what dropout makes of it; or the log-sum-exp alone. */
@@ -123,9 +126,13 @@ function mixture(job: CostJob, tokens: number, spread: number): number {
   }
   // a balanced router: every rank of the expert grid gets as many tokens as it sends
   const routed = (tokens / spread) * moe.topk * (spread === 1 ? 1 : degrees.exptTp);
-  const shared = moe.sharedFfnHiddenSize > 0 ? feedForward(job, moe.sharedFfnHiddenSize, tokens, degrees.tp) : 0;
+  const shared =
+    moe.sharedFfnHiddenSize > 0 && !recomputes(job, 'shared_experts')
+      ? feedForward(job, moe.sharedFfnHiddenSize, tokens, degrees.tp)
+      : 0;
   const permuted = 2 * HALF * routed * hiddenSize;
-  return permuted + feedForward(job, moe.ffnHiddenSize, routed, degrees.exptTp) + shared;
+  const activated = recomputes(job, 'moe_act') ? (HALF * routed * moe.ffnHiddenSize) / degrees.exptTp : 0;
+  return permuted + feedForward(job, moe.ffnHiddenSize, routed, degrees.exptTp) - activated + shared;
 }
 
 function mamba({ model, degrees }: CostJob, tokens: number): number {

@@ -113,3 +113,17 @@ test('attention and dropout that the file names are not assumed', () => {
   expect(told.assumed.filter((one) => /attention|dropout/.test(one))).toEqual([]);
   expect(told.perStage[0]?.activationsBytes).toBeGreaterThan(plain.perStage[0]?.activationsBytes ?? Number.NaN);
 });
+
+test('selective recomputation leaves out the parts that are named, and attention alone by default', () => {
+  const recompute = (modules: string) => {
+    const [stage] = estimated(`${LLAMA}recompute: {granularity: selective${modules}}\n`).perStage;
+    return stage?.activationsBytes ?? Number.NaN;
+  };
+  const [plain] = estimated(LLAMA).perStage;
+  expect(recompute('')).toBeLessThan(plain?.activationsBytes ?? Number.NaN);
+  expect(recompute(', modules: [core_attn]')).toBe(recompute(''));
+  expect(recompute(', modules: [core_attn, layernorm]')).toBeLessThan(recompute(''));
+  expect(recompute(', modules: [core_attn, layernorm, mlp]')).toBeLessThan(
+    recompute(', modules: [core_attn, layernorm]'),
+  );
+});

@@ -267,7 +267,11 @@ class Reader {
           layers: recompute.method.value === 'block' ? (recompute.num_layers.value ?? null) : null,
         };
       case 'selective':
-        return { granularity: 'selective' };
+        // TransformerConfig.recompute_modules, megatron/core/transformer/transformer_config.py
+        return {
+          granularity: 'selective',
+          modules: recompute.modules.value ? valuesOf(recompute.modules.value) : ['core_attn'],
+        };
       default:
         return { granularity: 'none' };
     }

@@ -132,7 +132,8 @@ export interface CostOptimizer {
 /** Activations that are computed again in the backward pass. */
 export type Recompute =
   | { readonly granularity: 'none' }
-  | { readonly granularity: 'selective' }
+  /** `modules`: the parts that are recomputed, by Megatron's names (`recompute_modules`). */
+  | { readonly granularity: 'selective'; readonly modules: readonly string[] }
   /** `layers`: recomputed layers of a pipeline rank; null: all, one at a time. */
   | { readonly granularity: 'full'; readonly layers: number | null };
 
@@ -162,6 +163,11 @@ export interface GpuKind {
   readonly workspaceBytes: number;
   /** Share of peak that large matrix products reach, in parts of what they reach on an A100. */
   readonly matrixShare: number;
+}
+
+/** Whether a part of a layer is computed again in the backward pass, of selective recomputation. */
+export function recomputes({ recompute }: CostJob, module: string): boolean {
+  return recompute.granularity === 'selective' && recompute.modules.includes(module);
 }
 
 /** Micro-batches that one replica runs in a step. */

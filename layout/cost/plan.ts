@@ -4,7 +4,7 @@ import type { Field } from '../format/spec';
 import { divisors } from '../rules/numbers';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
-import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches } from './job';
+import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches, type Recompute } from './job';
 import { memoryOf } from './memory';
 import { MEGATRON, stepTime } from './time';
 
@@ -134,11 +134,22 @@ function* ofGrid(
             batch: { micro, global },
             sequence: { ...base.sequence, sequenceParallel: tp > 1 },
             optimizer: { ...base.optimizer, distributed: true },
-            recompute: granularity === 'full' ? { granularity, layers: null } : { granularity },
+            recompute: recomputeOf(granularity),
           };
         }
       }
     }
+  }
+}
+
+function recomputeOf(granularity: Recompute['granularity']): Recompute {
+  switch (granularity) {
+    case 'full':
+      return { granularity, layers: null };
+    case 'selective':
+      return { granularity, modules: ['core_attn'] };
+    case 'none':
+      return { granularity };
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Block, type Chunk, type CostJob, microbatches } from './job';
+import { type Block, type Chunk, type CostJob, microbatches, recomputes } from './job';
 import { type Link, linksOf } from './links';
 import { stageParameters } from './states';
 import { blocksOf, blockWork, lossWork, tokensOf, type Work } from './work';
@@ -122,7 +122,7 @@ class Clock {
     const forward = blocks.reduce((total, block) => total + this.#compute(blockWork(this.job, block)), 0);
     const talk = blocks.reduce((total, block) => total + this.#talk(block), 0);
     const again = recompute.granularity === 'full' ? this.#recomputedShare(chunk) : 0;
-    const scores = recompute.granularity === 'selective' ? this.#scoresAgain(blocks) : 0;
+    const scores = recomputes(this.job, 'core_attn') ? this.#scoresAgain(blocks) : 0;
     const loss = chunk.loss ? 3 * this.#compute(lossWork(this.job)) : 0;
     return (3 + again) * forward + (2 + again) * talk + scores + loss + this.#handOver();
   }

@@ -1,4 +1,15 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type ParsedNode, parseAllDocuments } from 'yaml';
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type ParsedNode,
+  Parser,
+} from 'yaml';
 import { type Option, Options } from './options';
 import type { Place } from './shell/values';
 
@@ -26,7 +37,7 @@ export interface TreeScalar {
 }
 
 /** How much of a file is read: characters, values once aliases are followed, and maps in one another. */
-const MAX_CHARACTERS = 2 * 1024 * 1024;
+const MAX_CHARACTERS = 512 * 1024;
 const MAX_VALUES = 100_000;
 const MAX_DEPTH = 48;
 
@@ -39,14 +50,7 @@ export function parseYamlTree(file: string, text: string): TreeMap | null {
     return null;
   }
   try {
-    const documents = parseAllDocuments(text, {
-      version: '1.1',
-      merge: true,
-      uniqueKeys: false,
-      logLevel: 'silent',
-      strict: false,
-    });
-    for (const document of Array.isArray(documents) ? documents : []) {
+    for (const document of documentsOf(text)) {
       const tree =
         document.errors.length === 0 && document.contents ? new Builder(file).build(document.contents) : null;
       if (tree?.kind === 'map') {
@@ -57,6 +61,28 @@ export function parseYamlTree(file: string, text: string): TreeMap | null {
     // an alias of an alias of an alias, or nesting beyond the parser's stack: not a configuration
   }
   return null;
+}
+
+/** The documents of a text, one after another. Throws at the first error of syntax: one a character would take minutes. */
+function documentsOf(text: string): Iterable<Document.Parsed> {
+  const composer = new Composer({
+    version: '1.1',
+    merge: true,
+    uniqueKeys: false,
+    logLevel: 'silent',
+    strict: false,
+    prettyErrors: false,
+  });
+  return composer.compose(soundTokens(text), false, text.length);
+}
+
+function* soundTokens(text: string): Iterable<CST.Token> {
+  for (const token of new Parser().parse(text)) {
+    if (token.type === 'error') {
+      throw new SyntaxError(token.message);
+    }
+    yield token;
+  }
 }
 
 class Builder {

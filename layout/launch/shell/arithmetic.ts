@@ -7,19 +7,25 @@ export interface ArithmeticScope {
   assign(name: string, value: number | null): void;
 }
 
+/** How many operations may stand in one another. */
+const MAX_DEPTH = 256;
+
 /** The value of an arithmetic expression, or null where it is not known. */
-export function evaluateArithmetic(expression: ArithmeticExpression, scope: ArithmeticScope): number | null {
+export function evaluateArithmetic(expression: ArithmeticExpression, scope: ArithmeticScope, depth = 0): number | null {
+  if (depth > MAX_DEPTH) {
+    return null;
+  }
   switch (expression.type) {
     case 'ArithmeticWord':
       return scope.number(expression);
     case 'ArithmeticGroup':
-      return evaluateArithmetic(expression.expression, scope);
+      return evaluateArithmetic(expression.expression, scope, depth + 1);
     case 'ArithmeticTernary':
-      return ternary(expression, scope);
+      return ternary(expression, scope, depth + 1);
     case 'ArithmeticUnary':
-      return unary(expression, scope);
+      return unary(expression, scope, depth + 1);
     case 'ArithmeticBinary':
-      return binary(expression, scope);
+      return binary(expression, scope, depth + 1);
     case 'ArithmeticCommandExpansion':
       return null;
   }
@@ -28,16 +34,18 @@ export function evaluateArithmetic(expression: ArithmeticExpression, scope: Arit
 function ternary(
   { test, consequent, alternate }: Extract<ArithmeticExpression, { type: 'ArithmeticTernary' }>,
   scope: ArithmeticScope,
+  depth: number,
 ): number | null {
-  const condition = evaluateArithmetic(test, scope);
-  return condition === null ? null : evaluateArithmetic(condition !== 0 ? consequent : alternate, scope);
+  const condition = evaluateArithmetic(test, scope, depth);
+  return condition === null ? null : evaluateArithmetic(condition !== 0 ? consequent : alternate, scope, depth);
 }
 
 function unary(
   { operator, operand, prefix }: Extract<ArithmeticExpression, { type: 'ArithmeticUnary' }>,
   scope: ArithmeticScope,
+  depth: number,
 ): number | null {
-  const value = evaluateArithmetic(operand, scope);
+  const value = evaluateArithmetic(operand, scope, depth);
   switch (operator) {
     case '++':
     case '--': {
@@ -61,19 +69,20 @@ function unary(
 function binary(
   { operator, left, right }: Extract<ArithmeticExpression, { type: 'ArithmeticBinary' }>,
   scope: ArithmeticScope,
+  depth: number,
 ): number | null {
   const assigned = /^([^=!<>]|<<|>>)?=$/.test(operator) ? operator.slice(0, -1) : null;
   if (assigned !== null && left.type === 'ArithmeticWord') {
-    const value = evaluateArithmetic(right, scope);
+    const value = evaluateArithmetic(right, scope, depth);
     const result = assigned === '' ? value : combine(assigned, scope.number(left), value);
     scope.assign(left.value, result);
     return result;
   }
-  const a = evaluateArithmetic(left, scope);
+  const a = evaluateArithmetic(left, scope, depth);
   if ((operator === '&&' && a === 0) || (operator === '||' && a !== null && a !== 0)) {
     return operator === '&&' ? 0 : 1;
   }
-  return combine(operator, a, evaluateArithmetic(right, scope));
+  return combine(operator, a, evaluateArithmetic(right, scope, depth));
 }
 
 const OPERATORS: Readonly<Record<string, (a: number, b: number) => number>> = {

@@ -15,9 +15,12 @@ import type { Shell } from './shell';
 import {
   type Arg,
   bounded,
+  boundedList,
   choiceOfTexts,
   isUnset,
   literal,
+  MAX_PIECES,
+  MAX_WORDS,
   type Piece,
   placeOf,
   quotedAs,
@@ -49,10 +52,16 @@ export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
   const args: Arg[] = [];
   let text: Piece[] = [];
   const close = () => {
-    args.push(...splitWords(bounded(text)));
+    for (const arg of splitWords(bounded(text))) {
+      args.push(arg);
+    }
     text = [];
   };
-  for (const token of syntax.parts.flatMap((part) => tokens(shell, part, false))) {
+  const all = gathered(syntax.parts, MAX_WORDS, (part) => tokens(shell, part, false));
+  if (all.length > MAX_WORDS) {
+    return [word(unknownText('branch', 'a very long list'))];
+  }
+  for (const token of all) {
     if (token === null || token.kind === 'word' || isChoiceArg(token)) {
       close();
       if (token) {
@@ -66,6 +75,32 @@ export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
   return args;
 }
 
+/** The arguments that words become, as many as any script passes on. */
+export function expandList(shell: Shell, words: readonly SyntaxWord[]): readonly Arg[] {
+  return boundedList(gathered(words, MAX_WORDS, (one) => expandArgs(shell, one)));
+}
+
+/** What parts become, in one list; it ends with the part that makes it longer than `most`. */
+export function gathered<Part, Item>(
+  parts: readonly Part[],
+  most: number,
+  make: (part: Part) => readonly Item[],
+): readonly Item[] {
+  const lists: (readonly Item[])[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const list = make(part);
+    lists.push(list);
+    length += list.length;
+    if (length > most) {
+      break;
+    }
+  }
+  const [only] = lists;
+  // `concat` copies thousands of items much faster than `flatMap`
+  return lists.length === 1 && only ? only : ([] as readonly Item[]).concat(...lists);
+}
+
 function isChoiceArg(token: Piece | Arg): token is Extract<Arg, { kind: 'choice' }> {
   return token.kind === 'choice' && !('quoted' in token);
 }
@@ -76,7 +111,7 @@ export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text
     const text = syntax.type === 'Word' ? syntax.value : syntax.text;
     return textAt(text, shell.source.place(syntax.pos));
   }
-  return bounded(concatenated(syntax.parts.map((part) => partText(shell, part, syntax.type === 'HereDocBody'))));
+  return bounded(textOfParts(shell, syntax.parts, syntax.type === 'HereDocBody'));
 }
 
 /** The text of an array's items with a blank between them. */
@@ -100,15 +135,13 @@ export function joined(items: readonly Arg[], quoted = false): Text {
   );
 }
 
-/** Texts as one; `concat` copies thousands of pieces much faster than `flatMap`. */
-function concatenated(texts: readonly Text[]): Text {
-  const [only] = texts;
-  return texts.length === 1 && only ? only : ([] as Text).concat(...texts);
+function textOfParts(shell: Shell, parts: readonly WordPart[], heredoc: boolean): Text {
+  return gathered(parts, MAX_PIECES, (part) => partText(shell, part, heredoc));
 }
 
 function partText(shell: Shell, part: WordPart, heredoc: boolean): Text {
   if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
-    return concatenated(part.parts.map((child) => partText(shell, child, true)));
+    return textOfParts(shell, part.parts, true);
   }
   if (part.type === 'Literal' && heredoc) {
     return literalPieces(shell, part, false);
@@ -117,9 +150,9 @@ function partText(shell: Shell, part: WordPart, heredoc: boolean): Text {
   return 'text' in expanded ? quotedAs(expanded.text, false) : joined(expanded.items);
 }
 
-function tokens(shell: Shell, part: WordPart, quoted: boolean): Token[] {
+function tokens(shell: Shell, part: WordPart, quoted: boolean): readonly Token[] {
   if (part.type === 'DoubleQuoted' || part.type === 'LocaleString') {
-    const inner = part.parts.flatMap((child) => tokens(shell, child, true));
+    const inner = gathered(part.parts, MAX_WORDS, (child) => tokens(shell, child, true));
     const keepsWord = part.parts.length === 0 || part.parts.some((child) => !isListExpansion(child));
     return inner.length === 0 && keepsWord ? [...textAt('', shell.source.place(part.pos), true)] : inner;
   }
@@ -178,7 +211,7 @@ function expandPart(shell: Shell, part: WordPart): Expanded {
       return { text: part.script ? shell.capture(part.script) : unknownText('command', part.text) };
     case 'DoubleQuoted':
     case 'LocaleString':
-      return { text: part.parts.flatMap((child) => partText(shell, child, true)) };
+      return { text: textOfParts(shell, part.parts, true) };
     case 'BraceExpansion':
       return {
         text: part.text.includes('$')
@@ -217,7 +250,9 @@ class Scope implements ArithmeticScope {
       ? 'text' in expanded
         ? expanded.text
         : joined(expanded.items)
-      : (parts?.flatMap((part) => partText(this.shell, part, false)) ?? textAt(value, this.shell.source.place(pos)));
+      : parts
+        ? bounded(textOfParts(this.shell, parts, false))
+        : textAt(value, this.shell.source.place(pos));
     return this.#of(text, 0);
   }
 

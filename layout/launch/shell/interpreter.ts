@@ -15,7 +15,7 @@ import {
   type While,
 } from 'unbash';
 import { commandVerdict, testVerdict, type Verdict } from './conditions';
-import { arithmeticValue, expandArgs, expandText, joined } from './expand';
+import { arithmeticValue, expandArgs, expandList, expandText, gathered, joined } from './expand';
 import { FILTERS } from './filters';
 import { matchesGlob } from './patterns';
 import type { Invocation, Shell } from './shell';
@@ -24,9 +24,11 @@ import { type DefinedFunction, type Source, State } from './state';
 import {
   type Arg,
   bounded,
+  boundedList,
   choiceOfTexts,
   isUnset,
   literal,
+  MAX_WORDS,
   type Place,
   placeOf,
   sameText,
@@ -450,7 +452,7 @@ class Interpreter implements Shell {
   }
 
   #for({ name, wordlist, body }: For): Outcome {
-    const items = wordlist ? wordlist.flatMap((one) => expandArgs(this, one)) : (this.state.positional ?? []);
+    const items = wordlist ? expandList(this, wordlist) : (this.state.positional ?? []);
     const isKnown = items.every((item) => item.kind === 'word' && whyUnknown(item.text) === null);
     if (!isKnown) {
       const reason = `the list of \`for ${name.value}\``;
@@ -543,7 +545,9 @@ class Interpreter implements Shell {
     if (first.type === 'Word' && DECLARATIONS.has(first.value)) {
       return this.#declaration(first.value, node.args);
     }
-    const args = words.flatMap((one) => (one.type === 'Word' ? expandArgs(this, one) : [word(this.#asText(one))]));
+    const args = boundedList(
+      gathered(words, MAX_WORDS, (one) => (one.type === 'Word' ? expandArgs(this, one) : [word(this.#asText(one))])),
+    );
     const stdin = this.#input(node.redirects) ?? this.#stdin;
     const outcome = this.#withVariables(assignments, () => this.#withStdin(stdin, () => this.#call(args, node)));
     this.#keepOutput(node, args);
@@ -553,8 +557,7 @@ class Interpreter implements Shell {
   /** An argument that looks like an assignment, such as `key=value`, as the text that it is. */
   #asText({ name, value, pos, index, append }: Assignment): Text {
     const head = `${name}${index ? `[${index.text}]` : ''}${append ? '+=' : '='}`;
-    const rest =
-      value.type === 'Word' ? expandText(this, value) : joined(value.elements.flatMap((one) => expandArgs(this, one)));
+    const rest = value.type === 'Word' ? expandText(this, value) : joined(expandList(this, value.elements));
     return [...textAt(head, this.source.place(pos)), ...rest];
   }
 
@@ -629,7 +632,7 @@ class Interpreter implements Shell {
       return { kind: 'map', entries };
     }
     const items = before?.kind === 'array' ? before.items : before?.kind === 'scalar' ? [word(before.text)] : [];
-    return { kind: 'array', items: [...items, ...elements.flatMap((element) => expandArgs(this, element))] };
+    return { kind: 'array', items: boundedList([...items, ...expandList(this, elements)]) };
   }
 
   #declaration(command: string, args: Command['args']): Outcome {

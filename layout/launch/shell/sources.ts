@@ -11,7 +11,7 @@ const SHORT: Readonly<Record<string, string>> = { N: 'nodes', n: 'ntasks', c: 'c
 export function sbatchDirectives(text: string): ReadonlyMap<string, Directive> {
   const directives = new Map<string, Directive>();
   for (const match of text.matchAll(
-    /^#SBATCH[ \t]+(--?)([\w-]{1,64}?)(?:(?:[ \t]*=[ \t]*|[ \t]+)([^\s#]+)|(\d+))?[ \t]*(?:#.*)?$/gm,
+    /^#SBATCH[ \t]+(--?)([\w-]{1,64}?)(?:(?:[ \t]*=[ \t]*|[ \t]+)([^\s#]+)|(\d{1,9}))?[ \t]*(?:#.*)?$/gm,
   )) {
     const [, dashes, name = '', spaced, joined] = match;
     const long = dashes === '--' ? name : SHORT[name];

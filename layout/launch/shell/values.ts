@@ -67,8 +67,11 @@ export type Variable =
   | { readonly kind: 'map'; readonly entries: ReadonlyMap<string, Text> }
   | { readonly kind: 'unset' };
 
+/** More words than any script passes on. */
+export const MAX_WORDS = 10_000;
+
 /** More pieces than any script builds a text of: beyond it, a text counts as unknown. */
-const MAX_PIECES = 4_000;
+export const MAX_PIECES = 4_000;
 
 /** More alternatives than a choice of words or texts keeps; beyond it, it is not known. */
 const MAX_WEIGHT = 400;
@@ -166,6 +169,13 @@ export function bounded(text: Text): Text {
     characters += piece.kind === 'text' ? piece.text.length : 1;
   }
   return text.length > MAX_PIECES || characters > MAX_CHARACTERS ? unknownText('branch', 'a very long text') : text;
+}
+
+/** A list of bounded length; what is beyond it is not known. */
+export function boundedList(args: readonly Arg[]): readonly Arg[] {
+  return args.length > MAX_WORDS
+    ? [...args.slice(0, MAX_WORDS), word(unknownText('branch', 'a very long list'))]
+    : args;
 }
 
 /** The same text inside or outside quotes. */
@@ -304,7 +314,10 @@ export function mergeVariables(
   if (a && b && a.kind === 'array' && b.kind === 'array') {
     return a === b
       ? a
-      : { kind: 'array', items: mergeLists(a.items, b.items, sameArg, (x, y) => choiceOfArgs([x, y], reason)) };
+      : {
+          kind: 'array',
+          items: boundedList(mergeLists(a.items, b.items, sameArg, (x, y) => choiceOfArgs([x, y], reason))),
+        };
   }
   if (a?.kind === 'map' || b?.kind === 'map') {
     return a === b && a ? a : { kind: 'scalar', text: unknownText('branch', reason) };

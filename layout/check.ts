@@ -92,7 +92,7 @@ export function hasErrors({ diagnostics }: Checked): boolean {
 
 function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<Diagnostic> {
   for (const rule of RULES) {
-    yield* firstOf(rule, null, rule.checkShape?.(read) ?? []);
+    yield* firstOf(rule, facts, rule.checkShape?.(read) ?? []);
   }
   for (const rule of facts ? RULES : []) {
     yield* firstOf(rule, facts, (facts && rule.check?.(facts)) ?? []);

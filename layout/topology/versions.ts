@@ -33,5 +33,14 @@ export function wordsOf(message: string, version: MegatronVersion, heterogeneous
     .replace('--micro-batch-size * --llm-dp * GTP must be', '--micro-batch-size * --llm-dp must be')
     .replace(/\(got (\d+) \* (\d+) \* 1 % /, '(got $1 * $2 % ')
     .replace('data parallel group with CP (with GTP_remat)', 'data parallel group with CP')
+    .replace(/(?<=specified the order \()[^)]*/, withoutRemat)
     .replaceAll('-gtp_remat-', '-');
+}
+
+/** A rank order without the dimension of generalized TP. */
+function withoutRemat(order: string): string {
+  return order
+    .split('-')
+    .filter((token) => token !== 'gtp_remat')
+    .join('-');
 }

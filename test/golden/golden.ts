@@ -57,3 +57,28 @@ export function ranksOf(family: GroupFamily): number[][] {
 export function digest(lists: readonly (readonly number[])[]): string {
   return createHash('sha256').update(JSON.stringify(lists)).digest('hex');
 }
+
+/** The flags of examples/mimo/training/args.py. */
+export interface MimoFlags {
+  readonly world_size: number;
+  readonly args: Readonly<Record<string, number | boolean | null>>;
+}
+
+/** The layout of a job that is launched with these flags: sizes come from `dp`. */
+export function mimoFlagsText({ world_size, args }: MimoFlags, megatron?: string): string {
+  const encoder = { tp: args.encoder_tp, dp: args.encoder_dp };
+  const language = {
+    rank_offset: args.llm_offset,
+    tp: args.llm_tp,
+    cp: args.llm_cp,
+    pp: args.llm_pp,
+    dp: args.llm_dp,
+    ep: args.llm_ep,
+    expt_tp: args.llm_expt_tp,
+    num_weight_shards: args.tensor_parallel_num_weight_shards,
+    expt_num_weight_shards: args.expert_tensor_parallel_num_weight_shards,
+    model: args.num_experts ? { num_experts: args.num_experts } : null,
+  };
+  const modules = args.llm_only ? { language } : { images: encoder, language };
+  return layoutText({ world_size, megatron, modules, batch: { micro_batch_size: args.micro_batch_size } });
+}

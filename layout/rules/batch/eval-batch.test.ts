@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { evalBatch } from './eval-batch';
 
 const said = (text: string) => report(evalBatch, text);
@@ -40,5 +40,15 @@ test('a batch that does not fit', () => {
     = suggestion: Change eval_global_batch_size to 16
       - batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}
       + batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 16}"
+  `);
+});
+
+test('the default batch of the training script', () => {
+  expect(
+    said(scriptJob(12, 'tp: 1', { batch: 'micro_batch_size: 1, eval_micro_batch_size: 4' })),
+  ).toMatchInlineSnapshot(`
+    "error[eval-batch] at "4"
+    The batch of evaluation, 12, is not a multiple of 4 x dp 12 = 48. Use eval_global_batch_size 48.
+    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (4) * data_parallel_size (12) * gtp_weight_remat_size (1)"
   `);
 });

@@ -98,3 +98,19 @@ test('the replicas of the language module share the batch', () => {
       + batch: {micro_batch_size: 2, global_batch_size: 16}"
   `);
 });
+
+test('beside a batch of evaluation that fits', () => {
+  const batch = 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16';
+  expect(said(scriptJob(8, 'tp: 1', { batch }))).toMatchInlineSnapshot(`
+    "error[global-batch] at "12"
+    global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
+    = Megatron-LM: global batch size (12) is not divisible by micro batch size (1) times data parallel size (8)
+    = at "parallelism": 8 ranks give dp 8
+    = suggestion: Change global_batch_size to 8
+      - batch: {micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16}
+      + batch: {micro_batch_size: 1, global_batch_size: 8, eval_global_batch_size: 16}
+    = suggestion: Change global_batch_size to 16
+      - batch: {micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16}
+      + batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 16}"
+  `);
+});

@@ -45,7 +45,7 @@ batch: {micro_batch_size: 2, global_batch_size: 16}
         message: `global_batch_size ${field.value} is not a multiple of ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`,
         span: field.span,
         related: [dpRelated(replicas)],
-        predicts: prediction(facts.trainingScript, replicas, field.value),
+        predicts: prediction(facts.trainingScript && !hasEvalBatch(facts), replicas, field.value),
         fixes: sizes.map((size) => changeFix('global_batch_size', field.span, size)),
       };
     }
@@ -68,6 +68,12 @@ function missingReport({ text, root }: LayoutFacts, replicas: BatchReplicas): Re
     predicts: prediction(true, replicas, micro * dp),
     fixes: [insertFix(text, root.batch.span, `global_batch_size: ${step}`)],
   };
+}
+
+/** Whether evaluation has sizes of its own, which the rule `eval-batch` judges. */
+function hasEvalBatch({ root }: LayoutFacts): boolean {
+  const batch = root.batch.value;
+  return Boolean(batch?.eval_global_batch_size.written || batch?.eval_micro_batch_size.written);
 }
 
 /** The training script checks the batch of evaluation first, which is the same; the library only has its calculator. */

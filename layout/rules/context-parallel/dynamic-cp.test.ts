@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { dynamicCp } from './dynamic-cp';
 
 const said = (text: string) => report(dynamicCp, text);
@@ -97,5 +97,72 @@ test('a smallest group above all ranks', () => {
     = suggestion: Remove \`dynamic_context_parallel\`
       - parallelism: {dynamic_context_parallel: true, min_dynamic_context_parallel_size: 16}
       + parallelism: {min_dynamic_context_parallel_size: 16}"
+  `);
+});
+
+const dynamic = (more: string, sequence: string, keys: Readonly<Record<string, string>> = {}) =>
+  scriptJob(8, `dynamic_context_parallel: true${more}`, {
+    sequence: `seq_length: 64, calculate_per_token_loss: true, max_seqlen_per_dp_cp_rank: 32${sequence}`,
+    ...keys,
+  });
+
+test('a smallest group below one rank', () => {
+  expect(said(dynamic(', min_dynamic_context_parallel_size: 0', ''))).toMatchInlineSnapshot(`
+    "error[dynamic-cp] at "0"
+    min_dynamic_context_parallel_size is 0, and no group is smaller than one rank. Use 1 or more.
+    = Megatron-LM: min_dynamic_context_parallel_size must be >= 1, got 0
+    = suggestion: Remove \`min_dynamic_context_parallel_size\`
+      - parallelism: {dynamic_context_parallel: true, min_dynamic_context_parallel_size: 0}
+      + parallelism: {dynamic_context_parallel: true}"
+  `);
+});
+
+test('a scheduler of another kind', () => {
+  expect(said(dynamic('', ', sequence_packing_scheduler: dp_balanced'))).toMatchInlineSnapshot(`
+    "error[dynamic-cp] at "true"
+    dynamic_context_parallel needs the scheduler default_dynamic_cp, not dp_balanced.
+    = Megatron-LM: Dynamic context parallelism requires sequence_packing_scheduler=default_dynamic_cp
+    = suggestion: Remove \`dynamic_context_parallel\`
+      - parallelism: {dynamic_context_parallel: true}
+      + parallelism: {}"
+  `);
+});
+
+test('CUDA graphs without padding', () => {
+  expect(said(dynamic('', '', { cuda_graph: 'cuda_graph_impl: local' }))).toMatchInlineSnapshot(`
+    "error[dynamic-cp] at "true"
+    CUDA graphs of packed sequences need pad_packed_seq_alignment. Write \`pad_packed_seq_alignment: max\` under sequence.
+    = Megatron-LM: THD CUDA Graph requires --pad-packed-seq-alignment to be set.
+    = suggestion: Remove \`dynamic_context_parallel\`
+      - parallelism: {dynamic_context_parallel: true}
+      + parallelism: {}"
+  `);
+});
+
+test('CUDA graphs with padding of another length', () => {
+  const graphs = { cuda_graph: 'cuda_graph_impl: local' };
+  expect(said(dynamic('', ', pad_packed_seq_alignment: 16', graphs))).toMatchInlineSnapshot(`
+    "error[dynamic-cp] at "true"
+    CUDA graphs of packed sequences need pad_packed_seq_alignment max, or max_seqlen_per_dp_cp_rank 32.
+    = Megatron-LM: THD CUDA Graph requires --pad-packed-seq-alignment='max' or --pad-packed-seq-alignment equal to --max-seqlen-per-dp-cp-rank (32), got 16.
+    = suggestion: Remove \`dynamic_context_parallel\`
+      - parallelism: {dynamic_context_parallel: true}
+      + parallelism: {}"
+  `);
+});
+
+test('CUDA graphs with padding to the buffer', () => {
+  const graphs = { cuda_graph: 'cuda_graph_impl: local' };
+  expect(said(dynamic('', ', pad_packed_seq_alignment: max', graphs))).toBe('');
+});
+
+test('CUDA graphs by their former option', () => {
+  const keys = { sequence: 'seq_length: 64, calculate_per_token_loss: true', cuda_graph: 'enable_cuda_graph: true' };
+  expect(said(scriptJob(8, 'hybrid_context_parallel: true', keys))).toMatchInlineSnapshot(`
+    "error[dynamic-cp] at "true"
+    hybrid_context_parallel excludes CUDA graphs. Leave enable_cuda_graph out.
+    = suggestion: Remove \`hybrid_context_parallel\`
+      - parallelism: {hybrid_context_parallel: true}
+      + parallelism: {}"
   `);
 });

@@ -114,3 +114,32 @@ test('an optimizer that it does not run', () => {
       + fsdp: {}"
   `);
 });
+
+test('checkpoints that generalized TP does not write', () => {
+  const text = job(
+    8,
+    'gtp_remat: 2',
+    'batch: {micro_batch_size: 1, global_batch_size: 8}',
+    'checkpoint: {ckpt_format: torch_dcp}',
+  );
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "torch_dcp"
+    Generalized TP needs ckpt_format torch or torch_dist, not torch_dcp.
+    = Megatron-LM: GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got 'torch_dcp'.
+    = suggestion: Remove \`ckpt_format\`
+      - checkpoint: {ckpt_format: torch_dcp}
+      + checkpoint: {}"
+  `);
+});
+
+test('gradient accumulation fusion under torch FSDP2', () => {
+  const text = job(8, 'tp: 1', 'fsdp: {torch_fsdp2: true}', 'optimizer: {gradient_accumulation_fusion: true}');
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[fsdp-options] at "true"
+    torch_fsdp2 excludes gradient_accumulation_fusion. Write \`gradient_accumulation_fusion: false\`.
+    = Megatron-LM: --use-torch-fsdp2 is not supported with gradient accumulation fusion
+    = suggestion: Remove \`torch_fsdp2\`
+      - fsdp: {torch_fsdp2: true}
+      + fsdp: {}"
+  `);
+});

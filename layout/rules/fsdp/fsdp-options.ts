@@ -153,7 +153,13 @@ function formats({ root, modules }: LayoutFacts): Condition[] {
     predicts,
     fixes: [changeFix('ckpt_format', field.span, 'torch_dist')],
   });
+  const isSharded = degrees.gtpRemat > 1 || degrees.exptGtpRemat > 1;
   return [
+    condition(
+      !isSharded || field.value === undefined || field.value === 'torch' || field.value === 'torch_dist',
+      `Generalized TP needs ckpt_format torch or torch_dist, not ${field.value}.`,
+      `GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got '${field.value}'.`,
+    ),
     condition(
       !isDcp || root.fsdp.value?.torch_fsdp2.value === true,
       'ckpt_format torch_dcp needs torch_fsdp2. Use torch_dist.',

@@ -65,3 +65,25 @@ test('a pipeline and context parallelism', () => {
       +   language: {num_ranks: 8, tp: 2, pp: 1}"
   `);
 });
+
+test('replicas whose weight shards the bridge leaves out', () => {
+  const text = modules(8, 'images: {num_ranks: 8, tp: 8}', 'language: {num_ranks: 8, gtp_remat: 4}');
+  expect(said(text)).toMatchInlineSnapshot(`
+    "error[colocated-bridge] at "4"
+    The bridge gathers over tp and dp of \`language\` and leaves gtp_remat 4 out: 6 of 8 ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for \`language\`, or the same dp for both modules.
+    = at "language": \`images\` has dp 1, \`language\` dp 2
+    = suggestion: Change gtp_remat to 1
+      -   language: {num_ranks: 8, gtp_remat: 4}
+      +   language: {num_ranks: 8, gtp_remat: 1}"
+  `);
+});
+
+test.each([
+  ['equal replicas', modules(8, 'images: {num_ranks: 8, tp: 2, gtp_remat: 2}', 'language: {num_ranks: 8, tp: 4}')],
+  [
+    'shards on the side with fewer replicas',
+    modules(8, 'images: {num_ranks: 8, gtp_remat: 4}', 'language: {num_ranks: 8}'),
+  ],
+])('%s of weight shards', (_, text) => {
+  expect(said(text)).toBe('');
+});

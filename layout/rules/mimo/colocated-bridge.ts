@@ -11,8 +11,8 @@ export const colocatedBridge: Rule = {
   code: 'colocated-bridge',
   severity: 'error',
   title: 'The bridge cannot join the colocated modules',
-  effect: 'Megatron-LM stops when it builds the bridge',
-  what: 'Modules share all their ranks, and one of them has `pp` or `cp` above 1, or the `dp` of an encoder and of the language model do not divide one another.',
+  effect: 'Megatron-LM stops when it builds the bridge, or hangs in the first step',
+  what: 'Modules share all their ranks, and one of them has `pp` or `cp` above 1, or the `dp` of an encoder and of the language model do not divide one another, or the module with more replicas has `gtp_remat` above 1.',
   why: 'The bridge hands activations from one grid to the other on the same ranks. Grids with `pp` above 1 are built without an error, and then every rank is both the first and the last stage.',
   failing: `layout: 1
 world_size: 6
@@ -37,6 +37,7 @@ modules:
     yield* stretched;
     for (const encoder of stretched.length > 0 ? [] : encoders) {
       yield* undividedReports(encoder, language);
+      yield* uncoveredReports(encoder, language);
     }
   },
 };
@@ -76,4 +77,31 @@ function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
     predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,
     fixes: fields.tp.written ? sizes.map((tp) => changeFix('tp', fields.tp.span, tp)) : [],
   };
+}
+
+/**
+ * Ranks that no gather group of the bridge holds: the groups are made of `tp` and `dp` of the module with more replicas, and
+ * a rank without a group gathers in the world group, which the others never enter.
+ */
+function* uncoveredReports(encoder: ModuleFacts, language: ModuleFacts): Iterable<Report> {
+  const { dp: from, ranks } = encoder;
+  const { dp: to } = language;
+  const shape = from === undefined || to === undefined ? null : bridgeShape(from, to);
+  if (!shape || shape.direction === 'equal' || ranks === undefined) {
+    return;
+  }
+  const many = shape.direction === 'fan_in' ? encoder : language;
+  const gtp = many.degrees?.gtpRemat ?? 1;
+  if (gtp > 1) {
+    const { gtp_remat: field, num_weight_shards: shards } = many.fields;
+    const span = field.written ? field.span : shards.written ? shards.span : many.nameSpan;
+    yield {
+      message: `The bridge gathers over tp and dp of \`${many.name}\` and leaves gtp_remat ${gtp} out: ${ranks - ranks / gtp} of ${ranks} ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for \`${many.name}\`, or the same dp for both modules.`,
+      span,
+      related: [
+        { message: `\`${encoder.name}\` has dp ${from}, \`${language.name}\` dp ${to}`, span: language.nameSpan },
+      ],
+      fixes: field.written ? [changeFix('gtp_remat', field.span, 1)] : [],
+    };
+  }
 }

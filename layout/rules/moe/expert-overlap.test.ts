@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { expertOverlap } from './expert-overlap';
 
 const said = (text: string) => report(expertOverlap, text);
@@ -68,6 +68,17 @@ test('two MTP layers', () => {
     = Megatron-LM: MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.
     = suggestion: Remove \`overlap_moe_expert_parallel_comm\`
       - moe: {overlap_moe_expert_parallel_comm: true}
+      + moe: {}"
+  `);
+});
+
+test('delayed weight gradients alone', () => {
+  expect(said(scriptJob(8, 'tp: 1', { moe: 'delay_wgrad_compute: true' }))).toMatchInlineSnapshot(`
+    "error[expert-overlap] at "true"
+    delay_wgrad_compute needs overlap_moe_expert_parallel_comm.
+    = Megatron-LM: overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute
+    = suggestion: Remove \`delay_wgrad_compute\`
+      - moe: {delay_wgrad_compute: true}
       + moe: {}"
   `);
 });

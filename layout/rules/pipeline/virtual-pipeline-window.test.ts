@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { virtualPipelineWindow } from './virtual-pipeline-window';
 
 const said = (text: string) => report(virtualPipelineWindow, text);
@@ -81,5 +81,17 @@ test('a written group leaves a small last group', () => {
     = suggestion: Change global_batch_size to 20
       - batch: {micro_batch_size: 1, global_batch_size: 14}
       + batch: {micro_batch_size: 1, global_batch_size: 20}"
+  `);
+});
+
+test('the default batch of the training script is one micro-batch a replica', () => {
+  expect(said(scriptJob(8, 'pp: 2, vpp: 2'))).toMatchInlineSnapshot(`
+    "warning[virtual-pipeline-window] at "batch"
+    vpp with pp 2 needs at least 2 micro-batches a step; this batch gives 1. Use global_batch_size 8.
+    = Megatron-LM: The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=2 , M=1]
+    = at "2": vpp is 2 here
+    = suggestion: Insert \`global_batch_size: 8\`
+      - batch: {micro_batch_size: 1}
+      + batch: {micro_batch_size: 1, global_batch_size: 8}"
   `);
 });

@@ -50,3 +50,19 @@ test('the training script has words of its own', () => {
       + parallelism: {vpp: 2, pp: 2}"
   `);
 });
+
+test('two interleaved stages without overlapped transfers', () => {
+  expect(said(scriptJob(8, 'pp: 2, vpp: 2, overlap_p2p_comm: false'))).toMatchInlineSnapshot(`
+    "error[vpp-needs-pp] at "false"
+    An interleaved pipeline of 2 stages needs overlap_p2p_comm. Leave overlap_p2p_comm out, or use pp 3 or more.
+    = Megatron-LM: When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and recvs between same 2 ranks per communication batch
+    = at "2": pp is 2 here
+    = suggestion: Change overlap_p2p_comm to true
+      - parallelism: {pp: 2, vpp: 2, overlap_p2p_comm: false}
+      + parallelism: {pp: 2, vpp: 2, overlap_p2p_comm: true}"
+  `);
+});
+
+test('three interleaved stages need no overlap', () => {
+  expect(said(scriptJob(6, 'pp: 3, vpp: 2, overlap_p2p_comm: false', { model: 'num_layers: 12' }))).toBe('');
+});

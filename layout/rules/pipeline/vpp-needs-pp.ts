@@ -1,5 +1,6 @@
 import type { Field } from '../../format/spec';
-import { valueOr } from '../../topology/facts';
+import { type LayoutFacts, valueOr } from '../../topology/facts';
+import { virtualSize } from '../../topology/stages';
 import { changeFix, insertFix, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -10,7 +11,7 @@ export const vppNeedsPp: Rule = {
   severity: 'error',
   title: 'Virtual stages without a pipeline',
   effect: 'Megatron-LM stops on every rank',
-  what: '`vpp` is written while `pp` is 1.',
+  what: '`vpp` is written while `pp` is 1; or the pipeline is interleaved over 2 stages while `overlap_p2p_comm` is false.',
   why: 'The interleaved schedule puts several chunks of layers on every stage of a pipeline. Without a pipeline there is nothing to interleave.',
   failing: `layout: 1
 world_size: 8
@@ -29,8 +30,10 @@ parallelism:
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('megatron/training/arguments.py', 'validate_args'),
   ],
-  *check({ text, root, trainingScript }) {
+  *check(facts) {
+    const { text, root, trainingScript } = facts;
     const { value: parallelism, span } = root.parallelism;
+    yield* twoStages(facts);
     if (!parallelism || parallelism.vpp.value === undefined || valueOr(parallelism.pp, 1) !== 1) {
       return;
     }
@@ -63,4 +66,23 @@ function* oneChunk(text: string, vpp: Field<number>, trainingScript: boolean): I
       fixes: [removeFix(text, 'vpp', vpp)],
     };
   }
+}
+
+/** Two interleaved stages whose transfers are not overlapped: both directions would meet in one batch. */
+function* twoStages(facts: LayoutFacts): Iterable<Report> {
+  const overlap = facts.root.parallelism.value?.overlap_p2p_comm;
+  const [module] = facts.modules;
+  if (overlap?.value !== false || module?.degrees?.pp !== 2 || virtualSize(facts, module) === null) {
+    return;
+  }
+  yield {
+    severity: facts.trainingScript ? 'error' : 'warning',
+    message:
+      'An interleaved pipeline of 2 stages needs overlap_p2p_comm. Leave overlap_p2p_comm out, or use pp 3 or more.',
+    span: overlap.span,
+    related: writtenRelated('pp', module.fields.pp),
+    predicts:
+      'When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and recvs between same 2 ranks per communication batch',
+    fixes: [changeFix('overlap_p2p_comm', overlap.span, 'true')],
+  };
 }

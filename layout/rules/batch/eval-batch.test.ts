@@ -48,7 +48,10 @@ test('the default batch of the training script', () => {
     said(scriptJob(12, 'tp: 1', { batch: 'micro_batch_size: 1, eval_micro_batch_size: 4' })),
   ).toMatchInlineSnapshot(`
     "error[eval-batch] at "4"
-    The batch of evaluation, 12, is not a multiple of 4 x dp 12 = 48. Use eval_global_batch_size 48.
-    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (4) * data_parallel_size (12) * gtp_weight_remat_size (1)"
+    eval_global_batch_size defaults to the global batch, 12, which is not a multiple of eval_micro_batch_size 4 x dp 12 = 48. Use 48.
+    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (4) * data_parallel_size (12) * gtp_weight_remat_size (1)
+    = suggestion: Insert \`eval_global_batch_size: 48\`
+      - batch: {micro_batch_size: 1, eval_micro_batch_size: 4}
+      + batch: {micro_batch_size: 1, eval_micro_batch_size: 4, eval_global_batch_size: 48}"
   `);
 });

@@ -126,6 +126,9 @@ test('checkpoints that generalized TP does not write', () => {
     "error[fsdp-options] at "torch_dcp"
     Generalized TP needs ckpt_format torch or torch_dist, not torch_dcp.
     = Megatron-LM: GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got 'torch_dcp'.
+    = suggestion: Change ckpt_format to torch_dist
+      - checkpoint: {ckpt_format: torch_dcp}
+      + checkpoint: {ckpt_format: torch_dist}
     = suggestion: Remove \`ckpt_format\`
       - checkpoint: {ckpt_format: torch_dcp}
       + checkpoint: {}"

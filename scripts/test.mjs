@@ -74,6 +74,9 @@ const SUITES = [
 ];
 const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
 
+/** The groups that run one after another; the lists run side by side. */
+const LANES = [['lint', 'fast', 'protocol', 'fuzz'], ['jobs'], ['editor']];
+
 /** Groups that need no build. */
 const UNBUILT = ['lint', 'fast'];
 
@@ -164,9 +167,9 @@ const suites = SUITES.filter((suite) => suite.groups.some((group) => groups.incl
 const built = groups.every((group) => UNBUILT.includes(group)) ? [] : await runAll(BUILD);
 const results = [...built];
 if (built.every(({ failed }) => failed === 0)) {
-  // an editor waits for its page, or its page for it, most of the time
-  const [editor, others] = [true, false].map((is) => suites.filter((suite) => suite.groups.includes('editor') === is));
-  results.push(...(await Promise.all([runAll(others), runAll(editor)])).flat());
+  // jobs wait for their ranks, and editors for their pages, most of the time: what computes runs beside both
+  const lanes = LANES.map((lane) => suites.filter((suite) => suite.groups.some((group) => lane.includes(group))));
+  results.push(...(await Promise.all(lanes.map(runAll))).flat());
 }
 console.log('\n=== summary');
 for (const { name, seconds, passed, failed } of results) {

@@ -187,14 +187,9 @@ describe('the rank grid in the workbench', () => {
     await grid.locator('.frame canvas').first().waitFor();
   });
 
-  for (const [theme, kind] of [
-    ['Default High Contrast', 'vscode-high-contrast'],
-    ['Default High Contrast Light', 'vscode-high-contrast-light'],
-  ] as const) {
-    test(`${theme} draws what the others do`, async () => {
-      workbench.setting('workbench.colorTheme', theme);
-      await workbench.page.reload();
-      await expectTheme(workbench, kind);
-    });
-  }
+  test('high contrast draws what the others do', async () => {
+    workbench.setting('workbench.colorTheme', 'Default High Contrast');
+    await workbench.reload();
+    await expectTheme(workbench, 'vscode-high-contrast');
+  });
 });

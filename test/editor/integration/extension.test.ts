@@ -51,7 +51,7 @@ export function defineTrusted(): void {
       await revert(editor);
     });
 
-    it('leaves nothing behind when the rank grid is opened and closed a hundred times', async function () {
+    it('leaves nothing behind when the rank grid is opened and closed again and again', async function () {
       this.timeout(180_000);
       await open('mimo-8gpu.layout.yaml');
       const grids = () =>
@@ -68,9 +68,9 @@ export function defineTrusted(): void {
         }
         return heapInUse();
       };
-      const before = await cycles(20);
-      const after = await cycles(80);
-      assert.ok(after - before < 2_000_000, `${before} bytes before, ${after} after`);
+      const before = await cycles(10);
+      const after = await cycles(30);
+      assert.ok(after - before < 1_000_000, `${before} bytes before, ${after} after`);
     });
 
     it('offers a task that checks all layouts, for each folder of the workspace', async () => {

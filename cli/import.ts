@@ -14,6 +14,7 @@ import { complain, EXIT, exitWith, print } from './output';
 interface Options {
   readonly format: 'yaml' | 'json' | 'jsonl';
   readonly family?: FamilyName;
+  readonly job?: string;
 }
 
 /** Adds `import`: a launch file becomes a layout, and every value says where it comes from. */
@@ -28,12 +29,13 @@ export function addImportCommand(program: Command): void {
         .default('yaml'),
     )
     .addOption(new Option('--family <name>', 'the family of the files; detected where left out').choices(FAMILIES))
+    .option('--job <name>', 'which of several jobs is read: the name of a recipe, or a number from 1')
     .action((files: string[], options: Options) => print(output(files, options)));
 }
 
-function* output(files: readonly string[], { format, family }: Options): Iterable<string> {
+function* output(files: readonly string[], { format, family, job }: Options): Iterable<string> {
   let first = true;
-  for (const input of launchInputs(files, family)) {
+  for (const input of launchInputs(files, { family, job })) {
     if ('reading' in input && input.reading.family === null) {
       complain(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
       exitWith(EXIT.unusable);

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
-import { type FamilyName, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
+import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { complain, EXIT, exitWith } from './output';
 
 /** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
@@ -23,12 +23,12 @@ export type LaunchInput =
  * Reads launch files one after another. A file that cannot be read is said on standard error and sets the exit status.
  * @param files paths; `-` is standard input
  */
-export function* launchInputs(files: readonly string[], family?: FamilyName): Iterable<LaunchInput> {
+export function* launchInputs(files: readonly string[], options: ImportOptions = {}): Iterable<LaunchInput> {
   for (const file of files) {
     const text = launchText(file);
     if (typeof text === 'string') {
       const path = resolve(file === '-' ? 'stdin' : file);
-      yield { file, reading: readLaunchFile(toSlashes(path), text, namedFiles(path), { family }) };
+      yield { file, reading: readLaunchFile(toSlashes(path), text, namedFiles(path), options) };
     } else {
       complain(text.error);
       exitWith(EXIT.unusable);

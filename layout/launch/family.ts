@@ -61,3 +61,16 @@ export interface DocumentFamily {
   matches(document: LaunchDocument): boolean;
   read(document: LaunchDocument, context: LaunchContext): Facts;
 }
+
+/** One of several jobs or recipes of a file, by the name under which it is chosen. */
+export interface NamedFacts {
+  readonly name: string;
+  readonly facts: Facts;
+}
+
+/** A family whose jobs are described by the functions of a Python file. */
+export interface PythonFamily {
+  readonly name: FamilyName;
+  /** What each function describes; none where the file is not of this family. */
+  read(context: LaunchContext): readonly NamedFacts[];
+}

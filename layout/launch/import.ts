@@ -1,6 +1,6 @@
 import { LineIndex } from '../format/lines';
 import { Facts, type FactValue, type Found, isKnown, type Unmapped } from './facts';
-import { bridgeCommand, bridgeDocument } from './families/bridge';
+import { bridgeCommand, bridgeDocument, bridgePython } from './families/bridge';
 import { accelerate, axolotl, nanotron } from './families/config-file';
 import { megatronLm } from './families/megatron-lm';
 import { hasArgumentDump, readArgumentDump } from './families/megatron-log';
@@ -15,8 +15,8 @@ import { slime } from './families/slime';
 import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocument } from './families/torch';
 import { torchtitanCommand } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
-import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext } from './family';
-import { FLAGS_ALONE, type Job, jobOf, textOf } from './launchers';
+import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts } from './family';
+import { FLAGS_ALONE, jobOf, textOf } from './launchers';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
 import { type Arg, type Place, splitWords, unknownText, word } from './shell/values';
@@ -55,6 +55,8 @@ export interface LaunchReading {
 export interface ImportOptions {
   /** The family to read the file as; left out, it is detected. */
   readonly family?: FamilyName | undefined;
+  /** Which of several jobs is read: the name of a recipe, or a number from 1 in the order of the file; left out, what all agree on. */
+  readonly job?: string | undefined;
 }
 
 const COMMAND_FAMILIES: readonly CommandFamily[] = [
@@ -186,6 +188,9 @@ class Session implements LaunchContext {
     if (document) {
       return document;
     }
+    if (/\.py$/.test(this.file) && (family === undefined || family === bridgePython.name)) {
+      return this.#python(options);
+    }
     if (/\.(ya?ml|json|toml|py)$/.test(this.file)) {
       return this.#reading(null, new Facts(), ['This is no launch configuration that is known.']);
     }
@@ -208,7 +213,14 @@ class Session implements LaunchContext {
     return found ? this.#reading(found.name, found.read(document, this), []) : null;
   }
 
-  #script({ family }: ImportOptions): LaunchReading {
+  #python({ job }: ImportOptions): LaunchReading {
+    const recipes = bridgePython.read(this);
+    return recipes.length > 0
+      ? this.#reading(bridgePython.name, chosenJob(recipes, job), [])
+      : this.#reading(null, new Facts(), ['No function of this file describes a job that is known.']);
+  }
+
+  #script({ family, job: wanted }: ImportOptions): LaunchReading {
     const run = runScript(this.file, this.text, this.readFile);
     const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
     const candidates = jobs.flatMap((job) =>
@@ -229,7 +241,7 @@ class Session implements LaunchContext {
       return this.#reading(facts ? 'megatron-lm' : null, facts ?? new Facts(), [...run.problems, note]);
     }
     const same = chosen.filter(({ family: { name } }) => name === first.family.name);
-    const facts = mergeJobs(same.map(({ job, family: one }) => ({ job, facts: one.read(job, this) })));
+    const facts = chosenJob(distinctJobs(same.map(({ job, family: one }) => one.read(job, this))), wanted);
     const lost = jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE;
     if (lost) {
       facts.note(
@@ -299,30 +311,56 @@ function launchValue(key: string, found: Found, lineOf: (place: Place) => number
     : { key, value, source: { file: source.file, line: lineOf(source) }, offset: source.offset };
 }
 
-/** What several jobs of one file have in common; where they differ, the value is unknown. */
-function mergeJobs(jobs: readonly { readonly job: Job; readonly facts: Facts }[]): Facts {
-  const distinct = [...new Map(jobs.map((one) => [signature(one.facts), one])).values()];
-  const [first, ...others] = distinct.map(({ facts }) => facts);
+/** The jobs of a script that differ from one another, numbered in the order of the file. */
+function distinctJobs(jobs: readonly Facts[]): NamedFacts[] {
+  const distinct = new Map(jobs.map((facts) => [signature(facts), facts]));
+  return [...distinct.values()].map((facts, index) => ({ name: String(index + 1), facts }));
+}
+
+/** How many names of jobs a note lists. */
+const MAX_NAMES = 12;
+
+/** The job that is wanted by name or number; without a wish, what all jobs agree on. */
+function chosenJob(jobs: readonly NamedFacts[], wanted: string | undefined): Facts {
+  const [first] = jobs;
+  if (!first) {
+    return new Facts();
+  }
+  const chosen =
+    wanted === undefined ? undefined : (jobs.find(({ name }) => name === wanted) ?? jobs[Number(wanted) - 1]);
+  const names = jobs.slice(0, MAX_NAMES).map(({ name }) => name);
+  const listed = `${names.join(', ')}${jobs.length > MAX_NAMES ? ' and others' : ''}`;
+  const facts = chosen?.facts ?? mergedFacts(jobs.map((one) => one.facts));
+  if (wanted !== undefined && !chosen) {
+    facts.note(`There is no job ${wanted}. The file has ${listed}.`);
+  } else if (jobs.length > 1) {
+    facts.note(
+      chosen
+        ? `This is job ${chosen.name} of ${jobs.length}.`
+        : `The file starts ${jobs.length} different jobs (${listed}); values in which they differ are unknown. Choose one with --job.`,
+    );
+  }
+  return facts;
+}
+
+/** What several jobs have in common; where they differ, the value is unknown. */
+function mergedFacts(distinct: readonly Facts[]): Facts {
+  const [first, ...others] = distinct;
   if (!first || others.length === 0) {
     return first ?? new Facts();
   }
   const merged = new Facts();
-  const keys = new Set(distinct.flatMap(({ facts }) => [...facts.all.keys()]));
-  for (const key of keys) {
-    const found = distinct.map(({ facts }) => facts.get(key));
+  for (const key of new Set(distinct.flatMap((facts) => [...facts.all.keys()]))) {
+    const found = distinct.map((facts) => facts.get(key));
     const texts = new Set(found.map((one) => (isKnown(one) ? JSON.stringify(one.value) : null)));
-    const [one] = found;
     merged.set(
       key,
       texts.size === 1 && !texts.has(null)
-        ? one
+        ? found[0]
         : { unknown: `one of the ${distinct.length} jobs that the file starts` },
     );
   }
-  merged.notes.push(
-    ...first.notes,
-    `The file starts ${distinct.length} different jobs; values in which they differ are unknown.`,
-  );
+  merged.notes.push(...first.notes);
   merged.unmapped.push(...first.unmapped);
   return merged;
 }

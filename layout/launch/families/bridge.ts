@@ -1,13 +1,14 @@
 import { DEFAULTS } from '../defaults';
-import { Facts } from '../facts';
-import type { CommandFamily, DocumentFamily } from '../family';
+import { derived, Facts, type Found, isKnown } from '../facts';
+import type { CommandFamily, DocumentFamily, PythonFamily } from '../family';
 import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import { textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';
 import { type Option, Options } from '../options';
-import { at, optionsOf, type Tree } from '../tree';
+import { CALLEE, pythonRecipes, RETURN } from '../python/module';
+import { at, optionsOf, type Tree, type TreeMap } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 
@@ -74,7 +75,134 @@ export const bridgeDocument: DocumentFamily = {
   },
 };
 
+/** The recipes of a Python file by their functions' names: those that set degrees, sizes of a batch, or module grids. */
+export const bridgePython: PythonFamily = {
+  name: 'megatron-bridge',
+  read({ file, text }) {
+    const recipes = pythonRecipes(file, text).flatMap(({ name, variables }) => {
+      const facts = factsOf(variables);
+      return facts ? [{ name: name === '' ? 'the file' : name, facts }] : [];
+    });
+    const ofUsers = recipes.filter(({ name }) => !name.startsWith('_'));
+    return ofUsers.length > 0 ? ofUsers : recipes;
+  },
+};
+
+/** What a function sets: of what it returns, or else of the first of its variables that is a configuration. */
+function factsOf(variables: ReadonlyMap<string, Tree>): Facts | null {
+  const returned = variables.get(RETURN);
+  const trees = [
+    ...(returned ? [returned] : []),
+    ...[...variables].filter(([name]) => name !== RETURN).map(([, tree]) => tree),
+  ];
+  for (const tree of trees) {
+    const grids = moduleGrids(tree, 0);
+    const configuration = grids ? null : configurationOf(tree);
+    if (grids || configuration) {
+      const facts = new Facts();
+      if (grids) {
+        readModuleGrids(grids, facts);
+      }
+      if (configuration) {
+        readBridge(configuration, new Map(), RECIPE_BASE, facts);
+        facts.set('world_size', { unknown: 'the world of the launcher' });
+        listUnmappedTree(configuration, '', UNLISTED, facts);
+      }
+      return facts;
+    }
+  }
+  return null;
+}
+
+const RECIPE_BASE = 'the functions and classes that the recipe is made from';
+
+/** A whole configuration, or the keyword arguments that make one. */
+function configurationOf(tree: Tree): Tree | null {
+  if (tree.kind !== 'map') {
+    return null;
+  }
+  const isDegree = (name: string) =>
+    /^(tensor|pipeline|context|expert)_model_parallel_size$|^context_parallel_size$/.test(name);
+  const model = at(tree, 'model');
+  const hasBatch =
+    at(tree, 'train.micro_batch_size') !== undefined || at(tree, 'train.global_batch_size') !== undefined;
+  if ((model?.kind === 'map' && [...model.entries.keys()].some(isDegree)) || hasBatch) {
+    return tree;
+  }
+  const isFlat = [...tree.entries.keys()].some(isDegree);
+  return isFlat
+    ? {
+        ...tree,
+        entries: new Map([
+          ['model', tree],
+          ['train', tree],
+        ]),
+      }
+    : null;
+}
+
+/** The grids of `MegatronMIMOParallelismConfig(module_parallelisms={...})`, wherever it stands in a value. */
+function moduleGrids(tree: Tree, depth: number): TreeMap | null {
+  if (tree.kind !== 'map' || depth > 4) {
+    return null;
+  }
+  const grids = at(tree, 'module_parallelisms');
+  if (grids?.kind === 'map') {
+    return grids;
+  }
+  for (const inner of tree.entries.values()) {
+    const found = moduleGrids(inner, depth + 1);
+    if (found) {
+      return found;
+    }
+  }
+  return null;
+}
+
+/** The fields of `ModuleParallelismConfig` (megatron_mimo_config.py); the others have the default 1. */
+const GRID_FIELDS = [
+  ['tensor_model_parallel_size', 'tp', 1],
+  ['pipeline_model_parallel_size', 'pp', 1],
+  ['context_parallel_size', 'cp', 1],
+  ['expert_model_parallel_size', 'ep', 1],
+  ['expert_tensor_parallel_size', 'expt_tp', 1],
+  ['data_parallel_size', 'dp', null],
+  ['rank_offset', 'rank_offset', 0],
+] as const;
+
+function readModuleGrids(grids: TreeMap, facts: Facts): void {
+  const ends: (Found<number> | undefined)[] = [];
+  for (const [name, grid] of grids.entries) {
+    const options = optionsOf(grid, grid.kind === 'map' ? null : 'the grid of the module');
+    for (const [field, key, otherwise] of GRID_FIELDS) {
+      const given = options.integer(field);
+      facts.set(
+        `modules.${name}.${key}`,
+        given ??
+          (otherwise === null
+            ? { unknown: 'the data-parallel size, which follows from the world' }
+            : { value: otherwise, source: 'default' }),
+      );
+    }
+    const sizes = ['rank_offset', 'tp', 'cp', 'pp', 'dp'].map((key) => facts.get(`modules.${name}.${key}`));
+    ends.push(
+      derived(
+        sizes,
+        (offset, ...degrees) => offset + degrees.reduce((product, size) => product * size, 1),
+        'world_size',
+      ),
+    );
+  }
+  const world = derived(ends, (...all) => Math.max(...all), 'world_size');
+  facts.set(
+    'world_size',
+    isKnown(world) ? { value: world.value, source: 'default' } : { unknown: 'the world of the launcher' },
+  );
+}
+
 const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, 'train.micro_batch_size', 'train.global_batch_size']);
+
+const UNLISTED: ReadonlySet<string> = new Set([...MAPPED, CALLEE]);
 
 function readBridge(tree: Tree, flags: ReadonlyMap<string, Option>, blocked: string | null, facts: Facts): void {
   const entries = new Map([...optionsOf(at(tree, 'ddp')).entries, ...optionsOf(at(tree, 'model')).entries, ...flags]);

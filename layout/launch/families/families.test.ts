@@ -47,6 +47,30 @@ describe('Megatron-LM', () => {
     });
   });
 
+  test('model_config.yaml: the world is that of the recipes that run the test, where they agree', () => {
+    const config = 'MODEL_ARGS:\n  --tensor-model-parallel-size: 2\n  --micro-batch-size: 1\n';
+    const recipe = (nodes: number, gpus: number, script: string) =>
+      `spec: {model: gpt, nodes: ${nodes}, gpus: ${gpus}, script: "${script}"}\nproducts:\n  - test_case: [other, mine]\n`;
+    const file = 'tests/functional_tests/test_cases/gpt/mine/model_config.yaml';
+    const files = {
+      [file]: config,
+      'tests/test_utils/recipes/h100/gpt.yaml': recipe(1, 1, 'bash run.sh'),
+      'tests/test_utils/recipes/gb200/gpt.yaml': recipe(2, 4, 'export GPUS_PER_NODE={gpus}'),
+    };
+    expect(values('model-config', files)).toMatchObject({ world_size: 8, 'parallelism.dp': 4 });
+    expect(values('model-config', files)).not.toHaveProperty(['cluster.nodes']);
+    const other = {
+      ...files,
+      'tests/test_utils/recipes/gb200/gpt-1node.yaml': recipe(1, 4, 'GPUS_PER_NODE={gpus} bash'),
+    };
+    expect(values('model-config', other)).toMatchObject({ world_size: null });
+    const unlisted = {
+      ...files,
+      'tests/test_utils/recipes/h100/gpt.yaml': recipe(4, 8, 'x').replace('mine', 'theirs'),
+    };
+    expect(values('model-config', unlisted)).toMatchObject({ world_size: 8, 'cluster.nodes': 2 });
+  });
+
   test('the argument dump of a log holds the values after validation', () => {
     const log =
       '[default0]:------------------------ arguments ------------------------\n' +

@@ -5,10 +5,17 @@ import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { type Option, Options } from '../options';
 import { at, optionOf, type TreeMap } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
+import { setWorldOfTest } from './functional-test';
 import { listUnmapped } from './megatron-lm';
 
 /** NeMo's keys, over a recipe of its own: what is absent is not known. */
-const NEMO: Dialect = { defaults: DEFAULTS.primus, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
+const NEMO: Dialect = {
+  defaults: DEFAULTS.primus,
+  switches: 'value',
+  expertTpIsTp: false,
+  modelElsewhere: true,
+  keepsSequenceParallel: true,
+};
 
 const TRAINER = ['trainer.num_nodes', 'trainer.devices'];
 
@@ -21,7 +28,7 @@ const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expert
 export const modelConfig: DocumentFamily = {
   name: 'model-config',
   matches: ({ tree }) => at(tree, 'MODEL_ARGS')?.kind === 'map',
-  read({ tree }) {
+  read({ tree }, context) {
     const facts = new Facts();
     const options = argumentsOf(at(tree, 'MODEL_ARGS'));
     const isNemo = [...options.entries.keys()].some((name) => name.startsWith('trainer.'));
@@ -31,7 +38,7 @@ export const modelConfig: DocumentFamily = {
       setWorld(facts, { nodes: options.integer('trainer.num_nodes'), perNode: options.integer('trainer.devices') });
       deriveFromWorld(facts);
     } else {
-      facts.set('world_size', { unknown: 'the world: nodes x gpus of the recipe that runs the test' });
+      setWorldOfTest(tree, context, facts);
     }
     if ([...tree.entries.keys()].some((name) => /^MODEL_ARGS_\d+$/.test(name))) {
       facts.note('MODEL_ARGS_2 describes a second run; it is not read.');

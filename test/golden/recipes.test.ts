@@ -16,6 +16,21 @@ describe('public recipes', () => {
     expect(recipes.filter(({ text }) => !/^# \S+\/\S+ at [0-9a-f]{10}, \S+$/m.test(text))).toEqual([]);
   });
 
+  test('they come from many projects', () => {
+    const projects = new Set(recipes.map(({ text }) => /^# ([^/]+\/\S+) at /m.exec(text)?.[1]));
+    expect([...projects].sort()).toEqual([
+      'AMD-AGI/Primus',
+      'NVIDIA-NeMo/Megatron-Bridge',
+      'NVIDIA-NeMo/RL',
+      'NVIDIA/Megatron-LM',
+      'THUDM/slime',
+      'mlcommons/training_results_v5.1',
+      'modelscope/ms-swift',
+      'pytorch/torchtitan',
+      'volcengine/verl',
+    ]);
+  });
+
   test.each(recipes)('$file', ({ text }) => {
     const [, expected = ''] = /^# diagnostics: (.*)$/m.exec(text) ?? [];
     const { diagnostics, facts } = check(text);
@@ -24,7 +39,8 @@ describe('public recipes', () => {
     if (!codes.has('pipeline-layers')) {
       const layers = facts ? stagePlans(facts).flatMap((plan) => plan.stages() ?? []) : [];
       const held = layers.flatMap((stage) => stage.layers).filter((layer) => layer.startsWith('t'));
-      expect(held).toHaveLength(facts?.modules[0]?.model.value?.num_layers.value ?? 0);
+      const counts = facts?.modules.map(({ model }) => model.value?.num_layers.value ?? 0) ?? [];
+      expect(held).toHaveLength(counts.reduce((total, count) => total + count, 0));
     }
   });
 });

@@ -172,7 +172,7 @@ function yamlLines(layout: LayoutData, path: string, depth: number, sources: Rea
 
 /** A value on one line; what a terminal or a log of CI would obey is written as an escape, which JSON and YAML share. */
 function valueText(value: FactValue): string {
-  const text = stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+  const text = stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
   return text === terminalLine(text) ? text : jsonText(value);
 }
 

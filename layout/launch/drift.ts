@@ -49,9 +49,14 @@ const SAME_AS: ReadonlyMap<string, readonly [shards: string, tp: string, remat: 
  * counts where the launch file is silent and the layout is not.
  * @param file the layout's path
  * @param text the layout
+ * @param values what the layout writes, where that is known already
  */
-export function driftBetween(file: string, text: string, reading: LaunchReading): Drift {
-  const values = layoutFileValues(file, text) ?? new Map<string, LayoutValue>();
+export function driftBetween(
+  file: string,
+  text: string,
+  reading: LaunchReading,
+  values: ReadonlyMap<string, LayoutValue> = layoutFileValues(file, text) ?? new Map(),
+): Drift {
   const differences: Difference[] = [];
   const unknown: { key: string; lookedFor: string }[] = [];
   for (const { key, value, source, offset, lookedFor } of reading.values) {

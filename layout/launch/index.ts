@@ -12,5 +12,6 @@ export {
   readLaunchFileAsync,
 } from './import';
 export { effectiveValue, type LayoutValue, layoutFileValues } from './layout-values';
+export { layoutNodeValues } from './node-values';
 export type { ReadFile } from './shell/interpreter';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

@@ -161,7 +161,7 @@ export class LaunchDrift {
       const address = value ? this.launchFiles.addressOf(uri, value) : null;
       const state: LaunchState = address ? this.launchFiles.state(address) : { kind: 'unreadable' };
       const isKnown = state.kind === 'read' && state.reading.family !== null;
-      const drift = isKnown ? state.engine.driftBetween(pathOf(uri), checked.text, state.reading) : null;
+      const drift = isKnown ? compare(pathOf(uri), checked, state) : null;
       return { name, span, address, state, drift };
     });
     const compared = { checked, version, named };
@@ -201,6 +201,15 @@ export class LaunchDrift {
       ?.named.find(({ drift }) => drift?.differences.includes(placed.difference));
     return named ? { uri: placed.layout, diagnostic: layoutDiagnostic(placed, named.span) } : null;
   }
+}
+
+/** Reads nothing again, as it runs at every keystroke. */
+function compare(
+  file: string,
+  { text, read }: Checked,
+  { reading, engine }: Extract<LaunchState, { kind: 'read' }>,
+): Drift {
+  return engine.driftBetween(file, text, reading, engine.layoutNodeValues(file, read.tree.root));
 }
 
 function verdict(name: string, { differences, unknown }: Drift): string {

@@ -68,7 +68,7 @@ test('the YAML names the source of every value and what was looked for', () => {
     layout: 1
     launch:
       family: megatron-lm
-      files: [ t.sh ]
+      files: [t.sh]
     parallelism:
       tp: 2  # t.sh:1
       cp: 1  # default

@@ -204,20 +204,18 @@ export async function startGrid() {
     await page.goto(`${ORIGIN}/`);
     /** Sends a message as the editor does and waits until the answer is on the screen. */
     const send = async (message) => {
-      await page.evaluate(
-        (data) =>
-          new Promise((resolve) => {
-            window.dispatchEvent(new MessageEvent('message', { data }));
-            requestAnimationFrame(() => requestAnimationFrame(resolve));
-          }),
-        message,
-      );
+      await page.evaluate((data) => window.dispatchEvent(new MessageEvent('message', { data })), message);
+      await drawn(page);
     };
     const sendText = (text) => send(engine.layoutMessage(text, 'a.layout.yaml'));
     return { page, errors, send, sendText, close: () => context.close() };
   };
   return { engine, open, close: () => browser.close() };
 }
+
+/** Waits until what has happened on a page is drawn. */
+export const drawn = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /** A layout of one grid over nodes of eight GPUs. */
 export function layoutText(name, nodes, degrees, rest = '') {

@@ -637,14 +637,18 @@ describe('a million ranks', () => {
     const words = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
     return words.reduce((hash, word) => (Math.imul(hash, 31) + word) | 0, 7);
   })()`;
-  const settled = async (page) => {
-    let last = null;
-    for (let now = await page.evaluate(shown); now !== last; now = await page.evaluate(shown)) {
-      last = now;
-      await page.waitForTimeout(300);
-    }
-    return last;
-  };
+  /** Waits until nothing has changed for so many frames: what is painted bit by bit changes with each of them. */
+  const settled = (page) =>
+    page.evaluate(`new Promise((done) => {
+      let last = null;
+      let same = 0;
+      (function look() {
+        const now = ${shown};
+        same = now === last ? same + 1 : 0;
+        last = now;
+        same < 20 ? requestAnimationFrame(look) : done(now);
+      })();
+    })`);
   const choose = (page, ...colours) =>
     page.evaluate((all) => {
       for (const colour of all) {

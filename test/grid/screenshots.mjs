@@ -2,7 +2,7 @@
 // `npm run pictures [-- FOLDER [NAME...]]`: FOLDER is artifacts/grid unless it is given; NAMEs may be beginnings.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { layoutText, startGrid, THEMES } from './page.mjs';
+import { drawn, layoutText, startGrid, THEMES } from './page.mjs';
 import { smokeMessage } from './smokeResults.mjs';
 
 const [folder = 'artifacts/grid', ...wanted] = process.argv.slice(2);
@@ -258,9 +258,8 @@ try {
       }
       if (hover) {
         await page.mouse.move(...hover);
-        await page.waitForTimeout(60);
       }
-      await page.waitForTimeout(50);
+      await drawn(page);
       await page.screenshot({ path: join(folder, `${name}-${theme}.png`) });
       for (const error of errors) {
         console.error(`${name} ${theme}:`, error);

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { check, hasErrors } from '../../check';
+import { applyEdits } from '../../format/edit';
+import { soundFixes } from '../../soundFixes';
 import { report } from '../testing';
 import { ntpFailedRank } from './ntp-failed-rank';
 import { entry, map, ntp } from './testing';
@@ -15,7 +18,17 @@ test.each([['failed ranks that have left', ntp(`tp_spares: 2, failed_ranks: [7],
 test('a failed rank that stays', () => {
   expect(said(ntp(`tp_spares: 2, failed_ranks: [5], ${map(entry(0, '6, 7'))}`))).toMatchInlineSnapshot(`
     "error[ntp-failed-rank] at "5"
-    Rank 5 has failed but stays active. Remove slot 5 of replica dp 0."
+    Rank 5 has failed but stays active. Remove slot 5 of replica dp 0.
+    = suggestion: Derive the spares from failed_ranks
+      - ntp: {tp_spares: 2, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [6, 7]}]}
+      + ntp: {tp_spares: 3, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [5, 6, 7]}], num_reduced_tp_dp_ranks: 1}
+    = suggestion: Launch the healthy slots only (packed placement)
+      - world_size: 16
+      - parallelism: {tp: 8}
+      - ntp: {tp_spares: 2, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [6, 7]}]}
+      + world_size: 15
+      + parallelism: {tp: 8}
+      + ntp: {tp_spares: 1, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [5]}], num_reduced_tp_dp_ranks: 1, placement: packed}"
   `);
 });
 
@@ -43,5 +56,52 @@ test('a failed rank that does not exist', () => {
   expect(said(ntp('failed_ranks: [16]'))).toMatchInlineSnapshot(`
     "error[ntp-failed-rank] at "16"
     Rank 16 does not exist: the world has ranks 0 to 15."
+  `);
+});
+
+/** All sets of one or two failed ranks in small grids. */
+function* smallFailures(): Iterable<{ readonly text: string; readonly isWhole: boolean }> {
+  for (const [tp, cp, dp] of [
+    [2, 2, 2],
+    [4, 1, 2],
+    [4, 2, 1],
+  ] as const) {
+    const world = tp * cp * dp;
+    for (let a = 0; a < world; a++) {
+      for (let b = a; b < world; b++) {
+        const slots = new Set([a % tp, b % tp]);
+        const isOneReplica = Math.floor(a / (tp * cp)) === Math.floor(b / (tp * cp));
+        yield {
+          text: `layout: 1\nworld_size: ${world}\nparallelism: {tp: ${tp}, cp: ${cp}}\nntp: {failed_ranks: [${a === b ? a : `${a}, ${b}`}]}\n`,
+          isWhole: isOneReplica && slots.size === tp,
+        };
+      }
+    }
+  }
+}
+
+test('a plan that holds is offered wherever a replica has a healthy slot left', () => {
+  for (const { text, isWhole } of smallFailures()) {
+    const checked = check(text);
+    const errors = checked.diagnostics.filter(({ code }) => code === 'ntp-failed-rank');
+    const fixes = [...soundFixes(checked, errors).values()].flat();
+    expect(fixes.length > 0, text).toBe(!isWhole);
+    for (const { edits } of fixes) {
+      expect(hasErrors(check(applyEdits(text, edits))), text).toBe(false);
+    }
+  }
+});
+
+test('a failed first slot', () => {
+  expect(said(ntp('failed_ranks: [8]'))).toMatchInlineSnapshot(`
+    "error[ntp-failed-rank] at "8"
+    Rank 8 has failed but stays active. Remove slot 0 of replica dp 1.
+    = suggestion: Launch the healthy slots only (packed placement)
+      - world_size: 16
+      - parallelism: {tp: 8}
+      - ntp: {failed_ranks: [8]}
+      + world_size: 14
+      + parallelism: {tp: 8}
+      + ntp: {failed_ranks: [8], tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [0]}], placement: packed}"
   `);
 });

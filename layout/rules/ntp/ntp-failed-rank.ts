@@ -44,27 +44,66 @@ export const ntpFailedRank: Rule = {
   },
 };
 
-/** One edit of the three settings that follow from the failed ranks; none where they would fill pages. */
-function derivedFixes({ text, span, fields, tp, shape }: NtpContext): Fix[] {
+/**
+ * The plans that take the failed ranks out: with every slot launched only the last ones can go, so a failed slot takes those
+ * behind it along; with packed placement any slot can. None where a replica has no healthy slot, or where the lists would
+ * fill pages.
+ */
+function derivedFixes(context: NtpContext): Fix[] {
+  const { fields, tp, shape } = context;
   const hit = faultySlots(sortedValues(fields.failed_ranks.value), tp, shape.cp);
   const replicas = (hit.at(-1)?.[0] ?? 0) + 1;
-  const worst = hit.reduce((most, [, slots]) => Math.max(most, slots.length), 0);
-  if (worst >= tp || replicas * worst > MAX_WRITTEN_SLOTS) {
-    return [];
-  }
   const faulty = new Map(hit);
   const all = Array.from({ length: replicas }, (_, dp): [number, number[]] => [dp, faulty.get(dp) ?? []]);
+  const worst = hit.reduce((most, [, slots]) => Math.max(most, slots.length), 0);
+  if (worst >= tp || replicas * tp > MAX_WRITTEN_SLOTS) {
+    return [];
+  }
+  const first = hit.reduce((least, [, slots]) => Math.min(least, ...slots), tp);
+  const tail = lastSlots({ tpBase: tp, tpSpares: tp - first });
   const { tpSpares, nonActive } = uniformSpares(tp, all);
-  const tail = lastSlots({ tpBase: tp, tpSpares }).join(', ');
-  const lists = nonActive.map(([, slots]) => slots.join(', '));
-  const entries = lists.map((slots, dp) => `{dp: ${dp}, local_ranks: [${slots}]}`).join(', ');
+  const lists = nonActive.map(([, slots]) => slots);
+  const isTail = lists.every((slots) => slots.join() === tail.join());
+  return [
+    ...(first > 0
+      ? [
+          planFix(
+            context,
+            'Derive the spares from failed_ranks',
+            tp - first,
+            all.map(() => tail),
+          ),
+        ]
+      : []),
+    ...(isTail ? [] : [planFix(context, 'Launch the healthy slots only (packed placement)', tpSpares, lists, true)]),
+  ].filter((fix) => fix !== null);
+}
+
+/** One edit of the settings of a plan; packed placement launches fewer ranks too. */
+function planFix(
+  { facts, text, span, fields, shape }: NtpContext,
+  title: string,
+  spares: number,
+  lists: readonly (readonly number[])[],
+  isPacked = false,
+): Fix | null {
+  const entries = lists.map((slots, dp) => `{dp: ${dp}, local_ranks: [${slots.join(', ')}]}`).join(', ');
+  const { world, root } = facts;
+  // a file that has packed placement says already how many ranks it launches
+  const isNew = isPacked && fields.placement.value !== 'packed';
+  const launched = (world.size ?? 0) - lists.length * shape.cp * spares;
   const edits = [
-    setKey(text, span, 'tp_spares', fields.tp_spares, tpSpares),
-    setKey(text, span, 'num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks, replicas),
+    setKey(text, span, 'tp_spares', fields.tp_spares, spares),
+    setKey(text, span, 'num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks, lists.length),
     setKey(text, span, 'non_active_ranks_per_dp', fields.non_active_ranks_per_dp, `[${entries}]`),
+    ...(isNew
+      ? [
+          setKey(text, span, 'placement', fields.placement, 'packed'),
+          setKey(text, facts.span, 'world_size', root.world_size, launched),
+        ]
+      : []),
   ].filter((edit) => edit !== null);
-  const more = lists.every((slots) => slots === tail) ? '' : ' (needs packed placement)';
-  return [suggestion(`Derive the spares from failed_ranks${more}`, joinInsertions(edits))];
+  return suggestion(title, joinInsertions(edits));
 }
 
 /** Several keys appended at one place would overlap: they become one edit. */

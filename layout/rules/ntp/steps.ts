@@ -1,9 +1,14 @@
 import { memoizeRecent } from '../../memoize';
-import type { LayoutFacts } from '../../topology/facts';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { conflictingSlots, firstUnlikeSlices, isNtpGrid, MAX_TP_BASE } from '../../topology/ntp';
 import { entryFaults, failedRankFault, missingReplicas } from './faults';
 import { type NtpContext, ntpContext } from './ntpContext';
+
+/** Whether the model has MoE layers, whose groups are of use also without expert parallelism. */
+export function hasExperts({ model }: ModuleFacts): boolean {
+  return model.value?.num_experts.written ?? false;
+}
 
 /**
  * What must be right, in this order: each step assumes those before it, so that one mistake has one diagnostic. A rule speaks
@@ -18,7 +23,7 @@ const STEPS = {
   failedRanks: (context) => failedRankFault(context) === null,
   map: (context) => missingReplicas(context).length === 0,
   sync: ({ ntp, shape }) => ntp.placement !== 'nominal' || conflictingSlots(ntp, shape).length === 0,
-  experts: ({ ep, ntp }) => ep === 1 || ntp.placement !== 'nominal',
+  experts: ({ ep, module, ntp }) => (ep === 1 && !hasExperts(module)) || ntp.placement !== 'nominal',
 } as const satisfies Readonly<Record<string, (context: NtpContext) => boolean>>;
 
 export type NtpStep = keyof typeof STEPS;

@@ -1,20 +1,31 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { parse } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
 import { version } from '../package.json';
+import { EXIT } from './output';
 
-/** How long one tool may run, in milliseconds, and how much it may print, in characters. */
+/** How long one tool may run, in milliseconds, and how much it may be sent and may print, in characters. */
 const TIME_LIMIT_MS = 30_000;
+const INPUT_LIMIT = 4_000_000;
 const OUTPUT_LIMIT = 1_000_000;
 
+/** How many tools run at once, and how many may wait for them. */
+const MAX_RUNNING = 4;
+const MAX_WAITING = 64;
+
+const textOf = (description: string) => z.string().max(INPUT_LIMIT).describe(description);
+const nameOf = (description: string) => z.string().max(1000).optional().describe(description);
+
 const layout = {
-  layout: z.string().describe('The whole text of a layout file (*.layout.yaml).'),
+  layout: textOf('The whole text of a layout file (*.layout.yaml).'),
 };
 
 /**
  * Serves the Model Context Protocol on standard input and output. Every tool is a command of this program on a text that the
- * client sends: nothing is written, no file is opened that the client does not send.
+ * client sends (10 MiB a message at most, as the SDK sees to), in a process of bounded time and output: nothing is written, and no file is read, neither one that a text names
+ * nor a configuration of the current directory.
  */
 export async function serveMcp(): Promise<void> {
   const server = new McpServer({ name: 'parallelism-layout', version });
@@ -45,7 +56,7 @@ function registerLayoutTools(server: McpServer): void {
         'Which global ranks form each process group, in creation order. JSON. Ask for one group or rank where you can.',
       inputSchema: {
         ...layout,
-        group: z.string().optional().describe('Only groups of this name, such as tp or dp_cp.'),
+        group: nameOf('Only groups of this name, such as tp or dp_cp.'),
         rank: z.number().int().min(0).optional().describe('Only groups that hold this global rank.'),
       },
     },
@@ -94,10 +105,7 @@ function registerOtherTools(server: McpServer): void {
       description:
         'What a rule, a key of the format, a flag of Megatron-LM or a process group means, in Markdown; without a code, the list of all rules.',
       inputSchema: {
-        code: z
-          .string()
-          .optional()
-          .describe('A code that check printed, such as dense-product; or a key, flag or group.'),
+        code: nameOf('A code that check printed, such as dense-product; or a key, flag or group.'),
       },
     },
     ({ code }) => answer(['explain', ...(code === undefined ? [] : ['--', code])], ''),
@@ -110,8 +118,8 @@ function registerOtherTools(server: McpServer): void {
       description:
         'Reads a launch script, recipe, configuration or log of a training framework as a layout; every value says where it comes from. JSON.',
       inputSchema: {
-        text: z.string().describe('The whole text of the launch file.'),
-        family: z.string().optional().describe('The family, such as megatron or verl; detected where left out.'),
+        text: textOf('The whole text of the launch file.'),
+        family: nameOf('The family, such as megatron or verl; detected where left out.'),
       },
     },
     ({ text, family }) =>
@@ -124,7 +132,7 @@ function registerOtherTools(server: McpServer): void {
       title: 'Compare a layout with a launch file',
       description:
         'Where a layout and the launch script, recipe or configuration of the job differ, key by key, with the lines of both. JSON.',
-      inputSchema: { ...layout, launch: z.string().describe('The whole text of the launch file.') },
+      inputSchema: { ...layout, launch: textOf('The whole text of the launch file.') },
     },
     (texts) => answer(['drift-texts'], JSON.stringify(texts)),
   );
@@ -137,42 +145,84 @@ interface Answer {
   readonly [key: string]: unknown;
 }
 
+let running = 0;
+const waiting: (() => void)[] = [];
+
 /** Runs a command of this program on a text; what it prints is the answer, on standard error where it prints nothing else. */
-function answer(args: readonly string[], input: string): Promise<Answer> {
+async function answer(args: readonly string[], input: string): Promise<Answer> {
+  if (running >= MAX_RUNNING) {
+    if (waiting.length >= MAX_WAITING) {
+      return failure(`more than ${MAX_WAITING} requests wait: ask again when some are answered`);
+    }
+    await new Promise<void>((start) => waiting.push(start));
+  } else {
+    running++;
+  }
+  try {
+    return await run(args, input);
+  } finally {
+    const next = waiting.shift();
+    if (next) {
+      next();
+    } else {
+      running--;
+    }
+  }
+}
+
+function failure(text: string): Answer {
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+function run(args: readonly string[], input: string): Promise<Answer> {
   return new Promise((done) => {
-    const child = spawn(process.execPath, [process.argv[1] ?? '', ...args], {
+    const script = process.argv[1] ?? '';
+    const child = spawn(process.execPath, [script, ...args], {
+      // in the root directory a text names no file that is read, and a project no configuration
+      cwd: parse(script).root,
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: TIME_LIMIT_MS,
       killSignal: 'SIGKILL',
     });
-    const out = new Bounded();
-    const errors = new Bounded();
+    const out = new Bounded(child);
+    const errors = new Bounded(child);
     child.stdout.setEncoding('utf8').on('data', (text: string) => out.add(text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => errors.add(text));
     // a command that refuses its arguments does not read its input
     child.stdin.on('error', () => {}).end(input);
-    child.once('error', (error) => done({ content: [{ type: 'text', text: error.message }], isError: true }));
-    child.once('close', (_, signal) => {
-      const ended = signal === null ? '' : `stopped after ${TIME_LIMIT_MS / 1000} seconds`;
-      const text = out.text || errors.text || ended;
-      done({ content: [{ type: 'text', text }], ...(out.text === '' && { isError: true }) });
+    child.once('error', (error) => done(failure(error.message)));
+    child.once('close', (status, signal) => {
+      const isCut = out.isFull || errors.isFull;
+      const ended = signal === null || isCut ? '' : `stopped after ${TIME_LIMIT_MS / 1000} seconds\n`;
+      const text = `${out.text || errors.text}${ended}`;
+      const isError = out.text === '' || ended !== '' || status === EXIT.internal;
+      done({ content: [{ type: 'text', text }], ...(isError && { isError }) });
     });
   });
 }
 
-/** A text of bounded length that says where it was cut. */
+/** A text of bounded length that says where it was cut; the program that writes it is then ended. */
 class Bounded {
   #text = '';
 
+  constructor(readonly writer: ChildProcess) {}
+
+  get isFull(): boolean {
+    return this.#text.length > OUTPUT_LIMIT;
+  }
+
   add(more: string): void {
-    if (this.#text.length <= OUTPUT_LIMIT) {
+    if (!this.isFull) {
       this.#text += more;
+    }
+    if (this.isFull) {
+      this.writer.kill('SIGKILL');
     }
   }
 
   get text(): string {
-    return this.#text.length <= OUTPUT_LIMIT
-      ? this.#text
-      : `${this.#text.slice(0, OUTPUT_LIMIT)}\n... cut after ${OUTPUT_LIMIT} characters: ask for one group or rank\n`;
+    return this.isFull
+      ? `${this.#text.slice(0, OUTPUT_LIMIT)}\n... cut after ${OUTPUT_LIMIT} characters: ask for one group or rank\n`
+      : this.#text;
   }
 }

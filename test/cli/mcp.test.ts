@@ -1,7 +1,11 @@
-import { resolve } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NODE } from '../harness/programs';
 
 const client = new Client({ name: 'test', version: '1' });
@@ -9,8 +13,12 @@ const client = new Client({ name: 'test', version: '1' });
 beforeAll(() => client.connect(new StdioClientTransport({ command: NODE, args: [resolve('dist/cli.js'), 'mcp'] })));
 afterAll(() => client.close());
 
-async function call(name: string, args: Record<string, unknown>): Promise<{ text: string; isError: boolean }> {
-  const { content, isError } = await client.callTool({ name, arguments: args });
+async function call(
+  name: string,
+  args: Record<string, unknown>,
+  to = client,
+): Promise<{ text: string; isError: boolean }> {
+  const { content, isError } = await to.callTool({ name, arguments: args });
   const [first] = content as { readonly type: string; readonly text: string }[];
   return { text: first?.text ?? '', isError: isError === true };
 }
@@ -69,4 +77,51 @@ test('drift opens no file that a launch script names, and refuses what is no lau
   const { isError, text } = await call('drift', { layout: 'layout: 1\n', launch });
   expect(isError).toBe(true);
   expect(text).toMatch(/^parallelism-layout: launch: /);
+});
+
+describe('in a folder that attacks', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-'));
+  const server = { command: NODE, args: [resolve('dist/cli.js'), 'mcp'], cwd: folder };
+  const there = new Client({ name: 'test', version: '1' });
+
+  beforeAll(async () => {
+    writeFileSync(join(folder, '.parallelism-layout.yaml'), 'rules: {dense-factorization: off}\n');
+    writeFileSync(join(folder, 'extra.sh'), 'TP=4\n');
+    await there.connect(new StdioClientTransport(server));
+  });
+  afterAll(async () => {
+    await there.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('no file is read that the client does not send', async () => {
+    const wrong = 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n';
+    expect((await call('check', { layout: wrong }, there)).text).toContain('dense-factorization');
+    const text = 'source ./extra.sh\ntorchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size $TP\n';
+    const { values } = JSON.parse((await call('import', { text }, there)).text);
+    expect(values.find(({ key }: { key: string }) => key === 'parallelism.tp').value).toBe(null);
+  });
+
+  test('an answer, a request and the number of both are bounded', async () => {
+    const huge = await call('groups', { layout: 'layout: 1\nworld_size: 1048576\nparallelism: {tp: 8}\n' }, there);
+    expect(huge.text.length).toBeLessThan(1_000_200);
+    expect(huge.text).toContain('cut after 1000000 characters');
+    expect((await call('import', { text: 'x'.repeat(4_000_001) }, there)).isError).toBe(true);
+    const many = await Promise.all(Array.from({ length: 80 }, () => call('explain', { code: 'tp' }, there)));
+    expect(many.filter(({ text }) => text.startsWith('more than 64 requests wait'))).toHaveLength(80 - 64 - 4);
+  });
+
+  test('lines that are no messages are passed over, and one without an end ends the server', async () => {
+    const child = spawn(server.command, server.args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] });
+    const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    const lines = ['[', '{"jsonrpc":"2.0"}', 'null', '{"__proto__":{"jsonrpc":"2.0"}}', '['.repeat(100_000), '\u0000'];
+    child.stdin.on('error', () => undefined);
+    child.stdin.write(`${lines.join('\n')}\n`);
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize })}\n`);
+    const [first] = await once(child.stdout.setEncoding('utf8'), 'data');
+    expect(JSON.parse(first).result.serverInfo.name).toBe('parallelism-layout');
+    const ended = once(child, 'exit');
+    child.stdin.write(Buffer.alloc(11 * 2 ** 20, 'x'));
+    await ended;
+  });
 });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { lstatSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   applyAllFixes,
@@ -19,6 +19,7 @@ import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { jsonArray } from './jsonArray';
 import { layoutFiles } from './layoutFiles';
 import { colour, complain, EXIT, exitWith, print } from './output';
+import { nearTo } from './repository';
 import { sarifText } from './sarif';
 import { type Statistic, statisticsOf, statisticsText } from './statistics';
 import { diagnosticTexts, summaryText } from './text';
@@ -142,8 +143,26 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
   if (file === '-' || text === checked.text) {
     return input;
   }
-  writeFileSync(file, text);
+  const reason = writtenOrWhyNot(file, text);
+  if (reason !== null) {
+    complain(`${file}: is not fixed: ${reason}`);
+    exitWith(EXIT.unusable);
+    return input;
+  }
   return { file, checked: check(text, levelsFor(file)) };
+}
+
+/** Writes a file; a link in a repository decides about no file outside it. */
+function writtenOrWhyNot(file: string, text: string): string | null {
+  try {
+    if (lstatSync(file).isSymbolicLink() && !nearTo(file)(file)) {
+      return 'it is a link that leads out of its repository';
+    }
+    writeFileSync(file, text);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github' | 'gitlab';

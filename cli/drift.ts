@@ -7,8 +7,9 @@ import { type Difference, driftBetween, type LaunchReading, layoutFileValues, re
 import type { FileReport } from './fileReport';
 import { inputFiles } from './files';
 import { githubLines } from './github';
-import { launchInputs, nearTo, shownPath, UNKNOWN_FAMILY } from './launchFiles';
+import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, EXIT, exitWith, print, styled } from './output';
+import { nearTo } from './repository';
 import { sarifText } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';

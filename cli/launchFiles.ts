@@ -1,15 +1,12 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, relative, resolve, sep } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { complain, EXIT, exitWith } from './output';
+import { nearTo } from './repository';
 
 /** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
 const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
 const MAX_NAMED_BYTES = 1024 * 1024;
-
-/** How many directories above a launch file are searched where it stands in no repository. */
-const MAX_ANCESTORS = 3;
 
 /** What is wrong with a file of no known family. */
 export const UNKNOWN_FAMILY = 'is no launch file that is known';
@@ -69,32 +66,6 @@ function namedFiles(launchFile: string): ReadFile {
       return null;
     }
   };
-}
-
-/**
- * Whether paths lead to the repository of a file, symbolic links followed: a file decides about no reading beyond it. No path
- * is near to a file in the root directory.
- */
-export function nearTo(file: string): (path: string) => boolean {
-  const root = rootOf(dirname(resolve(file)));
-  const inside = dirname(root) === root ? null : realpathSync(root) + sep;
-  return (path) => inside !== null && existsSync(path) && realpathSync(path).startsWith(inside);
-}
-
-/** The repository that a directory is in; without one, the directory a few levels above it. */
-function rootOf(directory: string): string {
-  let current = directory;
-  for (let above = dirname(current); above !== current; above = dirname(current)) {
-    if (existsSync(resolve(current, '.git'))) {
-      return current;
-    }
-    current = above;
-  }
-  let root = directory;
-  for (let level = 0; level < MAX_ANCESTORS && dirname(dirname(root)) !== dirname(root); level++) {
-    root = dirname(root);
-  }
-  return root;
 }
 
 function toSlashes(path: string): string {

@@ -24,8 +24,8 @@ const layout = {
 
 /**
  * Serves the Model Context Protocol on standard input and output. Every tool is a command of this program on a text that the
- * client sends (10 MiB a message at most, as the SDK sees to), in a process of bounded time and output: nothing is written, and no file is read, neither one that a text names
- * nor a configuration of the current directory.
+ * client sends (the SDK takes up to 10 MiB a message), in a process of bounded time and output: nothing is written, and no file
+ * is read, neither one that a text names nor a configuration of the current directory.
  */
 export async function serveMcp(): Promise<void> {
   const server = new McpServer({ name: 'parallelism-layout', version });

@@ -1,4 +1,8 @@
 import * as vscode from 'vscode';
+import { MAX_TEXT } from '../layout';
+
+/** How many bytes a character may take. */
+const CHARACTER_BYTES = 4;
 
 /**
  * The text of a file, of whatever file system; null where it is no regular file, too large or no text.
@@ -17,6 +21,11 @@ export async function readText(file: vscode.Uri, most: number, root?: vscode.Uri
     // gone, or not ours to read
     return null;
   }
+}
+
+/** The text of a layout on the disk; null where there is none that is read. */
+export function readLayoutText(file: vscode.Uri): Promise<string | null> {
+  return readText(file, CHARACTER_BYTES * MAX_TEXT);
 }
 
 /** Whether a file, or a folder between it and a root, is a symbolic link: nobody here can tell where that leads. */

@@ -72,7 +72,8 @@ export class LayoutTasks implements vscode.TaskProvider {
     arguments_: readonly string[],
   ): vscode.Task {
     const execution = new vscode.ProcessExecution(process.execPath, [this.cli.fsPath, ...arguments_], {
-      env: { ELECTRON_RUN_AS_NODE: '1' },
+      // Node would take modules that NODE_OPTIONS names from the workspace's folder
+      env: { ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' },
     });
     const task = new vscode.Task(definition, scope, name, 'Parallelism Layout', execution, '$parallelism-layout');
     task.group = definition.task === 'check' ? vscode.TaskGroup.Build : vscode.TaskGroup.Test;

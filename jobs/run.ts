@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import {
   type Backend,
   type Ending,
@@ -13,6 +11,7 @@ import {
 import { type Fault, type GroupOperations, LineSplitter, parseEvent, type SmokeEvent } from './events';
 import { backendOf, type Cluster } from './kinds';
 import type { SmokePlan } from './plan';
+import { makeRunFolder } from './runFolder';
 import { forgetRun, type SavedRun, saveRun } from './savedRuns';
 
 /** How many of the job's last lines are kept. */
@@ -119,7 +118,7 @@ export async function runWith(
   const launch = await backend.prepare(request, signal);
   await listener.onLaunch?.(launch);
   signal.throwIfAborted();
-  const folder = await privateFolder();
+  const folder = await makeRunFolder();
   let saved: SavedRun | undefined;
   try {
     const result = await follow(
@@ -136,17 +135,6 @@ export async function runWith(
     return result;
   } finally {
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** @throws EnvironmentError where the temporary folder cannot be written */
-async function privateFolder(): Promise<string> {
-  try {
-    return await mkdtemp(join(tmpdir(), 'parallelism-layout-smoke-'));
-  } catch (error) {
-    throw new EnvironmentError(
-      `No folder can be made in ${tmpdir()} (${error instanceof Error ? error.message : error}). Set TMPDIR to a folder that you can write to.`,
-    );
   }
 }
 

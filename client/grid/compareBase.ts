@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { check, workbenchText } from '../../layout';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { nameOf } from '../paths';
+import { readLayoutText } from '../readText';
 import { textInLastCommit } from './lastCommit';
 
 const LAYOUT_FILE = /\.layout\.ya?ml$/;
@@ -36,7 +37,11 @@ function baseOf(text: string, title: string, file: string | null): PanelBase {
 /** The text of a file, with the changes of an open editor. */
 async function textOf(uri: vscode.Uri): Promise<string> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  return open ? open.getText() : new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+  const text = open ? open.getText() : await readLayoutText(uri);
+  if (text === null) {
+    throw vscode.FileSystemError.Unavailable(uri);
+  }
+  return text;
 }
 
 /** Asks for another layout file: one of the workspace, or any other. */

@@ -12,6 +12,7 @@ import {
 import { checkedDocument } from '../checkedDocument';
 import { showError, showInformation, showWarning } from '../notifications';
 import { nameOf } from '../paths';
+import { readText } from '../readText';
 import { baseFor } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
 
@@ -19,6 +20,9 @@ const VIEW_TYPE = 'parallelismLayout.grid';
 
 type SmokeMessage = Extract<ToPanel, { type: 'smoke' }>;
 type RunMessage = Extract<ToPanel, { type: 'run' }>;
+
+/** The largest report of a run that is read, in bytes. */
+const MAX_REPORT_BYTES = 64 * 1024 * 1024;
 
 /** What a person may ask to see: the results of the smoke job, or what `verify` found of a run. */
 type Results = 'smoke' | 'run';
@@ -281,7 +285,7 @@ class GridPanel {
       return;
     }
     try {
-      const report: unknown = JSON.parse(new TextDecoder().decode(await vscode.workspace.fs.readFile(file)));
+      const report: unknown = JSON.parse((await readText(file, MAX_REPORT_BYTES)) ?? '');
       if (isRunReport(report)) {
         this.post({ type: 'run', report });
         return;

@@ -10,6 +10,7 @@ import {
 } from '../../jobs';
 import { check } from '../../layout';
 import { LANGUAGE } from '../layoutDocument';
+import { readLayoutText } from '../readText';
 import type { ActiveRun, SmokeJobs } from './jobs';
 import { outcomeIcon, outcomeText, timeOf } from './outcome';
 
@@ -208,13 +209,9 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 /** The hash of a layout as it is now, on the screen or on the disk; undefined where it is gone or has errors. */
 async function hashOf(uri: vscode.Uri): Promise<string | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  try {
-    const text = open?.getText() ?? new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
-    const { resolved } = check(text);
-    return resolved ? layoutHash(resolved) : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = open?.getText() ?? (await readLayoutText(uri));
+  const resolved = text === null ? null : check(text).resolved;
+  return resolved ? layoutHash(resolved) : undefined;
 }
 
 function activeItem({ id, request, progress }: ActiveRun): vscode.TreeItem {

@@ -9,7 +9,9 @@ import { CLIENT, type Platform } from './platform';
 /** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
 export const platform: Platform = {
   createClient(dist) {
-    const run = { module: vscode.Uri.joinPath(dist, 'server.js').fsPath, transport: TransportKind.ipc };
+    // in the workspace's folder, Node would take modules that NODE_OPTIONS names from there
+    const options = { cwd: dist.fsPath, env: { NODE_OPTIONS: '' } };
+    const run = { module: vscode.Uri.joinPath(dist, 'server.js').fsPath, transport: TransportKind.ipc, options };
     return (options) => {
       const client = new LanguageClient(CLIENT.id, CLIENT.name, { run, debug: run }, options);
       serveFiles(client);

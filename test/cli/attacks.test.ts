@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -160,6 +160,21 @@ onPosix('a repository', () => {
     const { status, stdout, stderr } = call(['drift', layout]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('which is outside its repository');
+  });
+
+  test('leads no fix beyond itself', () => {
+    const outside = join(folder, 'outside.layout.yaml');
+    const text = 'layout: 1\nworld_size: "8"\nparallelism: {tp: 2}\n';
+    writeFileSync(outside, text);
+    const project = join(folder, 'linked');
+    mkdirSync(join(project, '.git'), { recursive: true });
+    symlinkSync(outside, join(project, 'link.layout.yaml'));
+    const { status, stderr } = call(['check', '--fix', project]);
+    expect(stderr).toContain('link.layout.yaml: is not fixed: it is a link that leads out of its repository');
+    expect(status).toBe(2);
+    expect(readFileSync(outside, 'utf8')).toBe(text);
+    expect(call(['check', '--fix', outside])).toMatchObject({ status: 0 });
+    expect(readFileSync(outside, 'utf8')).toContain('world_size: 8\n');
   });
 
   test('has a .gitignore that is never read on and on', () => {

@@ -7,12 +7,15 @@ import { programEnvironment } from '../../jobs/programEnvironment';
 
 /** Every way in which code of ours starts a process, or has the editor start one. */
 const STARTS =
-  /(?<!\.)\b(spawn|spawnSync|exec|execSync|execFile|execFileSync|execute)\(|\bnew vscode\.(Process|Shell)Execution\b|createTerminal\(/;
+  /(?<!\.)\b(spawn|spawnSync|exec|execSync|execFile|execFileSync|execute)\(|\bnew vscode\.(Process|Shell)Execution\b|createTerminal\(|\bnew LanguageClient\(|'vscode\.git'/;
 
 /** The files that start processes, and what they start: a new one must say here what a workspace can do to it. */
 const PLACES: Readonly<Record<string, string>> = {
   'cli/mcp.ts': 'this program, on a text that the client sends',
+  'client/grid/lastCommit.ts': 'git, by the extension of the editor, which is off in a workspace that is not trusted',
   'client/jobs/terminal.ts': 'no process: a terminal that shows a log',
+  'client/platform/node.ts': 'the language server, in the folder of the extension',
+  'client/platform/web.ts': 'no process: the language server as a worker of the browser',
   'client/tasks.ts': 'this program on layout files, as a task that a person starts',
   'client/verify/commandLine.ts': 'this program on files that a person chooses, in a trusted workspace',
   'jobs/kubernetes/kubectl.ts': 'kubectl on PATH, after a person starts a job on a cluster of the user settings',
@@ -29,6 +32,11 @@ test('processes start in known places only', () => {
     return /child_process|vscode/.test(text) && STARTS.test(text);
   });
   expect(starting.map((path) => path.replaceAll('\\', '/')).sort()).toEqual(Object.keys(PLACES));
+});
+
+test('no process of ours takes modules that NODE_OPTIONS names from the folder of a workspace', () => {
+  const places = ['client/platform/node.ts', 'client/tasks.ts', 'client/verify/commandLine.ts'];
+  expect(places.filter((path) => !readFileSync(path, 'utf8').includes("NODE_OPTIONS: ''"))).toEqual([]);
 });
 
 test("settings that name a program or a host are the user's own, and ignored without trust", () => {

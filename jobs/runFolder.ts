@@ -1,0 +1,58 @@
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EnvironmentError } from './environmentError';
+
+const PREFIX = 'parallelism-layout-smoke-';
+const NAME = new RegExp(`^${PREFIX}(\\d{1,10})-\\w{6}$`);
+
+/** A folder is left alone for so long: ranks that lost their launcher may still be about to end. Milliseconds. */
+const LEAST_AGE = 60 * 60 * 1000;
+
+/**
+ * Makes the private folder of a run, and removes those of runs that were killed together with their referee.
+ * @throws EnvironmentError where the temporary folder cannot be written
+ */
+export async function makeRunFolder(): Promise<string> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    await sweep(tmpdir());
+    return folder;
+  } catch (error) {
+    throw new EnvironmentError(
+      `No folder can be made in ${tmpdir()} (${error instanceof Error ? error.message : error}). Set TMPDIR to a folder that you can write to.`,
+    );
+  }
+}
+
+/** Removes folders of this user whose program is gone. What cannot be looked at or removed stays. */
+async function sweep(parent: string): Promise<void> {
+  const names = await readdir(parent).catch(() => []);
+  for (const name of names) {
+    const path = join(parent, name);
+    const program = NAME.exec(name)?.[1];
+    if (program !== undefined && !isRunning(Number(program)) && (await isAbandoned(path))) {
+      await rm(path, { recursive: true, force: true }).catch(() => {});
+    }
+  }
+}
+
+function isRunning(program: number): boolean {
+  try {
+    process.kill(program, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+/** Whether a path is a folder, no link, that this user alone can reach, and that nobody has changed for an hour. */
+async function isAbandoned(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => null);
+  return (
+    found?.isDirectory() === true &&
+    found.uid === process.getuid?.() &&
+    (found.mode & 0o077) === 0 &&
+    Date.now() - found.mtimeMs > LEAST_AGE
+  );
+}

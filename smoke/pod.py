@@ -14,7 +14,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 from events import write_line
-from plan import Plan
+from plan import Plan, PlanError
 from processes import LocalRanks, become_subreaper, rank_environment
 from protocol import send
 from supervisor import LOOPBACK_ADDRESS, handle_signals, run_folder, supervise
@@ -32,8 +32,10 @@ CANCELLED = 143
 
 
 def run_pod(plan: Plan, options: argparse.Namespace) -> int:
-    """Runs the part of the pod `options.index`, and gives its exit status: that of the job is the first pod's. Raises OSError."""
+    """Runs the part of the pod `options.index`, and gives its exit status: that of the job is the first pod's. Raises PlanError, OSError."""
     token = os.environ.get("SMOKE_TOKEN", "")
+    if not token:
+        raise PlanError("SMOKE_TOKEN is not set: anybody could join the job")
     with run_folder(os.path.abspath(options.plan), is_own=False) as folder:
         if options.index == 0:
             return run_first(plan, options, token, folder)

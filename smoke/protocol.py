@@ -63,7 +63,7 @@ def send(sock: socket.socket, **message: Any) -> None:
 def is_authentic(message: Dict[str, Any], token: str) -> bool:
     """Whether a message shows the run's token; takes as long for a wrong one as for the right one."""
     shown = message.get("token")
-    if not isinstance(shown, str):
+    if not isinstance(shown, str) or not token:
         return False
     return hmac.compare_digest(shown.encode("utf-8", "surrogatepass"), token.encode())
 

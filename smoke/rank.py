@@ -161,15 +161,18 @@ class Helper:
                 connection.sendall(data)
             if connection in ready:
                 data = connection.recv(1 << 16)
-                if not data:
+                if not data or not all(self._obey(message, connection) for message in messages.feed(data)):
                     return False
-                for message in messages.feed(data):
-                    if message.get("cmd") == "abort":
-                        return False
-                    if message.get("cmd") == "stack":
-                        send(connection, cmd="stack", stack=self._stack(), state=self._state())
-                    else:
-                        send(self._rank, **message)
+
+    def _obey(self, message: Dict[str, Any], connection: socket.socket) -> bool:
+        """Takes a message of the referee: answers it here, or passes it on. False where it wants the rank to end."""
+        if message.get("cmd") == "abort":
+            return False
+        if message.get("cmd") == "stack":
+            send(connection, cmd="stack", stack=self._stack(), state=self._state())
+        else:
+            send(self._rank, **message)
+        return True
 
     def _message(self) -> bytes:
         """What the rank says, to the end of a message, so that no beat comes between; nothing once the rank has ended."""
@@ -256,7 +259,7 @@ def run_rank(plan: Plan, kind: "Type[Run]") -> int:
         link.await_verdict()
     run = kind(plan, identity, link, start)
     try:
-        run.whole()
+        run.run()
     except Exception as error:
         # whatever it is, the referee must learn of it
         traceback.print_exc()
@@ -277,7 +280,7 @@ class Run:
         self._handles: List[Any] = []
         self.step = "import"
 
-    def whole(self) -> None:
+    def run(self) -> None:
         """All steps in their order."""
         import torch  # the slow part of a start, after the rank has said that it is there
         import torch.distributed
@@ -293,12 +296,7 @@ class Run:
         self._run_groups(None)
         self._measure_bandwidth()
         self._measure_overlap()
-        for place, sequence in enumerate(self._plan.sequences):
-            if self._identity.rank in self._plan.holders(place):
-                self._enter("sequence:%d" % place)
-                began = time.perf_counter()
-                self._gather(sequence)
-                self._done(self.step, began)
+        self._gather_sequences()
         if self._plan.spares:
             self._pass("spares")
             if self._identity.rank in self._plan.spares:
@@ -307,6 +305,20 @@ class Run:
                 return
             self._pass("stay")
             self._run_groups("ntp")
+        self._finish(free)
+
+    def _gather_sequences(self) -> None:
+        """Joins the parts of every sequence of which this rank holds one."""
+        for place, sequence in enumerate(self._plan.sequences):
+            if self._identity.rank in self._plan.holders(place):
+                self._enter("sequence:%d" % place)
+                began = time.perf_counter()
+                self._gather(sequence)
+                self._done(self.step, began)
+
+    def _finish(self, free: Optional[int]) -> None:
+        """Closes the groups and leaves; `free` is the GPU's free memory before there were any, in bytes."""
+        torch = self._torch
         self._enter("finish")
         # communicators that were never used have cost nothing; the others show in what the device has lost
         held = free - self._free_memory() - torch.cuda.memory_reserved(self._device) if free is not None else None

@@ -63,8 +63,8 @@ def spoilt(plan, fault):
 
 
 class FaultyRun(Run):
-    def whole(self):
-        super().whole()
+    def run(self):
+        super().run()
         fault.trip("spares")
 
     def create_group(self, group):

@@ -70,21 +70,22 @@ export interface Place {
 export class Interner {
   readonly #groups = new Map<string, RunGroup>();
   readonly #written = new Map<string, RunGroup>();
+  readonly #ranks = new Map<string, { readonly ranks: readonly number[]; readonly joined: string }>();
   readonly #operations = new Map<string, Operation>();
 
-  group(name: string, desc: string, ranks: readonly number[]): RunGroup {
-    return interned(this.#groups, `${name}\0${desc}\0${ranks.join()}`, () => ({ name, desc, ranks }));
+  group(name: string, desc: string, ranks: readonly number[], joined = ranks.join()): RunGroup {
+    return interned(this.#groups, `${name}\0${desc}\0${joined}`, () => ({ name, desc, ranks }));
   }
 
   /** A group whose ranks are written as torch does, `[0, 2]`: thousands of files write the same ones, which are read once. */
   writtenGroup(name: string, desc: string, ranks: string): RunGroup {
-    return interned(this.#written, `${name}\0${desc}\0${ranks}`, () =>
-      this.group(
-        name,
-        desc,
-        [...ranks.matchAll(/\d{1,10}/g)].map(([digits]) => Number(digits)),
-      ),
-    );
+    return interned(this.#written, `${name}\0${desc}\0${ranks}`, () => {
+      const members = interned(this.#ranks, ranks, () => {
+        const found = [...ranks.matchAll(/\d{1,10}/g)].map(([digits]) => Number(digits));
+        return { ranks: found, joined: found.join() };
+      });
+      return this.group(name, desc, members.ranks, members.joined);
+    });
   }
 
   operation(operation: Operation): Operation {

@@ -5,6 +5,8 @@ import { type Dict, dictOf, intOf, listOf, type Salvaged, textOf, type Value } f
 const MAX_PARTS = 4096;
 const MAX_DIMS = 32;
 const MAX_FRAMES = 64;
+/** How many ranks, or letters that write them, the groups of one dump may have together: pickles may name one list a million times. */
+const MAX_MEMBERS = 16 * 1024 * 1024;
 /** How many sizes of one operation are looked for before a new one is made. */
 const MAX_REMEMBERED = 16;
 
@@ -56,12 +58,14 @@ export function stackOf(frames: readonly Value[]): StackFrame[] {
 }
 
 function groupsOf(root: Dict, interner: Interner): RunGroup[] {
+  let members = 0;
   return [...(dictOf(root.get('pg_config'))?.entries() ?? [])].flatMap(([key, value]) => {
     const config = dictOf(value);
     const ranks = config?.get('ranks');
+    members += typeof ranks === 'string' ? ranks.length : listOf(ranks).length;
     const name = textOf(config?.get('name')) ?? key;
     const desc = textOf(config?.get('desc')) ?? '';
-    if (!config) {
+    if (!config || members > MAX_MEMBERS) {
       return [];
     }
     return typeof ranks === 'string'
@@ -100,6 +104,8 @@ class EntryReader {
   /** Where the first dict has a key: the others are built alike, and share its keys. */
   readonly #places = new Map<string, { readonly at: number; readonly key: Value | undefined }>();
   readonly #operations = new Map<string, Operation[]>();
+  /** A pickle may recall one list of sizes in each of a million entries. */
+  readonly #elements = new Map<Value, number>();
 
   constructor(groups: Map<string, RunGroup>, interner: Interner) {
     this.#groups = groups;
@@ -173,9 +179,18 @@ class EntryReader {
     return group;
   }
 
+  #elementsOf(sizes: Value | undefined): number {
+    if (!Array.isArray(sizes) || sizes.length <= 1) {
+      return elements(sizes);
+    }
+    const known = this.#elements.get(sizes) ?? elements(sizes);
+    this.#elements.set(sizes, known);
+    return known;
+  }
+
   #operation(dict: Dict, profile: string): Operation {
-    const input = elements(this.#get(dict, 'input_sizes'));
-    const output = elements(this.#get(dict, 'output_sizes'));
+    const input = this.#elementsOf(this.#get(dict, 'input_sizes'));
+    const output = this.#elementsOf(this.#get(dict, 'output_sizes'));
     const dtype = typesOf(listOf(this.#get(dict, 'input_dtypes')));
     const known = this.#operations.get(profile) ?? [];
     this.#operations.set(profile, known);

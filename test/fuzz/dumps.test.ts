@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { EvidenceReader } from '../../jobs/trace/sources';
+import { isVerifiable, verify } from '../../jobs/trace/verify';
+import { check } from '../../layout';
+
+/*
+ * Dumps of strangers: each of these is small and would take hours or gigabytes if what it recalls were looked at again and again.
+ */
+
+/** Bytes from text (Latin-1), numbers, and other bytes. */
+function bytes(...parts: readonly (string | number | readonly number[] | Uint8Array)[]): Buffer {
+  return Buffer.concat(
+    parts.map((part) =>
+      typeof part === 'string'
+        ? Buffer.from(part, 'latin1')
+        : typeof part === 'number'
+          ? Buffer.of(part)
+          : Buffer.from(part),
+    ),
+  );
+}
+
+function uint32(value: number): Uint8Array {
+  const four = Buffer.alloc(4);
+  four.writeUInt32LE(value);
+  return four;
+}
+
+const text = (value: string) => bytes('X', uint32(value.length), value);
+const list = (count: number, item: Uint8Array) => bytes('](', Buffer.alloc(count * item.length, item), 'e');
+const dict = (...items: readonly (readonly [string, Uint8Array])[]) =>
+  bytes('}(', ...items.flatMap(([key, value]) => [text(key), value]), 'u');
+/** A value that is memoized under a number, and how it is recalled. */
+const kept = (number: number, value: Uint8Array) => bytes(value, 'q', number);
+const recall = (number: number) => bytes('h', number);
+
+const pickle = (root: Uint8Array) => bytes([0x80, 2], root, '.');
+
+const checked = check('layout: 1\nworld_size: 4\nparallelism: {tp: 2}\n');
+
+function read(dump: Uint8Array) {
+  const reader = new EvidenceReader(1);
+  reader.dump('nccl_trace_rank_0', dump);
+  return reader.evidence();
+}
+
+/** What is found in one dump of rank 0 of 4. */
+function found(dump: Uint8Array) {
+  if (!isVerifiable(checked)) {
+    throw new Error('the layout has errors');
+  }
+  return verify('run.layout.yaml', checked, read(dump));
+}
+
+const ENTRY: readonly (readonly [string, Uint8Array])[] = [
+  ['record_id', bytes('K', 0)],
+  ['pg_id', bytes('K', 1)],
+  ['process_group', bytes(text('1'), text('TENSOR_MODEL_PARALLEL_GROUP'), 0x86)],
+  ['collective_seq_id', bytes('K', 1)],
+  ['profiling_name', text('nccl:all_reduce')],
+  ['state', text('scheduled')],
+];
+const GROUP = dict(['name', text('1')], ['desc', text('TENSOR_MODEL_PARALLEL_GROUP')], ['ranks', text('[0, 1]')]);
+const CONFIG = ['pg_config', dict(['1', GROUP])] as const;
+
+test('entries by the hundred thousand that share thousands of sizes with dozens of dimensions', () => {
+  const sizes = bytes('](', kept(0, list(32, bytes('K', 2))), Buffer.alloc(2 * 4095, recall(0)), 'e');
+  const entry = dict(...ENTRY, ['input_sizes', sizes], ['output_sizes', list(4096, recall(0))]);
+  const entries = bytes('](', kept(1, entry), Buffer.alloc(200_000, recall(1)), 'e');
+  const run = found(pickle(dict(['version', text('2.10')], CONFIG, ['entries', entries])));
+  expect(run.sources).toEqual([expect.objectContaining({ kind: 'flight-recorder', rank: 0, ok: true })]);
+  expect(run.verdict).not.toBe('healthy');
+});
+
+test('groups without number that share one list of ranks', () => {
+  const ranks = `[${Array.from({ length: 100_000 }, (_, rank) => rank).join(', ')}]`;
+  const config = bytes(
+    '}(',
+    text('first'),
+    kept(0, dict(['desc', text('TENSOR_MODEL_PARALLEL_GROUP')], ['ranks', text(ranks)])),
+    ...Array.from({ length: 100_000 }, (_, i) => bytes(text(String(i)), recall(0))),
+    'u',
+  );
+  const run = found(pickle(dict(['version', text('2.10')], ['pg_config', config], ['entries', list(0, bytes())])));
+  expect(run.groups.different.length).toBe(1);
+});
+
+test('a dump in which everything is the same dict', () => {
+  const root = bytes(
+    '}q',
+    0,
+    '(',
+    text('version'),
+    text('2.10'),
+    ...['pg_config', 'pg_status', 'entries', 'frames'].flatMap((key) => [text(key), recall(0)]),
+    'u',
+  );
+  expect(found(pickle(root)).sources).toEqual([expect.objectContaining({ file: 'nccl_trace_rank_0' })]);
+});
+
+test('a dump that is cut at any byte is taken as far as it goes, and never as a healthy run', () => {
+  const entries = bytes('](', dict(...ENTRY), dict(...ENTRY, ['input_sizes', list(1, list(1, bytes('K', 8)))]), 'e');
+  const dump = pickle(dict(['version', text('2.10')], CONFIG, ['entries', entries]));
+  for (let end = 0; end < dump.length; end++) {
+    const run = found(dump.subarray(0, end));
+    expect(run.verdict).not.toBe('healthy');
+    expect(run.culprits.filter(({ confidence }) => confidence > 0.6)).toEqual([]);
+    expect(run.sources).toEqual([expect.objectContaining({ ok: false })]);
+  }
+});
+
+test('a dump with any byte replaced by another opcode is refused or read, and never breaks the reader', () => {
+  const dump = pickle(dict(['version', text('2.10')], CONFIG, ['entries', list(3, dict(...ENTRY))]));
+  for (let at = 0; at < dump.length; at++) {
+    for (const opcode of 'cR(ehj\x93\x8b') {
+      const hostile = Buffer.from(dump);
+      hostile.write(opcode, at, 'latin1');
+      // it throws nothing
+      expect(read(hostile).files.length).toBe(1);
+    }
+  }
+});

@@ -1,6 +1,13 @@
 import { type Command, Option } from 'commander';
 import { type Checked, hasErrors, type ResolvedLayout } from '../layout';
-import { EXPORT_TARGETS, type ExportTarget, exportLayout } from '../layout/launch';
+import {
+  EXPORT_TARGETS,
+  type ExportTarget,
+  exportLayout,
+  isRecordedTarget,
+  RECORDED_TARGETS,
+  recorded,
+} from '../layout/launch';
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
@@ -22,10 +29,21 @@ export function addExportCommand(program: Command): void {
     .addOption(
       new Option('--to <form>', 'what is written').choices([...EXPORT_TARGETS, ...DRAWN_TARGETS]).makeOptionMandatory(),
     )
-    .action((file: string, { to }: { to: Target }) => print(output(file, to)));
+    .option(
+      '--record',
+      `switch on what verify reads of a run, where launch lines are written: ${RECORDED_TARGETS.join(', ')}`,
+    )
+    .action((file: string, { to, record = false }: { to: Target; record?: boolean }) => {
+      if (record && !isRecordedTarget(to)) {
+        complain(`${to} starts no ranks: --record goes with ${RECORDED_TARGETS.join(', ')}`);
+        exitWith(EXIT.unusable);
+        return undefined;
+      }
+      return print(output(file, to, record));
+    });
 }
 
-function* output(file: string, target: Target): Iterable<string> {
+function* output(file: string, target: Target, record: boolean): Iterable<string> {
   for (const input of inputFiles([file])) {
     if (!('checked' in input)) {
       continue;
@@ -36,14 +54,15 @@ function* output(file: string, target: Target): Iterable<string> {
     } else if (target === 'mermaid' || target === 'svg') {
       yield* drawn(input, target);
     } else {
-      yield* written(file, input.checked, target);
+      yield* written(file, input.checked, target, record);
     }
   }
 }
 
-function* written(file: string, checked: Checked, target: ExportTarget): Iterable<string> {
+function* written(file: string, checked: Checked, target: ExportTarget, record: boolean): Iterable<string> {
   try {
-    const { text, left } = exportLayout(checked.text, target);
+    const plain = exportLayout(checked.text, target);
+    const { text, left } = record ? recorded(plain) : plain;
     if (hasErrors(checked)) {
       complainOfErrors(file, EXIT.clean);
     }

@@ -6,7 +6,7 @@ export const LANGUAGE = 'parallelism-layout';
 
 /**
  * The layout that a command is for: the one that a menu (an address), a lens of the server (an address as text) or a key
- * binding (`{"file": ...}`) names, or else the one in the active editor. Says so where there is none.
+ * binding (`{"file": ...}`, `{"uri": ...}`) names, or else the one in the active editor. Says so where there is none.
  */
 export async function layoutDocument(argument: unknown): Promise<vscode.TextDocument | undefined> {
   const named = addressOf(argument);
@@ -24,6 +24,9 @@ function addressOf(argument: unknown): vscode.Uri | undefined {
   }
   if (typeof argument === 'string') {
     return vscode.Uri.parse(argument, true);
+  }
+  if (typeof argument === 'object' && argument !== null && 'uri' in argument && typeof argument.uri === 'string') {
+    return vscode.Uri.parse(argument.uri, true);
   }
   return typeof argument === 'object' && argument !== null && 'file' in argument && typeof argument.file === 'string'
     ? vscode.Uri.file(argument.file)

@@ -11,7 +11,7 @@ import {
 } from '../../webview/panel/messages';
 import { checkedDocument } from '../checkedDocument';
 import { showError, showInformation, showWarning } from '../notifications';
-import { nameOf } from '../paths';
+import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
 import { baseFor } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
@@ -237,6 +237,9 @@ class GridPanel {
       case 'runSmokeJob':
         await this.#runSmokeJob();
         return;
+      case 'verifyRun':
+        await this.#verifyRun(message.addresses);
+        break;
       case 'openRun':
         await this.#openRun();
         return;
@@ -272,6 +275,22 @@ class GridPanel {
     } else {
       void showInformation(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
     }
+  }
+
+  /** Verifies the layout against the files of a run, or against those that a person names. */
+  async #verifyRun(addresses: readonly string[]): Promise<void> {
+    const name = 'parallelismLayout.verifyRun';
+    if (!(await vscode.commands.getCommands(true)).includes(name)) {
+      void showInformation(vscode.l10n.t('Verify Against Run needs an editor that can run processes.'));
+      return;
+    }
+    const paths = addresses.flatMap((address) => localPath(address) ?? []);
+    if (addresses.length > 0 && paths.length === 0) {
+      void showError(vscode.l10n.t('Only files of this machine can be verified.'));
+      return;
+    }
+    const { uri } = this.document;
+    await vscode.commands.executeCommand(name, paths.length > 0 ? { uri: uri.toString(), paths } : uri);
   }
 
   /** Asks for a file that `verify` wrote, and shows it. */

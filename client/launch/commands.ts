@@ -45,8 +45,14 @@ async function newLayoutBeside(launch: vscode.Uri): Promise<vscode.Uri> {
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */
 export async function exportLayout(document: vscode.TextDocument): Promise<void> {
-  const { EXPORT_TARGETS, exportLayout: exported } = await engine();
-  const items = EXPORT_TARGETS.map((target) => ({ label: target, description: describe(target) }));
+  const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget, recorded } = await engine();
+  const items = EXPORT_TARGETS.flatMap((target) => {
+    const plain = { label: target as string, target, description: describe(target), record: false };
+    const description = vscode.l10n.t('with what Verify Against Run reads of the run');
+    return isRecordedTarget(target)
+      ? [plain, { ...plain, label: vscode.l10n.t('{0}, recorded', target), description, record: true }]
+      : [plain];
+  });
   const chosen = await vscode.window.showQuickPick(items, {
     placeHolder: vscode.l10n.t('Export the layout as'),
     matchOnDescription: true,
@@ -55,11 +61,12 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
     return;
   }
   try {
-    const { text: content, left } = exported(document.getText(), chosen.label);
-    const opened = await vscode.workspace.openTextDocument({ language: languageOf(chosen.label), content });
+    const plain = exported(document.getText(), chosen.target);
+    const { text: content, left } = chosen.record ? recorded(plain) : plain;
+    const opened = await vscode.workspace.openTextDocument({ language: languageOf(chosen.target), content });
     await vscode.window.showTextDocument(opened, vscode.ViewColumn.Beside);
     if (left.length > 0) {
-      void showInformation(vscode.l10n.t('{0} has no place for {1}.', chosen.label, listOf(left)));
+      void showInformation(vscode.l10n.t('{0} has no place for {1}.', chosen.target, listOf(left)));
     }
   } catch (error) {
     void showError(error instanceof Error ? error.message : String(error));

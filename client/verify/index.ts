@@ -5,9 +5,9 @@ import type { Verification } from '../../jobs';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
 import { checkedDocument } from '../checkedDocument';
 import type { GridPanels } from '../grid/panel';
-import { layoutDocument } from '../layoutDocument';
+import { LANGUAGE, layoutDocument } from '../layoutDocument';
 import { showError, showInformation, showWarning, withProgress } from '../notifications';
-import { nameOf } from '../paths';
+import { localPath, nameOf } from '../paths';
 import type { JobHost } from '../platform/platform';
 import { isTrusted } from '../trust';
 import { runVerify, VerifyError } from './commandLine';
@@ -26,7 +26,41 @@ export function registerVerify({ context, panels }: JobHost): vscode.Disposable 
       const document = await layoutDocument(argument);
       return document && verification.verify(document, pathsOf(argument));
     }),
+    vscode.languages.registerDocumentDropEditProvider(
+      { language: LANGUAGE },
+      { provideDocumentDropEdits: (document, _, data) => verifyDropped(document, data) },
+      { providedDropEditKinds: [KIND], dropMimeTypes: [FILES] },
+    ),
   );
+}
+
+/** The media type of files that are dragged. */
+const FILES = 'text/uri-list';
+const KIND = vscode.DocumentDropOrPasteEditKind.Empty.append('parallelismLayout', 'run');
+
+/** A folder that is dropped on a layout, or dumps, are those of its run; the text stays as it is. */
+async function verifyDropped(
+  { uri }: vscode.TextDocument,
+  data: vscode.DataTransfer,
+): Promise<vscode.DocumentDropEdit | undefined> {
+  const list = (await data.get(FILES)?.asString()) ?? '';
+  const addresses = list.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('#'));
+  const paths = addresses.flatMap((address) => localPath(address) ?? []);
+  const [first] = paths;
+  if (first === undefined || !(await isOfRun(first))) {
+    return undefined;
+  }
+  void vscode.commands.executeCommand('parallelismLayout.verifyRun', { uri: uri.toString(), paths });
+  return new vscode.DocumentDropEdit('', vscode.l10n.t('Verify the layout against this run'), KIND);
+}
+
+/** Whether a path is a folder, or is named as torch and the recorder name their files. */
+async function isOfRun(path: string): Promise<boolean> {
+  if (/(?:rank_?|trace_?|dump_?|manual_|ras_)\d+(?:\.\w+)?$/.test(path)) {
+    return true;
+  }
+  const { type } = await vscode.workspace.fs.stat(vscode.Uri.file(path));
+  return (type & vscode.FileType.Directory) !== 0;
 }
 
 /** Verifies layouts against runs, and shows what is found. */
@@ -65,6 +99,7 @@ class RunVerification implements vscode.Disposable {
       this.#differences.show(document, document.version === version ? found.groups.different : []);
       this.#reports.set(document.uri, found);
       this.panels.showRun(document.uri, runReport(found));
+      this.panels.show(document, { results: 'run' });
       void this.#notify(document, found);
     }
     return found;
@@ -94,19 +129,15 @@ class RunVerification implements vscode.Disposable {
     }
   }
 
-  /** Says what was found in one sentence, and offers to see more of it. */
+  /** Says what was found in one sentence, and offers the report. */
   async #notify(document: vscode.TextDocument, found: Verification): Promise<void> {
     const report = vscode.l10n.t('Show Report');
-    const grid = vscode.l10n.t('Show Grid');
     const { resolved } = checkedDocument(document);
     const sentence = resolved ? new RunOutcome(runReport(found)).headline(resolved).title : found.verdict;
     const text = vscode.l10n.t('Run of {0}: {1}', nameOf(document.uri), sentence);
     const say = found.verdict === 'healthy' ? showInformation : found.verdict === 'unknown' ? showWarning : showError;
-    const choice = await say(text, report, grid);
-    if (choice === report) {
+    if ((await say(text, report)) === report) {
       await this.#reports.show(document.uri);
-    } else if (choice === grid) {
-      this.panels.show(document, { results: 'run' });
     }
   }
 }

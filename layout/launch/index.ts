@@ -13,5 +13,6 @@ export {
 } from './import';
 export { effectiveValue, type LayoutValue, layoutFileValues } from './layout-values';
 export { layoutNodeValues } from './node-values';
+export { isRecordedTarget, RECORDED_TARGETS, recorded } from './record';
 export type { ReadFile } from './shell/interpreter';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

@@ -248,6 +248,16 @@ describe('what the panel answers', () => {
     withPanel(moe, { state: { view: 'run' } }, async ({ page, send }) => {
       await page.getByRole('button', { name: 'Open Its Result' }).click();
       assert.equal((await sent(page, 'openRun')).length, 1);
+      await page.getByRole('button', { name: 'Verify Against Run...' }).click();
+      await page.evaluate(() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.setData('text/uri-list', '# a run\r\nfile:///runs/17\r\n');
+        window.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+      });
+      assert.deepEqual(
+        (await sent(page, 'verifyRun')).map(({ addresses }) => addresses),
+        [[], ['file:///runs/17']],
+      );
       await send({
         type: 'run',
         report: {

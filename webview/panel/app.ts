@@ -9,6 +9,7 @@ import { onThemeChange } from '../render/theme';
 import { viewOf } from '../views';
 import { highlightedGroup } from '../views/pictures';
 import type { Actions, Scene } from '../views/view';
+import { takeDrops } from './drops';
 import { handleKey, type KeyActions } from './keyboard';
 import { type CompareWith, type FromPanel, isToPanel, MAX_FAILED, type ToPanel } from './messages';
 import { PanelModel } from './model';
@@ -63,6 +64,7 @@ export class GridApp {
       copy: (text, what) => this.#copy(text, what),
       runSmokeJob: () => api.postMessage({ type: 'runSmokeJob' }),
       openRun: () => api.postMessage({ type: 'openRun' }),
+      verifyRun: () => api.postMessage({ type: 'verifyRun', addresses: [] }),
     };
     this.#screen = new Screen(
       root,
@@ -101,6 +103,7 @@ export class GridApp {
         this.#receive(data);
       }
     });
+    takeDrops((addresses) => this.api.postMessage({ type: 'verifyRun', addresses }));
     window.addEventListener('keydown', (event) => {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
       if (event.key === '/' && !typing) {

@@ -79,10 +79,15 @@ export type FromPanel =
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
   | { readonly type: 'runSmokeJob' }
+  /** Verify the layout against the run whose files these addresses name; against one that the editor asks for where there are none. */
+  | { readonly type: 'verifyRun'; readonly addresses: readonly string[] }
   /** Ask for the result of `verify` and show it. */
   | { readonly type: 'openRun' }
   /** Save a picture or the table: PNG in base64, the others as text. */
   | { readonly type: 'save'; readonly format: 'svg' | 'png' | 'csv'; readonly data: string };
+
+/** How many files can be dropped at once: a folder of dumps is one. */
+export const MAX_DROPPED = 1024;
 
 /** How many ranks can be marked as failed by hand. */
 export const MAX_FAILED = 1024;
@@ -97,6 +102,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   copy: { text: isString },
   compare: { with: oneOf('nothing', 'commit', 'file'), file: isName },
   runSmokeJob: {},
+  verifyRun: { addresses: arrayOf(isString, MAX_DROPPED) },
   openRun: {},
   save: { format: oneOf('svg', 'png', 'csv'), data: isString },
 });

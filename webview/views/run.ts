@@ -27,11 +27,17 @@ export const run: View = {
 
 function invitation({ actions }: Scene): HTMLElement {
   const command = h('code', {}, 'parallelism-layout verify LAYOUT DUMPS... --format json > run.json');
+  const other = button('Open Its Result', () => actions.openRun(), { class: 'link' });
   return h(
     'div',
     { class: 'empty' },
-    h('p', {}, 'Flight Recorder dumps, NCCL RAS answers and logs tell which rank keeps the others waiting: ', command),
-    button('Open Its Result', () => actions.openRun(), { class: 'primary' }),
+    h(
+      'p',
+      {},
+      'Flight Recorder dumps, NCCL RAS answers and logs tell which rank keeps the others waiting. Drop their folder here.',
+    ),
+    button('Verify Against Run...', () => actions.verifyRun(), { class: 'primary' }),
+    h('p', {}, 'Where the files cannot come here: ', command, ' ', other),
   );
 }
 
@@ -52,6 +58,7 @@ function reasons({ actions }: Scene, { report, culprits }: RunOutcome): HTMLElem
       ...(ranks.length > 0
         ? [button('Show them', () => actions.light(ranks, 'culprits'), { class: 'link', 'data-keep': 'culprits' })]
         : []),
+      button('Verify against another run', () => actions.verifyRun(), { class: 'link', 'data-keep': 'verify run' }),
       button('Open another result', () => actions.openRun(), { class: 'link', 'data-keep': 'open run' }),
     ),
   );

@@ -28,6 +28,8 @@ export interface Actions {
   runSmokeJob(): void;
   /** Asks for the result of `verify`. */
   openRun(): void;
+  /** Verifies the layout against a run that the editor asks for. */
+  verifyRun(): void;
 }
 
 /** All that a view draws from. */

@@ -6,6 +6,7 @@ import { defineLaunch } from './launch.test';
 import { runTests } from './run';
 import { defineSmoke } from './smoke.test';
 import { defineUntrusted } from './untrusted.test';
+import { defineVerify } from './verify.test';
 
 /** Called by the editor: the module that `extensionTestsPath` names. Fails where a test does. */
 export async function run(): Promise<void> {
@@ -17,6 +18,7 @@ export async function run(): Promise<void> {
       defineTrusted();
       defineFeatures();
       defineLaunch();
+      defineVerify();
       defineSmoke();
     }
   };

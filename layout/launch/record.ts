@@ -1,0 +1,32 @@
+import type { Exported } from './export';
+
+/** Launch lines that can say what is recorded of a run. */
+export const RECORDED_TARGETS = ['torchrun', 'sbatch', 'mimo-args'] as const;
+
+export type RecordedTarget = (typeof RECORDED_TARGETS)[number];
+
+/** Whether a form is one of launch lines. */
+export function isRecordedTarget(target: string): target is RecordedTarget {
+  return (RECORDED_TARGETS as readonly string[]).includes(target);
+}
+
+/**
+ * What `verify` reads of a run, switched on by the environment (torch/csrc/distributed/c10d/FlightRecorder.hpp and
+ * ProcessGroupNCCL.hpp; torch before 2.9 knows the second name of each variable alone).
+ */
+const VARIABLES = `# What \`parallelism-layout verify\` reads goes to this folder, which all machines must share.
+export RECORD_GROUPS="\${RECORD_GROUPS:-$PWD/run}"
+mkdir -p "$RECORD_GROUPS"
+export TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_TRACE_BUFFER_SIZE=2000
+export TORCH_NCCL_DUMP_ON_TIMEOUT=1
+export TORCH_FR_DUMP_TEMP_FILE="$RECORD_GROUPS/rank_" TORCH_NCCL_DEBUG_INFO_TEMP_FILE="$RECORD_GROUPS/rank_"
+export NCCL_RAS_ENABLE=1
+`;
+
+/** The command that starts the ranks, up to the program: the recorder takes the program as its first argument. */
+const COMMAND = /^((?:torchrun --nnodes \d+ --nproc-per-node \d+|srun python) )/m;
+
+/** A launch line that switches on Flight Recorder and NCCL RAS, and starts the program under the recorder (smoke/record_groups.py). */
+export function recorded({ text, left }: Exported): Exported {
+  return { text: text.replace(COMMAND, (command) => `${VARIABLES}${command}record_groups.py `), left };
+}

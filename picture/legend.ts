@@ -29,6 +29,8 @@ export interface Shown {
   /** Why other ranks are faded; empty where none is. */
   readonly faded: string;
   readonly links: boolean;
+  /** The steps of the palette that are seen; null where that is not known yet. */
+  readonly seen: ReadonlySet<number> | null;
   /** Whether the colours of single ranks are left out, since they could not be told apart. */
   readonly plain: boolean;
   /** How many ranks a pixel stands for; 1 or less where each rank has its own. */
@@ -50,7 +52,7 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
   return {
     name: colouring.name,
     items: [
-      ...(shown.plain ? plain(colouring) : colours(colouring, ground)),
+      ...(shown.plain ? plain(colouring) : colours(colouring, ground, shown.seen)),
       ...mark(shown.failed > 0, 'failed', failed),
       ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
       ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
@@ -77,7 +79,7 @@ function aggregation(colouring: Colouring, ranks: number): string {
   return isRamp(colouring) ? `${each}: their mean is shown` : `${each}: mixed ones are shown by share`;
 }
 
-function colours(colouring: Colouring, ground: Ground): LegendItem[] {
+function colours(colouring: Colouring, ground: Ground, seen: Shown['seen']): LegendItem[] {
   if (isRamp(colouring)) {
     return [ramp(colouring, ground)];
   }
@@ -89,13 +91,20 @@ function colours(colouring: Colouring, ground: Ground): LegendItem[] {
       },
     ];
   }
-  return Array.from({ length: Math.min(colouring.values, MAX_KINDS) }, (_, value) => ({
-    kind: 'fill',
-    fill: colourOf(value, colouring, ground),
-    sign: colouring.statuses?.[value]?.sign ?? 'none',
-    text: colouring.label(value),
-  }));
+  const values = Array.from({ length: Math.min(colouring.values, MAX_KINDS) }, (_, value) => value);
+  return values
+    .filter((value) => isSeen(value, colouring, seen))
+    .map((value) => ({
+      kind: 'fill',
+      fill: colourOf(value, colouring, ground),
+      sign: colouring.statuses?.[value]?.sign ?? 'none',
+      text: colouring.label(value),
+    }));
 }
+
+/** Whether any rank has a condition: those that none has are left out. */
+const isSeen = (value: number, { scale }: Colouring, seen: Shown['seen']): boolean =>
+  scale !== 'status' || seen === null || seen.has(value);
 
 function ramp(colouring: Colouring, ground: Ground): LegendItem {
   const last = colouring.values - 1;

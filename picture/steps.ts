@@ -32,3 +32,12 @@ function fade(steps: Uint8Array, stands: Uint8Array): void {
     }
   }
 }
+
+/** The steps that occur, faded or not. */
+export function stepsSeen(steps: Uint8Array): ReadonlySet<number> {
+  const counts = new Uint8Array(FADE);
+  for (let i = 0; i < steps.length; i++) {
+    counts[(steps[i] ?? 0) & ~FADE] = 1;
+  }
+  return new Set([...counts.keys()].filter((step) => counts[step] === 1));
+}

@@ -5,10 +5,10 @@ import type { Diagram, Paint, Shape } from './diagram';
 import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
 import { blockText, widthOf } from './labels';
-import { type LegendItem, legendOf, SIGN_TEXT } from './legend';
+import { type LegendItem, legendOf, type Shown, SIGN_TEXT } from './legend';
 import { nestingText } from './nesting';
 import type { Placement, Rect, Space } from './placement';
-import { writeSteps } from './steps';
+import { stepsSeen, writeSteps } from './steps';
 
 /** What an SVG picture shows. */
 export interface SvgPicture {
@@ -61,7 +61,9 @@ export function svgOf(picture: SvgPicture): string {
   const factor = factorOf(placement);
   const plain = isPlain(colouring, geometry.cell);
   const width = Math.max(760, size.width);
-  const legend = legendSvg(picture, colouring, factor, nestingText(geometry), width, plain);
+  const steps = stepsOf(placement, colouring, palette, layout.worldSize);
+  const shown = { plain, seen: stepsSeen(steps), nesting: nestingText(geometry), ranksPerPixel: factor ** 2 };
+  const legend = legendSvg(picture, colouring, shown, width);
   return page({
     headline,
     name,
@@ -69,9 +71,7 @@ export function svgOf(picture: SvgPicture): string {
     height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
     body: [
       boxes(geometry),
-      plain
-        ? grounds(geometry)
-        : squares(geometry, stepsOf(placement, colouring, palette, layout.worldSize), palette, colouring, factor),
+      plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor),
       factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
       crosses(geometry, picture.failed),
       `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
@@ -328,25 +328,11 @@ function crosses(geometry: Geometry, failed: readonly number[]): string {
 function legendSvg(
   { failed }: SvgPicture,
   colouring: Colouring,
-  factor: number,
-  nesting: string,
+  shown: Pick<Shown, 'plain' | 'seen' | 'nesting' | 'ranksPerPixel'>,
   width: number,
-  plain: boolean,
 ): { svg: string; lines: number } {
-  const { name, items } = legendOf(
-    colouring,
-    {
-      failed: failed.length,
-      coordinatesDiffer: false,
-      peersDiffer: false,
-      faded: '',
-      links: false,
-      plain,
-      ranksPerPixel: factor ** 2,
-      nesting,
-    },
-    'light',
-  );
+  const rest = { coordinatesDiffer: false, peersDiffer: false, faded: '', links: false };
+  const { name, items } = legendOf(colouring, { ...shown, ...rest, failed: failed.length }, 'light');
   const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
   let x = widthOf(name) + 18;
   let line = 0;

@@ -59,12 +59,12 @@ export class PanelModel {
   #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
     const { title, layout, outline, sequences, shards, stages, cost, findings } = message;
     this.isTold = true;
-    this.title = layout?.name ?? title;
     this.findings = findings;
     this.outline = outline;
     this.isStale = layout === null && this.layout !== null;
     if (layout) {
       this.layout = layout;
+      this.title = layout.name ?? title;
       this.sequences = sequences;
       this.shards = shards;
       this.stages = stages;

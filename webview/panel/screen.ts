@@ -5,6 +5,7 @@ import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import { nestingText } from '../../picture/nesting';
 import { leavesNode } from '../../picture/reach';
+import type { RankBitmap } from '../render/bitmap';
 import type { Viewport } from '../render/canvas';
 import { factorFor } from '../render/paint';
 import { themeKind } from '../render/theme';
@@ -39,6 +40,8 @@ export class Screen {
   #factor = 1;
   #nesting = '';
   #plain = false;
+  /** The picture that the legend was written for. */
+  #bitmap: RankBitmap | null = null;
 
   constructor(
     root: HTMLElement,
@@ -139,12 +142,20 @@ export class Screen {
         peersDiffer: marked && difference.count('peers') > 0,
         faded: fadedText(scene),
         links: state.view === 'groups' && leavesNode(layout, groupIn(layout, state.group)),
+        seen: this.#seen,
         plain: this.#plain,
         ranksPerPixel: this.#factor ** 2,
         nesting: this.#nesting,
       },
       themeKind(),
     );
+  }
+
+  /** The conditions that are seen; null while the picture of the view is still to come. */
+  get #seen(): ReadonlySet<number> | null {
+    const bitmap = this.stage.canvas.shown?.bitmap;
+    const isStatus = bitmap?.colouring.scale === 'status' && bitmap.colouring.name === this.#sketch?.colouring.name;
+    return isStatus ? bitmap.seen : null;
   }
 
   #renderLegend(scene: Scene): void {
@@ -159,10 +170,13 @@ export class Screen {
     const factor = factorFor(geometry?.cell ?? 1);
     const nesting = geometry ? nestingText(geometry) : '';
     const plain = this.#sketch !== null && geometry !== undefined && isPlain(this.#sketch.colouring, geometry.cell);
-    const same = factor === this.#factor && nesting === this.#nesting && plain === this.#plain;
+    const bitmap = this.stage.canvas.shown?.bitmap ?? null;
+    const same =
+      factor === this.#factor && nesting === this.#nesting && plain === this.#plain && bitmap === this.#bitmap;
     const scene = same ? null : this.scene();
     if (scene) {
       this.#plain = plain;
+      this.#bitmap = bitmap;
       this.#factor = factor;
       this.#nesting = nesting;
       this.#renderLegend(scene);

@@ -1,7 +1,7 @@
 import { joinedSteps, joiningOf, TILE } from '../../picture/aggregate';
 import { type Colouring, MAX_STEPS, type Palette, paletteOf } from '../../picture/colour';
 import type { Placement } from '../../picture/placement';
-import { writeSteps } from '../../picture/steps';
+import { stepsSeen, writeSteps } from '../../picture/steps';
 import { advance } from './slices';
 import { themeKind } from './theme';
 
@@ -23,6 +23,7 @@ export class RankBitmap {
   readonly steps: Uint8Array;
   readonly palette: Palette;
   readonly #levels = new Map<number, Level>();
+  #seen: ReadonlySet<number> | undefined;
 
   /** @param stands which ranks stand out (not 0) where the others stand back; null where all are alike */
   constructor(
@@ -40,6 +41,12 @@ export class RankBitmap {
     const { colouring, worldSize, stands, palette, placement, steps } = this;
     yield* writeSteps(placement, colouring, palette, worldSize, stands, steps);
     yield* this.paint(factor);
+  }
+
+  /** The steps that occur. */
+  get seen(): ReadonlySet<number> {
+    this.#seen ??= stepsSeen(this.steps);
+    return this.#seen;
   }
 
   /** Paints a level, and those finer than it: zooming in comes to them. */

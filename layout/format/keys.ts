@@ -299,7 +299,7 @@ const sequenceKeys = {
     },
   ),
   cp_comm_type: either(
-    'How context-parallel ranks exchange keys and values: `p2p` (the default), `all_gather`, `a2a` or `a2a+p2p`; or a list, one a layer.',
+    'How context-parallel ranks exchange keys and values: `p2p` (the default), `all_gather`, `a2a` or `a2a+p2p`; or a list, one a layer. The training script takes any other word too, and Transformer Engine then fails in the first layer.',
     [
       options('One way for all layers.', CP_COMM_TYPES),
       list('One way a layer.', options('The way of one layer.', CP_COMM_TYPES)),

@@ -57,7 +57,9 @@ import { optimizerInstances } from './optimizer/optimizer-instances';
 import { optimizerOverlap } from './optimizer/optimizer-overlap';
 import { orderExpertMismatch } from './order/order-expert-mismatch';
 import { orderInvalid } from './order/order-invalid';
+import { phaseCrossesNvlink } from './phases/phase-crosses-nvlink';
 import { phaseFactorization } from './phases/phase-factorization';
+import { phaseOverlap } from './phases/phase-overlap';
 import { hybridPattern } from './pipeline/hybrid-pattern';
 import { pipelineLayers } from './pipeline/pipeline-layers';
 import { pipelineLayout } from './pipeline/pipeline-layout';
@@ -147,6 +149,8 @@ export const RULES: readonly Rule[] = [
   pipelineLayout,
   hybridPattern,
   phaseFactorization,
+  phaseOverlap,
+  phaseCrossesNvlink,
   ntpSparesOff,
   layerCounts,
   mtpPositions,

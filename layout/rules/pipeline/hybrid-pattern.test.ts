@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, report, scriptJob } from '../testing';
 import { hybridPattern } from './hybrid-pattern';
 
 const said = (text: string) => report(hybridPattern, text);
@@ -81,5 +81,16 @@ test('no layers', () => {
     = suggestion: Remove \`hybrid_layer_pattern\`
       - model: {hybrid_layer_pattern: "|"}
       + model: {}"
+  `);
+});
+
+test('MoE layers without experts, in a job of the training script', () => {
+  const model = 'hybrid_layer_pattern: MEME, num_layers: 4, hidden_size: 64, num_attention_heads: 8';
+  expect(said(scriptJob(8, 'tp: 1', { model }))).toMatchInlineSnapshot(`
+    "warning[hybrid-pattern] at "MEME"
+    The pattern has MoE layers (\`E\`), but \`num_experts\` is not written: the script takes the pattern, and the layer fails when it is built. Write num_experts.
+    = suggestion: Remove \`hybrid_layer_pattern\`
+      - model: {hybrid_layer_pattern: MEME, num_layers: 4, hidden_size: 64, num_attention_heads: 8}
+      + model: {num_layers: 4, hidden_size: 64, num_attention_heads: 8}"
   `);
 });

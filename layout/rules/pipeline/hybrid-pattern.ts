@@ -43,7 +43,11 @@ model:
   },
 };
 
-function* patternReports({ text }: LayoutFacts, plan: StagePlan, pattern: string): Iterable<Report> {
+function* patternReports(
+  { text, trainingScript: isScript }: LayoutFacts,
+  plan: StagePlan,
+  pattern: string,
+): Iterable<Report> {
   const model = plan.module.model.value;
   if (!model) {
     return;
@@ -78,11 +82,12 @@ function* patternReports({ text }: LayoutFacts, plan: StagePlan, pattern: string
       fixes: [removeFix(text, 'num_layers', layers)],
     };
   }
-  if (pattern.includes('E') && !experts.written && model.moe_router_topk.written) {
+  if (pattern.includes('E') && !experts.written && (model.moe_router_topk.written || isScript)) {
     yield {
       ...base,
       severity: 'warning',
-      message: 'The pattern has MoE layers (`E`), but `num_experts` is not written. Write num_experts.',
+      message:
+        'The pattern has MoE layers (`E`), but `num_experts` is not written: the script takes the pattern, and the layer fails when it is built. Write num_experts.',
     };
   }
 }

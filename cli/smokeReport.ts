@@ -1,5 +1,4 @@
 import {
-  bandwidthText,
   bytesText,
   groupedBy,
   kindsOf,
@@ -7,6 +6,7 @@ import {
   nameOfKind,
   type SmokeResult,
   speedTable,
+  speedText,
 } from '../jobs';
 import type { Checked } from '../layout';
 import { terminalLine } from '../layout';
@@ -58,12 +58,12 @@ function machineText({ device, software, communicatorBytes }: SmokeResult): stri
 }
 
 /** A row for every kind of group of more than one rank, in the order of creation, with its slowest group's bandwidths. */
-function kindRows({ groups }: SmokeResult): string[] {
+function kindRows({ groups, device }: SmokeResult): string[] {
   const kinds = kindsOf(groups);
   if (kinds.length === 0) {
     return [];
   }
-  const [head = [], ...rows] = speedTable(kinds).map((row) => row.map(terminalLine));
+  const [head = [], ...rows] = speedTable(kinds, device).map((row) => row.map(terminalLine));
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
   const padded = (row: readonly string[]) =>
     row.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
@@ -78,13 +78,13 @@ function kindRows({ groups }: SmokeResult): string[] {
 }
 
 /** A line for every operation that the check `bandwidth` measured, payload by payload. */
-function sweepRows({ bandwidth }: SmokeResult): string[] {
+function sweepRows({ bandwidth, device }: SmokeResult): string[] {
   const sweeps = groupedBy(
     bandwidth.flatMap((group) => Object.entries(group.ops).map(([operation, step]) => ({ group, operation, step }))),
     ({ group, operation }) => `${nameOfKind(group)}  ${operation}`,
   );
   return [...sweeps].map(([name, steps]) => {
-    const shown = steps.map(({ step }) => `${bandwidthText(step.busGBs)} at ${bytesText(step.bytes)}`);
+    const shown = steps.map(({ step }) => `${speedText(step.busGBs, device)} at ${bytesText(step.bytes)}`);
     return terminalLine(`bandwidth  ${name} ${shown.join(', ')}`);
   });
 }

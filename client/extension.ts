@@ -4,9 +4,11 @@ import { Server } from './languageClient';
 import { compareLaunchFiles, exportLayout, importLaunchFiles } from './launch/commands';
 import { registerTransfers } from './launch/transfer';
 import { layoutDocument } from './layoutDocument';
+import { reach } from './milestones';
 import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
 import type { Platform } from './platform/platform';
+import { reportIssue } from './reportIssue';
 import { createStatus } from './status';
 
 let server: Server | undefined;
@@ -23,7 +25,10 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     panels.register(),
     command('showGrid', async (argument) => {
       const document = await layoutDocument(argument);
-      return document && panels.show(document);
+      if (document) {
+        panels.show(document);
+        reach('sawGrid');
+      }
     }),
     command('newLayout', () => newLayout(context.extensionUri)),
     registerTransfers(),
@@ -44,6 +49,7 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     command('openWalkthrough', () => openWalkthrough(context.extension.id)),
     command('restartServer', restart),
     command('showOutput', () => output.show()),
+    command('reportIssue', () => reportIssue(context.extension)),
     // the server offers the smoke job only where it may run
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import type { Plan } from '../layout/cost';
 import { PLAN, type PlanRequest, type ServerOptions, SUMMARY, type Summary } from '../server/messages';
+import { reach } from './milestones';
 import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
@@ -98,7 +99,16 @@ export class Server {
       outputChannel: this.output,
       traceOutputChannel: this.#trace,
       synchronize: { configurationSection: SETTINGS },
-      middleware: { handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next) },
+      middleware: {
+        handleDiagnostics: (uri, found, next) => this.#shown.handle(uri, found, next),
+        provideHover: async (document, position, token, next) => {
+          const hover = await next(document, position, token);
+          if (hover) {
+            reach('sawNumbers');
+          }
+          return hover;
+        },
+      },
       initializationOptions: () => serverOptions(this.canRun),
       initializationFailedHandler: () => false,
       errorHandler: {
@@ -149,7 +159,9 @@ export class Server {
   async #askToRestart(): Promise<void> {
     const restart = vscode.l10n.t('Restart');
     const show = vscode.l10n.t('Show Output');
-    const message = vscode.l10n.t('The Parallelism Layout language server keeps ending. Layout files are not checked.');
+    const message = vscode.l10n.t(
+      'The Parallelism Layout language server keeps crashing. Layout files are not checked.',
+    );
     const choice = await showError(message, restart, show);
     if (choice === restart) {
       await vscode.commands.executeCommand('parallelismLayout.restartServer');

@@ -1,4 +1,6 @@
 import * as vscode from 'vscode';
+import { reach } from './milestones';
+import { openUnsaved } from './unsavedLayout';
 
 /** A layout to start from: one of the examples. */
 interface Template {
@@ -37,17 +39,39 @@ export async function newLayout(extension: vscode.Uri): Promise<void> {
   const placeHolder = vscode.l10n.t('What is the layout of?');
   const chosen = await vscode.window.showQuickPick(templates(), { placeHolder, matchOnDetail: true });
   if (chosen) {
-    await openUnsaved(await example(extension, chosen.file));
+    await openUnsaved(nameOf(chosen.file), await example(extension, chosen.file));
+    reach('createdLayout');
   }
 }
 
 /** Opens the multimodal example with a wrong number, to see how one is found and mended. */
 export async function openSample(extension: vscode.Uri): Promise<void> {
-  const text = await example(extension, 'mimo-8gpu.layout.yaml');
-  const editor = await openUnsaved(text.replace('    pp: 2\n', '    pp: 3\n'));
+  const file = 'mimo-8gpu.layout.yaml';
+  const text = await example(extension, file);
+  const editor = await openUnsaved(nameOf(file), text.replace('    pp: 2\n', '    pp: 3\n'));
   const at = editor.document.positionAt(editor.document.getText().indexOf('pp: 3') + 'pp: 3'.length);
   editor.selection = new vscode.Selection(at, at);
   editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenter);
+  tickWhenMended(editor.document);
+}
+
+/** Ticks the step of the walkthrough once a document has had errors and has none any more. */
+function tickWhenMended({ uri }: vscode.TextDocument): void {
+  const hasErrors = () =>
+    vscode.languages.getDiagnostics(uri).some(({ severity }) => severity === vscode.DiagnosticSeverity.Error);
+  let hadErrors = false;
+  const watching = vscode.Disposable.from(
+    vscode.languages.onDidChangeDiagnostics(({ uris }) => {
+      if (uris.some((one) => one.toString() === uri.toString())) {
+        if (hadErrors && !hasErrors()) {
+          reach('mendedMistake');
+          watching.dispose();
+        }
+        hadErrors = hasErrors();
+      }
+    }),
+    vscode.workspace.onDidCloseTextDocument((closed) => closed.uri.toString() === uri.toString() && watching.dispose()),
+  );
 }
 
 async function example(extension: vscode.Uri, file: string): Promise<string> {
@@ -55,7 +79,4 @@ async function example(extension: vscode.Uri, file: string): Promise<string> {
   return new TextDecoder().decode(bytes);
 }
 
-async function openUnsaved(content: string): Promise<vscode.TextEditor> {
-  const document = await vscode.workspace.openTextDocument({ language: 'parallelism-layout', content });
-  return vscode.window.showTextDocument(document);
-}
+const nameOf = (file: string): string => file.replace(/\.layout\.yaml$/, '');

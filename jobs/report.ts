@@ -1,5 +1,5 @@
 import { type RunRecord, type Slowdown, slowdowns } from './record';
-import { bandwidthText, bytesText, type KindOfGroups, nameOfKind } from './speeds';
+import { bandwidthText, bytesText, type KindOfGroups, measuresSpeed, nameOfKind, speedText } from './speeds';
 
 /**
  * The report of a run in Markdown that reads well as plain text too: made to be pasted into a ticket.
@@ -11,7 +11,7 @@ export function reportOf(record: RunRecord, earlier: readonly RunRecord[]): stri
     facts(record).map(([name, value]) => `- ${name}: ${value}`),
     faultText(record),
     slowdownText(slowdowns(record, earlier)),
-    kindsTable(record.kinds),
+    kindsTable(record),
     sweepText(record),
     listText('Checks', [
       ...record.passed.map(({ name, message }) => `passed: ${name}: ${message}`),
@@ -96,28 +96,31 @@ function listText(title: string, lines: readonly string[]): string[] {
 }
 
 /** What the check `bandwidth` measured: of each kind one group, payload by payload. */
-function sweepText({ bandwidth }: RunRecord): string[] {
+function sweepText({ bandwidth, device }: RunRecord): string[] {
   return listText(
-    'Bandwidth by payload',
+    measuresSpeed(device) ? 'Bandwidth by payload' : 'Payloads that were moved',
     bandwidth.flatMap((group) =>
       Object.entries(group.ops).map(
         ([operation, { bytes, busGBs }]) =>
-          `${nameOfKind(group)}: ${operation} ${bandwidthText(busGBs)} at ${bytesText(bytes)}`,
+          `${nameOfKind(group)}: ${operation} ${speedText(busGBs, device)} at ${bytesText(bytes)}`,
       ),
     ),
   );
 }
 
 /** A table of the slowest group's bus bandwidth by kind of group and operation. */
-function kindsTable(kinds: readonly KindOfGroups[]): string[] {
+function kindsTable({ kinds, device }: RunRecord): string[] {
   if (kinds.length === 0) {
     return [];
   }
-  return ['## Bus bandwidth of the slowest group', '', ...markdownTable(speedTable(kinds))];
+  const title = measuresSpeed(device)
+    ? '## Bus bandwidth of the slowest group'
+    : '## Operations that moved their data (on a processor, which shows no bandwidth)';
+  return [title, '', ...markdownTable(speedTable(kinds, device))];
 }
 
 /** The table of bandwidths as cells: a row a kind of group, a column an operation. */
-export function speedTable(kinds: readonly KindOfGroups[]): string[][] {
+export function speedTable(kinds: readonly KindOfGroups[], device: string): string[][] {
   const operations = [...new Set(kinds.flatMap(({ speeds }) => speeds.map(({ operation }) => operation)))];
   return [
     ['Group', 'Groups x ranks', ...operations],
@@ -126,7 +129,7 @@ export function speedTable(kinds: readonly KindOfGroups[]): string[][] {
       `${kind.groups} x ${kind.size}`,
       ...operations.map((operation) => {
         const speed = kind.speeds.find((one) => one.operation === operation);
-        return speed ? bandwidthText(speed.busGBs) : '-';
+        return speed ? speedText(speed.busGBs, device) : '-';
       }),
     ]),
   ];

@@ -72,6 +72,14 @@ function slowest(operation: string, members: readonly GroupOperations[]): Speed[
   return worst ? [{ operation, ...worst }] : [];
 }
 
+/** Whether times of a run on a device say how fast groups are: those of gloo on a processor do not, and look like slow links. */
+export const measuresSpeed = (device: string): boolean => device !== 'CPU';
+
+/** What an operation of a run on a device has shown: its bandwidth, or that it moved its data. */
+export function speedText(gigabytes: number, device: string): string {
+  return measuresSpeed(device) ? bandwidthText(gigabytes) : 'ok';
+}
+
 /** A bandwidth for people, with the digits that mean something. */
 export function bandwidthText(gigabytes: number): string {
   return gigabytes < 1

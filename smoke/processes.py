@@ -205,7 +205,15 @@ def rank_environment(referee: List[str], token: str, loopback: bool) -> Dict[str
 
 def describe_status(status: int) -> str:
     """How a process ended, by its exit status as subprocess gives it."""
-    return "was killed (signal %d)" % -status if status < 0 else "ended with status %d" % status
+    return "was killed (%s)" % signal_name(-status) if status < 0 else "ended with status %d" % status
+
+
+def signal_name(number: int) -> str:
+    """A signal by its number and name: `signal 9, SIGKILL`; real-time signals have no name."""
+    try:
+        return "signal %d, %s" % (number, signal.Signals(number).name)
+    except ValueError:
+        return "signal %d" % number
 
 
 def end(processes: Sequence[subprocess.Popen[bytes]], passed: bool, pause: Callable[[float], None]) -> None:

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import {
-  bandwidthText,
   type KindOfGroups,
   layoutHash,
   nameOfKind,
   type RunRecord,
   slowdownLine,
   slowdowns,
+  speedText,
 } from '../../jobs';
 import { check } from '../../layout';
 import { LANGUAGE } from '../layoutDocument';
@@ -183,7 +183,7 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
           vscode.l10n.t('{0} of {1} passed', passed, record.allGroups),
           icon('type-hierarchy'),
         ),
-        children: kinds.map((kind) => fact(nameOfKind(kind), kindText(kind))),
+        children: kinds.map((kind) => fact(nameOfKind(kind), kindText(kind, record.device))),
       },
       ...record.passed.map(({ name, message }) => fact(name, message, icon('pass', 'testing.iconPassed'))),
       ...record.skipped.map(({ name, reason }) =>
@@ -267,7 +267,7 @@ function faultNode(record: RunRecord): FactNode {
   return node;
 }
 
-function kindText({ groups, size, speeds }: KindOfGroups): string {
-  const measured = speeds.map(({ operation, busGBs }) => `${operation} ${bandwidthText(busGBs)}`);
+function kindText({ groups, size, speeds }: KindOfGroups, device: string): string {
+  const measured = speeds.map(({ operation, busGBs }) => `${operation} ${speedText(busGBs, device)}`);
   return [`${groups} x ${size}`, ...measured].join(' · ');
 }

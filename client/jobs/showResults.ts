@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type GroupOperations, layoutHash, type RunRecord } from '../../jobs';
+import { type GroupOperations, layoutHash, measuresSpeed, type RunRecord } from '../../jobs';
 import { checkedDocument } from '../checkedDocument';
 import type { GridPanels } from '../grid/panel';
 import { showError, showInformation } from '../notifications';
@@ -10,7 +10,7 @@ const CANCELLED = 'cancelled';
 /** Shows the outcome of a run on the rank grid of its layout. */
 export function drawResult(
   panels: GridPanels,
-  { uri, verdict, fault }: RunRecord,
+  { uri, verdict, fault, device }: RunRecord,
   groups: readonly GroupOperations[],
 ): void {
   const passed = groups.map(({ kind, module, idx, ops }) => ({
@@ -18,7 +18,7 @@ export function drawResult(
     module,
     index: idx,
     ok: true,
-    busGBs: ops.all_reduce?.busGBs ?? null,
+    busGBs: measuresSpeed(device) ? (ops.all_reduce?.busGBs ?? null) : null,
   }));
   const failed =
     fault?.kind === undefined || fault.idx === undefined

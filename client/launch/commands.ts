@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Difference, ExportTarget } from '../../layout/launch';
+import { reach } from '../milestones';
 import { showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import { replaceChanged } from './edits';
@@ -22,6 +23,7 @@ export async function importLaunchFiles(argument: unknown, selected: unknown): P
     const text = layoutYaml(reading, (file) => relativePath(layout, file));
     await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), text));
     editor.selection = new vscode.Selection(0, 0, 0, 0);
+    reach('createdLayout');
   }
 }
 

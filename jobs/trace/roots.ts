@@ -263,6 +263,19 @@ function firstEnded({ logs }: Context): Suspect[] {
 const SIGTERM = 15;
 const SIGABRT = 6;
 
+/** The signals that end processes by themselves, as Linux numbers them. */
+const SIGNALS: Readonly<Record<number, string>> = {
+  4: 'SIGILL',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+};
+
+/** A signal by its number and name: `signal 9, SIGKILL`. */
+const signalName = (number: number): string =>
+  SIGNALS[number] === undefined ? `signal ${number}` : `signal ${number}, ${SIGNALS[number]}`;
+
 /** How a log says that a process ended by itself; null where it does not, or where another rank's end may have caused it. */
 function endOf(rank: number, { logs }: Context): string | null {
   const log = logs.get(rank);
@@ -275,6 +288,6 @@ function endOf(rank: number, { logs }: Context): string | null {
   const signal = -(log.end?.code ?? 0);
   const byItself = log.end?.first === true || log.end?.by === 'srun';
   return byItself && signal > 0 && signal !== SIGTERM && signal !== SIGABRT
-    ? `It was ended by signal ${signal} before any other rank.`
+    ? `It was ended by ${signalName(signal)}, before any other rank.`
     : null;
 }

@@ -1,37 +1,71 @@
 import type { CodeLens } from 'vscode-languageserver';
-import { type Checked, countOf, hasErrors, type LineIndex, type Span } from '../../layout';
+import { type Checked, countOf, type LineIndex, type Span } from '../../layout';
 import type { Commands } from '../messages';
 import { groupsOf } from '../moduleGroups';
 
-/** What can be done with a layout, and how many ranks and process groups its grids have. */
+/**
+ * What can be done with a layout, and how many ranks and process groups its grids have. A lens takes up a line, so lenses stay where
+ * they are while a file has errors: what they cannot do or say then they leave out of their text.
+ */
 export function codeLenses(uri: string, checked: Checked, commands: Commands): CodeLens[] {
-  const { facts, lines } = checked;
-  if (!facts) {
-    return [];
-  }
-  const top = { start: facts.span.start, end: facts.span.start };
+  const { facts, lines, text } = checked;
+  // the first key, behind comments
+  const start = facts?.span.start ?? Math.max(0, text.search(/^[^\s#]/m));
+  const top = { start, end: start };
   const { showGrid, runSmokeJob } = commands;
   return [
     ...(showGrid ? [lens(top, lines, 'Show Rank Grid', showGrid, uri)] : []),
-    ...(runSmokeJob && checked.resolved && !hasErrors(checked)
-      ? [lens(top, lines, 'Run Smoke Job', runSmokeJob, uri)]
-      : []),
+    ...(runSmokeJob ? [smokeLens(top, checked, runSmokeJob, uri)] : []),
     ...gridLenses(uri, checked, showGrid ?? ''),
   ];
+}
+
+function smokeLens(top: Span, { diagnostics, lines }: Checked, command: string, uri: string): CodeLens {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+  return errors === 0
+    ? lens(top, lines, 'Run Smoke Job', command, uri)
+    : lens(top, lines, `Run Smoke Job: fix ${countOf(errors, 'error')} first`, '', uri);
 }
 
 /** The most grids that get a lens. */
 const MAX_GRIDS = 200;
 
-function gridLenses(uri: string, { facts, resolved, lines }: Checked, command: string): CodeLens[] {
-  if (!facts || !resolved) {
-    return [];
-  }
-  return facts.modules.slice(0, MAX_GRIDS).map(({ name, nameSpan, ranks }) => {
+/** What a grid has whose ranks are not known. */
+const UNKNOWN = 'ranks not known';
+
+function gridLenses(uri: string, { text, facts, resolved, lines }: Checked, command: string): CodeLens[] {
+  const grids = (facts?.modules ?? []).slice(0, MAX_GRIDS).map(({ name, nameSpan, ranks }) => {
     // a group of one rank has nobody to talk to
-    const groups = groupsOf(resolved, name).reduce((sum, { size, count }) => sum + (size > 1 ? count : 0), 0);
-    return lens(nameSpan, lines, `${countOf(ranks ?? 0, 'rank')}, ${countOf(groups, 'process group')}`, command, uri);
+    const groups = resolved
+      ? groupsOf(resolved, name).reduce((sum, { size, count }) => sum + (size > 1 ? count : 0), 0)
+      : undefined;
+    const words = [
+      ranks === undefined ? UNKNOWN : countOf(ranks, 'rank'),
+      ...(groups === undefined ? [] : [countOf(groups, 'process group')]),
+    ];
+    return lens(nameSpan, lines, words.join(', '), command, uri);
   });
+  return grids.length > 0 ? grids : gridHeads(text).map((head) => lens(head, lines, UNKNOWN, '', uri));
+}
+
+/** Where the grids of a text begin that cannot be read: `parallelism`, or the keys right below `modules`. */
+function gridHeads(text: string): Span[] {
+  const spanOf = (match: RegExpMatchArray): Span => {
+    const start = (match.index ?? 0) + (match[1]?.length ?? 0);
+    return { start, end: start + (match[2]?.length ?? 0) };
+  };
+  const modules = /^modules[ \t]*:[^\n]*\n((?:[ \t][^\n]*(?:\n|$)|\r?\n)*)/m.exec(text);
+  if (!modules) {
+    return [...text.matchAll(/^()(parallelism)[ \t]*:/gm)].slice(0, 1).map(spanOf);
+  }
+  const body = modules[1] ?? '';
+  const at = modules.index + modules[0].length - body.length;
+  const indent = /^[ \t]+(?=\S)/m.exec(body)?.[0] ?? '';
+  return [...body.matchAll(/^([ \t]+)([\w.-]+)[ \t]*:/gm)]
+    .filter(([, before]) => before === indent)
+    .slice(0, MAX_GRIDS)
+    .map(spanOf)
+    .map(({ start, end }) => ({ start: at + start, end: at + end }));
 }
 
 /** A lens whose command is empty is shown as text. */

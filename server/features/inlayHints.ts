@@ -39,7 +39,8 @@ interface Hint {
 function inlayHint({ offset, text, tooltip }: Hint, lines: LineIndex): InlayHint {
   return {
     position: lines.positionAt(offset),
-    label: text,
+    // set apart from what the file says
+    label: `→ ${text}`,
     tooltip,
     kind: InlayHintKind.Type,
     paddingLeft: true,
@@ -104,7 +105,7 @@ function* derivedHints(facts: LayoutFacts, module: ModuleFacts): Iterable<Hint> 
   const layers = module.model.value?.num_layers;
   const perStage = layersPerStage(facts, module);
   if (layers && perStage !== undefined && degrees.pp > 1) {
-    yield valueHint(layers, `${perStage} a stage`, 'num_layers / pp');
+    yield valueHint(layers, `${perStage} layers/stage`, 'num_layers / pp');
   }
 }
 
@@ -114,7 +115,7 @@ function* batchHint(facts: LayoutFacts): Iterable<Hint> {
   const [count] = counts;
   const field = facts.root.batch.value?.global_batch_size;
   if (counts.size === 1 && count !== undefined && field) {
-    yield valueHint(field, `${count} micro-batches a step`, 'per data-parallel replica');
+    yield valueHint(field, `${count} micro-batches/step`, 'per data-parallel replica');
   }
 }
 

@@ -301,7 +301,9 @@ describe('the command line', () => {
     const { status, out, err } = await outcome(cli(two));
     expect(status).toBe(0);
     expect(out).toMatch(/^ +Group +Groups x ranks +all_reduce +all_gather +all_to_all$/m);
-    expect(out).toMatch(/^ok {2}tp +1 x 2 +\d+ [GM]B\/s +\d+ [GM]B\/s +-$/m);
+    expect(out).toMatch(/^ok {2}tp +1 x 2 +ok +ok +-$/m);
+    // times of a processor would read as slow links
+    expect(out).not.toMatch(/\d [KMG]i?B\/s/);
     expect(out).toMatch(/^skipped {2}reduce_scatter: not on this backend$/m);
     expect(out).toMatch(
       /^ok {2}sequence: the sequence of 64 tokens, gathered over tp and cp: every position exactly once$/m,

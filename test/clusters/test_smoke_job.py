@@ -401,7 +401,7 @@ class SmokeJob(unittest.TestCase):
     def test_a_rank_that_is_killed_inside_a_group_and_whose_end_the_referee_sees(self):
         found = self.fault("1:kill@run:4", local=True)
         self.assertEqual((found["code"], found["rank"], found["kind"]), ("rank_lost", 1, "dp_cp"))
-        self.assertIn("was killed (signal 9). It was in dp_cp group 0 of language [0, 1, 2, 3].", found["msg"])
+        self.assertIn("was killed (signal 9, SIGKILL). It was in dp_cp group 0 of language [0, 1, 2, 3].", found["msg"])
 
     def test_a_rank_that_is_killed_while_groups_are_created(self):
         found = self.fault("3:kill@create:2")

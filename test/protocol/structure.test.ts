@@ -47,15 +47,15 @@ async function hints(text: string): Promise<string[]> {
 describe('inlay hints', () => {
   test('show the world, the ranks and dp of every module, and the layers of a stage', async () => {
     expect(await hints(MIMO)).toEqual([
-      'cluster: {nodes: 1, gpus_per_node: 8} <- world_size 8',
-      'images: <- ranks 0–3 · dp 2',
-      'language: <- ranks 4–7 · dp 1',
-      'num_layers: 20 <- 10 a stage',
+      'cluster: {nodes: 1, gpus_per_node: 8} <- → world_size 8',
+      'images: <- → ranks 0–3 · dp 2',
+      'language: <- → ranks 4–7 · dp 1',
+      'num_layers: 20 <- → 10 layers/stage',
     ]);
   });
 
   test('show the expert grid and the default that is in force in it', async () => {
-    expect(await hints(MOE)).toEqual(['parallelism: <- dp 32 · expt_dp 8', 'ep: 4 <- expt_tp 2']);
+    expect(await hints(MOE)).toEqual(['parallelism: <- → dp 32 · expt_dp 8', 'ep: 4 <- → expt_tp 2']);
   });
 
   test('leave out what is written', async () => {
@@ -64,7 +64,7 @@ describe('inlay hints', () => {
 
   test('show the micro-batches of a step where all grids have as many', async () => {
     const text = `${MOE}batch: {micro_batch_size: 1, global_batch_size: 256}\n`;
-    expect((await hints(text)).at(-1)).toMatch(/<- 8 micro-batches a step$/);
+    expect((await hints(text)).at(-1)).toMatch(/<- → 8 micro-batches\/step$/);
   });
 });
 
@@ -84,7 +84,31 @@ describe('code lenses', () => {
   });
 
   test('do not offer to run a layout that has errors', async () => {
-    expect((await lenses('layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n')).titles).toEqual(['Show Rank Grid']);
+    const { all, titles } = await lenses('layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n');
+    expect(titles).toEqual(['Show Rank Grid', 'Run Smoke Job: fix 1 error first', '8 ranks']);
+    expect(all.map(({ command }) => command?.command)).toEqual(['grid', '', 'grid']);
+  });
+
+  test('stay on their lines while a file is typed, so that nothing jumps', async () => {
+    const places = async (text: string) => (await lenses(text)).all.map(({ range }) => range.start.line);
+    const whole = 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 2\n';
+    const modules = 'layout: 1\nworld_size: 8\nmodules:\n  images: {num_ranks: 4}\n\n  language:\n    num_ranks: 4\n';
+    for (const [good, ...states] of [
+      [
+        whole,
+        whole.replace('tp: 2', 'tp: 3'),
+        whole.replace('tp: 2', 'tp:'),
+        whole.replace('tp: 2', 'tp: ['),
+        whole.replace('  tp: 2', '  tp'),
+      ],
+      [modules, modules.replace('ranks: 4}', 'ranks: 9}'), modules.replace('4}', '4')],
+    ] as const) {
+      const lines = await places(good);
+      expect(lines.length).toBeGreaterThan(2);
+      for (const state of states) {
+        expect(await places(state), state).toEqual(lines);
+      }
+    }
   });
 
   test('name no command that the client has not', async () => {

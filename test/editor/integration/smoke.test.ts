@@ -77,7 +77,7 @@ export function defineSmoke(): void {
       await vscode.commands.executeCommand('parallelismLayout.copySmokeReport');
       const report = await vscode.env.clipboard.readText();
       assert.match(report, /^# Smoke job of two-ranks: passed$/m);
-      assert.match(report, /^\| tp +\| 1 x 2 +\| \d+ [MG]B\/s/m);
+      assert.match(report, /^\| tp +\| 1 x 2 +\| ok +\|/m);
       await vscode.commands.executeCommand('parallelismLayout.showSmokeReport');
       assert.equal(vscode.window.activeTextEditor?.document.getText(), report);
       assert.equal(vscode.window.activeTextEditor?.document.languageId, 'markdown');

@@ -21,6 +21,14 @@ const here = (name: string) => vscode.Uri.joinPath(folder().uri, 'launch', name)
 const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
 const drift = (uri: vscode.Uri) => findings(uri).filter((finding) => codeOf(finding) === 'launch-drift');
 
+/** The names of documents that are nowhere saved. */
+const unsaved = () =>
+  vscode.workspace.textDocuments
+    .filter(({ uri, isClosed }) => uri.scheme === 'untitled' && !isClosed)
+    .map(({ uri }) => uri.path.split('/').at(-1))
+    .sort()
+    .join(', ');
+
 const lenses = async (uri: vscode.Uri) => {
   const found = await ask<vscode.CodeLens[]>('CodeLens', uri, 100);
   return found.map(({ command }) => command?.title ?? '');
@@ -146,17 +154,15 @@ export function defineLaunch(): void {
       await put('train.layout.yaml', LAYOUT);
       const uris = [here('train.sh'), here('notes.sh'), here('other.sh')];
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', uris[0], uris);
-      const made = vscode.workspace.textDocuments.filter(({ uri, isClosed }) => uri.scheme === 'untitled' && !isClosed);
-      const names = made.map(({ uri }) => uri.path.split('/').at(-1)).sort();
-      assert.deepEqual(names, ['other.layout.yaml', 'train-2.layout.yaml']);
+      await until(unsaved, (names) => names === 'other.layout.yaml, train-2.layout.yaml', 'two layouts');
     });
 
     it('makes nothing of a file that starts no job, of one that is missing, or where no file is chosen', async () => {
-      const before = vscode.workspace.textDocuments.length;
+      await until(unsaved, (names) => names === '', 'no layout of an earlier test');
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('notes.sh'));
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('missing.sh'));
       await answering(CANCEL, 'parallelismLayout.importLaunchFile');
-      assert.equal(vscode.workspace.textDocuments.length, before);
+      assert.equal(unsaved(), '');
     });
 
     it('opens the chosen difference in both files', async () => {

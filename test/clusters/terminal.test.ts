@@ -42,7 +42,7 @@ describe('completion', () => {
   }
 
   test('bash offers commands, options, their values, and names to explain', async () => {
-    expect(await bash('c')).toEqual(['check', 'completion']);
+    expect(await bash('c')).toEqual(['check', 'compare', 'completion']);
     expect(await bash('check', '--f')).toEqual(['--format', '--fix']);
     expect(await bash('check', '--format', 'g')).toEqual(['github', 'gitlab']);
     expect(await bash('draw', '--view', 'gr')).toEqual(['groups']);

@@ -1,10 +1,13 @@
 import { type Command, Option } from 'commander';
+import { readClusterFile } from '../jobs/clusterFile';
+import type { SlurmCluster } from '../jobs/slurm/fields';
 import { type Checked, hasErrors, type ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,
   type ExportTarget,
   exportLayout,
   isRecordedTarget,
+  type LauncherSettings,
   RECORDED_TARGETS,
   recorded,
 } from '../layout/launch';
@@ -33,17 +36,67 @@ export function addExportCommand(program: Command): void {
       '--record',
       `switch on what verify reads of a run, where launch lines are written: ${RECORDED_TARGETS.join(', ')}`,
     )
-    .action((file: string, { to, record = false }: { to: Target; record?: boolean }) => {
+    .option(
+      '--cluster <name>',
+      'a Slurm cluster whose settings the sbatch form takes: partition, time, container, setup',
+    )
+    .option('--clusters <file>', 'the YAML file that lists it')
+    .action((file: string, options: Options) => {
+      const { to, record = false } = options;
       if (record && !isRecordedTarget(to)) {
         complain(`${to} starts no ranks: --record goes with ${RECORDED_TARGETS.join(', ')}`);
         exitWith(EXIT.unusable);
         return undefined;
       }
-      return print(output(file, to, record));
+      const settings = settingsOf(options);
+      return settings ? print(output(file, to, settings, record)) : undefined;
     });
 }
 
-function* output(file: string, target: Target, record: boolean): Iterable<string> {
+interface Options {
+  readonly to: Target;
+  readonly record?: boolean;
+  readonly cluster?: string;
+  readonly clusters?: string;
+}
+
+/** What the cluster that is asked for adds; null where it cannot be used. */
+function settingsOf({ cluster: wanted, clusters }: Options): LauncherSettings | null {
+  if (wanted === undefined) {
+    return {};
+  }
+  try {
+    const known = clusters === undefined ? [] : readClusterFile(clusters);
+    const cluster = known.find(({ name }) => name === wanted);
+    if (cluster?.kind === 'slurm') {
+      return slurmSettings(cluster);
+    }
+    complain(
+      cluster ? `${wanted} is no Slurm cluster` : `there is no cluster ${wanted}; name its file with --clusters`,
+    );
+  } catch (error) {
+    complain(error instanceof Error ? error.message : String(error));
+  }
+  exitWith(EXIT.unusable);
+  return null;
+}
+
+/** The settings of a cluster that a batch script holds. */
+function slurmSettings(cluster: SlurmCluster): LauncherSettings {
+  const { partition, account, qos, reservation, constraint, time, setup, python } = cluster;
+  const given = Object.entries({ partition, account, qos, reservation, constraint, time });
+  const srun = { 'container-image': cluster.container_image, 'container-mounts': cluster.container_mounts?.join(',') };
+  return {
+    sbatch: Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
+    srun: Object.fromEntries(
+      Object.entries(srun).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    ),
+    ...(setup && { setup }),
+    ...(python !== undefined && { python }),
+  };
+}
+
+function* output(file: string, target: Target, settings: LauncherSettings, record: boolean): Iterable<string> {
   for (const input of inputFiles([file])) {
     if (!('checked' in input)) {
       continue;
@@ -54,14 +107,20 @@ function* output(file: string, target: Target, record: boolean): Iterable<string
     } else if (target === 'mermaid' || target === 'svg') {
       yield* drawn(input, target);
     } else {
-      yield* written(file, input.checked, target, record);
+      yield* written(file, input.checked, target, settings, record);
     }
   }
 }
 
-function* written(file: string, checked: Checked, target: ExportTarget, record: boolean): Iterable<string> {
+function* written(
+  file: string,
+  checked: Checked,
+  target: ExportTarget,
+  settings: LauncherSettings,
+  record: boolean,
+): Iterable<string> {
   try {
-    const plain = exportLayout(checked.text, target);
+    const plain = exportLayout(checked.text, target, settings);
     const { text, left } = record ? recorded(plain) : plain;
     if (hasErrors(checked)) {
       complainOfErrors(file, EXIT.clean);

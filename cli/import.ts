@@ -10,11 +10,13 @@ import {
 } from '../layout/launch';
 import { type LaunchInput, launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, EXIT, exitWith, print } from './output';
+import { type RecordedRun, recordRun } from './recordRun';
 
 interface Options {
   readonly format: 'yaml' | 'json' | 'jsonl';
   readonly family?: FamilyName;
   readonly job?: string;
+  readonly run?: boolean;
 }
 
 /** Adds `import`: a launch file becomes a layout, and every value says where it comes from. */
@@ -30,12 +32,38 @@ export function addImportCommand(program: Command): void {
     )
     .addOption(new Option('--family <name>', 'the family of the files; detected where left out').choices(FAMILIES))
     .option('--job <name>', 'which of several jobs is read: the name of a recipe, or a number from 1')
-    .action((files: string[], options: Options) => print(output(files, options)));
+    .option('--run', 'EXECUTE the scripts, as you, with recording stand-ins for launchers, and read what they start')
+    .action(async (files: string[], options: Options) => {
+      const recordings = options.run ? await recordingsOf(files) : new Map<string, RecordedRun>();
+      await print(output(files, options, recordings));
+    });
 }
 
-function* output(files: readonly string[], { format, family, job }: Options): Iterable<string> {
+/** Runs each script; one that cannot be run is read statically. */
+async function recordingsOf(files: readonly string[]): Promise<Map<string, RecordedRun>> {
+  const recordings = new Map<string, RecordedRun>();
+  for (const file of files) {
+    if (!/\.(sh|bash|slurm|sbatch|sub)$/.test(file)) {
+      complain(`${file}: --run executes shell scripts alone; the file is read as it stands`);
+      continue;
+    }
+    try {
+      recordings.set(file, await recordRun(file));
+    } catch (error) {
+      complain(`${file}: cannot be run: ${error instanceof Error ? error.message : String(error)}`);
+      exitWith(EXIT.unusable);
+    }
+  }
+  return recordings;
+}
+
+function* output(
+  files: readonly string[],
+  { format, family, job }: Options,
+  recordings: ReadonlyMap<string, RecordedRun>,
+): Iterable<string> {
   let first = true;
-  for (const input of launchInputs(files, { family, job })) {
+  for (const input of launchInputs(files, { family, job }, recordings)) {
     if ('reading' in input && input.reading.family === null) {
       complain(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
       exitWith(EXIT.unusable);

@@ -2,6 +2,7 @@ import { relative, resolve, sep } from 'node:path';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { complain, EXIT, exitWith } from './output';
+import type { RecordedRun } from './recordRun';
 import { nearTo } from './repository';
 
 /** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
@@ -19,13 +20,21 @@ export type LaunchInput =
 /**
  * Reads launch files one after another. A file that cannot be read is said on standard error and sets the exit status.
  * @param files paths; `-` is standard input
+ * @param recordings what scripts among them started when they were run
  */
-export function* launchInputs(files: readonly string[], options: ImportOptions = {}): Iterable<LaunchInput> {
+export function* launchInputs(
+  files: readonly string[],
+  options: ImportOptions = {},
+  recordings: ReadonlyMap<string, RecordedRun> = new Map(),
+): Iterable<LaunchInput> {
   for (const file of files) {
     const text = launchText(file);
     if (typeof text === 'string') {
       const path = resolve(file === '-' ? 'stdin' : file);
-      yield { file, reading: readLaunchFile(toSlashes(path), text, namedFiles(path), options) };
+      const recording = recordings.get(file);
+      const recorded = recording?.commands;
+      const reading = readLaunchFile(toSlashes(path), text, namedFiles(path), { ...options, recorded });
+      yield { file, reading: { ...reading, notes: [...reading.notes, ...(recording?.notes ?? [])] } };
     } else {
       complain(text.error);
       exitWith(EXIT.unusable);

@@ -43,6 +43,17 @@ test('modules become module grids', () => {
   });
 });
 
+test('module grids and nonuniform tensor parallelism in Python are imported again', () => {
+  const grids = layoutOf(readLaunchFile('specs.py', exportLayout(MODULES, 'module-grid-spec').text, () => null));
+  expect(grids).toMatchObject({
+    world_size: 12,
+    modules: { vision: { num_ranks: 4, tp: 2 }, language: { num_ranks: 8, rank_offset: 4, tp: 2, pp: 2, ep: 2 } },
+  });
+  const text = 'layout: 1\nworld_size: 8\nparallelism: {tp: 4}\nntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 2}\n';
+  const nonuniform = layoutOf(readLaunchFile('ntp.py', exportLayout(text, 'ntp-config').text, () => null));
+  expect(nonuniform).toMatchObject({ ntp: { tp_base: 4, tp_spares: 1, num_reduced_tp_dp_ranks: 2 } });
+});
+
 test('what a form cannot hold is listed, and a form that cannot hold the layout at all is refused', () => {
   const text = 'layout: 1\nworld_size: 8\nparallelism: {tp: 2, order: dp-tp}\nntp: {tp_spares: 1}\n';
   expect(exportLayout(text, 'torchrun').left).toEqual(['parallelism.order', 'ntp.tp_spares']);
@@ -50,4 +61,33 @@ test('what a form cannot hold is listed, and a form that cannot hold the layout 
     'ntp_config = NonuniformTPConfig(tp_base=2, tp_spares=1, num_reduced_tp_dp_ranks=1)\n',
   );
   expect(() => exportLayout(MODULES, 'torchrun')).toThrow('modules');
+});
+
+test('the removed slots of a nonuniform layout are a dict; an entry without a key there is listed', () => {
+  const layout = (entries: string) =>
+    `layout: 1\nworld_size: 16\nparallelism: {tp: 4}\nntp: {tp_spares: 1, non_active_ranks_per_dp: [${entries}]}\n`;
+  expect(
+    exportLayout(layout('{dp: 0, local_ranks: [3]}, {dp: 1, cp: 0, pp: 0, local_ranks: [1, 2]}'), 'ntp-config'),
+  ).toEqual({
+    text: 'ntp_config = NonuniformTPConfig(tp_base=4, tp_spares=1, num_reduced_tp_dp_ranks=1, non_active_ranks_per_dp={0: [3], (1, 0, 0): [1, 2]})\n',
+    left: ['world_size'],
+  });
+  expect(exportLayout(layout('{dp: 0, cp: 1, local_ranks: [3]}'), 'ntp-config').left).toContain(
+    'ntp.non_active_ranks_per_dp',
+  );
+  expect(exportLayout(layout('{dp: 0, local_ranks: [3]}'), 'torchrun').left).toContain('ntp.non_active_ranks_per_dp');
+});
+
+test('the settings of a cluster stand in the lines that start the job, quoted for the shell', () => {
+  const { text } = exportLayout('layout: 1\ncluster: {nodes: 2, gpus_per_node: 4}\nparallelism: {tp: 2}\n', 'sbatch', {
+    sbatch: { partition: 'gpu', comment: '$(id)' },
+    srun: { 'container-image': 'a b.sqsh' },
+    setup: ['module load cuda'],
+    python: '/opt/venv/bin/python',
+  });
+  expect(text).toBe(
+    '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n#SBATCH --partition=gpu\n' +
+      "#SBATCH --comment='$(id)'\n\nmodule load cuda\nsrun --container-image='a b.sqsh' /opt/venv/bin/python pretrain_gpt.py \\\n" +
+      '    --tensor-model-parallel-size 2 \\\n    --bf16\n',
+  );
 });

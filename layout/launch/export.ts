@@ -1,8 +1,9 @@
 import { stringify } from 'yaml';
 import { jsonText, shellWord } from '../escape';
-import type { FactValue } from './facts';
-import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
+import { type FactValue, isKnown } from './facts';
+import { effectiveValue, type LayoutValue, layoutFileValues, listsOfMaps, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
+import { optionsOf, type Tree, type TreeList } from './tree';
 
 /** What a layout can be written as. */
 export const EXPORT_TARGETS = [
@@ -28,6 +29,18 @@ export interface Exported {
   readonly left: readonly string[];
 }
 
+/** What the settings of a cluster add to the lines that start a job; a target that has no place for them ignores them. */
+export interface LauncherSettings {
+  /** Options of sbatch by their long names, such as `partition`. */
+  readonly sbatch?: Readonly<Record<string, string | number>>;
+  /** Options of the srun that starts the ranks. */
+  readonly srun?: Readonly<Record<string, string>>;
+  /** Lines of bash that run before the ranks start. */
+  readonly setup?: readonly string[];
+  /** The ranks' interpreter. */
+  readonly python?: string;
+}
+
 type Values = ReadonlyMap<string, LayoutValue>;
 
 /** Keys that no launch file has a place for: they are the layout's own. */
@@ -38,14 +51,14 @@ const OWN = /^(layout|name|description|megatron|launch|smoke)(\.|$)/;
  * @param text the layout file
  * @throws Error where the layout is no map, or of a kind that the form cannot hold at all
  */
-export function exportLayout(text: string, target: ExportTarget): Exported {
+export function exportLayout(text: string, target: ExportTarget, settings: LauncherSettings = {}): Exported {
   const values = layoutFileValues('', text);
   if (!values) {
     throw new Error('The layout cannot be read.');
   }
-  const writer = new Writer(values);
+  const writer = new Writer(values, listsOfMaps('', text), settings);
   const written = WRITERS[target](writer);
-  const left = [...values.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
+  const left = [...values.keys(), ...writer.lists.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
   return { text: written, left };
 }
 
@@ -67,7 +80,12 @@ const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
 class Writer {
   readonly used = new Set<string>();
 
-  constructor(readonly values: Values) {}
+  constructor(
+    readonly values: Values,
+    /** The lists of maps, which no flag can hold. */
+    readonly lists: ReadonlyMap<string, TreeList>,
+    readonly settings: LauncherSettings,
+  ) {}
 
   /** The value that the layout writes. */
   written(key: string): FactValue | undefined {
@@ -231,13 +249,17 @@ function sbatch(writer: Writer): string {
     `#SBATCH --nodes=${nodes}`,
     `#SBATCH --ntasks-per-node=${perNode}`,
     `#SBATCH --gpus-per-node=${perNode}`,
+    ...Object.entries(writer.settings.sbatch ?? {}).map(
+      ([name, value]) => `#SBATCH --${name}=${shellWord(String(value))}`,
+    ),
   ];
   const domain = writer.written('cluster.gpus_per_nvlink_domain');
   const variables = typeof domain === 'number' ? [`export NVLINK_DOMAIN_SIZE=${domain}`] : [];
-  const command = ['srun python pretrain_gpt.py', ...megatronFlags(writer).map((flag) => flag.join(' '))].join(
-    ' \\\n    ',
-  );
-  return `${[...head, '', ...variables, command].join('\n')}\n`;
+  const { srun = {}, setup = [], python = 'python' } = writer.settings;
+  const options = Object.entries(srun).map(([name, value]) => ` --${name}=${shellWord(value)}`);
+  const start = `srun${options.join('')} ${shellWord(python)} pretrain_gpt.py`;
+  const command = [start, ...megatronFlags(writer).map((flag) => flag.join(' '))].join(' \\\n    ');
+  return `${[...head, '', ...setup, ...variables, command].join('\n')}\n`;
 }
 
 /** The sections of Megatron Bridge's configuration that are not `model`. */
@@ -395,7 +417,41 @@ function ntpConfiguration(writer: Writer): string {
     throw new Error('The layout has no ntp.');
   }
   const base = writer.written('ntp.tp_base') ?? writer.meant('parallelism.tp') ?? 1;
-  return `ntp_config = NonuniformTPConfig(tp_base=${pythonValue(base)}, tp_spares=${pythonValue(spares)}, num_reduced_tp_dp_ranks=${pythonValue(reduced ?? 1)})\n`;
+  const removed = nonActiveRanks(writer);
+  const fields = [
+    `tp_base=${String(base)}`,
+    `tp_spares=${String(spares)}`,
+    `num_reduced_tp_dp_ranks=${String(reduced ?? 1)}`,
+    ...(removed === null ? [] : [`non_active_ranks_per_dp=${removed}`]),
+  ];
+  return `ntp_config = NonuniformTPConfig(${fields.join(', ')})\n`;
+}
+
+const NON_ACTIVE = 'ntp.non_active_ranks_per_dp';
+
+/**
+ * The removed slots as Python's dict: keys are `dp`, or `(dp, cp, pp)` for one slice. Null where there are none, and where an
+ * entry names only one of cp and pp, for which the dict has no key.
+ */
+function nonActiveRanks({ lists, used }: Writer): string | null {
+  const list = lists.get(NON_ACTIVE);
+  const entries = (list?.items ?? []).map(nonActiveEntry);
+  if (!list || entries.includes(null)) {
+    return null;
+  }
+  used.add(NON_ACTIVE);
+  return `{${entries.join(', ')}}`;
+}
+
+function nonActiveEntry(tree: Tree): string | null {
+  const options = optionsOf(tree);
+  const [dp, cp, pp] = ['dp', 'cp', 'pp'].map((name) => (options.has(name) ? options.integer(name) : undefined));
+  const ranks = options.list(true, 'local_ranks');
+  if (!isKnown(dp) || !isKnown(ranks) || isKnown(cp) !== isKnown(pp)) {
+    return null;
+  }
+  const key = isKnown(cp) && isKnown(pp) ? `(${dp.value}, ${cp.value}, ${pp.value})` : String(dp.value);
+  return `${key}: [${ranks.value.join(', ')}]`;
 }
 
 const VERL = 'actor_rollout_ref';

@@ -7,6 +7,7 @@ import { hasArgumentDump, readArgumentDump } from './families/megatron-log';
 import { mimo } from './families/mimo';
 import { mindspeed } from './families/mindspeed';
 import { modelConfig } from './families/model-config';
+import { moduleGridPython, nonuniformPython } from './families/module-grids';
 import { msSwift } from './families/ms-swift';
 import { nemoRlCommand, nemoRlDocument } from './families/nemo-rl';
 import { primusCommand, primusDocument } from './families/primus';
@@ -15,8 +16,9 @@ import { slime } from './families/slime';
 import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocument } from './families/torch';
 import { torchtitanCommand } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
-import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts } from './family';
+import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
 import { FLAGS_ALONE, jobOf, textOf } from './launchers';
+import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
 import { type Arg, type Place, splitWords, unknownText, word } from './shell/values';
@@ -57,6 +59,8 @@ export interface ImportOptions {
   readonly family?: FamilyName | undefined;
   /** Which of several jobs is read: the name of a recipe, or a number from 1 in the order of the file; left out, what all agree on. */
   readonly job?: string | undefined;
+  /** What the script started when it was run; left out, the script is read statically. */
+  readonly recorded?: readonly RecordedCommand[] | undefined;
 }
 
 const COMMAND_FAMILIES: readonly CommandFamily[] = [
@@ -90,6 +94,8 @@ const DOCUMENT_FAMILIES: readonly DocumentFamily[] = [
   bridgeDocument,
   torchtitanDocument,
 ];
+
+const PYTHON_FAMILIES: readonly PythonFamily[] = [bridgePython, moduleGridPython, nonuniformPython];
 
 /**
  * Reads a launch file: which degrees, sizes and world its job has, and where each value comes from. Never throws and
@@ -188,10 +194,10 @@ class Session implements LaunchContext {
     if (document) {
       return document;
     }
-    if (/\.py$/.test(this.file) && (family === undefined || family === bridgePython.name)) {
+    if (/\.py$/.test(this.file)) {
       return this.#python(options);
     }
-    if (/\.(ya?ml|json|toml|py)$/.test(this.file)) {
+    if (/\.(ya?ml|json|toml)$/.test(this.file)) {
       return this.#reading(null, new Facts(), ['This is no launch configuration that is known.']);
     }
     return this.#script(options);
@@ -213,15 +219,18 @@ class Session implements LaunchContext {
     return found ? this.#reading(found.name, found.read(document, this), []) : null;
   }
 
-  #python({ job }: ImportOptions): LaunchReading {
-    const recipes = bridgePython.read(this);
-    return recipes.length > 0
-      ? this.#reading(bridgePython.name, chosenJob(recipes, job), [])
-      : this.#reading(null, new Facts(), ['No function of this file describes a job that is known.']);
+  #python({ family, job }: ImportOptions): LaunchReading {
+    for (const one of PYTHON_FAMILIES.filter(({ name }) => family === undefined || name === family)) {
+      const recipes = one.read(this);
+      if (recipes.length > 0) {
+        return this.#reading(one.name, chosenJob(recipes, job), []);
+      }
+    }
+    return this.#reading(null, new Facts(), ['No function of this file describes a job that is known.']);
   }
 
-  #script({ family, job: wanted }: ImportOptions): LaunchReading {
-    const run = runScript(this.file, this.text, this.readFile);
+  #script({ family, job: wanted, recorded }: ImportOptions): LaunchReading {
+    const run = recorded ? recordedRun(this.file, this.text, recorded) : runScript(this.file, this.text, this.readFile);
     const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
     const candidates = jobs.flatMap((job) =>
       COMMAND_FAMILIES.filter(({ name }) => family === undefined || name === family).flatMap((one) => {

@@ -1,7 +1,7 @@
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './document';
 export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
-export { EXPORT_TARGETS, type Exported, type ExportTarget, exportLayout } from './export';
+export { EXPORT_TARGETS, type Exported, type ExportTarget, exportLayout, type LauncherSettings } from './export';
 export { FAMILIES, type FamilyName } from './family';
 export {
   type ImportOptions,
@@ -14,5 +14,6 @@ export {
 export { effectiveValue, type LayoutValue, layoutFileValues } from './layout-values';
 export { layoutNodeValues } from './node-values';
 export { isRecordedTarget, RECORDED_TARGETS, recorded } from './record';
+export { parseRecord, type RecordedCommand } from './recordedRun';
 export type { ReadFile } from './shell/interpreter';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

@@ -2,7 +2,7 @@ import { FORMAT } from '../format/keys';
 import { DERIVED_FROM, specOf } from './document';
 import type { FactValue } from './facts';
 import type { Place } from './shell/values';
-import { parseYamlTree, type Tree } from './tree';
+import { parseYamlTree, type Tree, type TreeList } from './tree';
 
 /** One value of a layout file with its place. */
 export interface LayoutValue {
@@ -42,6 +42,27 @@ function plainOf(tree: Tree): FactValue | null {
   }
   const items = tree.items.map(plainOf);
   return items.includes(null) ? null : items.flatMap((item) => (item === null ? [] : [item]));
+}
+
+/** The lists of a layout file whose items are maps, by the path of their key. */
+export function listsOfMaps(file: string, text: string): ReadonlyMap<string, TreeList> {
+  const tree = parseYamlTree(file, text);
+  const lists = new Map<string, TreeList>();
+  if (tree) {
+    collectLists(tree, '', lists);
+  }
+  return lists;
+}
+
+function collectLists(tree: Tree, path: string, lists: Map<string, TreeList>): void {
+  for (const [name, value] of tree.kind === 'map' ? tree.entries : []) {
+    const whole = path === '' ? name : `${path}.${name}`;
+    if (value.kind === 'map') {
+      collectLists(value, whole, lists);
+    } else if (value.kind === 'list' && value.items.some(({ kind }) => kind === 'map')) {
+      lists.set(whole, value);
+    }
+  }
 }
 
 /** The world size of a layout: written, or its cluster's. */

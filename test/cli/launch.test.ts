@@ -30,6 +30,13 @@ beforeAll(() => {
     'same.layout.yaml':
       'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, files: [train.sh]}\nparallelism: {tp: 4}\n',
     'other.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism: {tp: 4}\nbatch: {micro_batch_size: 1}\n',
+    'recipes.py':
+      'def small():\n    cfg = base()\n    cfg.model.tensor_model_parallel_size = 2\n    return cfg\n' +
+      'def large():\n    cfg = base()\n    cfg.model.tensor_model_parallel_size = 8\n    return cfg\n',
+    'computed.sh':
+      'TP=$(printf %s 2)\ntorchrun --nproc-per-node $(seq 8 8) pretrain_gpt.py --tensor-model-parallel-size $TP\n',
+    'my.clusters.yaml':
+      'clusters:\n  - {name: big, kind: slurm, partition: gpu, container_image: /i.sqsh, setup: [module load cuda]}\n',
     binary: 'a\u0000b',
     'notes.sh': 'echo hello\n',
   };
@@ -92,4 +99,48 @@ test('export writes what import reads', async () => {
     'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\n    --tensor-model-parallel-size 4 \\\n    --bf16\n',
   );
   expect((await cli('export', 'same.layout.yaml', '--to', 'mimo-args')).status).toBe(2);
+});
+
+test('--job chooses one of several recipes', async () => {
+  const { stdout } = await cli('import', '--format', 'json', '--job', 'large', 'recipes.py');
+  expect(JSON.parse(stdout)).toMatchObject({ family: 'megatron-bridge', layout: { parallelism: { tp: 8 } } });
+  const both = JSON.parse((await cli('import', '--format', 'json', 'recipes.py')).stdout);
+  expect(both.notes[0]).toContain('(small, large)');
+});
+
+test('--run executes a script and reads what it starts; without it what a program prints is unknown', async () => {
+  const found = JSON.parse((await cli('import', '--format', 'json', '--run', 'computed.sh')).stdout);
+  expect(found).toMatchObject({ family: 'megatron-lm', layout: { world_size: 8, parallelism: { tp: 2 } } });
+  expect(found.notes[0]).toContain('was executed');
+  const refused = await cli('import', '--run', 'recipes.py');
+  expect(refused.stderr).toContain('--run executes shell scripts alone');
+});
+
+test('export writes the settings of a Slurm cluster', async () => {
+  const { status, stdout } = await cli(
+    'export',
+    'same.layout.yaml',
+    '--to',
+    'sbatch',
+    '--cluster',
+    'big',
+    '--clusters',
+    'my.clusters.yaml',
+  );
+  expect(status).toBe(0);
+  expect(stdout).toContain(
+    '#SBATCH --partition=gpu\n\nmodule load cuda\nsrun --container-image=/i.sqsh python pretrain_gpt.py',
+  );
+  const missing = await cli(
+    'export',
+    'same.layout.yaml',
+    '--to',
+    'sbatch',
+    '--cluster',
+    'small',
+    '--clusters',
+    'my.clusters.yaml',
+  );
+  expect(missing.status).toBe(2);
+  expect(missing.stderr).toContain('there is no cluster small');
 });

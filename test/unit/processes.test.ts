@@ -12,6 +12,7 @@ const STARTS =
 /** The files that start processes, and what they start: a new one must say here what a workspace can do to it. */
 const PLACES: Readonly<Record<string, string>> = {
   'cli/mcp.ts': 'this program, on a text that the client sends',
+  'cli/recordRun.ts': 'a script that a person names with import --run, with stand-ins for the programs on its PATH',
   'client/grid/lastCommit.ts': 'git, by the extension of the editor, which is off in a workspace that is not trusted',
   'client/jobs/terminal.ts': 'no process: a terminal that shows a log',
   'client/platform/node.ts': 'the language server, in the folder of the extension',

@@ -1,0 +1,93 @@
+import { derived, Facts, type Found, isKnown } from '../facts';
+import type { PythonFamily } from '../family';
+import { CALLEE, pythonRecipes } from '../python/module';
+import { at, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
+
+/** The fields of `ModuleGridSpec` (examples/mimo/training/topology.py) with their keys and defaults. */
+const FIELDS = [
+  ['num_ranks', null],
+  ['rank_offset', 0],
+  ['tp', 1],
+  ['cp', 1],
+  ['pp', 1],
+  ['ep', 1],
+  ['gtp_remat', 1],
+  ['expt_tp', 1],
+  ['expt_gtp_remat', 1],
+] as const;
+
+/** The module grids of Megatron-LM's MIMO example as Python: a list of `ModuleGridSpec(...)`. */
+export const moduleGridPython: PythonFamily = {
+  name: 'mimo',
+  read: ({ file, text }) =>
+    pythonRecipes(file, text).flatMap(({ name, variables }) => {
+      const specs = [...variables.values()].map(specsOf).find((list) => list.length > 0);
+      return specs ? [{ name: name === '' ? 'the file' : name, facts: factsOf(specs) }] : [];
+    }),
+};
+
+function specsOf(tree: Tree): TreeMap[] {
+  const items = tree.kind === 'list' ? tree.items : [];
+  const specs = items.flatMap((item) => (item.kind === 'map' && isCallOf(item, 'ModuleGridSpec') ? [item] : []));
+  return specs.length === items.length ? specs : [];
+}
+
+/** Whether a map was made by a call of a class. */
+function isCallOf(tree: TreeMap, name: string): boolean {
+  return textAtPath(tree, CALLEE)?.split('.').at(-1) === name;
+}
+
+function factsOf(specs: readonly TreeMap[]): Facts {
+  const facts = new Facts();
+  const ends: (Found<number> | undefined)[] = [];
+  for (const spec of specs) {
+    const name = textAtPath(spec, 'name');
+    if (name === null) {
+      facts.note('A module grid has a name that is not known; it is left out.');
+      ends.push({ unknown: 'the name of a module grid' });
+      continue;
+    }
+    const options = optionsOf(spec);
+    for (const [field, otherwise] of FIELDS) {
+      const key = `modules.${name}.${field}`;
+      facts.set(key, options.integer(field));
+      if (otherwise !== null) {
+        facts.setDefault(key, otherwise);
+      }
+    }
+    const [offset, ranks] = ['rank_offset', 'num_ranks'].map((field) => facts.get(`modules.${name}.${field}`));
+    ends.push(derived([offset, ranks], (first, count) => first + count, 'world_size'));
+  }
+  const world = derived(ends, (...all) => Math.max(...all), 'world_size');
+  facts.set(
+    'world_size',
+    isKnown(world) ? { value: world.value, source: 'default' } : { unknown: 'the world of the launcher' },
+  );
+  return facts;
+}
+
+/** `NonuniformTPConfig(...)` of Megatron-LM's nonuniform tensor parallelism (heads/dev). */
+export const nonuniformPython: PythonFamily = {
+  name: 'megatron-lm',
+  read: ({ file, text }) =>
+    pythonRecipes(file, text).flatMap(({ name, variables }) => {
+      const config = [...variables.values()].find(
+        (tree) => tree.kind === 'map' && isCallOf(tree, 'NonuniformTPConfig'),
+      );
+      return config ? [{ name: name === '' ? 'the file' : name, facts: nonuniformFacts(config) }] : [];
+    }),
+};
+
+function nonuniformFacts(config: Tree): Facts {
+  const facts = new Facts();
+  const options = optionsOf(config);
+  for (const key of ['tp_base', 'tp_spares', 'num_reduced_tp_dp_ranks']) {
+    facts.set(`ntp.${key}`, options.integer(key));
+  }
+  const removed = at(config, 'non_active_ranks_per_dp');
+  if (removed?.kind === 'map') {
+    facts.unmapped.push({ name: 'non_active_ranks_per_dp', value: null, place: removed.place });
+  }
+  facts.set('world_size', { unknown: 'the world of the launcher' });
+  return facts;
+}

@@ -4,6 +4,7 @@ import {
   countOf,
   type Diagnostic,
   type GroupFamily,
+  grouped,
   isBridge,
   jsonText,
   meshGroups,
@@ -126,7 +127,25 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
     return null;
   }
   const { rank } = options;
-  return { layout, families: rank === undefined ? named : named.filter((family) => family.indicesOf(rank).length > 0) };
+  if (rank === undefined) {
+    return refusesMembers(file, named) ? null : { layout, families: named };
+  }
+  return { layout, families: named.filter((family) => family.indicesOf(rank).length > 0) };
+}
+
+/** The most members of groups that are listed: more than all groups of the largest world that is listed have together. */
+const MAX_MEMBERS = 2 ** 28;
+
+/** Whether groups have too many members to list, as those of thousands of modules on the same ranks; says so. */
+function refusesMembers(file: string, families: readonly GroupFamily[]): boolean {
+  const members = families.reduce((sum, { count, size }) => sum + count * size, 0);
+  if (members > MAX_MEMBERS) {
+    complain(
+      `${file}: groups with ${grouped(members)} members together are more than can be listed; up to ${grouped(MAX_MEMBERS)} are. Ask for --rank or --group`,
+    );
+    exitWith(EXIT.unusable);
+  }
+  return members > MAX_MEMBERS;
 }
 
 /** The lists of one family, those of one rank only where one is asked for. */

@@ -277,6 +277,14 @@ onPosix('a reader that goes away', () => {
     expect(stdout.length).toBeLessThan(9 * 2 ** 21);
   });
 
+  test('groups of many modules on all ranks are refused with their number', () => {
+    const layout = `layout: 1\nworld_size: 4194304\nmodules:\n${['language', 'a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => `  ${name}: {num_ranks: 4194304, tp: 8}\n`).join('')}`;
+    const { status, stdout, stderr } = call(['groups', '-'], layout);
+    expect(stderr).toMatch(/groups with [\d,]+ members together are more than can be listed/);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(call(['groups', '--rank', '3', '--group', 'tp', '-'], layout).status).toBe(0);
+  });
+
   test('the groups of nonuniform TP over four million ranks take little memory', () => {
     const file = join(folder, 'ntp.layout.yaml');
     writeFileSync(

@@ -63,7 +63,9 @@ export function svgOf(picture: SvgPicture): string {
   const width = Math.max(760, size.width);
   const steps = stepsOf(placement, colouring, palette, layout.worldSize);
   const shown = { plain, seen: stepsSeen(steps), nesting: nestingText(geometry), ranksPerPixel: factor ** 2 };
-  const legend = legendSvg(picture, colouring, shown, width);
+  // colours of conditions bring their own cross
+  const failed = picture.failed.filter((rank) => colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross');
+  const legend = legendSvg(failed.length, colouring, shown, width);
   return page({
     headline,
     name,
@@ -73,7 +75,7 @@ export function svgOf(picture: SvgPicture): string {
       boxes(geometry),
       plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor),
       factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
-      crosses(geometry, picture.failed),
+      crosses(geometry, failed),
       `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
     ],
   });
@@ -326,13 +328,13 @@ function crosses(geometry: Geometry, failed: readonly number[]): string {
 
 /** The whole legend, in as many lines as it needs. */
 function legendSvg(
-  { failed }: SvgPicture,
+  failed: number,
   colouring: Colouring,
   shown: Pick<Shown, 'plain' | 'seen' | 'nesting' | 'ranksPerPixel'>,
   width: number,
 ): { svg: string; lines: number } {
   const rest = { coordinatesDiffer: false, peersDiffer: false, faded: '', links: false };
-  const { name, items } = legendOf(colouring, { ...shown, ...rest, failed: failed.length }, 'light');
+  const { name, items } = legendOf(colouring, { ...shown, ...rest, failed }, 'light');
   const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
   let x = widthOf(name) + 18;
   let line = 0;

@@ -357,9 +357,16 @@ describe('a job of Slurm through ssh', () => {
     timeout: 120 * SECONDS,
   }, async () => {
     let broken = 0;
-    const run = new Followed({ host: 'lab', ranks_per_node: 1 }, layout(2), () => {
-      if (broken === 0 && run.passed('join')) {
+    const go = join(lab.folder, 'ranks-go');
+    // no rank starts, so the job does not end, before the connection is lost
+    const gate = `[ "$2" != rank ] || until [ -e ${go} ]; do sleep 0.1; done`;
+    const python = program('python-of-patient-ranks', `${gate}\nexec ${PYTHON} "$@"`);
+    const run = new Followed({ host: 'lab', ranks_per_node: 1, python }, layout(2), ({ events, states }) => {
+      if (broken === 0 && events.some(({ ev }) => ev === 'start')) {
         broken = ssh.breakConnections();
+      }
+      if (states.at(-1)?.phase === 'disconnected') {
+        writeFileSync(go, '');
       }
     });
     expect(await run.result).toMatchObject({ ok: true, verdict: 'ok' });

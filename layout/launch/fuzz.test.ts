@@ -44,7 +44,20 @@ const TOML = '[parallelism]\ntensor_parallel_degree = 4\n[training]\nseq_len = 8
 const LOG =
   '--- arguments ---\n0:   tensor_model_parallel_size ........ 4\n  world_size .... 16\n--- end of arguments ---\n';
 
+const PYTHON = `SIZE = 2 * 4
+def base(tp=2, **kwargs):
+    cfg = Config(model=Provider(tensor_model_parallel_size=tp, **{"seq_length": SIZE}))
+    return cfg
+def recipe():
+    """A recipe."""
+    cfg = base(tp=int(os.environ.get("TP", 4)))
+    if x: cfg.model.context_parallel_size = 2
+    cfg.train.micro_batch_size: int = 1
+    return cfg
+`;
+
 const SOURCES = [
+  ['recipe.py', PYTHON],
   ['train.sh', SCRIPT],
   ['recipe.yaml', RECIPE],
   ['job.toml', TOML],

@@ -148,7 +148,14 @@ describe('completion', () => {
 
   test('works inside flow maps and while the file does not parse', async () => {
     const items = await labels('layout: 1\nworld_size: 8\ncluster: {nodes: 1, g|\n');
-    expect(items.map(({ label }) => label)).toEqual(['gpus_per_node', 'gpus_per_nvlink_domain', 'gpu', 'gpu_memory']);
+    expect(items.map(({ label }) => label)).toEqual([
+      'gpus_per_node',
+      'gpus_per_nvlink_domain',
+      'gpu',
+      'nvlink_bandwidth',
+      'network_bandwidth',
+      'gpu_memory',
+    ]);
   });
 
   test('offers the sizes of a degree that leave whole replicas, with the dp they lead to', async () => {

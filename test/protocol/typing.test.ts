@@ -90,7 +90,14 @@ describe('completion of values', () => {
     const slots = await complete('ntp:\n  non_active_ranks_per_dp:\n    - dp: 0\n      local_ranks: [1]\n    - |\n');
     expect(slots.labels).toEqual(['dp', 'local_ranks', 'cp', 'pp']);
     const many = await complete('layout: 1\ncluster: {\n    nodes: 1,\n    |\n  }\n');
-    expect(many.labels).toEqual(['gpus_per_node', 'gpus_per_nvlink_domain', 'gpu', 'gpu_memory']);
+    expect(many.labels).toEqual([
+      'gpus_per_node',
+      'gpus_per_nvlink_domain',
+      'gpu',
+      'nvlink_bandwidth',
+      'network_bandwidth',
+      'gpu_memory',
+    ]);
   });
 
   test('a new module begins behind the others', async () => {

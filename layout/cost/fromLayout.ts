@@ -172,7 +172,8 @@ class Reader {
   /** What each pipeline rank holds, as the stages of the file say. */
   #stages(): Chunk[][] | null {
     const plan = stagePlanOf(this.facts, this.module);
-    const stages = plan && plan.settings.numLayers <= MAX_LAYERS ? plan.stages() : null;
+    const isBounded = plan && plan.settings.numLayers + (plan.settings.mtp ?? 0) <= MAX_LAYERS;
+    const stages = isBounded ? plan.stages() : null;
     if (!plan || stages === null) {
       this.notes.missing.push('model.num_layers');
       return null;

@@ -42,7 +42,7 @@ function stagesOf(input: InputFile): Stage[] | null {
   const stages = stagePlans(layout.facts).flatMap((plan) => plan.stages() ?? []);
   if (stages.length === 0) {
     complain(
-      `${input.file}: no number of layers is known. Write \`model.num_layers\`, a pipeline layout or a hybrid pattern.`,
+      `${input.file}: no number of layers is known, or there are over 100,000. Write \`model.num_layers\`, a pipeline layout or a hybrid pattern.`,
     );
     exitWith(EXIT.unusable);
     return null;

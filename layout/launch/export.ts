@@ -419,9 +419,9 @@ function ntpConfiguration(writer: Writer): string {
   const base = writer.written('ntp.tp_base') ?? writer.meant('parallelism.tp') ?? 1;
   const removed = nonActiveRanks(writer);
   const fields = [
-    `tp_base=${String(base)}`,
-    `tp_spares=${String(spares)}`,
-    `num_reduced_tp_dp_ranks=${String(reduced ?? 1)}`,
+    `tp_base=${pythonValue(base)}`,
+    `tp_spares=${pythonValue(spares)}`,
+    `num_reduced_tp_dp_ranks=${pythonValue(reduced ?? 1)}`,
     ...(removed === null ? [] : [`non_active_ranks_per_dp=${removed}`]),
   ];
   return `ntp_config = NonuniformTPConfig(${fields.join(', ')})\n`;

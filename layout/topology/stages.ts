@@ -18,6 +18,9 @@ import { type Attempt, attempt, type Raised } from './python';
 /** The most stages that are laid one by one: more than any pipeline has. */
 const MAX_STAGES = 4096;
 
+/** The most layers that are listed: more than any model has. */
+const MAX_LISTED = 100_000;
+
 /** The layers of one stage of a pipeline. */
 export interface Stage {
   /** The module's name; null for `parallelism`. */
@@ -41,7 +44,7 @@ export interface StagePlan {
   readonly vpp: number | null;
   /** Whether every layer is held exactly once; null where that is open. */
   readonly covers: boolean | null;
-  /** The stages by virtual stage and then by rank; null where they are open. */
+  /** The stages by virtual stage and then by rank; null where they are open, or hold more layers than are listed. */
   readonly stages: () => readonly Stage[] | null;
 }
 
@@ -168,7 +171,10 @@ function plainPlan(facts: LayoutFacts, module: ModuleFacts, settings: PipelineAr
     error,
     vpp: pipeline.ok ? pipeline.value.vpp : null,
     covers: placement && coversModel(placement, settings.numLayers),
-    stages: () => (pipeline.ok && placement ? plainStages(module, pipeline.value, placement) : null),
+    stages: () =>
+      pipeline.ok && placement && layersIn(placement) <= MAX_LISTED
+        ? plainStages(module, pipeline.value, placement)
+        : null,
   };
 }
 
@@ -181,6 +187,11 @@ function configured({ trainingScript }: LayoutFacts, settings: PipelineArguments
 function placementOf(pipeline: Pipeline): Attempt<Placement> | null {
   const { pp, vpp } = pipeline;
   return pp * (vpp ?? 1) <= MAX_STAGES ? attempt(() => placeLayers(pipeline)) : null;
+}
+
+function layersIn({ layers, mtp }: Placement): number {
+  const counts = [...layers.flat().map(([count]) => count), ...mtp.flat()];
+  return counts.reduce((sum, count) => sum + Math.max(0, count), 0);
 }
 
 function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }: Placement): Stage[] {
@@ -216,7 +227,7 @@ function hybridStagePlan(module: ModuleFacts, settings: PipelineArguments, patte
     error: plan && !plan.ok ? plan.error : null,
     vpp: plan?.ok ? plan.value.vpp : null,
     covers: plan?.ok ? coversPattern(plan.value) : null,
-    stages: () => (plan?.ok ? hybridStages(module, plan.value) : null),
+    stages: () => (plan?.ok && (plan.value.mtp ?? 0) <= MAX_LISTED ? hybridStages(module, plan.value) : null),
   };
 }
 

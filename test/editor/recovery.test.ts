@@ -33,10 +33,10 @@ describe('a language server that dies', () => {
       last = await serverProcess((pid) => pid !== last);
       process.kill(last, 'SIGKILL');
     }
-    const message = workbench.page.locator('.notification-list-item', { hasText: 'keeps ending' });
+    const message = workbench.page.locator('.notification-list-item', { hasText: 'keeps crashing' });
     await workbench.command('Notifications: Show Notifications');
     await message.first().waitFor();
-    await workbench.screenshot('server-keeps-ending');
+    await workbench.screenshot('server-keeps-crashing');
     await message.getByRole('button', { name: 'Restart' }).first().click();
     await serverProcess((pid) => pid !== last);
     await workbench.typeOver('rank_offset: 4', '4', '6');

@@ -82,11 +82,12 @@ for (const [folderName, key, [world, parallelism, verdict, planted]] of rows) {
     files.length > 0 ? verifiedRun(folderName, parallelism, files, world) : null,
   );
   const [files, alone] = answers;
-  const theirs = key in recorded.scenarios ? namedBy(recorded.scenarios[key]) : { ranks: [], note: ' (no dumps)' };
+  const unknown = { ranks: [], note: dumps.length > 0 ? ' (not recorded)' : ' (no dumps)' };
+  const theirs = key in recorded.scenarios ? namedBy(recorded.scenarios[key]) : unknown;
   right.files += files && isRight(files, { verdict, planted }) ? 1 : 0;
   right.dumps += alone && isRight(alone, { verdict, planted }) ? 1 : 0;
   // it knows no layout
-  const told = verdict !== 'wrong-groups' && !/fails|no dumps/.test(theirs.note);
+  const told = verdict !== 'wrong-groups' && !/fails|no dumps|not recorded/.test(theirs.note);
   right.theirs += told && list(theirs.ranks) === list(planted) ? 1 : 0;
   const [own, lone] = answers.map((one) =>
     one ? `${one.verdict} ${list(one.culprits.map(({ rank }) => rank))}` : 'no dumps',

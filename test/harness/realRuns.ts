@@ -53,6 +53,14 @@ export const SHARED: Readonly<Record<string, readonly [number, string, Verdict, 
   'op-instead-tp4-r0': [4, 'tp: 4', 'mismatch', [0]],
   'group-tp2dp2-r0': [4, 'tp: 2', 'mismatch', [0]],
   'sleep-and-shape-tp2dp4': [8, 'tp: 2', 'mismatch', [1, 6]],
+  'wrapped-sleep-pp4-r1': [4, 'pp: 4', 'hang', [1]],
+  'overlap-sleep-tp2dp2-r3': [4, 'tp: 2', 'hang', [3]],
+  'stop-tp2cp2-r2': [4, 'tp: 2, cp: 2', 'lost', [2]],
+  'kill-pp4-r2': [4, 'pp: 4', 'lost', [2]],
+  'raise-tp2cp2-r1': [4, 'tp: 2, cp: 2', 'lost', [1]],
+  'exit-tp2pp2-r3': [4, 'tp: 2, pp: 2', 'lost', [3]],
+  'short-send-pp4-r1': [4, 'pp: 4', 'mismatch', [1]],
+  'short-recv-pp2dp2-r2': [4, 'pp: 2', 'mismatch', [2]],
 };
 
 /** The same of jobs of four ranks with a GPU each. */

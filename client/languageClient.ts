@@ -14,6 +14,9 @@ const MAX_RESTARTS = 3;
 /** Layouts that a plan lists. */
 const PLANNED = 10;
 
+/** A server that has not answered by then has died before the client could notice. Milliseconds. */
+const START_LIMIT = 20_000;
+
 /** After this long without a fault earlier ones are forgotten. Milliseconds. */
 const FORGET_AFTER = 180_000;
 
@@ -67,9 +70,15 @@ export class Server {
 
   async #tryToStart(): Promise<void> {
     const client = this.#client;
+    const started = client.start();
     try {
-      await client.start();
+      await withinStartLimit(started);
     } catch (error) {
+      // one that answers late all the same would be a second server
+      void started.then(
+        () => client.stop(),
+        () => {},
+      );
       this.output.error(`The language server did not start: ${String(error)}`);
       await this.#handleFault(client);
     }
@@ -87,7 +96,7 @@ export class Server {
     this.#changed.dispose();
     this.#shown.dispose();
     await this.#started;
-    if (this.#client.needsStop()) {
+    if (this.#client.state === State.Running) {
       await this.#client.stop();
     }
     this.#trace.dispose();
@@ -135,8 +144,8 @@ export class Server {
     const old = this.#client;
     this.#client = this.#createClient();
     this.#summaries.clear();
-    // one that has died, or never started, cannot be stopped
-    if (old.needsStop()) {
+    // one that has died, or never came up, cannot be stopped
+    if (old.state === State.Running) {
       await old.stop();
     }
     await this.start();
@@ -168,6 +177,19 @@ export class Server {
     } else if (choice === show) {
       await vscode.commands.executeCommand('parallelismLayout.showOutput');
     }
+  }
+}
+
+/** Fails where the server does not answer in time: the client never learns of one that dies right after its process has begun. */
+async function withinStartLimit(started: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`no answer in ${START_LIMIT / 1000} s`)), START_LIMIT);
+  });
+  try {
+    await Promise.race([started, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

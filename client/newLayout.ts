@@ -44,7 +44,7 @@ export async function newLayout(extension: vscode.Uri): Promise<void> {
   }
 }
 
-/** Opens the multimodal example with a wrong number, to see how one is found and mended. */
+/** Opens the multimodal example with a wrong number, to see how one is found and fixed. */
 export async function openSample(extension: vscode.Uri): Promise<void> {
   const file = 'mimo-8gpu.layout.yaml';
   const text = await example(extension, file);

@@ -48,7 +48,7 @@ function tooLong(text: string): TreeProblem {
   return { kind: 'too-large', message, span: firstLine(text) };
 }
 
-/** Beyond the reach of the full parser only plain YAML is read: the place where it ends is what there is to mend. */
+/** Beyond the reach of the full parser only plain YAML is read: the place where it ends is what there is to fix. */
 function notPlain(text: string): TreeProblem {
   const message = `From this line on the file is not plain block YAML: an anchor, a tag, a tab, a text or brackets over several lines, or a mistake. In a file of ${characters(text.length)} only plain YAML is read, other YAML up to ${characters(MAX_FULL_YAML)}. Write this line plainly.`;
   return { kind: 'too-large', message, span: lineAt(text, plainLength(text)) };

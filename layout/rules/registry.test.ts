@@ -19,21 +19,21 @@ describe.each(RULES.map((rule) => [rule.code, rule] as const))('%s', (code, rule
     expect(check(rule.passing).diagnostics.map((diagnostic) => diagnostic.code)).not.toContain(code);
   });
 
-  test('its fixes mend the failing example and keep its comments', () => {
+  test('its fixes fix the failing example and keep its comments', () => {
     const text = `# a comment above\n${rule.failing.trimEnd()} # a comment behind\n`;
     const checked = check(text);
     for (const diagnostic of checked.diagnostics.filter((one) => one.code === code)) {
       for (const { edits } of soundFixes(checked, [diagnostic]).get(diagnostic) ?? []) {
-        const mended = applyEdits(text, edits);
-        expect(mended).toContain('# a comment above');
-        expect(check(mended).diagnostics.filter((one) => one.code === code).length).toBeLessThan(
+        const fixed = applyEdits(text, edits);
+        expect(fixed).toContain('# a comment above');
+        expect(check(fixed).diagnostics.filter((one) => one.code === code).length).toBeLessThan(
           checked.diagnostics.filter((one) => one.code === code).length,
         );
       }
     }
   });
 
-  test('its message names what is wrong and how to mend it', () => {
+  test('its message names what is wrong and how to fix it', () => {
     const diagnostic = check(rule.failing).diagnostics.find((one) => one.code === code);
     expect(diagnostic?.message).toMatch(/[.?!]$/);
     expect(diagnostic?.message.length).toBeGreaterThan(20);

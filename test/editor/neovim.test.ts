@@ -21,7 +21,7 @@ end
 answer.completion = ask('textDocument/completion', 3, 6)
 answer.hover = ask('textDocument/hover', 2, 5)
 vim.api.nvim_buf_set_text(0, 3, 6, 3, 7, { '2' })
-answer.mended = vim.wait(30000, function() return #vim.diagnostic.get(0) == 0 end, 20)
+answer.fixed = vim.wait(30000, function() return #vim.diagnostic.get(0) == 0 end, 20)
 vim.fn.writefile({ vim.fn.json_encode(answer) }, out)
 vim.cmd('qall!')
 `;
@@ -30,7 +30,7 @@ interface Answer {
   readonly diagnostics: readonly { readonly code: string; readonly lnum: number }[];
   readonly completion: readonly { readonly label: string }[];
   readonly hover: { readonly contents: { readonly value: string } };
-  readonly mended: boolean;
+  readonly fixed: boolean;
 }
 
 /** Opens a file in Neovim with the documented configuration, and gives what a session there wrote down. */
@@ -55,7 +55,7 @@ test('Neovim with the documented configuration shows findings, completion and ho
   expect(answer.diagnostics).toMatchObject([{ code: 'dense-factorization', lnum: 3 }]);
   expect(answer.completion.map(({ label }) => label)).toEqual(['1', '2', '4', '8']);
   expect(answer.hover.contents.value).toContain('initialize_model_parallel');
-  expect(answer.mended).toBe(true);
+  expect(answer.fixed).toBe(true);
 }, 120_000);
 
 /** Waits for the difference from the script, writes the layout's value into the script, and asks for the lens. */
@@ -76,7 +76,7 @@ local at = { line = 3, character = 6 }
 answer.actions = ask('textDocument/codeAction', { range = { start = at, ['end'] = at }, context = { diagnostics = {} } })
 answer.lenses = ask('textDocument/codeLens', {})
 vim.api.nvim_buf_set_text(0, 3, 6, 3, 7, { '8' })
-answer.mended = vim.wait(30000, function() return #vim.diagnostic.get(0) + #vim.diagnostic.get(script) == 0 end, 20)
+answer.fixed = vim.wait(30000, function() return #vim.diagnostic.get(0) + #vim.diagnostic.get(script) == 0 end, 20)
 vim.fn.writefile({ vim.fn.json_encode(answer) }, out)
 vim.cmd('qall!')
 `;
@@ -86,7 +86,7 @@ interface LaunchAnswer {
   readonly script: readonly { readonly message: string }[];
   readonly actions: readonly { readonly title: string }[];
   readonly lenses: readonly { readonly command: { readonly title: string } }[];
-  readonly mended: boolean;
+  readonly fixed: boolean;
 }
 
 test('Neovim shows a difference from the launch file on both files, with fixes and a lens', () => {
@@ -103,5 +103,5 @@ test('Neovim shows a difference from the launch file on both files, with fixes a
     expect.arrayContaining(['Change tp to 8, as train.sh says', 'Change tp to 4 in train.sh, line 1']),
   );
   expect(answer.lenses.map(({ command }) => command.title)).toContain('1 difference from train.sh');
-  expect(answer.mended).toBe(true);
+  expect(answer.fixed).toBe(true);
 }, 120_000);

@@ -1,4 +1,4 @@
-// A person's way through the product, in the real workbench: break the example, see the finding, mend it, see the ranks.
+// A person's way through the product, in the real workbench: break the example, see the finding, fix it, see the ranks.
 import { describe, expect, test } from 'vitest';
 import { openMenu, showView } from '../grid/controls';
 import { testWorkbench } from '../harness/testWorkbench';
@@ -18,7 +18,7 @@ describe('a walk', () => {
     await workbench.screenshot('finding');
   });
 
-  test('a quick fix mends it', async () => {
+  test('a quick fix fixes it', async () => {
     await workbench.line('rank_offset: 6').locator('span', { hasText: '6' }).last().click();
     await workbench.quickFix('Change rank_offset to 4');
     await workbench.squiggles.first().waitFor({ state: 'detached' });

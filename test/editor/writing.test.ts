@@ -72,7 +72,7 @@ describe('writing', () => {
     await steps.getByText('Look at the ranks').click();
     await picture.getByText('coloured by tensor-parallel group').waitFor();
     await workbench.screenshot('walkthrough-grid');
-    await steps.getByText('See a mistake, and mend it').click();
+    await steps.getByText('See a mistake, and fix it').click();
     await steps.getByRole('button', { name: 'Open a Sample with a Mistake' }).click();
     await workbench.line('pp: 3').waitFor();
     await workbench.squiggles.first().waitFor();

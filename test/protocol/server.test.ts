@@ -36,7 +36,7 @@ describe('diagnostics', () => {
     expect(finding && underlined(lines, finding)).toBe('4');
   });
 
-  test('follow incremental edits and vanish when the file is mended', async () => {
+  test('follow incremental edits and vanish when the file is fixed', async () => {
     const { uri, lines } = await open(MIMO);
     expect(await server.diagnostics(uri)).toHaveLength(1);
     const start = lines.positionAt(MIMO.indexOf('num_ranks: 2') + 'num_ranks: '.length);
@@ -95,15 +95,15 @@ describe('quick fixes', () => {
     expect(fixes.length).toBeGreaterThan(1);
     expect(fixes.filter(({ isPreferred }) => isPreferred)).toHaveLength(1);
     for (const { edit } of fixes) {
-      const mended = applyEdits(
+      const fixed = applyEdits(
         text,
         (edit?.changes?.[uri] ?? []).map(({ range, newText }: TextEdit) => ({
           span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
           newText,
         })),
       );
-      expect(mended.match(/#.*/g)).toEqual(text.match(/#.*/g));
-      const other = await open(mended);
+      expect(fixed.match(/#.*/g)).toEqual(text.match(/#.*/g));
+      const other = await open(fixed);
       expect(await server.diagnostics(other.uri)).toEqual([]);
     }
   });

@@ -22,7 +22,7 @@ export function defineFeatures(): void {
       assert.equal(editor.document.languageId, 'parallelism-layout');
     });
 
-    it('underlines the wrong number, says what Megatron-LM would, and clears when it is mended', async () => {
+    it('underlines the wrong number, says what Megatron-LM would, and clears when it is fixed', async () => {
       const { uri } = editor.document;
       await replace(editor, 'pp: 2', 'pp: 3');
       const [finding] = await until(
@@ -42,7 +42,7 @@ export function defineFeatures(): void {
       );
     });
 
-    it('mends by a quick fix, which one undo takes back', async () => {
+    it('fixes by a quick fix, which one undo takes back', async () => {
       const { uri } = editor.document;
       const before = editor.document.getText();
       await replace(editor, 'rank_offset: 4', 'rank_offset: 6');
@@ -320,7 +320,7 @@ export function defineFeatures(): void {
       assert.equal(document.getText(), content);
     });
 
-    it('opens a sample with a mistake to mend', async () => {
+    it('opens a sample with a mistake to fix', async () => {
       await vscode.commands.executeCommand('parallelismLayout.openSample');
       const document = vscode.window.activeTextEditor?.document;
       assert.ok(document?.isUntitled);

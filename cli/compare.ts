@@ -50,7 +50,7 @@ function comparisonOf(before: string, after: string): Comparison | null {
 const isListable = (file: string, layout: SoundLayout | null | undefined): layout is SoundLayout =>
   layout !== null && layout !== undefined && !refusesToList(file, layout.resolved.worldSize);
 
-/** What the changes of ranks are called, the worst last; the sign stands for a rank in text. */
+/** Label and look of each kind of change, the worst last; `letter` marks a rank in text output. */
 const KINDS: Readonly<Record<Change, Status & { readonly letter: string }>> = {
   same: { label: 'unchanged', fill: '#dddddd', sign: 'none', letter: '.' },
   peers: { label: 'has other peers', fill: '#56b4e9', sign: 'dots', letter: 'o' },
@@ -111,7 +111,7 @@ function verdict(comparison: Comparison): string {
 const MAX_ROWS = 64;
 const MAX_COLUMNS = 72;
 
-/** A line a node with a letter a rank; where there are too many, a letter stands for several, and says the worst of them. */
+/** One line per node, one letter per rank; in large worlds a letter covers several ranks and shows the worst change among them. */
 function drawn({ layouts, difference }: Comparison): string[] {
   const worldSize = Math.max(...layouts.map((layout) => layout.worldSize));
   const ofNode = Math.min(Math.max(...layouts.map(({ gpusPerNode }) => gpusPerNode)), MAX_COLUMNS);

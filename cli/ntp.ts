@@ -60,7 +60,7 @@ interface ActiveSlice {
 
 /** What the command prints of one file. */
 interface NtpReport extends NtpRecord {
-  /** Whether the file has an `ntp` of which there is something to print. */
+  /** Whether the file has an `ntp` section with output. */
   readonly known: boolean;
 }
 

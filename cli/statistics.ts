@@ -17,7 +17,7 @@ const SEVERITIES: readonly Severity[] = ['error', 'warning', 'information'];
 
 /**
  * How often each rule fired, the most frequent first.
- * @param note hears of every file
+ * @param note called once for each file
  */
 export function statisticsOf(inputs: Iterable<InputFile>, note: (checked: Checked) => void): Statistic[] {
   const byCode = new Map<string, Statistic>();

@@ -6,7 +6,7 @@ import { nameOf } from '../paths';
 import { replaceChanged } from './edits';
 import { chooseLaunchFiles, engine, type Launch, readLaunchFiles, relativePath } from './read';
 
-/** How many files may stand beside a launch file under names that a new layout would take. */
+/** How many names are tried for a new layout beside its launch file. */
 const MAX_NAMES = 100;
 
 /** How many keys a message lists. */

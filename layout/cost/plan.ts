@@ -1,5 +1,5 @@
 import { check } from '../check';
-import { appendKey, applyEdits } from '../format/edit';
+import { applyEdits, setKey } from '../format/edit';
 import type { Field } from '../format/spec';
 import { divisors } from '../rules/numbers';
 import type { LayoutFacts } from '../topology/facts';
@@ -269,6 +269,6 @@ function withKey(text: string, section: SectionName, key: string, value: string)
   }
   const keys = field.value as Readonly<Record<string, Field<unknown>>> | undefined;
   const own = keys?.[key];
-  const edit = own?.written ? { span: own.span, newText: value } : appendKey(text, field.span, `${key}: ${value}`);
+  const edit = own ? setKey(text, field.span, key, own, value) : null;
   return edit && applyEdits(text, [edit]);
 }

@@ -2,7 +2,7 @@ import { costJobs } from '../../cost/fromLayout';
 import type { CostJob } from '../../cost/job';
 import { memoryOf, type StageMemory } from '../../cost/memory';
 import type { Edit, Fix } from '../../diagnostic';
-import { appendKey, lineBreak } from '../../format/edit';
+import { lineBreak, setKey } from '../../format/edit';
 import { gibibytes } from '../../format/quantities';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
@@ -114,7 +114,7 @@ function writeKey(
   if (!field.written) {
     return appendLines(text, `${section}: {${key}: ${value}}`);
   }
-  return own?.written ? { span: own.span, newText: value } : appendKey(text, field.span, `${key}: ${value}`);
+  return own ? setKey(text, field.span, key, own, value) : null;
 }
 
 function appendLines(text: string, line: string): Edit {

@@ -37,11 +37,8 @@ test('a comment that silences nothing is said, with its fix', () => {
   expect(
     report(unusedIgnore, 'layout: 1\nworld_size: 8 # layout-ignore: world-gap\nparallelism: {tp: 2}\n'),
   ).toMatchInlineSnapshot(`
-    "information[unused-ignore] at "world-gap"
-    \`world-gap\` says nothing here. Remove it from the comment.
-    = safe fix: Remove the comment
-      - world_size: 8 # layout-ignore: world-gap
-      + world_size: 8"
+    "information at "world-gap": \`world-gap\` says nothing here. Remove it from the comment.
+    = safe fix: Remove the comment: world_size: 8[- # layout-ignore: world-gap-]"
   `);
 });
 
@@ -49,33 +46,17 @@ test('a misspelt code is said', () => {
   expect(
     report(unusedIgnore, WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: dense-factorisation')),
   ).toMatchInlineSnapshot(`
-    "error[dense-factorization] at "3"
-    tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
+    "error[dense-factorization] at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
     = Megatron-LM: world_size (8) is not divisible by 3
     = at "8": world_size is 8 here
-    = suggestion: Change tp to 2
-      -   tp: 3 # layout-ignore: dense-factorisation
-      +   tp: 2 # layout-ignore: dense-factorisation
-    = suggestion: Change tp to 4
-      -   tp: 3 # layout-ignore: dense-factorisation
-      +   tp: 4 # layout-ignore: dense-factorisation
-    = suggestion: Change tp to 1
-      -   tp: 3 # layout-ignore: dense-factorisation
-      +   tp: 1 # layout-ignore: dense-factorisation
-    = suggestion: Change world_size to 9
-      - world_size: 8
-      + world_size: 9
-    = suggestion: Change world_size to 6
-      - world_size: 8
-      + world_size: 6
-    information[unused-ignore] at "dense-factorisation"
-    There is no rule \`dense-factorisation\`. Did you mean \`dense-factorization\`?
-    = safe fix: Change to \`dense-factorization\`
-      -   tp: 3 # layout-ignore: dense-factorisation
-      +   tp: 3 # layout-ignore: dense-factorization
-    = safe fix: Remove the comment
-      -   tp: 3 # layout-ignore: dense-factorisation
-      +   tp: 3"
+    = suggestion: Change tp to 2: tp: [-3-]{+2+} # layout-ignore: dense-factorisation
+    = suggestion: Change tp to 4: tp: [-3-]{+4+} # layout-ignore: dense-factorisation
+    = suggestion: Change tp to 1: tp: [-3-]{+1+} # layout-ignore: dense-factorisation
+    = suggestion: Change world_size to 9: world_size: [-8-]{+9+}
+    = suggestion: Change world_size to 6: world_size: [-8-]{+6+}
+    information at "dense-factorisation": There is no rule \`dense-factorisation\`. Did you mean \`dense-factorization\`?
+    = safe fix: Change to \`dense-factorization\`: tp: 3 # layout-ignore: [-dense-factorisation-]{+dense-factorization+}
+    = safe fix: Remove the comment: tp: 3[- # layout-ignore: dense-factorisation-]"
   `);
 });
 

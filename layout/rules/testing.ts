@@ -1,11 +1,13 @@
 import { check } from '../check';
-import type { Diagnostic, Fix } from '../diagnostic';
-import { applyEdits } from '../format/edit';
+import type { Edit, Span } from '../diagnostic';
 import { soundFixes } from '../soundFixes';
 import type { Rule } from './rule';
 
 /** What stands for the words of an assertion that has none. */
 const NO_MESSAGE = 'an assertion without a message';
+
+/** From this many characters on, an underlined text is counted, not quoted. */
+const LONG = 100;
 
 /** A layout of `parallelism` in a few words: `job(16, 'tp: 2', 'fsdp: {enabled: true}')`. */
 export function job(ranks: number, degrees: string, ...rest: readonly string[]): string {
@@ -32,46 +34,58 @@ export function modules(ranks: number, ...lines: readonly string[]): string {
 }
 
 /**
- * All that is said of a file by a rule, and every error whatever its rule, as text: severity and code, the underlined text, the
- * message, Megatron-LM's words, the related places, and the fixes that hold with the lines that each changes. Empty where
- * nothing is said.
+ * All that is said of each file, under the file's name: see `report`. `job one: nothing` where that is nothing.
+ */
+export function reports(rule: Rule, files: Readonly<Record<string, string>>): string {
+  return Object.entries(files)
+    .map(([name, text]) => `${name}: ${report(rule, text).replaceAll('\n', '\n  ') || 'nothing'}`)
+    .join('\n');
+}
+
+/**
+ * All that is said of a file by a rule, and every error whatever its rule, as text: severity, the underlined text and the
+ * message, then a line each Megatron-LM's words, the related places, and the fixes that hold with what they change.
+ * Empty where nothing is said.
  */
 export function report(rule: Rule, text: string): string {
   const checked = check(text);
   const said = checked.diagnostics.filter(({ code, severity }) => code === rule.code || severity === 'error');
   const fixes = soundFixes(checked, said);
-  return said.map((diagnostic) => diagnosticText(text, diagnostic, fixes.get(diagnostic) ?? [])).join('\n');
+  return said
+    .flatMap((diagnostic) => {
+      const { code, severity, message, span, predicts, related } = diagnostic;
+      const at = ({ start, end }: Span) =>
+        end - start > LONG ? `${end - start} characters` : JSON.stringify(text.slice(start, end));
+      return [
+        `${code === rule.code ? severity : `${severity}[${code}]`} at ${at(span)}: ${message}`,
+        ...(predicts === null ? [] : [`= Megatron-LM: ${predicts || NO_MESSAGE}`]),
+        ...related.map((place) => `= at ${at(place.span)}: ${place.message}`),
+        ...(fixes.get(diagnostic) ?? []).map(
+          ({ title, applicability, edits }) =>
+            `= ${applicability === 'safe' ? 'safe fix' : 'suggestion'}: ${title}: ${changed(text, edits)}`,
+        ),
+      ];
+    })
+    .join('\n');
 }
 
-function diagnosticText(text: string, diagnostic: Diagnostic, fixes: readonly Fix[]): string {
-  const { code, severity, message, span, predicts, related } = diagnostic;
-  const at = (place: Diagnostic['span']) => JSON.stringify(text.slice(place.start, place.end));
-  return [
-    `${severity}[${code}] at ${at(span)}`,
-    message,
-    ...(predicts === null ? [] : [`= Megatron-LM: ${predicts || NO_MESSAGE}`]),
-    ...related.map((place) => `= at ${at(place.span)}: ${place.message}`),
-    ...fixes.flatMap(({ title, applicability, edits }) => [
-      `= ${applicability === 'safe' ? 'safe fix' : 'suggestion'}: ${title}`,
-      ...changedLines(text, applyEdits(text, edits)),
-    ]),
-  ].join('\n');
-}
-
-/** The lines between the first and the last that differ, those before with a `-`, those after with a `+`. */
-function changedLines(before: string, after: string): string[] {
-  const [old, now] = [before.split('\n'), after.split('\n')];
-  const most = Math.min(old.length, now.length);
-  let start = 0;
-  while (start < most && old[start] === now[start]) {
-    start++;
-  }
-  let end = 0;
-  while (end < most - start && old.at(-1 - end) === now.at(-1 - end)) {
-    end++;
-  }
-  return [
-    ...old.slice(start, old.length - end).map((line) => `  - ${line}`),
-    ...now.slice(start, now.length - end).map((line) => `  + ${line}`),
-  ];
+/** The lines that edits change, marked as wdiff marks them: `{tp: [-3-]{+2+}}`. A line break in a mark is a `⏎`. */
+function changed(text: string, edits: readonly Edit[]): string {
+  const mark = (open: string, words: string, close: string) =>
+    words === '' ? '' : `\0${open}${words.replaceAll('\n', '⏎')}${close}`;
+  const marked = [...edits]
+    .sort((one, other) => other.span.start - one.span.start)
+    .reduce(
+      (rest, { span, newText }) =>
+        rest.slice(0, span.start) +
+        mark('[-', text.slice(span.start, span.end), '-]') +
+        mark('{+', newText, '+}') +
+        rest.slice(span.end),
+      text,
+    );
+  return marked
+    .split('\n')
+    .filter((line) => line.includes('\0'))
+    .map((line) => line.replaceAll('\0', '').trim())
+    .join(' | ');
 }

@@ -1,57 +1,42 @@
 import { expect, test } from 'vitest';
-import { job, report, scriptJob } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { evalBatch } from './eval-batch';
 
-const said = (text: string) => report(evalBatch, text);
-
-test.each([
-  [
-    'a smaller micro-batch',
-    job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}'),
-  ],
-  ['none of its own', job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('a micro-batch that does not fit', () => {
+test('eval-batch', () => {
   expect(
-    said(job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}')),
+    reports(evalBatch, {
+      'a smaller micro-batch': job(
+        8,
+        'tp: 1',
+        'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}',
+      ),
+      'none of its own': job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16}'),
+      'a micro-batch that does not fit': job(
+        8,
+        'tp: 1',
+        'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}',
+      ),
+      'a batch that does not fit': job(
+        8,
+        'tp: 1',
+        'batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}',
+      ),
+      'the default batch of the training script': scriptJob(12, 'tp: 1', {
+        batch: 'micro_batch_size: 1, eval_micro_batch_size: 4',
+      }),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[eval-batch] at "4"
-    eval_global_batch_size defaults to the global batch, 16, which is not a multiple of eval_micro_batch_size 4 x dp 8 = 32. Use 32.
-    = Megatron-LM: eval_global_batch_size (16) must be divisible by eval_micro_batch_size (4) * data_parallel_size (8) * gtp_weight_remat_size (1)
-    = suggestion: Insert \`eval_global_batch_size: 32\`
-      - batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}
-      + batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4, eval_global_batch_size: 32}"
-  `);
-});
-
-test('a batch that does not fit', () => {
-  expect(
-    said(job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}')),
-  ).toMatchInlineSnapshot(`
-    "error[eval-batch] at "12"
-    eval_global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
-    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (1) * data_parallel_size (8) * gtp_weight_remat_size (1)
-    = suggestion: Change eval_global_batch_size to 8
-      - batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}
-      + batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 8}
-    = suggestion: Change eval_global_batch_size to 16
-      - batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}
-      + batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 16}"
-  `);
-});
-
-test('the default batch of the training script', () => {
-  expect(
-    said(scriptJob(12, 'tp: 1', { batch: 'micro_batch_size: 1, eval_micro_batch_size: 4' })),
-  ).toMatchInlineSnapshot(`
-    "error[eval-batch] at "4"
-    eval_global_batch_size defaults to the global batch, 12, which is not a multiple of eval_micro_batch_size 4 x dp 12 = 48. Use 48.
-    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (4) * data_parallel_size (12) * gtp_weight_remat_size (1)
-    = suggestion: Insert \`eval_global_batch_size: 48\`
-      - batch: {micro_batch_size: 1, eval_micro_batch_size: 4}
-      + batch: {micro_batch_size: 1, eval_micro_batch_size: 4, eval_global_batch_size: 48}"
+    "a smaller micro-batch: nothing
+    none of its own: nothing
+    a micro-batch that does not fit: error at "4": eval_global_batch_size defaults to the global batch, 16, which is not a multiple of eval_micro_batch_size 4 x dp 8 = 32. Use 32.
+      = Megatron-LM: eval_global_batch_size (16) must be divisible by eval_micro_batch_size (4) * data_parallel_size (8) * gtp_weight_remat_size (1)
+      = suggestion: Insert \`eval_global_batch_size: 32\`: batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4{+, eval_global_batch_size: 32+}}
+    a batch that does not fit: error at "12": eval_global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
+      = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (1) * data_parallel_size (8) * gtp_weight_remat_size (1)
+      = suggestion: Change eval_global_batch_size to 8: batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: [-12-]{+8+}}
+      = suggestion: Change eval_global_batch_size to 16: batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: [-12-]{+16+}}
+    the default batch of the training script: error at "4": eval_global_batch_size defaults to the global batch, 12, which is not a multiple of eval_micro_batch_size 4 x dp 12 = 48. Use 48.
+      = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (4) * data_parallel_size (12) * gtp_weight_remat_size (1)
+      = suggestion: Insert \`eval_global_batch_size: 48\`: batch: {micro_batch_size: 1, eval_micro_batch_size: 4{+, eval_global_batch_size: 48+}}"
   `);
 });

@@ -1,116 +1,68 @@
 import { expect, test } from 'vitest';
-import { job, report, scriptJob } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { globalBatch } from './global-batch';
 
-const said = (text: string) => report(globalBatch, text);
-
-test.each([
-  ['whole micro-batches', scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 16' })],
-  ['no global batch without generalized TP', job(8, 'tp: 2', 'batch: {micro_batch_size: 1}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('replicas that cannot share the batch, in the library', () => {
-  expect(said(job(8, 'tp: 2', 'batch: {micro_batch_size: 2, global_batch_size: 12}'))).toMatchInlineSnapshot(`
-    "error[global-batch] at "12"
-    global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
-    = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
-    = at "parallelism": 8 ranks give dp 4
-    = suggestion: Change global_batch_size to 8
-      - batch: {micro_batch_size: 2, global_batch_size: 12}
-      + batch: {micro_batch_size: 2, global_batch_size: 8}
-    = suggestion: Change global_batch_size to 16
-      - batch: {micro_batch_size: 2, global_batch_size: 12}
-      + batch: {micro_batch_size: 2, global_batch_size: 16}"
-  `);
-});
-
-test('replicas that cannot share the batch, in the training script', () => {
-  const text = scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 12' });
-  expect(said(text)).toMatchInlineSnapshot(`
-    "error[global-batch] at "12"
-    global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
-    = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (1) * data_parallel_size (8) * gtp_weight_remat_size (1)
-    = at "parallelism": 16 ranks give dp 8
-    = suggestion: Change global_batch_size to 8
-      - batch: {micro_batch_size: 1, global_batch_size: 12}
-      + batch: {micro_batch_size: 1, global_batch_size: 8}
-    = suggestion: Change global_batch_size to 16
-      - batch: {micro_batch_size: 1, global_batch_size: 12}
-      + batch: {micro_batch_size: 1, global_batch_size: 16}"
-  `);
-});
-
-test('a batch smaller than one micro-batch for every replica', () => {
-  expect(said(job(8, '', 'batch: {micro_batch_size: 4, global_batch_size: 16}'))).toMatchInlineSnapshot(`
-    "error[global-batch] at "16"
-    global_batch_size 16 is not a multiple of micro_batch_size 4 x dp 8 = 32. Use 32.
-    = Megatron-LM: global batch size (16) is not divisible by micro batch size (4) times data parallel size (8)
-    = at "parallelism": 8 ranks give dp 8
-    = suggestion: Change global_batch_size to 32
-      - batch: {micro_batch_size: 4, global_batch_size: 16}
-      + batch: {micro_batch_size: 4, global_batch_size: 32}"
-  `);
-});
-
-test('generalized TP counts', () => {
-  const text = job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1, global_batch_size: 6}');
-  expect(said(text)).toMatchInlineSnapshot(`
-    "error[global-batch] at "6"
-    global_batch_size 6 is not a multiple of dp 2 x gtp_remat 2 = 4. Use 4 or 8.
-    = Megatron-LM: global batch size (6) is not divisible by micro batch size (1) times data parallel size (4)
-    = at "parallelism": 8 ranks give dp 2
-    = suggestion: Change global_batch_size to 4
-      - batch: {micro_batch_size: 1, global_batch_size: 6}
-      + batch: {micro_batch_size: 1, global_batch_size: 4}
-    = suggestion: Change global_batch_size to 8
-      - batch: {micro_batch_size: 1, global_batch_size: 6}
-      + batch: {micro_batch_size: 1, global_batch_size: 8}"
-  `);
-});
-
-test('generalized TP without a global batch', () => {
-  expect(said(job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1}'))).toMatchInlineSnapshot(`
-    "error[global-batch] at "batch"
-    global_batch_size defaults to 2, which is not a multiple of dp 2 x gtp_remat 2 = 4. Write global_batch_size 4 or a multiple of it.
-    = Megatron-LM: eval_global_batch_size (2) must be divisible by eval_micro_batch_size (1) * data_parallel_size (2) * gtp_weight_remat_size (2)
-    = at "2": gtp_remat is 2 here
-    = suggestion: Insert \`global_batch_size: 4\`
-      - batch: {micro_batch_size: 1}
-      + batch: {micro_batch_size: 1, global_batch_size: 4}"
-  `);
-});
-
-test('the replicas of the language module share the batch', () => {
-  const text =
-    'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\nbatch: {micro_batch_size: 2, global_batch_size: 12}\n';
-  expect(said(text)).toMatchInlineSnapshot(`
-    "error[global-batch] at "12"
-    global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
-    = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
-    = at "language": 8 ranks give dp 4
-    = suggestion: Change global_batch_size to 8
-      - batch: {micro_batch_size: 2, global_batch_size: 12}
-      + batch: {micro_batch_size: 2, global_batch_size: 8}
-    = suggestion: Change global_batch_size to 16
-      - batch: {micro_batch_size: 2, global_batch_size: 12}
-      + batch: {micro_batch_size: 2, global_batch_size: 16}"
-  `);
-});
-
-test('beside a batch of evaluation that fits', () => {
-  const batch = 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16';
-  expect(said(scriptJob(8, 'tp: 1', { batch }))).toMatchInlineSnapshot(`
-    "error[global-batch] at "12"
-    global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
-    = Megatron-LM: global batch size (12) is not divisible by micro batch size (1) times data parallel size (8)
-    = at "parallelism": 8 ranks give dp 8
-    = suggestion: Change global_batch_size to 8
-      - batch: {micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16}
-      + batch: {micro_batch_size: 1, global_batch_size: 8, eval_global_batch_size: 16}
-    = suggestion: Change global_batch_size to 16
-      - batch: {micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16}
-      + batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 16}"
+test('global-batch', () => {
+  expect(
+    reports(globalBatch, {
+      'whole micro-batches': scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 16' }),
+      'no global batch without generalized TP': job(8, 'tp: 2', 'batch: {micro_batch_size: 1}'),
+      'replicas that cannot share the batch, in the library': job(
+        8,
+        'tp: 2',
+        'batch: {micro_batch_size: 2, global_batch_size: 12}',
+      ),
+      'replicas that cannot share the batch, in the training script': scriptJob(16, 'tp: 2', {
+        batch: 'micro_batch_size: 1, global_batch_size: 12',
+      }),
+      'a batch smaller than one micro-batch for every replica': job(
+        8,
+        '',
+        'batch: {micro_batch_size: 4, global_batch_size: 16}',
+      ),
+      'generalized TP counts': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1, global_batch_size: 6}'),
+      'generalized TP without a global batch': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1}'),
+      'the replicas of the language module share the batch':
+        'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\nbatch: {micro_batch_size: 2, global_batch_size: 12}\n',
+      'beside a batch of evaluation that fits': scriptJob(8, 'tp: 1', {
+        batch: 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16',
+      }),
+    }),
+  ).toMatchInlineSnapshot(`
+    "whole micro-batches: nothing
+    no global batch without generalized TP: nothing
+    replicas that cannot share the batch, in the library: error at "12": global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
+      = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
+      = at "parallelism": 8 ranks give dp 4
+      = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 2, global_batch_size: [-12-]{+8+}}
+      = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 2, global_batch_size: [-12-]{+16+}}
+    replicas that cannot share the batch, in the training script: error at "12": global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
+      = Megatron-LM: eval_global_batch_size (12) must be divisible by eval_micro_batch_size (1) * data_parallel_size (8) * gtp_weight_remat_size (1)
+      = at "parallelism": 16 ranks give dp 8
+      = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+8+}}
+      = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+16+}}
+    a batch smaller than one micro-batch for every replica: error at "16": global_batch_size 16 is not a multiple of micro_batch_size 4 x dp 8 = 32. Use 32.
+      = Megatron-LM: global batch size (16) is not divisible by micro batch size (4) times data parallel size (8)
+      = at "parallelism": 8 ranks give dp 8
+      = suggestion: Change global_batch_size to 32: batch: {micro_batch_size: 4, global_batch_size: [-16-]{+32+}}
+    generalized TP counts: error at "6": global_batch_size 6 is not a multiple of dp 2 x gtp_remat 2 = 4. Use 4 or 8.
+      = Megatron-LM: global batch size (6) is not divisible by micro batch size (1) times data parallel size (4)
+      = at "parallelism": 8 ranks give dp 2
+      = suggestion: Change global_batch_size to 4: batch: {micro_batch_size: 1, global_batch_size: [-6-]{+4+}}
+      = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 1, global_batch_size: [-6-]{+8+}}
+    generalized TP without a global batch: error at "batch": global_batch_size defaults to 2, which is not a multiple of dp 2 x gtp_remat 2 = 4. Write global_batch_size 4 or a multiple of it.
+      = Megatron-LM: eval_global_batch_size (2) must be divisible by eval_micro_batch_size (1) * data_parallel_size (2) * gtp_weight_remat_size (2)
+      = at "2": gtp_remat is 2 here
+      = suggestion: Insert \`global_batch_size: 4\`: batch: {micro_batch_size: 1{+, global_batch_size: 4+}}
+    the replicas of the language module share the batch: error at "12": global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
+      = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
+      = at "language": 8 ranks give dp 4
+      = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 2, global_batch_size: [-12-]{+8+}}
+      = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 2, global_batch_size: [-12-]{+16+}}
+    beside a batch of evaluation that fits: error at "12": global_batch_size 12 is not a multiple of dp 8. Use 8 or 16.
+      = Megatron-LM: global batch size (12) is not divisible by micro batch size (1) times data parallel size (8)
+      = at "parallelism": 8 ranks give dp 8
+      = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+8+}, eval_global_batch_size: 16}
+      = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+16+}, eval_global_batch_size: 16}"
   `);
 });

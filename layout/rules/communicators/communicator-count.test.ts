@@ -2,76 +2,49 @@ import { expect, test } from 'vitest';
 import { check } from '../../check';
 import { countCommunicators } from '../../topology/communicators';
 import { processGroups } from '../../topology/process-groups';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { communicatorCount } from './communicator-count';
 
-const said = (text: string) => report(communicatorCount, text);
 const GROUP = 'fsdp: {enabled: true, create_all_gather_group: true}';
 const BATCH = 'batch: {micro_batch_size: 1, global_batch_size: 1024}';
 
-test.each([
-  ['no separate group', job(16, 'tp: 2', 'fsdp: {enabled: true}')],
-  ['FSDP is off', job(16, 'tp: 2', 'fsdp: {enabled: false, create_all_gather_group: true}')],
-  ['modules make no such groups', `layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\n${GROUP}\n`],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('every group of two ranks or more counts once by its name', () => {
-  // dp_cp, dp, mp, tp, tp_dp_cp, tp_dp, tp_cp; ep_tp, tp_ep_mp, tp_ep_pp, tp_ep_gtp_remat_pp, ep_dp; the optimizer's; dp_cp_ag
-  expect(said(job(16, 'tp: 2', GROUP))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 14 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
-  `);
-});
-
-test('the ends of a pipeline also hold the embedding group', () => {
-  expect(said(job(16, 'tp: 2, pp: 4', GROUP))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 15 communicators, 16 at the two ends of the pipeline. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
-  `);
-});
-
-test('with two stages every stage is an end', () => {
-  expect(said(job(16, 'tp: 2, pp: 2', GROUP))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 16 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
-  `);
-});
-
-test('context-parallel ranks gather too', () => {
-  expect(said(job(8, 'tp: 4, cp: 2', GROUP))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 14 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
-  `);
-});
-
-test('experts have a group of their own', () => {
-  expect(said(job(16, 'tp: 2, ep: 2', GROUP))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 16 communicators. \`dp_cp_ag\` and \`expt_dp_ag\` only serve to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
-  `);
-});
-
-test('an order that changes neither group', () => {
-  expect(said(job(16, 'tp: 2, pp: 2, order: tp-dp-cp-ep-pp', GROUP))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 16 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
-  `);
-});
-
-test('generalized TP of experts, whose group is not asked for', () => {
-  const fsdp = 'fsdp: {enabled: true, create_all_gather_group: true, create_expert_all_gather_group: false}';
-  expect(said(job(16, 'ep: 4, expt_gtp_remat: 2', BATCH, fsdp))).toMatchInlineSnapshot(`
-    "information[communicator-count] at "parallelism"
-    Each rank holds 13 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
-    = at "fsdp": fsdp asks for all-gather groups here"
+test('communicator-count', () => {
+  expect(
+    reports(communicatorCount, {
+      'no separate group': job(16, 'tp: 2', 'fsdp: {enabled: true}'),
+      'FSDP is off': job(16, 'tp: 2', 'fsdp: {enabled: false, create_all_gather_group: true}'),
+      'modules make no such groups': `layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\n${GROUP}\n`,
+      'every group of two ranks or more counts once by its name': job(16, 'tp: 2', GROUP),
+      'the ends of a pipeline also hold the embedding group': job(16, 'tp: 2, pp: 4', GROUP),
+      'with two stages every stage is an end': job(16, 'tp: 2, pp: 2', GROUP),
+      'context-parallel ranks gather too': job(8, 'tp: 4, cp: 2', GROUP),
+      'experts have a group of their own': job(16, 'tp: 2, ep: 2', GROUP),
+      'an order that changes neither group': job(16, 'tp: 2, pp: 2, order: tp-dp-cp-ep-pp', GROUP),
+      'generalized TP of experts, whose group is not asked for': job(
+        16,
+        'ep: 4, expt_gtp_remat: 2',
+        BATCH,
+        'fsdp: {enabled: true, create_all_gather_group: true, create_expert_all_gather_group: false}',
+      ),
+    }),
+  ).toMatchInlineSnapshot(`
+    "no separate group: nothing
+    FSDP is off: nothing
+    modules make no such groups: nothing
+    every group of two ranks or more counts once by its name: information at "parallelism": Each rank holds 14 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    the ends of a pipeline also hold the embedding group: information at "parallelism": Each rank holds 15 communicators, 16 at the two ends of the pipeline. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    with two stages every stage is an end: information at "parallelism": Each rank holds 16 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    context-parallel ranks gather too: information at "parallelism": Each rank holds 14 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    experts have a group of their own: information at "parallelism": Each rank holds 16 communicators. \`dp_cp_ag\` and \`expt_dp_ag\` only serve to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    an order that changes neither group: information at "parallelism": Each rank holds 16 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    generalized TP of experts, whose group is not asked for: information at "parallelism": Each rank holds 13 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here"
   `);
 });
 

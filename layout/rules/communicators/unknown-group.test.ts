@@ -1,34 +1,22 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { unknownGroup } from './unknown-group';
 
-const said = (text: string) => report(unknownGroup, text);
 const streams = (names: string) => `communicators: {high_priority_stream_groups: [${names}]}`;
 
-test('names of groups', () => {
-  expect(said(job(16, 'tp: 2', streams('dp_cp, ep_dp, tp')))).toBe('');
-});
-
-test('a name near that of a group', () => {
-  expect(said(job(16, 'tp: 2', streams('dp_cp, edp')))).toMatchInlineSnapshot(`
-    "error[unknown-group] at "edp"
-    No process group is called \`edp\`. Did you mean \`dp\`?
-    = suggestion: Change to dp
-      - communicators: {high_priority_stream_groups: [dp_cp, edp]}
-      + communicators: {high_priority_stream_groups: [dp_cp, dp]}"
-  `);
-});
-
-test('a name near that of no group', () => {
-  expect(said(job(16, 'tp: 2', streams('everything')))).toMatchInlineSnapshot(`
-    "error[unknown-group] at "everything"
-    No process group is called \`everything\`. They are \`tp\`, \`cp\`, \`hcp\`, \`pp\`, \`mp\`, \`embd\`, \`pos_embd\`, \`tp_cp\`, \`tp_dp\`, \`tp_dp_cp\`, \`dp\`, \`dp_cp\`, \`intra_dp_cp\`, \`gtp_remat\`, \`gtp_remat_dp\`, \`gtp_remat_dp_cp\`, \`dp_cp_ag\`, \`ep\`, \`ep_tp\`, \`ep_dp\`, \`tp_ep_mp\`, \`tp_ep_pp\`, \`tp_ep_gtp_remat_pp\`, \`intra_ep_dp\`, \`inter_ep_dp\`, \`expt_gtp_remat\`, \`ep_gtp_remat_dp\`, \`expt_dp_ag\` and \`intra_dist_opt_instance\`."
-  `);
-});
-
-test('a group that this layout does not make', () => {
-  expect(said(job(16, 'tp: 2', streams('intra_dp_cp')))).toMatchInlineSnapshot(`
-    "warning[unknown-group] at "intra_dp_cp"
-    This layout makes no group \`intra_dp_cp\`. Remove it from the list."
+test('unknown-group', () => {
+  expect(
+    reports(unknownGroup, {
+      'names of groups': job(16, 'tp: 2', streams('dp_cp, ep_dp, tp')),
+      'a name near that of a group': job(16, 'tp: 2', streams('dp_cp, edp')),
+      'a name near that of no group': job(16, 'tp: 2', streams('everything')),
+      'a group that this layout does not make': job(16, 'tp: 2', streams('intra_dp_cp')),
+    }),
+  ).toMatchInlineSnapshot(`
+    "names of groups: nothing
+    a name near that of a group: error at "edp": No process group is called \`edp\`. Did you mean \`dp\`?
+      = suggestion: Change to dp: communicators: {high_priority_stream_groups: [dp_cp, [-edp-]{+dp+}]}
+    a name near that of no group: error at "everything": No process group is called \`everything\`. They are \`tp\`, \`cp\`, \`hcp\`, \`pp\`, \`mp\`, \`embd\`, \`pos_embd\`, \`tp_cp\`, \`tp_dp\`, \`tp_dp_cp\`, \`dp\`, \`dp_cp\`, \`intra_dp_cp\`, \`gtp_remat\`, \`gtp_remat_dp\`, \`gtp_remat_dp_cp\`, \`dp_cp_ag\`, \`ep\`, \`ep_tp\`, \`ep_dp\`, \`tp_ep_mp\`, \`tp_ep_pp\`, \`tp_ep_gtp_remat_pp\`, \`intra_ep_dp\`, \`inter_ep_dp\`, \`expt_gtp_remat\`, \`ep_gtp_remat_dp\`, \`expt_dp_ag\` and \`intra_dist_opt_instance\`.
+    a group that this layout does not make: warning at "intra_dp_cp": This layout makes no group \`intra_dp_cp\`. Remove it from the list."
   `);
 });

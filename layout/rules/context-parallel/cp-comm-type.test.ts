@@ -1,77 +1,47 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { cpCommType } from './cp-comm-type';
 
-const said = (text: string) => report(cpCommType, text);
-
-test.each([
-  ['with levels', job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]', 'sequence: {cp_comm_type: a2a+p2p}')],
-  ['all to all needs none', job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('hierarchical exchange without levels', () => {
-  expect(said(job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a+p2p}'))).toMatchInlineSnapshot(`
-    "error[cp-comm-type] at "a2a+p2p"
-    \`a2a+p2p\` needs hierarchical_context_parallel_sizes. Use \`p2p\`, or write them.
-    = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
-    = suggestion: Write 4 ranks inside a node x 2 nodes
-      - parallelism: {cp: 8}
-      + parallelism: {cp: 8, hierarchical_context_parallel_sizes: [4, 2]}
-    = suggestion: Change to p2p
-      - sequence: {cp_comm_type: a2a+p2p}
-      + sequence: {cp_comm_type: p2p}
-    = suggestion: Remove \`cp_comm_type\`
-      - sequence: {cp_comm_type: a2a+p2p}
-      + sequence: {}"
-  `);
-});
-
-test('levels for whole nodes of the cluster', () => {
+test('cp-comm-type', () => {
   expect(
-    said(job(32, 'tp: 2, cp: 8', 'cluster: {nodes: 4, gpus_per_node: 8}', 'sequence: {cp_comm_type: a2a+p2p}')),
+    reports(cpCommType, {
+      'with levels': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]', 'sequence: {cp_comm_type: a2a+p2p}'),
+      'all to all needs none': job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a}'),
+      'hierarchical exchange without levels': job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a+p2p}'),
+      'levels for whole nodes of the cluster': job(
+        32,
+        'tp: 2, cp: 8',
+        'cluster: {nodes: 4, gpus_per_node: 8}',
+        'sequence: {cp_comm_type: a2a+p2p}',
+      ),
+      'in a module':
+        'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: a2a+p2p}}\n',
+      'a list of another length than the layers': job(
+        8,
+        'cp: 2',
+        'model: {num_layers: 8}',
+        'sequence: {cp_comm_type: [p2p, a2a, p2p]}',
+      ),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[cp-comm-type] at "a2a+p2p"
-    \`a2a+p2p\` needs hierarchical_context_parallel_sizes. Use \`p2p\`, or write them.
-    = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
-    = suggestion: Write 4 ranks inside a node x 2 nodes
-      - parallelism: {tp: 2, cp: 8}
-      + parallelism: {tp: 2, cp: 8, hierarchical_context_parallel_sizes: [4, 2]}
-    = suggestion: Change to p2p
-      - sequence: {cp_comm_type: a2a+p2p}
-      + sequence: {cp_comm_type: p2p}
-    = suggestion: Remove \`cp_comm_type\`
-      - sequence: {cp_comm_type: a2a+p2p}
-      + sequence: {}"
-  `);
-});
-
-test('in a module', () => {
-  expect(
-    said('layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: a2a+p2p}}\n'),
-  ).toMatchInlineSnapshot(`
-    "error[cp-comm-type] at "a2a+p2p"
-    \`a2a+p2p\` needs hierarchical_context_parallel_sizes, which a module cannot have. Use \`p2p\`.
-    = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
-    = suggestion: Change to p2p
-      -   language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: a2a+p2p}}
-      +   language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: p2p}}
-    = suggestion: Remove \`cp_comm_type\`
-      -   language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: a2a+p2p}}
-      +   language: {num_ranks: 8, cp: 2, sequence: {}}"
-  `);
-});
-
-test('a list of another length than the layers', () => {
-  expect(
-    said(job(8, 'cp: 2', 'model: {num_layers: 8}', 'sequence: {cp_comm_type: [p2p, a2a, p2p]}')),
-  ).toMatchInlineSnapshot(`
-    "error[cp-comm-type] at "[p2p, a2a, p2p]"
-    cp_comm_type lists 3 ways for 8 layers. Use one a layer, or one for all.
-    = Megatron-LM: Length of cp_comm_type (3) should equal to the total number of transformer layers (8)!
-    = suggestion: Remove \`cp_comm_type\`
-      - sequence: {cp_comm_type: [p2p, a2a, p2p]}
-      + sequence: {}"
+    "with levels: nothing
+    all to all needs none: nothing
+    hierarchical exchange without levels: error at "a2a+p2p": \`a2a+p2p\` needs hierarchical_context_parallel_sizes. Use \`p2p\`, or write them.
+      = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
+      = suggestion: Write 4 ranks inside a node x 2 nodes: parallelism: {cp: 8{+, hierarchical_context_parallel_sizes: [4, 2]+}}
+      = suggestion: Change to p2p: sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}
+      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: a2a+p2p-]}
+    levels for whole nodes of the cluster: error at "a2a+p2p": \`a2a+p2p\` needs hierarchical_context_parallel_sizes. Use \`p2p\`, or write them.
+      = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
+      = suggestion: Write 4 ranks inside a node x 2 nodes: parallelism: {tp: 2, cp: 8{+, hierarchical_context_parallel_sizes: [4, 2]+}}
+      = suggestion: Change to p2p: sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}
+      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: a2a+p2p-]}
+    in a module: error at "a2a+p2p": \`a2a+p2p\` needs hierarchical_context_parallel_sizes, which a module cannot have. Use \`p2p\`.
+      = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
+      = suggestion: Change to p2p: language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}}
+      = suggestion: Remove \`cp_comm_type\`: language: {num_ranks: 8, cp: 2, sequence: {[-cp_comm_type: a2a+p2p-]}}
+    a list of another length than the layers: error at "[p2p, a2a, p2p]": cp_comm_type lists 3 ways for 8 layers. Use one a layer, or one for all.
+      = Megatron-LM: Length of cp_comm_type (3) should equal to the total number of transformer layers (8)!
+      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: [p2p, a2a, p2p]-]}"
   `);
 });

@@ -1,63 +1,40 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { fsdpMesh } from './fsdp-mesh';
 
-const said = (text: string) => report(fsdpMesh, text);
-
-test.each([
-  ['tensor parallelism', job(8, 'tp: 2', 'fsdp: {enabled: true}')],
-  ['hybrid sharding', job(8, 'tp: 2, num_distributed_optimizer_instances: 2', 'fsdp: {enabled: true}')],
-  ['experts', job(8, 'tp: 2, ep: 2', 'fsdp: {enabled: true}', 'model: {num_experts: 8}')],
-  ['version 2', job(8, 'ep: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 2}')],
-  ['off', job(8, 'pp: 2', 'fsdp: {enabled: false}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('a pipeline', () => {
-  expect(said(job(8, 'pp: 2', 'fsdp: {enabled: true}'))).toMatchInlineSnapshot(`
-    "error[fsdp-mesh] at "2"
-    Megatron-FSDP has no mesh for a pipeline (pp 2): it fails with a shape mismatch when it is built. Use pp 1, or switch it off."
-  `);
-});
-
-test('tp outside', () => {
-  expect(said(job(8, 'tp: 2, order: dp-cp-tp-ep-pp', 'fsdp: {enabled: true}'))).toMatchInlineSnapshot(`
-    "error[fsdp-mesh] at "dp-cp-tp-ep-pp"
-    The mesh of Megatron-FSDP wants tp innermost and ep directly above it; the order is dp-cp-tp-ep-pp. Use the default order.
-    = Megatron-LM: [Megatron-FSDP] Current rank 0 in the mesh ranks [[0, 2, 4, 6], [1, 3, 5, 7]] does not match the group ranks [0, 1, 2, 3]."
-  `);
-});
-
-test('version 2 with tensor parallelism', () => {
-  expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 2}'))).toMatchInlineSnapshot(`
-    "error[fsdp-mesh] at "2"
-    Version 2 takes data and expert parallelism only; tp is 2, pp 1, cp 1. Use version 1.
-    = Megatron-LM: MFSDP v2 does not currently support: tensor_model_parallel_size=2, pipeline_model_parallel_size=1, context_parallel_size=1"
-  `);
-});
-
-test('outer sharding of the optimizer alone', () => {
+test('fsdp-mesh', () => {
   expect(
-    said(
-      job(
+    reports(fsdpMesh, {
+      'tensor parallelism': job(8, 'tp: 2', 'fsdp: {enabled: true}'),
+      'hybrid sharding': job(8, 'tp: 2, num_distributed_optimizer_instances: 2', 'fsdp: {enabled: true}'),
+      experts: job(8, 'tp: 2, ep: 2', 'fsdp: {enabled: true}', 'model: {num_experts: 8}'),
+      'version 2': job(8, 'ep: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 2}'),
+      off: job(8, 'pp: 2', 'fsdp: {enabled: false}'),
+      'a pipeline': job(8, 'pp: 2', 'fsdp: {enabled: true}'),
+      'tp outside': job(8, 'tp: 2, order: dp-cp-tp-ep-pp', 'fsdp: {enabled: true}'),
+      'version 2 with tensor parallelism': job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 2}'),
+      'outer sharding of the optimizer alone': job(
         8,
         'num_distributed_optimizer_instances: 2',
         'fsdp: {enabled: true, data_parallel_sharding_strategy: optim, outer_dp_sharding_strategy: optim}',
       ),
-    ),
+      'outer sharding with one instance': job(8, 'tp: 2', 'fsdp: {enabled: true, outer_dp_sharding_strategy: optim}'),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[fsdp-mesh] at "optim"
-    Outer sharding needs data_parallel_sharding_strategy optim_grads_params, not optim.
-    = Megatron-LM: [Megatron-FSDP] Optimizer fully-sharded HFSDP is only supported with full-sharding on DP-Shard.
-    Megatron-FSDP DP-Shard Strategy: optim
-    Megatron-FSDP DP-Outer Strategy: optim"
-  `);
-});
-
-test('outer sharding with one instance', () => {
-  expect(said(job(8, 'tp: 2', 'fsdp: {enabled: true, outer_dp_sharding_strategy: optim}'))).toMatchInlineSnapshot(`
-    "warning[fsdp-mesh] at "optim"
-    outer_dp_sharding_strategy optim is ignored with one optimizer instance. Write num_distributed_optimizer_instances."
+    "tensor parallelism: nothing
+    hybrid sharding: nothing
+    experts: nothing
+    version 2: nothing
+    off: nothing
+    a pipeline: error at "2": Megatron-FSDP has no mesh for a pipeline (pp 2): it fails with a shape mismatch when it is built. Use pp 1, or switch it off.
+    tp outside: error at "dp-cp-tp-ep-pp": The mesh of Megatron-FSDP wants tp innermost and ep directly above it; the order is dp-cp-tp-ep-pp. Use the default order.
+      = Megatron-LM: [Megatron-FSDP] Current rank 0 in the mesh ranks [[0, 2, 4, 6], [1, 3, 5, 7]] does not match the group ranks [0, 1, 2, 3].
+    version 2 with tensor parallelism: error at "2": Version 2 takes data and expert parallelism only; tp is 2, pp 1, cp 1. Use version 1.
+      = Megatron-LM: MFSDP v2 does not currently support: tensor_model_parallel_size=2, pipeline_model_parallel_size=1, context_parallel_size=1
+    outer sharding of the optimizer alone: error at "optim": Outer sharding needs data_parallel_sharding_strategy optim_grads_params, not optim.
+      = Megatron-LM: [Megatron-FSDP] Optimizer fully-sharded HFSDP is only supported with full-sharding on DP-Shard.
+      Megatron-FSDP DP-Shard Strategy: optim
+      Megatron-FSDP DP-Outer Strategy: optim
+    outer sharding with one instance: warning at "optim": outer_dp_sharding_strategy optim is ignored with one optimizer instance. Write num_distributed_optimizer_instances."
   `);
 });

@@ -1,89 +1,70 @@
 import { expect, test } from 'vitest';
-import { modules, report } from '../testing';
+import { modules, reports } from '../testing';
 import { colocatedBridge } from './colocated-bridge';
 
-const said = (text: string) => report(colocatedBridge, text);
-
-test.each([
-  ['dp sizes that divide one another', modules(6, 'images: {num_ranks: 6}', 'language: {num_ranks: 6, tp: 2}')],
-  [
-    'modules that stand apart may have a pipeline',
-    modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}'),
-  ],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('dp sizes that do not divide one another', () => {
-  expect(said(modules(6, 'images: {num_ranks: 6, tp: 3}', 'language: {num_ranks: 6, tp: 2}'))).toMatchInlineSnapshot(`
-    "error[colocated-bridge] at "3"
-    \`images\` has dp 2 and \`language\` dp 3; one must divide the other. Use tp 1, 2 or 6 for \`images\`.
-    = Megatron-LM: DP sizes must be evenly divisible: src_dp=2, dest_dp=3
-    = at "language": \`language\` has dp 3
-    = suggestion: Change tp to 2
-      -   images: {num_ranks: 6, tp: 3}
-      +   images: {num_ranks: 6, tp: 2}
-    = suggestion: Change tp to 1
-      -   images: {num_ranks: 6, tp: 3}
-      +   images: {num_ranks: 6, tp: 1}
-    = suggestion: Change tp to 6
-      -   images: {num_ranks: 6, tp: 3}
-      +   images: {num_ranks: 6, tp: 6}"
-  `);
-});
-
-test('an encoder without tp', () => {
+test('colocated-bridge', () => {
   expect(
-    said(
-      modules(6, 'images: {num_ranks: 6, cp: 1}', 'language: {num_ranks: 6, tp: 6}', 'audio: {num_ranks: 6, pp: 2}'),
-    ),
+    reports(colocatedBridge, {
+      'dp sizes that divide one another': modules(6, 'images: {num_ranks: 6}', 'language: {num_ranks: 6, tp: 2}'),
+      'modules that stand apart may have a pipeline': modules(
+        8,
+        'images: {num_ranks: 4, tp: 2}',
+        'language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}',
+      ),
+      'dp sizes that do not divide one another': modules(
+        6,
+        'images: {num_ranks: 6, tp: 3}',
+        'language: {num_ranks: 6, tp: 2}',
+      ),
+      'an encoder without tp': modules(
+        6,
+        'images: {num_ranks: 6, cp: 1}',
+        'language: {num_ranks: 6, tp: 6}',
+        'audio: {num_ranks: 6, pp: 2}',
+      ),
+      'a pipeline and context parallelism': modules(
+        8,
+        'images: {num_ranks: 8, tp: 2, cp: 2}',
+        'language: {num_ranks: 8, tp: 2, pp: 2}',
+      ),
+      'replicas whose weight shards the bridge leaves out': modules(
+        8,
+        'images: {num_ranks: 8, tp: 8}',
+        'language: {num_ranks: 8, gtp_remat: 4}',
+      ),
+      'equal replicas of weight shards': modules(
+        8,
+        'images: {num_ranks: 8, tp: 2, gtp_remat: 2}',
+        'language: {num_ranks: 8, tp: 4}',
+      ),
+      'weight shards on the side with fewer replicas': modules(
+        8,
+        'images: {num_ranks: 8, gtp_remat: 4}',
+        'language: {num_ranks: 8}',
+      ),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[colocated-bridge] at "2"
-    \`audio\` shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
-    = Megatron-LM: src PP must be 1 for ColocatedBridgeCommunicator, got 2
-    = suggestion: Change pp to 1
-      -   audio: {num_ranks: 6, pp: 2}
-      +   audio: {num_ranks: 6, pp: 1}"
+    "dp sizes that divide one another: nothing
+    modules that stand apart may have a pipeline: nothing
+    dp sizes that do not divide one another: error at "3": \`images\` has dp 2 and \`language\` dp 3; one must divide the other. Use tp 1, 2 or 6 for \`images\`.
+      = Megatron-LM: DP sizes must be evenly divisible: src_dp=2, dest_dp=3
+      = at "language": \`language\` has dp 3
+      = suggestion: Change tp to 2: images: {num_ranks: 6, tp: [-3-]{+2+}}
+      = suggestion: Change tp to 1: images: {num_ranks: 6, tp: [-3-]{+1+}}
+      = suggestion: Change tp to 6: images: {num_ranks: 6, tp: [-3-]{+6+}}
+    an encoder without tp: error at "2": \`audio\` shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
+      = Megatron-LM: src PP must be 1 for ColocatedBridgeCommunicator, got 2
+      = suggestion: Change pp to 1: audio: {num_ranks: 6, pp: [-2-]{+1+}}
+    a pipeline and context parallelism: error at "2": \`images\` shares its ranks with other modules, so it cannot have cp 2. Use cp 1, or give each module its own ranks.
+      = Megatron-LM: src CP must be 1 for ColocatedBridgeCommunicator, got 2
+      = suggestion: Change cp to 1: images: {num_ranks: 8, tp: 2, cp: [-2-]{+1+}}
+      error at "2": \`language\` shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
+      = Megatron-LM: dest PP must be 1 for ColocatedBridgeCommunicator, got 2
+      = suggestion: Change pp to 1: language: {num_ranks: 8, tp: 2, pp: [-2-]{+1+}}
+    replicas whose weight shards the bridge leaves out: error at "4": The bridge gathers over tp and dp of \`language\` and leaves gtp_remat 4 out: 6 of 8 ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for \`language\`, or the same dp for both modules.
+      = at "language": \`images\` has dp 1, \`language\` dp 2
+      = suggestion: Change gtp_remat to 1: language: {num_ranks: 8, gtp_remat: [-4-]{+1+}}
+    equal replicas of weight shards: nothing
+    weight shards on the side with fewer replicas: nothing"
   `);
-});
-
-test('a pipeline and context parallelism', () => {
-  expect(
-    said(modules(8, 'images: {num_ranks: 8, tp: 2, cp: 2}', 'language: {num_ranks: 8, tp: 2, pp: 2}')),
-  ).toMatchInlineSnapshot(`
-    "error[colocated-bridge] at "2"
-    \`images\` shares its ranks with other modules, so it cannot have cp 2. Use cp 1, or give each module its own ranks.
-    = Megatron-LM: src CP must be 1 for ColocatedBridgeCommunicator, got 2
-    = suggestion: Change cp to 1
-      -   images: {num_ranks: 8, tp: 2, cp: 2}
-      +   images: {num_ranks: 8, tp: 2, cp: 1}
-    error[colocated-bridge] at "2"
-    \`language\` shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
-    = Megatron-LM: dest PP must be 1 for ColocatedBridgeCommunicator, got 2
-    = suggestion: Change pp to 1
-      -   language: {num_ranks: 8, tp: 2, pp: 2}
-      +   language: {num_ranks: 8, tp: 2, pp: 1}"
-  `);
-});
-
-test('replicas whose weight shards the bridge leaves out', () => {
-  const text = modules(8, 'images: {num_ranks: 8, tp: 8}', 'language: {num_ranks: 8, gtp_remat: 4}');
-  expect(said(text)).toMatchInlineSnapshot(`
-    "error[colocated-bridge] at "4"
-    The bridge gathers over tp and dp of \`language\` and leaves gtp_remat 4 out: 6 of 8 ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for \`language\`, or the same dp for both modules.
-    = at "language": \`images\` has dp 1, \`language\` dp 2
-    = suggestion: Change gtp_remat to 1
-      -   language: {num_ranks: 8, gtp_remat: 4}
-      +   language: {num_ranks: 8, gtp_remat: 1}"
-  `);
-});
-
-test.each([
-  ['equal replicas', modules(8, 'images: {num_ranks: 8, tp: 2, gtp_remat: 2}', 'language: {num_ranks: 8, tp: 4}')],
-  [
-    'shards on the side with fewer replicas',
-    modules(8, 'images: {num_ranks: 8, gtp_remat: 4}', 'language: {num_ranks: 8}'),
-  ],
-])('%s of weight shards', (_, text) => {
-  expect(said(text)).toBe('');
 });

@@ -1,69 +1,39 @@
 import { expect, test } from 'vitest';
-import { modules, report } from '../testing';
+import { modules, reports } from '../testing';
 import { fanOut } from './fan-out';
 
-const said = (text: string) => report(fanOut, text);
-
-test.each([
-  [
-    'samples that come out even',
-    modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
-      'batch: {micro_batch_size: 2, global_batch_size: 8}\n',
-  ],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('too few samples', () => {
+test('fan-out', () => {
   expect(
-    said(
-      modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
+    reports(fanOut, {
+      'samples that come out even':
+        modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
+        'batch: {micro_batch_size: 2, global_batch_size: 8}\n',
+      'too few samples':
+        modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
         'batch: {micro_batch_size: 1, global_batch_size: 8}\n',
-    ),
-  ).toMatchInlineSnapshot(`
-    "error[fan-out] at "1"
-    micro_batch_size 1 x dp 2 = 2 samples, which the 4 replicas of \`images\` cannot share equally. Use micro_batch_size 2.
-    = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 2 * 1 % 4 != 0)
-    = at "images": \`images\` has dp 4
-    = at "language": \`language\` has dp 2
-    = suggestion: Change micro_batch_size to 2
-      - batch: {micro_batch_size: 1, global_batch_size: 8}
-      + batch: {micro_batch_size: 2, global_batch_size: 8}"
-  `);
-});
-
-test('one replica of the language model', () => {
-  expect(
-    said(
-      modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 4}') +
+      'one replica of the language model':
+        modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 4}') +
         'batch: {micro_batch_size: 3, global_batch_size: 12}\n',
-    ),
-  ).toMatchInlineSnapshot(`
-    "error[fan-out] at "3"
-    micro_batch_size 3, which the 4 replicas of \`images\` cannot share equally. Use micro_batch_size 4.
-    = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 3 * 1 * 1 % 4 != 0)
-    = at "images": \`images\` has dp 4
-    = at "language": \`language\` has dp 1
-    = suggestion: Change micro_batch_size to 4
-      - batch: {micro_batch_size: 3, global_batch_size: 12}
-      + batch: {micro_batch_size: 4, global_batch_size: 12}"
-  `);
-});
-
-test('generalized TP counts', () => {
-  expect(
-    said(
-      modules(12, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 8, tp: 4, gtp_remat: 2}') +
+      'generalized TP counts':
+        modules(12, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 8, tp: 4, gtp_remat: 2}') +
         'batch: {micro_batch_size: 1, global_batch_size: 12}\n',
-    ),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[fan-out] at "1"
-    micro_batch_size 1 x gtp_remat 2 = 2 samples, which the 4 replicas of \`images\` cannot share equally. Use micro_batch_size 2.
-    = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 1 * 2 % 4 != 0)
-    = at "images": \`images\` has dp 4
-    = at "language": \`language\` has dp 1
-    = suggestion: Change micro_batch_size to 2
-      - batch: {micro_batch_size: 1, global_batch_size: 12}
-      + batch: {micro_batch_size: 2, global_batch_size: 12}"
+    "samples that come out even: nothing
+    too few samples: error at "1": micro_batch_size 1 x dp 2 = 2 samples, which the 4 replicas of \`images\` cannot share equally. Use micro_batch_size 2.
+      = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 2 * 1 % 4 != 0)
+      = at "images": \`images\` has dp 4
+      = at "language": \`language\` has dp 2
+      = suggestion: Change micro_batch_size to 2: batch: {micro_batch_size: [-1-]{+2+}, global_batch_size: 8}
+    one replica of the language model: error at "3": micro_batch_size 3, which the 4 replicas of \`images\` cannot share equally. Use micro_batch_size 4.
+      = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 3 * 1 * 1 % 4 != 0)
+      = at "images": \`images\` has dp 4
+      = at "language": \`language\` has dp 1
+      = suggestion: Change micro_batch_size to 4: batch: {micro_batch_size: [-3-]{+4+}, global_batch_size: 12}
+    generalized TP counts: error at "1": micro_batch_size 1 x gtp_remat 2 = 2 samples, which the 4 replicas of \`images\` cannot share equally. Use micro_batch_size 2.
+      = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 1 * 2 % 4 != 0)
+      = at "images": \`images\` has dp 4
+      = at "language": \`language\` has dp 1
+      = suggestion: Change micro_batch_size to 2: batch: {micro_batch_size: [-1-]{+2+}, global_batch_size: 12}"
   `);
 });

@@ -1,44 +1,35 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { queryGroups } from './query-groups';
 
-const said = (text: string) => report(queryGroups, text);
-
-test.each([
-  ['a multiple of tp', job(16, 'tp: 4', 'model: {num_query_groups: 8}')],
-  ['a divisor of tp', job(16, 'tp: 4', 'model: {num_query_groups: 2}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('neither a multiple nor a divisor of tp', () => {
-  const text = job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}');
-  expect(said(text)).toMatchInlineSnapshot(`
-    "error[query-groups] at "6"
-    num_query_groups 6 is neither a multiple nor a divisor of tp 4. Use num_query_groups 2, 4 or 8.
-    = Megatron-LM: num_query_groups (6) must be a multiple or divisor of tensor_model_parallel_size (4).
-    = at "4": tp is 4 here
-    = suggestion: Change num_query_groups to 4
-      - model: {num_attention_heads: 24, num_query_groups: 6}
-      + model: {num_attention_heads: 24, num_query_groups: 4}
-    = suggestion: Change num_query_groups to 8
-      - model: {num_attention_heads: 24, num_query_groups: 6}
-      + model: {num_attention_heads: 24, num_query_groups: 8}
-    = suggestion: Change num_query_groups to 2
-      - model: {num_attention_heads: 24, num_query_groups: 6}
-      + model: {num_attention_heads: 24, num_query_groups: 2}"
-  `);
-});
-
-test('where tp does not divide the heads, only that is reported', () => {
-  const text = job(16, 'tp: 4', 'model: {num_attention_heads: 6, num_query_groups: 6}');
-  expect(said(text)).toMatchInlineSnapshot(`
-    "error[attention-heads] at "4"
-    tp 4 does not divide 6 attention heads. Use tp 2, 3 or 6, or 4 or 8 heads.
-    = Megatron-LM: num_attention_heads (6) must be a multiple of tensor_model_parallel_size (4).
-    = at "6": num_attention_heads is 6 here
-    = suggestion: Change tp to 2
-      - parallelism: {tp: 4}
-      + parallelism: {tp: 2}"
+test('query-groups', () => {
+  expect(
+    reports(queryGroups, {
+      'a multiple of tp': job(16, 'tp: 4', 'model: {num_query_groups: 8}'),
+      'a divisor of tp': job(16, 'tp: 4', 'model: {num_query_groups: 2}'),
+      'neither a multiple nor a divisor of tp': job(
+        16,
+        'tp: 4',
+        'model: {num_attention_heads: 24, num_query_groups: 6}',
+      ),
+      'where tp does not divide the heads, only that is reported': job(
+        16,
+        'tp: 4',
+        'model: {num_attention_heads: 6, num_query_groups: 6}',
+      ),
+    }),
+  ).toMatchInlineSnapshot(`
+    "a multiple of tp: nothing
+    a divisor of tp: nothing
+    neither a multiple nor a divisor of tp: error at "6": num_query_groups 6 is neither a multiple nor a divisor of tp 4. Use num_query_groups 2, 4 or 8.
+      = Megatron-LM: num_query_groups (6) must be a multiple or divisor of tensor_model_parallel_size (4).
+      = at "4": tp is 4 here
+      = suggestion: Change num_query_groups to 4: model: {num_attention_heads: 24, num_query_groups: [-6-]{+4+}}
+      = suggestion: Change num_query_groups to 8: model: {num_attention_heads: 24, num_query_groups: [-6-]{+8+}}
+      = suggestion: Change num_query_groups to 2: model: {num_attention_heads: 24, num_query_groups: [-6-]{+2+}}
+    where tp does not divide the heads, only that is reported: error[attention-heads] at "4": tp 4 does not divide 6 attention heads. Use tp 2, 3 or 6, or 4 or 8 heads.
+      = Megatron-LM: num_attention_heads (6) must be a multiple of tensor_model_parallel_size (4).
+      = at "6": num_attention_heads is 6 here
+      = suggestion: Change tp to 2: parallelism: {tp: [-4-]{+2+}}"
   `);
 });

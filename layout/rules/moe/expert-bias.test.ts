@@ -1,28 +1,23 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { expertBias } from './expert-bias';
 
-const said = (text: string) => report(expertBias, text);
-
-test.each([
-  ['no biases', job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: false}')],
-  ['nothing said', job(8, 'tp: 2', 'model: {num_experts: 8}')],
-  ['experts that are not cut', job(8, 'tp: 2, expt_tp: 1', 'model: {num_experts: 8, add_bias_linear: true}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('biases', () => {
-  expect(said(job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: true}'))).toMatchInlineSnapshot(`
-    "error[expert-bias] at "true"
-    Experts with biases need expt_tp 1; it is 2. Use add_bias_linear false, or expt_tp 1.
-    = Megatron-LM: Bias in Moe is only supported when ETP==1
-    = at "2": expt_tp defaults to tp, which is 2 here
-    = suggestion: Change add_bias_linear to false
-      - model: {num_experts: 8, add_bias_linear: true}
-      + model: {num_experts: 8, add_bias_linear: false}
-    = suggestion: Insert \`expt_tp: 1\`
-      - parallelism: {tp: 2}
-      + parallelism: {tp: 2, expt_tp: 1}"
+test('expert-bias', () => {
+  expect(
+    reports(expertBias, {
+      'no biases': job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: false}'),
+      'nothing said': job(8, 'tp: 2', 'model: {num_experts: 8}'),
+      'experts that are not cut': job(8, 'tp: 2, expt_tp: 1', 'model: {num_experts: 8, add_bias_linear: true}'),
+      biases: job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: true}'),
+    }),
+  ).toMatchInlineSnapshot(`
+    "no biases: nothing
+    nothing said: nothing
+    experts that are not cut: nothing
+    biases: error at "true": Experts with biases need expt_tp 1; it is 2. Use add_bias_linear false, or expt_tp 1.
+      = Megatron-LM: Bias in Moe is only supported when ETP==1
+      = at "2": expt_tp defaults to tp, which is 2 here
+      = suggestion: Change add_bias_linear to false: model: {num_experts: 8, add_bias_linear: [-true-]{+false+}}
+      = suggestion: Insert \`expt_tp: 1\`: parallelism: {tp: 2{+, expt_tp: 1+}}"
   `);
 });

@@ -1,84 +1,48 @@
 import { expect, test } from 'vitest';
-import { job, report, scriptJob } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { expertOverlap } from './expert-overlap';
 
-const said = (text: string) => report(expertOverlap, text);
-
-test.each([
-  ['with experts in parallel', job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}')],
-  ['with an interleaved pipeline', job(8, 'pp: 2, vpp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('a plain pipeline', () => {
-  expect(said(job(8, 'pp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'))).toMatchInlineSnapshot(`
-    "error[expert-overlap] at "true"
-    overlap_moe_expert_parallel_comm needs an interleaved pipeline. Write vpp, or use pp 1.
-    = Megatron-LM: If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1
-    = suggestion: Remove \`overlap_moe_expert_parallel_comm\`
-      - moe: {overlap_moe_expert_parallel_comm: true}
-      + moe: {}"
-  `);
-});
-
-test('no experts in parallel', () => {
-  expect(said(job(8, 'tp: 2', 'moe: {overlap_moe_expert_parallel_comm: true}'))).toMatchInlineSnapshot(`
-    "error[expert-overlap] at "true"
-    overlap_moe_expert_parallel_comm needs expert parallelism; ep is 1. Use ep 2 or more.
-    = Megatron-LM: overlap_moe_expert_parallel_comm is only supported with expert model parallelism
-    = suggestion: Remove \`overlap_moe_expert_parallel_comm\`
-      - moe: {overlap_moe_expert_parallel_comm: true}
-      + moe: {}"
-  `);
-});
-
-test('the allgather dispatcher', () => {
+test('expert-overlap', () => {
   expect(
-    said(job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: allgather}')),
+    reports(expertOverlap, {
+      'with experts in parallel': job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+      'with an interleaved pipeline': job(8, 'pp: 2, vpp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+      'a plain pipeline': job(8, 'pp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+      'no experts in parallel': job(8, 'tp: 2', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+      'the allgather dispatcher': job(
+        8,
+        'ep: 8',
+        'moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: allgather}',
+      ),
+      'full recomputation': job(
+        8,
+        'ep: 8',
+        'moe: {overlap_moe_expert_parallel_comm: true}',
+        'recompute: {granularity: full}',
+      ),
+      'two MTP layers': job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}', 'model: {mtp_num_layers: 2}'),
+      'delayed weight gradients alone': scriptJob(8, 'tp: 1', { moe: 'delay_wgrad_compute: true' }),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[expert-overlap] at "true"
-    overlap_moe_expert_parallel_comm needs the alltoall or flex dispatcher.
-    = Megatron-LM: overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher
-    = suggestion: Remove \`overlap_moe_expert_parallel_comm\`
-      - moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: allgather}
-      + moe: {moe_token_dispatcher_type: allgather}"
-  `);
-});
-
-test('full recomputation', () => {
-  expect(
-    said(job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}', 'recompute: {granularity: full}')),
-  ).toMatchInlineSnapshot(`
-    "error[expert-overlap] at "true"
-    overlap_moe_expert_parallel_comm excludes full recomputation. Use selective, or none.
-    = Megatron-LM: disable full recomputation when enabling overlap_moe_expert_parallel_comm
-    = suggestion: Remove \`overlap_moe_expert_parallel_comm\`
-      - moe: {overlap_moe_expert_parallel_comm: true}
-      + moe: {}"
-  `);
-});
-
-test('two MTP layers', () => {
-  expect(
-    said(job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}', 'model: {mtp_num_layers: 2}')),
-  ).toMatchInlineSnapshot(`
-    "error[expert-overlap] at "true"
-    overlap_moe_expert_parallel_comm takes one MTP layer at most; mtp_num_layers is 2.
-    = Megatron-LM: MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.
-    = suggestion: Remove \`overlap_moe_expert_parallel_comm\`
-      - moe: {overlap_moe_expert_parallel_comm: true}
-      + moe: {}"
-  `);
-});
-
-test('delayed weight gradients alone', () => {
-  expect(said(scriptJob(8, 'tp: 1', { moe: 'delay_wgrad_compute: true' }))).toMatchInlineSnapshot(`
-    "error[expert-overlap] at "true"
-    delay_wgrad_compute needs overlap_moe_expert_parallel_comm.
-    = Megatron-LM: overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute
-    = suggestion: Remove \`delay_wgrad_compute\`
-      - moe: {delay_wgrad_compute: true}
-      + moe: {}"
+    "with experts in parallel: nothing
+    with an interleaved pipeline: nothing
+    a plain pipeline: error at "true": overlap_moe_expert_parallel_comm needs an interleaved pipeline. Write vpp, or use pp 1.
+      = Megatron-LM: If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1
+      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+    no experts in parallel: error at "true": overlap_moe_expert_parallel_comm needs expert parallelism; ep is 1. Use ep 2 or more.
+      = Megatron-LM: overlap_moe_expert_parallel_comm is only supported with expert model parallelism
+      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+    the allgather dispatcher: error at "true": overlap_moe_expert_parallel_comm needs the alltoall or flex dispatcher.
+      = Megatron-LM: overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher
+      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true, -]moe_token_dispatcher_type: allgather}
+    full recomputation: error at "true": overlap_moe_expert_parallel_comm excludes full recomputation. Use selective, or none.
+      = Megatron-LM: disable full recomputation when enabling overlap_moe_expert_parallel_comm
+      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+    two MTP layers: error at "true": overlap_moe_expert_parallel_comm takes one MTP layer at most; mtp_num_layers is 2.
+      = Megatron-LM: MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.
+      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+    delayed weight gradients alone: error at "true": delay_wgrad_compute needs overlap_moe_expert_parallel_comm.
+      = Megatron-LM: overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute
+      = suggestion: Remove \`delay_wgrad_compute\`: moe: {[-delay_wgrad_compute: true-]}"
   `);
 });

@@ -2,60 +2,32 @@ import { expect, test } from 'vitest';
 import { check, hasErrors } from '../../check';
 import { applyEdits } from '../../format/edit';
 import { soundFixes } from '../../soundFixes';
-import { report } from '../testing';
+import { reports } from '../testing';
 import { ntpFailedRank } from './ntp-failed-rank';
 import { entry, map, ntp } from './testing';
 
-const said = (text: string) => report(ntpFailedRank, text);
-
-test.each([['failed ranks that have left', ntp(`tp_spares: 2, failed_ranks: [7], ${map(entry(0, '6, 7'))}`)]])(
-  '%s',
-  (_, text) => {
-    expect(said(text)).toBe('');
-  },
-);
-
-test('a failed rank that stays', () => {
-  expect(said(ntp(`tp_spares: 2, failed_ranks: [5], ${map(entry(0, '6, 7'))}`))).toMatchInlineSnapshot(`
-    "error[ntp-failed-rank] at "5"
-    Rank 5 has failed but stays active. Remove slot 5 of replica dp 0.
-    = suggestion: Derive the spares from failed_ranks
-      - ntp: {tp_spares: 2, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [6, 7]}]}
-      + ntp: {tp_spares: 3, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [5, 6, 7]}], num_reduced_tp_dp_ranks: 1}
-    = suggestion: Launch the healthy slots only (packed placement)
-      - world_size: 16
-      - parallelism: {tp: 8}
-      - ntp: {tp_spares: 2, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [6, 7]}]}
-      + world_size: 15
-      + parallelism: {tp: 8}
-      + ntp: {tp_spares: 1, failed_ranks: [5], non_active_ranks_per_dp: [{dp: 0, local_ranks: [5]}], num_reduced_tp_dp_ranks: 1, placement: packed}"
-  `);
-});
-
-test('a failed rank with nothing else', () => {
-  expect(said(ntp('failed_ranks: [7]'))).toMatchInlineSnapshot(`
-    "error[ntp-failed-rank] at "7"
-    Rank 7 has failed but stays active. Remove slot 7 of replica dp 0.
-    = suggestion: Derive the spares from failed_ranks
-      - ntp: {failed_ranks: [7]}
-      + ntp: {failed_ranks: [7], tp_spares: 1, num_reduced_tp_dp_ranks: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}"
-  `);
-});
-
-test('failed ranks of two replicas', () => {
-  expect(said(ntp('failed_ranks: [7, 15]'))).toMatchInlineSnapshot(`
-    "error[ntp-failed-rank] at "7"
-    Rank 7 has failed but stays active. Remove slot 7 of replica dp 0.
-    = suggestion: Derive the spares from failed_ranks
-      - ntp: {failed_ranks: [7, 15]}
-      + ntp: {failed_ranks: [7, 15], tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [7]}]}"
-  `);
-});
-
-test('a failed rank that does not exist', () => {
-  expect(said(ntp('failed_ranks: [16]'))).toMatchInlineSnapshot(`
-    "error[ntp-failed-rank] at "16"
-    Rank 16 does not exist: the world has ranks 0 to 15."
+test('ntp-failed-rank', () => {
+  expect(
+    reports(ntpFailedRank, {
+      'failed ranks that have left': ntp(`tp_spares: 2, failed_ranks: [7], ${map(entry(0, '6, 7'))}`),
+      'a failed rank that stays': ntp(`tp_spares: 2, failed_ranks: [5], ${map(entry(0, '6, 7'))}`),
+      'a failed rank with nothing else': ntp('failed_ranks: [7]'),
+      'failed ranks of two replicas': ntp('failed_ranks: [7, 15]'),
+      'a failed rank that does not exist': ntp('failed_ranks: [16]'),
+      'a failed first slot': ntp('failed_ranks: [8]'),
+    }),
+  ).toMatchInlineSnapshot(`
+    "failed ranks that have left: nothing
+    a failed rank that stays: error at "5": Rank 5 has failed but stays active. Remove slot 5 of replica dp 0.
+      = suggestion: Derive the spares from failed_ranks: ntp: {tp_spares: [-2-]{+3+}, failed_ranks: [5], non_active_ranks_per_dp: [-[{dp: 0, local_ranks: [6, 7]}]-]{+[{dp: 0, local_ranks: [5, 6, 7]}]+}{+, num_reduced_tp_dp_ranks: 1+}}
+      = suggestion: Launch the healthy slots only (packed placement): world_size: [-16-]{+15+} | ntp: {tp_spares: [-2-]{+1+}, failed_ranks: [5], non_active_ranks_per_dp: [-[{dp: 0, local_ranks: [6, 7]}]-]{+[{dp: 0, local_ranks: [5]}]+}{+, num_reduced_tp_dp_ranks: 1, placement: packed+}}
+    a failed rank with nothing else: error at "7": Rank 7 has failed but stays active. Remove slot 7 of replica dp 0.
+      = suggestion: Derive the spares from failed_ranks: ntp: {failed_ranks: [7]{+, tp_spares: 1, num_reduced_tp_dp_ranks: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]+}}
+    failed ranks of two replicas: error at "7": Rank 7 has failed but stays active. Remove slot 7 of replica dp 0.
+      = suggestion: Derive the spares from failed_ranks: ntp: {failed_ranks: [7, 15]{+, tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [7]}]+}}
+    a failed rank that does not exist: error at "16": Rank 16 does not exist: the world has ranks 0 to 15.
+    a failed first slot: error at "8": Rank 8 has failed but stays active. Remove slot 0 of replica dp 1.
+      = suggestion: Launch the healthy slots only (packed placement): world_size: [-16-]{+14+} | ntp: {failed_ranks: [8]{+, tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [0]}], placement: packed+}}"
   `);
 });
 
@@ -89,18 +61,4 @@ test('a plan that holds is offered wherever a replica has a healthy slot left', 
       expect(hasErrors(check(applyEdits(text, edits))), text).toBe(false);
     }
   }
-});
-
-test('a failed first slot', () => {
-  expect(said(ntp('failed_ranks: [8]'))).toMatchInlineSnapshot(`
-    "error[ntp-failed-rank] at "8"
-    Rank 8 has failed but stays active. Remove slot 0 of replica dp 1.
-    = suggestion: Launch the healthy slots only (packed placement)
-      - world_size: 16
-      - parallelism: {tp: 8}
-      - ntp: {failed_ranks: [8]}
-      + world_size: 14
-      + parallelism: {tp: 8}
-      + ntp: {failed_ranks: [8], tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [0]}], placement: packed}"
-  `);
 });

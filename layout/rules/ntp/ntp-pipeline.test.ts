@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest';
-import { report } from '../testing';
+import { reports } from '../testing';
 import { ntpPipeline } from './ntp-pipeline';
 import { entry, map, ntp } from './testing';
 
-const said = (text: string) => report(ntpPipeline, text);
-
-test.each([['one stage', ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`)]])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('a pipeline, once, whatever else is wrong', () => {
-  expect(said(ntp('tp_spares: 2, num_reduced_tp_dp_ranks: 9', 32, 'tp: 8, pp: 2'))).toMatchInlineSnapshot(`
-    "error[ntp-pipeline] at "2"
-    With pp 2 only the first stage of a reduced replica is reconfigured; later stages keep groups with ranks that have left. Use pp 1.
-    = at "ntp": ntp is written here"
+test('ntp-pipeline', () => {
+  expect(
+    reports(ntpPipeline, {
+      'one stage': ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`),
+      'a pipeline, once, whatever else is wrong': ntp('tp_spares: 2, num_reduced_tp_dp_ranks: 9', 32, 'tp: 8, pp: 2'),
+    }),
+  ).toMatchInlineSnapshot(`
+    "one stage: nothing
+    a pipeline, once, whatever else is wrong: error at "2": With pp 2 only the first stage of a reduced replica is reconfigured; later stages keep groups with ranks that have left. Use pp 1.
+      = at "ntp": ntp is written here"
   `);
 });

@@ -1,64 +1,54 @@
 import { expect, test } from 'vitest';
-import { report } from '../testing';
+import { reports } from '../testing';
 import { ntpUnevenShards } from './ntp-uneven-shards';
 import { entry, map, ntp } from './testing';
 
-const said = (text: string) => report(ntpUnevenShards, text);
-
-test.each([
-  [
-    'a vocabulary that divides once it is padded',
-    ntp(`tp_spares: 4, ${map(entry(0, '4, 5, 6, 7'))}`, 16, 'tp: 8', 'model: {vocab_size: 50257}'),
-  ],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('heads that do not divide', () => {
+test('ntp-uneven-shards', () => {
   expect(
-    said(ntp(`tp_spares: 2, ${map(entry(0, '6, 7'))}`, 16, 'tp: 8', 'model: {num_attention_heads: 64}')),
+    reports(ntpUnevenShards, {
+      'a vocabulary that divides once it is padded': ntp(
+        `tp_spares: 4, ${map(entry(0, '4, 5, 6, 7'))}`,
+        16,
+        'tp: 8',
+        'model: {vocab_size: 50257}',
+      ),
+      'heads that do not divide': ntp(
+        `tp_spares: 2, ${map(entry(0, '6, 7'))}`,
+        16,
+        'tp: 8',
+        'model: {num_attention_heads: 64}',
+      ),
+      'a vocabulary that does not': ntp(
+        `tp_spares: 1, ${map(entry(0, '7'))}`,
+        16,
+        'tp: 8',
+        'model: {vocab_size: 50257}',
+      ),
+      'so few heads that the reshard maps fail': ntp(
+        `tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`,
+        16,
+        'tp: 8',
+        'model: {num_attention_heads: 8}',
+      ),
+      'heads that the reshard maps cannot fold': ntp(
+        `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
+        32,
+        'tp: 16',
+        'model: {num_attention_heads: 112}',
+      ),
+      'heads that they can fold': ntp(
+        `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
+        32,
+        'tp: 16',
+        'model: {num_attention_heads: 128}',
+      ),
+    }),
   ).toMatchInlineSnapshot(`
-    "warning[ntp-uneven-shards] at "64"
-    num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. The slowest sets the pace."
-  `);
-});
-
-test('a vocabulary that does not', () => {
-  expect(
-    said(ntp(`tp_spares: 1, ${map(entry(0, '7'))}`, 16, 'tp: 8', 'model: {vocab_size: 50257}')),
-  ).toMatchInlineSnapshot(`
-    "warning[ntp-uneven-shards] at "50257"
-    vocab_size 50257 (padded to 51200) does not divide among the 7 active slots: some hold 7315, others 7314. The slowest sets the pace."
-  `);
-});
-
-test('so few heads that the reshard maps fail', () => {
-  expect(
-    said(ntp(`tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`, 16, 'tp: 8', 'model: {num_attention_heads: 8}')),
-  ).toMatchInlineSnapshot(`
-    "error[ntp-uneven-shards] at "8"
-    num_attention_heads 8 does not divide among the 5 active slots: some hold 2, others 1. The reshard maps fail with an IndexError."
-  `);
-});
-
-test('heads that the reshard maps cannot fold', () => {
-  expect(
-    said(
-      ntp(`tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`, 32, 'tp: 16', 'model: {num_attention_heads: 112}'),
-    ),
-  ).toMatchInlineSnapshot(`
-    "error[ntp-uneven-shards] at "112"
-    num_attention_heads 112 does not divide among the 11 active slots: some hold 11, others 10. The reshard maps fail with an IndexError."
-  `);
-});
-
-test('heads that they can fold', () => {
-  expect(
-    said(
-      ntp(`tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`, 32, 'tp: 16', 'model: {num_attention_heads: 128}'),
-    ),
-  ).toMatchInlineSnapshot(`
-    "warning[ntp-uneven-shards] at "128"
-    num_attention_heads 128 does not divide among the 11 active slots: some hold 12, others 11. The slowest sets the pace."
+    "a vocabulary that divides once it is padded: nothing
+    heads that do not divide: warning at "64": num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. The slowest sets the pace.
+    a vocabulary that does not: warning at "50257": vocab_size 50257 (padded to 51200) does not divide among the 7 active slots: some hold 7315, others 7314. The slowest sets the pace.
+    so few heads that the reshard maps fail: error at "8": num_attention_heads 8 does not divide among the 5 active slots: some hold 2, others 1. The reshard maps fail with an IndexError.
+    heads that the reshard maps cannot fold: error at "112": num_attention_heads 112 does not divide among the 11 active slots: some hold 11, others 10. The reshard maps fail with an IndexError.
+    heads that they can fold: warning at "128": num_attention_heads 128 does not divide among the 11 active slots: some hold 12, others 11. The slowest sets the pace."
   `);
 });

@@ -1,109 +1,71 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { pipelineLayout } from './pipeline-layout';
 
-const said = (text: string) => report(pipelineLayout, text);
 const layout = (pp: number, value: string, model = 'num_layers: 8') =>
   job(8, `pp: ${pp}, pipeline_model_parallel_layout: ${value}`, `model: {${model}}`);
 
-test.each([
-  ['one stage a rank', layout(4, 'Ett|tt|tt|ttL')],
-  ['stages without decoder layers', layout(4, 'E|tttt|tttt|L')],
-  ['virtual stages', layout(2, 'Ett|tt|tt|ttL')],
-  ['a repetition', layout(4, 'E|(tttt|)*2L')],
-  ['MTP before the loss', layout(4, 'Ett|ttt|ttt|mL', 'num_layers: 8, mtp_num_layers: 1')],
-  ['a list', layout(2, '[[embedding, decoder], [decoder, loss]]', 'num_layers: 2')],
-  ['MTP of which the file says nothing more', job(8, 'pp: 2, pipeline_model_parallel_layout: Ett|tmL')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('a layer too few', () => {
-  expect(said(layout(4, 'Ett|tt|tt|tL'))).toMatchInlineSnapshot(`
-    "error[pipeline-layout] at "Ett|tt|tt|tL"
-    The layout does not hold num_layers 8. Use as many \`t\` as there are layers.
-    = Megatron-LM: Number of decoder layers 7must match num_layers 8
-    = at "4": pp is 4 here
-    = at "8": num_layers is 8 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 4, pipeline_model_parallel_layout: Ett|tt|tt|tL}
-      + parallelism: {pp: 4}"
-  `);
-});
-
-test('a number of stages that pp does not divide', () => {
-  expect(said(layout(4, 'Ett|tt|ttttL'))).toMatchInlineSnapshot(`
-    "error[pipeline-layout] at "Ett|tt|ttttL"
-    pp 4 does not divide the stages of the layout. Use a multiple of 4 stages.
-    = Megatron-LM: pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (len(layout)=3, pipeline_model_parallel_size=4)
-    = at "4": pp is 4 here
-    = at "8": num_layers is 8 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 4, pipeline_model_parallel_layout: Ett|tt|ttttL}
-      + parallelism: {pp: 4}"
-  `);
-});
-
-test('parentheses do not nest', () => {
-  expect(said(layout(4, '"E((t|)*2)*2L"'))).toMatchInlineSnapshot(`
-    "error[pipeline-layout] at "\\"E((t|)*2)*2L\\""
-    The layout holds a character that stands for no layer. Use E, t, m, L, \`|\`, and the repetitions \`(...)*n\` and \`x*n\`, which do not nest.
-    = Megatron-LM: Invalid layer character: ( (stage='E(t', layout_str='E(t|(t|))L'), known layer characters: ['E', 'L', 't', 'm']
-    = at "4": pp is 4 here
-    = at "8": num_layers is 8 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 4, pipeline_model_parallel_layout: "E((t|)*2)*2L"}
-      + parallelism: {pp: 4}"
-  `);
-});
-
-test('a number split by a comma', () => {
-  expect(said(layout(2, '"Et*1,0|L"', 'num_layers: 10'))).toMatchInlineSnapshot(`
-    "warning[pipeline-layout] at "\\"Et*1,0|L\\""
-    Megatron-LM removes commas first, so \`*1,0\` repeats 10 times. Write the number without a comma.
-    = at "2": pp is 2 here
-    = at "10": num_layers is 10 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 2, pipeline_model_parallel_layout: "Et*1,0|L"}
-      + parallelism: {pp: 2}"
-  `);
-});
-
-test('beside the size of the first stage', () => {
+test('pipeline-layout', () => {
   expect(
-    said(layout(4, 'Ett|tt|tt|ttL', 'num_layers: 8, num_layers_in_first_pipeline_stage: 2')),
+    reports(pipelineLayout, {
+      'one stage a rank': layout(4, 'Ett|tt|tt|ttL'),
+      'stages without decoder layers': layout(4, 'E|tttt|tttt|L'),
+      'virtual stages': layout(2, 'Ett|tt|tt|ttL'),
+      'a repetition': layout(4, 'E|(tttt|)*2L'),
+      'MTP before the loss': layout(4, 'Ett|ttt|ttt|mL', 'num_layers: 8, mtp_num_layers: 1'),
+      'a list': layout(2, '[[embedding, decoder], [decoder, loss]]', 'num_layers: 2'),
+      'MTP of which the file says nothing more': job(8, 'pp: 2, pipeline_model_parallel_layout: Ett|tmL'),
+      'a layer too few': layout(4, 'Ett|tt|tt|tL'),
+      'a number of stages that pp does not divide': layout(4, 'Ett|tt|ttttL'),
+      'parentheses do not nest': layout(4, '"E((t|)*2)*2L"'),
+      'a number split by a comma': layout(2, '"Et*1,0|L"', 'num_layers: 10'),
+      'beside the size of the first stage': layout(
+        4,
+        'Ett|tt|tt|ttL',
+        'num_layers: 8, num_layers_in_first_pipeline_stage: 2',
+      ),
+      'a single rank with chunks holds layers twice': layout(1, 'Etttt|ttttL'),
+      'repetitions without end': layout(4, '"Et*999999999|L"'),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[pipeline-layout] at "Ett|tt|tt|ttL"
-    A pipeline layout excludes the sizes of the first and last stage and the account for embedding and loss. Use one of them.
-    = Megatron-LM: pipeline_model_parallel_layout cannot be set with other pipeline layout arguments. self.num_layers_in_first_pipeline_stage=2, self.num_layers_in_last_pipeline_stage=None, self.account_for_embedding_in_pipeline_split=False, self.account_for_loss_in_pipeline_split=False.
-    = at "4": pp is 4 here
-    = at "8": num_layers is 8 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 4, pipeline_model_parallel_layout: Ett|tt|tt|ttL}
-      + parallelism: {pp: 4}"
-  `);
-});
-
-test('a single rank with chunks holds layers twice', () => {
-  expect(said(layout(1, 'Etttt|ttttL'))).toMatchInlineSnapshot(`
-    "error[pipeline-layout] at "Etttt|ttttL"
-    With pp 1 every chunk of the pipeline begins at layer 0, and Megatron-LM reports nothing: layers are held twice or never. Use pp 2 or more, or one stage.
-    = at "1": pp is 1 here
-    = at "8": num_layers is 8 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 1, pipeline_model_parallel_layout: Etttt|ttttL}
-      + parallelism: {pp: 1}"
-  `);
-});
-
-test('repetitions without end', () => {
-  expect(said(layout(4, '"Et*999999999|L"'))).toMatchInlineSnapshot(`
-    "error[pipeline-layout] at "\\"Et*999999999|L\\""
-    The layout has more than 100,000 layers. Use smaller repetitions.
-    = at "4": pp is 4 here
-    = at "8": num_layers is 8 here
-    = suggestion: Remove \`pipeline_model_parallel_layout\`
-      - parallelism: {pp: 4, pipeline_model_parallel_layout: "Et*999999999|L"}
-      + parallelism: {pp: 4}"
+    "one stage a rank: nothing
+    stages without decoder layers: nothing
+    virtual stages: nothing
+    a repetition: nothing
+    MTP before the loss: nothing
+    a list: nothing
+    MTP of which the file says nothing more: nothing
+    a layer too few: error at "Ett|tt|tt|tL": The layout does not hold num_layers 8. Use as many \`t\` as there are layers.
+      = Megatron-LM: Number of decoder layers 7must match num_layers 8
+      = at "4": pp is 4 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|tL-]}
+    a number of stages that pp does not divide: error at "Ett|tt|ttttL": pp 4 does not divide the stages of the layout. Use a multiple of 4 stages.
+      = Megatron-LM: pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (len(layout)=3, pipeline_model_parallel_size=4)
+      = at "4": pp is 4 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|ttttL-]}
+    parentheses do not nest: error at "\\"E((t|)*2)*2L\\"": The layout holds a character that stands for no layer. Use E, t, m, L, \`|\`, and the repetitions \`(...)*n\` and \`x*n\`, which do not nest.
+      = Megatron-LM: Invalid layer character: ( (stage='E(t', layout_str='E(t|(t|))L'), known layer characters: ['E', 'L', 't', 'm']
+      = at "4": pp is 4 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: "E((t|)*2)*2L"-]}
+    a number split by a comma: warning at "\\"Et*1,0|L\\"": Megatron-LM removes commas first, so \`*1,0\` repeats 10 times. Write the number without a comma.
+      = at "2": pp is 2 here
+      = at "10": num_layers is 10 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 2[-, pipeline_model_parallel_layout: "Et*1,0|L"-]}
+    beside the size of the first stage: error at "Ett|tt|tt|ttL": A pipeline layout excludes the sizes of the first and last stage and the account for embedding and loss. Use one of them.
+      = Megatron-LM: pipeline_model_parallel_layout cannot be set with other pipeline layout arguments. self.num_layers_in_first_pipeline_stage=2, self.num_layers_in_last_pipeline_stage=None, self.account_for_embedding_in_pipeline_split=False, self.account_for_loss_in_pipeline_split=False.
+      = at "4": pp is 4 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|ttL-]}
+    a single rank with chunks holds layers twice: error at "Etttt|ttttL": With pp 1 every chunk of the pipeline begins at layer 0, and Megatron-LM reports nothing: layers are held twice or never. Use pp 2 or more, or one stage.
+      = at "1": pp is 1 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 1[-, pipeline_model_parallel_layout: Etttt|ttttL-]}
+    repetitions without end: error at "\\"Et*999999999|L\\"": The layout has more than 100,000 layers. Use smaller repetitions.
+      = at "4": pp is 4 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: "Et*999999999|L"-]}"
   `);
 });

@@ -1,58 +1,41 @@
 import { expect, test } from 'vitest';
-import { job, report } from '../testing';
+import { job, reports } from '../testing';
 import { pipelineSplit } from './pipeline-split';
 
-const said = (text: string) => report(pipelineSplit, text);
 const BOTH = 'account_for_embedding_in_pipeline_split: true, account_for_loss_in_pipeline_split: true';
 
-test.each([
-  ['62 layers with both ends', job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 62}')],
-  ['126 layers with both ends in chunks', job(8, `pp: 8, vpp: 4, ${BOTH}`, 'model: {num_layers: 126}')],
-  ['chunks of two layers', job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 2', 'model: {num_layers: 16}')],
-  ['a file that says nothing of layers', job(8, `pp: 8, ${BOTH}`)],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('the ends leave a rest', () => {
-  expect(said(job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 64}'))).toMatchInlineSnapshot(`
-    "error[pipeline-split] at "true"
-    64 layers and 2 for embedding and loss do not divide into stages of pp 8. Use num_layers 62 or 70.
-    = Megatron-LM: number of middle layers: 66 must be divisible by middle pipeline_model_parallel_size 8
-    = at "64": num_layers is 64 here
-    = suggestion: Change num_layers to 62
-      - model: {num_layers: 64}
-      + model: {num_layers: 62}
-    = suggestion: Change num_layers to 70
-      - model: {num_layers: 64}
-      + model: {num_layers: 70}"
-  `);
-});
-
-test('chunks leave a rest', () => {
+test('pipeline-split', () => {
   expect(
-    said(job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 3', 'model: {num_layers: 16}')),
+    reports(pipelineSplit, {
+      '62 layers with both ends': job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 62}'),
+      '126 layers with both ends in chunks': job(8, `pp: 8, vpp: 4, ${BOTH}`, 'model: {num_layers: 126}'),
+      'chunks of two layers': job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 2', 'model: {num_layers: 16}'),
+      'a file that says nothing of layers': job(8, `pp: 8, ${BOTH}`),
+      'the ends leave a rest': job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 64}'),
+      'chunks leave a rest': job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 3', 'model: {num_layers: 16}'),
+      'beside the size of the first stage': job(
+        8,
+        `pp: 4, ${BOTH}`,
+        'model: {num_layers: 14, num_layers_in_first_pipeline_stage: 2}',
+      ),
+    }),
   ).toMatchInlineSnapshot(`
-    "error[pipeline-split] at "3"
-    16 layers do not divide into stages of pp 4 in chunks of 3. Use num_layers 12 or 24.
-    = Megatron-LM: number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage
-    = at "16": num_layers is 16 here
-    = suggestion: Change num_layers to 12
-      - model: {num_layers: 16}
-      + model: {num_layers: 12}
-    = suggestion: Change num_layers to 24
-      - model: {num_layers: 16}
-      + model: {num_layers: 24}"
-  `);
-});
-
-test('beside the size of the first stage', () => {
-  expect(
-    said(job(8, `pp: 4, ${BOTH}`, 'model: {num_layers: 14, num_layers_in_first_pipeline_stage: 2}')),
-  ).toMatchInlineSnapshot(`
-    "error[pipeline-split] at "true"
-    Sizes of the first or last stage exclude the other ways to split the layers. Use one of them.
-    = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
-    = at "14": num_layers is 14 here"
+    "62 layers with both ends: nothing
+    126 layers with both ends in chunks: nothing
+    chunks of two layers: nothing
+    a file that says nothing of layers: nothing
+    the ends leave a rest: error at "true": 64 layers and 2 for embedding and loss do not divide into stages of pp 8. Use num_layers 62 or 70.
+      = Megatron-LM: number of middle layers: 66 must be divisible by middle pipeline_model_parallel_size 8
+      = at "64": num_layers is 64 here
+      = suggestion: Change num_layers to 62: model: {num_layers: [-64-]{+62+}}
+      = suggestion: Change num_layers to 70: model: {num_layers: [-64-]{+70+}}
+    chunks leave a rest: error at "3": 16 layers do not divide into stages of pp 4 in chunks of 3. Use num_layers 12 or 24.
+      = Megatron-LM: number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage
+      = at "16": num_layers is 16 here
+      = suggestion: Change num_layers to 12: model: {num_layers: [-16-]{+12+}}
+      = suggestion: Change num_layers to 24: model: {num_layers: [-16-]{+24+}}
+    beside the size of the first stage: error at "true": Sizes of the first or last stage exclude the other ways to split the layers. Use one of them.
+      = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
+      = at "14": num_layers is 14 here"
   `);
 });

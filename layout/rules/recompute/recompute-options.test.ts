@@ -1,58 +1,35 @@
 import { expect, test } from 'vitest';
-import { job, report, scriptJob } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { recomputeOptions } from './recompute-options';
 
-const said = (text: string) => report(recomputeOptions, text);
-
-test.each([
-  ['whole layers', job(8, 'tp: 2', 'recompute: {granularity: full, method: block, num_layers: 4}')],
-  ['modules', job(8, 'tp: 2', 'recompute: {granularity: selective, modules: [core_attn]}')],
-  ['a file that leaves the method open', job(8, 'tp: 2', 'recompute: {granularity: full}')],
-])('%s', (_, text) => {
-  expect(said(text)).toBe('');
-});
-
-test('selective with a method', () => {
-  expect(said(job(8, 'tp: 2', 'recompute: {granularity: selective, method: uniform}'))).toMatchInlineSnapshot(`
-    "error[recompute-options] at "uniform"
-    Selective recomputation has no method. Leave method out, or use granularity full.
-    = Megatron-LM: recompute method is not yet supported for selective recomputing granularity
-    = suggestion: Remove \`method\`
-      - recompute: {granularity: selective, method: uniform}
-      + recompute: {granularity: selective}"
-  `);
-});
-
-test('selective with a number of layers', () => {
-  expect(said(job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'))).toMatchInlineSnapshot(`
-    "error[recompute-options] at "4"
-    Selective recomputation has no number of layers. Leave num_layers out, or use granularity full.
-    = Megatron-LM: When using recompute_granularity: selective recompute_num_layers must be None.
-    = suggestion: Remove \`num_layers\`
-      - recompute: {granularity: selective, num_layers: 4}
-      + recompute: {granularity: selective}"
-  `);
-});
-
-test('whole layers of the training script without a method', () => {
-  expect(said(scriptJob(8, 'tp: 1', { recompute: 'granularity: full' }))).toMatchInlineSnapshot(`
-    "error[recompute-options] at "full"
-    Full recomputation needs a method. Write \`method: uniform\` or \`method: block\`.
-    = Megatron-LM: Using recompute_granularity: full so recompute_method must be "block" or "uniform"
-    = suggestion: Remove \`granularity\`
-      - recompute: {granularity: full}
-      + recompute: {}"
-  `);
-});
-
-test('whole layers of the training script without their number', () => {
-  const recompute = 'granularity: full, method: uniform';
-  expect(said(scriptJob(8, 'pp: 2', { recompute }))).toMatchInlineSnapshot(`
-    "error[recompute-options] at "full"
-    Full recomputation needs a number of layers. Write \`num_layers: 1\` under recompute.
-    = Megatron-LM: When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: 4
-    = suggestion: Remove \`granularity\`
-      - recompute: {granularity: full, method: uniform}
-      + recompute: {method: uniform}"
+test('recompute-options', () => {
+  expect(
+    reports(recomputeOptions, {
+      'whole layers': job(8, 'tp: 2', 'recompute: {granularity: full, method: block, num_layers: 4}'),
+      modules: job(8, 'tp: 2', 'recompute: {granularity: selective, modules: [core_attn]}'),
+      'a file that leaves the method open': job(8, 'tp: 2', 'recompute: {granularity: full}'),
+      'selective with a method': job(8, 'tp: 2', 'recompute: {granularity: selective, method: uniform}'),
+      'selective with a number of layers': job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'),
+      'whole layers of the training script without a method': scriptJob(8, 'tp: 1', { recompute: 'granularity: full' }),
+      'whole layers of the training script without their number': scriptJob(8, 'pp: 2', {
+        recompute: 'granularity: full, method: uniform',
+      }),
+    }),
+  ).toMatchInlineSnapshot(`
+    "whole layers: nothing
+    modules: nothing
+    a file that leaves the method open: nothing
+    selective with a method: error at "uniform": Selective recomputation has no method. Leave method out, or use granularity full.
+      = Megatron-LM: recompute method is not yet supported for selective recomputing granularity
+      = suggestion: Remove \`method\`: recompute: {granularity: selective[-, method: uniform-]}
+    selective with a number of layers: error at "4": Selective recomputation has no number of layers. Leave num_layers out, or use granularity full.
+      = Megatron-LM: When using recompute_granularity: selective recompute_num_layers must be None.
+      = suggestion: Remove \`num_layers\`: recompute: {granularity: selective[-, num_layers: 4-]}
+    whole layers of the training script without a method: error at "full": Full recomputation needs a method. Write \`method: uniform\` or \`method: block\`.
+      = Megatron-LM: Using recompute_granularity: full so recompute_method must be "block" or "uniform"
+      = suggestion: Remove \`granularity\`: recompute: {[-granularity: full-]}
+    whole layers of the training script without their number: error at "full": Full recomputation needs a number of layers. Write \`num_layers: 1\` under recompute.
+      = Megatron-LM: When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: 4
+      = suggestion: Remove \`granularity\`: recompute: {[-granularity: full, -]method: uniform}"
   `);
 });

@@ -29,14 +29,14 @@ const finding = z
 
 const checkedFile = z.object({
   file,
-  ok: ok('Whether the file could be read and has no finding of severity `error`.'),
+  ok: ok('Whether the file could be read and has no diagnostic of severity `error`.'),
   findings: z.array(finding),
   error: z.string().optional().describe('Why the file could not be used at all.'),
 });
 
 const statistics = z.object({
   code: z.string(),
-  severity: z.enum(['error', 'warning', 'information']).describe('The gravest of its findings.'),
+  severity: z.enum(['error', 'warning', 'information']).describe('The most severe of its diagnostics.'),
   count: whole,
   files: whole.describe('In how many files.'),
   title: z.string(),

@@ -45,7 +45,7 @@ export function statisticsOf(inputs: Iterable<InputFile>, note: (checked: Checke
 /** A line a rule: how often it fired, its severity, its code and its title. */
 export function statisticsText(found: readonly Statistic[]): string {
   if (found.length === 0) {
-    return `${styled('green', 'no findings')}\n`;
+    return `${styled('green', 'no problems')}\n`;
   }
   const counts = Math.max(...found.map(({ count }) => String(count).length));
   const codes = Math.max(...found.map(({ code }) => code.length));

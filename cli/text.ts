@@ -69,5 +69,5 @@ export function summaryText(totals: { files: number; unusable: number } & Record
   ];
   const files = count(totals.files, 'file');
   const unusable = totals.unusable > 0 ? `, ${totals.unusable} not usable` : '';
-  return `${files} checked${unusable}: ${found.length > 0 ? found.join(', ') : styled('green', 'no findings')}\n`;
+  return `${files} checked${unusable}: ${found.length > 0 ? found.join(', ') : styled('green', 'no problems')}\n`;
 }

@@ -53,7 +53,7 @@ function diagnosticsText({ errors, warnings }: Summary): string {
       ? [counted(warnings, vscode.l10n.t('1 warning'), (many) => vscode.l10n.t('{0} warnings', many))]
       : []),
   ];
-  return parts.length === 0 ? vscode.l10n.t('no findings') : parts.join(', ');
+  return parts.length === 0 ? vscode.l10n.t('no problems') : parts.join(', ');
 }
 
 function counted(count: number, one: string, many: (count: string) => string): string {

@@ -14,8 +14,8 @@ const DIAGNOSTIC_WORK = 512;
 export const MAX_TRIED_AT_ONCE = 512 * 1024;
 
 /**
- * The fixes that hold, for each of some diagnostics of a file: applied, the diagnostic is gone and no error is new. Each is
- * tried by a check of the whole file; the fixes that come after `limit` units of work are left out.
+ * The fixes that hold, for each of some diagnostics of a file: applied, the diagnostic is gone and a suggestion brings no new
+ * error. Each is tried by a check of the whole file; the fixes that come after `limit` units of work are left out.
  */
 export function soundFixes(
   checked: Checked,
@@ -81,11 +81,20 @@ function edited({ text, levels }: Checked, edits: readonly Edit[]): Checked {
 /** What a check of a file like this one costs. */
 const workOf = ({ text, diagnostics }: Checked) => text.length + DIAGNOSTIC_WORK * diagnostics.length;
 
-function holds(checked: Checked, { code }: Diagnostic, { edits }: Fix): boolean {
+/** A safe fix writes what the author means: the errors that show once it can be read are the author's own. */
+function holds(checked: Checked, { code, message }: Diagnostic, { applicability, edits }: Fix): boolean {
   const after = edited(checked, edits);
-  const times = (counts: Counts) => counts.all.get(code) ?? 0;
-  return times(countsOf(after)) < times(countsOf(checked)) && isNoWorse(checked, after);
+  if (applicability === 'safe') {
+    const times = ({ diagnostics }: Checked) => diagnostics.filter((one) => one.message === message).length;
+    return times(after) < times(checked) && STRUCTURE.every((one) => timesOf(after, one) <= timesOf(checked, one));
+  }
+  return timesOf(after, code) < timesOf(checked, code) && isNoWorse(checked, after);
 }
+
+/** What an edit of ours must never bring. */
+const STRUCTURE = ['yaml-syntax', 'duplicate-key'];
+
+const timesOf = (checked: Checked, code: string) => countsOf(checked).all.get(code) ?? 0;
 
 /** Nobody can say so of a file with more errors than are listed. */
 function isNoWorse(before: Checked, after: Checked): boolean {

@@ -65,7 +65,7 @@ test('quiet prints errors alone', () => {
   expect(check(['warned.layout.yaml']).stdout).toContain('warning[tp-crosses-nvlink]');
   expect(check(['--quiet', 'warned.layout.yaml'])).toEqual({
     status: 0,
-    stdout: '1 file checked: no findings\n',
+    stdout: '1 file checked: no problems\n',
     stderr: '',
   });
 });
@@ -80,7 +80,7 @@ test('more warnings than are allowed end with 1', () => {
 
 test('fix writes what is safe', () => {
   put('x.layout.yaml', 'layout: 1\nworld_size: 8\nparalelism: {tp: 2} # mine\n');
-  expect(check(['--fix', 'x.layout.yaml'])).toMatchObject({ status: 0, stdout: '1 file checked: no findings\n' });
+  expect(check(['--fix', 'x.layout.yaml'])).toMatchObject({ status: 0, stdout: '1 file checked: no problems\n' });
   expect(readFileSync(join(folder, 'x.layout.yaml'), 'utf8')).toBe(
     'layout: 1\nworld_size: 8\nparallelism: {tp: 2} # mine\n',
   );

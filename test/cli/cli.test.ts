@@ -63,7 +63,7 @@ describe('check', () => {
   test('is silent about a clean file and exits with 0', async () => {
     const { status, stdout } = await cli('check', 'good.layout.yaml');
     expect(status).toBe(0);
-    expect(stdout).toBe('1 file checked: no findings\n');
+    expect(stdout).toBe('1 file checked: no problems\n');
   });
 
   test('shows the line with a caret, the predicted error and the fixes, and exits with 1', async () => {

@@ -105,7 +105,7 @@ describe('check --watch', () => {
         ({ waits }) => waits && out.endsWith(text),
         text,
       );
-    await printed('1 file checked: no findings\n');
+    await printed('1 file checked: no problems\n');
     // as editors do it: the new text replaces the file
     writeFileSync(join(watched, 'a.tmp'), WRONG);
     renameSync(join(watched, 'a.tmp'), join(watched, 'a.layout.yaml'));

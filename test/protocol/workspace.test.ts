@@ -86,7 +86,7 @@ describe('files of the workspace that are not open', () => {
     expect(server.publishedUris()).not.toContain(uriOf('node_modules/x/broken.layout.yaml'));
   });
 
-  test('have no findings once they are gone, although all that was heard is that they changed', async () => {
+  test('have no problems once they are gone, although all that was heard is that they changed', async () => {
     server = await started();
     const uri = uriOf('broken.layout.yaml');
     expect(await server.diagnostics(uri, 0)).toHaveLength(1);

@@ -44,7 +44,7 @@ function meaningOf(root: MapNode | null, modules: MapNode | null, problem: Unkno
   if (name !== null && !siblings.has(name)) {
     return { kind: 'flag', name };
   }
-  const elsewhere = elsewhereOf(root, modules, problem);
+  const elsewhere = elsewhereOf(root, modules, problem, entry.key);
   if (elsewhere) {
     return elsewhere;
   }
@@ -56,7 +56,10 @@ function meaningOf(root: MapNode | null, modules: MapNode | null, problem: Unkno
     entry.key,
     Object.keys(spec.keys).filter((known) => !siblings.has(known)),
   );
-  return near === null ? null : { kind: 'misspelt', name: near };
+  if (near !== null) {
+    return { kind: 'misspelt', name: near };
+  }
+  return synonym === null ? null : elsewhereOf(root, modules, problem, synonym);
 }
 
 /** Whether an unknown key of the file means one of some keys of the map at a path, so that these are not missing as well. */
@@ -84,14 +87,15 @@ function flagOwner(spec: MapSpec, word: string): string | null {
 
 const plainFlag = (flag: string): string => flag.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
 
-/** Where a key belongs that is right but in the wrong map; null where no map of the format has it. */
+/** Where a word belongs that is right but in the wrong map; null where no map of the format has it. */
 function elsewhereOf(
   root: MapNode | null,
   modules: MapNode | null,
-  { entry, spec, path }: UnknownKey,
+  { spec, path }: UnknownKey,
+  word: string,
 ): Elsewhere | null {
   for (const map of mapsNear(modules, path)) {
-    const name = Object.hasOwn(map.spec.keys, entry.key) ? entry.key : flagOwner(map.spec, entry.key);
+    const name = Object.hasOwn(map.spec.keys, word) ? word : flagOwner(map.spec, word);
     if (map.spec !== spec && name !== null) {
       const node = map.path.reduce(childMap, root);
       const isThere = node?.entries.some(({ key }) => key === name) === true;

@@ -118,9 +118,9 @@ function* missingDegrees(facts: LayoutFacts): Iterable<Report> {
   };
 }
 
-/** Inserts a key of the whole file behind `layout: 1`. */
+/** Inserts a key of the whole file behind its first line, `layout: 1` where it is written. */
 function insertBehindLayout({ text, span, root }: LayoutFacts, line: string) {
-  return root.layout.written ? insertFix(text, { start: span.start, end: root.layout.span.end }, line) : null;
+  return insertFix(text, { start: span.start, end: root.layout.written ? root.layout.span.end : span.end }, line);
 }
 
 function* missingRanks({ text, read }: LayoutFacts, module: ModuleFacts): Iterable<Report> {

@@ -27,6 +27,9 @@ test('unknown-key', () => {
       ),
       'a key that its map has already': block('parallelism: {tp: 2}', 'tp: 2'),
       'a value of several lines is not moved': block('parallelism:', '  tp: 2', '  model:', '    num_layers: 4'),
+      'a section that the file lacks': block('parallelism:', '  tp: 2', '  experts: 8'),
+      'the only key of its section': block('model:', '  tp: 2'),
+      'the only key, and the section is there': block('parallelism: {pp: 2}', 'model:', '  tp: 2'),
       'a word that is like no key': job(8, 'tp: 2, colour: red'),
       'a map of many keys': job(8, 'tp: 2', 'model: {xyzzy: 8}'),
       'a misspelt section': block('paralelism: {tp: 2}'),
@@ -71,6 +74,13 @@ test('unknown-key', () => {
       = suggestion: Remove \`tp\`: [-tp: 2⏎-]
     a value of several lines is not moved: error at "model": \`model\` belongs at the top level.
       = suggestion: Remove \`model\`: [-  model:⏎    num_layers: 4⏎-]
+    a section that the file lacks: error at "experts": \`num_experts\` belongs under \`model\`: experts is another name for it.
+      = safe fix: Move to \`model\`: {+model: {num_experts: 8}⏎+}parallelism: | [-  experts: 8⏎-]
+      = suggestion: Remove \`experts\`: [-  experts: 8⏎-]
+    the only key of its section: error at "tp": \`tp\` belongs under \`parallelism\`.
+      = safe fix: Move to \`parallelism\`: [-model:⏎  tp: 2⏎-] {tp: 2}⏎+}model:
+    the only key, and the section is there: error at "tp": \`tp\` belongs under \`parallelism\`.
+      = safe fix: Move to \`parallelism\`: parallelism: {pp: 2{+, tp: 2+}} | [-model:⏎  tp: 2⏎-]
     a word that is like no key: error at "colour": \`parallelism\` has no key \`colour\`. Its keys are \`tp\`, \`gtp_remat\`, \`num_weight_shards\`, \`cp\`, \`pp\`, \`vpp\`, \`num_layers_per_virtual_pipeline_stage\`, \`pipeline_model_parallel_layout\`, \`account_for_embedding_in_pipeline_split\`, \`account_for_loss_in_pipeline_split\`, \`overlap_p2p_comm\`, \`microbatch_group_size_per_vp_stage\` and 12 more, which completion lists.
       = suggestion: Remove \`colour\`: parallelism: {tp: 2[-, colour: red-]}
     a map of many keys: error at "xyzzy": \`model\` has no key \`xyzzy\`. Its keys are \`num_layers\`, \`num_layers_in_first_pipeline_stage\`, \`num_layers_in_last_pipeline_stage\`, \`num_attention_heads\`, \`num_query_groups\`, \`hidden_size\`, \`ffn_hidden_size\`, \`moe_ffn_hidden_size\`, \`num_experts\`, \`vocab_size\`, \`make_vocab_size_divisible_by\`, \`params_dtype\` and 35 more, which completion lists.
@@ -102,6 +112,8 @@ test.each([
   ['communicators: {sharp: true}', 'use_sharp'],
   ['recompute: {activation_checkpointing: full}', 'granularity'],
   ['sequence: {sp: true}', 'sequence_parallel'],
+  ['batch: {batch_size: 8}', 'micro_batch_size'],
+  ['phases: {generate: {ranks: [0, 8], context: 2}}', 'cp'],
   ['model: {moe_topk: 2, num_experts: 8}', 'moe_router_topk'],
 ])('the word that people or another framework write in %s means %s', (section, name) => {
   expect(report(unknownKey, job(8, 'tp: 4', section))).toContain(`Did you mean \`${name}\`?`);

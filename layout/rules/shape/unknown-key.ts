@@ -1,7 +1,8 @@
 import type { Edit, Fix } from '../../diagnostic';
-import { appendKey, removeField } from '../../format/edit';
+import { appendKey, lineBreak, removeField, startOfLine } from '../../format/edit';
 import type { ReadLayout } from '../../format/read';
-import type { Entry, MapNode } from '../../format/tree';
+import { synonymOf } from '../../format/synonyms';
+import type { Entry, MapNode, Node } from '../../format/tree';
 import { removeFix, safeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
@@ -32,8 +33,10 @@ parallelism:
   },
 };
 
-function unknownReport({ text }: ReadLayout, { entry, spec, path }: UnknownKey, meaning: Meaning | null): Report {
+function unknownReport(read: ReadLayout, problem: UnknownKey, meaning: Meaning | null): Report {
+  const { entry, spec, path } = problem;
   const { key, keySpan, value } = entry;
+  const { text } = read;
   const remove = removeFix(text, key, { keySpan, span: value.span });
   switch (meaning?.kind) {
     case 'flag':
@@ -44,12 +47,13 @@ function unknownReport({ text }: ReadLayout, { entry, spec, path }: UnknownKey, 
       };
     case 'elsewhere': {
       const place = meaning.path === '' ? 'the top level' : `\`${meaning.path}\``;
-      const flag = meaning.name === key ? '' : `: ${key} is its Megatron-LM flag`;
+      const flag =
+        meaning.name === key ? '' : `: ${key} is ${synonymOf(key) ? 'another name for it' : 'its Megatron-LM flag'}`;
       const there = meaning.isThere ? ', which has it already' : '';
       return {
         message: `\`${meaning.name}\` belongs ${meaning.path === '' ? 'at' : 'under'} ${place}${there}${flag}.`,
         span: keySpan,
-        fixes: [meaning.isThere ? null : moveFix(text, entry, meaning, `Move to ${place}`), remove],
+        fixes: [meaning.isThere ? null : moveFix(read, problem, meaning, `Move to ${place}`), remove],
       };
     }
     default: {
@@ -86,26 +90,51 @@ function renameFix({ keySpan }: Entry, name: string): Fix {
 
 /** Moves an entry to the map that it belongs into; null where that takes more than a line. */
 function moveFix(
-  text: string,
-  { keySpan, value }: Entry,
+  { text, tree }: ReadLayout,
+  unknown: UnknownKey,
   { path, name, node, isAround }: Elsewhere,
   title: string,
-): Fix | null {
+) {
+  const { keySpan, value } = unknown.entry;
   const written = text.slice(value.span.start, value.span.end);
-  if (/[\r\n]/.test(written)) {
+  if (/[\r\n]/.test(text.slice(keySpan.end, value.span.end))) {
     return null;
   }
   const line = `${name}: ${written}`;
   const field = { keySpan, span: value.span };
-  if (!node) {
-    const section = path.slice(path.lastIndexOf('.') + 1);
-    const span = { start: keySpan.start, end: Math.max(keySpan.end, value.span.end) };
-    return isAround ? null : safeFix(title, [{ span, newText: `${section}: {${line}}` }]);
+  const homes = entriesAt(tree.root, unknown.path);
+  // a map that is left without keys goes, too
+  const emptied = !isAround && unknown.siblings.size === 1 ? homes.at(-1) : undefined;
+  const removal = removeField(text, emptied ? { keySpan: emptied.keySpan, span: emptied.value.span } : field);
+  if (node) {
+    return safeFix(title, [removal, isAround ? insertBehindFirst(text, node, line) : appendKey(text, node.span, line)]);
   }
-  return safeFix(title, [
-    removeField(text, field),
-    isAround ? insertBehindFirst(text, node, line) : appendKey(text, node.span, line),
-  ]);
+  const [section = '', ...outside] = path.split('.').reverse();
+  const newText = `${section}: {${line}}`;
+  if (unknown.path === outside.reverse().join('.')) {
+    return safeFix(title, [{ span: { start: keySpan.start, end: Math.max(keySpan.end, value.span.end) }, newText }]);
+  }
+  // a line of its own in front of the section of the file that the entry stands in
+  const before = outside.length === 0 ? homes[0] : undefined;
+  if (!before || startOfLine(text, before.keySpan.start) !== before.keySpan.start) {
+    return null;
+  }
+  const start = before.keySpan.start;
+  return safeFix(title, [{ span: { start, end: start }, newText: `${newText}${lineBreak(text)}` }, removal]);
+}
+
+/** The entries that a path leads through, from the file's own. */
+function entriesAt(root: Node | null, path: string): Entry[] {
+  const found: Entry[] = [];
+  for (const name of path === '' ? [] : path.split('.')) {
+    const map: Node | null | undefined = found.length === 0 ? root : found.at(-1)?.value;
+    const entry = map?.kind === 'map' ? map.entries.find(({ key }) => key === name) : undefined;
+    if (!entry) {
+      return found;
+    }
+    found.push(entry);
+  }
+  return found;
 }
 
 /** A line behind the first entry of a map: its end may be what moves away. */

@@ -8,6 +8,9 @@ test('wrong-type', () => {
       'a number in quotes': job(8, 'tp: "2"'),
       'a number with a fraction of 0': job(8, 'tp: 2.0'),
       'a word for a number': job(8, 'tp: two'),
+      'a key without its colon': job(8, 'tp 2').replace('{', '\n  ').replace('}', ''),
+      'a key with an equals sign': 'layout: 1\nworld_size: 8\nparallelism: tp=2\n',
+      'flags in place of keys': '--tensor-model-parallel-size 8\n',
       'yes for true': job(8, 'tp: 2', 'fsdp: {enabled: yes}'),
       'a number for a name': job(8, 'tp: 2', 'name: 8'),
       'a number for a map': 'layout: 1\nworld_size: 8\nparallelism: 2\n',
@@ -25,6 +28,11 @@ test('wrong-type', () => {
     a number with a fraction of 0: error at "2.0": \`parallelism.tp\` must be a whole number, not \`2.0\`.
       = safe fix: Change to 2: parallelism: {tp: [-2.0-]{+2+}}
     a word for a number: error at "two": \`parallelism.tp\` must be a whole number, not \`two\`.
+    a key without its colon: error at "tp 2": \`parallelism\` must be a map of keys, not \`tp 2\`.
+      = safe fix: Write \`tp: 2\`: [-tp 2-]{+tp: 2+}
+    a key with an equals sign: error at "tp=2": \`parallelism\` must be a map of keys, not \`tp=2\`.
+      = safe fix: Write \`tp: 2\`: parallelism: [-tp=2-]{+{tp: 2}+}
+    flags in place of keys: error at "--tensor-model-parallel-size 8": These are flags; a layout is a map of keys such as \`layout: 1\`. Save them as a script: \`parallelism-layout import\` makes a layout of it.
     yes for true: error at "yes": \`fsdp.enabled\` must be true or false, not \`yes\`.
       = safe fix: Change to true: fsdp: {enabled: [-yes-]{+true+}}
     a number for a name: error at "8": \`name\` must be a text, not \`8\`.

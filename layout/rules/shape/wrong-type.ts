@@ -1,4 +1,5 @@
 import type { Fix } from '../../diagnostic';
+import { startOfLine } from '../../format/edit';
 import { FORMAT } from '../../format/keys';
 import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
@@ -32,19 +33,35 @@ parallelism:
       yield {
         message: messageOf(spec, node, path),
         span: node.span,
-        fixes: [castFix(spec, node), indentFix(text, tree.root, spec, path)],
+        fixes: [castFix(spec, node), colonFix(text, spec, node), indentFix(text, tree.root, spec, path)],
       };
     }
   },
 };
 
 function messageOf(spec: KeySpec, node: Node, path: string): string {
+  if (path === '' && node.kind === 'scalar' && /^--\w/.test(node.source)) {
+    return 'These are flags; a layout is a map of keys such as `layout: 1`. Save them as a script: `parallelism-layout import` makes a layout of it.';
+  }
   if (path === '') {
     return `A layout is a map of keys such as \`layout: 1\`, not ${nodeName(node)}.`;
   }
   return node.kind === 'scalar' && node.value === null && !node.quoted
     ? `\`${path}\` has no value; it must be ${typeName(spec)}.`
     : `\`${path}\` must be ${typeName(spec)}, not ${nodeName(node)}.`;
+}
+
+/** Puts the colon behind a key that has a value without one, such as `tp 2` or `tp=2`; null where that is not what is wrong. */
+function colonFix(text: string, spec: KeySpec, node: Node): Fix | null {
+  const [, key = '', value] =
+    (node.kind === 'scalar' && /^(\w+)(?:[ \t]*=[ \t]*|[ \t]+)(\S+)$/.exec(node.source)) || [];
+  const line = `${key}: ${value}`;
+  // a map stands on lines of its own, or in braces
+  const isOnOwnLine = text.slice(startOfLine(text, node.span.start), node.span.start).trim() === '';
+  const newText = isOnOwnLine ? line : `{${line}}`;
+  return spec.type === 'map' && Object.hasOwn(spec.keys, key)
+    ? safeFix(`Write \`${line}\``, [{ span: node.span, newText }])
+    : null;
 }
 
 /** Indents the keys that follow a map without a value and belong into it; null where there are none. */

@@ -9,7 +9,7 @@ test('yaml-syntax', () => {
     reports(yamlSyntax, {
       'indented less than its neighbour': lines('parallelism:', '  tp: 2', ' pp: 2'),
       'indented more than its neighbour': lines('parallelism:', '  tp: 2', '   pp: 2'),
-      'a tab in place of spaces': lines('parallelism:', '  tp: 2', '\tpp: 2'),
+      'tabs in place of spaces': lines('parallelism:', '\ttp: 2', '\tpp: 2'),
       'a bracket that is not closed': lines('parallelism: {tp: 2'),
       'a quote that is not closed': lines('name: "a'),
       'a second document': lines('parallelism: {tp: 2}', '---', 'layout: 1'),
@@ -21,8 +21,8 @@ test('yaml-syntax', () => {
       = safe fix: Indent \`pp\` by 2 spaces: [- -]{+  +}pp: 2
     indented more than its neighbour: error at "pp": \`pp\` is indented 3 spaces; its neighbour \`tp\` is indented 2.
       = safe fix: Indent \`pp\` by 2 spaces: [-   -]{+  +}pp: 2
-    a tab in place of spaces: error at "pp": A tab indents \`pp\`; its neighbour \`tp\` is indented 2 spaces.
-      = safe fix: Indent \`pp\` by 2 spaces: [-	-]{+  +}pp: 2
+    tabs in place of spaces: error at "tp": A tab indents \`tp\`. YAML is indented with spaces.
+      = safe fix: Indent with spaces: [-	-]{+  +}tp: 2 | [-	-]{+  +}pp: 2
     a bracket that is not closed: error at "": A \`{\` is not closed.
     a quote that is not closed: error at "": A quoted text is not closed.
     a second document: error at "---\\nlayout: 1\\n": A second document begins here; a layout file holds one. Remove \`---\`.

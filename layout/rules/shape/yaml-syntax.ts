@@ -1,5 +1,5 @@
 import type { Fix } from '../../diagnostic';
-import { endOfLine, startOfLine } from '../../format/edit';
+import { applyEdits, endOfLine, startOfLine } from '../../format/edit';
 import { parseTree, type TreeProblem } from '../../format/tree';
 import { safeFix } from '../fixes';
 import { countOf } from '../numbers';
@@ -45,8 +45,28 @@ function indentReport(text: string, { span }: TreeProblem): Report | null {
   }
   const line = keyLineAt(text, startOfLine(text, span.start));
   const above = line && keyLineAbove(text, line.start);
+  const tabs = line?.indent.includes('\t') ? tabsReport(text, line) : null;
+  if (tabs) {
+    return tabs;
+  }
   // the parser may report the line in front of the one that is at fault
   return line && above ? (reindented(text, line, above) ?? nextReport(text, line)) : line && nextReport(text, line);
+}
+
+/** The report and the fix that write two spaces for every tab that indents, if the text is valid then. */
+function tabsReport(text: string, { start, key, indent }: KeyLine): Report | null {
+  const edits = [...text.matchAll(/^[ \t]*\t[ \t]*/gm)].map(({ index, 0: found }) => ({
+    span: { start: index, end: index + found.length },
+    newText: found.replaceAll('\t', '  '),
+  }));
+  const at = start + indent.length;
+  return parseTree(applyEdits(text, edits)).problem
+    ? null
+    : {
+        message: `A tab indents \`${key}\`. YAML is indented with spaces.`,
+        span: { start: at, end: at + key.length },
+        fixes: [safeFix('Indent with spaces', edits)],
+      };
 }
 
 function nextReport(text: string, line: KeyLine): Report | null {

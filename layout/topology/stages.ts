@@ -70,7 +70,7 @@ export function virtualSize(facts: LayoutFacts, module: ModuleFacts): number | n
 }
 
 function planOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | null {
-  const settings = settingsOf(facts, module);
+  const settings = module.degrees ? settingsOf(facts, module) : null;
   if (!settings) {
     return null;
   }
@@ -78,49 +78,76 @@ function planOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | null {
   return pattern === null ? plainPlan(facts, module, settings) : hybridStagePlan(module, settings, pattern);
 }
 
+/**
+ * What Megatron-LM says of a pipeline with numbers below the least that the format takes, such as a stage of -1 layers; null
+ * where it has no check of its own.
+ */
+export function refusedPipeline(facts: LayoutFacts, module: ModuleFacts): string | null {
+  const { tooSmall } = facts.read;
+  const written = ({ value, span }: Field<number>) =>
+    value ?? tooSmall.find((small) => small.span.start === span.start)?.value;
+  const settings = settingsOf(facts, module, written);
+  const pipeline = settings && attempt(() => configured(facts, settings));
+  return pipeline?.ok === false && pipeline.error.checked ? pipeline.error.message : null;
+}
+
 /** What a grid says of its pipeline; null where its layers are open, or a value is unusable. */
-function settingsOf({ root, heterogeneous }: LayoutFacts, module: ModuleFacts): PipelineArguments | null {
+function settingsOf(
+  { root, heterogeneous }: LayoutFacts,
+  module: ModuleFacts,
+  numberOf: (field: Field<number>) => number | undefined = ({ value }) => value,
+): PipelineArguments | null {
   const model = module.model.value;
   const own = module.own ?? root.parallelism.value;
   const parallelism = heterogeneous ? undefined : root.parallelism.value;
-  if (!own || !module.degrees) {
+  const pp = module.fields.pp.written ? numberOf(module.fields.pp) : 1;
+  if (!own || pp === undefined) {
     return null;
   }
-  const fields = [
+  const numbers = [
     model?.num_layers,
+    parallelism?.vpp,
+    parallelism?.num_layers_per_virtual_pipeline_stage,
     model?.num_layers_in_first_pipeline_stage,
     model?.num_layers_in_last_pipeline_stage,
     model?.mtp_num_layers,
+  ];
+  const others = [
     model?.hybrid_layer_pattern,
     model?.hybrid_override_pattern,
     model?.mtp_hybrid_override_pattern,
     own.pipeline_model_parallel_layout,
     own.account_for_embedding_in_pipeline_split,
     own.account_for_loss_in_pipeline_split,
-    parallelism?.vpp,
-    parallelism?.num_layers_per_virtual_pipeline_stage,
   ];
-  if (!fields.every(isUsable)) {
+  const [layers, vpp, perVirtualStage, first, last, mtp] = numbers.map((field) =>
+    field?.written ? numberOf(field) : null,
+  );
+  const isUsable = (field: Field<unknown> | undefined) => !field?.written || field.value !== undefined;
+  // undefined: written, and no number
+  if (
+    ![layers, vpp, perVirtualStage, first, last, mtp].every((number) => number !== undefined) ||
+    !others.every(isUsable)
+  ) {
     return null;
   }
   const layout = layoutOf(own.pipeline_model_parallel_layout.value);
   const isHybrid = patternOf(model) !== null;
-  const numLayers = model?.num_layers.value ?? (isHybrid ? 0 : countIn(layout, 'decoder'));
+  const numLayers = layers ?? (isHybrid ? 0 : countIn(layout, 'decoder'));
   if (numLayers === null) {
     return null;
   }
-  const mtp = model?.mtp_num_layers.value ?? null;
   return {
     numLayers,
-    pp: module.degrees.pp,
-    vpp: parallelism?.vpp.value ?? null,
-    perVirtualStage: parallelism?.num_layers_per_virtual_pipeline_stage.value ?? null,
-    first: model?.num_layers_in_first_pipeline_stage.value ?? null,
-    last: model?.num_layers_in_last_pipeline_stage.value ?? null,
+    pp,
+    vpp: vpp ?? null,
+    perVirtualStage: perVirtualStage ?? null,
+    first: first ?? null,
+    last: last ?? null,
     accountForEmbedding: own.account_for_embedding_in_pipeline_split.value ?? false,
     accountForLoss: own.account_for_loss_in_pipeline_split.value ?? false,
     // a file that says nothing of the model may have MTP layers in its layout all the same
-    mtp: mtp === null && !model?.num_layers.written ? countIn(layout, 'mtp') : mtp,
+    mtp: mtp ?? (model?.num_layers.written ? null : countIn(layout, 'mtp')),
     layout,
   };
 }
@@ -137,10 +164,6 @@ function spellingsOf(model: ModuleFacts['model']['value']): PatternSpellings {
     depth: model?.mtp_hybrid_override_pattern.value ?? null,
     depths: model?.mtp_num_layers.value ?? null,
   };
-}
-
-function isUsable(field: Field<unknown> | undefined): boolean {
-  return field === undefined || !field.written || field.value !== undefined;
 }
 
 function layoutOf(value: string | readonly Field<unknown>[] | undefined): LayerLayoutInput | null {

@@ -165,8 +165,9 @@ const SCRIPT = { sequence: { seq_length: 64 }, batch: { micro_batch_size: 1 } };
 
 /** Checks a layout file against a verdict of Megatron-LM; what a file cannot say (a size of 0) is refused by its shape. */
 function expectVerdict(text: string, ok: boolean, error: GoldenError | null): void {
-  const found = predictions(check(text));
-  if (ok) {
+  const checked = check(text);
+  const found = predictions(checked);
+  if (ok && checked.facts?.read.tooSmall.length === 0) {
     expect(found, text).toEqual([]);
   } else {
     expect(found, text).not.toEqual([]);
@@ -177,8 +178,8 @@ function expectVerdict(text: string, ok: boolean, error: GoldenError | null): vo
 }
 
 describe('as layout files', () => {
-  const layouts = loadGolden<LayoutInput, LayoutExpect>('pipeline_layout').filter(hasSizes);
-  const splits = loadGolden<SplitInput, SplitExpect>('pipeline_split').filter(hasSizes);
+  const layouts = loadGolden<LayoutInput, LayoutExpect>('pipeline_layout');
+  const splits = loadGolden<SplitInput, SplitExpect>('pipeline_split');
 
   const layoutFile = ({ layout, num_layers, pp, vpp, mtp_num_layers }: LayoutInput, more = {}) =>
     layoutText({

@@ -49,7 +49,7 @@ test('sequence-divisible', () => {
       = at "4": cp is 4 here
       = suggestion: Change seq_length to 96: sequence: {seq_length: [-100-]{+96+}}
       = suggestion: Change seq_length to 104: sequence: {seq_length: [-100-]{+104+}}
-    longer than max_seq_len: error at "4096": seq_length 8192 is more than max_seq_len 4096. Use max_seq_len 8192, or seq_length 4096.
+    longer than max_seq_len: warning at "4096": seq_length 8192 is more than max_seq_len 4096. Use max_seq_len 8192, or seq_length 4096.
       = Megatron-LM: max_position_embeddings (4096) must be greater than or equal to seq_length (8192).
       = at "8192": seq_length is 8192 here
       = suggestion: Change max_seq_len to 8192: sequence: {seq_length: 8192, max_seq_len: [-4096-]{+8192+}}

@@ -41,12 +41,13 @@ sequence:
         continue;
       }
       const undivided = undividedReport(facts, described, length);
-      // the script compares the lengths whatever is overlapped; otherwise `tp-comm-overlap-length` does
-      const isTooLong = most.value !== undefined && most.value < length && (facts.trainingScript || !overlap.value);
-      if (isTooLong && undivided?.predicts !== SCRIPT_LENGTH) {
-        yield tooLongReport(field, length, most, most.value ?? 0);
-      } else if (undivided) {
+      if (undivided) {
         yield undivided;
+      }
+      // the script compares the lengths whatever is overlapped; otherwise `tp-comm-overlap-length` does
+      const isCompared = facts.trainingScript || !(overlap.value && described.sequenceParallel);
+      if (isCompared && most.value !== undefined && most.value < length && undivided?.predicts !== SCRIPT_LENGTH) {
+        yield tooLongReport(facts, field, length, most, most.value);
       }
     }
   },
@@ -55,8 +56,16 @@ sequence:
 /** The first check of a length in the training script. */
 const SCRIPT_LENGTH = 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.';
 
-function tooLongReport(field: Field<number>, length: number, most: Field<number>, limit: number): Report {
+function tooLongReport(
+  { trainingScript }: LayoutFacts,
+  field: Field<number>,
+  length: number,
+  most: Field<number>,
+  limit: number,
+): Report {
   return {
+    // only the arguments of the script are compared
+    severity: trainingScript ? 'error' : 'warning',
     message: `seq_length ${length} is more than max_seq_len ${limit}. Use max_seq_len ${length}, or seq_length ${limit}.`,
     span: most.span,
     related: [valueRelated('seq_length', field)],

@@ -36,6 +36,8 @@ sequence:
       if (overlap.value === true && (isOff || isSwitchedOff)) {
         const needed = degrees.tp > 1 ? 'sequence_parallel' : 'sequence_parallel and tp above 1';
         yield {
+          // only the script checks it: the library does without the overlap
+          severity: facts.trainingScript ? 'error' : 'warning',
           message: `tp_comm_overlap needs ${needed}. ${degrees.tp > 1 ? 'Use sequence_parallel true, or remove' : 'Remove'} tp_comm_overlap.`,
           span: overlap.span,
           predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',

@@ -1,9 +1,10 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import type { LayoutFacts } from '../../topology/facts';
+import { refusedPipeline } from '../../topology/stages';
 import { changeFix } from '../fixes';
 import { MIMO_CP } from '../mimo/mimo';
 import type { Rule } from '../rule';
-import { shardsBelowOne } from '../shards/shard-names';
+import { moduleOf, shardsBelowOne } from '../shards/shard-names';
 import { FORMAT_SOURCE, megatron } from '../source';
 
 export const notPositive: Rule = {
@@ -37,6 +38,9 @@ parallelism:
   },
 };
 
+/** The keys that decide where layers go. */
+const OF_PIPELINE = /^(parallelism|modules|model)\b.*\.(pp|vpp|\w*num_layers\w*)$/;
+
 /** What Megatron-LM says of a number below the least, where it has a check of its own and does not merely divide by it. */
 function prediction(facts: LayoutFacts, path: string, value: number): string | null {
   const { modules, mimoFlags } = facts;
@@ -48,9 +52,9 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
   if (mimoFlags && path === `modules.${LANGUAGE_MODULE}.cp`) {
     return MIMO_CP;
   }
-  const [, end] = /\.num_layers_in_(first|last)_pipeline_stage$/.exec(path) ?? [];
-  if (end !== undefined) {
-    return `num_layers_in_${end}_pipeline_stage must be larger than 0`;
+  const module = moduleOf(facts, path);
+  if (module && OF_PIPELINE.test(path)) {
+    return refusedPipeline(facts, module);
   }
   if (path.endsWith('.num_experts') && value < 0) {
     return 'num_moe_experts must be non-negative.';

@@ -29,16 +29,21 @@ export function tooFewShards(names: ShardNames, shards: number, tp: number): str
   return `${names.flag} (${shards}) must be >= ${names.tpFlag} (${tp}).`;
 }
 
+/** The grid that a key belongs to; `parallelism` is the only one where it is written. */
+export function moduleOf({ modules }: LayoutFacts, path: string): ModuleFacts | undefined {
+  return modules.find(({ name }) => name === null || path.startsWith(`modules.${name}.`));
+}
+
 /**
  * What Megatron-LM says of weight shards below 1, written as their number or, under `parallelism`, as a degree that
  * makes one. Null for other keys.
  * @param path of the key
  */
-export function shardsBelowOne({ modules }: LayoutFacts, path: string, value: number): string | null {
+export function shardsBelowOne(facts: LayoutFacts, path: string, value: number): string | null {
   const names = [DENSE_SHARDS, EXPERT_SHARDS].find(
     ({ shards, remat }) => path.endsWith(`.${shards}`) || path.endsWith(`.${remat}`),
   );
-  const module = modules.find(({ name }) => name === null || path.startsWith(`modules.${name}.`));
+  const module = moduleOf(facts, path);
   const dense = module && valueOr(module.fields.tp, 1);
   const tp = module && (names === EXPERT_SHARDS ? expertTp(module, dense) : dense);
   if (!names || !module || tp === undefined) {

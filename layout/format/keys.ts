@@ -150,18 +150,14 @@ const stageKeys = {
 
 const modelKeys = {
   num_layers: count('Transformer layers in the model.', '--num-layers'),
-  num_layers_in_first_pipeline_stage: {
-    type: 'integer',
-    min: 0,
-    doc: 'Layers in the first pipeline stage, where it differs from the others; at least 1.',
-    flag: '--decoder-first-pipeline-num-layers',
-  } as IntegerSpec,
-  num_layers_in_last_pipeline_stage: {
-    type: 'integer',
-    min: 0,
-    doc: 'Layers in the last pipeline stage, where it differs from the others; at least 1.',
-    flag: '--decoder-last-pipeline-num-layers',
-  } as IntegerSpec,
+  num_layers_in_first_pipeline_stage: count(
+    'Layers in the first pipeline stage, where it differs from the others.',
+    '--decoder-first-pipeline-num-layers',
+  ),
+  num_layers_in_last_pipeline_stage: count(
+    'Layers in the last pipeline stage, where it differs from the others.',
+    '--decoder-last-pipeline-num-layers',
+  ),
   num_attention_heads: count('Attention heads; `tp` must divide them.', '--num-attention-heads'),
   num_query_groups: count(
     'Key/value heads of grouped-query attention; a multiple or a divisor of `tp`.',
@@ -559,6 +555,10 @@ const rootKeys = {
   batch: map('Batch sizes, in sequences.', {
     micro_batch_size: count('Sequences that one replica runs at a time.', '--micro-batch-size'),
     global_batch_size: count('Sequences in one optimizer step, over all replicas.', '--global-batch-size'),
+    decrease_batch_size_if_needed: flagged(
+      'Round the global batch down to what the replicas can share, in place of an error.',
+      '--decrease-batch-size-if-needed',
+    ),
     rampup_batch_size: list(
       'Start, increment and samples of a batch-size ramp; Megatron-LM ignores it since it has step schedules.',
       { type: 'any', doc: 'A whole number.' } as AnySpec,
@@ -606,6 +606,10 @@ const rootKeys = {
       doc: 'Add weight gradients up inside the kernel of the product; Megatron-LM does so unless it is told not to.',
       flag: '--no-gradient-accumulation-fusion',
     } as BooleanSpec,
+    defer_embedding_wgrad_compute: flagged(
+      'Compute the weight gradients of the embedding while the pipeline empties; needs `pp` above 1.',
+      '--defer-embedding-wgrad-compute',
+    ),
     grad_reduce_in_bf16: flagged('Reduce gradients in bf16.', '--grad-reduce-in-bf16'),
     optimizer_cpu_offload: flagged('Keep the optimizer state in host memory.', '--optimizer-cpu-offload'),
   }),
@@ -626,6 +630,10 @@ const rootKeys = {
       doc: 'Layers in one piece (`uniform`), or in all (`block`).',
       flag: '--recompute-num-layers',
     } as IntegerSpec,
+    distribute_saved_activations: flagged(
+      'Spread the saved activations of whole layers over the TP ranks; excludes `sequence_parallel`.',
+      '--distribute-saved-activations',
+    ),
     modules: list(
       'The parts, of selective recomputation.',
       text('Such as `core_attn`, `moe_act`, `layernorm`, `mla_up_proj`, `mlp`, `moe`, `shared_experts`.'),

@@ -136,7 +136,8 @@ function isMimoFlags(modules: readonly ModuleFacts[]): boolean {
 function isTrainingScript(root: Section<RootKeys>): boolean {
   const model = root.model.value;
   const asked = [
-    model?.num_layers,
+    // a hybrid pattern counts the layers
+    [model?.num_layers, model?.hybrid_layer_pattern, model?.hybrid_override_pattern].find((field) => field?.written),
     model?.hidden_size,
     model?.num_attention_heads,
     root.sequence.value?.seq_length,

@@ -87,8 +87,13 @@ export function refusedPipeline(facts: LayoutFacts, module: ModuleFacts): string
   const written = ({ value, span }: Field<number>) =>
     value ?? tooSmall.find((small) => small.span.start === span.start)?.value;
   const settings = settingsOf(facts, module, written);
-  const pipeline = settings && attempt(() => configured(facts, settings));
-  return pipeline?.ok === false && pipeline.error.checked ? pipeline.error.message : null;
+  const pattern = patternOf(module.model.value);
+  const placed =
+    settings &&
+    attempt(() =>
+      pattern === null ? placeLayers(configured(facts, settings)) : spelledPlan(module, settings, pattern),
+    );
+  return placed?.ok === false && placed.error.checked ? placed.error.message : null;
 }
 
 /** What a grid says of its pipeline; null where its layers are open, or a value is unusable. */
@@ -235,14 +240,15 @@ function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }:
   );
 }
 
+/** Only inside `attempt`. */
+function spelledPlan({ model }: ModuleFacts, settings: PipelineArguments, pattern: string): HybridPlan {
+  checkSpellings(spellingsOf(model.value));
+  return hybridPlan(pattern, settings, settings.perVirtualStage);
+}
+
 function hybridStagePlan(module: ModuleFacts, settings: PipelineArguments, pattern: string): StagePlan {
   const isSmall = settings.pp <= MAX_STAGES;
-  const plan = isSmall
-    ? attempt(() => {
-        checkSpellings(spellingsOf(module.model.value));
-        return hybridPlan(pattern, settings, settings.perVirtualStage);
-      })
-    : null;
+  const plan = isSmall ? attempt(() => spelledPlan(module, settings, pattern)) : null;
   return {
     module,
     settings: plan?.ok ? { ...settings, numLayers: plan.value.numLayers } : settings,

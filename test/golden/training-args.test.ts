@@ -95,6 +95,7 @@ const PLACES: Readonly<Record<string, readonly [section: string, key: string]>> 
   use_distributed_optimizer: ['optimizer', 'use_distributed_optimizer'],
   overlap_grad_reduce: ['optimizer', 'overlap_grad_reduce'],
   overlap_param_gather: ['optimizer', 'overlap_param_gather'],
+  defer_embedding_wgrad_compute: ['optimizer', 'defer_embedding_wgrad_compute'],
   overlap_param_gather_with_optimizer_step: ['optimizer', 'overlap_param_gather_with_optimizer_step'],
   use_megatron_fsdp: ['fsdp', 'enabled'],
   megatron_fsdp_version: ['fsdp', 'megatron_fsdp_version'],
@@ -105,6 +106,7 @@ const PLACES: Readonly<Record<string, readonly [section: string, key: string]>> 
   recompute_granularity: ['recompute', 'granularity'],
   recompute_method: ['recompute', 'method'],
   recompute_num_layers: ['recompute', 'num_layers'],
+  distribute_saved_activations: ['recompute', 'distribute_saved_activations'],
   moe_token_dispatcher_type: ['moe', 'moe_token_dispatcher_type'],
   moe_enable_deepep: ['moe', 'moe_enable_deepep'],
   overlap_moe_expert_parallel_comm: ['moe', 'overlap_moe_expert_parallel_comm'],
@@ -113,10 +115,8 @@ const PLACES: Readonly<Record<string, readonly [section: string, key: string]>> 
 
 /** Arguments that change nothing that a layout speaks of. */
 const NEUTRAL = [
-  'bf16',
   'no_rope_fusion',
   'apply_rope_fusion',
-  'group_query_attention',
   'moe_expert_capacity_factor',
   'mtp_hsm',
   'mtp_standalone',
@@ -125,6 +125,8 @@ const NEUTRAL = [
 
 /** Arguments that a layout says the other way round, or in one word. */
 const SPECIAL = [
+  'bf16',
+  'group_query_attention',
   'disable_bias_linear',
   'no_overlap_p2p_communication',
   'no_gradient_accumulation_fusion',
@@ -153,6 +155,10 @@ function textOf({ world_size, env, arch, flags }: Input, megatron?: string): str
     }
   }
   // what the script takes where a flag is absent, of keys without a default in the format
+  put('model', 'params_dtype', all.bf16 === true ? 'bf16' : 'fp32');
+  if (all.group_query_attention !== true) {
+    put('model', 'num_query_groups', null);
+  }
   put('model', 'add_bias_linear', all.disable_bias_linear !== true);
   put('model', 'position_embedding_type', all.position_embedding_type ?? 'learned_absolute');
   put('optimizer', 'gradient_accumulation_fusion', all.no_gradient_accumulation_fusion !== true);

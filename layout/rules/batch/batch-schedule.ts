@@ -1,7 +1,11 @@
+import type { RootKeys } from '../../format/keys';
+import type { Section } from '../../format/spec';
 import { type Attempt, assertThat, attempt, fail, raise } from '../../topology/python';
 import { removeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
+
+type Batch = Section<RootKeys['batch']['keys']>;
 
 export const batchSchedule: Rule = {
   code: 'batch-schedule',
@@ -29,9 +33,9 @@ batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}
     if (!batch) {
       return;
     }
-    const { step_batch_size_schedule: field, global_batch_size: global, rampup_batch_size: rampup } = batch;
+    const { step_batch_size_schedule: field, rampup_batch_size: rampup } = batch;
     if (field.value !== undefined) {
-      const outcome = scheduleOf(field.value, root.sequence.value?.seq_length.value, global.written);
+      const outcome = scheduleOf(field.value, root.sequence.value?.seq_length.value, batch);
       if (!outcome.ok) {
         yield {
           message: `The schedule is refused: ${outcome.error.message}. Write entries such as \`0:8 64K:16\`.`,
@@ -58,11 +62,15 @@ const FACTORS: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, B: 1e9, T: 1
 function scheduleOf(
   schedule: string,
   length: number | undefined,
-  hasGlobal: boolean,
+  batch: Batch,
 ): Attempt<readonly (readonly [number, number])[]> {
   return attempt(() => {
-    if (hasGlobal) {
+    const { global_batch_size: global, decrease_batch_size_if_needed: decreased } = batch;
+    if (global.written) {
       raise('ValueError', 'Cannot specify both --step-batch-size-schedule and --global-batch-size');
+    }
+    if (decreased.value) {
+      raise('ValueError', 'Cannot specify both --step-batch-size-schedule and --decrease-batch-size-if-needed');
     }
     const entries = schedule
       .replaceAll(',', ' ')

@@ -27,6 +27,16 @@ test('global-batch', () => {
       'beside a batch of evaluation that fits': scriptJob(8, 'tp: 1', {
         batch: 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16',
       }),
+      'a batch that is rounded down': job(
+        8,
+        'tp: 2',
+        'batch: {micro_batch_size: 2, global_batch_size: 12, decrease_batch_size_if_needed: true}',
+      ),
+      'a batch that is rounded down to nothing': job(
+        8,
+        'tp: 2',
+        'batch: {micro_batch_size: 2, global_batch_size: 4, decrease_batch_size_if_needed: true}',
+      ),
     }),
   ).toMatchInlineSnapshot(`
     "whole micro-batches: nothing
@@ -63,6 +73,11 @@ test('global-batch', () => {
       = Megatron-LM: global batch size (12) is not divisible by micro batch size (1) times data parallel size (8)
       = at "parallelism": 8 ranks give dp 8
       = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+8+}, eval_global_batch_size: 16}
-      = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+16+}, eval_global_batch_size: 16}"
+      = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+16+}, eval_global_batch_size: 16}
+    a batch that is rounded down: nothing
+    a batch that is rounded down to nothing: error at "4": global_batch_size 4 is rounded down to 0: it is less than micro_batch_size 2 x dp 4 = 8. Use 8.
+      = Megatron-LM: number of microbatches should be at least 1, got 0.
+      = at "parallelism": 8 ranks give dp 4
+      = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 2, global_batch_size: [-4-]{+8+}, decrease_batch_size_if_needed: true}"
   `);
 });

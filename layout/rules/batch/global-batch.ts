@@ -5,7 +5,7 @@ import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type BatchReplicas, batchReplicas, stepText } from './replicas';
+import { type BatchReplicas, batchReplicas, calculatorRefusal, stepText, tooFewMicroBatches } from './replicas';
 
 export const globalBatch: Rule = {
   code: 'global-batch',
@@ -37,15 +37,20 @@ batch: {micro_batch_size: 2, global_batch_size: 16}
       return;
     }
     const { step } = replicas;
+    // the script checks the batch of evaluation all the same, which is this one where it has no sizes of its own
+    const isScript = facts.trainingScript && !hasEvalBatch(facts);
+    const isRounded = facts.root.batch.value?.decrease_batch_size_if_needed.value === true && !isScript;
     if (!field.written && replicas.gtp > 1 && !facts.heterogeneous) {
       yield missingReport(facts, replicas);
-    } else if (field.value !== undefined && field.value % step !== 0) {
+    } else if (field.value !== undefined && field.value % step !== 0 && !(isRounded && field.value >= step)) {
       const sizes = nearestMultiples(step, field.value);
       yield {
-        message: `global_batch_size ${field.value} is not a multiple of ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`,
+        message: isRounded
+          ? `global_batch_size ${field.value} is rounded down to 0: it is less than ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`
+          : `global_batch_size ${field.value} is not a multiple of ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`,
         span: field.span,
         related: [dpRelated(replicas)],
-        predicts: prediction(facts.trainingScript && !hasEvalBatch(facts), replicas, field.value),
+        predicts: isRounded ? tooFewMicroBatches(0) : prediction(isScript, replicas, field.value),
         fixes: sizes.map((size) => changeFix('global_batch_size', field.span, size)),
       };
     }
@@ -77,8 +82,9 @@ function hasEvalBatch({ root }: LayoutFacts): boolean {
 }
 
 /** The training script checks the batch of evaluation first, which is the same; the library only has its calculator. */
-function prediction(trainingScript: boolean, { micro, dp, gtp }: BatchReplicas, size: number): string {
+function prediction(trainingScript: boolean, replicas: BatchReplicas, size: number): string {
+  const { micro, dp, gtp } = replicas;
   return trainingScript
     ? `eval_global_batch_size (${size}) must be divisible by eval_micro_batch_size (${micro}) * data_parallel_size (${dp}) * gtp_weight_remat_size (${gtp})`
-    : `global batch size (${size}) is not divisible by micro batch size (${micro}) times data parallel size (${dp * gtp})`;
+    : calculatorRefusal(replicas, size);
 }

@@ -47,3 +47,14 @@ export function stepText(name: string, { micro, dp, gtp }: Pick<BatchReplicas, '
   const product = factors.map((factor) => `${factor.name} ${factor.size}`).join(' x ');
   return factors.length > 1 ? `${product} = ${micro * dp * gtp}` : product;
 }
+
+/** What the library's calculator says of a global batch that it refuses. */
+export function calculatorRefusal({ micro, dp, gtp, step }: BatchReplicas, size: number): string {
+  return size % step === 0
+    ? tooFewMicroBatches(size / step)
+    : `global batch size (${size}) is not divisible by micro batch size (${micro}) times data parallel size (${dp * gtp})`;
+}
+
+export function tooFewMicroBatches(count: number): string {
+  return `number of microbatches should be at least 1, got ${count}.`;
+}

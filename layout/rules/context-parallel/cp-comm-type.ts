@@ -12,7 +12,7 @@ export const cpCommType: Rule = {
   severity: 'error',
   title: 'cp_comm_type does not fit the context parallelism',
   effect: 'Megatron-LM stops; a library call trains without context parallelism',
-  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers.',
+  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers. Sparse attention (`dsa`) has another way than `all_gather`.',
   why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly.',
   failing: `layout: 1
 world_size: 16
@@ -36,6 +36,7 @@ sequence:
     for (const { sequence, model, degrees, name } of modules) {
       const field = sequence.value?.cp_comm_type;
       yield* lengthReport(grids, field, model, degrees?.cp ?? 1);
+      yield* sparseReport(field, model, degrees?.cp ?? 1);
       if (field && usesLevels(field.value) && !(name === null && sizes?.written)) {
         yield {
           message: `\`a2a+p2p\` needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use \`p2p\`${name === null ? ', or write them' : ''}.`,
@@ -75,6 +76,24 @@ function* lengthReport(
       span: field.span,
       predicts: `Length of cp_comm_type (${ways}) should equal to the total number of transformer layers (${layers})!`,
       fixes: [removeFix(text, 'cp_comm_type', field)],
+    };
+  }
+}
+
+/** Sparse attention gathers all keys. */
+function* sparseReport(
+  field: Field<string | readonly Field<string>[]> | undefined,
+  model: ModuleFacts['model'],
+  cp: number,
+): Iterable<Report> {
+  const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
+  const isSparse = model.value?.experimental_attention_variant.value === 'dsa';
+  if (field && isSparse && cp > 1 && ways.some((way) => way !== 'all_gather')) {
+    yield {
+      message: 'Sparse attention (dsa) runs over context parallelism by all_gather only. Use cp_comm_type all_gather.',
+      span: field.span,
+      predicts: 'DSAttention context parallelism currently supports cp_comm_type=allgather only.',
+      fixes: [replaceFix(field.span, 'all_gather')],
     };
   }
 }

@@ -32,9 +32,31 @@ checkpoint:
 `,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
-    yield* firstBroken(facts.text, [...torchFsdp2(facts), ...megatronFsdp(facts), ...formats(facts)]);
+    yield* firstBroken(facts.text, [
+      ...versions(facts),
+      ...torchFsdp2(facts),
+      ...megatronFsdp(facts),
+      ...formats(facts),
+    ]);
   },
 };
+
+/** The script reads no other version, whether it uses Megatron-FSDP or not. */
+function versions({ root }: LayoutFacts): Condition[] {
+  const field = root.fsdp.value?.megatron_fsdp_version;
+  return field
+    ? [
+        {
+          name: 'megatron_fsdp_version',
+          field,
+          holds: field.value === undefined || field.value <= 2,
+          message: `There is no Megatron-FSDP version ${field.value}. Use 1 or 2.`,
+          predicts: null,
+          fixes: [1, 2].map((n) => changeFix('megatron_fsdp_version', field.span, n)),
+        },
+      ]
+    : [];
+}
 
 function torchFsdp2({ root, modules }: LayoutFacts): Condition[] {
   const field = root.fsdp.value?.torch_fsdp2;
@@ -107,14 +129,6 @@ function megatronFsdp({ root }: LayoutFacts): Condition[] {
   const isDistributed = optimizer?.use_distributed_optimizer.value === true;
   const kind = optimizer?.optimizer.value;
   return [
-    {
-      name: 'megatron_fsdp_version',
-      field: version,
-      holds: version.value === undefined || version.value <= 2,
-      message: `There is no Megatron-FSDP version ${version.value}. Use 1 or 2.`,
-      predicts: null,
-      fixes: [1, 2].map((n) => changeFix('megatron_fsdp_version', version.span, n)),
-    },
     {
       ...base,
       holds: version.value !== 2 || !isDistributed,

@@ -1,6 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
+import { patternOf } from '../../topology/stages';
 import { changeFix, removeFix } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -53,8 +54,9 @@ model:
 };
 
 /** Whether a model is described fully: one of which only some sizes are told may well have experts. */
-function isWhole({ num_layers, hidden_size, num_attention_heads }: DescribedModel['model']): boolean {
-  return num_layers.written && hidden_size.written && num_attention_heads.written;
+function isWhole(model: DescribedModel['model']): boolean {
+  const hasLayers = model.num_layers.written || patternOf(model) !== null;
+  return hasLayers && model.hidden_size.written && model.num_attention_heads.written;
 }
 
 function unevenReport(

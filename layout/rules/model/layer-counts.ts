@@ -1,15 +1,17 @@
+import type { Field } from '../../format/spec';
+import type { LayoutFacts } from '../../topology/facts';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { describedModels } from './described';
 
 export const layerCounts: Rule = {
   code: 'layer-counts',
   severity: 'error',
-  title: 'num_layers and encoder_num_layers are both written',
+  title: 'A size of the model beside that of its encoder',
   effect: 'Megatron-LM stops on every rank',
-  what: '`num_layers` and `encoder_num_layers` are both written.',
+  what: '`num_layers` and `encoder_num_layers` are both written, or `seq_length` and `encoder_seq_length` of a whole training job.',
   why: 'An encoder-decoder model has `encoder_num_layers` and `decoder_num_layers`, any other `num_layers`; Megatron-LM takes the one for the other where it is missing.',
   failing: `layout: 1
 world_size: 8
@@ -23,18 +25,32 @@ model: {encoder_num_layers: 12, decoder_num_layers: 12}
 `,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
-    for (const { model } of describedModels(facts)) {
-      const { num_layers: layers, encoder_num_layers: encoder } = model;
-      if (layers.value !== undefined && encoder.value !== undefined) {
-        yield {
-          message:
-            'num_layers and encoder_num_layers exclude one another. Use encoder_num_layers with decoder_num_layers, or num_layers alone.',
-          span: encoder.span,
-          related: [valueRelated('num_layers', layers)],
-          predicts: 'cannot have both num-layers and encoder-num-layers specified',
-          fixes: [removeFix(facts.text, 'encoder_num_layers', encoder), removeFix(facts.text, 'num_layers', layers)],
-        };
+    for (const { module, model } of describedModels(facts)) {
+      const sequence = module.sequence.value;
+      yield* twiceReport(facts, 'num_layers', model, 'cannot have both num-layers and encoder-num-layers specified');
+      // only the script compares them, by an assert without a message
+      if (sequence && facts.trainingScript) {
+        yield* twiceReport(facts, 'seq_length', sequence, '');
       }
     }
   },
 };
+
+/** A size beside that of the encoder. */
+function* twiceReport<N extends string>(
+  { text }: LayoutFacts,
+  name: N,
+  fields: Readonly<Record<N | `encoder_${N}` | `decoder_${N}`, Field<number>>>,
+  predicts: string,
+): Iterable<Report> {
+  const [own, encoder] = [fields[name], fields[`encoder_${name}`]];
+  if (own.value !== undefined && encoder.value !== undefined) {
+    yield {
+      message: `${name} and encoder_${name} exclude one another. Use encoder_${name} with decoder_${name}, or ${name} alone.`,
+      span: encoder.span,
+      related: [valueRelated(name, own)],
+      predicts,
+      fixes: [removeFix(text, `encoder_${name}`, encoder), removeFix(text, name, own)],
+    };
+  }
+}

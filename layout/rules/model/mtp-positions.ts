@@ -31,15 +31,23 @@ model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: rope}
       const pattern = patternOf(model);
       const parsed = pattern === null ? null : attempt(() => parseHybridPattern(pattern));
       const depths = parsed?.ok && parsed.value.mtpDepths > 0 ? parsed.value.mtpDepths : (layers.value ?? 0);
-      if (depths !== 0 && type.value !== undefined && type.value !== 'rope' && type.value !== 'none') {
+      const predicts = depths === 0 ? null : mtpRefusal(type.value);
+      if (predicts !== null) {
         yield {
           message: `MTP does not run with ${type.value} positions. Use rope or none.`,
           span: type.span,
           related: layers.value === undefined ? [] : [valueRelated('mtp_num_layers', layers)],
-          predicts: `Multi-Token Prediction (MTP) is not supported with ${type.value} position embedding type.The supported position embedding types are rope and none.`,
+          predicts,
           fixes: [replaceFix(type.span, 'rope')],
         };
       }
     }
   },
 };
+
+/** What Megatron-LM says of MTP layers with positions of a kind; null where it takes them, or the kind is not written. */
+export function mtpRefusal(type: string | undefined): string | null {
+  return type === undefined || type === 'rope' || type === 'none'
+    ? null
+    : `Multi-Token Prediction (MTP) is not supported with ${type} position embedding type.The supported position embedding types are rope and none.`;
+}

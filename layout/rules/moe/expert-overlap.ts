@@ -10,7 +10,7 @@ export const expertOverlap: Rule = {
   severity: 'error',
   title: 'Overlap of the expert all-to-all without what it needs',
   effect: 'Megatron-LM stops on every rank',
-  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
+  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, with parameters in fp32, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
   failing: `layout: 1
 world_size: 8
@@ -83,6 +83,11 @@ moe:
         !parts.includes('moe'),
         `${name} excludes recomputation of moe. Leave it out of the modules.`,
         'disable moe in recompute_modules when enabling overlap_moe_expert_parallel_comm',
+      ),
+      condition(
+        root.model.value?.params_dtype.value !== 'fp32',
+        `${name} needs parameters in bf16 or fp16. Use params_dtype bf16.`,
+        'overlap_moe_expert_parallel_comm is only supported with bf16 or fp16 model',
       ),
       condition(
         mtp <= 1,

@@ -14,7 +14,7 @@ export const optimizerOverlap: Rule = {
   severity: 'error',
   title: 'Overlap of the optimizer without what it needs',
   effect: 'Megatron-LM stops on every rank',
-  what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` or without an interleaved pipeline.',
+  what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` or without an interleaved pipeline; or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
   why: 'Parameters are gathered only where the optimizer shards them.',
   failing: `layout: 1
 world_size: 8
@@ -93,6 +93,21 @@ optimizer:
         holds: !step.field.value || virtualSize(facts, module) !== null,
         message: 'overlap_param_gather_with_optimizer_step needs an interleaved pipeline. Write vpp.',
         predicts: '--overlap-param-gather-with-optimizer-step only supported with interleaved pipeline parallelism',
+      },
+    ]);
+    const deferred = { name: 'defer_embedding_wgrad_compute', field: optimizer.defer_embedding_wgrad_compute };
+    yield* firstBroken(text, [
+      {
+        ...deferred,
+        holds: !deferred.field.value || module.degrees === undefined || module.degrees.pp > 1,
+        message: 'defer_embedding_wgrad_compute needs a pipeline, and pp is 1. Leave it out.',
+        predicts: 'Cannot defer embedding wgrad compute when pipeline model parallel is not used',
+      },
+      {
+        ...deferred,
+        holds: !deferred.field.value || optimizer.gradient_accumulation_fusion.value !== false,
+        message: 'defer_embedding_wgrad_compute needs gradient_accumulation_fusion. Leave one of them out.',
+        predicts: 'Cannot defer embedding wgrad compute when gradient accumulation fusion is not used',
       },
     ]);
     yield* reports.map((report) => ({ ...report, severity: isSaid ? 'error' : 'warning' }) as const);

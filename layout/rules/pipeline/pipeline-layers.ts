@@ -115,12 +115,8 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
     others: pp - (first.written ? 1 : 0) - (last.written ? 1 : 0),
     equalStages: suggestion('Make all stages equal', removedEnds(facts, pipeline)),
   };
-  const empty = emptyEnd(stages);
-  if (empty) {
-    return empty;
-  }
   const { left, others } = stages;
-  const end = vpp === undefined ? null : endReport(facts, stages, vpp);
+  const end = endReport(facts, stages);
   if (end) {
     return end;
   }
@@ -154,43 +150,22 @@ function unevenReport(
   };
 }
 
-function emptyEnd({ first, last, equalStages }: Uneven): Report | null {
-  const ends = [
-    { name: 'first', field: first },
-    { name: 'last', field: last },
-  ];
-  const end = ends.find(({ field }) => field.value === 0);
-  return (
-    (end && {
-      message: `The ${end.name} stage has no layers. Use 1 or more, or a pipeline layout.`,
-      span: end.field.span,
-      predicts: `num_layers_in_${end.name}_pipeline_stage must be larger than 0`,
-      fixes: [equalStages],
-    }) ??
-    null
-  );
-}
-
-function endReport(facts: LayoutFacts, stages: Uneven, vpp: number): Report | null {
-  const { first, last, equalStages } = stages;
-  const ends = [
-    { name: 'first', field: first },
-    { name: 'last', field: last },
-  ];
-  const end = ends.find(({ field }) => field.value !== undefined && field.value % vpp !== 0);
-  if (!end) {
-    return null;
+/** Megatron-LM checks the whole of the first stage before it looks at the last. */
+function endReport(facts: LayoutFacts, { first, last, vpp = 1, equalStages }: Uneven): Report | null {
+  for (const [name, field] of Object.entries({ first, last })) {
+    if (field.value !== undefined && field.value % vpp !== 0) {
+      const key = `num_layers_in_${name}_pipeline_stage`;
+      const better = nearestMultiples(vpp, field.value);
+      return {
+        message: `vpp ${vpp} does not divide the ${countOf(field.value, 'layer')} of the ${name} stage. Use ${key} ${eitherNumber(better)}.`,
+        span: field.span,
+        related: vppRelated(facts),
+        predicts: `number of layers at ${name} stage: ${field.value}must be divisible by virtual pipelineparallel degree ${vpp}`,
+        fixes: [...better.map((n) => changeFix(key, field.span, n)), equalStages],
+      };
+    }
   }
-  const { name, field } = end;
-  const key = `num_layers_in_${name}_pipeline_stage`;
-  const better = nearestMultiples(vpp, field.value ?? 0);
-  return {
-    message: `vpp ${vpp} does not divide the ${countOf(field.value ?? 0, 'layer')} of the ${name} stage. Use ${key} ${eitherNumber(better)}.`,
-    span: field.span,
-    related: vppRelated(facts),
-    predicts: `number of layers at ${name} stage: ${field.value}must be divisible by virtual pipelineparallel degree ${vpp}`,
-    fixes: [...better.map((n) => changeFix(key, field.span, n)), equalStages],
-  };
+  return null;
 }
 
 function vppRelated({ root }: LayoutFacts): readonly Related[] {

@@ -126,6 +126,7 @@ function explained({ error, settings }: StagePlan): string {
       /^When interleaved schedule/,
       'The layout has several stages a rank, and pp is 1. Use pp 2 or more, or one stage.',
     ],
+    [/^float division/, 'The layout holds no decoder layer: Megatron-LM divides by zero. Write one `t` a layer.'],
     [/^list index/, 'The layout is empty. Write its stages, or leave it out.'],
     [/longer than/, `The layout has more than ${countOf(MAX_LAYOUT, 'layer')}. Use smaller repetitions.`],
     [

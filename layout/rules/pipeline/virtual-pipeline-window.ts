@@ -88,7 +88,8 @@ function scheduleOf(facts: LayoutFacts): Schedule | null {
     return null;
   }
   const { step } = replicas;
-  const count = (globalBatchOf(facts, replicas) ?? Number.NaN) / step;
+  const batches = (globalBatchOf(facts, replicas) ?? Number.NaN) / step;
+  const count = facts.root.batch.value?.decrease_batch_size_if_needed.value ? Math.floor(batches) : batches;
   const group = fields.microbatch_group_size_per_vp_stage;
   const size = group.written ? group.value : pp;
   return size === undefined || !Number.isInteger(count)

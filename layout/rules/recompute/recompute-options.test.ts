@@ -14,6 +14,13 @@ test('recompute-options', () => {
       'whole layers of the training script without their number': scriptJob(8, 'pp: 2', {
         recompute: 'granularity: full, method: uniform',
       }),
+      'activations spread over one rank': job(8, 'cp: 2', 'recompute: {distribute_saved_activations: true}'),
+      'activations spread twice': job(
+        8,
+        'tp: 2',
+        'sequence: {sequence_parallel: true}',
+        'recompute: {granularity: full, method: uniform, num_layers: 1, distribute_saved_activations: true}',
+      ),
     }),
   ).toMatchInlineSnapshot(`
     "whole layers: nothing
@@ -30,6 +37,12 @@ test('recompute-options', () => {
       = suggestion: Remove \`granularity\`: recompute: {[-granularity: full-]}
     whole layers of the training script without their number: error at "full": Full recomputation needs a number of layers. Write \`num_layers: 1\` under recompute.
       = Megatron-LM: When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: 4
-      = suggestion: Remove \`granularity\`: recompute: {[-granularity: full, -]method: uniform}"
+      = suggestion: Remove \`granularity\`: recompute: {[-granularity: full, -]method: uniform}
+    activations spread over one rank: error at "true": distribute_saved_activations needs tensor parallelism; tp is 1. Leave it out.
+      = Megatron-LM: can distribute recomputed activations only across tensor model parallel groups
+      = suggestion: Remove \`distribute_saved_activations\`: recompute: {[-distribute_saved_activations: true-]}
+    activations spread twice: error at "true": distribute_saved_activations excludes sequence_parallel, which spreads the activations already. Leave it out.
+      = Megatron-LM: distribute_saved_activations: True must be false when sequence parallel is enabled: True
+      = suggestion: Remove \`distribute_saved_activations\`: recompute: {granularity: full, method: uniform, num_layers: 1[-, distribute_saved_activations: true-]}"
   `);
 });

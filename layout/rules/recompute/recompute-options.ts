@@ -1,14 +1,18 @@
+import type { RootKeys } from '../../format/keys';
+import type { Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, firstBroken } from '../conditions';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
+
+type Recompute = Section<RootKeys['recompute']['keys']>;
 
 export const recomputeOptions: Rule = {
   code: 'recompute-options',
   severity: 'error',
   title: 'Recomputation whose options do not go together',
   effect: 'Megatron-LM stops on every rank',
-  what: '`recompute.granularity` is `selective` with a `method` or `num_layers`; or it is `full`, and a file that describes a whole training job has no `method` or no `num_layers`.',
+  what: '`distribute_saved_activations` is on with `tp` 1, with sequence parallelism, or without full recomputation and a method; `recompute.granularity` is `selective` with a `method` or `num_layers`; or it is `full`, and a file that describes a whole training job has no `method` or no `num_layers`.',
   why: 'Full recomputation picks layers, by `uniform` pieces or in a `block`; selective recomputation picks modules.',
   failing: `layout: 1
 world_size: 8
@@ -29,18 +33,24 @@ recompute: {granularity: full, method: uniform, num_layers: 4}
   },
 };
 
-function conditions({ root, modules, trainingScript }: LayoutFacts): Condition[] {
+function conditions(facts: LayoutFacts): Condition[] {
+  const { root, modules, trainingScript } = facts;
   const recompute = root.recompute.value;
-  const granularity = recompute?.granularity.value;
-  if (!recompute || granularity === undefined) {
+  if (!recompute) {
     return [];
   }
-  const { method, num_layers: layers } = recompute;
+  const ofScript = spreadConditions(facts, recompute);
+  const granularity = recompute.granularity.value;
+  if (granularity === undefined) {
+    return ofScript;
+  }
+  const { method, num_layers: layers, distribute_saved_activations: spread } = recompute;
   const isSelective = granularity === 'selective';
   const base = { name: 'granularity', field: recompute.granularity };
   const pp = modules[0]?.degrees?.pp ?? 1;
   const perRank = Math.floor((root.model.value?.num_layers.value ?? 0) / pp);
   return [
+    ...ofScript,
     {
       name: 'method',
       field: method,
@@ -68,5 +78,46 @@ function conditions({ root, modules, trainingScript }: LayoutFacts): Condition[]
       message: 'Selective recomputation has no number of layers. Leave num_layers out, or use granularity full.',
       predicts: 'When using recompute_granularity: selective recompute_num_layers must be None.',
     },
+    {
+      name: 'distribute_saved_activations',
+      field: spread,
+      holds: spread.value !== true || modules[0]?.sequence.value?.sequence_parallel.value !== true,
+      message:
+        'distribute_saved_activations excludes sequence_parallel, which spreads the activations already. Leave it out.',
+      predicts: 'distribute_saved_activations: True must be false when sequence parallel is enabled: True',
+    },
+  ];
+}
+
+/** What spreading the saved activations over the TP ranks asks for, before anything else of recomputation is checked. */
+function spreadConditions({ modules }: LayoutFacts, recompute: Recompute): Condition[] {
+  const { distribute_saved_activations: field, granularity, method } = recompute;
+  const [module] = modules;
+  if (field.value !== true || !module?.degrees) {
+    return [];
+  }
+  const condition = (holds: boolean, message: string, predicts: string): Condition => ({
+    name: 'distribute_saved_activations',
+    field,
+    holds,
+    message,
+    predicts,
+  });
+  return [
+    condition(
+      module.degrees.tp > 1,
+      'distribute_saved_activations needs tensor parallelism; tp is 1. Leave it out.',
+      'can distribute recomputed activations only across tensor model parallel groups',
+    ),
+    condition(
+      granularity.value === 'full',
+      'distribute_saved_activations needs full recomputation. Write `granularity: full`.',
+      'distributed recompute activations is only application to full recompute granularity',
+    ),
+    condition(
+      method.value !== undefined,
+      'distribute_saved_activations needs a recompute method. Write `method: uniform` or `method: block`.',
+      'for distributed recompute activations to work you need to use a recompute method ',
+    ),
   ];
 }

@@ -13,7 +13,7 @@ export const sequenceDivisible: Rule = {
   severity: 'error',
   title: 'The sequence does not divide among its ranks',
   effect: 'Megatron-LM stops at the latest when it splits the first batch',
-  what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`.',
+  what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`, which only the training script checks.',
   why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded one by one and are exempt.',
   failing: `layout: 1
 world_size: 8

@@ -7,12 +7,22 @@ test('not-positive', () => {
     reports(notPositive, {
       'a degree of 0': job(8, 'tp: 0'),
       'a negative offset': 'layout: 1\nworld_size: 8\nmodules:\n  language: {rank_offset: -4, num_ranks: 8}\n',
+      'a stage of -1 layers, of which Megatron-LM says something else first': job(
+        8,
+        'pp: 2, account_for_loss_in_pipeline_split: true',
+        'model: {num_layers: 7, num_layers_in_first_pipeline_stage: -1}',
+      ),
+      'a batch of 0': job(8, '', 'batch: {micro_batch_size: 1, global_batch_size: 0}'),
     }),
   ).toMatchInlineSnapshot(`
     "a degree of 0: error at "0": \`parallelism.tp\` is 0, but must be at least 1.
       = suggestion: Change tp to 1: parallelism: {tp: [-0-]{+1+}}
     a negative offset: error at "-4": \`modules.language.rank_offset\` is -4, but must be 0 or more.
       = Megatron-LM: rank_offset must be non-negative, got -4
-      = suggestion: Change rank_offset to 0: language: {rank_offset: [--4-]{+0+}, num_ranks: 8}"
+      = suggestion: Change rank_offset to 0: language: {rank_offset: [--4-]{+0+}, num_ranks: 8}
+    a stage of -1 layers, of which Megatron-LM says something else first: error at "-1": \`model.num_layers_in_first_pipeline_stage\` is -1, but must be at least 1.
+      = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
+    a batch of 0: error at "0": \`batch.global_batch_size\` is 0, but must be at least 1.
+      = Megatron-LM: number of microbatches should be at least 1, got 0."
   `);
 });

@@ -1,8 +1,10 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import type { LayoutFacts } from '../../topology/facts';
 import { refusedPipeline } from '../../topology/stages';
+import { batchReplicas, calculatorRefusal } from '../batch/replicas';
 import { changeFix } from '../fixes';
 import { MIMO_CP } from '../mimo/mimo';
+import { mtpRefusal } from '../model/mtp-positions';
 import type { Rule } from '../rule';
 import { moduleOf, shardsBelowOne } from '../shards/shard-names';
 import { FORMAT_SOURCE, megatron } from '../source';
@@ -54,7 +56,17 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
   }
   const module = moduleOf(facts, path);
   if (module && OF_PIPELINE.test(path)) {
-    return refusedPipeline(facts, module);
+    // to the check of positions any number but 0 is a number of MTP layers
+    const type = path.endsWith('.mtp_num_layers') ? module.model.value?.position_embedding_type.value : undefined;
+    return mtpRefusal(type) ?? refusedPipeline(facts, module);
+  }
+  if (facts.trainingScript && /^batch\.(micro|global)_batch_size$/.test(path)) {
+    // an assert without a message
+    return '';
+  }
+  if (path === 'batch.global_batch_size') {
+    const replicas = batchReplicas(facts);
+    return replicas && calculatorRefusal(replicas, value);
   }
   if (path.endsWith('.num_experts') && value < 0) {
     return 'num_moe_experts must be non-negative.';

@@ -31,7 +31,7 @@ export function placeLayers(pipeline: Pipeline): Placement {
   }
   const layers: (readonly [number, number])[][] = [];
   const mtp: number[][] = [];
-  for (let v = 0; v < (vpp ?? 1); v++) {
+  for (let v = 0; v < (vpp || 1); v++) {
     const stages = Array.from({ length: pp }, (_, rank): Stage => ({ rank, vpStage: vpp === null ? null : v }));
     layers.push(stages.map((stage) => [layersToBuild(pipeline, stage), layerOffset(pipeline, stage)] as const));
     mtp.push(stages.map((stage) => mtpLayers(pipeline, stage)));

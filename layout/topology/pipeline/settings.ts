@@ -1,4 +1,4 @@
-import { assertThat, floorDiv, modulo, raise, repr } from '../python';
+import { assertThat, fail, floorDiv, modulo, raise, repr } from '../python';
 import { type LayerLayout, type LayerLayoutInput, readLayerLayout, validateLayers } from './layer-layout';
 
 /** What decides where layers go: fields of `TransformerConfig`; null where one is not set. */
@@ -35,15 +35,30 @@ export function pipelineOf(settings: PipelineSettings): Pipeline {
       'num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split',
     );
   }
-  if (layout !== null) {
-    return withLayout(settings, layout);
-  }
-  if (uneven) {
+  const pipeline = layout === null ? { ...settings, layout: null } : withLayout(settings, layout);
+  if (layout === null && uneven) {
     checkUneven(settings);
-  } else if (accounted) {
+  } else if (layout === null && accounted) {
     checkAccounted(settings);
   }
-  return { ...settings, layout: null };
+  checkSizes(settings);
+  return pipeline;
+}
+
+/** The scale of the first weights holds a root of the layers; only then the stages are counted. */
+function checkSizes({ numLayers, pp }: PipelineSettings): void {
+  if (numLayers === 0) {
+    fail('ZeroDivisionError', 'float division by zero');
+  }
+  if (numLayers < 0) {
+    fail('ValueError', 'math domain error');
+  }
+  assertThat(
+    pp > 0,
+    // the blanks are of a continued line in Megatron's source
+    () =>
+      'Pipeline model parallel size must be larger than 0             when enable --standalone-embedding-stage and --standalone-loss-stage',
+  );
 }
 
 function withLayout(settings: PipelineSettings, input: LayerLayoutInput): Pipeline {

@@ -88,11 +88,33 @@ export const DEFAULTS = {
       'fsdp.enabled': false,
     },
   },
+  mindspeedFsdp: {
+    framework: 'MindSpeed-LLM, FSDP2',
+    version: 'master c77308a1',
+    source: 'mindspeed_llm/fsdp2/utils/arguments.py',
+    values: {
+      'parallelism.tp': 1,
+      'parallelism.cp': 1,
+      'parallelism.ep': 1,
+      'fsdp.data_parallel_shard_degree': 1,
+    },
+  },
   verl: {
     framework: 'verl',
     version: 'main b178a3cd56',
     source: 'verl/trainer/config/engine/megatron.yaml',
     values: { ...DEGREES, 'sequence.sequence_parallel': true },
+  },
+  verlRollout: {
+    framework: 'verl',
+    version: 'main b178a3cd56',
+    source: 'verl/trainer/config/rollout/rollout.yaml',
+    values: {
+      'phases.rollout.tp': 2,
+      'phases.rollout.dp': 1,
+      'phases.rollout.pp': 1,
+      'phases.rollout.ep': 1,
+    },
   },
   nemoRl: {
     framework: 'NeMo-RL',

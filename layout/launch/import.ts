@@ -5,16 +5,16 @@ import { accelerate, axolotl, nanotron } from './families/config-file';
 import { megatronLm } from './families/megatron-lm';
 import { hasArgumentDump, readArgumentDump } from './families/megatron-log';
 import { mimo } from './families/mimo';
-import { mindspeed } from './families/mindspeed';
+import { mindspeed, mindspeedDocument } from './families/mindspeed';
 import { modelConfig } from './families/model-config';
 import { moduleGridPython, nonuniformPython } from './families/module-grids';
-import { msSwift } from './families/ms-swift';
+import { msSwift, msSwiftDocument } from './families/ms-swift';
 import { nemoRlCommand, nemoRlDocument } from './families/nemo-rl';
 import { primusCommand, primusDocument } from './families/primus';
 import { sglang, srtSlurm, vllm } from './families/serving';
 import { slime } from './families/slime';
 import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocument } from './families/torch';
-import { torchtitanCommand } from './families/torchtitan';
+import { torchtitanCommand, torchtitanPython } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
 import { FLAGS_ALONE, jobOf, textOf } from './launchers';
@@ -91,11 +91,13 @@ const DOCUMENT_FAMILIES: readonly DocumentFamily[] = [
   accelerateDocument,
   srtSlurm,
   axolotlDocument,
+  mindspeedDocument,
+  msSwiftDocument,
   bridgeDocument,
   torchtitanDocument,
 ];
 
-const PYTHON_FAMILIES: readonly PythonFamily[] = [bridgePython, moduleGridPython, nonuniformPython];
+const PYTHON_FAMILIES: readonly PythonFamily[] = [torchtitanPython, bridgePython, moduleGridPython, nonuniformPython];
 
 /**
  * Reads a launch file: which degrees, sizes and world its job has, and where each value comes from. Never throws and

@@ -170,8 +170,11 @@ class Chain {
     if (WRAPPERS.has(name)) {
       return args.slice(1);
     }
-    if (/^(uv|poetry|pipenv|pixi|conda|micromamba|rye)$/.test(name)) {
+    if (/^(uv|poetry|pipenv|pixi|conda|micromamba|rye|coverage)$/.test(name)) {
       return afterRun(args);
+    }
+    if (/^(ba)?sh$/.test(name) && textOf(args[1])?.endsWith('.sh')) {
+      return args.slice(1);
     }
     if (/^python[\d.]*$/.test(name)) {
       return this.#python(args);

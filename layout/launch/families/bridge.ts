@@ -2,8 +2,7 @@ import { DEFAULTS } from '../defaults';
 import { derived, Facts, type Found, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, PythonFamily } from '../family';
 import { readFlags } from '../flags';
-import type { Job } from '../launchers';
-import { textOf } from '../launchers';
+import { type Job, textOf, type World } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';
 import { type Option, Options } from '../options';
@@ -11,6 +10,7 @@ import { CALLEE, pythonRecipes, RETURN } from '../python/module';
 import { at, optionsOf, type Tree, type TreeMap } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
+import { hasFlag } from './megatron-lm';
 
 const DIALECT: Dialect = {
   defaults: DEFAULTS.primus,
@@ -27,23 +27,53 @@ const RECIPE = 'the Python recipe';
 export const bridgeCommand: CommandFamily = {
   name: 'megatron-bridge',
   matches: (job) =>
-    job.program === 'python' &&
-    (/(^|\/)(run_recipe|run_script|setup_experiment)\.py$/.test(job.script ?? '') || hasOverride(job))
+    (/^train\.sh$/.test(job.program) && hasFlag(job, '--recipe', '--model') && hasFlag(job, '--gpus-per-node')) ||
+    (job.program === 'python' &&
+      (/(^|\/)(run_recipe|run_script|setup_experiment)\.py$/.test(job.script ?? '') || hasOverride(job)))
       ? 2.5
       : 0,
   read(job) {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place, { overrides: true });
-    const flags = new Map([...options.entries].filter(([name]) => MEGATRON_OPTIONS.has(name)));
+    const named = [...options.entries].map(([name, option]) => [SHORT_FLAGS[name] ?? name, option] as const);
+    const flags = new Map(named.filter(([name]) => MEGATRON_OPTIONS.has(name)));
+    const resources = new Options(new Map(named), null);
     const overrides = new Map([...options.entries].filter(([name]) => name.includes('.')));
     const tree = applyOverrides({ kind: 'map', entries: new Map(), place: job.place }, overrides);
     readBridge(tree, flags, options.blocked ?? RECIPE, facts);
-    setWorld(facts, job.world);
+    setWorld(facts, isSubmission(job) ? resourcesOf(resources) : job.world);
     deriveFromWorld(facts);
     listUnmappedTree(tree, '', MAPPED, facts);
     return facts;
   },
 };
+
+/** The short flags of the performance scripts (scripts/performance/argument_parser.py). */
+const SHORT_FLAGS: Readonly<Record<string, string>> = {
+  tp: 'tensor_model_parallel_size',
+  pp: 'pipeline_model_parallel_size',
+  cp: 'context_parallel_size',
+  vp: 'virtual_pipeline_model_parallel_size',
+  ep: 'expert_model_parallel_size',
+  et: 'expert_tensor_parallel_size',
+  mb: 'micro_batch_size',
+  gb: 'global_batch_size',
+  sl: 'seq_length',
+  ng: 'num_gpus',
+  gn: 'gpus_per_node',
+};
+
+/** Whether a command submits the job, so that its flags say the resources. */
+function isSubmission({ program, script }: Job): boolean {
+  return /(^|\/)setup_experiment\.py$/.test(script ?? '') || /^train\.sh$/.test(program);
+}
+
+function resourcesOf(options: Options): World {
+  const [nodes, perNode, total] = ['nodes', 'gpus_per_node', 'num_gpus'].map((name) =>
+    options.has(name) ? options.integer(name) : undefined,
+  );
+  return { nodes, perNode, total };
+}
 
 function hasOverride({ args }: Job): boolean {
   return args.some((arg) =>
@@ -63,7 +93,10 @@ export const bridgeDocument: DocumentFamily = {
     const has = (path: string) => at(tree, path) !== undefined;
     const hasDegree = has('model.tensor_model_parallel_size') || has('model.pipeline_model_parallel_size');
     // overrides of a recipe may be of the model alone; with a trainer beside it, the file is NeMo's
-    return has('model') && (has('train') || has('ddp') || has('dataset') || (hasDegree && !has('trainer')));
+    return (
+      at(tree, 'model')?.kind === 'map' &&
+      (has('train') || has('ddp') || has('dataset') || (hasDegree && !has('trainer')))
+    );
   },
   read({ tree }) {
     const facts = new Facts();

@@ -137,6 +137,15 @@ describe('frameworks on Megatron', () => {
     });
   });
 
+  test("Primus: the launcher's flags win over the experiment; one that was not found leaves the rest open", () => {
+    const script =
+      'export NNODES=2 EXP=e/x.yaml\nbash ./examples/run_slurm_pretrain.sh --tensor_model_parallel_size 4 2>&1 | tee log';
+    const experiment = 'modules: {pre_trainer: {framework: megatron, overrides: {tensor_model_parallel_size: 2}}}';
+    const known = { 'parallelism.tp': 4, 'parallelism.pp': 1, world_size: 16, 'parallelism.dp': 4 };
+    expect(values('primus', { 't.sh': script, 'e/x.yaml': experiment })).toMatchObject(known);
+    expect(values('primus', { 't.sh': script })).toMatchObject({ 'parallelism.tp': 4, 'parallelism.pp': null });
+  });
+
   test('slime: the trainer has 1 x 8 GPUs unless told otherwise; a model that was not found stays unknown', () => {
     const script =
       'source "$(cd -- "$(dirname -- "$0")" && pwd)/models/a.sh"\n' +
@@ -168,6 +177,42 @@ describe('frameworks on Megatron', () => {
     });
   });
 
+  test('ms-swift: flags over the YAML file; with Ray the trainer has a part of its own', () => {
+    const config =
+      'model: m\ndataset: [d]\nENV: {NPROC_PER_NODE: 4}\nmax_length: 2048\nmicro_batch_size: 2\ntensor_model_parallel_size: 2\n';
+    expect(values('ms-swift', { 't.sh': 'megatron sft c.yaml --micro_batch_size 1', 'c.yaml': config })).toMatchObject({
+      world_size: 4,
+      'parallelism.tp': 2,
+      'batch.micro_batch_size': 1,
+      'sequence.seq_length': 2048,
+    });
+    const ray =
+      'model: m\ndataset: d\nmicro_batch_size: 2\ntrain: {gpus: 4, context_parallel_size: 2}\nrollout: {gpus: 4, vllm_tensor_parallel_size: 4}\n';
+    expect(values('ms-swift', { 'r.yaml': ray })).toMatchObject({
+      world_size: 4,
+      'parallelism.cp': 2,
+      'phases.rollout.engine': 'vllm',
+      'phases.rollout.tp': 4,
+    });
+    expect(values('ms-swift', { 't.sh': 'NPROC_PER_NODE=8 megatron sft gone.yaml' })).toMatchObject({
+      'parallelism.tp': null,
+    });
+  });
+
+  test('MindSpeed-LLM: the FSDP2 trainer has settings of its own', () => {
+    const script =
+      'torchrun --nproc_per_node 8 train_fsdp2.py c.yaml --parallel.fsdp_size 4 --training.per_device_train_batch_size 2';
+    const config = 'parallel: {fsdp_size: 8, ep_size: 2}\ndata: {cutoff_len: 4096}\n';
+    const known = { 'parallelism.ep': 2, 'parallelism.tp': 1, 'sequence.seq_length': 4096 };
+    expect(values('mindspeed', { 't.sh': script, 'c.yaml': config })).toMatchObject({
+      ...known,
+      world_size: 8,
+      'fsdp.data_parallel_shard_degree': 4,
+      'batch.micro_batch_size': 2,
+    });
+    expect(values('mindspeed', { 'c.yaml': config })).toMatchObject({ ...known, world_size: null });
+  });
+
   test('MindSpeed-LLM: msrun gives the world', () => {
     const script =
       'NPUS_PER_NODE=8\nNNODES=2\nmsrun --worker_num $(($NPUS_PER_NODE*$NNODES)) --local_worker_num $NPUS_PER_NODE pretrain_gpt.py --tensor-model-parallel-size 8 --noop-layers 1';
@@ -191,6 +236,35 @@ describe('frameworks on Megatron', () => {
       'model.num_layers_in_first_pipeline_stage': 3,
       'phases.reference.tp': 4,
       'phases.reference.pp': 2,
+      'phases.rollout.tp': 2,
+    });
+  });
+
+  test('verl: FSDP shards over all ranks unless told otherwise; supervised training is torchrun alone', () => {
+    const rl = 'python3 -m verl.trainer.main_ppo actor_rollout_ref.rollout.name=vllm trainer.n_gpus_per_node=4';
+    expect(values('verl', { 't.sh': rl })).toMatchObject({
+      'fsdp.data_parallel_shard_degree': 4,
+      'phases.rollout.engine': 'vllm',
+      'phases.rollout.dp': 1,
+    });
+    expect(values('verl', { 't.sh': `${rl} actor_rollout_ref.actor.fsdp_config.fsdp_size=2` })).toMatchObject({
+      'fsdp.data_parallel_shard_degree': 2,
+      'fsdp.data_parallel_replicate_degree': 2,
+    });
+    const sft =
+      'torchrun --nproc_per_node=2 -m verl.trainer.fsdp_sft_trainer data.micro_batch_size_per_gpu=4 data.max_length=512';
+    const found = values('verl', { 't.sh': sft });
+    expect(found).toMatchObject({ world_size: 2, 'batch.micro_batch_size': 4, 'sequence.seq_length': 512 });
+    expect(found).not.toHaveProperty(['phases.rollout.tp']);
+  });
+
+  test('NeMo-RL: coverage runs the script that follows it; SGLang has names of its own', () => {
+    const script = 'uv run coverage run -a --source=x examples/run_grpo.py --config b.yaml cluster.gpus_per_node=2';
+    const config =
+      'policy: {megatron_cfg: {enabled: true, tensor_model_parallel_size: 2}, generation: {backend: sglang, sglang_cfg: {tp_size: 2}}}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n';
+    expect(values('nemo-rl', { 't.sh': script, 'b.yaml': config })).toMatchObject({
+      world_size: 2,
+      'parallelism.tp': 2,
       'phases.rollout.tp': 2,
     });
   });
@@ -245,7 +319,48 @@ describe('frameworks on Megatron', () => {
   });
 });
 
+test('Megatron Bridge: scripts that submit a job say its resources, and have short flags', () => {
+  const script = 'python scripts/performance/setup_experiment.py -ng 64 -gn 8 -tp 2 --pipeline_model_parallel_size 4';
+  expect(values('megatron-bridge', { 't.sh': script })).toMatchObject({
+    world_size: 64,
+    'cluster.nodes': 8,
+    'parallelism.tp': 2,
+    'parallelism.pp': 4,
+    'parallelism.cp': null,
+  });
+});
+
 describe('other frameworks', () => {
+  test('torchtitan: a function of config_registry.py, and flags over it', () => {
+    const registry = `def small() -> Trainer.Config:
+    return Trainer.Config(data=DATASETS["c4"], training=TrainingConfig(max_context_length=2048),
+        parallelism=ParallelismConfig(expert_parallel_degree=2))
+def large() -> Trainer.Config:
+    config = small()
+    config.parallelism.tensor_parallel_degree = 4
+    return config
+def other():
+    config = elsewhere()
+    config.training.max_context_length = 64
+    return config
+`;
+    const file = 'torchtitan/models/llama3/config_registry.py';
+    const script = 'NGPU=16 MODULE=llama3 CONFIG=large ./run_train.sh --parallelism.pipeline_parallel_degree 2';
+    expect(values('torchtitan', { 't.sh': script, [file]: registry })).toMatchObject({
+      world_size: 16,
+      'parallelism.tp': 4,
+      'parallelism.pp': 2,
+      'parallelism.cp': 1,
+      'parallelism.ep': 2,
+      'fsdp.data_parallel_shard_degree': 2,
+      'sequence.seq_length': 2048,
+    });
+    expect(values('torchtitan', { [file]: registry })).toMatchObject({ 'parallelism.tp': null, world_size: null });
+    expect(readLaunchFile(file, registry, () => null, { job: 'other' }).values).toContainEqual(
+      expect.objectContaining({ key: 'parallelism.tp', value: null }),
+    );
+  });
+
   test('torchtitan: overrides over TOML; -1 shards over what is left', () => {
     const toml =
       '[parallelism]\ntensor_parallel_degree = 2\npipeline_parallel_degree = 2\n[training]\nseq_len = 4096\n[model]\nname = "a"\n';
@@ -309,5 +424,9 @@ describe('other frameworks', () => {
       'phases.decode.tp': 8,
     });
     expect(values('vllm', { 't.sh': 'vllm serve m --tensor-parallel-size 4' })).toMatchObject({ 'phases.serve.tp': 4 });
+    const script = 'vllm serve m -tp 4 --data-parallel-size 2 --enable-expert-parallel';
+    expect(values('vllm', { 't.sh': script })).toMatchObject({ 'phases.serve.dp': 2, 'phases.serve.ep': 8 });
+    const sglang = 'python3 -m sglang.launch_server --model m --tp 8 --dp-size 2 --ep 8';
+    expect(values('sglang', { 't.sh': sglang })).toMatchObject({ 'phases.serve.tp': 8, 'phases.serve.ep': 8 });
   });
 });

@@ -1,11 +1,14 @@
 import { DEFAULTS } from '../defaults';
 import { Facts } from '../facts';
-import type { CommandFamily, LaunchContext } from '../family';
+import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import type { Dialect } from '../megatron';
-import { deriveFromWorld, setWorld } from '../world';
-import { hasFlag, listUnmapped, readMegatronCommand } from './megatron-lm';
+import { applyOverrides } from '../omegaconf';
+import { at, parseYamlTree, type Tree } from '../tree';
+import { setWorld } from '../world';
+import { listUnmappedTree, readKeys } from './keys';
+import { hasFlag, readMegatronCommand } from './megatron-lm';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
 
@@ -30,7 +33,7 @@ export const mindspeed: CommandFamily = {
     const isOwnScript = /(^|\/)(posttrain_gpt|train_fsdp2|pretrain_gpt|pretrain_mamba|train_grpo|rlhf_gpt)\.py$/.test(
       job.script ?? '',
     );
-    if (hasFlag(job, '--parallel.fsdp_size') || /train_fsdp2\.py$/.test(job.script ?? '')) {
+    if (isFsdp(job)) {
       return 3;
     }
     if (!isOwnScript && !hasFlag(job, '--tensor-model-parallel-size')) {
@@ -38,16 +41,20 @@ export const mindspeed: CommandFamily = {
     }
     return isOnNpu(context) || (hasFlag(job, ...OWN_FLAGS.slice(0, 7)) && isOwnScript) ? 3 : 0;
   },
-  read(job) {
+  read(job, context) {
     const facts = new Facts();
-    if (hasFlag(job, '--parallel.fsdp_size')) {
-      readFsdp(job, facts);
+    if (isFsdp(job)) {
+      readFsdpCommand(job, context, facts);
     } else {
       readMegatronCommand(job, DIALECT, facts);
     }
     return facts;
   },
 };
+
+function isFsdp(job: Job): boolean {
+  return hasFlag(job, '--parallel.fsdp_size') || /train_fsdp2\.py$/.test(job.script ?? '');
+}
 
 function isOnNpu({ text, file }: LaunchContext): boolean {
   return (
@@ -56,21 +63,47 @@ function isOnNpu({ text, file }: LaunchContext): boolean {
   );
 }
 
-/** The FSDP2 trainer takes dotted flags: `--parallel.fsdp_size 8`. */
-function readFsdp(job: Job, facts: Facts): void {
-  const { options } = readFlags(job.args, job.place);
-  const names: Readonly<Record<string, string>> = {
-    'parallel.tensor_parallel_size': 'parallelism.tp',
-    'parallel.expert_parallel_size': 'parallelism.ep',
-    'parallel.context_parallel_size': 'parallelism.cp',
-    'parallel.pipeline_parallel_size': 'parallelism.pp',
-    'training.micro_batch_size': 'batch.micro_batch_size',
-    'training.global_batch_size': 'batch.global_batch_size',
+/** The settings of the FSDP2 trainer (mindspeed_llm/fsdp2/utils/arguments.py). */
+const FSDP_KEYS = [
+  ['parallel.tp_size', 'parallelism.tp', 'integer'],
+  ['parallel.cp_size', 'parallelism.cp', 'integer'],
+  ['parallel.ep_size', 'parallelism.ep', 'integer'],
+  ['parallel.fsdp_size', 'fsdp.data_parallel_shard_degree', 'integer'],
+  ['training.per_device_train_batch_size', 'batch.micro_batch_size', 'integer'],
+  ['data.cutoff_len', 'sequence.seq_length', 'integer'],
+] as const;
+
+/** The FSDP2 trainer takes a YAML file and dotted flags over it: `--parallel.fsdp_size 8`. */
+function readFsdpCommand(job: Job, context: LaunchContext, facts: Facts): void {
+  const { options, positional } = readFlags(job.args, job.place);
+  const path = positional.find(({ text }) => /\.(ya?ml|json)$/.test(text ?? ''))?.text;
+  const found = path ? context.find(path) : null;
+  const base = (found && parseYamlTree(found.file, found.text)) ?? {
+    kind: 'map',
+    entries: new Map(),
+    place: job.place,
   };
-  for (const [name, key] of Object.entries(names)) {
-    facts.set(key, options.has(name) ? options.integer(name) : undefined);
-  }
-  listUnmapped(options, new Set(Object.keys(names)), facts);
+  const dotted = new Map([...options.entries].filter(([name]) => name.includes('.')));
+  readFsdp(applyOverrides(base, dotted), path && !found ? `file ${path}, which was not found` : options.blocked, facts);
   setWorld(facts, job.world);
-  deriveFromWorld(facts);
+}
+
+/** The YAML file of the FSDP2 trainer. */
+export const mindspeedDocument: DocumentFamily = {
+  name: 'mindspeed',
+  matches: ({ tree }) => at(tree, 'parallel.fsdp_size') !== undefined,
+  read({ tree }) {
+    const facts = new Facts();
+    readFsdp(tree, null, facts);
+    setWorld(facts, { total: { unknown: 'the world of the launcher' } });
+    return facts;
+  },
+};
+
+function readFsdp(tree: Tree, blocked: string | null, facts: Facts): void {
+  readKeys(tree, FSDP_KEYS, facts);
+  for (const [key, value] of blocked === null ? Object.entries(DEFAULTS.mindspeedFsdp.values) : []) {
+    facts.setDefault(key, value);
+  }
+  listUnmappedTree(tree, '', new Set(FSDP_KEYS.map(([path]) => path)), facts);
 }

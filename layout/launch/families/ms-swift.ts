@@ -1,43 +1,103 @@
 import { DEFAULTS } from '../defaults';
-import type { Found } from '../facts';
-import { Facts } from '../facts';
-import type { CommandFamily } from '../family';
+import { Facts, type Found } from '../facts';
+import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
-import { integerOf, type Option } from '../options';
+import { integerOf, isOn, type Option, Options } from '../options';
+import { at, optionsOf, parseYamlTree, type TreeMap } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
+import { setFact } from './keys';
 import { listUnmapped } from './megatron-lm';
+import { engineOptions, readEngine } from './serving';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.swift, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
 
 const COMMANDS = /^(sft|pt|rlhf|gkd|grpo)$/;
 
-/** ms-swift's Megatron commands (`megatron sft`, `pt`, `rlhf`), with flags that take `true` and `false`. */
+/** ms-swift's Megatron commands (`megatron sft`, `pt`, `rlhf`), with flags that take `true` and `false`, over a YAML file. */
 export const msSwift: CommandFamily = {
   name: 'ms-swift',
   matches: (job) => (isCommand(job) || /swift\/cli\/_megatron\/\w+\.py$/.test(job.script ?? '') ? 3 : 0),
-  read(job) {
-    const facts = new Facts();
+  read(job, context) {
     const args = job.script === null && job.program === 'megatron' ? job.args.slice(1) : job.args;
-    const { options } = readFlags(args, job.place);
-    readMegatron(options, DIALECT, facts);
-    setWorld(facts, {
-      nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
-      perNode: environmentCount(job, 'NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
-    });
-    deriveFromWorld(facts);
-    if (options.has('vllm_tensor_parallel_size')) {
-      facts.set('phases.rollout.engine', { value: 'vllm', source: 'default' });
-      facts.set('phases.rollout.tp', options.integer('vllm_tensor_parallel_size'));
-    }
-    listUnmapped(options, new Set([...MEGATRON_OPTIONS, 'vllm_tensor_parallel_size']), facts);
-    return facts;
+    const { options, positional } = readFlags(args, job.place);
+    const path = positional[0]?.text ?? options.get('config')?.values[0];
+    const found = path ? configuration(path, context) : null;
+    const flags = new Options(options.entries, path && !found ? `file ${path}, which was not found` : options.blocked);
+    return readSwift(found, flags, (name) => environmentOption(job, name));
   },
 };
 
+function configuration(path: string, context: LaunchContext): TreeMap | null {
+  const found = /\.(ya?ml|json)$/.test(path) ? context.find(path) : null;
+  return found && parseYamlTree(found.file, found.text);
+}
+
 function isCommand({ program, args }: Job): boolean {
   return program === 'megatron' && COMMANDS.test(textOf(args[0]) ?? '');
+}
+
+/** The YAML file of a Megatron command; with Ray, the trainer's settings stand under `train`. */
+export const msSwiftDocument: DocumentFamily = {
+  name: 'ms-swift',
+  matches: ({ tree }) =>
+    at(tree, 'model')?.kind === 'scalar' &&
+    at(tree, 'dataset') !== undefined &&
+    [tree, at(tree, 'train')].some((map) =>
+      [...optionsOf(map).entries.keys()].some((name) => /^micro_batch_size$|_model_parallel_size$/.test(name)),
+    ),
+  read: ({ tree }) => readSwift(tree, new Options(new Map(), null), () => null),
+};
+
+/** @param environment a variable that the command sets */
+function readSwift(tree: TreeMap | null, flags: Options, environment: (name: string) => Option | null): Facts {
+  const facts = new Facts();
+  const [train, rollout, own] = ['train', 'rollout', 'ENV'].map((name) => optionsOf(tree ? at(tree, name) : undefined));
+  const entries = [optionsOf(tree ?? undefined), train, flags].flatMap((one) => [...(one?.entries ?? [])]);
+  const options = new Options(new Map(entries), flags.blocked);
+  readMegatron(options, DIALECT, facts);
+  setFact(facts, 'model.params_dtype', options, 'torch_dtype', 'type');
+  const length = ['packing_length', 'max_length'].find((name) => options.has(name));
+  if (length) {
+    // seq_length is the packing length, or else the longest sample (swift/megatron/arguments/megatron_base_args.py)
+    setFact(facts, 'sequence.seq_length', options, length, 'integer');
+  }
+  const gpus = isOn(options.boolean('use_ray')) || train?.has('gpus') ? train?.integer('gpus') : undefined;
+  const count = (name: string, otherwise: Found<number>): Found<number> => {
+    const option = environment(name) ?? own?.get(name);
+    return option ? countOf(option, name) : otherwise;
+  };
+  setWorld(
+    facts,
+    gpus
+      ? { total: gpus }
+      : {
+          nodes: count('NNODES', { value: 1, source: 'default' }),
+          perNode: count('NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
+        },
+  );
+  deriveFromWorld(facts);
+  readRollout(new Options(new Map([...options.entries, ...(rollout?.entries ?? [])]), null), facts);
+  listUnmapped(options, MAPPED, facts);
+  return facts;
+}
+
+const ENGINES = ['vllm', 'sglang'] as const;
+
+const MAPPED: ReadonlySet<string> = new Set([
+  ...MEGATRON_OPTIONS,
+  ...['torch_dtype', 'packing_length', 'max_length'],
+  ...ENGINES.flatMap((engine) => engineOptions(`${engine}_`)),
+]);
+
+function readRollout(options: Options, facts: Facts): void {
+  for (const engine of ENGINES) {
+    if (engineOptions(`${engine}_`).some((name) => options.has(name))) {
+      facts.set('phases.rollout.engine', { value: engine, source: 'default' });
+      readEngine(options, 'rollout', facts, `${engine}_`);
+    }
+  }
 }
 
 /** A count that the environment of a command gives. */

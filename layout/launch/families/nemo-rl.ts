@@ -10,6 +10,7 @@ import { directoryOf } from '../shell/sources';
 import { at, mergeTrees, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
+import { readEngine } from './serving';
 
 const DIALECT: Dialect = {
   defaults: DEFAULTS.nemoRl,
@@ -202,17 +203,9 @@ function readEither(tree: TreeMap, missing: string, facts: Facts): void {
 
 function readGeneration(tree: TreeMap, facts: Facts): void {
   const backend = textAtPath(tree, 'policy.generation.backend');
+  readKeys(tree, [['policy.generation.backend', 'phases.rollout.engine', 'text']], facts);
   const section = backend === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
-  readKeys(
-    tree,
-    [
-      ['policy.generation.backend', 'phases.rollout.engine', 'text'],
-      [`policy.generation.${section}.tensor_parallel_size`, 'phases.rollout.tp', 'integer'],
-      [`policy.generation.${section}.pipeline_parallel_size`, 'phases.rollout.pp', 'integer'],
-      [`policy.generation.${section}.expert_parallel_size`, 'phases.rollout.ep', 'integer'],
-    ],
-    facts,
-  );
+  readEngine(optionsOf(at(tree, `policy.generation.${section}`)), 'rollout', facts);
 }
 
 function readTeacher(tree: TreeMap, facts: Facts): void {

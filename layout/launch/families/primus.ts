@@ -4,6 +4,8 @@ import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
+import { applyOverrides } from '../omegaconf';
+import { Options } from '../options';
 import { directoryOf } from '../shell/sources';
 import {
   at,
@@ -18,7 +20,7 @@ import {
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree } from './keys';
 import { environmentCount } from './ms-swift';
-import { readTitanTree } from './torchtitan';
+import { readTitanTree, TITAN_MAPPED } from './torchtitan';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true };
 
@@ -32,21 +34,39 @@ export const primusDocument: DocumentFamily = {
 /** Primus's launcher with an experiment: `EXP=... run_pretrain.sh`, `primus-cli ... --config`. */
 export const primusCommand: CommandFamily = {
   name: 'primus',
-  matches: (job, context) => (experimentOf(job, context) ? 3 : 0),
+  matches(job, context) {
+    const path = pathOf(job);
+    return path === null ? 0 : experimentAt(path, context) ? 3 : 2.5;
+  },
   read(job, context) {
-    const found = experimentOf(job, context);
-    return found ? readPrimus(found.tree, found.file, context, job) : new Facts();
+    const path = pathOf(job) ?? '';
+    const found = experimentAt(path, context);
+    if (found) {
+      return readPrimus(found.tree, found.file, context, job);
+    }
+    const facts = new Facts();
+    const missing = `file ${path}, which was not found`;
+    readMegatron(new Options(readFlags(job.args, job.place).options.entries, missing), DIALECT, facts);
+    setWorld(facts, worldOf(job));
+    deriveFromWorld(facts);
+    facts.note(`What the ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+    return facts;
   },
 };
 
-function experimentOf(job: Job, context: LaunchContext): { tree: TreeMap; file: string } | null {
+/** The experiment that a launcher of Primus is given; null for other programs. */
+function pathOf(job: Job): string | null {
   const words = [job.program, job.script ?? '', textOf(job.args[0]) ?? ''];
   if (!words.some((one) => /primus|run_\w{0,64}pretrain\.sh|pretrain\.py/.test(one))) {
     return null;
   }
   const { options } = readFlags(job.args, job.place);
   const path = environmentOption(job, 'EXP')?.values[0] ?? options.get('config', 'exp')?.values[0];
-  const found = path ? context.find(path) : null;
+  return path && /\.ya?ml$/.test(path) ? path : null;
+}
+
+function experimentAt(path: string, context: LaunchContext): { tree: TreeMap; file: string } | null {
+  const found = context.find(path);
   const tree = found && parseYamlTree(found.file, found.text);
   return found && tree && trainerOf(tree) ? { tree, file: found.file } : null;
 }
@@ -69,10 +89,16 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   const trainer = trainerOf(experiment) ?? experiment;
   const framework = textAtPath(trainer, 'framework') ?? 'megatron';
   const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, context));
-  const missing = [whole, ...presets].find((one) => one.missing !== null)?.missing ?? null;
+  const lost = [whole, ...presets].find((one) => one.missing !== null)?.missing ?? null;
   let merged: Tree = { kind: 'map', entries: presetEntries(presets), place: trainer.place };
   const overrides = at(trainer, 'overrides');
   merged = overrides ? mergeTrees(merged, overrides) : merged;
+  const flags = job ? readFlags(job.args, job.place).options : null;
+  if (flags && merged.kind === 'map') {
+    // the launcher hands its flags on, over the experiment (primus/cli/subcommands/train.py)
+    merged = applyOverrides(merged, flags.entries);
+  }
+  const missing = lost ?? flags?.blocked ?? null;
   if (framework === 'torchtitan') {
     readTitanTree(merged, missing, facts);
   } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
@@ -84,9 +110,9 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   if (framework !== 'torchtitan') {
     deriveFromWorld(facts);
   }
-  listUnmappedTree(overrides, '', MEGATRON_OPTIONS, facts);
-  if (missing !== null) {
-    facts.note(`What the ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+  listUnmappedTree(overrides, '', framework === 'torchtitan' ? TITAN_MAPPED : MEGATRON_OPTIONS, facts);
+  if (lost !== null) {
+    facts.note(`What the ${lost.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
   }
   return facts;
 }

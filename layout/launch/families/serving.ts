@@ -1,16 +1,50 @@
-import { Facts, type Found } from '../facts';
+import { derived, Facts, type Found, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import { textOf } from '../launchers';
-import type { Options } from '../options';
+import { isOn, type Options } from '../options';
 import { at, optionsOf, type TreeMap } from '../tree';
 import { listUnmapped } from './megatron-lm';
 
-const TP = ['tensor_parallel_size', 'tp_size', 'tp'];
-const DP = ['data_parallel_size', 'dp_size', 'dp'];
-const PP = ['pipeline_parallel_size', 'pp_size', 'pp'];
-const EP = ['ep_size', 'expert_parallel_size', 'ep'];
+/** How engines spell their degrees: vLLM's and SGLang's flags with their aliases, and verl's keys. */
+const DEGREES = [
+  ['tp', ['tensor_parallel_size', 'tp_size', 'tp', 'tensor_model_parallel_size']],
+  ['dp', ['data_parallel_size', 'dp_size', 'dp']],
+  ['pp', ['pipeline_parallel_size', 'pp_size', 'pp', 'pipeline_model_parallel_size']],
+  ['ep', ['expert_parallel_size', 'ep_size', 'ep']],
+] as const;
+
+/** vLLM's switch that spreads the experts over all of its ranks, tp x dp (vllm/config/parallel.py). */
+const EXPERT_SWITCH = 'enable_expert_parallel';
+
+/** The options that `readEngine` reads. */
+export function engineOptions(prefix = ''): string[] {
+  return [...DEGREES.flatMap(([, names]) => names), EXPERT_SWITCH].map((name) => `${prefix}${name}`);
+}
+
+/**
+ * Sets the degrees of an inference engine as a phase of the layout.
+ * @param prefix what stands before the engine's own names, such as `vllm_`
+ * @param otherwise the size of a degree that is not given, where the framework has one
+ */
+export function readEngine(options: Options, phase: string, facts: Facts, prefix = '', otherwise?: number): void {
+  const keyOf = (degree: string) => `phases.${phase}.${degree}`;
+  for (const [degree, names] of DEGREES) {
+    const given = names.map((name) => `${prefix}${name}`).filter((name) => options.has(name));
+    facts.set(keyOf(degree), given.length > 0 ? options.integer(...given) : undefined);
+    if (otherwise !== undefined && options.blocked === null && degree !== 'ep') {
+      facts.setDefault(keyOf(degree), otherwise);
+    }
+  }
+  const spread = options.has(`${prefix}${EXPERT_SWITCH}`) ? options.boolean(`${prefix}${EXPERT_SWITCH}`) : undefined;
+  if (isOn(spread) && isKnown(spread)) {
+    const one: Found<number> = { value: 1, source: 'default' };
+    const sizes = ['tp', 'dp'].map((degree) => facts.get(keyOf(degree)) ?? one);
+    const ranks = derived(sizes, (tp, dp) => tp * dp, EXPERT_SWITCH);
+    facts.set(keyOf('ep'), isKnown(ranks) ? { value: ranks.value, source: spread.source } : ranks);
+  }
+}
 
 const NOTE = 'This is a serving job, not a training layout: dp lies inside tp where attention runs data-parallel.';
 
@@ -25,7 +59,11 @@ export const vllm: CommandFamily = {
 /** SGLang's server. */
 export const sglang: CommandFamily = {
   name: 'sglang',
-  matches: (job) => (/^sglang(\.launch_server|_router\.launch_server|\.bench_\w+)$/.test(job.script ?? '') ? 1 : 0),
+  matches: (job) =>
+    /^sglang(\.launch_server|_router\.launch_server|\.bench_\w+)$/.test(job.script ?? '') ||
+    (job.program === 'sglang' && textOf(job.args[0]) === 'serve')
+      ? 1
+      : 0,
   read: (job) => serve(job, 'sglang'),
 };
 
@@ -33,26 +71,14 @@ function serve(job: Job, engine: string): Facts {
   const facts = new Facts();
   const { options } = readFlags(job.args, job.place);
   setRole(facts, 'serve', engine, options);
-  listUnmapped(options, new Set([...TP, ...DP, ...PP, ...EP]), facts);
+  listUnmapped(options, new Set(engineOptions()), facts);
   facts.note(NOTE);
   return facts;
 }
 
 function setRole(facts: Facts, role: string, engine: string, options: Options): void {
-  const size = (names: readonly string[]): Found<number> | undefined =>
-    names.some((name) => options.has(name)) ? options.integer(...names) : undefined;
   facts.set(`phases.${role}.engine`, { value: engine, source: 'default' });
-  for (const [key, names] of [
-    ['tp', TP],
-    ['dp', DP],
-    ['pp', PP],
-    ['ep', EP],
-  ] as const) {
-    facts.set(`phases.${role}.${key}`, size(names));
-    if (options.blocked === null && key !== 'ep') {
-      facts.setDefault(`phases.${role}.${key}`, 1);
-    }
-  }
+  readEngine(options, role, facts, '', 1);
 }
 
 const ROLES = ['prefill', 'decode', 'aggregated', 'agg'];

@@ -6,18 +6,13 @@ import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from 
 import type { Options } from '../options';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 import { hasFlag, listUnmapped } from './megatron-lm';
+import { engineOptions, readEngine } from './serving';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.slime, switches: 'bare', expertTpIsTp: true };
 
 const OWN = [
-  'actor_num_nodes',
-  'actor_num_gpus_per_node',
-  'rollout_num_gpus',
-  'rollout_num_gpus_per_engine',
-  'colocate',
-  'sglang_dp_size',
-  'sglang_ep_size',
-  'sglang_pipeline_parallel_size',
+  ...['actor_num_nodes', 'actor_num_gpus_per_node', 'rollout_num_gpus', 'rollout_num_gpus_per_engine', 'colocate'],
+  ...engineOptions('sglang_'),
 ];
 
 /** Flags by which a command is one of slime's. */
@@ -59,14 +54,12 @@ function setRollout(options: Options, facts: Facts): void {
   const colocated = options.flag('colocate');
   const world = facts.get('world_size');
   facts.set('phases.rollout.engine', { value: 'sglang', source: 'default' });
-  facts.set('phases.rollout.tp', options.integer('rollout_num_gpus_per_engine') ?? { value: 1, source: 'default' });
-  for (const [name, key] of [
-    ['sglang_dp_size', 'dp'],
-    ['sglang_ep_size', 'ep'],
-    ['sglang_pipeline_parallel_size', 'pp'],
-  ] as const) {
-    facts.set(`phases.rollout.${key}`, options.has(name) ? options.integer(name) : undefined);
-  }
+  readEngine(options, 'rollout', facts, 'sglang_');
+  // an engine's pipeline stages share its GPUs (slime/backends/sglang_utils/arguments.py)
+  const perEngine = options.integer('rollout_num_gpus_per_engine') ?? { value: 1, source: 'default' };
+  const stages = facts.get('phases.rollout.pp') ?? { value: 1, source: 'default' };
+  const share = (ranks: number, pp: number) => (ranks % pp === 0 ? ranks / pp : null);
+  facts.set('phases.rollout.tp', derived([perEngine, stages], share, 'pp does not divide rollout_num_gpus_per_engine'));
   const gpus = options.has('rollout_num_gpus') ? options.integer('rollout_num_gpus') : undefined;
   if (colocated) {
     facts.set('phases.rollout.num_ranks', gpus ?? derived([world], (ranks) => ranks, 'world_size'));

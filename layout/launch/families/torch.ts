@@ -3,7 +3,7 @@ import type { DocumentFamily, LaunchDocument } from '../family';
 import { at, optionsOf, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
-import { deriveShards, readTitanTree } from './torchtitan';
+import { deriveShards, readTitanTree, TITAN_MAPPED } from './torchtitan';
 
 /** torchtitan's TOML files (until its commit 9810191bb). */
 export const torchtitanDocument: DocumentFamily = {
@@ -20,19 +20,6 @@ export const torchtitanDocument: DocumentFamily = {
     return facts;
   },
 };
-
-const TITAN_MAPPED: ReadonlySet<string> = new Set([
-  ...['tensor_parallel_degree', 'pipeline_parallel_degree', 'context_parallel_degree', 'expert_parallel_degree'],
-  ...[
-    'expert_tensor_parallel_degree',
-    'training.seq_len',
-    'training.local_batch_size',
-    'training.batch_size',
-    'training.global_batch_size',
-  ],
-  // the section is listed while it is read
-  ...['data_parallel_replicate_degree', 'data_parallel_shard_degree'],
-]);
 
 /** Hugging Face accelerate's configuration: `num_processes` is the world, `parallelism_config` the degrees. */
 export const accelerateDocument: DocumentFamily = {
@@ -86,7 +73,7 @@ export const accelerateDocument: DocumentFamily = {
 };
 
 const ACCELERATE_MAPPED: ReadonlySet<string> = new Set(
-  'num_machines num_processes parallelism_config_tp_size parallelism_config_cp_size megatron_lm_tp_degree megatron_lm_pp_degree megatron_lm_sequence_parallelism megatron_lm_use_distributed_optimizer'.split(
+  'num_machines num_processes parallelism_config_tp_size parallelism_config_cp_size parallelism_config_dp_replicate_size parallelism_config_dp_shard_size megatron_lm_tp_degree megatron_lm_pp_degree megatron_lm_sequence_parallelism megatron_lm_use_distributed_optimizer'.split(
     ' ',
   ),
 );
@@ -137,7 +124,7 @@ export const axolotlDocument: DocumentFamily = {
 };
 
 const AXOLOTL_MAPPED: ReadonlySet<string> = new Set(
-  'tensor_parallel_size context_parallel_size sequence_parallel_degree expert_parallel_size micro_batch_size sequence_len'.split(
+  'tensor_parallel_size context_parallel_size sequence_parallel_degree expert_parallel_size dp_shard_size dp_replicate_size micro_batch_size sequence_len'.split(
     ' ',
   ),
 );

@@ -1,12 +1,13 @@
 import { DEFAULTS } from '../defaults';
 import { derived, Facts, type Found, isKnown } from '../facts';
-import type { CommandFamily } from '../family';
+import type { CommandFamily, LaunchContext, PythonFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job } from '../launchers';
 import { type Option, Options } from '../options';
+import { CALLEE, pythonRecipes, RETURN } from '../python/module';
 import { MAX_PATH } from '../shell/sources';
 import { parseTomlTree } from '../toml';
-import { at, mergeTrees, optionsOf, setAt, type Tree } from '../tree';
+import { at, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../tree';
 import { setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { hasFlag, listUnmapped } from './megatron-lm';
@@ -30,16 +31,7 @@ export const torchtitanCommand: CommandFamily = {
   read(job, context) {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place);
-    const named = configOf(job, options);
-    const found = named === null ? null : context.find(named);
-    const base = found && parseTomlTree(found.file, found.text);
-    const blocked = base
-      ? null
-      : named !== null
-        ? `file ${named}, which was not found`
-        : options.has('config')
-          ? 'the configuration function that --config names'
-          : 'the configuration function';
+    const { base, blocked } = baseOf(job, options, context);
     let tree: Tree = base ?? { kind: 'map', entries: new Map(), place: job.place };
     for (const [name, option] of options.entries) {
       tree = name.includes('.') ? setAt(tree, name.split('.'), scalarOption(option)) : tree;
@@ -69,11 +61,72 @@ function isTitan(job: Job): boolean {
   );
 }
 
-/** The TOML file that a command names, by its flag or the launcher's `CONFIG_FILE`. */
-function configOf(job: Job, options: Options): string | null {
-  const flag = options.has('job.config_file') ? options.string('job.config_file') : undefined;
-  const variable = environmentOption(job, 'CONFIG_FILE')?.values[0] ?? null;
-  return isKnown(flag) ? flag.value : variable;
+interface Base {
+  readonly base: Tree | null;
+  /** What may set the settings that are absent. */
+  readonly blocked: string | null;
+}
+
+/** The configuration under a command's flags: a TOML file, or what a function of a `config_registry` returns. */
+function baseOf(job: Job, options: Options, context: LaunchContext): Base {
+  const file = optionOrVariable('job.config_file', 'CONFIG_FILE', job, options);
+  if (file !== null) {
+    const found = context.find(file);
+    const base = found && parseTomlTree(found.file, found.text);
+    return { base, blocked: base ? null : `file ${file}, which was not found` };
+  }
+  const [module, name] = ['module', 'config'].map((one) => optionOrVariable(one, one.toUpperCase(), job, options));
+  const folders = MODULES.map((folder) => `${folder}/${module}`);
+  const paths = [...folders, module?.replaceAll('.', '/')].map((path) => `${path}/config_registry.py`);
+  for (const path of module && name ? paths : []) {
+    const found = context.find(path);
+    const recipe = found && pythonRecipes(found.file, found.text).find((one) => one.name === name);
+    const base = recipe?.variables.get(RETURN) ?? null;
+    if (base) {
+      return { base, blocked: blockOf(base) };
+    }
+  }
+  return { base: null, blocked: `the configuration function${name ? ` ${name}` : ''}` };
+}
+
+/** Where a module's short name is looked for (torchtitan/config/manager.py). */
+const MODULES = ['models', 'experiments', 'experiments/rl/examples'].map((folder) => `torchtitan/${folder}`);
+
+/** What an option says, or else the variable that the launcher script hands on. */
+function optionOrVariable(flag: string, variable: string, job: Job, options: Options): string | null {
+  const given = options.has(flag) ? options.string(flag) : undefined;
+  return isKnown(given) ? given.value : (environmentOption(job, variable)?.values[0] ?? null);
+}
+
+/** The functions of a `config_registry.py`, each of which returns the configuration of a trainer. */
+export const torchtitanPython: PythonFamily = {
+  name: 'torchtitan',
+  read: ({ file, text }) =>
+    pythonRecipes(file, text).flatMap(({ name, variables }) => {
+      const tree = variables.get(RETURN);
+      if (!tree || name.startsWith('_') || !['training', 'parallelism'].some((part) => at(trainerIn(tree), part))) {
+        return [];
+      }
+      const facts = new Facts();
+      readTitanTree(trainerIn(tree), blockOf(tree), facts);
+      const generator = at(tree, 'generator.parallelism');
+      facts.set('phases.rollout.tp', generator ? optionsOf(generator).integer('tensor_parallel_degree') : undefined);
+      setWorld(facts, { total: { unknown: 'the world: NGPU of the launcher' } });
+      deriveShards(facts);
+      return [{ name, facts }];
+    }),
+};
+
+/** The trainer of a configuration: of reinforcement learning it is a part. */
+function trainerIn(tree: Tree): Tree {
+  return at(tree, 'trainer') ?? tree;
+}
+
+/** A configuration that was made as a whole has the defaults of its classes; one that was made elsewhere is not known. */
+function blockOf(tree: Tree): string | null {
+  const [trainer, parallelism] = [trainerIn(tree), at(trainerIn(tree), 'parallelism')];
+  const isWhole = /(^|\.)Config$/.test(textAtPath(trainer, CALLEE) ?? '') && parallelism?.kind !== 'scalar';
+  return isWhole ? null : 'the functions that the configuration is made from';
 }
 
 /** torchtitan's launcher starts NGPU (8) processes. */
@@ -130,6 +183,7 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
     tree,
     [
       ['training.seq_len', 'sequence.seq_length', 'integer'],
+      ['training.max_context_length', 'sequence.seq_length', 'integer'],
       ['training.local_batch_size', 'batch.micro_batch_size', 'integer'],
       ['training.batch_size', 'batch.micro_batch_size', 'integer'],
       ['training.global_batch_size', 'batch.global_batch_size', 'integer'],
@@ -140,13 +194,16 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
   if (global !== null && global < 0) {
     facts.delete('batch.global_batch_size');
   }
-  listUnmappedTree(
-    section,
-    'parallelism',
-    new Set(Object.keys(DEGREES).flatMap((name) => [name, `parallelism.${name}`])),
-    facts,
-  );
+  listUnmappedTree(section, 'parallelism', TITAN_MAPPED, facts);
 }
+
+/** The settings that have a place in a layout, of the section by their names alone. */
+export const TITAN_MAPPED: ReadonlySet<string> = new Set([
+  ...[CALLEE, ...Object.keys(DEGREES), 'data_parallel_replicate_degree', 'data_parallel_shard_degree'],
+  ...['seq_len', 'max_context_length', 'local_batch_size', 'batch_size', 'global_batch_size'].map(
+    (name) => `training.${name}`,
+  ),
+]);
 
 /** The degree over which weights are sharded: -1 is what the world leaves (torchtitan/distributed/parallel_dims.py). */
 export function deriveShards(facts: Facts): void {

@@ -1,14 +1,15 @@
 import { DEFAULTS } from '../defaults';
-import { Facts, type Found, isKnown } from '../facts';
+import { derived, Facts, type Found, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import { type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';
-import { firstOf, Options } from '../options';
+import { Options } from '../options';
 import { at, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
+import { engineOptions, readEngine } from './serving';
 
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
@@ -31,6 +32,9 @@ export const verlCommand: CommandFamily = {
     const overrides = [...options.entries].filter(([name]) => name.includes('.') || base.entries.has(name));
     const tree = resolveReferences(applyOverrides(base, new Map(overrides)));
     const name = options.string('config_name');
+    if (isSupervised(job)) {
+      return readSupervised(tree, options, job);
+    }
     return readVerl(tree, options.blocked, isKnown(name) ? name.value : 'ppo_trainer');
   },
 };
@@ -49,6 +53,32 @@ function isTrainer({ script }: Job): boolean {
       script ?? '',
     ) || /^verl\.trainer\./.test(script ?? '')
   );
+}
+
+/** Supervised fine-tuning is started by torchrun and generates nothing (verl/trainer/fsdp_sft_trainer.py). */
+function isSupervised({ script }: Job): boolean {
+  return /(^|\.|\/)(fsdp_)?sft_trainer(_ray)?(\.py)?$/.test(script ?? '');
+}
+
+function readSupervised(tree: TreeMap, options: Options, job: Job): Facts {
+  const facts = new Facts();
+  if (options.has('engine') && options.get('engine')?.values[0] === 'megatron') {
+    readMegatronRole(at(tree, 'engine'), options.blocked, facts);
+  }
+  readKeys(
+    tree,
+    [
+      ['data.micro_batch_size_per_gpu', 'batch.micro_batch_size', 'integer'],
+      ['data.train_batch_size', 'batch.global_batch_size', 'integer'],
+      ['data.max_length', 'sequence.seq_length', 'integer'],
+    ],
+    facts,
+  );
+  setWorld(facts, job.world);
+  deriveFromWorld(facts);
+  const mapped = [...MEGATRON_OPTIONS, 'micro_batch_size_per_gpu', 'data.train_batch_size', 'max_length'];
+  listUnmappedTree(tree, '', new Set(mapped), facts);
+  return facts;
 }
 
 function hasOverride({ args }: Job): boolean {
@@ -74,6 +104,11 @@ function namedConfiguration(options: Options, context: LaunchContext): TreeMap |
 
 function readVerl(tree: TreeMap, blocked: string | null, configuration: string): Facts {
   const facts = new Facts();
+  const trainer = optionsOf(at(tree, 'trainer'), blocked);
+  setWorld(facts, {
+    nodes: trainer.integer('nnodes') ?? { value: 1, source: 'default' },
+    perNode: trainer.integer('n_gpus_per_node') ?? { value: 8, source: 'default' },
+  });
   const strategy = textAtPath(tree, `${ACTOR}.strategy`) ?? textAtPath(tree, 'model_engine');
   const megatron = at(tree, `${ACTOR}.megatron`);
   if (
@@ -84,15 +119,10 @@ function readVerl(tree: TreeMap, blocked: string | null, configuration: string):
     readReference(tree, facts);
     readCritic(tree, blocked, facts);
   } else {
-    readFsdpRole(tree, facts);
+    readFsdpRole(tree, blocked, facts);
   }
   readRollout(tree, blocked, facts);
   readBatch(tree, facts);
-  const trainer = optionsOf(at(tree, 'trainer'), blocked);
-  setWorld(facts, {
-    nodes: trainer.integer('nnodes') ?? { value: 1, source: 'default' },
-    perNode: trainer.integer('n_gpus_per_node') ?? { value: 8, source: 'default' },
-  });
   deriveFromWorld(facts);
   listUnmappedTree(tree, '', MAPPED, facts);
   return facts;
@@ -100,15 +130,8 @@ function readVerl(tree: TreeMap, blocked: string | null, configuration: string):
 
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
-  ...[
-    'nnodes',
-    'n_gpus_per_node',
-    'strategy',
-    `${ROLLOUT}.name`,
-    `${ROLLOUT}.data_parallel_size`,
-    `${ROLLOUT}.expert_parallel_size`,
-  ],
-  ...['ppo_micro_batch_size_per_gpu'],
+  ...['nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
+  ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`],
 ]);
 
 /** The options of a role: its own, with what goes to Megatron's transformer configuration. */
@@ -161,29 +184,39 @@ function readCritic(tree: TreeMap, blocked: string | null, facts: Facts): void {
 }
 
 /** FSDP has no tensor or pipeline parallelism; sequences are spread by Ulysses. */
-function readFsdpRole(tree: TreeMap, facts: Facts): void {
-  const ulysses = optionsOf(at(tree, ACTOR));
-  const size = ulysses.has('ulysses_sequence_parallel_size')
-    ? ulysses.integer('ulysses_sequence_parallel_size')
-    : undefined;
-  if (isKnown(size) && size.value > 1) {
+function readFsdpRole(tree: TreeMap, blocked: string | null, facts: Facts): void {
+  const actor = optionsOf(at(tree, ACTOR));
+  const sharding = optionsOf(at(tree, `${ACTOR}.fsdp_config`), blocked);
+  const given = [actor, sharding].find((options) => options.has(ULYSSES))?.integer(ULYSSES);
+  if (isKnown(given) && given.value > 1) {
     facts.note(
-      `The actor runs on FSDP with Ulysses sequence parallelism over ${size.value} ranks, for which a layout has no key.`,
+      `The actor runs on FSDP with Ulysses sequence parallelism over ${given.value} ranks, for which a layout has no key.`,
     );
   }
+  spreadShards(sharding.integer('fsdp_size') ?? { value: -1, source: 'default' }, facts);
+}
+
+const ULYSSES = 'ulysses_sequence_parallel_size';
+
+/** Weights are sharded over `fsdp_size` ranks, and over all of them where it is -1 or not smaller (verl/workers/fsdp_workers.py). */
+function spreadShards(wanted: Found<number>, facts: Facts): void {
+  const world = facts.get('world_size');
+  const shards = derived([wanted, world], (size, ranks) => (size < 0 || size >= ranks ? ranks : size), 'fsdp_size');
+  const replicas = derived([world, shards], (ranks, size) => Math.floor(ranks / size), 'fsdp_size');
+  facts.set('fsdp.data_parallel_shard_degree', shards);
+  facts.set('fsdp.data_parallel_replicate_degree', replicas);
 }
 
 function readRollout(tree: TreeMap, blocked: string | null, facts: Facts): void {
   const rollout = optionsOf(at(tree, ROLLOUT), blocked);
-  const tp = firstOf<number>(rollout.integer('tensor_model_parallel_size'), { value: 2, source: 'default' });
   facts.set('phases.rollout.engine', rollout.has('name') ? rollout.string('name') : undefined);
-  facts.set('phases.rollout.tp', tp);
-  for (const [name, key] of [
-    ['data_parallel_size', 'dp'],
-    ['expert_parallel_size', 'ep'],
-    ['pipeline_model_parallel_size', 'pp'],
-  ] as const) {
-    facts.set(`phases.rollout.${key}`, rollout.has(name) ? rollout.integer(name) : undefined);
+  readEngine(rollout, 'rollout', facts);
+  if (blocked !== null) {
+    facts.set('phases.rollout.tp', facts.get('phases.rollout.tp') ?? { unknown: blocked });
+    return;
+  }
+  for (const [key, value] of Object.entries(DEFAULTS.verlRollout.values)) {
+    facts.setDefault(key, value);
   }
 }
 

@@ -121,6 +121,7 @@ class Parser {
             ? { kind: 'call', callee: value.path, args, offset: value.offset }
             : { kind: 'other', offset: value.offset };
       } else {
+        this.#index++;
         this.#skipTo(']');
         value = { kind: 'other', offset: value.offset };
       }

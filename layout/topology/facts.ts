@@ -91,6 +91,8 @@ export interface LayoutFacts {
    * `ModuleGridSpec` (which takes `num_ranks`): the two raise different errors for the same fault.
    */
   readonly mimoFlags: boolean;
+  /** Whether the job's version of examples/mimo takes no notice of generalized TP: then all its degrees are 1. */
+  readonly ignoresGtp: boolean;
   /**
    * Whether the file says all that the training script asks for (layers, hidden size, heads, sequence length and
    * micro-batch): then its arguments are validated first, and their errors come before those of the library.
@@ -111,8 +113,10 @@ export const MAX_LEVELS = 32;
 export function layoutFacts(read: ReadLayout, root: Section<RootKeys>): LayoutFacts {
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
-  const modules = heterogeneous ? moduleFactsList(root) : parallelismFacts(root, world);
-  const mimoFlags = heterogeneous && isMimoFlags(modules);
+  const written = heterogeneous ? moduleFactsList(root, false) : parallelismFacts(root, world);
+  const mimoFlags = heterogeneous && isMimoFlags(written);
+  const ignoresGtp = mimoFlags && (root.megatron.value ?? 'main') !== 'main';
+  const modules = ignoresGtp ? moduleFactsList(root, true) : written;
   return {
     text: read.text,
     span: read.tree.root?.span ?? { start: 0, end: read.text.length },
@@ -122,6 +126,7 @@ export function layoutFacts(read: ReadLayout, root: Section<RootKeys>): LayoutFa
     modules,
     heterogeneous,
     mimoFlags,
+    ignoresGtp,
     trainingScript: !heterogeneous && isTrainingScript(root),
   };
 }
@@ -192,7 +197,7 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFac
       ranksSpan: world.span,
       ranksName: 'world_size',
       grid: null,
-      ...sizes(fields, nominalRanks(root, world.size), valueOr(fields.tp, 1)),
+      ...sizes(degreesOf(fields, valueOr(fields.tp, 1)), nominalRanks(root, world.size)),
     },
   ];
 }
@@ -215,17 +220,23 @@ function notLaunched(root: Section<RootKeys>): number | undefined {
   return cp === undefined || replicas === undefined || spares === undefined ? undefined : replicas * cp * spares;
 }
 
-function moduleFactsList(root: Section<RootKeys>): ModuleFacts[] {
-  return (root.modules.value ?? []).map(moduleFacts).filter((module) => module !== null);
+function moduleFactsList(root: Section<RootKeys>, ignoresGtp: boolean): ModuleFacts[] {
+  return (root.modules.value ?? [])
+    .map((module) => moduleFacts(module, ignoresGtp))
+    .filter((module) => module !== null);
 }
 
 /** What follows from the fields of one module alone; null where it is no map. */
-function moduleFacts({ name, keySpan, span, value: own }: NamedField<Section<ModuleKeys>>): ModuleFacts | null {
+function moduleFacts(
+  { name, keySpan, span, value: own }: NamedField<Section<ModuleKeys>>,
+  ignoresGtp: boolean,
+): ModuleFacts | null {
   if (own === undefined) {
     return null;
   }
   const rankOffset = valueOr(own.rank_offset, 0);
-  const known = sizes(own, moduleRanks(own), 1);
+  const degrees = degreesOf(own, 1, ignoresGtp);
+  const known = sizes(degrees, moduleRanks(own, degrees));
   return {
     name,
     nameSpan: keySpan,
@@ -243,16 +254,14 @@ function moduleFacts({ name, keySpan, span, value: own }: NamedField<Section<Mod
 }
 
 /** `num_ranks`, or what `dp` replicas need. */
-function moduleRanks(own: Section<ModuleKeys>): number | undefined {
+function moduleRanks(own: Section<ModuleKeys>, degrees: Degrees | undefined): number | undefined {
   if (own.num_ranks.written) {
     return own.num_ranks.value;
   }
-  const degrees = degreesOf(own, 1);
   return degrees && own.dp.value !== undefined ? own.dp.value * denseModelOf(degrees) : undefined;
 }
 
-function sizes(fields: DegreeFields, ranks: number | undefined, exptTpDefault: number | undefined) {
-  const degrees = degreesOf(fields, exptTpDefault);
+function sizes(degrees: Degrees | undefined, ranks: number | undefined) {
   const usable = ranks !== undefined && ranks <= MAX_WORLD ? ranks : undefined;
   const denseModel = degrees && denseModelOf(degrees);
   const expertModel = degrees && degrees.exptTp * degrees.ep * degrees.exptGtpRemat * degrees.pp;
@@ -274,11 +283,11 @@ function quotient(ranks: number | undefined, model: number | undefined): number 
   return ranks !== undefined && model !== undefined && ranks % model === 0 ? ranks / model : undefined;
 }
 
-function degreesOf(fields: DegreeFields, exptTpDefault: number | undefined): Degrees | undefined {
+function degreesOf(fields: DegreeFields, exptTpDefault: number | undefined, ignoresGtp = false): Degrees | undefined {
   const tp = valueOr(fields.tp, 1);
   const exptTp = fields.expt_tp.written ? fields.expt_tp.value : exptTpDefault;
-  const gtpRemat = rematDegree(fields.gtp_remat, fields.num_weight_shards, tp);
-  const exptGtpRemat = rematDegree(fields.expt_gtp_remat, fields.expt_num_weight_shards, exptTp);
+  const gtpRemat = ignoresGtp ? 1 : rematDegree(fields.gtp_remat, fields.num_weight_shards, tp);
+  const exptGtpRemat = ignoresGtp ? 1 : rematDegree(fields.expt_gtp_remat, fields.expt_num_weight_shards, exptTp);
   const cp = valueOr(fields.cp, 1);
   const pp = valueOr(fields.pp, 1);
   const ep = valueOr(fields.ep, 1);

@@ -20,9 +20,12 @@ interface GridNumbers {
   readonly exptDp: number | undefined;
 }
 
-/** The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py). */
-const DENSE = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
-const EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
+/**
+ * The dims of one of `modules`, the fastest first (`_build_grid` in examples/mimo/training/topology.py), and of `parallelism`
+ * in the default order.
+ */
+export const DENSE_DIMS = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
+export const EXPERT_DIMS = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
 
 /** One of `modules` with every number known, which hangs on nothing else in the file; null where a number is open. */
 export function moduleGrid(
@@ -46,5 +49,5 @@ export function moduleGrid(
     expt_dp: exptDp,
   };
   const dims = (names: readonly string[]): Dim[] => names.map((dim) => ({ name: dim, size: sizes[dim] ?? 1 }));
-  return { name, rankOffset, numRanks: ranks, dense: dims(DENSE), expert: dims(EXPERT) };
+  return { name, rankOffset, numRanks: ranks, dense: dims(DENSE_DIMS), expert: dims(EXPERT_DIMS) };
 }

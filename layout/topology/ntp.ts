@@ -331,6 +331,17 @@ export function firstUnlikeSlices(ntp: ResolvedNtp, shape: NtpShape): UnlikeSlic
   return null;
 }
 
+/** The first reduced replica of which no slot stays; null where there is none. */
+export function replicaWithoutSlots(ntp: ResolvedNtp): number | null {
+  const named = byReplica(ntp);
+  const emptied = [...named.keys()].filter(
+    (dp) => dp < ntp.numReducedTpDpRanks && activeSlots(ntp, dp, 0, 0).length === 0,
+  );
+  const unnamed = ntp.tpSpares < ntp.tpBase ? null : firstWithout(named, 0, ntp.numReducedTpDpRanks);
+  const first = Math.min(...emptied, unnamed ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(first) ? first : null;
+}
+
 /** Whether two entries (or the default, where there is none) remove the same slots. */
 function sameSlots(ntp: ResolvedNtp, a: ReadonlySet<number> | undefined, b: ReadonlySet<number> | undefined): boolean {
   const slotsOf = (entry: typeof a) => new Set([...(entry ?? lastSlots(ntp))].filter((slot) => slot < ntp.tpBase));

@@ -84,3 +84,77 @@ export function orderedDims(order: string, sizes: OrderSizes): Dim[] | null {
   const all = [...tokens, ...DIMS.filter((dim) => !tokens.includes(dim))];
   return all.map((name) => ({ name, size: sizes[name as OrderDim] }));
 }
+
+/** Groups of larger worlds are not listed: nobody reads them, and a keystroke must not pay for them. */
+export const MAX_LISTED_RANKS = 4096;
+
+export const UNEQUAL_DP =
+  'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same';
+
+/** What Megatron-LM says of pipeline groups that differ. */
+export function unequalPipelines(dense: string, expert: string): string {
+  return `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${dense} and ${expert}`;
+}
+
+/**
+ * What `initialize_model_parallel` says first of an order that names a dimension twice or leaves one out; null where it says
+ * nothing, or where Python itself fails.
+ */
+export function orderPrediction(order: string, dense: OrderSizes, expert: OrderSizes | null): string | null {
+  const missing = missingMessage(denseOrder(order), dense);
+  if (missing !== null || orderProblem(order).unknown.length > 0 || !expert) {
+    return missing;
+  }
+  const inExpert = missingMessage(expertOrder(order), expert);
+  if (inExpert !== null) {
+    return inExpert;
+  }
+  return !order.endsWith('pp') && dense.pp > 1 && dense.dp !== expert.dp
+    ? UNEQUAL_DP
+    : pipelinesPrediction(order, dense, expert);
+}
+
+function pipelinesPrediction(order: string, dense: OrderSizes, expert: OrderSizes): string | null {
+  const own = pipelineGroups(denseOrder(order), dense);
+  const other = pipelineGroups(expertOrder(order), expert);
+  if (!own || !other || own.failure || other.failure) {
+    return own?.failure ?? other?.failure ?? null;
+  }
+  return own.listed === other.listed ? null : unequalPipelines(own.listed, other.listed);
+}
+
+/**
+ * The pipeline groups of a generator as Python prints them, also of an order that does not hold every dimension once, or the
+ * error of `generate_masked_orthogonal_rank_groups`; null where there are too many ranks.
+ */
+function pipelineGroups(
+  order: string,
+  sizes: OrderSizes,
+): { readonly listed: string; readonly failure?: string } | null {
+  const text = order.toLowerCase();
+  const names = [...text.split('-'), ...DIMS.filter((name) => !text.includes(name))] as OrderDim[];
+  const world = DIMS.reduce((product, name) => product * sizes[name], 1);
+  const axis = names.indexOf('pp');
+  if (axis < 0 || world > MAX_LISTED_RANKS) {
+    return null;
+  }
+  const shape = names.map((name) => sizes[name]);
+  const stride = (end: number) => shape.slice(0, end).reduce((product, size) => product * size, 1);
+  const others = shape.flatMap((size, i) => (i === axis ? [] : [{ size, stride: stride(i) }]));
+  const reach = others.reduce((product, { size }) => product * size, 1);
+  const count = world / sizes.pp;
+  if (reach < count) {
+    const [all, zeros] = [others.map(({ size }) => size).join(', '), others.map(() => 0).join(', ')];
+    return { listed: '', failure: `idx ${reach} with shape [${all}] mismatch the return idx [${zeros}]` };
+  }
+  const groups = Array.from({ length: count }, (_, index) => {
+    let rest = index;
+    const first = others.reduce((sum, { size, stride: step }) => {
+      const place = rest % size;
+      rest = Math.floor(rest / size);
+      return sum + place * step;
+    }, 0);
+    return `[${Array.from({ length: sizes.pp }, (_, stage) => first + stage * stride(axis)).join(', ')}]`;
+  });
+  return { listed: `[${groups.join(', ')}]` };
+}

@@ -3,6 +3,7 @@ import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
 import { memoize, memoizeRecent } from '../memoize';
 import { bridgeFamilies } from './bridge';
 import type { GroupFamily } from './group-family';
+import { DENSE_DIMS, EXPERT_DIMS } from './module-grid';
 import { isPacked, packedFamilies } from './packed';
 import type { DynamicContextParallel, ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 
@@ -14,6 +15,11 @@ export function denseGrid(module: ResolvedModule): Grid {
 /** The grid over the same ranks in which expert parameters live. */
 export function expertGrid(module: ResolvedModule): Grid {
   return new Grid(module.expert, module.rankOffset);
+}
+
+/** A grid's dimensions laid over the same ranks in another order, the fastest first. */
+export function laidOut(grid: Grid, order: readonly string[]): Grid {
+  return new Grid(order.map((name) => ({ name, size: grid.sizeOf(name) })));
 }
 
 /**
@@ -128,8 +134,13 @@ function homogeneousFamilies(module: ResolvedModule, layout: ResolvedLayout): Gr
       : []),
     ...(expertGtp ? [expert('ep_gtp_remat_dp', 'expt_gtp_remat', 'expt_dp')] : []),
     optimizerInstanceFamily(module, expertOf, instances, gtp || expertGtp),
-    ...(layout.allGatherGroup ? [{ ...dpCp, name: 'dp_cp_ag' }] : []),
-    ...(layout.expertAllGatherGroup ? [{ ...epDp, name: 'expt_dp_ag' }] : []),
+    // `create_all_gather_groups` does not know the order of the job
+    ...(layout.allGatherGroup
+      ? [fromGrid('dp_cp_ag', module.name, laidOut(denseOf, DENSE_DIMS).groups(['dp', 'cp']))]
+      : []),
+    ...(layout.expertAllGatherGroup
+      ? [fromGrid('expt_dp_ag', module.name, laidOut(expertOf, EXPERT_DIMS).groups(['expt_dp']))]
+      : []),
   ];
 }
 

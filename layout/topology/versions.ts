@@ -29,7 +29,8 @@ export function wordsOf(message: string, version: MegatronVersion, heterogeneous
   return message
     .replace('must be divisible by tp*gtp_remat*cp*pp', 'must be divisible by tp*cp*pp')
     .replace('must be divisible by expt_tp*ep*expt_gtp_remat*pp', 'must be divisible by expt_tp*ep*pp')
-    .replace(/^Grid shape \[(\d+), 1, /, 'Grid shape [$1, ')
+    .replace(/^Grid shape \[(-?\d+), 1, /, 'Grid shape [$1, ')
+    .replace(/(?<=^View 'expert' shape must be positive ints, got \[-?\d+, -?\d+), 1(?=,)/, '')
     .replace('--micro-batch-size * --llm-dp * GTP must be', '--micro-batch-size * --llm-dp must be')
     .replace(/\(got (\d+) \* (\d+) \* 1 % /, '(got $1 * $2 % ')
     .replace('data parallel group with CP (with GTP_remat)', 'data parallel group with CP')

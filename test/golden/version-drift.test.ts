@@ -58,30 +58,21 @@ interface Expect {
   readonly fields?: { readonly specs_error?: { readonly other: GoldenError | null } };
 }
 
-/** A file cannot name two modules alike, nor say sizes below 1. */
-function isExpressible(id: string, { specs }: Grid): boolean {
-  return !id.includes('odd') && new Set(specs?.map(({ name }) => name)).size === (specs?.length ?? 0);
+/** A file cannot name two modules alike. */
+function isExpressible({ specs }: Grid): boolean {
+  return new Set(specs?.map(({ name }) => name)).size === (specs?.length ?? 0);
 }
 
-/**
- * Flags that a version does not have: its argument parser refuses them, the function that the data comes from does not look.
- * Those of overlapped communication are no part of a layout.
- */
+/** Flags of overlapped communication are no part of a layout. */
 function hasFlags({ args }: Grid): boolean {
-  const flags = args as Readonly<Record<string, unknown>> | undefined;
-  const absent = [
-    'tensor_parallel_num_weight_shards',
-    'expert_tensor_parallel_num_weight_shards',
-    'encoder_ddp_overlap',
-  ];
-  return absent.every((name) => !flags?.[name]);
+  return !(args as Readonly<Record<string, unknown>> | undefined)?.encoder_ddp_overlap;
 }
 
 const cases = loadGolden<Input, Expect>('version_drift').filter(
-  ({ id, input }) =>
+  ({ input }) =>
     input.case &&
     ['homogeneous', 'hetero', 'hetero_args'].includes(input.kind) &&
-    isExpressible(id, input.case) &&
+    isExpressible(input.case) &&
     hasFlags(input.case),
 );
 
@@ -90,11 +81,13 @@ describe('cases that another version judges in another way than main', () => {
     expect(cases.length).toBeGreaterThan(200);
   });
 
-  test.each(cases)('$id', ({ input, ok, error, expect: golden }) => {
+  test.each(cases)('$id', ({ id, input, ok, error, expect: golden }) => {
     const said = predictions(check(textOf(input)));
     const refusal = error ?? golden.fields?.specs_error?.other ?? golden.specs_error ?? null;
     if (ok && refusal === null) {
       expect(said).toEqual([]);
+    } else if (refusal?.origin === 'python' && id.includes('odd')) {
+      expect(said).not.toEqual([]);
     } else {
       expect(said).toContain(refusal?.message);
     }

@@ -22,6 +22,12 @@ test('cp-comm-type', () => {
         'model: {num_layers: 8}',
         'sequence: {cp_comm_type: [p2p, a2a, p2p]}',
       ),
+      'sparse attention with the default exchange': job(
+        16,
+        'cp: 2',
+        'model: {experimental_attention_variant: dsa}',
+        'sequence: {seq_length: 64}',
+      ),
     }),
   ).toMatchInlineSnapshot(`
     "with levels: nothing
@@ -42,6 +48,10 @@ test('cp-comm-type', () => {
       = suggestion: Remove \`cp_comm_type\`: language: {num_ranks: 8, cp: 2, sequence: {[-cp_comm_type: a2a+p2p-]}}
     a list of another length than the layers: error at "[p2p, a2a, p2p]": cp_comm_type lists 3 ways for 8 layers. Use one a layer, or one for all.
       = Megatron-LM: Length of cp_comm_type (3) should equal to the total number of transformer layers (8)!
-      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: [p2p, a2a, p2p]-]}"
+      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: [p2p, a2a, p2p]-]}
+    sparse attention with the default exchange: error at "2": Sparse attention under context parallelism needs cp_comm_type all_gather.
+      = Megatron-LM: DSAttention context parallelism currently supports cp_comm_type=allgather only.
+      = at "dsa": experimental_attention_variant is dsa here
+      = suggestion: Insert \`cp_comm_type: all_gather\`: sequence: {seq_length: 64{+, cp_comm_type: all_gather+}}"
   `);
 });

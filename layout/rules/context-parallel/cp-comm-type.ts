@@ -2,8 +2,9 @@ import type { Fix } from '../../diagnostic';
 import { appendKey, removeField } from '../../format/edit';
 import { type Field, valuesOf } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { removeFix, replaceFix, suggestion } from '../fixes';
+import { changeFix, insertFix, removeFix, replaceFix, suggestion } from '../fixes';
 import { countOf, divisors } from '../numbers';
+import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -12,8 +13,8 @@ export const cpCommType: Rule = {
   severity: 'error',
   title: 'cp_comm_type does not fit the context parallelism',
   effect: 'Megatron-LM stops; a library call trains without context parallelism',
-  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers. Sparse attention (`dsa`) has another way than `all_gather`.',
-  why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly.',
+  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers. Sparse attention (`experimental_attention_variant: dsa`) exchanges in another way than `all_gather`.',
+  why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly. A misspelt word is reported as `not-an-option`: the training script takes it, for all layers or in the list of one layer, and Transformer Engine stops in the first layer that has it (where `cp` is above 1).',
   failing: `layout: 1
 world_size: 16
 parallelism:
@@ -29,14 +30,18 @@ parallelism:
 sequence:
   cp_comm_type: a2a+p2p
 `,
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [
+    megatron('megatron/training/arguments.py', 'validate_args'),
+    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
+  ],
   *check(grids) {
     const { root, modules, text } = grids;
     const sizes = root.parallelism.value?.hierarchical_context_parallel_sizes;
-    for (const { sequence, model, degrees, name } of modules) {
+    for (const module of modules) {
+      const { sequence, model, degrees, name } = module;
       const field = sequence.value?.cp_comm_type;
       yield* lengthReport(grids, field, model, degrees?.cp ?? 1);
-      yield* sparseReport(field, model, degrees?.cp ?? 1);
+      yield* sparseReport(grids, module);
       if (field && usesLevels(field.value) && !(name === null && sizes?.written)) {
         yield {
           message: `\`a2a+p2p\` needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use \`p2p\`${name === null ? ', or write them' : ''}.`,
@@ -80,20 +85,26 @@ function* lengthReport(
   }
 }
 
-/** Sparse attention gathers all keys. */
-function* sparseReport(
-  field: Field<string | readonly Field<string>[]> | undefined,
-  model: ModuleFacts['model'],
-  cp: number,
-): Iterable<Report> {
+/** Sparse attention gathers keys and values before it chooses among them; `p2p` is the default. */
+function* sparseReport({ text }: LayoutFacts, { fields, degrees, model, sequence }: ModuleFacts): Iterable<Report> {
+  const variant = model.value?.experimental_attention_variant;
+  const field = sequence.value?.cp_comm_type;
   const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
-  const isSparse = model.value?.experimental_attention_variant.value === 'dsa';
-  if (field && isSparse && cp > 1 && ways.some((way) => way !== 'all_gather')) {
+  const isGathered = ways.length > 0 && ways.every((way) => way === 'all_gather');
+  const isOpen = field?.written && ways.length === 0;
+  if (variant?.value === 'dsa' && (degrees?.cp ?? 1) > 1 && !isGathered && !isOpen) {
     yield {
-      message: 'Sparse attention (dsa) runs over context parallelism by all_gather only. Use cp_comm_type all_gather.',
-      span: field.span,
+      message: 'Sparse attention under context parallelism needs cp_comm_type all_gather.',
+      span: field?.written ? field.span : fields.cp.span,
+      related: [valueRelated('experimental_attention_variant', variant)],
       predicts: 'DSAttention context parallelism currently supports cp_comm_type=allgather only.',
-      fixes: [replaceFix(field.span, 'all_gather')],
+      fixes: [
+        field?.written
+          ? changeFix('cp_comm_type', field.span, 'all_gather')
+          : sequence.written
+            ? insertFix(text, sequence.span, 'cp_comm_type: all_gather')
+            : null,
+      ],
     };
   }
 }

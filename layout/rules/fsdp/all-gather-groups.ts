@@ -1,9 +1,10 @@
 import { removeField } from '../../format/edit';
 import { DEFAULT_ORDER } from '../../format/keys';
 import { joinedAxes } from '../../grid/arithmetic';
-import { Grid } from '../../grid/grid';
+import type { Grid } from '../../grid/grid';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { denseGrid, expertGrid } from '../../topology/process-groups';
+import { DENSE_DIMS, EXPERT_DIMS } from '../../topology/module-grid';
+import { denseGrid, expertGrid, laidOut } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
@@ -105,8 +106,8 @@ function* orderReports(facts: LayoutFacts, request: Request): Iterable<Report> {
     return;
   }
   const differing = [
-    ...(sameGroups(denseGrid(module), DENSE_DEFAULT, ['dp', 'cp']) ? [] : ['dp_cp']),
-    ...(!layout.expertAllGatherGroup || sameGroups(expertGrid(module), EXPERT_DEFAULT, ['expt_dp']) ? [] : ['ep_dp']),
+    ...(sameGroups(denseGrid(module), DENSE_DIMS, ['dp', 'cp']) ? [] : ['dp_cp']),
+    ...(!layout.expertAllGatherGroup || sameGroups(expertGrid(module), EXPERT_DIMS, ['expt_dp']) ? [] : ['ep_dp']),
   ];
   if (differing.length === 0) {
     return;
@@ -119,13 +120,9 @@ function* orderReports(facts: LayoutFacts, request: Request): Iterable<Report> {
   };
 }
 
-const DENSE_DEFAULT = ['tp', 'gtp_remat', 'cp', 'dp', 'pp'];
-const EXPERT_DEFAULT = ['expt_tp', 'ep', 'expt_gtp_remat', 'expt_dp', 'pp'];
-
 /** Whether the groups over some dimensions have the same ranks when the dimensions are laid in another order. */
 function sameGroups(grid: Grid, order: readonly string[], names: readonly string[]): boolean {
-  const other = new Grid(order.map((name) => ({ name, size: grid.sizeOf(name) })));
-  return shapeOf(grid, names) === shapeOf(other, names);
+  return shapeOf(grid, names) === shapeOf(laidOut(grid, order), names);
 }
 
 /** The ranks of the first group as runs of equal steps, which fix all other groups: `2x4 16x2`. */

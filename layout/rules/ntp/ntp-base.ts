@@ -4,7 +4,7 @@ import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 const MOST = grouped(MAX_TP_BASE);
@@ -27,7 +27,7 @@ export const ntpBase: Rule = {
     const { fields, tp, module, ntp } = context;
     const { span } = fields.tp_base;
     const related = module.fields.tp.written ? [{ message: `tp is ${tp} here`, span: module.fields.tp.span }] : [];
-    const predicts = slicesPrediction(context);
+    const predicts = ntpPrediction(context);
     if (ntp.tpBase !== tp) {
       yield {
         message: `tp_base is ${ntp.tpBase}, but tp is ${tp}. Write tp_base ${tp}, or leave it out.`,

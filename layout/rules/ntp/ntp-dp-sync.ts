@@ -4,7 +4,7 @@ import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { type NtpContext, sortedValues } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { slotText } from './slots';
 import { contextAt } from './steps';
 
@@ -30,7 +30,7 @@ export const ntpDpSync: Rule = {
     yield {
       message: `The data-parallel groups of ${hanging.length === 1 ? 'slot' : 'slots'} ${slotText(hanging)} hang: some of their ranks enter the gradient all-reduce, others have left. Remove the last ${last} (${slotText(lastSlots(ntp))}) of each replica, or use packed placement.`,
       span: lists[0] ?? keySpan,
-      predicts: slicesPrediction(context),
+      predicts: ntpPrediction(context),
       fixes: tailFixes(context, lists),
     };
   },

@@ -4,7 +4,7 @@ import { changeFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt, hasExperts } from './steps';
 
 export const ntpExpertGroups: Rule = {
@@ -33,7 +33,7 @@ export const ntpExpertGroups: Rule = {
         : `The model has experts, whose groups are not rebuilt: the ranks that stay wait in ${group} for ranks that have left. Use placement packed, or drop the replica.`,
       span: isParallel ? module.fields.ep.span : experts.span,
       related: [{ message: 'ntp is written here', span: keySpan }],
-      predicts: slicesPrediction(context),
+      predicts: ntpPrediction(context),
       fixes: isParallel && !hasExperts(module) ? [changeFix('ep', module.fields.ep.span, 1)] : [packedFix(context)],
     };
   },

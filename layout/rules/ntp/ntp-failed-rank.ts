@@ -6,7 +6,7 @@ import type { Rule } from '../rule';
 import { failedRankFault } from './faults';
 import { type NtpContext, sortedValues } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 export const ntpFailedRank: Rule = {
@@ -29,7 +29,7 @@ export const ntpFailedRank: Rule = {
       return;
     }
     const { rank, span, world } = fault;
-    const predicts = slicesPrediction(context);
+    const predicts = ntpPrediction(context);
     if (rank >= world) {
       yield { message: `Rank ${rank} does not exist: the world has ranks 0 to ${world - 1}.`, span, predicts };
     } else {

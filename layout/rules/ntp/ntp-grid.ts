@@ -6,7 +6,7 @@ import { changeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 export const ntpGrid: Rule = {
@@ -39,7 +39,7 @@ function gridReport(context: NtpContext): Report {
       : `Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order ${names.join(', ')}. Use the default order.`,
     span: (gtp ? shardField(context.module) : order)?.span ?? context.keySpan,
     related: [{ message: 'ntp is written here', span: context.keySpan }],
-    predicts: slicesPrediction(context),
+    predicts: ntpPrediction(context),
     fixes: [gtp || !order?.written ? null : changeFix('order', order.span, DEFAULT_ORDER)],
   };
 }

@@ -8,7 +8,7 @@ import type { Rule } from '../rule';
 import { MAX_MISSING, missingReplicas } from './faults';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { slotText } from './slots';
 import { contextAt } from './steps';
 
@@ -37,7 +37,7 @@ export const ntpMapIncomplete: Rule = {
           ? `non_active_ranks_per_dp is missing: the groups shrink, but the reshard maps take all replicas as whole. Write the slots of replica dp ${shown}.`
           : `Replica dp ${shown} has no entry: its groups shrink, but the reshard maps take it as whole. Write an entry.`,
       span: field.written ? field.keySpan : keySpan,
-      predicts: slicesPrediction(context),
+      predicts: ntpPrediction(context),
       fixes: [lastSlotsFix(context, missing)],
     };
   },

@@ -1,7 +1,7 @@
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 export const ntpPipeline: Rule = {
@@ -22,7 +22,7 @@ export const ntpPipeline: Rule = {
         message: `With pp ${pp} only the first stage of a reduced replica is reconfigured; later stages keep groups with ranks that have left. Use pp 1.`,
         span: module.fields.pp.span,
         related: [{ message: 'ntp is written here', span: keySpan }],
-        predicts: slicesPrediction(context),
+        predicts: ntpPrediction(context),
         fixes: [changeFix('pp', module.fields.pp.span, 1)],
       };
     }

@@ -1,11 +1,10 @@
-import { activeSlots, MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 export const ntpReplicaRange: Rule = {
@@ -28,7 +27,7 @@ export const ntpReplicaRange: Rule = {
       yield {
         message: `${name} ${field.value} does not exist: the grid has ${name} 0 ${size === 1 ? 'only' : `to ${size - 1}`}.`,
         span: field.span,
-        predicts: context && slicesPrediction(context),
+        predicts: context && ntpPrediction(context),
         fixes: [changeFix(name, field.span, size - 1)],
       };
     }
@@ -41,19 +40,7 @@ function countReport(context: NtpContext): Report {
   return {
     message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}, but there are ${countOf(shape.dp, 'replica')}. Use ${shape.dp} or fewer.`,
     span,
-    predicts: outsidePrediction(context),
+    predicts: ntpPrediction(context),
     fixes: [changeFix('num_reduced_tp_dp_ranks', span, shape.dp)],
   };
-}
-
-/** What torch says of the first group of the first replica that does not exist. */
-function outsidePrediction({ ntp, shape, tp }: NtpContext): string | null {
-  if (ntp.tpBase !== tp || ntp.tpBase > MAX_TP_BASE) {
-    return null;
-  }
-  const [slot] = activeSlots(ntp, shape.dp, 0, 0);
-  const world = tp * shape.cp * shape.dp;
-  return slot === undefined || ntp.placement === 'packed'
-    ? null
-    : `Rank ${world + slot} is out of range. Valid ranks are 0 to ${world - 1} (world_size=${world})`;
 }

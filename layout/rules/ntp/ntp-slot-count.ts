@@ -2,7 +2,7 @@ import { countOf } from '../numbers';
 import type { Rule } from '../rule';
 import { faultsOfKind } from './faults';
 import { example, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { slotFixes, slotText, wholeSlots } from './slots';
 import { contextAt } from './steps';
 
@@ -27,7 +27,7 @@ export const ntpSlotCount: Rule = {
         message: `${countOf(count, 'slot')} ${count === 1 ? 'is' : 'are'} named, but tp_spares is ${context.ntp.tpSpares}. ${slots ? `Name ${slotText(slots)}` : `Use tp_spares ${count} for all replicas`}.`,
         span: entry.local_ranks.span,
         related: [{ message: 'in this entry', span }],
-        predicts: slicesPrediction(context),
+        predicts: ntpPrediction(context),
         fixes: slotFixes(entry, context.ntp),
       };
     }

@@ -1,7 +1,7 @@
 import type { Rule } from '../rule';
 import { faultsOfKind } from './faults';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { slotFixes } from './slots';
 import { contextAt } from './steps';
 
@@ -27,7 +27,7 @@ export const ntpSlotRange: Rule = {
             ? `Slot ${slot} is outside 0 to ${context.ntp.tpBase - 1} and would be ignored. Name local TP slots, not global ranks.`
             : `Slot ${slot} is named twice. Name each slot once.`,
         span,
-        predicts: slicesPrediction(context),
+        predicts: ntpPrediction(context),
         fixes: slotFixes(entry, context.ntp),
       };
     }

@@ -17,6 +17,7 @@ test('ntp-spares', () => {
       = Megatron-LM: Group rank must be specified for group members
     packed placement makes no group: error at "8": tp_spares 8 leaves no active rank of tp 8. Use 7 or fewer.
     a wrong base comes first: error[ntp-base] at "4": tp_base is 4, but tp is 8. Write tp_base 8, or leave it out.
+      = Megatron-LM: Group rank must be specified for group members
       = at "8": tp is 8 here"
   `);
 });

@@ -2,6 +2,7 @@ import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 export const ntpSpares: Rule = {
@@ -26,8 +27,7 @@ export const ntpSpares: Rule = {
       yield {
         message: `tp_spares ${ntp.tpSpares} leaves no active rank of tp ${tp}. Use ${tp - 1} or fewer.`,
         span,
-        // of torch, for a group without a member
-        predicts: ntp.placement === 'nominal' ? 'Group rank must be specified for group members' : null,
+        predicts: ntpPrediction(context),
         fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null],
       };
     }

@@ -4,7 +4,7 @@ import type { Report, Rule } from '../rule';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
-import { slicesPrediction } from './prediction';
+import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 
 export const ntpUnappliedEntry: Rule = {
@@ -34,7 +34,7 @@ function repeatedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
   return {
     message: `Replica dp ${dp} has an entry already, and only one of them is read. Keep one.`,
     span: entry.dp.span,
-    predicts: slicesPrediction(context),
+    predicts: ntpPrediction(context),
   };
 }
 
@@ -47,7 +47,7 @@ function unappliedReport(context: NtpContext, { entry, dp }: Unapplied): Report 
     related: count.written
       ? [{ message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks} here`, span: count.span }]
       : [],
-    predicts: slicesPrediction(context),
+    predicts: ntpPrediction(context),
     fixes: [
       suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [
         setKey(text, span, 'num_reduced_tp_dp_ranks', count, dp + 1),

@@ -1,14 +1,12 @@
 import { DEFAULT_ORDER } from '../../format/keys';
 import { Grid } from '../../grid/grid';
 import { parallelismDims } from '../../topology/generators';
+import { MAX_LISTED_RANKS, UNEQUAL_DP, unequalPipelines } from '../../topology/order';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { ordered, orderSpan } from './ordered';
-
-/** Groups of larger worlds are not listed: nobody reads them, and a keystroke must not pay for them. */
-const MAX_LISTED_RANKS = 4096;
 
 export const orderExpertMismatch: Rule = {
   code: 'order-expert-mismatch',
@@ -57,8 +55,7 @@ parallelism:
         message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write \`${last}\`.`,
         span,
         related,
-        predicts:
-          'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same',
+        predicts: UNEQUAL_DP,
         fixes,
       };
       return;
@@ -70,10 +67,7 @@ parallelism:
         message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write \`${last}\`.`,
         span,
         related,
-        predicts:
-          dense.size <= MAX_LISTED_RANKS
-            ? `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${listed(dense)} and ${listed(expert)}`
-            : null,
+        predicts: dense.size <= MAX_LISTED_RANKS ? unequalPipelines(listed(dense), listed(expert)) : null,
         fixes,
       };
     }

@@ -38,6 +38,7 @@ test('order-invalid', () => {
       = suggestion: Change order to tp-gtp_remat-dp: parallelism: {tp: 2, order: [-TP-GTP_REMAT-DP-]{+tp-gtp_remat-dp+}}
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, order: [-TP-GTP_REMAT-DP-]{+tp-cp-ep-dp-pp+}}
     tp left out, which is looked for in gtp_remat and found: error at "cp-dp-pp": The order leaves out \`tp\`, which is 2. Write \`tp-cp-dp-pp\`.
+      = Megatron-LM: idx 4 with shape [1, 1, 4, 1] mismatch the return idx [0, 0, 0, 0]
       = suggestion: Change order to tp-cp-dp-pp: parallelism: {tp: 2, order: [-cp-dp-pp-]{+tp-cp-dp-pp+}}
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, order: [-cp-dp-pp-]{+tp-cp-ep-dp-pp+}}
     tp of size 1 must be named too: error at "cp-dp-pp": The order leaves out \`tp\`, which must be named even where it is 1. Write \`tp-cp-dp-pp\`.

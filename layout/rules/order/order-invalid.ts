@@ -2,7 +2,7 @@ import { DEFAULT_ORDER, ORDER_TOKENS } from '../../format/keys';
 import { nearest } from '../../format/nearest';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { generatorSizes } from '../../topology/generators';
-import { denseOrder, expertOrder, missingDim, missingMessage, orderProblem } from '../../topology/order';
+import { denseOrder, expertOrder, missingDim, orderPrediction, orderProblem } from '../../topology/order';
 import { changeFix } from '../fixes';
 import { either } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -41,7 +41,7 @@ parallelism:
     const [wrong] = unknown;
     // Megatron-LM looks for dimensions that are left out before it looks at the tokens
     const sizes = generatorSizes(module);
-    const predicts = sizes && missingMessage(denseOrder(order), sizes.dense);
+    const predicts = sizes && orderPrediction(order, sizes.dense, sizes.expert);
     if (wrong !== undefined) {
       const near = nearest(
         wrong,
@@ -100,7 +100,7 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
   yield {
     message: `The order leaves out \`${dim}\`, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write \`${completed}\`.`,
     span,
-    predicts: missingMessage(denseOrder(order), dense) ?? (expert && missingMessage(expertOrder(order), expert)),
+    predicts: orderPrediction(order, dense, expert),
     fixes: [...new Set([completed, DEFAULT_ORDER])].map((better) => changeFix('order', span, better)),
   };
 }

@@ -8,6 +8,7 @@ import { mtpRefusal } from '../model/mtp-positions';
 import type { Rule } from '../rule';
 import { moduleOf, shardsBelowOne } from '../shards/shard-names';
 import { FORMAT_SOURCE, megatron } from '../source';
+import { degreesBelowOne } from './below-one';
 
 export const notPositive: Rule = {
   code: 'not-positive',
@@ -46,8 +47,8 @@ const OF_PIPELINE = /^(parallelism|modules|model)\b.*\.(pp|vpp|\w*num_layers\w*)
 /** What Megatron-LM says of a number below the least, where it has a check of its own and does not merely divide by it. */
 function prediction(facts: LayoutFacts, path: string, value: number): string | null {
   const { modules, mimoFlags } = facts;
-  if (path.endsWith('.rank_offset')) {
-    return mimoFlags && modules.length === 1
+  if (path.endsWith('.rank_offset') && mimoFlags) {
+    return modules.length === 1
       ? '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE'
       : `rank_offset must be non-negative, got ${value}`;
   }
@@ -58,7 +59,8 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
   if (module && OF_PIPELINE.test(path)) {
     // to the check of positions any number but 0 is a number of MTP layers
     const type = path.endsWith('.mtp_num_layers') ? module.model.value?.position_embedding_type.value : undefined;
-    return mtpRefusal(type) ?? refusedPipeline(facts, module);
+    const refusal = mtpRefusal(type) ?? refusedPipeline(facts, module);
+    return refusal ?? (isPlacement(path) ? degreesBelowOne(facts) : null);
   }
   if (facts.trainingScript && /^batch\.(micro|global)_batch_size$/.test(path)) {
     // an assert without a message
@@ -71,5 +73,12 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
   if (path.endsWith('.num_experts') && value < 0) {
     return 'num_moe_experts must be non-negative.';
   }
-  return shardsBelowOne(facts, path, value);
+  return shardsBelowOne(facts, path, value) ?? (isPlacement(path) ? degreesBelowOne(facts) : null);
+}
+
+/** Whether a key says how ranks are placed. */
+function isPlacement(path: string): boolean {
+  return /^(parallelism|modules\..*)\.(num_ranks|rank_offset|tp|cp|pp|ep|gtp_remat|expt_tp|expt_gtp_remat)$/s.test(
+    path,
+  );
 }

@@ -28,7 +28,7 @@ batch: {micro_batch_size: 1, global_batch_size: 8}
 `,
   sources: [megatron('megatron/core/model_parallel_config.py', 'resolve_tensor_parallel_weight_shards')],
   *check(facts) {
-    for (const module of facts.modules) {
+    for (const module of facts.ignoresGtp ? [] : facts.modules) {
       const { fields } = module;
       const tp = valueOr(fields.tp, 1);
       yield* shardReports(DENSE_SHARDS, fields.num_weight_shards, tp, fields.tp);

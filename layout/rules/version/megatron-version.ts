@@ -39,6 +39,10 @@ function* gtpReports(facts: LayoutFacts): Iterable<Report> {
   if (hasGtp(version, heterogeneous) || !root.megatron.written) {
     return;
   }
+  if (facts.ignoresGtp) {
+    yield* ignoredReports(facts, version);
+    return;
+  }
   for (const { degrees, nameSpan, fields } of modules) {
     const dense = (degrees?.gtpRemat ?? 1) > 1;
     if (dense || (degrees?.exptGtpRemat ?? 1) > 1) {
@@ -50,6 +54,22 @@ function* gtpReports(facts: LayoutFacts): Iterable<Report> {
         span: field.written ? field.span : nameSpan,
         related: [{ message: `megatron is ${version} here`, span: root.megatron.span }],
         predicts: `${call} got an unexpected keyword argument '${name}'`,
+      };
+    }
+  }
+}
+
+/** examples/mimo of these versions hands the flags of generalized TP on to nothing. */
+function* ignoredReports({ modules, root }: LayoutFacts, version: string): Iterable<Report> {
+  for (const { fields } of modules) {
+    const names = ['gtp_remat', 'num_weight_shards', 'expt_gtp_remat', 'expt_num_weight_shards'] as const;
+    const name = names.find((key) => fields[key].written);
+    if (name) {
+      yield {
+        severity: 'warning',
+        message: `examples/mimo of Megatron-LM ${version} ignores ${name}: the module has no generalized TP. Use main, or remove it.`,
+        span: fields[name].span,
+        related: [{ message: `megatron is ${version} here`, span: root.megatron.span }],
       };
     }
   }

@@ -34,14 +34,8 @@ export class Stage {
   #width = MOST_WIDTH;
 
   constructor(readonly events: StageEvents) {
-    this.canvas = this.#newCanvas((viewport) => {
-      this.#other.viewport = viewport;
-      events.moved(viewport);
-    });
-    this.#other = this.#newCanvas((viewport) => {
-      this.canvas.viewport = viewport;
-      events.moved(viewport);
-    });
+    this.canvas = this.#newCanvas(() => this.#other);
+    this.#other = this.#newCanvas(() => this.canvas);
     this.element.append(this.#pictures, this.legend, this.#content);
     new ResizeObserver(([entry]) => this.#widened(entry?.contentRect.width ?? 0)).observe(this.element);
   }
@@ -59,7 +53,15 @@ export class Stage {
     }
   }
 
-  #newCanvas(moved: (viewport: Viewport) => void): RankCanvas {
+  /** @param beside the canvas that moves along where it is shown too */
+  #newCanvas(beside: () => RankCanvas): RankCanvas {
+    const moved = (viewport: Viewport) => {
+      const other = beside();
+      if (other.element.isConnected) {
+        other.viewport = viewport;
+      }
+      this.events.moved(viewport);
+    };
     const canvas: RankCanvas = new RankCanvas({ ...this.events, moved, drawn: () => this.#drawn(canvas) });
     canvas.element.addEventListener('keydown', (event) => this.events.keyed(event));
     return canvas;
@@ -137,9 +139,6 @@ export class Stage {
     this.#pictures.hidden = !drawn;
     this.legend.hidden = !drawn;
     const wanted = drawn ? (titles ? [this.#other.element, this.canvas.element] : [this.canvas.element]) : [];
-    for (const canvas of [this.canvas, this.#other]) {
-      canvas.beside = Math.max(1, wanted.length);
-    }
     const frames = [...this.#pictures.querySelectorAll('figure')];
     const same = frames.length === wanted.length && frames.every((frame, i) => frame.contains(wanted[i] ?? null));
     if (!same) {

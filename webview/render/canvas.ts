@@ -11,6 +11,12 @@ import { type Theme, themeOf } from './theme';
 /** Space around the picture, in pixels. */
 const PADDING = { top: 4, bottom: 8, side: 14 };
 
+/** How long a picture rests before finer levels of it are painted, in milliseconds. */
+const REST = 100;
+
+/** Pixels of the screen change also where only the zoom of the page or the screen does; not every browser counts them. */
+const BOX = 'devicePixelContentBoxSize' in ResizeObserverEntry.prototype ? 'device-pixel-content-box' : 'content-box';
+
 /** Cells grow up to this size by zooming. */
 const MAX_ZOOMED = 96;
 
@@ -38,21 +44,22 @@ export class RankCanvas {
   readonly element = document.createElement('canvas');
   /** Whether dragging draws a frame around ranks, as it does anyway with the Shift key. */
   framing = false;
-  /** How many pictures are drawn in a frame, this one among them. */
-  beside = 1;
   readonly #context = context2d(this.element);
   readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
   #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
   #marks: Marks = { focus: -1, peers: [], isolated: false, failed: [], frame: null };
-  /** The size of the whole picture where all of it is shown, in pixels, and how its parts lie at the size that is drawn. */
-  #fitting: (Space & { readonly placement: Placement; readonly space: Space }) | null = null;
+  /** How the parts of the picture lie where all of it is shown, in a space of this size, and at the size that is drawn. */
+  #fitting: { readonly space: Space; readonly geometry: Geometry } | null = null;
   #geometry: Geometry | null = null;
   #frame = 0;
   /** The size of the element in CSS pixels when it was last measured. */
   #seen: Space = { width: 0, height: 0 };
   #theme: Theme = themeOf(this.element);
-  readonly #sheet = new Sheet((context, window) => this.#ground(context, window));
+  readonly #sheet = new Sheet(
+    (context, window) => this.#ground(context, window),
+    () => this.requestDraw(),
+  );
   /** The colouring of a picture that is not shown yet, or the painting of levels ahead. */
   readonly #work = new Background();
 
@@ -74,7 +81,9 @@ export class RankCanvas {
         }
       });
     select(element).call(this.#zoom).on('dblclick.zoom', null);
-    new ResizeObserver(([entry]) => this.#resized(entry?.devicePixelContentBoxSize?.[0])).observe(element);
+    new ResizeObserver(([entry]) => this.#resized(entry?.devicePixelContentBoxSize?.[0])).observe(element, {
+      box: BOX,
+    });
     this.#listen();
   }
 
@@ -125,11 +134,7 @@ export class RankCanvas {
     if (clientWidth !== this.#seen.width || clientHeight !== this.#seen.height) {
       this.#resize(undefined);
     }
-    const { width, height } = this.#size();
-    return {
-      width: Math.max(1, width - 2 * PADDING.side),
-      height: Math.max(1, height - PADDING.top - PADDING.bottom),
-    };
+    return this.#space();
   }
 
   /** Shows the whole picture. */
@@ -200,7 +205,11 @@ export class RankCanvas {
     return this.#geometryNow()?.cellAt(offsetX - originX, offsetY - originY) ?? null;
   }
 
+  /** Draws in the next frame, unless the element is on no page: what is not seen is not drawn. */
   requestDraw(): void {
+    if (!this.element.isConnected) {
+      return;
+    }
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#draw();
@@ -220,34 +229,22 @@ export class RankCanvas {
       this.#sheet.leave();
       advance(painter.ground(picture, bitmap), Number.POSITIVE_INFINITY);
     } else {
-      const { painted, done } = this.#sheet.at(window, this.beside);
-      painter.place(painted, bitmap);
-      if (!done) {
-        this.requestDraw();
-      }
+      painter.place(this.#sheet.at(window), bitmap);
     }
     painter.marks(picture, bitmap, this.#marks);
     this.events.drawn(this);
-    this.#paintAhead(bitmap, window);
+    this.#paintAhead(bitmap);
   }
 
   /** Makes ready what zooming in will come to, while nothing else is to be done. */
-  #paintAhead(bitmap: RankBitmap, window: Window): void {
+  #paintAhead(bitmap: RankBitmap): void {
     const factor = factorFor(this.#fittingGeometry(bitmap.placement).cell);
-    const missing = !bitmap.hasFrom(factor);
-    if (!this.#work.busy && (missing || !this.#sheet.isReady(window))) {
-      this.#work.runLater(this.#ahead(bitmap, factor, window), () => {
-        if (missing) {
-          this.#sheet.renew();
-          this.requestDraw();
-        }
+    if (!this.#work.busy && !bitmap.hasFrom(factor)) {
+      this.#work.runLater(bitmap.paintFrom(factor), REST, () => {
+        this.#sheet.renew();
+        this.requestDraw();
       });
     }
-  }
-
-  *#ahead(bitmap: RankBitmap, factor: number, window: Window): Generator<void> {
-    yield* bitmap.paintFrom(factor);
-    yield* this.#sheet.prepare(window);
   }
 
   *#ground(context: CanvasRenderingContext2D, window: Window): Generator<void> {
@@ -393,40 +390,42 @@ export class RankCanvas {
     };
   }
 
-  /** The size of a picture while all of it is shown, in pixels. */
-  #fittingSize(placement: Placement): Space {
+  /** The space that a picture has while all of it is shown, in pixels. */
+  #space(): Space {
     const { width, height } = this.#size();
-    const space = {
+    return {
       width: Math.max(1, width - 2 * PADDING.side),
       height: Math.max(1, height - PADDING.top - PADDING.bottom),
     };
-    const known = this.#fitting;
-    if (known?.placement === placement && known.space.width === space.width && known.space.height === space.height) {
-      return known;
-    }
-    const size = fittingSize(placement, space);
-    this.#fitting = { placement, space, ...size };
-    return size;
   }
 
   /** The size of the picture while all of it is shown, in pixels. */
   get fittingSpace(): Space {
-    return this.#shown ? this.#fittingSize(this.#shown.picture.placement) : this.#size();
+    return this.#shown ? this.#fittingGeometry(this.#shown.picture.placement) : this.#size();
   }
 
   #fittingGeometry(placement: Placement): Geometry {
-    const { width, height } = this.#fittingSize(placement);
-    return new Geometry(placement, width, height);
+    const space = this.#space();
+    const known = this.#fitting;
+    if (known?.geometry.placement === placement && isSameSize(known.space, space)) {
+      return known.geometry;
+    }
+    const { width, height } = fittingSize(placement, space);
+    const geometry = new Geometry(placement, width, height);
+    this.#fitting = { space, geometry };
+    return geometry;
   }
 
   /** How the parts of a picture lie in a window: worked out once for every magnification. */
   #geometryOf({ scale }: Window, placement: Placement): Geometry {
-    const { width, height } = this.#fittingSize(placement);
+    const fitting = this.#fittingGeometry(placement);
+    const size = { width: fitting.width * scale, height: fitting.height * scale };
     const known = this.#geometry;
-    if (known?.placement !== placement || known.width !== width * scale || known.height !== height * scale) {
-      this.#geometry = new Geometry(placement, width * scale, height * scale);
+    if (known?.placement === placement && isSameSize(known, size)) {
+      return known;
     }
-    return this.#geometry ?? new Geometry(placement, width * scale, height * scale);
+    this.#geometry = new Geometry(placement, size.width, size.height);
+    return this.#geometry;
   }
 
   #geometryNow(): Geometry | null {
@@ -444,3 +443,5 @@ export class RankCanvas {
     return { ...this.#size(), originX: PADDING.side * k + x, originY: PADDING.top * k + y, scale: k };
   }
 }
+
+const isSameSize = (a: Space, b: Space): boolean => a.width === b.width && a.height === b.height;

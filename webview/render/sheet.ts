@@ -1,14 +1,10 @@
 import { context2d } from './bitmap';
-import { advance } from './slices';
+import { advance, Background } from './slices';
 
-/** How long a frame may spend on painting a sheet, in milliseconds: while a person moves, and while nothing else changes. */
-const MOVING = 0.5;
-const RESTING = 0.8;
+/** How long a sheet is painted before the browser is made to do what it was told, in milliseconds. */
+const STEP = 0.5;
 
-/** After so long at a time, the browser is made to do what it was told. */
-const STEP = 0.1;
-
-/** What is painted is looked at before it is shown. */
+/** Software draws what is painted aside: reading one pixel back ends each step. */
 const ASIDE = { willReadFrequently: true };
 
 /** Which part of a picture is on the screen, and how large: positions in CSS pixels. */
@@ -34,27 +30,26 @@ export interface Painted {
   readonly window: Window;
 }
 
-interface Next extends Painted {
-  readonly work: Iterator<void>;
-}
-
 /** Paints a part of a picture; stops now and then. */
 export type Paint = (context: CanvasRenderingContext2D, window: Window) => Iterator<void>;
 
 /**
- * A picture with many texts and lines, painted aside. While a person moves, each frame paints on for a moment, and shows what
- * was finished last, moved along; once it rests, the same picture is shown as often as marks on it change.
+ * A picture with many texts and lines, painted aside between frames. Frames show what was finished last, moved along, until
+ * the part that is looked at now is painted.
  */
 export class Sheet {
   #shown: Painted | null = null;
-  #next: Next | null = null;
-  #asked: Window | null = null;
   /** One for what is shown, one for what is painted next. */
   readonly #images = [document.createElement('canvas'), document.createElement('canvas')] as const;
+  readonly #work = new Background();
   #isOld = false;
   #isWhole = true;
 
-  constructor(readonly paint: Paint) {}
+  /** @param finished called when a part has been painted between frames */
+  constructor(
+    readonly paint: Paint,
+    readonly finished: () => void,
+  ) {}
 
   /** Forgets what was painted: the picture is another one now, which will be painted in one go. */
   discard(): void {
@@ -64,97 +59,55 @@ export class Sheet {
 
   /** Forgets what was painted: there is little to draw now, and what comes next is painted bit by bit. */
   leave(): void {
+    this.#work.stop();
     this.#shown = null;
-    this.#next = null;
     this.#isWhole = false;
   }
 
   /** Shows what was painted until it is painted anew. */
   renew(): void {
-    this.#next = null;
+    this.#work.stop();
     this.#isOld = true;
   }
 
-  /**
-   * Paints on.
-   * @param beside how many sheets are painted in the same frame, this one among them
-   * @returns what is finished, if anything is, and whether it is the part that was asked for
-   */
-  at(window: Window, beside: number): { readonly painted: Painted | null; readonly done: boolean } {
-    if (this.#shown && !this.#isOld && isSameWindow(this.#shown.window, window)) {
-      return { painted: this.#shown, done: true };
+  /** What is finished, if anything is; another part than the one asked for is painted after what is being painted now. */
+  at(window: Window): Painted | null {
+    const isReady = this.#shown && !this.#isOld && isSameWindow(this.#shown.window, window);
+    if (this.#isWhole || (!isReady && !this.#work.busy)) {
+      this.#begin(window);
     }
-    const rests = this.#asked !== null && isSameWindow(this.#asked, window);
-    this.#asked = window;
-    if (!this.#next || (rests && !isSameWindow(this.#next.window, window))) {
-      this.#next = this.#begin(window);
-    }
-    const { image, window: part } = this.#next;
-    if (this.#advance(this.#next, (rests ? RESTING : MOVING) / beside)) {
-      this.#shown = { image, window: part };
-      this.#next = null;
-      this.#isOld = false;
-      this.#isWhole = false;
-    }
-    return { painted: this.#shown, done: this.#next === null && isSameWindow(part, window) };
+    return this.#shown;
   }
 
-  #advance({ image, work }: Next, time: number): boolean {
-    if (this.#isWhole) {
-      return advance(work, Number.POSITIVE_INFINITY);
-    }
-    const context = context2d(image, ASIDE);
-    const end = performance.now() + time;
-    let done = false;
-    do {
-      done = advance(work, STEP);
-      // otherwise the browser would put all off to the frame in which the image is shown
-      context.getImageData(0, 0, 1, 1);
-    } while (!done && performance.now() < end);
-    return done;
-  }
-
-  #begin(window: Window): Next {
+  #begin(window: Window): void {
     const [one, other] = this.#images;
     const image = this.#shown?.image === one ? other : one;
-    resized(image, window);
-    return { image, window, work: this.paint(context2d(image, ASIDE), window) };
-  }
-
-  /** Whether there is room for what will be painted. */
-  isReady(window: Window): boolean {
-    return this.#images.every((image) => hasSize(image, window));
-  }
-
-  /** Has the browser make room for what will be painted, which takes it longer than a frame has. */
-  *prepare(window: Window): Generator<void> {
-    for (const image of this.#images) {
-      if (image !== this.#shown?.image && image !== this.#next?.image && resized(image, window)) {
-        const context = context2d(image, ASIDE);
-        context.clearRect(0, 0, image.width, image.height);
-        context.getImageData(0, 0, 1, 1);
-        yield;
-      }
+    image.width = Math.round(window.width * devicePixelRatio);
+    image.height = Math.round(window.height * devicePixelRatio);
+    const context = context2d(image, ASIDE);
+    const work = this.paint(context, window);
+    const done = () => {
+      this.#shown = { image, window };
+      this.#isOld = false;
+    };
+    if (this.#isWhole) {
+      this.#isWhole = false;
+      advance(work, Number.POSITIVE_INFINITY);
+      done();
+      return;
     }
+    this.#work.runLater(flushed(context, work), 0, () => {
+      done();
+      this.finished();
+    });
   }
 }
 
-/** The size of a window in pixels of the screen. */
-const pixelsOf = ({ width, height }: Window): { width: number; height: number } => ({
-  width: Math.round(width * devicePixelRatio),
-  height: Math.round(height * devicePixelRatio),
-});
-
-function hasSize(image: HTMLCanvasElement, window: Window): boolean {
-  const { width, height } = pixelsOf(window);
-  return image.width === width && image.height === height;
-}
-
-/** Gives an image the size of a window; tells whether it had another one. */
-function resized(image: HTMLCanvasElement, window: Window): boolean {
-  if (hasSize(image, window)) {
-    return false;
+/** Work in steps that the browser has done when they end: otherwise it would put all off to the frame that shows the image. */
+function* flushed(context: CanvasRenderingContext2D, work: Iterator<void>): Generator<void> {
+  while (!advance(work, STEP)) {
+    context.getImageData(0, 0, 1, 1);
+    yield;
   }
-  Object.assign(image, pixelsOf(window));
-  return true;
+  context.getImageData(0, 0, 1, 1);
 }

@@ -1,9 +1,6 @@
 /** How long work may hold up frames and input at a time, in milliseconds. */
 const SLICE = 4;
 
-/** How long work waits that nobody waits for, in milliseconds. */
-const LATER = 100;
-
 /**
  * Goes on with work until it is done or the time is up: at least one step.
  * @param time in milliseconds
@@ -29,18 +26,22 @@ export class Background {
 
   /** Begins at once, so that little work is done when this returns. */
   run(work: Iterator<void>, done: () => void): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.stop();
     if (advance(work, SLICE)) {
       done();
     } else {
-      this.#timer = setTimeout(() => this.run(work, done));
+      this.runLater(work, 0, done);
     }
   }
 
-  /** Begins once what is drawn now has come to the screen. */
-  runLater(work: Iterator<void>, done: () => void): void {
+  /** @param delay in milliseconds */
+  runLater(work: Iterator<void>, delay: number, done: () => void): void {
+    this.stop();
+    this.#timer = setTimeout(() => this.run(work, done), delay);
+  }
+
+  stop(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.run(work, done), LATER);
+    this.#timer = undefined;
   }
 }

@@ -13,8 +13,7 @@ export function changesInWords(before: ResolvedLayout, after: ResolvedLayout): s
     before.worldSize === after.worldSize ? [] : [`${countOf(before.worldSize, 'rank')} → ${grouped(after.worldSize)}`];
   const names = [...new Set([...before.modules, ...after.modules].map(({ name }) => name))];
   const modules = names.flatMap((name) => moduleChanges(name, moduleOf(before, name), moduleOf(after, name)));
-  const groups = groupChanges(before, after);
-  return [...worlds, ...modules, ...(groups.length > 0 ? [groups.join(', ')] : [])];
+  return [...worlds, ...modules, ...names.flatMap((name) => groupChanges(name, before, after))];
 }
 
 const moduleOf = ({ modules }: ResolvedLayout, name: string | null): ResolvedModule | undefined =>
@@ -32,8 +31,13 @@ function moduleChanges(
   const sizes = (module: ResolvedModule) =>
     new Map([...module.expert, ...module.dense].map((dim) => [dim.name, dim.size] as const));
   const [old, now] = [sizes(before), sizes(after)];
+  const isSame = (one: string, other: string) =>
+    [old, now].every((all) => (all.get(one) ?? 1) === (all.get(other) ?? 1));
+  // experts that are laid out as the rest is are not news
   const dims = [...new Set([...old.keys(), ...now.keys()])].filter(
-    (dim) => (old.get(dim) ?? 1) !== (now.get(dim) ?? 1),
+    (dim) =>
+      (old.get(dim) ?? 1) !== (now.get(dim) ?? 1) &&
+      !(dim.startsWith('expt_') && isSame(dim, dim.slice('expt_'.length))),
   );
   const order = (dim: string) => (KINDS.includes(dim) ? KINDS.indexOf(dim) : KINDS.length);
   const changes = dims
@@ -51,14 +55,15 @@ function moduleChanges(
 }
 
 /** `tp groups 16 × 4 → 32 × 2`: how many there are, and how many ranks each has. */
-function groupChanges(before: ResolvedLayout, after: ResolvedLayout): string[] {
+function groupChanges(module: string | null, before: ResolvedLayout, after: ResolvedLayout): string[] {
   const shapeOf = (layout: ResolvedLayout, kind: string) =>
     familiesOf(layout)
-      .filter(({ name }) => name === kind)
+      .filter((family) => family.name === kind && family.module === module && family.size > 1)
       .map(({ count, size }) => `${grouped(count)} × ${grouped(size)}`)
       .join(' + ');
-  return KINDS.map((kind) => [kind, shapeOf(before, kind), shapeOf(after, kind)] as const)
+  const changes = KINDS.map((kind) => [kind, shapeOf(before, kind), shapeOf(after, kind)] as const)
     .filter(([, old, now]) => old !== now && old !== '' && now !== '')
     .slice(0, MAX_KINDS)
     .map(([kind, old, now]) => `${kind} groups ${old} → ${now}`);
+  return changes.length > 0 ? [`${module === null ? '' : `${module}: `}${changes.join(', ')}`] : [];
 }

@@ -41,6 +41,10 @@ export interface Colouring {
   readonly name: string;
   readonly scale: Scale;
   readonly values: number;
+  /** What a rank without a value is; `without` the name of the colouring where it is left out. */
+  readonly none?: string;
+  /** How many neighbouring ranks have one value; 1 where it is left out. */
+  readonly grain?: number;
   /** The value of a rank, from 0; -1 where it has none. */
   readonly valueOf: (rank: number) => number;
   readonly label: (value: number) => string;
@@ -93,11 +97,15 @@ export const isRamp = ({ values, scale }: Colouring): boolean => scale === 'orde
 /** Whether colours stand for several values each. */
 export const isCycle = ({ values, scale }: Colouring): boolean => scale === 'kinds' && values > CATEGORICAL.length;
 
-/** Cells smaller than this, in pixels, cannot be told apart by colours that come round again: they would be noise. */
-const SMALLEST_KIND = 4;
+/** Blocks of one value smaller than this, in pixels, cannot be told apart by colours that come round again: they would be noise. */
+const SMALLEST_KIND = 6;
+
+/** About how large blocks of one value are, in pixels as the cells. */
+export const grainSize = ({ grain = 1 }: Colouring, cell: number): number => cell * Math.sqrt(grain);
 
 /** Whether cells of a size are drawn as one ground, since their colours would say nothing. */
-export const isPlain = (colouring: Colouring, cell: number): boolean => isCycle(colouring) && cell < SMALLEST_KIND;
+export const isPlain = (colouring: Colouring, cell: number): boolean =>
+  isCycle(colouring) && grainSize(colouring, cell) < SMALLEST_KIND;
 
 /** What colours stand on: ramps leave out the end that would sink into it. */
 export type Ground = 'dark' | 'light';

@@ -1,4 +1,4 @@
-import { type Axis, denseGrid, expertGrid, type GroupFamily, type ResolvedLayout } from '../layout';
+import { type Axis, denseGrid, expertGrid, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
 import { type Colouring, type RankNumbers, writeValues } from './colour';
 import { distinctHues } from './distinct';
 import { familiesOf } from './facts';
@@ -68,6 +68,7 @@ export function colouringBy(layout: ResolvedLayout, id: string): Colouring {
 function moduleColouring({ modules }: ResolvedLayout): Colouring {
   return {
     name: 'module',
+    none: 'in no module',
     scale: 'kinds',
     values: modules.length,
     label: (value) => modules[value]?.name ?? '',
@@ -86,6 +87,7 @@ function machineColouring(name: string, worldSize: number, ranks: number): Colou
     name,
     scale: 'kinds',
     values: Math.ceil(worldSize / ranks),
+    grain: ranks,
     label: (value) => `${name} ${value}`,
     valueOf: (rank) => Math.floor(rank / ranks),
     fill: (into, code) => {
@@ -137,15 +139,14 @@ function fillAlong(into: RankNumbers, { size, stride }: Axis, code: (value: numb
 
 /** The colouring by the process group of one name that a rank is in. */
 export function groupColouring(layout: ResolvedLayout, name: string): Colouring {
-  const colouring = familyColouring(
-    familiesOf(layout).filter((family) => family.name === name),
-    (_, index, before) => before + index,
-    {
-      name: `${name} groups`,
-      scale: 'kinds',
-      label: (value) => `group ${value}`,
-    },
-  );
+  const families = familiesOf(layout).filter((family) => family.name === name);
+  const colouring = familyColouring(families, (_, index, before) => before + index, {
+    name: `${name} groups`,
+    scale: 'kinds',
+    none: `in no ${name} group`,
+    label: (value) => `group ${grouped(value)}`,
+    grain: Math.min(...families.map(runOf)),
+  });
   return {
     ...colouring,
     arranged: (placement) => {
@@ -156,6 +157,13 @@ export function groupColouring(layout: ResolvedLayout, name: string): Colouring 
   };
 }
 
+/** How many neighbouring ranks the first group of a family begins with. */
+function runOf(family: GroupFamily): number {
+  const ranks = family.ranks(0);
+  const end = ranks.findIndex((rank, i) => rank !== (ranks[0] ?? 0) + i);
+  return end < 0 ? ranks.length : end;
+}
+
 /**
  * A colouring that gives every group of some families a value; a rank in several groups has that of the first.
  * @param value the value of a group; `before` counts the groups of the families before its own
@@ -163,7 +171,7 @@ export function groupColouring(layout: ResolvedLayout, name: string): Colouring 
 export function familyColouring(
   families: readonly GroupFamily[],
   value: (family: GroupFamily, index: number, before: number) => number,
-  rest: Pick<Colouring, 'name' | 'scale' | 'label'> & { readonly values?: number },
+  rest: Pick<Colouring, 'name' | 'scale' | 'label' | 'none' | 'grain'> & { readonly values?: number },
 ): Colouring {
   const starts = families.map((_, i) => families.slice(0, i).reduce((n, { count }) => n + count, 0));
   const valueAt = (i: number, family: GroupFamily, index: number) => value(family, index, starts[i] ?? 0);

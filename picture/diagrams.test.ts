@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { check, sequencePlans } from '../layout';
 import type { Diagram } from './diagram';
-import { sequenceDiagram } from './sequence';
+import { sequenceDiagram, shareSentence, stripsOf } from './sequence';
 import { diagramSvg } from './svg';
 import { outlineOf, worldDiagram, worldSentence } from './world';
 
@@ -17,6 +17,22 @@ const factsOf = (text: string) => {
   }
   return facts;
 };
+
+test.each([
+  ['tp: 4', 'A rank holds 2,048 of 8,192 tokens.', 'tp 3'],
+  ['cp: 4', 'A rank holds 2,048 of 8,192 tokens, one chunk from the front and one from the back.', 'cp 3'],
+  [
+    'tp: 2, cp: 2',
+    'A rank holds 2,048 of 8,192 tokens: 2 tp ranks share the 4,096 of a cp rank, one chunk from the front and one from the back.',
+    'cp 1 · tp 1',
+  ],
+])('tokens of %s', (degrees, sentence, last) => {
+  const [plan] = sequencePlans(
+    factsOf(`world_size: 4\nparallelism: {${degrees}}\nsequence: {seq_length: 8192, sequence_parallel: true}\n`),
+  );
+  expect(plan && shareSentence(plan)).toBe(sentence);
+  expect(plan && stripsOf(plan.plan).strips.at(-1)?.name).toBe(last);
+});
 
 test('the world has a line a module, the ranks of each, and the last rank at the end of the axis', () => {
   const outline = outlineOf(

@@ -1,6 +1,7 @@
 import type { ResolvedLayout } from '../layout';
 import type { Colouring } from './colour';
 import { colourIn, colouringBy, groupColouring } from './colourings';
+import { type Example, exampleOf } from './example';
 import { coordinatesOf, groupNames, modulesOf } from './facts';
 import type { Flow } from './flows';
 import { groupsHeadline, type Headline, structureHeadline, subject, whereHeadline } from './headline';
@@ -30,6 +31,7 @@ export interface Drawing {
   readonly place: (space: Space) => Placement;
   /** The lines under the number of a rank in a large cell. */
   readonly describe: (rank: number) => readonly string[];
+  readonly example?: Example | null;
 }
 
 /** What is known of a layout beside its ranks. */
@@ -100,6 +102,7 @@ function groups(layout: ResolvedLayout, choice: DrawingChoice, { stages, flows }
   return {
     headline: groupsHeadline(layout, name, flows),
     colouring,
+    example: exampleOf(layout, name, colouring),
     place: (space) => physicalPlacement(layout, space, stages),
     describe: (rank) => {
       const value = colouring.valueOf(rank);

@@ -124,6 +124,19 @@ export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[
     .sort((a, b) => order(a.name) - order(b.name) || a.size - b.size);
 }
 
+/** A kind of process groups of one module, under all names that have the same groups. */
+export interface GroupKind {
+  readonly names: readonly string[];
+  readonly family: GroupFamily;
+}
+
+/** The kinds of process groups that the first rank of a module is in. */
+export const kindsOf = (layout: ResolvedLayout, module: ResolvedModule): GroupKind[] =>
+  mergedGroups(layout, module.rankOffset).flatMap(({ names, name, module: owner }) => {
+    const family = familiesOf(layout).find((one) => one.name === name && one.module === owner);
+    return family && owner === module.name ? [{ names, family }] : [];
+  });
+
 function rankGroup(family: GroupFamily, index: number): RankGroup {
   const { name, module } = family;
   const ranks = family.size > MAX_LISTED ? null : family.ranks(index);

@@ -1,9 +1,9 @@
 import { type Panel, type PlacedLevel, type Placement, placeInPanel, type Rect, type Space } from './placement';
 
 /** Blocks have room for their label from this size in pixels on; the room is all there `GROWTH` pixels later. */
-const LABEL_HEIGHT = 32;
-const LABEL_WIDTH = 44;
-const GROWTH = 26;
+const LABEL_HEIGHT = 28;
+const LABEL_WIDTH = 30;
+const GROWTH = 18;
 
 /** The full height of a label, and the space around and inside a box, in pixels. */
 const HEADER = 21;
@@ -173,6 +173,12 @@ export class Geometry {
   rectOfRank(rank: number): Rect | null {
     const at = this.placement.cellOf(rank);
     return at && this.rectOf(at.x, at.y);
+  }
+
+  /** The middle of a rank's cell, in pixels; null where the picture does not hold it. */
+  centreOf(rank: number): { readonly x: number; readonly y: number } | null {
+    const rect = this.rectOfRank(rank);
+    return rect && { x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 };
   }
 
   /** The innermost labelled block at a point in pixels; null outside of all. */

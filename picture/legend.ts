@@ -1,5 +1,6 @@
 import { grouped } from '../layout';
 import { type Colouring, colourOf, type Ground, isCycle, isRamp, type Sign } from './colour';
+import type { Example } from './example';
 
 /** One entry of a legend. */
 export type LegendItem =
@@ -12,7 +13,7 @@ export type LegendItem =
   /** A sentence. */
   | { readonly kind: 'note'; readonly text: string };
 
-export type LegendMark = 'failed' | 'peers' | 'link' | 'coordinates' | 'otherPeers' | 'faded';
+export type LegendMark = 'unset' | 'failed' | 'peers' | 'link' | 'coordinates' | 'otherPeers' | 'faded';
 
 /** What a legend is of: the name of the colouring, and all that can be seen. */
 export interface Legend {
@@ -29,10 +30,16 @@ export interface Shown {
   /** Why other ranks are faded; empty where none is. */
   readonly faded: string;
   readonly links: boolean;
+  /** Which ranks carry rings; empty where none does. */
+  readonly peers: string;
   /** The steps of the palette that are seen; null where that is not known yet. */
   readonly seen: ReadonlySet<number> | null;
   /** Whether the colours of single ranks are left out, since they could not be told apart. */
   readonly plain: boolean;
+  /** Whether a rank has no value. */
+  readonly unset: boolean;
+  /** The one group that is shown alone. */
+  readonly example: Example | null;
   /** How many ranks a pixel stands for; 1 or less where each rank has its own. */
   readonly ranksPerPixel: number;
   readonly nesting: string;
@@ -52,13 +59,19 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
   return {
     name: colouring.name,
     items: [
-      ...(shown.plain ? plain(colouring) : colours(colouring, ground, shown.seen)),
+      ...(shown.example
+        ? one(colouring, ground, shown.example)
+        : shown.plain
+          ? plain(colouring)
+          : colours(colouring, ground, shown.seen)),
+      ...mark(shown.unset && !shown.example, 'unset', colouring.none ?? `without ${colouring.name}`),
       ...mark(shown.failed > 0, 'failed', failed),
       ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
       ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
       ...mark(shown.faded !== '', 'faded', shown.faded),
+      ...mark(shown.peers !== '', 'peers', shown.peers),
       ...mark(shown.links, 'link', 'leaves the node'),
-      ...(shown.ranksPerPixel > 1 && !shown.plain
+      ...(shown.ranksPerPixel > 1 && !shown.plain && !shown.example
         ? [{ kind: 'note', text: aggregation(colouring, shown.ranksPerPixel) } as const]
         : []),
       ...(shown.nesting === '' ? [] : [{ kind: 'note', text: shown.nesting } as const]),
@@ -67,7 +80,12 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
 }
 
 const plain = ({ values }: Colouring): LegendItem[] => [
-  { kind: 'note', text: `${grouped(values)} in all, too small to be told apart: zoom in, or look at one` },
+  { kind: 'note', text: `${grouped(values)} in all, too small to be told apart` },
+];
+
+const one = (colouring: Colouring, ground: Ground, { ranks, text }: Example): LegendItem[] => [
+  { kind: 'note', text: `one of ${grouped(colouring.values)} is shown` },
+  { kind: 'fill', fill: colourOf(colouring.valueOf(ranks[0] ?? -1), colouring, ground), sign: 'none', text },
 ];
 
 /** How cells that are smaller than a pixel are joined. */

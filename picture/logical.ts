@@ -24,6 +24,9 @@ export interface LogicalChoice {
 const ACROSS = ['tp', 'expt_tp'];
 const DOWN = ['cp', 'ep', 'gtp_remat', 'expt_gtp_remat'];
 
+/** More ranks than this in one row of a box make it a strip. */
+const MAX_ROW = 8;
+
 /** Dimensions that are drawn as boxes, the outermost first; others lie inside of them. */
 const NESTED = ['pp', 'dp', 'expt_dp'];
 
@@ -85,8 +88,8 @@ function partOf(
     ...(isNamed ? [frame] : []),
     ...boxes.map((axis) => boxLevel(axis, rankOffset, layersOf(stages, name, axis.name))),
     ...(down ? [bareLevel(down, [1])] : []),
-    // a single dimension is folded into rows: every cell says its own coordinate
-    ...(across ? [bareLevel(across, down || boxes.length > 0 ? [across.size] : foldings(across.size))] : []),
+    // a dimension that has a box to itself is folded into rows where it is long: every cell says its own coordinate
+    ...(across ? [bareLevel(across, down ? [across.size] : rowsOf(across.size, boxes.length > 0))] : []),
   ];
   return { offset: rankOffset, count, levels };
 }
@@ -114,6 +117,12 @@ const bareLevel = ({ name, stride, size }: Axis, columns: readonly number[]): Op
   columns,
   label: null,
 });
+
+/** How many ranks may stand side by side: in a box all of them where they are few. */
+const rowsOf = (size: number, isBoxed: boolean): readonly number[] =>
+  isBoxed
+    ? [size, ...foldings(size).filter((columns) => size > MAX_ROW && size % columns === 0 && columns >= MAX_ROW / 2)]
+    : foldings(size);
 
 const boxLevel = ({ name, stride, size }: Axis, offset: number, layers: readonly string[]): OpenLevel => ({
   kind: name,

@@ -120,6 +120,7 @@ function reachSentence(reaches: readonly (Reach | null)[], count: number, domain
     return count === 1 ? '; it stays inside one node' : '; every group stays inside one node';
   }
   const which = crossing < count ? `${grouped(crossing)} cross` : count === 1 ? 'it crosses' : 'every group crosses';
-  const far = nodes === 2 || crossing === count ? countOf(nodes, 'node') : `up to ${countOf(nodes, 'node')}`;
+  const same = crossing === count && all.every((reach) => reach.nodes === nodes);
+  const far = nodes === 2 || same ? countOf(nodes, 'node') : `up to ${countOf(nodes, 'node')}`;
   return `; ${which} ${far}${domains}`;
 }

@@ -1,4 +1,4 @@
-import { countOf, type ResolvedLayout } from '../layout';
+import { countOf, grouped, type ResolvedLayout } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
 import { placeOf, rankList } from './facts';
 import { type Headline, subject } from './headline';
@@ -28,11 +28,11 @@ export interface RunReport {
 
 /** How a rank stands to those that keep others waiting; the worst last. */
 export const STANDINGS: readonly Status[] = [
-  { label: 'does not wait', fill: '#9a9a9a', sign: 'none' },
+  { label: 'does not wait', fill: '#6e6e6e', sign: 'dots' },
   { label: 'in groups unlike the layout', fill: '#cc79a7', sign: 'stripes' },
-  { label: 'waits further on', fill: '#f0e442', sign: 'dots' },
+  { label: 'waits further on', fill: '#a08a5b', sign: 'none' },
   { label: 'waits for it directly', fill: '#e69f00', sign: 'stripes' },
-  { label: 'culprit', fill: '#d55e00', sign: 'cross' },
+  { label: 'culprit', fill: '#d7191c', sign: 'cross' },
 ];
 const [IDLE, DIFFERENT, FURTHER, DIRECT, CULPRIT] = [0, 1, 2, 3, 4] as const;
 
@@ -83,7 +83,9 @@ export class RunOutcome {
     if (first) {
       const ranks = culprits.map(({ rank }) => rank);
       const who =
-        culprits.length === 1 ? `Rank ${first.rank} (${placeOf(layout, first.rank)})` : `Ranks ${rankList(ranks, 6)}`;
+        culprits.length === 1
+          ? `Rank ${grouped(first.rank)} (${placeOf(layout, first.rank)})`
+          : `Ranks ${rankList(ranks, 6)}`;
       const one = culprits.length === 1;
       const waiting =
         victims.length > 0

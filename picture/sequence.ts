@@ -11,15 +11,22 @@ export function shareSentence({ module, plan }: ModuleSequence): string {
   const { length, cp, tp, sequenceParallel } = plan;
   const held = length / cp / (sequenceParallel ? tp : 1);
   const [name, every, one] = module === null ? ['', 'Every', 'A'] : [`${module}: `, 'every', 'a'];
-  const chunks = cp > 1 ? ', one chunk from the front and one from the back' : '';
-  return held === length
-    ? `${name}${every} rank holds all ${grouped(length)} tokens.`
-    : `${name}${one} rank holds ${grouped(held)} of ${grouped(length)} tokens${chunks}.`;
+  if (held === length) {
+    return `${name}${every} rank holds all ${grouped(length)} tokens.`;
+  }
+  const share = `${name}${one} rank holds ${grouped(held)} of ${grouped(length)} tokens`;
+  const chunks = 'one chunk from the front and one from the back';
+  if (cp === 1) {
+    return `${share}.`;
+  }
+  return sequenceParallel && tp > 1
+    ? `${share}: ${tp} tp ranks share the ${grouped(length / cp)} of a cp rank, ${chunks}.`
+    : `${share}, ${chunks}.`;
 }
 
 /** What one rank of a replica holds. */
 export interface Strip {
-  /** `cp 0`, with its tp rank where that cuts the share once more. */
+  /** Its cp rank, and its tp rank where that cuts the share once more: `cp 0 · tp 1`. */
   readonly name: string;
   readonly fill: string;
   readonly embeddings: readonly TokenRange[];
@@ -36,7 +43,7 @@ export function stripsOf(plan: SequencePlan): { readonly strips: readonly Strip[
     const [cpRank, tpRank] = [Math.floor(i / perContextRank), i % perContextRank];
     const { embeddings, labels } = sequenceShare(plan, cpRank, tpRank);
     return {
-      name: isCut ? `cp ${cpRank} · tp ${tpRank}` : `cp ${cpRank}`,
+      name: [...(cp > 1 || !isCut ? [`cp ${cpRank}`] : []), ...(isCut ? [`tp ${tpRank}`] : [])].join(' · '),
       fill: moduleFill(cpRank),
       embeddings,
       labels,

@@ -154,6 +154,7 @@ export class SmokeOutcome {
     };
     return familyColouring(families, step, {
       name: `bus bandwidth of ${name}`,
+      none: 'not measured',
       scale: 'ordered',
       values: STEPS + 1,
       label: (value) => `${((best * value) / STEPS).toPrecision(3)} GB/s`,

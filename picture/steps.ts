@@ -41,3 +41,12 @@ export function stepsSeen(steps: Uint8Array): ReadonlySet<number> {
   }
   return new Set([...counts.keys()].filter((step) => counts[step] === 1));
 }
+
+/** Whether a rank has no value: more cells have none than there are cells without a rank. */
+export function hasUnset(steps: Uint8Array, worldSize: number): boolean {
+  let empty = 0;
+  for (let i = 0; i < steps.length; i++) {
+    empty += steps[i] === MAX_STEPS ? 1 : 0;
+  }
+  return empty > steps.length - worldSize;
+}

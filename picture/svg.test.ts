@@ -41,6 +41,16 @@ describe('pictures as SVG', () => {
     ]);
   });
 
+  test.each([
+    ['dp', ['dp groups', 'one of 256 is shown', 'group 128: ranks 8,192, 8,208, …, 9,200']],
+    ['pp', ['pp groups', 'one of 1,024 is shown', 'group 512: ranks 512, 1,536, …, 15,872', 'leaves the node']],
+    // blocks of eight GPUs are told apart by their colours
+    ['tp', ['tp groups', '2,048 in all, neighbours differ in colour']],
+  ])('groups of %s that colours cannot tell apart give way to one of them', (group, legend) => {
+    const layout = resolved('cluster: {nodes: 2048, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 2, pp: 16}\n');
+    expect(texts(drawn(layout, 'groups', { group })).slice(-legend.length - 1, -1)).toEqual(legend);
+  });
+
   test('hold every entry of a legend, however many', () => {
     const layout = resolved('world_size: 40\ncluster: {nodes: 40, gpus_per_node: 1}\nparallelism: {tp: 1}\n');
     expect(texts(drawn(layout, 'physical', { colour: 'dp' }))).toContain('dp 39');

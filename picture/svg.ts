@@ -1,14 +1,26 @@
 import { type ResolvedLayout, xmlText } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
-import { type Colouring, cssColour, FADE, inkOn, isPlain, MAX_STEPS, type Palette, paletteOf } from './colour';
+import {
+  type Colouring,
+  colourOf,
+  cssColour,
+  FADE,
+  inkOn,
+  isPlain,
+  MAX_STEPS,
+  type Palette,
+  paletteOf,
+} from './colour';
 import type { Diagram, Paint, Shape } from './diagram';
+import { type Example, shownExample } from './example';
 import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
 import { blockText, widthOf } from './labels';
-import { type LegendItem, legendOf, type Shown, SIGN_TEXT } from './legend';
-import { nestingText } from './nesting';
+import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } from './legend';
+import { linksOf } from './links';
+import { nestingText, SMALLEST_TILE } from './nesting';
 import type { Placement, Rect, Space } from './placement';
-import { stepsSeen, writeSteps } from './steps';
+import { hasUnset, stepsSeen, writeSteps } from './steps';
 
 /** What an SVG picture shows. */
 export interface SvgPicture {
@@ -21,6 +33,8 @@ export interface SvgPicture {
   readonly describe: (rank: number) => readonly string[];
   /** Ranks that are crossed out. */
   readonly failed: readonly number[];
+  /** The group that is shown alone where colours cannot tell groups apart. */
+  readonly example?: Example | null;
 }
 
 /** The space for the ranks, in pixels, and around it. */
@@ -47,6 +61,10 @@ const PAPER = {
   warning: '#8a6400',
 };
 
+/** A group that is shown alone: the least size of its cells in pixels, and up to how many of them are outlined. */
+const SMALLEST_MARK = 4;
+const MAX_OUTLINED = 200;
+
 /** Ranks that failed are crossed out one by one up to this many. */
 const MAX_CROSSES = 4096;
 
@@ -62,7 +80,19 @@ export function svgOf(picture: SvgPicture): string {
   const plain = isPlain(colouring, geometry.cell);
   const width = Math.max(760, size.width);
   const steps = stepsOf(placement, colouring, palette, layout.worldSize);
-  const shown = { plain, seen: stepsSeen(steps), nesting: nestingText(geometry), ranksPerPixel: factor ** 2 };
+  const example = shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
+  const alone = example ? aloneSvg(geometry, example, colouring, layout.gpusPerNode) : { svg: '', links: false };
+  const nesting = nestingText(geometry);
+  const unset = hasUnset(steps, layout.worldSize);
+  const shown = {
+    plain,
+    unset,
+    example,
+    links: alone.links,
+    seen: stepsSeen(steps),
+    nesting,
+    ranksPerPixel: factor ** 2,
+  };
   // colours of conditions bring their own cross
   const failed = picture.failed.filter((rank) => colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross');
   const legend = legendSvg(failed.length, colouring, shown, width);
@@ -73,7 +103,11 @@ export function svgOf(picture: SvgPicture): string {
     height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
     body: [
       boxes(geometry),
+      ...(example ? ['<g opacity="0.25">'] : []),
       plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor),
+      ...(example ? ['</g>'] : []),
+      separators(geometry),
+      alone.svg,
       factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
       crosses(geometry, failed),
       `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
@@ -270,10 +304,51 @@ function box(block: Block): string {
   ].join('');
 }
 
+/** Lines between blocks that have no room for a label. */
+function separators({ panels, cell }: Geometry): string {
+  const path = panels.flatMap(({ levels, columns, rows, cellWidth, cellHeight }) => {
+    const [across, down] = [runsOf(columns, cellWidth), runsOf(rows, cellHeight)];
+    return levels
+      .filter(({ level, insets, stepX, stepY }) => {
+        const step = Math.min(stepX, stepY);
+        return level.label && insets.header === 0 && step >= SMALLEST_TILE && step > cell;
+      })
+      .flatMap(({ xs, ys }) => [
+        ...down.flatMap(({ start, length }) => [...xs].map((x) => `M${n(x)} ${n(start)}v${n(length)}`)),
+        ...across.flatMap(({ start, length }) => [...ys].map((y) => `M${n(start)} ${n(y)}h${n(length)}`)),
+      ]);
+  });
+  return path.length === 0 ? '' : `<path stroke="${PAPER.boxFill}" d="${path.join('')}"/>`;
+}
+
+/** The ranks of one group, with the links between its machines. */
+function aloneSvg(
+  geometry: Geometry,
+  { ranks }: Example,
+  colouring: Colouring,
+  gpusPerNode: number,
+): { readonly svg: string; readonly links: boolean } {
+  const links = linksOf(geometry, ranks, gpusPerNode);
+  const ways = links.map(({ from, to }) => `M${n(from.x)} ${n(from.y)}L${n(to.x)} ${n(to.y)}`).join('');
+  const cells = ranks.flatMap((rank) => {
+    const at = geometry.centreOf(rank);
+    const [width, height] = [Math.max(SMALLEST_MARK, geometry.cellWidth), Math.max(SMALLEST_MARK, geometry.cellHeight)];
+    return at ? [`M${n(at.x - width / 2)} ${n(at.y - height / 2)}h${n(width)}v${n(height)}h${n(-width)}z`] : [];
+  });
+  const fill = colourOf(colouring.valueOf(ranks[0] ?? -1), colouring, 'light');
+  const line = ranks.length > MAX_OUTLINED ? '' : ` stroke="${PAPER.text}" stroke-width="0.8"`;
+  return {
+    svg: `<path d="${ways}" fill="none" stroke="${PAPER.warning}" stroke-width="2"/><path fill="${fill}"${line} d="${cells.join('')}"/>`,
+    links: links.length > 0,
+  };
+}
+
+const isNumbered = ({ cellWidth, cellHeight }: Geometry): boolean =>
+  cellWidth >= NUMBERED.width && cellHeight >= NUMBERED.height;
+
 /** The rank in every cell that has room for it, and its coordinates. */
 function numbers(geometry: Geometry, { layout, describe }: SvgPicture, colouring: Colouring, palette: Palette): string {
-  const { cellWidth, cellHeight } = geometry;
-  if (cellWidth < NUMBERED.width || cellHeight < NUMBERED.height) {
+  if (!isNumbered(geometry)) {
     return '';
   }
   const parts: string[] = [];
@@ -330,10 +405,10 @@ function crosses(geometry: Geometry, failed: readonly number[]): string {
 function legendSvg(
   failed: number,
   colouring: Colouring,
-  shown: Pick<Shown, 'plain' | 'seen' | 'nesting' | 'ranksPerPixel'>,
+  shown: Pick<Shown, 'plain' | 'unset' | 'example' | 'links' | 'seen' | 'nesting' | 'ranksPerPixel'>,
   width: number,
 ): { svg: string; lines: number } {
-  const rest = { coordinatesDiffer: false, peersDiffer: false, faded: '', links: false };
+  const rest = { coordinatesDiffer: false, peersDiffer: false, faded: '', peers: '' };
   const { name, items } = legendOf(colouring, { ...shown, ...rest, failed }, 'light');
   const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
   let x = widthOf(name) + 18;
@@ -352,6 +427,13 @@ function legendSvg(
 
 const RAMP_WIDTH = 180;
 
+/** Marks of a legend, those that are drawn on paper. */
+const MARKS: Readonly<Partial<Record<LegendMark, string>>> = {
+  failed: `<path d="M1 1h11v11h-11zl11 11m0 -11l-11 11" fill="none" stroke="${PAPER.error}" stroke-width="1.6"/>`,
+  link: `<path d="M0 7h14" stroke="${PAPER.warning}" stroke-width="2.5"/>`,
+  unset: `<rect width="13" height="13" rx="2" fill="none" stroke="${PAPER.muted}" stroke-dasharray="3 2"/>`,
+};
+
 function itemWidth(item: LegendItem): number {
   if (item.kind === 'ramp') {
     return RAMP_WIDTH + 16 + widthOf(item.from) + widthOf(item.to);
@@ -365,7 +447,7 @@ function itemSvg(item: LegendItem): string {
     case 'note':
       return text(0, 11, item.text, { size: 12, fill: PAPER.muted });
     case 'mark':
-      return `<path d="M1 1h11v11h-11zl11 11m0 -11l-11 11" fill="none" stroke="${PAPER.error}" stroke-width="1.6"/>${caption(20, item.text)}`;
+      return `${MARKS[item.mark] ?? ''}${caption(20, item.text)}`;
     case 'fill':
       return `<rect width="13" height="13" rx="2" fill="${item.fill}" stroke="#555555"/>${caption(20, [SIGN_TEXT[item.sign], item.text].filter(Boolean).join(' '))}`;
     case 'ramp': {

@@ -272,7 +272,7 @@ describe('what the panel answers', () => {
         .getByRole('heading', { name: 'Rank 37 (node 4, GPU 5) hangs the run. 1 rank waits for it.' })
         .waitFor();
       await page.locator('.below code', { hasText: 'all_reduce' }).waitFor();
-      await hasPixels(page, rgbOf('#d55e00'), 301);
+      await hasPixels(page, rgbOf('#d7191c'), 301);
     }));
 
   test('the legend says what lies in what, and an overview shows where one is', () =>
@@ -633,9 +633,10 @@ describe('every size', () => {
 });
 
 describe('a million ranks', () => {
-  test('groups too small to be told apart are one ground, and the legend says so', () =>
+  test('of groups too small to be told apart one is shown, and the legend says so', () =>
     withPanel(MILLION, { state: { view: 'groups', group: 'dp' } }, async ({ page }) => {
-      await page.locator('.legend').getByText('too small to be told apart').waitFor();
+      await page.locator('.legend').getByText('one of 1,024 is shown').waitFor();
+      await hasPixels(page, rgbOf('#e69f00'), 500);
       for (const hue of ['#d55e00', '#009e73', '#f0e442']) {
         assert.equal(await pixelsOf(page, rgbOf(hue)), 0);
       }

@@ -232,10 +232,11 @@ export class GridApp {
   }
 
   #mark(): void {
-    const { layout, results } = this.#model;
+    const { layout, results, run } = this.#model;
     if (!layout) {
       return;
     }
+    const culprits = this.#state.view === 'run' && run ? run.culprits : [];
     const { focus, previewed, highlighted } = this.#spotlight;
     const kind = highlightedGroup({ layout, state: this.#state });
     const isSearch = highlighted.length > 0 && focus === this.#state.rank;
@@ -244,7 +245,7 @@ export class GridApp {
       peers: this.#spotlight.peers(layout, kind, this.#state.rank),
       isolated:
         previewed.length > 0 || (isSearch ? highlighted.length > FEW : this.#state.view === 'groups' && focus >= 0),
-      failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? [])])],
+      failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? []), ...culprits])],
       frame: null,
     });
   }

@@ -3,6 +3,8 @@ import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
 import {
   coordinatesOf,
+  type GroupKind,
+  kindsOf,
   type MergedGroup,
   mergedGroups,
   modulesOf,
@@ -14,7 +16,7 @@ import {
 import { degreesOf } from '../../picture/headline';
 import { nodesOf } from '../../picture/nodes';
 import { numberingOf } from '../../picture/numbering';
-import { nvlinkRanks } from '../../picture/reach';
+import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { findingItem, isOfWorld } from '../views/world';
@@ -132,6 +134,33 @@ function badge({ nodes, size, ranks }: MergedGroup, layout: ResolvedLayout): HTM
   return h('span', { class: isFar ? 'badge far' : 'badge' }, countOf(nodes, 'node'));
 }
 
+/** More modules than this are listed without their process groups. */
+const MAX_MODULES = 4;
+
+/** A kind of process groups: how many there are, and where they reach; choosing it shows them. */
+function kindRow({ layout, actions }: Scene, { names, family }: GroupKind): HTMLElement {
+  const { name, module, count, size } = family;
+  const reach = reachOf(family, layout.gpusPerNode);
+  const isFar = (reachOf(family, nvlinkRanks(layout))?.crossing ?? 0) > 0;
+  const show = h(
+    'button',
+    { type: 'button', class: 'group', 'data-keep': `kind ${module ?? ''} ${name}`, title: 'Show these groups' },
+    h('span', { class: 'name' }, ...breakable(names.join(' = '))),
+    ...(reach
+      ? [
+          h(
+            'span',
+            { class: isFar ? 'badge far' : 'badge' },
+            reach.crossing === 0 ? 'in node' : countOf(reach.nodes, 'node'),
+          ),
+        ]
+      : []),
+    h('span', { class: 'peers' }, `${countOf(count, 'group')} of ${grouped(size)}`),
+  );
+  show.addEventListener('click', () => actions.change({ view: 'groups', group: name }));
+  return h('li', {}, show);
+}
+
 /** What the list says while no rank is looked at: the layout in short. */
 export function summary(scene: Scene): HTMLElement {
   const { layout, findings, actions } = scene;
@@ -142,9 +171,12 @@ export function summary(scene: Scene): HTMLElement {
     return h(
       'li',
       {},
-      h('strong', {}, name ?? 'one grid'),
+      h('strong', {}, name ?? 'parallelism'),
       h('span', {}, `ranks ${grouped(rankOffset)} – ${grouped(rankOffset + numRanks - 1)}`),
       h('span', {}, degreesOf(module) || 'one rank'),
+      ...(layout.modules.length > MAX_MODULES
+        ? []
+        : [h('ul', { class: 'groups' }, ...kindsOf(layout, module).map((kind) => kindRow(scene, kind)))]),
       ...(notes.length > 0 ? [h('ul', { class: 'findings' }, ...notes.map((one) => findingItem(one, actions)))] : []),
     );
   });

@@ -1,15 +1,14 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { isPlain } from '../../picture/colour';
-import { groupIn } from '../../picture/drawing';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import { nestingText } from '../../picture/nesting';
-import { leavesNode } from '../../picture/reach';
 import type { RankBitmap } from '../render/bitmap';
 import type { Viewport } from '../render/canvas';
-import { factorFor } from '../render/paint';
+import { factorFor, type Marked } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
+import { highlightedGroup } from '../views/pictures';
 import type { Scene, Sketch } from '../views/view';
 import { worldSheet } from '../views/world';
 import { differenceCard, rankDetails, summary } from './details';
@@ -40,6 +39,7 @@ export class Screen {
   #factor = 1;
   #nesting = '';
   #plain = false;
+  #marked: Marked = { example: null, links: false };
   /** The picture that the legend was written for. */
   #bitmap: RankBitmap | null = null;
 
@@ -134,16 +134,21 @@ export class Screen {
     }
     const { difference, failed, layout, state } = scene;
     const marked = difference !== null && difference.ranks.length < layout.worldSize;
+    const bitmap = this.#painted;
     return legendOf(
-      this.#sketch.colouring,
+      // colours that tell neighbours apart are known once the picture is there
+      bitmap?.colouring ?? this.#sketch.colouring,
       {
         failed: failed.length,
         coordinatesDiffer: marked && difference.count('coordinates') > 0,
         peersDiffer: marked && difference.count('peers') > 0,
         faded: fadedText(scene),
-        links: state.view === 'groups' && leavesNode(layout, groupIn(layout, state.group)),
-        seen: this.#seen,
+        links: this.#marked.links,
+        peers: state.rank >= 0 ? `rank ${grouped(state.rank)} and its ${highlightedGroup(scene)} peers` : '',
+        seen: bitmap?.colouring.scale === 'status' ? bitmap.seen : null,
+        unset: bitmap?.unset ?? false,
         plain: this.#plain,
+        example: this.#marked.example,
         ranksPerPixel: this.#factor ** 2,
         nesting: this.#nesting,
       },
@@ -151,11 +156,10 @@ export class Screen {
     );
   }
 
-  /** The conditions that are seen; null while the picture of the view is still to come. */
-  get #seen(): ReadonlySet<number> | null {
+  /** The picture of the view; null while it is still to come. */
+  get #painted(): RankBitmap | null {
     const bitmap = this.stage.canvas.shown?.bitmap;
-    const isStatus = bitmap?.colouring.scale === 'status' && bitmap.colouring.name === this.#sketch?.colouring.name;
-    return isStatus ? bitmap.seen : null;
+    return bitmap && bitmap.colouring.name === this.#sketch?.colouring.name ? bitmap : null;
   }
 
   #renderLegend(scene: Scene): void {
@@ -171,11 +175,18 @@ export class Screen {
     const nesting = geometry ? nestingText(geometry) : '';
     const plain = this.#sketch !== null && geometry !== undefined && isPlain(this.#sketch.colouring, geometry.cell);
     const bitmap = this.stage.canvas.shown?.bitmap ?? null;
+    const { marked } = this.stage.canvas;
     const same =
-      factor === this.#factor && nesting === this.#nesting && plain === this.#plain && bitmap === this.#bitmap;
+      factor === this.#factor &&
+      nesting === this.#nesting &&
+      plain === this.#plain &&
+      bitmap === this.#bitmap &&
+      marked.example === this.#marked.example &&
+      marked.links === this.#marked.links;
     const scene = same ? null : this.scene();
     if (scene) {
       this.#plain = plain;
+      this.#marked = marked;
       this.#bitmap = bitmap;
       this.#factor = factor;
       this.#nesting = nesting;

@@ -164,7 +164,7 @@ export class Stage {
 function pictureOf(
   { difference }: Scene,
   layout: ResolvedLayout,
-  { colouring, place, describe }: Sketch,
+  { colouring, place, describe, example = null }: Sketch,
   space: Space,
   stands: Uint8Array | null,
 ): Picture {
@@ -175,6 +175,7 @@ function pictureOf(
     worldSize: layout.worldSize,
     gpusPerNode: layout.gpusPerNode,
     describe,
+    example,
     stands,
     // where every rank differs, a mark on each says nothing: the summary does
     changeOf:

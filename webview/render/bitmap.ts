@@ -1,7 +1,7 @@
 import { joinedSteps, joiningOf, TILE } from '../../picture/aggregate';
 import { type Colouring, MAX_STEPS, type Palette, paletteOf } from '../../picture/colour';
 import type { Placement } from '../../picture/placement';
-import { stepsSeen, writeSteps } from '../../picture/steps';
+import { hasUnset, stepsSeen, writeSteps } from '../../picture/steps';
 import { advance } from './slices';
 import { themeKind } from './theme';
 
@@ -24,6 +24,7 @@ export class RankBitmap {
   readonly palette: Palette;
   readonly #levels = new Map<number, Level>();
   #seen: ReadonlySet<number> | undefined;
+  #unset: boolean | undefined;
 
   /** @param stands which ranks stand out (not 0) where the others stand back; null where all are alike */
   constructor(
@@ -47,6 +48,12 @@ export class RankBitmap {
   get seen(): ReadonlySet<number> {
     this.#seen ??= stepsSeen(this.steps);
     return this.#seen;
+  }
+
+  /** Whether a rank has no value. */
+  get unset(): boolean {
+    this.#unset ??= hasUnset(this.steps, this.worldSize);
+    return this.#unset;
   }
 
   /** Paints a level, and those finer than it: zooming in comes to them. */

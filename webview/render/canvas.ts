@@ -3,7 +3,7 @@ import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
 import { fittingSize, Geometry } from '../../picture/geometry';
 import type { Placement, Rect, Space } from '../../picture/placement';
 import { context2d, RankBitmap } from './bitmap';
-import { CELL_LINES, factorFor, type Marks, Painter, type Picture } from './paint';
+import { CELL_LINES, factorFor, type Marked, type Marks, Painter, type Picture } from './paint';
 import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
 import { type Theme, themeOf } from './theme';
@@ -44,6 +44,8 @@ export class RankCanvas {
   readonly element = document.createElement('canvas');
   /** Whether dragging draws a frame around ranks, as it does anyway with the Shift key. */
   framing = false;
+  /** What of the marks was seen in the last frame. */
+  marked: Marked = { example: null, links: false };
   readonly #context = context2d(this.element);
   readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
@@ -231,7 +233,7 @@ export class RankCanvas {
     } else {
       painter.place(this.#sheet.at(window), bitmap);
     }
-    painter.marks(picture, bitmap, this.#marks);
+    this.marked = painter.marks(picture, bitmap, this.#marks);
     this.events.drawn(this);
     this.#paintAhead(bitmap);
   }

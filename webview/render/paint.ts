@@ -10,8 +10,10 @@ import {
   type Sign,
 } from '../../picture/colour';
 import type { Change } from '../../picture/difference';
+import { type Example, shownExample } from '../../picture/example';
 import { type Block, firstBeyond, type Geometry, type PanelGeometry, runsOf } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
+import { linksOf } from '../../picture/links';
 import { SMALLEST_TILE } from '../../picture/nesting';
 import type { Placement, Rect } from '../../picture/placement';
 import type { RankBitmap } from './bitmap';
@@ -37,19 +39,19 @@ const SMALLEST_TEXT = 6.5;
 /** How many marks of one kind are drawn one by one. */
 const MAX_MARKS = 4096;
 
-/** Links of a group with more ranks than this would cover what they join. */
-const MAX_LINKS = 256;
-const FEW_LINKS = 16;
-
-/** More small cells than this are shown by dimming the others, not by rings. */
-const MAX_RINGS = 200;
+/** More small cells than this are shown by dimming the others, not by rings; the fewer they are, the larger they are drawn. */
+const MAX_RINGS = 32;
+const MAX_ENLARGED = 200;
 const SMALL_CELL = 12;
 
 /** Cells that are marked are shown at this size in pixels at least, so that one rank in a million is still seen. */
 const SMALLEST_MARK = 6;
 
-/** How much of the picture shows through where one group is looked at alone. */
-const ISOLATED = 0.7;
+/** How far the rest of the picture stands back where one group is looked at alone: more where colours alone are left of it. */
+const ISOLATED = { numbered: 0.7, crowded: 0.85, plain: 0.5 };
+
+/** How strong the ground is that stands for cells too small to be told apart. */
+const PLAIN = 0.3;
 
 /** Every browser knows the first; each further name would be looked for among the fonts of the machine. */
 const FONT = 'system-ui, sans-serif';
@@ -89,6 +91,13 @@ export interface Picture {
   readonly stands: Uint8Array | null;
   /** How ranks differ from those of the layout that this one is compared with. */
   readonly changeOf: ((rank: number) => Change) | null;
+  readonly example: Example | null;
+}
+
+/** What of the marks can be seen, for the legend. */
+export interface Marked {
+  readonly example: Example | null;
+  readonly links: boolean;
 }
 
 /** A cell that is drawn by itself. */
@@ -203,7 +212,9 @@ export class Painter {
     const view = this.#view;
     const cell = Math.min(cellWidth, cellHeight);
     if (isPlain(bitmap.colouring, cell) && !bitmap.stands) {
-      this.#cover(this.#runs(panelGeometry), this.theme.outline);
+      context.globalAlpha = PLAIN;
+      this.#cover(this.#runs(panelGeometry), this.theme.foreground);
+      context.globalAlpha = 1;
       return;
     }
     const { image, factor } = bitmap.at(factorFor(cell));
@@ -489,17 +500,27 @@ export class Painter {
   }
 
   /** What is drawn on top. */
-  marks(picture: Picture, bitmap: RankBitmap, { focus, peers, isolated, failed, frame }: Marks): void {
-    const { context, theme } = this;
+  marks(picture: Picture, bitmap: RankBitmap, marks: Marks): Marked {
+    const { context, theme, geometry } = this;
+    const { focus, failed, frame } = marks;
     const { colouring } = picture;
-    const { cell } = this.geometry;
+    const { cell } = geometry;
+    const example =
+      focus < 0 && marks.peers.length === 0
+        ? shownExample(
+            picture.example,
+            colouring,
+            cell,
+            geometry.panels.some((panel) => this.#isDetailed(panel)),
+          )
+        : null;
+    const peers = example?.ranks ?? marks.peers;
+    const isolated = example !== null || (marks.isolated && peers.length > 0);
     this.#move();
     const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
     // rings around many small cells would hide them
     const isDense = isolated && peers.length > MAX_RINGS && cell < SMALL_CELL;
-    if (isolated && peers.length > 0) {
-      this.#isolate(picture, bitmap, peers);
-    }
+    const links = isolated && this.#isolate(picture, bitmap, peers);
     if (!isDense) {
       this.#strokeTwice(this.#rings(peers), theme.foreground, line);
     }
@@ -529,19 +550,31 @@ export class Painter {
       }
     }
     this.#still();
+    return { example, links };
   }
 
-  /** Dims all but some ranks, and joins those on different machines by lines. */
-  #isolate(picture: Picture, bitmap: RankBitmap, peers: readonly number[]): void {
+  /** Dims all but some ranks, and joins those on different machines by lines; tells whether there are such lines. */
+  #isolate(picture: Picture, bitmap: RankBitmap, peers: readonly number[]): boolean {
     const { context, theme, geometry } = this;
     const view = this.#view;
-    context.globalAlpha = ISOLATED;
+    const isPlainNow = isPlain(picture.colouring, geometry.cell);
     // labels stay: they say where the group is
     for (const panel of geometry.panels) {
+      context.globalAlpha = isPlainNow
+        ? ISOLATED.plain
+        : this.#isDetailed(panel)
+          ? ISOLATED.numbered
+          : ISOLATED.crowded;
       this.#cover(this.#runs(panel), theme.background);
     }
     context.globalAlpha = 1;
-    this.#links(peers, picture.gpusPerNode);
+    const links = linksOf(geometry, peers, picture.gpusPerNode);
+    const path = new Path2D();
+    for (const { from, to } of links) {
+      path.moveTo(from.x, from.y);
+      path.lineTo(to.x, to.y);
+    }
+    this.#strokeTwice(path, theme.link, 2.5);
     const { steps, palette } = bitmap;
     for (const rank of peers.slice(0, MAX_MARKS)) {
       const at = picture.placement.cellOf(rank);
@@ -555,34 +588,12 @@ export class Painter {
           this.#label(rank, picture.describe, own, this.#inkOf(rank, step, picture.colouring));
         } else {
           context.fillStyle = cssColour(palette.words[step] ?? 0);
-          context.fillRect(rect.x, rect.y, Math.max(2, rect.width), Math.max(2, rect.height));
+          const least = peers.length > MAX_ENLARGED ? 2 : SMALLEST_MARK - 1;
+          context.fillRect(rect.x, rect.y, Math.max(least, rect.width), Math.max(least, rect.height));
         }
       }
     }
-  }
-
-  /** The way along a group from machine to machine. */
-  #links(peers: readonly number[], gpusPerNode: number): void {
-    // where cells are small, many lines would hide what they join
-    if (peers.length > (this.geometry.cell < SMALL_CELL ? FEW_LINKS : MAX_LINKS)) {
-      return;
-    }
-    const path = new Path2D();
-    const node = (rank: number) => Math.floor(rank / gpusPerNode);
-    for (const [i, rank] of peers.entries()) {
-      const before = peers[i - 1];
-      const [from, to] = [before === undefined ? null : this.#centre(before), this.#centre(rank)];
-      if (before !== undefined && from && to && node(before) !== node(rank)) {
-        path.moveTo(from.x, from.y);
-        path.lineTo(to.x, to.y);
-      }
-    }
-    this.#strokeTwice(path, this.theme.link, 2.5);
-  }
-
-  #centre(rank: number): { x: number; y: number } | null {
-    const rect = this.geometry.rectOfRank(rank);
-    return rect && { x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 };
+    return links.length > 0;
   }
 
   /** A line in one colour inside a wider one in the background's: it shows on every fill. */

@@ -1,3 +1,4 @@
+import { grouped } from '../../layout';
 import { coordinateLines } from '../../picture/drawing';
 import { subject } from '../../picture/headline';
 import { physicalPlacement } from '../../picture/physical';
@@ -44,7 +45,7 @@ function invitation({ actions }: Scene): HTMLElement {
 function reasons({ actions }: Scene, { report, culprits }: RunOutcome): HTMLElement {
   const ranks = [...culprits];
   const because = report.culprits.flatMap(({ rank, because, confidence }) => [
-    h('li', {}, h('strong', {}, `Rank ${rank}`), ` · confidence ${Math.round(100 * confidence)} %`),
+    h('li', {}, h('strong', {}, `Rank ${grouped(rank)}`), ` · confidence ${Math.round(100 * confidence)} %`),
     ...because.map((text) => h('li', {}, ...withCode(text))),
   ]);
   const why = report.why.map((text) => h('li', {}, ...withCode(text)));

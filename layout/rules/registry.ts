@@ -28,6 +28,7 @@ import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
 import { layerCounts } from './model/layer-counts';
+import { linearAttentionHeads } from './model/linear-attention-heads';
 import { mtpPositions } from './model/mtp-positions';
 import { queryGroups } from './model/query-groups';
 import { sparseAttentionBias } from './model/sparse-attention-bias';
@@ -142,6 +143,7 @@ export const RULES: readonly Rule[] = [
   mimoCp,
   attentionHeads,
   queryGroups,
+  linearAttentionHeads,
   experts,
   ffnShards,
   pipelineLayers,

@@ -1,5 +1,6 @@
 import { activeSlots, firstUnlikeSlices } from '../../topology/ntp';
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { UNLIKE_SLICES } from './prediction';
 import { slotText } from './slots';
@@ -37,6 +38,7 @@ export const ntpCpSlices: Rule = {
       message: `Replica dp ${dp} keeps the slots ${active(0)} in slice cp 0, but ${active(cp)} in slice cp ${cp}. Write one entry without cp.`,
       span: entry?.value?.local_ranks.span ?? keySpan,
       predicts: UNLIKE_SLICES,
+      fixes: failedPlans(context),
     };
   },
 };

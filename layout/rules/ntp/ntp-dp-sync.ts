@@ -2,6 +2,7 @@ import type { Edit, Fix } from '../../diagnostic';
 import { conflictingSlots, lastSlots } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { type NtpContext, sortedValues } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
@@ -31,7 +32,7 @@ export const ntpDpSync: Rule = {
       message: `The data-parallel groups of ${hanging.length === 1 ? 'slot' : 'slots'} ${slotText(hanging)} hang: some of their ranks enter the gradient all-reduce, others have left. Remove the last ${last} (${slotText(lastSlots(ntp))}) of each replica, or use packed placement.`,
       span: lists[0] ?? keySpan,
       predicts: ntpPrediction(context),
-      fixes: tailFixes(context, lists),
+      fixes: [...tailFixes(context, lists), ...failedPlans(context)],
     };
   },
 };

@@ -2,6 +2,7 @@ import type { Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import { changeFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
@@ -34,7 +35,10 @@ export const ntpExpertGroups: Rule = {
       span: isParallel ? module.fields.ep.span : experts.span,
       related: [{ message: 'ntp is written here', span: keySpan }],
       predicts: ntpPrediction(context),
-      fixes: isParallel && !hasExperts(module) ? [changeFix('ep', module.fields.ep.span, 1)] : [packedFix(context)],
+      fixes: [
+        isParallel && !hasExperts(module) ? changeFix('ep', module.fields.ep.span, 1) : packedFix(context),
+        ...failedPlans(context),
+      ],
     };
   },
 };

@@ -52,7 +52,11 @@ function* smallFailures(): Iterable<{ readonly text: string; readonly isWhole: b
 }
 
 test('a plan that holds is offered wherever a replica has a healthy slot left', () => {
-  for (const { text, isWhole } of smallFailures()) {
+  const models = ['', 'model: {num_experts: 4}\n', 'model: {num_attention_heads: 8}\n'];
+  const files = [...smallFailures()].flatMap(({ text, isWhole }) =>
+    models.map((model) => ({ text: text + model, isWhole })),
+  );
+  for (const { text, isWhole } of files) {
     const checked = check(text);
     const errors = checked.diagnostics.filter(({ code }) => code === 'ntp-failed-rank');
     const fixes = [...soundFixes(checked, errors).values()].flat();

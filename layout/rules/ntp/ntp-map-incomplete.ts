@@ -5,6 +5,7 @@ import { lastSlots, MAX_WRITTEN_SLOTS } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { MAX_MISSING, missingReplicas } from './faults';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
@@ -38,7 +39,7 @@ export const ntpMapIncomplete: Rule = {
           : `Replica dp ${shown} has no entry: its groups shrink, but the reshard maps take it as whole. Write an entry.`,
       span: field.written ? field.keySpan : keySpan,
       predicts: ntpPrediction(context),
-      fixes: [lastSlotsFix(context, missing)],
+      fixes: [lastSlotsFix(context, missing), ...failedPlans(context)],
     };
   },
 };

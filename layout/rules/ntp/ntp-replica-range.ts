@@ -1,6 +1,7 @@
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
@@ -28,7 +29,7 @@ export const ntpReplicaRange: Rule = {
         message: `${name} ${field.value} does not exist: the grid has ${name} 0 ${size === 1 ? 'only' : `to ${size - 1}`}.`,
         span: field.span,
         predicts: context && ntpPrediction(context),
-        fixes: [changeFix(name, field.span, size - 1)],
+        fixes: [changeFix(name, field.span, size - 1), ...(context ? failedPlans(context) : [])],
       };
     }
   },
@@ -41,6 +42,6 @@ function countReport(context: NtpContext): Report {
     message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}, but there are ${countOf(shape.dp, 'replica')}. Use ${shape.dp} or fewer.`,
     span,
     predicts: ntpPrediction(context),
-    fixes: [changeFix('num_reduced_tp_dp_ranks', span, shape.dp)],
+    fixes: [changeFix('num_reduced_tp_dp_ranks', span, shape.dp), ...failedPlans(context)],
   };
 }

@@ -1,5 +1,6 @@
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { faultsOfKind } from './faults';
 import { example, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
@@ -28,7 +29,7 @@ export const ntpSlotCount: Rule = {
         span: entry.local_ranks.span,
         related: [{ message: 'in this entry', span }],
         predicts: ntpPrediction(context),
-        fixes: slotFixes(entry, context.ntp),
+        fixes: [...slotFixes(entry, context.ntp), ...failedPlans(context)],
       };
     }
   },

@@ -1,4 +1,5 @@
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { faultsOfKind } from './faults';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
@@ -28,7 +29,7 @@ export const ntpSlotRange: Rule = {
             : `Slot ${slot} is named twice. Name each slot once.`,
         span,
         predicts: ntpPrediction(context),
-        fixes: slotFixes(entry, context.ntp),
+        fixes: [...slotFixes(entry, context.ntp), ...failedPlans(context)],
       };
     }
   },

@@ -1,6 +1,7 @@
 import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
@@ -28,7 +29,7 @@ export const ntpSpares: Rule = {
         message: `tp_spares ${ntp.tpSpares} leaves no active rank of tp ${tp}. Use ${tp - 1} or fewer.`,
         span,
         predicts: ntpPrediction(context),
-        fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null],
+        fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null, ...failedPlans(context)],
       };
     }
   },

@@ -1,6 +1,7 @@
 import { setKey } from '../../format/edit';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
@@ -35,6 +36,7 @@ function repeatedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
     message: `Replica dp ${dp} has an entry already, and only one of them is read. Keep one.`,
     span: entry.dp.span,
     predicts: ntpPrediction(context),
+    fixes: failedPlans(context),
   };
 }
 
@@ -52,6 +54,7 @@ function unappliedReport(context: NtpContext, { entry, dp }: Unapplied): Report 
       suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [
         setKey(text, span, 'num_reduced_tp_dp_ranks', count, dp + 1),
       ]),
+      ...failedPlans(context),
     ],
   };
 }

@@ -1,7 +1,9 @@
+import type { Fix } from '../../diagnostic';
 import type { Field } from '../../format/spec';
 import { canFold } from '../../topology/reshard';
 import type { ResolvedNtp } from '../../topology/resolved';
 import type { Report, Rule } from '../rule';
+import { failedPlans } from './failedPlans';
 import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { contextAt } from './steps';
 
@@ -22,9 +24,10 @@ export const ntpUnevenShards: Rule = {
     }
     const { module, ntp, tp } = context;
     const model = module.model.value;
-    yield* unevenReports(ntp, 'num_attention_heads', model?.num_attention_heads, 1);
-    yield* unevenReports(ntp, 'ffn_hidden_size', model?.ffn_hidden_size, 1);
-    yield* unevenReports(ntp, 'vocab_size', model?.vocab_size, VOCAB_STEP * tp);
+    const plans = failedPlans(context);
+    yield* unevenReports(ntp, 'num_attention_heads', model?.num_attention_heads, 1, plans);
+    yield* unevenReports(ntp, 'ffn_hidden_size', model?.ffn_hidden_size, 1, plans);
+    yield* unevenReports(ntp, 'vocab_size', model?.vocab_size, VOCAB_STEP * tp, []);
   },
 };
 
@@ -34,12 +37,14 @@ const VOCAB_STEP = 128;
 /**
  * A size that does not split evenly over the reduced TP size.
  * @param step what Megatron-LM pads the size to a multiple of
+ * @param plans what takes the failed ranks out, if the reshard maps fail
  */
 function* unevenReports(
   { tpBase, tpSpares }: ResolvedNtp,
   name: string,
   field: Field<number> | undefined,
   step: number,
+  plans: readonly Fix[],
 ): Iterable<Report> {
   const size = Math.ceil((field?.value ?? 0) / step) * step;
   const reduced = tpBase - tpSpares;
@@ -55,5 +60,6 @@ function* unevenReports(
     severity: fails ? 'error' : 'warning',
     message: `${name} ${field.value}${padded} does not divide among the ${reduced} active slots: some hold ${least + 1}, others ${least}. ${effect}`,
     span: field.span,
+    fixes: fails ? plans : [],
   };
 }

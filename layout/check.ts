@@ -5,6 +5,7 @@ import { grouped } from './format/quantities';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
 import { ALWAYS_SAID, ignoresOf, sift } from './ignores';
+import { notCheckedBy } from './rules/frameworks';
 import { RULES } from './rules/registry';
 import { type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
@@ -94,7 +95,8 @@ function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<
   for (const rule of RULES) {
     yield* firstOf(rule, facts, rule.checkShape?.(read) ?? []);
   }
-  for (const rule of facts ? RULES : []) {
+  const notChecked = notCheckedBy(read.root?.launch.value?.family.value);
+  for (const rule of facts ? RULES.filter(({ code }) => !notChecked.has(code)) : []) {
     yield* firstOf(rule, facts, (facts && rule.check?.(facts)) ?? []);
   }
 }

@@ -29,11 +29,15 @@ const NEVER: ReadonlySet<string> = new Set(['parallelism.dp', 'model.kv_channels
 const MEGATRON: Readonly<Record<string, FactValue>> = { ...DEFAULTS.megatron.values, ...DEFAULTS.megatron.withExperts };
 
 /** The values of a reading that stand in its layout: those for which the format has a key, without the format's own defaults. */
-export function layoutValues({ values }: LaunchReading): LaunchValue[] {
+export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
   const byKey = new Map(values.map((value) => [value.key, value.value]));
+  const hasStages = listsStages((key) => byKey.get(key) ?? undefined);
   return values.filter(({ key, value, source }) => {
     const spec = specOf(key);
-    if (value === null || !spec || !fits(spec, value)) {
+    if (value === null || !spec || !fits(spec, value) || (hasStages && key === 'parallelism.vpp')) {
+      return false;
+    }
+    if (apart.some((phase) => key.startsWith(`phases.${phase}.`))) {
       return false;
     }
     if (
@@ -54,6 +58,15 @@ export function layoutValues({ values }: LaunchReading): LaunchValue[] {
     const otherwise = 'default' in spec ? spec.default : MEGATRON[key];
     return !isDerived && otherwise !== value;
   });
+}
+
+/** Whether stages are listed: the list then decides the virtual stages, whatever else is given (megatron/training/arguments.py). */
+export function listsStages(valueAt: (key: string) => FactValue | undefined): boolean {
+  const pattern = valueAt('model.hybrid_layer_pattern');
+  return (
+    valueAt('parallelism.pipeline_model_parallel_layout') !== undefined ||
+    (typeof pattern === 'string' && pattern.includes('|'))
+  );
 }
 
 /** The layout that a launch file describes. It is incomplete where the file leaves values open. */

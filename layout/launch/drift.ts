@@ -1,5 +1,5 @@
 import { LineIndex } from '../format/lines';
-import { specOf } from './document';
+import { listsStages, specOf } from './document';
 import type { FactValue } from './facts';
 import type { LaunchPlace, LaunchReading } from './import';
 import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
@@ -59,9 +59,11 @@ export function driftBetween(
 ): Drift {
   const differences: Difference[] = [];
   const unknown: { key: string; lookedFor: string }[] = [];
+  const hasStages = listsStages((key) => values.get(key)?.value);
   for (const { key, value, source, offset, lookedFor } of reading.values) {
     const written = key === 'world_size' ? worldOf(values) : values.get(key);
-    if (!specOf(key)) {
+    const isApart = reading.apart.some((phase) => key.startsWith(`phases.${phase}.`));
+    if (!specOf(key) || isApart || (hasStages && key === 'parallelism.vpp')) {
       continue;
     }
     if (value === null) {

@@ -34,6 +34,10 @@ export class Facts {
   readonly #found = new Map<string, Found>();
   readonly notes: string[] = [];
   readonly unmapped: Unmapped[] = [];
+  /** Phases that run on GPUs beside the world of the trainer. */
+  readonly apart: string[] = [];
+  /** Whether the job trains; a job that infers, evaluates or converts is not one that the rules for layouts judge. */
+  trains = true;
 
   get all(): ReadonlyMap<string, Found> {
     return this.#found;

@@ -50,6 +50,10 @@ export interface LaunchReading {
   readonly values: readonly LaunchValue[];
   readonly unmapped: readonly { readonly name: string; readonly value: string | null; readonly line: number | null }[];
   readonly notes: readonly string[];
+  /** Phases that run on GPUs beside the world of the trainer: they stand in no layout. */
+  readonly apart: readonly string[];
+  /** Whether the file starts training, as far as it says: it may infer, evaluate, convert or hold a part of a command. */
+  readonly trains: boolean;
   /** The files that were read, the launch file first. */
   readonly files: ReadonlyMap<string, string>;
 }
@@ -114,6 +118,10 @@ export function readLaunchFile(
   const session = new Session(file, text, readFile);
   return session.read(options);
 }
+
+/** Scripts that load a model for something else than training it, by their names. */
+const OTHER_PURPOSE =
+  /(^|[._-])(convert|infer\w*|generat\w*|eval\w*|export|preprocess|quantize|prune|serv(er|ing)|chat)([._-]|$)/i;
 
 /** How often files that a launch file names are fetched, and how many of them at most. */
 const MAX_ROUNDS = 12;
@@ -253,6 +261,7 @@ class Session implements LaunchContext {
     }
     const same = chosen.filter(({ family: { name } }) => name === first.family.name);
     const facts = chosenJob(distinctJobs(same.map(({ job, family: one }) => one.read(job, this))), wanted);
+    facts.trains &&= same.every(({ job }) => !OTHER_PURPOSE.test((job.script ?? '').split('/').at(-1) ?? ''));
     const lost = jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE;
     if (lost) {
       facts.note(
@@ -287,7 +296,9 @@ class Session implements LaunchContext {
       world: {},
       condition: null,
     };
-    return megatronLm.read({ ...job, args: [unknown, ...args], variables, place }, this);
+    const facts = megatronLm.read({ ...job, args: [unknown, ...args], variables, place }, this);
+    facts.trains = false;
+    return facts;
   }
 
   #reading(family: FamilyName | null, facts: Facts, notes: readonly string[]): LaunchReading {
@@ -307,6 +318,8 @@ class Session implements LaunchContext {
         line: place ? lineOf(place) : null,
       })),
       notes: [...facts.notes, ...notes],
+      apart: facts.apart,
+      trains: facts.trains,
       files: this.#files,
     };
   }
@@ -371,6 +384,8 @@ function mergedFacts(distinct: readonly Facts[]): Facts {
         : { unknown: `one of the ${distinct.length} jobs that the file starts` },
     );
   }
+  merged.apart.push(...first.apart);
+  merged.trains = distinct.every(({ trains }) => trains);
   merged.notes.push(...first.notes);
   merged.unmapped.push(...first.unmapped);
   return merged;

@@ -1,3 +1,4 @@
+export { checkLaunch, type LaunchDiagnostic } from './check';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './document';
 export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';

@@ -10,9 +10,8 @@ import {
   RAL,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { URI } from 'vscode-uri';
-import { type Checked, check, type Diagnostic as LayoutDiagnostic, LineIndex, type Span } from '../../layout';
-import type { LaunchPlace, LaunchReading } from '../../layout/launch';
+import { LineIndex, type RuleLevels } from '../../layout';
+import type { LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
 import { type LaunchEngine, type LaunchFiles, wordAt } from '../launchFiles';
 import { diagnosticOf } from './diagnostics';
@@ -23,9 +22,6 @@ const LANGUAGES: ReadonlySet<string> = new Set(['shellscript', 'yaml']);
 
 /** After this long without a change a launch file is checked. Milliseconds. */
 const CHECK_DELAY = 300;
-
-/** Rules about what a layout must write: a launch file leaves to others what it does not say. */
-const OF_LAYOUTS: ReadonlySet<string> = new Set(['missing-key']);
 
 /** The checker's diagnostics on launch files themselves, while a person asks for them. */
 export class LaunchCheck {
@@ -122,40 +118,24 @@ export class LaunchCheck {
   }
 }
 
-/** What the rules say of the job that a launch file starts, at the flags that it writes; what stands in other files is left out. */
+/** What the rules say of the job that a launch file starts, at the flags that it writes. */
 function launchDiagnostics(
   uri: string,
   reading: LaunchReading,
-  { layoutFileValues, layoutYaml }: LaunchEngine,
-  levels: Checked['levels'],
+  { checkLaunch }: LaunchEngine,
+  levels: RuleLevels,
 ): Diagnostic[] {
-  const layout = layoutYaml(reading);
-  const checked = check(layout, levels);
-  const offsets = [...(layoutFileValues('', layout) ?? [])].map(([key, { place }]) => ({ key, offset: place.offset }));
-  const path = URI.parse(uri).path;
-  const lines = new LineIndex(reading.files.get(path) ?? '');
-  /** The place in the launch file that sets the value at a place of its layout. */
-  const placeOf = ({ start, end }: Span): Span | null => {
-    const key = offsets.find(({ offset }) => offset >= start && offset < Math.max(end, start + 1))?.key;
-    const value = reading.values.find((one) => one.key === key);
-    return value?.offset !== undefined && isIn(value.source, path) ? wordAt(lines.text, value.offset) : null;
-  };
-  return checked.diagnostics.flatMap((diagnostic) => {
-    const placed = OF_LAYOUTS.has(diagnostic.code) ? null : placeDiagnostic(diagnostic, placeOf);
-    return placed ? [diagnosticOf(uri, placed, lines)] : [];
-  });
-}
-
-/** A diagnostic of a layout with the places of its launch file; null where that writes none of its values. */
-function placeDiagnostic(diagnostic: LayoutDiagnostic, placeOf: (span: Span) => Span | null): LayoutDiagnostic | null {
-  const related = diagnostic.related.flatMap(({ message, span }) => {
-    const place = placeOf(span);
-    return place ? [{ message, span: place }] : [];
-  });
-  const span = placeOf(diagnostic.span) ?? related[0]?.span;
-  return span && diagnostic.severity !== 'information' ? { ...diagnostic, span, related, fixes: [] } : null;
-}
-
-function isIn(source: LaunchPlace | 'default' | 'unknown', path: string): boolean {
-  return typeof source !== 'string' && source.file === path;
+  const lines = new LineIndex(reading.files.get(reading.file) ?? '');
+  return checkLaunch(reading, levels).map(({ diagnostic, offset, related }) =>
+    diagnosticOf(
+      uri,
+      {
+        ...diagnostic,
+        span: wordAt(lines.text, offset),
+        related: related.map((one) => ({ message: one.message, span: wordAt(lines.text, one.offset) })),
+        fixes: [],
+      },
+      lines,
+    ),
+  );
 }

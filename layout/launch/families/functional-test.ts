@@ -80,7 +80,9 @@ function textsOf(tree: Tree | undefined): string[] {
 
 function worldOf(recipe: TreeMap, configuration: TreeMap): TestWorld {
   const spec = optionsOf(at(recipe, 'spec'));
-  const own = optionsOf(at(configuration, 'ENV_VARS')).integer('GPUS_PER_NODE');
+  const [own] = ['MODEL_ENV_VARS.MODEL_ARGS', 'ENV_VARS'].flatMap(
+    (path) => optionsOf(at(configuration, path)).integer('GPUS_PER_NODE') ?? [],
+  );
   const isHandedOn = /GPUS_PER_NODE="?\{gpus\}/.test(textAtPath(recipe, 'spec.script') ?? '');
   const gpus = isHandedOn ? spec.integer('gpus') : { value: PROCESSES_A_NODE, source: 'default' as const };
   return {

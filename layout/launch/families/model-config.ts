@@ -3,7 +3,7 @@ import { Facts } from '../facts';
 import type { DocumentFamily } from '../family';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { type Option, Options } from '../options';
-import { at, optionOf, type TreeMap } from '../tree';
+import { at, optionOf, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { setWorldOfTest } from './functional-test';
 import { listUnmapped } from './megatron-lm';
@@ -35,11 +35,13 @@ export const modelConfig: DocumentFamily = {
     readMegatron(isNemo ? new Options(options.entries, 'the NeMo recipe') : options, isNemo ? NEMO : DIALECT, facts);
     listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...TRAINER]), facts);
     if (isNemo) {
+      facts.set('model.num_experts', facts.get('model.num_experts') ?? { unknown: 'the NeMo recipe' });
       setWorld(facts, { nodes: options.integer('trainer.num_nodes'), perNode: options.integer('trainer.devices') });
       deriveFromWorld(facts);
     } else {
       setWorldOfTest(tree, context, facts);
     }
+    facts.trains = textAtPath(tree, 'MODE') !== 'inference';
     if ([...tree.entries.keys()].some((name) => /^MODEL_ARGS_\d+$/.test(name))) {
       facts.note('MODEL_ARGS_2 describes a second run; it is not read.');
     }

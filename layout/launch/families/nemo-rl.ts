@@ -229,10 +229,19 @@ function readTeacher(tree: TreeMap, facts: Facts): void {
   );
 }
 
+/** What else has nodes of its own, by the key that says so. */
+const RESERVED = [
+  ['on_policy_distillation.non_colocated_teachers.enabled', 'the teachers'],
+  ['env.reward_model.enabled', 'the reward model'],
+  ['env.nemo_gym.num_gpu_nodes', 'the models of NeMo Gym'],
+] as const;
+
 /** The trainer's world: the cluster, less what generation has for itself (nemo_rl/algorithms/grpo.py). */
 function readWorld(tree: TreeMap, missing: string | null, facts: Facts): void {
   const cluster = optionsOf(at(tree, 'cluster'), missing);
-  const [nodes, perNode] = [cluster.integer('num_nodes'), cluster.integer('gpus_per_node')];
+  const reserved = RESERVED.find(([path]) => !/^(false|0)?$/.test(textAtPath(tree, path) ?? ''));
+  const nodes = reserved ? { unknown: `the nodes less those of ${reserved[1]}` } : cluster.integer('num_nodes');
+  const perNode = cluster.integer('gpus_per_node');
   const colocated = textAtPath(tree, 'policy.generation.colocated.enabled');
   if (colocated !== 'false') {
     setWorld(facts, {
@@ -246,6 +255,7 @@ function readWorld(tree: TreeMap, missing: string | null, facts: Facts): void {
   const minus = (all: number, part: number) => (all > part ? all - part : null);
   const single = isKnown(nodes) && nodes.value === 1;
   facts.note('Generation has GPUs of its own; the world is that of the trainer.');
+  facts.apart.push('rollout');
   if (single) {
     setWorld(facts, {
       nodes,

@@ -5,7 +5,7 @@ import { readFlags } from '../flags';
 import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';
-import { Options } from '../options';
+import { type Option, Options } from '../options';
 import { directoryOf } from '../shell/sources';
 import {
   at,
@@ -41,10 +41,12 @@ export const primusCommand: CommandFamily = {
   read(job, context) {
     const path = pathOf(job) ?? '';
     const found = experimentAt(path, context);
+    const facts = found ? readPrimus(found.tree, found.file, context, job) : new Facts();
+    // `primus-cli ... -- projection` and `benchmark` estimate a job on fewer GPUs
+    facts.trains = !job.args.some((arg) => /^(projection|benchmark)$/.test(textOf(arg) ?? ''));
     if (found) {
-      return readPrimus(found.tree, found.file, context, job);
+      return facts;
     }
-    const facts = new Facts();
     const missing = `file ${path}, which was not found`;
     readMegatron(new Options(readFlags(job.args, job.place).options.entries, missing), DIALECT, facts);
     setWorld(facts, worldOf(job));
@@ -84,11 +86,12 @@ function trainerOf(tree: TreeMap): TreeMap | undefined {
 
 function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Job | null): Facts {
   const facts = new Facts();
-  const whole = extended(resolveEnvironment(tree), file, context, 0);
+  const source: Source = { context, variable: (name) => (job ? environmentOption(job, name) : null) };
+  const whole = extended(resolveEnvironment(tree, source), file, source, 0);
   const experiment = whole.tree?.kind === 'map' ? whole.tree : tree;
   const trainer = trainerOf(experiment) ?? experiment;
   const framework = textAtPath(trainer, 'framework') ?? 'megatron';
-  const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, context));
+  const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, source));
   const lost = [whole, ...presets].find((one) => one.missing !== null)?.missing ?? null;
   let merged: Tree = { kind: 'map', entries: presetEntries(presets), place: trainer.place };
   const overrides = at(trainer, 'overrides');
@@ -96,7 +99,7 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   const flags = job ? readFlags(job.args, job.place).options : null;
   if (flags && merged.kind === 'map') {
     // the launcher hands its flags on, over the experiment (primus/cli/subcommands/train.py)
-    merged = applyOverrides(merged, flags.entries);
+    merged = applyOverrides(merged, withoutQuotes(flags.entries));
   }
   const missing = lost ?? flags?.blocked ?? null;
   if (framework === 'torchtitan') {
@@ -117,6 +120,12 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   return facts;
 }
 
+/** Flags whose values lose quotes of their own (primus/core/utils/arg_utils.py). */
+function withoutQuotes(entries: Options['entries']): Options['entries'] {
+  const plain = (value: string | null) => value?.replace(/^(['"])(.*)\1$/s, '$2') ?? null;
+  return new Map([...entries].map(([name, option]) => [name, { ...option, values: option.values.map(plain) }]));
+}
+
 /** The trainer's preset with what only the model's has: a key of both is the trainer's (primus/core/launcher/parser.py). */
 function presetEntries(presets: readonly Preset[]): Map<string, Tree> {
   return new Map(presets.toReversed().flatMap(({ tree }) => (tree?.kind === 'map' ? [...tree.entries] : [])));
@@ -134,48 +143,50 @@ function worldOf(job: Job | null): Parameters<typeof setWorld>[1] {
   };
 }
 
+/** Where presets and variables of the environment are looked for. */
+interface Source {
+  readonly context: LaunchContext;
+  /** A variable that the launch script sets; null where it sets none of the name. */
+  readonly variable: (name: string) => Option | null;
+}
+
 interface Preset {
   readonly tree: Tree | null;
   readonly missing: string | null;
 }
 
 /** A preset of Primus by its name: `primus/configs/modules|models/<framework>/<name>`. */
-function preset(trainer: TreeMap, key: string, framework: string, file: string, context: LaunchContext): Preset {
+function preset(trainer: TreeMap, key: string, framework: string, file: string, source: Source): Preset {
   const value = at(trainer, key);
   const name = textAtPath(trainer, key);
   if (name === null) {
     return { tree: null, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
   }
   const whole = /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
-  return presetFile(
-    `primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`,
-    file,
-    context,
-    0,
-  );
+  return presetFile(`primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`, file, source, 0);
 }
 
 const MAX_PRESETS = 16;
 
-function presetFile(path: string, from: string, context: LaunchContext, depth: number): Preset {
+function presetFile(path: string, from: string, source: Source, depth: number): Preset {
   const missing = `preset ${path}, which was not found`;
-  const found = depth < MAX_PRESETS ? context.find(path, from) : null;
+  const found = depth < MAX_PRESETS ? source.context.find(path, from) : null;
   const parsed = found && parseYamlTree(found.file, found.text);
   if (!found || !parsed) {
     return { tree: null, missing };
   }
-  return extended(resolveEnvironment(parsed), found.file, context, depth);
+  return extended(resolveEnvironment(parsed, source), found.file, source, depth);
 }
 
 /** A file over those that its `extends` names, later ones over earlier ones (primus/core/config/yaml_loader.py). */
-function extended(tree: TreeMap, file: string, context: LaunchContext, depth: number): Preset {
+function extended(tree: TreeMap, file: string, source: Source, depth: number): Preset {
   const above = at(tree, 'extends');
   const parents = above?.kind === 'list' ? above.items : above ? [above] : [];
   let merged: Tree | undefined;
   let lost: string | null = null;
   for (const item of parents) {
     const name = item.kind === 'scalar' ? String(item.value) : '';
-    const parent = presetFile(name, `${directoryOf(file)}/x`, context, depth + 1);
+    const parent = presetFile(name, `${directoryOf(file)}/x`, source, depth + 1);
     merged = parent.tree ? mergeTrees(merged, parent.tree) : merged;
     lost ??= parent.missing;
   }
@@ -183,33 +194,40 @@ function extended(tree: TreeMap, file: string, context: LaunchContext, depth: nu
   return { tree: mergeTrees(merged, own), missing: lost };
 }
 
-/** `${VAR:default}` is the default, with one colon; `${VAR}` must be given (primus/core/config/yaml_loader.py). */
-function resolveEnvironment(tree: TreeMap): TreeMap {
-  const resolved = resolveTree(tree);
+/**
+ * `${VAR:default}` is the variable or the default, with one colon; `${VAR}` must be given (primus/core/config/yaml_loader.py).
+ */
+function resolveEnvironment(tree: TreeMap, source: Source): TreeMap {
+  const resolved = resolveTree(tree, source);
   return resolved.kind === 'map' ? resolved : tree;
 }
 
-function resolveTree(tree: Tree): Tree {
+function resolveTree(tree: Tree, source: Source): Tree {
+  const inner = (value: Tree) => resolveTree(value, source);
   if (tree.kind === 'map') {
-    return { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, resolveTree(value)])) };
+    return { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, inner(value)])) };
   }
-  return tree.kind === 'list' ? { ...tree, items: tree.items.map(resolveTree) } : resolveScalar(tree);
+  return tree.kind === 'list' ? { ...tree, items: tree.items.map(inner) } : resolveScalar(tree, source);
 }
 
-function resolveScalar(scalar: TreeScalar): TreeScalar {
+function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
   const { value } = scalar;
   if (typeof value !== 'string' || !value.includes('${')) {
     return scalar;
   }
   let unknown: string | undefined;
+  let { place } = scalar;
   const text = value.replace(
     /\$\{([^:{}]{1,256})(?::([^}]{0,1024}))?\}/g,
     (_, name: string, otherwise: string | undefined) => {
-      unknown ??= otherwise === undefined ? `environment variable ${name}` : undefined;
-      return otherwise ?? '';
+      const set = variable(name);
+      const found = set ? set.values[0] : otherwise;
+      place = set?.places[0] ?? place;
+      unknown ??= typeof found === 'string' ? undefined : (set?.unknown ?? `environment variable ${name}`);
+      return found ?? '';
     },
   );
-  return unknown === undefined ? { ...scalar, value: typed(text) } : { ...scalar, value: null, unknown };
+  return unknown === undefined ? { ...scalar, place, value: typed(text) } : { ...scalar, value: null, unknown };
 }
 
 function typed(text: string): string | number | boolean {

@@ -65,6 +65,7 @@ function setRollout(options: Options, facts: Facts): void {
     facts.set('phases.rollout.num_ranks', gpus ?? derived([world], (ranks) => ranks, 'world_size'));
     return;
   }
+  facts.apart.push('rollout');
   if (gpus && options.blocked === null) {
     facts.set('phases.rollout.num_ranks', gpus);
     facts.note('The rollout has GPUs of its own, beside the world of the trainer.');

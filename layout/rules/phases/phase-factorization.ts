@@ -35,7 +35,9 @@ phases: {rollout: {engine: vllm, tp: 4}}
         continue;
       }
       const dense = tp * gtp * cp * pp;
-      const exptTp = valueOr(phase.expt_tp, tp) ?? tp;
+      // vLLM and SGLang spread experts over the ranks of tp
+      const serves = valueOr(phase.engine, 'megatron') !== 'megatron';
+      const exptTp = valueOr(phase.expt_tp, serves ? Math.max(1, Math.floor(tp / ep)) : tp) ?? tp;
       const expert = exptTp * ep * pp;
       const report = (message: string): Report => ({ message, span: keySpan });
       if (offset + ranks > world.size || ranks <= 0) {

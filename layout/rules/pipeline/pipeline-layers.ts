@@ -187,11 +187,16 @@ function mismatchReport(stages: Uneven): Report {
 }
 
 function restReport(stages: Uneven): Report {
-  const { layers, total, left, others, ends } = stages;
+  const { layers, total, left, others, ends, taken } = stages;
+  const predicts = `number of layers at middle stage: ${left} must be divisible bythe middle pipeline model parallel size ${others}`;
+  if (left < 0) {
+    const message = `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}. Use smaller sizes, or leave them out.`;
+    return unevenReport(stages, { message, predicts });
+  }
   const totals = nearestMultiples(Math.abs(others), left).map((n) => total - left + n);
   return unevenReport(stages, {
     message: `The ${ends} ${ends.endsWith('s') ? 'leave' : 'leaves'} ${countOf(left, 'layer')}, which ${countOf(others, 'other stage')} cannot share equally. Use num_layers ${eitherNumber(totals)}.`,
-    predicts: `number of layers at middle stage: ${left} must be divisible bythe middle pipeline model parallel size ${others}`,
+    predicts,
     fixes: totals.map((n) => changeFix('num_layers', layers.span, n)),
   });
 }

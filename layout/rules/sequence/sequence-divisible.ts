@@ -32,6 +32,7 @@ sequence:
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),
+    megatron('megatron/core/tensor_parallel/mappings.py', '_reduce_scatter_along_first_dim'),
   ],
   *check(facts) {
     for (const described of describedSequences(facts)) {
@@ -86,11 +87,12 @@ function undividedReport(facts: LayoutFacts, described: DescribedSequence, lengt
   const { span } = sequence.seq_length;
   const better = nearestMultiples(divisor, length);
   const scriptStops = cp > 1 && length % (2 * cp) !== 0;
+  const isFoundLater = facts.trainingScript && !scriptStops;
   const factors = [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(sequenceParallel ? [`tp ${tp}`] : [])].join(' x ');
   return {
     // the script does not compare the length with tp
-    severity: facts.trainingScript && !scriptStops ? 'warning' : 'error',
-    message: `seq_length ${length} is not a multiple of ${cp > 1 ? `${factors} = ${divisor}` : factors}. Use ${eitherNumber(better)}.`,
+    severity: isFoundLater ? 'warning' : 'error',
+    message: `seq_length ${length} is not a multiple of ${cp > 1 ? `${factors} = ${divisor}` : factors}${isFoundLater ? ': the first step fails when it scatters the embeddings' : ''}. Use ${eitherNumber(better)}.`,
     span,
     related: [
       ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
@@ -99,7 +101,7 @@ function undividedReport(facts: LayoutFacts, described: DescribedSequence, lengt
     predicts: facts.trainingScript
       ? scriptStops
         ? SCRIPT_LENGTH
-        : null
+        : 'First dimension of the tensor should be divisible by tensor parallel size'
       : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
     fixes: better.map((size) => changeFix('seq_length', span, size)),
   };

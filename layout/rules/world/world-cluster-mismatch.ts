@@ -1,6 +1,7 @@
-import type { Field } from '../../format/spec';
+import type { LayoutFacts } from '../../topology/facts';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
+import { phaseSpans } from '../phases/phaseSpans';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
@@ -10,7 +11,7 @@ export const worldClusterMismatch: Rule = {
   severity: 'error',
   title: 'world_size and cluster disagree',
   effect: 'the launcher waits for ranks that never start',
-  what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, which is allowed and reported as information.',
+  what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, as do `phases` that do not take them all; both are allowed and reported as information, once.',
   why: 'One rank runs on each GPU: ranks beyond the GPUs never start, and the launcher waits for them.',
   failing: `layout: 1
 world_size: 12
@@ -23,14 +24,15 @@ cluster: {nodes: 1, gpus_per_node: 8}
 parallelism: {tp: 2}
 `,
   sources: [otherSource('torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU')],
-  *check({ root, world }) {
+  *check(facts) {
+    const { root, world } = facts;
     const size = root.world_size.value;
     const cluster = root.cluster.value;
-    if (size === undefined || world.clusterSize === undefined || !cluster) {
+    if (!world.contradicted) {
+      yield* idleReport(facts);
       return;
     }
-    if (!world.contradicted) {
-      yield* idleReport(root.world_size, size, world.clusterSize - world.idle);
+    if (size === undefined || world.clusterSize === undefined || !cluster) {
       return;
     }
     const nodes = cluster.nodes.value ?? 1;
@@ -54,13 +56,37 @@ parallelism: {tp: 2}
   },
 };
 
-/** GPUs without a rank: legal, and worth a word. */
-function* idleReport(field: Field<number>, size: number, gpus: number): Iterable<Report> {
-  if (size < gpus) {
+/** GPUs without a rank, or without a phase: legal, and worth a word. */
+function* idleReport(facts: LayoutFacts): Iterable<Report> {
+  const { root, world } = facts;
+  const used = phasedRanks(facts);
+  const gpus = Math.max(world.size ?? 0, (world.clusterSize ?? 0) - world.idle);
+  if (used !== null && world.size !== undefined && used < world.size) {
     yield {
       severity: 'information',
-      message: `world_size ${size} leaves ${gpus - size} of ${gpus} GPUs idle.`,
-      span: field.span,
+      message: `The phases use ${used} of ${countOf(gpus, 'GPU')}; the others stand idle.`,
+      span: root.phases.keySpan,
+    };
+  } else if (root.world_size.value !== undefined && root.world_size.value < gpus) {
+    yield {
+      severity: 'information',
+      message: `world_size ${root.world_size.value} leaves ${gpus - root.world_size.value} of ${gpus} GPUs idle.`,
+      span: root.world_size.span,
     };
   }
+}
+
+/** The ranks that some phase has; null where the training, which has them all, is not among the phases. */
+function phasedRanks(facts: LayoutFacts): number | null {
+  const spans = [...phaseSpans(facts)].sort((a, b) => a.start - b.start);
+  const isWhole = spans.length > 0 && spans.length === facts.root.phases.value?.length;
+  if (!isWhole || spans.every(({ phase }) => (phase.engine.value ?? 'megatron') !== 'megatron')) {
+    return null;
+  }
+  let [covered, reach] = [0, 0];
+  for (const { start, end } of spans) {
+    covered += Math.max(0, end - Math.max(start, reach));
+    reach = Math.max(reach, end);
+  }
+  return covered;
 }

@@ -18,6 +18,9 @@ test('megatron-version', () => {
         'tp: 2, order: tp-gtp_remat-cp-ep-dp-pp',
         'megatron: core_r0.18',
       ),
+      'nonuniform TP on main': job(8, 'tp: 4', 'megatron: main', 'ntp: {tp_spares: 0, failed_ranks: [3]}'),
+      'weight shards that examples/mimo ignores':
+        'layout: 1\nworld_size: 4\nmegatron: core_r0.19\nmodules:\n  language: {tp: 4, dp: 1, num_weight_shards: 6}\n',
     }),
   ).toMatchInlineSnapshot(`
     "generalized TP on main: nothing
@@ -39,6 +42,14 @@ test('megatron-version', () => {
     gtp_remat in the order of a release without it: error at "tp-gtp_remat-cp-ep-dp-pp": Megatron-LM core_r0.18 has no dimension gtp_remat. Remove it from the order.
       = Megatron-LM: gtp_remat
       = at "core_r0.18": megatron is core_r0.18 here
-      = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, order: [-tp-gtp_remat-cp-ep-dp-pp-]{+tp-cp-ep-dp-pp+}}"
+      = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, order: [-tp-gtp_remat-cp-ep-dp-pp-]{+tp-cp-ep-dp-pp+}}
+    nonuniform TP on main: error at "ntp": Nonuniform TP is of dev, and megatron is main. Use megatron dev, or drop the replica.
+      = Megatron-LM: No module named 'megatron.core.distributed.nonuniform_tp'
+      = at "main": megatron is main here
+      = suggestion: Change megatron to dev: megatron: [-main-]{+dev+}
+      error[ntp-failed-rank] at "3": Rank 3 has failed but stays active. Remove slot 3 of replica dp 0.
+      = suggestion: Derive the spares from failed_ranks: ntp: {tp_spares: [-0-]{+1+}, failed_ranks: [3]{+, num_reduced_tp_dp_ranks: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]+}}
+    weight shards that examples/mimo ignores: warning at "6": examples/mimo of Megatron-LM core_r0.19 ignores num_weight_shards: the module has no generalized TP. Use main, or remove it.
+      = at "core_r0.19": megatron is core_r0.19 here"
   `);
 });

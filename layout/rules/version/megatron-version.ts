@@ -30,6 +30,7 @@ parallelism: {tp: 2, gtp_remat: 2}
     yield* gtpReports(facts);
     yield* orderReports(facts);
     yield* contextReports(facts);
+    yield* spareReports(facts);
   },
 };
 
@@ -112,6 +113,21 @@ function* contextReports(facts: LayoutFacts): Iterable<Report> {
       span: dynamic.span,
       predicts: "initialize_model_parallel() got an unexpected keyword argument 'dynamic_context_parallel'",
       fixes: [removeFix(text, 'dynamic_context_parallel', dynamic)],
+    };
+  }
+}
+
+/** Nonuniform TP in a version that has no module for it. */
+function* spareReports({ root }: LayoutFacts): Iterable<Report> {
+  const { megatron: version, ntp } = root;
+  const { tp_spares: spares, failed_ranks: failed } = ntp.value ?? {};
+  if (version.value !== undefined && version.value !== 'dev' && (spares?.value || failed?.written)) {
+    yield {
+      message: `Nonuniform TP is of dev, and megatron is ${version.value}. Use megatron dev, or drop the replica.`,
+      span: ntp.keySpan,
+      related: [{ message: `megatron is ${version.value} here`, span: version.span }],
+      predicts: "No module named 'megatron.core.distributed.nonuniform_tp'",
+      fixes: [changeFix('megatron', version.span, 'dev')],
     };
   }
 }

@@ -79,21 +79,28 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
       yield `\n\`\`\`text\n${drawn(comparison).join('\n')}\n\`\`\`\n`;
     }
   },
-  *svg({ before, after, layouts, words, difference }) {
+  *svg(comparison) {
+    const { before, after, layouts, words, difference } = comparison;
     const [one, other] = layouts;
     const larger = one.worldSize > other.worldSize ? one : other;
     const statuses = CHANGES.map((change) => KINDS[change]);
     const drawing = drawingOf(larger, 'physical', USUAL_CHOICE);
     yield svgOf({
       ...drawing,
-      headline: { title: words[0] ?? SAME, sub: `${before} → ${after}` },
+      headline: {
+        title: verdict(comparison),
+        sub: [`${before} → ${after}`, ...words.slice(0, MAX_WORDS)].join(' · '),
+      },
       colouring: statusColouring('change', statuses, (rank) => difference.changes[rank] ?? 0),
       layout: larger,
-      name: after,
+      name: '',
       failed: [],
     });
   },
 };
+
+/** So many changes stand under the title of a picture. */
+const MAX_WORDS = 3;
 
 const SAME = 'The ranks and their process groups are the same.';
 

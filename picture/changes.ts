@@ -33,11 +33,12 @@ function moduleChanges(
   const [old, now] = [sizes(before), sizes(after)];
   const isSame = (one: string, other: string) =>
     [old, now].every((all) => (all.get(one) ?? 1) === (all.get(other) ?? 1));
-  // experts that are laid out as the rest is are not news
+  // without expert parallelism the grid of the experts says nothing new
+  const isDense = [old, now].every((all) => (all.get('ep') ?? 1) === 1) && isSame('expt_tp', 'tp');
   const dims = [...new Set([...old.keys(), ...now.keys()])].filter(
     (dim) =>
       (old.get(dim) ?? 1) !== (now.get(dim) ?? 1) &&
-      !(dim.startsWith('expt_') && isSame(dim, dim.slice('expt_'.length))),
+      !(dim.startsWith('expt_') && (isDense || isSame(dim, dim.slice('expt_'.length)))),
   );
   const order = (dim: string) => (KINDS.includes(dim) ? KINDS.indexOf(dim) : KINDS.length);
   const changes = dims

@@ -23,7 +23,10 @@ export function blockText({ level, place, header }: Block, room: number): BlockL
     return { title: '', detail: '' };
   }
   const short = /[\d,]+$/.exec(label.title)?.[0] ?? '';
-  const title = [label.title, short].find((text) => widthOf(text) * 1.06 <= room) ?? '';
+  // blocks side by side are named alike: a shorter number has the room of the longest
+  const missing = short === '' ? 0 : Math.max(0, String(level.size - 1).length - short.length);
+  const title =
+    [label.title, short].find((text) => (widthOf(text) + widthOf('0'.repeat(missing))) * 1.06 <= room) ?? '';
   const left = room - widthOf(title) * 1.06 - BETWEEN;
   const parts = label.detail.split(' · ');
   // the coarser parts stand first: the finer ones go first

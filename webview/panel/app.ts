@@ -243,11 +243,21 @@ export class GridApp {
     this.#screen.stage.mark({
       focus,
       peers: this.#spotlight.peers(layout, kind, this.#state.rank),
+      named: this.#named(kind),
       isolated:
         previewed.length > 0 || (isSearch ? highlighted.length > FEW : this.#state.view === 'groups' && focus >= 0),
       failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? []), ...culprits])],
       frame: null,
     });
+  }
+
+  /** What the marks that stay are: those of a search, or of the chosen rank. */
+  #named(kind: string): string {
+    const { rank } = this.#state;
+    if (this.#spotlight.highlighted.length > 0) {
+      return 'chosen ranks';
+    }
+    return rank < 0 ? '' : `rank ${grouped(rank)} and its ${kind} peers`;
   }
 
   #choose(rank: number): void {

@@ -8,7 +8,6 @@ import type { Viewport } from '../render/canvas';
 import { factorFor, type Marked } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
-import { highlightedGroup } from '../views/pictures';
 import type { Scene, Sketch } from '../views/view';
 import { worldSheet } from '../views/world';
 import { differenceCard, rankDetails, summary } from './details';
@@ -39,7 +38,7 @@ export class Screen {
   #factor = 1;
   #nesting = '';
   #plain = false;
-  #marked: Marked = { example: null, links: false };
+  #marked: Marked = { example: null, links: false, named: '' };
   /** The picture that the legend was written for. */
   #bitmap: RankBitmap | null = null;
 
@@ -132,7 +131,7 @@ export class Screen {
     if (!this.#sketch) {
       return null;
     }
-    const { difference, failed, layout, state } = scene;
+    const { difference, failed, layout } = scene;
     const marked = difference !== null && difference.ranks.length < layout.worldSize;
     const bitmap = this.#painted;
     return legendOf(
@@ -144,7 +143,7 @@ export class Screen {
         peersDiffer: marked && difference.count('peers') > 0,
         faded: fadedText(scene),
         links: this.#marked.links,
-        peers: state.rank >= 0 ? `rank ${grouped(state.rank)} and its ${highlightedGroup(scene)} peers` : '',
+        peers: this.#marked.named,
         seen: bitmap?.colouring.scale === 'status' ? bitmap.seen : null,
         unset: bitmap?.unset ?? false,
         plain: this.#plain,
@@ -182,7 +181,8 @@ export class Screen {
       plain === this.#plain &&
       bitmap === this.#bitmap &&
       marked.example === this.#marked.example &&
-      marked.links === this.#marked.links;
+      marked.links === this.#marked.links &&
+      marked.named === this.#marked.named;
     const scene = same ? null : this.scene();
     if (scene) {
       this.#plain = plain;

@@ -45,12 +45,12 @@ export class RankCanvas {
   /** Whether dragging draws a frame around ranks, as it does anyway with the Shift key. */
   framing = false;
   /** What of the marks was seen in the last frame. */
-  marked: Marked = { example: null, links: false };
+  marked: Marked = { example: null, links: false, named: '' };
   readonly #context = context2d(this.element);
   readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
   #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
-  #marks: Marks = { focus: -1, peers: [], isolated: false, failed: [], frame: null };
+  #marks: Marks = { focus: -1, peers: [], named: '', isolated: false, failed: [], frame: null };
   /** How the parts of the picture lie where all of it is shown, in a space of this size, and at the size that is drawn. */
   #fitting: { readonly space: Space; readonly geometry: Geometry } | null = null;
   #geometry: Geometry | null = null;

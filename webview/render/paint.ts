@@ -70,6 +70,8 @@ export interface Marks {
   /** The rank under the pointer or the keyboard; -1 for none. */
   readonly focus: number;
   readonly peers: readonly number[];
+  /** What the legend says of the peers; empty for nothing. */
+  readonly named: string;
   /** Whether the peers are looked at alone: all else is dimmed, and links between machines are drawn. */
   readonly isolated: boolean;
   /** Ranks that failed, by the file, by a person or by a smoke job. */
@@ -98,6 +100,7 @@ export interface Picture {
 export interface Marked {
   readonly example: Example | null;
   readonly links: boolean;
+  readonly named: string;
 }
 
 /** A cell that is drawn by itself. */
@@ -550,7 +553,7 @@ export class Painter {
       }
     }
     this.#still();
-    return { example, links };
+    return { example, links, named: marks.named };
   }
 
   /** Dims all but some ranks, and joins those on different machines by lines; tells whether there are such lines. */

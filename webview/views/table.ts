@@ -1,4 +1,4 @@
-import { countOf, grouped } from '../../layout';
+import { countOf, grouped, type ResolvedModule } from '../../layout';
 import { coordinatesOf, modulesOf, placeOf } from '../../picture/facts';
 import { subject } from '../../picture/headline';
 import { hasRoles, roleColouring } from '../../picture/roles';
@@ -80,9 +80,12 @@ function rankTable(scene: Scene): HTMLElement {
     turn('Next', page + 1),
     turn('Last', pages - 1),
   ];
-  const columns = ['Rank', 'Place', 'Module', 'Coordinates', 'Condition', ''];
-  const head = h('tr', {}, ...columns.map((text) => h('th', { scope: 'col' }, text)));
-  const condition = conditionsOf(scene);
+  const columns = columnsOf(scene);
+  const head = h(
+    'tr',
+    {},
+    ...['Rank', ...columns.map(({ title }) => title), ''].map((text) => h('th', { scope: 'col' }, text)),
+  );
   return h(
     'div',
     { class: 'table' },
@@ -91,28 +94,53 @@ function rankTable(scene: Scene): HTMLElement {
       'table',
       {},
       h('thead', {}, head),
-      h('tbody', {}, ...Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), condition))),
+      h('tbody', {}, ...Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), columns))),
     ),
   );
 }
 
+/** What is said of every rank. */
+interface Column {
+  readonly title: string;
+  readonly text: (rank: number) => string;
+}
+
+/** The columns that have something to say. */
+function columnsOf(scene: Scene): readonly Column[] {
+  const { layout, failed, difference, results, run } = scene;
+  const all = (rank: number, say: (module: ResolvedModule) => string, between: string) =>
+    modulesOf(layout, rank).map(say).join(between);
+  const isNamed = layout.modules.some(({ name }) => name !== null);
+  const hasConditions = failed.length > 0 || hasRoles(layout) || (difference ?? results ?? run) !== null;
+  return [
+    { title: 'Place', text: (rank) => placeOf(layout, rank) },
+    ...(isNamed ? [{ title: 'Module', text: (rank: number) => all(rank, ({ name }) => name ?? '', ', ') }] : []),
+    {
+      title: 'Coordinates',
+      text: (rank) => all(rank, (module) => coordinatesOf(layout, module, rank).join(', '), '; '),
+    },
+    ...(hasConditions ? [{ title: 'Condition', text: conditionsOf(scene) }] : []),
+  ];
+}
+
 /** What there is to say of a rank beside where it stands. */
-function conditionsOf({ layout, failed, difference, results }: Scene): (rank: number) => string {
+function conditionsOf({ layout, failed, difference, results, run }: Scene): (rank: number) => string {
   const roles = hasRoles(layout) ? roleColouring(layout) : null;
   const marked = new Set(failed);
   const outcomes = results?.outcomeColouring('');
+  const standing = run?.colouring;
   return (rank) =>
     [
       marked.has(rank) ? 'failed' : roles && roles.valueOf(rank) > 0 ? roles.label(roles.valueOf(rank)) : '',
       outcomes && outcomes.valueOf(rank) >= 0 ? `smoke job ${outcomes.label(outcomes.valueOf(rank))}` : '',
+      standing ? standing.label(standing.valueOf(rank)) : '',
       difference && difference.changeOf(rank) !== 'same' ? `${difference.changeOf(rank)} differ` : '',
     ]
       .filter(Boolean)
       .join(', ');
 }
 
-function row({ layout, state, actions }: Scene, rank: number, condition: (rank: number) => string): HTMLElement {
-  const modules = modulesOf(layout, rank);
+function row({ state, actions }: Scene, rank: number, columns: readonly Column[]): HTMLElement {
   const label = state.failed.includes(rank) ? 'Not failed' : 'Mark as failed';
   return h(
     'tr',
@@ -122,10 +150,7 @@ function row({ layout, state, actions }: Scene, rank: number, condition: (rank: 
       { scope: 'row' },
       button(grouped(rank), () => actions.choose(rank), { class: 'link', 'data-keep': `rank ${rank}` }),
     ),
-    h('td', {}, placeOf(layout, rank)),
-    h('td', {}, modules.map(({ name }) => name ?? '').join(', ')),
-    h('td', {}, modules.map((module) => coordinatesOf(layout, module, rank).join(', ')).join('; ')),
-    h('td', {}, condition(rank)),
+    ...columns.map(({ text }) => h('td', {}, text(rank))),
     h(
       'td',
       {},

@@ -1,4 +1,4 @@
-import type { FactValue } from './facts';
+import type { FactValue, Found } from './facts';
 
 /** What a framework takes where a launch file is silent, by the key of the layout. */
 export interface Defaults {
@@ -10,6 +10,16 @@ export interface Defaults {
   readonly values: Readonly<Record<string, FactValue>>;
   /** Values that hold only where the model has experts. */
   readonly withExperts?: Readonly<Record<string, FactValue>>;
+  /** How many nodes and processes a node the framework's launcher starts; null where it has no count of its own. */
+  readonly world?: { readonly nodes: number; readonly perNode: number | null };
+}
+
+/** A world that nothing else says, by the defaults of a launcher. */
+export function worldByDefault({ world }: Defaults): { nodes?: Found<number>; perNode?: Found<number> } {
+  return {
+    ...(world && { nodes: { value: world.nodes, source: 'default' } }),
+    ...(world?.perNode && { perNode: { value: world.perNode, source: 'default' } }),
+  };
 }
 
 const DEGREES = {
@@ -48,6 +58,13 @@ const MEGATRON_EXPERTS = {
 
 /** The defaults of every framework, each with its source. Expert tensor parallelism follows its own rule in `megatron.ts`. */
 export const DEFAULTS = {
+  torchrun: {
+    framework: 'torchrun',
+    version: 'torch 2.14.1',
+    source: 'torch/distributed/run.py',
+    values: {},
+    world: { nodes: 1, perNode: 1 },
+  },
   megatron: {
     framework: 'Megatron-LM',
     version: 'main d98e8a64dd',
@@ -64,10 +81,13 @@ export const DEFAULTS = {
       ...MEGATRON_RUN,
       ...MEGATRON_MODEL,
       'optimizer.use_distributed_optimizer': true,
+      'model.params_dtype': 'bf16',
       'batch.micro_batch_size': 1,
       'sequence.seq_length': 4096,
+      'phases.rollout.tp': 1,
     },
     withExperts: MEGATRON_EXPERTS,
+    world: { nodes: 1, perNode: 8 },
   },
   swift: {
     framework: 'ms-swift',
@@ -87,6 +107,8 @@ export const DEFAULTS = {
       'recompute.granularity': 'selective',
       'fsdp.enabled': false,
     },
+    // swift/cli/main.py
+    world: { nodes: 1, perNode: null },
   },
   mindspeedFsdp: {
     framework: 'MindSpeed-LLM, FSDP2',
@@ -102,8 +124,9 @@ export const DEFAULTS = {
   verl: {
     framework: 'verl',
     version: 'main b178a3cd56',
-    source: 'verl/trainer/config/engine/megatron.yaml',
-    values: { ...DEGREES, 'sequence.sequence_parallel': true },
+    source: 'verl/trainer/config/engine/megatron.yaml, verl/trainer/config/ppo_trainer.yaml',
+    values: { ...DEGREES, 'sequence.sequence_parallel': true, 'optimizer.use_distributed_optimizer': true },
+    world: { nodes: 1, perNode: 8 },
   },
   verlRollout: {
     framework: 'verl',
@@ -125,14 +148,21 @@ export const DEFAULTS = {
   primus: {
     framework: 'Primus',
     version: 'main fd1eeabbad',
-    source: 'primus/configs/modules/megatron/*.yaml',
+    source: 'primus/configs/modules/megatron/*.yaml, examples/run_pretrain.sh',
     values: {},
+    world: { nodes: 1, perNode: 8 },
   },
   torchtitan: {
     framework: 'torchtitan',
     version: 'main b5bcd76c66',
-    source: 'torchtitan/config/job_config.py, torchtitan/distributed/parallel_dims.py',
-    values: { ...DEGREES },
+    source: 'torchtitan/config/configs.py, torchtitan/distributed/parallel_dims.py, run_train.sh',
+    values: {
+      ...DEGREES,
+      'fsdp.data_parallel_replicate_degree': 1,
+      'fsdp.data_parallel_shard_degree': -1,
+      'sequence.seq_length': 2048,
+    },
+    world: { nodes: 1, perNode: 8 },
   },
   mimo: {
     framework: 'Megatron-LM MIMO example',

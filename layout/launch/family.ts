@@ -34,6 +34,8 @@ export interface LaunchContext {
   readonly text: string;
   /** Reads a file that the launch file names, by the paths at which it may lie; null where there is none. */
   find(path: string, from?: string): { readonly file: string; readonly text: string } | null;
+  /** As `find`, a YAML or JSON file parsed; null also where it is no map. */
+  findTree(path: string, from?: string): { readonly file: string; readonly tree: TreeMap } | null;
   readonly readFile: ReadFile;
 }
 

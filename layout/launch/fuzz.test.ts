@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { untraceable } from '../../test/harness/untraceable';
 import { layoutOf, layoutYaml, specOf } from './document';
 import { readLaunchFile } from './import';
 
@@ -102,11 +103,12 @@ function mutate(text: string, random: (below: number) => number): string {
   return result;
 }
 
-/** Reads a file and checks what must hold of every reading. */
+/** Reads a file and checks what must hold of every reading: also that every value comes from the text or a table of defaults. */
 function read(file: string, text: string): void {
   const reading = readLaunchFile(file, text, (path) => (path.endsWith('base.yaml') ? text : null));
   layoutYaml(reading);
   expect(layoutOf(reading).layout).toBe(1);
+  expect(untraceable(reading), text).toEqual([]);
   for (const { key, value, source, lookedFor } of reading.values) {
     expect(source === 'unknown' ? value === null && lookedFor !== undefined : value !== null, key).toBe(true);
     if (typeof source !== 'string') {

@@ -23,7 +23,7 @@ import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
 import { type Arg, type Place, splitWords, unknownText, word } from './shell/values';
 import { parseTomlTree } from './toml';
-import { parseYamlTree } from './tree';
+import { parseYamlTree, type TreeMap } from './tree';
 
 /** A place in a file as it is printed; lines count from 1. */
 export interface LaunchPlace {
@@ -164,6 +164,7 @@ export async function readLaunchFileAsync(
 
 class Session implements LaunchContext {
   readonly #files = new Map<string, string>();
+  readonly #trees = new Map<string, TreeMap | null>();
 
   constructor(
     readonly file: string,
@@ -193,6 +194,19 @@ class Session implements LaunchContext {
       }
     }
     return null;
+  }
+
+  /** Several jobs of a script may name one file, and one family asks for it more than once. */
+  findTree(path: string, from?: string): { file: string; tree: TreeMap } | null {
+    const found = this.find(path, from);
+    if (!found) {
+      return null;
+    }
+    const { file, text } = found;
+    const known = this.#trees.get(file);
+    const tree = known === undefined ? parseYamlTree(file, text) : known;
+    this.#trees.set(file, tree);
+    return tree && { file, tree };
   }
 
   read(options: ImportOptions): LaunchReading {
@@ -376,12 +390,10 @@ function mergedFacts(distinct: readonly Facts[]): Facts {
   const merged = new Facts();
   for (const key of new Set(distinct.flatMap((facts) => [...facts.all.keys()]))) {
     const found = distinct.map((facts) => facts.get(key));
-    const texts = new Set(found.map((one) => (isKnown(one) ? JSON.stringify(one.value) : null)));
+    const alike = new Set(found.map((one) => JSON.stringify(isKnown(one) ? one.value : (one ?? null))));
     merged.set(
       key,
-      texts.size === 1 && !texts.has(null)
-        ? found[0]
-        : { unknown: `one of the ${distinct.length} jobs that the file starts` },
+      alike.size === 1 ? found[0] : { unknown: `one of the ${distinct.length} jobs that the file starts` },
     );
   }
   merged.apart.push(...first.apart);

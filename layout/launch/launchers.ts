@@ -1,3 +1,4 @@
+import { DEFAULTS, worldByDefault } from './defaults';
 import type { Found } from './facts';
 import { readFlags } from './flags';
 import { integerOf, type Option, type Options } from './options';
@@ -46,11 +47,13 @@ interface Launcher {
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
+const ALONE = worldByDefault(DEFAULTS.torchrun);
+
 const TORCHRUN: Launcher = {
   switches: names('standalone no_python m module run_path use_env'),
   world: (options) => ({
-    nodes: countOf(options, ['nnodes']) ?? { value: 1, source: 'default' },
-    perNode: countOf(options, ['nproc_per_node']) ?? { value: 1, source: 'default' },
+    nodes: countOf(options, ['nnodes']) ?? ALONE.nodes,
+    perNode: countOf(options, ['nproc_per_node']) ?? ALONE.perNode,
   }),
 };
 

@@ -2,7 +2,7 @@ import { Facts, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import { type Job, textOf } from '../launchers';
-import { parseYamlTree, type TreeMap } from '../tree';
+import type { TreeMap } from '../tree';
 import { setWorld } from '../world';
 import { accelerateDocument, axolotlDocument, nanotronDocument } from './torch';
 
@@ -10,10 +10,9 @@ import { accelerateDocument, axolotlDocument, nanotronDocument } from './torch';
 function byConfiguration(family: DocumentFamily, score: number, isCommand: (job: Job) => boolean): CommandFamily {
   const documentOf = (job: Job, context: LaunchContext): { tree: TreeMap; file: string } | null => {
     for (const path of pathsOf(job)) {
-      const found = context.find(path);
-      const tree = found && parseYamlTree(found.file, found.text);
-      if (found && tree && family.matches({ file: found.file, tree, place: job.place, job })) {
-        return { tree, file: found.file };
+      const found = context.findTree(path);
+      if (found && family.matches({ ...found, place: job.place, job })) {
+        return found;
       }
     }
     return null;

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts and configurations
 import { describe, expect, test } from 'vitest';
+import { untraceable } from '../../../test/harness/untraceable';
 import type { FamilyName } from '../family';
 import { readLaunchFile } from '../import';
 
@@ -10,6 +11,7 @@ function values(family: FamilyName, files: Files): Record<string, unknown> {
   const [file = '', text = ''] = Object.entries(files)[0] ?? [];
   const reading = readLaunchFile(file, text, (path) => files[path] ?? null);
   expect(reading.family).toBe(family);
+  expect(untraceable(reading)).toEqual([]);
   return Object.fromEntries(reading.values.map(({ key, value }) => [key, value]));
 }
 

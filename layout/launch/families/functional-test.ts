@@ -1,6 +1,6 @@
 import { type Facts, type Found, isKnown } from '../facts';
 import type { LaunchContext } from '../family';
-import { at, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
+import { at, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
 /** Where Megatron-LM keeps the recipes that run its functional tests, by platform. */
@@ -59,8 +59,7 @@ function recipesOf(context: LaunchContext): TreeMap[] {
     stems.flatMap((stem) => KINDS.map((kind) => `${folder}${stem}${kind}.yaml`)),
   );
   return names.flatMap((name) => {
-    const found = context.find(name);
-    const recipe = found && parseYamlTree(found.file, found.text);
+    const recipe = context.findTree(name)?.tree;
     return recipe && textAtPath(recipe, 'spec.model') === model && runs(recipe, test) ? [recipe] : [];
   });
 }

@@ -5,7 +5,7 @@ import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import type { Dialect } from '../megatron';
 import { applyOverrides } from '../omegaconf';
-import { at, parseYamlTree, type Tree } from '../tree';
+import { at, type Tree } from '../tree';
 import { setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { hasFlag, readMegatronCommand } from './megatron-lm';
@@ -77,8 +77,8 @@ const FSDP_KEYS = [
 function readFsdpCommand(job: Job, context: LaunchContext, facts: Facts): void {
   const { options, positional } = readFlags(job.args, job.place);
   const path = positional.find(({ text }) => /\.(ya?ml|json)$/.test(text ?? ''))?.text;
-  const found = path ? context.find(path) : null;
-  const base = (found && parseYamlTree(found.file, found.text)) ?? {
+  const found = path ? context.findTree(path) : null;
+  const base = found?.tree ?? {
     kind: 'map',
     entries: new Map(),
     place: job.place,

@@ -1,11 +1,11 @@
-import { DEFAULTS } from '../defaults';
+import { DEFAULTS, worldByDefault } from '../defaults';
 import { Facts, type Found } from '../facts';
-import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
+import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { integerOf, isOn, type Option, Options } from '../options';
-import { at, optionsOf, parseYamlTree, type TreeMap } from '../tree';
+import { at, optionsOf, type TreeMap } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { setFact } from './keys';
 import { listUnmapped } from './megatron-lm';
@@ -23,16 +23,11 @@ export const msSwift: CommandFamily = {
     const args = job.script === null && job.program === 'megatron' ? job.args.slice(1) : job.args;
     const { options, positional } = readFlags(args, job.place);
     const path = positional[0]?.text ?? options.get('config')?.values[0];
-    const found = path ? configuration(path, context) : null;
+    const found = path ? (context.findTree(path)?.tree ?? null) : null;
     const flags = new Options(options.entries, path && !found ? `file ${path}, which was not found` : options.blocked);
     return readSwift(found, flags, (name) => environmentOption(job, name));
   },
 };
-
-function configuration(path: string, context: LaunchContext): TreeMap | null {
-  const found = /\.(ya?ml|json)$/.test(path) ? context.find(path) : null;
-  return found && parseYamlTree(found.file, found.text);
-}
 
 function isCommand({ program, args }: Job): boolean {
   return program === 'megatron' && COMMANDS.test(textOf(args[0]) ?? '');
@@ -64,7 +59,7 @@ function readSwift(tree: TreeMap | null, flags: Options, environment: (name: str
     setFact(facts, 'sequence.seq_length', options, length, 'integer');
   }
   const gpus = isOn(options.boolean('use_ray')) || train?.has('gpus') ? train?.integer('gpus') : undefined;
-  const count = (name: string, otherwise: Found<number>): Found<number> => {
+  const count = (name: string, otherwise: Found<number> | undefined): Found<number> | undefined => {
     const option = environment(name) ?? own?.get(name);
     return option ? countOf(option, name) : otherwise;
   };
@@ -73,7 +68,7 @@ function readSwift(tree: TreeMap | null, flags: Options, environment: (name: str
     gpus
       ? { total: gpus }
       : {
-          nodes: count('NNODES', { value: 1, source: 'default' }),
+          nodes: count('NNODES', worldByDefault(DEFAULTS.swift).nodes),
           perNode: count('NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
         },
   );
@@ -101,7 +96,11 @@ function readRollout(options: Options, facts: Facts): void {
 }
 
 /** A count that the environment of a command gives. */
-export function environmentCount(job: Job, name: string, otherwise: Found<number>): Found<number> {
+export function environmentCount(
+  job: Job,
+  name: string,
+  otherwise: Found<number> | undefined,
+): Found<number> | undefined {
   const option = environmentOption(job, name);
   return option ? countOf(option, name) : otherwise;
 }

@@ -7,7 +7,7 @@ import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';
 import { isOn, type Options, Options as OptionsOf } from '../options';
 import { directoryOf } from '../shell/sources';
-import { at, mergeTrees, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
+import { at, mergeTrees, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { readEngine } from './serving';
@@ -28,14 +28,13 @@ export const nemoRlCommand: CommandFamily = {
   read(job, context) {
     const { options } = readFlags(job.args, job.place, { overrides: true });
     const path = options.has('config') ? options.string('config') : undefined;
-    const found = isKnown(path) ? context.find(path.value) : null;
-    const parsed = found && parseYamlTree(found.file, found.text);
-    const blocked = parsed
+    const found = isKnown(path) ? context.findTree(path.value) : null;
+    const blocked = found
       ? null
       : isKnown(path)
         ? `file ${path.value}, which was not found`
         : 'the configuration of the script';
-    const base = parsed ? inherited(parsed, found?.file ?? '', context) : { tree: emptyTree(job), missing: blocked };
+    const base = found ? inherited(found.tree, found.file, context) : { tree: emptyTree(job), missing: blocked };
     return readNemoRl(applyOverrides(base.tree, overridesOf(options)), base.missing);
   },
 };
@@ -95,10 +94,9 @@ function inherited(
   let missing: string | null = null;
   for (const item of paths) {
     const path = item.kind === 'scalar' ? String(item.value) : '';
-    const found = depth < MAX_PARENTS ? context.find(path, `${directoryOf(file)}/x`) : null;
-    const parent = found && parseYamlTree(found.file, found.text);
-    if (found && parent) {
-      const above = inherited(parent, found.file, context, depth + 1);
+    const found = depth < MAX_PARENTS ? context.findTree(path, `${directoryOf(file)}/x`) : null;
+    if (found) {
+      const above = inherited(found.tree, found.file, context, depth + 1);
       base = mergeTrees(base, above.tree);
       missing ??= above.missing;
     } else {

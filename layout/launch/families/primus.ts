@@ -1,4 +1,4 @@
-import { DEFAULTS } from '../defaults';
+import { DEFAULTS, worldByDefault } from '../defaults';
 import { Facts } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
@@ -7,20 +7,11 @@ import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';
 import { type Option, Options } from '../options';
 import { directoryOf } from '../shell/sources';
-import {
-  at,
-  mergeTrees,
-  optionsOf,
-  parseYamlTree,
-  type Tree,
-  type TreeMap,
-  type TreeScalar,
-  textAtPath,
-} from '../tree';
+import { at, mergeTrees, optionsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree } from './keys';
 import { environmentCount } from './ms-swift';
-import { readTitanTree, TITAN_MAPPED } from './torchtitan';
+import { deriveShards, readTitanTree, TITAN_MAPPED } from './torchtitan';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true };
 
@@ -68,9 +59,8 @@ function pathOf(job: Job): string | null {
 }
 
 function experimentAt(path: string, context: LaunchContext): { tree: TreeMap; file: string } | null {
-  const found = context.find(path);
-  const tree = found && parseYamlTree(found.file, found.text);
-  return found && tree && trainerOf(tree) ? { tree, file: found.file } : null;
+  const found = context.findTree(path);
+  return found && trainerOf(found.tree) ? found : null;
 }
 
 function trainerOf(tree: TreeMap): TreeMap | undefined {
@@ -110,7 +100,9 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
     facts.note(`The framework ${framework} has no parallelism that a layout describes.`);
   }
   setWorld(facts, worldOf(job));
-  if (framework !== 'torchtitan') {
+  if (framework === 'torchtitan') {
+    deriveShards(facts);
+  } else {
     deriveFromWorld(facts);
   }
   listUnmappedTree(overrides, '', framework === 'torchtitan' ? TITAN_MAPPED : MEGATRON_OPTIONS, facts);
@@ -137,9 +129,10 @@ function worldOf(job: Job | null): Parameters<typeof setWorld>[1] {
     const unknown = 'the world: NNODES x GPUS_PER_NODE of the launcher';
     return { nodes: { unknown }, perNode: { unknown } };
   }
+  const otherwise = worldByDefault(DEFAULTS.primus);
   return {
-    nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
-    perNode: environmentCount(job, 'GPUS_PER_NODE', { value: 8, source: 'default' }),
+    nodes: environmentCount(job, 'NNODES', otherwise.nodes),
+    perNode: environmentCount(job, 'GPUS_PER_NODE', otherwise.perNode),
   };
 }
 
@@ -170,12 +163,8 @@ const MAX_PRESETS = 16;
 
 function presetFile(path: string, from: string, source: Source, depth: number): Preset {
   const missing = `preset ${path}, which was not found`;
-  const found = depth < MAX_PRESETS ? source.context.find(path, from) : null;
-  const parsed = found && parseYamlTree(found.file, found.text);
-  if (!found || !parsed) {
-    return { tree: null, missing };
-  }
-  return extended(resolveEnvironment(parsed, source), found.file, source, depth);
+  const found = depth < MAX_PRESETS ? source.context.findTree(path, from) : null;
+  return found ? extended(resolveEnvironment(found.tree, source), found.file, source, depth) : { tree: null, missing };
 }
 
 /** A file over those that its `extends` names, later ones over earlier ones (primus/core/config/yaml_loader.py). */

@@ -1,4 +1,4 @@
-import { DEFAULTS } from '../defaults';
+import { DEFAULTS, worldByDefault } from '../defaults';
 import { derived, Facts } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
@@ -29,17 +29,12 @@ export const slime: CommandFamily = {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place, { switches: new Set([...MEGATRON_SWITCHES, 'colocate']) });
     readMegatron(options, DIALECT, facts);
-    if (!options.has('fp16') && options.blocked === null) {
-      // the trainer runs in bf16 unless told otherwise (slime/backends/megatron_utils/arguments.py)
-      facts.set(
-        'model.params_dtype',
-        options.has('bf16') ? facts.get('model.params_dtype') : { value: 'bf16', source: 'default' },
-      );
-    }
+    // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
     facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
+    const otherwise = worldByDefault(DEFAULTS.slime);
     setWorld(facts, {
-      nodes: options.integer('actor_num_nodes') ?? { value: 1, source: 'default' },
-      perNode: options.integer('actor_num_gpus_per_node') ?? { value: 8, source: 'default' },
+      nodes: options.integer('actor_num_nodes') ?? otherwise.nodes,
+      perNode: options.integer('actor_num_gpus_per_node') ?? otherwise.perNode,
     });
     deriveFromWorld(facts);
     setRollout(options, facts);

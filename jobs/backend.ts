@@ -59,7 +59,7 @@ export interface RunFile {
 }
 
 /** Where a command runs that is not called where it stands: in a folder to which all its files are copied first. */
-export interface RunPlace {
+interface RunPlace {
   /** The folder, which may begin with `~/`. */
   readonly folder: string;
   /** The folder on this machine whose Python files go to `job/` in that folder. */

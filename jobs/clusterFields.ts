@@ -33,7 +33,7 @@ export interface ListField {
  * The description of one setting of a cluster. It is a JSON schema as it stands: what a reader of settings refuses, and
  * what an editor completes and marks, come from the same words.
  */
-export type Field = TextField | NumberField | ListField;
+type Field = TextField | NumberField | ListField;
 
 /** The settings of a kind of cluster, by name. */
 export type Fields = Readonly<Record<string, Field>>;

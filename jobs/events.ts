@@ -1,12 +1,12 @@
 /** One timed operation of a group: bytes moved, milliseconds of the slowest rank, bus bandwidth in GB/s. */
-export interface Operation {
+interface Operation {
   readonly bytes: number;
   readonly ms: number;
   readonly busGBs: number;
 }
 
 /** Which process group an event speaks of. */
-export interface GroupFields {
+interface GroupFields {
   /** The group's place in the order of creation. */
   readonly group: number;
   readonly kind: string;

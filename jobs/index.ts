@@ -9,7 +9,7 @@ export * from './kubernetes';
 export * from './local/backend';
 export * from './plan';
 export * from './record';
-export { readRegularFile, STANDARD_INPUT, UnsuitableFileError } from './regularFile';
+export { readRegularFile, STANDARD_INPUT } from './regularFile';
 export * from './report';
 export * from './run';
 export * from './savedRuns';

@@ -36,7 +36,7 @@ const MAX_MEMBERS = 5_000_000;
 export type CommBackend = 'auto' | 'nccl' | 'gloo';
 
 /** All groups of one name in one module, in the order of creation. */
-export interface PlanFamily {
+interface PlanFamily {
   readonly name: string;
   readonly module: string | null;
   /** The layout file, and the line of it (from 1) that the family comes from. */
@@ -48,13 +48,13 @@ export interface PlanFamily {
 }
 
 /** Two groups of the same ranks, by their places in the order of creation. */
-export interface GroupPair {
+interface GroupPair {
   readonly group: number;
   readonly other: number;
 }
 
 /** How one module spreads a sequence over the ranks of a replica. */
-export interface PlanSequence {
+interface PlanSequence {
   readonly module: string | null;
   /** Tokens in the sequence. */
   readonly length: number;

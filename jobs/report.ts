@@ -27,7 +27,7 @@ export function reportOf(record: RunRecord, earlier: readonly RunRecord[]): stri
 }
 
 /** The outcome in a word or two. */
-export function verdictText({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>): string {
+function verdictText({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>): string {
   if (ok) {
     return 'passed';
   }

@@ -21,16 +21,16 @@ const LAST_WORDS = 20;
 const ENDED_BY_SCHEDULER = 143;
 
 /** How one process group fared. */
-export type GroupResult = GroupOperations;
+type GroupResult = GroupOperations;
 
 /** A check that a layout asks for and the job did not run. */
-export interface SkippedCheck {
+interface SkippedCheck {
   readonly name: string;
   readonly reason: string;
 }
 
 /** A check beside the groups that passed, and what it found. */
-export interface PassedCheck {
+interface PassedCheck {
   readonly name: string;
   readonly message: string;
 }

@@ -18,7 +18,7 @@ const RAMPS = { dark: [0.16, 1], light: [0, 0.9] } as const;
 export const MAX_STEPS = 126;
 
 /** How values become colours. */
-export type Scale =
+type Scale =
   /** Kinds without an order; colours come round again where there are more than seven. */
   | 'kinds'
   /** An order from the first value to the last, as a ramp where there are more than seven. */

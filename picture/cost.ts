@@ -110,7 +110,7 @@ export const totalOf = ({ states, activations, communicators }: StageCost): numb
   states + activations + communicators;
 
 /** The stage that needs most. */
-export const fullestOf = (stages: readonly StageCost[]): StageCost | undefined =>
+const fullestOf = (stages: readonly StageCost[]): StageCost | undefined =>
   stages.reduce<StageCost | undefined>((most, one) => (most && totalOf(most) >= totalOf(one) ? most : one), undefined);
 
 /** Whether the layout fits, and what travels. */

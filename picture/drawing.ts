@@ -12,7 +12,7 @@ import { hasRoles, roleColouring } from './roles';
 import type { StageLayers } from './stageLayers';
 
 /** The pictures of ranks that follow from a layout alone. */
-export const DRAWINGS = ['physical', 'logical', 'groups', 'ntp'] as const;
+const DRAWINGS = ['physical', 'logical', 'groups', 'ntp'] as const;
 export type DrawingId = (typeof DRAWINGS)[number];
 
 /** What a person chose for a picture; what the layout does not have has its usual value. */

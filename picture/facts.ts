@@ -87,7 +87,7 @@ export function groupsNamed(layout: ResolvedLayout, rank: number, name: string):
 }
 
 /** Every process group of more than one rank that a rank is in, with its peers. */
-export function groupsOf(layout: ResolvedLayout, rank: number): RankGroup[] {
+function groupsOf(layout: ResolvedLayout, rank: number): RankGroup[] {
   return familiesOf(layout)
     .filter(({ size }) => size > 1)
     .flatMap((family) => family.indicesOf(rank).map((index) => rankGroup(family, index)))

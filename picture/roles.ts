@@ -2,7 +2,7 @@ import { denseGrid, isPacked, isSpare, type NtpShape, type ResolvedLayout } from
 import { type Colouring, type Status, statusColouring } from './colour';
 
 /** What nonuniform TP makes of a rank. */
-export const ROLES: readonly Status[] = [
+const ROLES: readonly Status[] = [
   { label: 'active', fill: '#56b4e9', sign: 'none' },
   { label: 'spare', fill: '#f0e442', sign: 'stripes' },
   { label: 'failed', fill: '#d55e00', sign: 'cross' },

@@ -4,7 +4,7 @@ import type { Diagram, Shape } from './diagram';
 import { widthOf } from './labels';
 
 /** How many strips of one module are drawn. */
-export const MAX_STRIPS = 64;
+const MAX_STRIPS = 64;
 
 /** How much of a sequence one rank holds. */
 export function shareSentence({ module, plan }: ModuleSequence): string {

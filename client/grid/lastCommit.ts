@@ -18,7 +18,7 @@ interface GitExtension {
 }
 
 /** Why a file's last commit cannot be had. */
-export class NoCommitError extends Error {}
+class NoCommitError extends Error {}
 
 /**
  * The text of a file in the last commit, by the editor's own git extension.

@@ -86,7 +86,7 @@ function stepOf({ ranks, world, ready, made, groups, allGroups }: SmokeProgress)
 }
 
 /** A time to wait, no more exactly than it is known. */
-export function timeText(seconds: number): string {
+function timeText(seconds: number): string {
   return seconds < 90
     ? vscode.l10n.t('{0} s', Math.max(1, Math.ceil(seconds)))
     : vscode.l10n.t('{0} min', Math.ceil(seconds / 60));

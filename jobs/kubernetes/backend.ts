@@ -26,7 +26,7 @@ const JOIN = 300;
 const TIMING: Timing = { pods: 3, patience: 600, lastWords: 10, farewell: 60 };
 
 /** Kubernetes, through kubectl: an engine of the cluster starts the pods, and the referee is in the first. */
-export function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster> {
+function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster> {
   return {
     async prepare({ plan, cluster, job, backend: wanted }, signal) {
       const kubectl = new Kubectl(cluster);

@@ -107,7 +107,7 @@ export function runName(layout: string, unique: string): string {
 }
 
 /** The number of pods: one a node. */
-export function podCount(plan: SmokePlan, cluster: KubernetesCluster): number {
+function podCount(plan: SmokePlan, cluster: KubernetesCluster): number {
   return Math.ceil(plan.world_size / ranksPerPod(plan, cluster));
 }
 

@@ -166,7 +166,7 @@ function glooQuestions(asked: CommBackend, environment: PythonEnvironment, ranks
  * @param job the folder of the Python job
  * @throws EnvironmentError where none has
  */
-export async function findPython(cluster: LocalCluster, job: string, signal?: AbortSignal): Promise<PythonEnvironment> {
+async function findPython(cluster: LocalCluster, job: string, signal?: AbortSignal): Promise<PythonEnvironment> {
   const reasons: string[] = [];
   for (const python of cluster.python ? [absolute(cluster.python)] : INTERPRETERS) {
     const found = await probe(python, join(job, 'probe.py'), signal);

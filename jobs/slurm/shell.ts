@@ -40,7 +40,7 @@ export interface ScriptResult {
  * What the standard input of `sh -s` is: the words become `$1`, `$2` and so on, and the script is the same whatever they
  * are.
  */
-export function scriptText(script: string, words: readonly string[]): string {
+function scriptText(script: string, words: readonly string[]): string {
   return `set -- ${words.map(shellQuoted).join(' ')}\nprintf '%s\\n' ${MARK}\n${script}`;
 }
 

@@ -1,5 +1,5 @@
 /** An operation that the watchdog of a rank has seen time out. */
-export interface LogFailure {
+interface LogFailure {
   /** torch's name of the group. */
   readonly group: string;
   readonly desc: string;
@@ -9,7 +9,7 @@ export interface LogFailure {
 }
 
 /** How a process ended, as torchrun or srun tell. */
-export interface ProcessEnd {
+interface ProcessEnd {
   /** The exit code; negative: the number of the signal. */
   readonly code: number;
   /** Whether torchrun saw it end first. */

@@ -15,7 +15,7 @@ export interface RasMember {
   readonly dead: boolean;
 }
 
-export interface RasCommunicator {
+interface RasCommunicator {
   readonly hash: string;
   /** How many ranks the communicator has, also those that RAS knows nothing of; null where a text answer leaves it open. */
   readonly size: number | null;

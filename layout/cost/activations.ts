@@ -9,7 +9,7 @@ const FLOAT = 4;
  * (arXiv:2205.05198, section 4), with flash attention's log-sum-exp instead of scores; what selective recomputation leaves out is
  * named in `recompute_modules`, megatron/core/transformer/transformer_config.py.
  */
-export function blockActivations(job: CostJob, block: Block): number {
+function blockActivations(job: CostJob, block: Block): number {
   const { model, degrees, sequence, batch } = job;
   const tokens = (sequence.length / degrees.cp) * batch.micro;
   const spread = sequence.sequenceParallel ? degrees.tp : 1;
@@ -36,7 +36,7 @@ function boundary({ model, degrees, sequence, batch }: CostJob): number {
 }
 
 /** Bytes that one virtual stage holds for one micro-batch, without logits. */
-export function chunkActivations(job: CostJob, chunk: Chunk): number {
+function chunkActivations(job: CostJob, chunk: Chunk): number {
   const blocks: readonly Block[] = [...chunk.blocks, ...mtpBlocks(job, chunk)];
   const whole = blocks.reduce((total, block) => total + blockActivations(job, block), 0);
   const embedding = chunk.embedding && job.sequence.dropout ? boundary(job) / HALF : 0;

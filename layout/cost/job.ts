@@ -95,7 +95,7 @@ export interface CostDegrees {
   readonly exptDp: number;
 }
 
-export interface CostBatch {
+interface CostBatch {
   /** Sequences in one micro-batch of one replica. */
   readonly micro: number;
   /** Sequences in one optimizer step. */

@@ -505,7 +505,7 @@ const phaseKeys = {
 } as const;
 
 /** The checks that a smoke job can run. */
-export const SMOKE_CHECKS = ['groups', 'collectives', 'bandwidth', 'ntp', 'sequence', 'all_gather_overlap'] as const;
+const SMOKE_CHECKS = ['groups', 'collectives', 'bandwidth', 'ntp', 'sequence', 'all_gather_overlap'] as const;
 
 const rootKeys = {
   layout: { type: 'integer', min: 1, doc: 'The version of the format: 1.', required: true },
@@ -744,7 +744,6 @@ const rootKeys = {
 export const FORMAT: MapSpec<typeof rootKeys> = map('A parallelism layout file.', rootKeys);
 
 export type RootKeys = typeof rootKeys;
-export type ParallelismKeys = typeof parallelismKeys;
 export type ModuleKeys = typeof moduleKeys;
 export type ModelKeys = typeof modelKeys;
 export type SequenceKeys = typeof sequenceKeys;

@@ -11,16 +11,6 @@ export function parsePlain(text: string): Parsed | null {
   return new Scanner(text).document();
 }
 
-/**
- * Reads whole lines cut out of a block map, from one of its keys to the line of a later key or to the map's end: the entries
- * that `parsePlain` finds there, with offsets into `lines`. Null where they are not plain, or are no entries of that map.
- * @param column of the map's keys
- * @param depth how many collections the map stands in, itself included
- */
-export function parsePlainEntries(lines: string, column: number, depth: number): Entry[] | null {
-  return new Scanner(lines).wholeEntries(column, depth);
-}
-
 /** How far a text is plain: the offset at which `parsePlain` gives up, or the end of the text. */
 export function plainLength(text: string): number {
   const scanner = new Scanner(text);
@@ -83,16 +73,6 @@ class Scanner {
     }
     const root = this.#block(1);
     return root && this.#column === NOTHING ? { root, problem: null } : null;
-  }
-
-  /** The entries of a map that are the whole text. */
-  wholeEntries(column: number, depth: number): Entry[] | null {
-    this.#nextContent();
-    if (this.#column === NOTHING) {
-      return [];
-    }
-    const entries = this.#column === column ? this.#entries(depth) : null;
-    return this.#column === NOTHING ? entries : null;
   }
 
   /** The map or list whose first key or dash stands at `at`. */
@@ -440,7 +420,7 @@ class Scanner {
 }
 
 /** A block map ends with its last value, not with the comments and blank lines behind it. */
-export function endOf(entries: readonly Entry[]): number {
+function endOf(entries: readonly Entry[]): number {
   return entries.at(-1)?.value.span.end ?? 0;
 }
 

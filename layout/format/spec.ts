@@ -1,7 +1,7 @@
 import type { Span } from '../diagnostic';
 
 /** What is said of every key, whatever its type: the source of hover, completion, the JSON schema and the key reference. */
-export interface Described {
+interface Described {
   /** One or two sentences of Markdown. */
   readonly doc: string;
   /** The Megatron-LM argument that the key becomes, such as `--tensor-model-parallel-size`. */
@@ -43,13 +43,13 @@ export interface EnumSpec<T extends string = string> extends Described {
 }
 
 /** A number of bytes written with a unit, such as `64MiB`. */
-export interface SizeSpec extends Described {
+interface SizeSpec extends Described {
   readonly type: 'size';
   readonly default?: string;
 }
 
 /** A number of seconds written with a unit, such as `60s` or `2m`. */
-export interface DurationSpec extends Described {
+interface DurationSpec extends Described {
   readonly type: 'duration';
   readonly default?: string;
 }
@@ -104,7 +104,7 @@ export type KeySpec =
 export type Keys = { readonly [name: string]: KeySpec };
 
 /** The value that a key of the given type holds once it is read. */
-export type ValueOf<S> =
+type ValueOf<S> =
   IsAny<S> extends true
     ? unknown
     : S extends AnySpec

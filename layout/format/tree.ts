@@ -61,11 +61,6 @@ function characters(count: number): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROL_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffd]/;
 
-/** Whether a text holds what no text file may. */
-export function hasControlCharacter(text: string): boolean {
-  return CONTROL_CHARACTER.test(text);
-}
-
 /** NUL and other control characters mean that this is no text: YAML allows only tab, line feed and carriage return. */
 function findControlCharacter(text: string): TreeProblem | null {
   const at = text.search(CONTROL_CHARACTER);

@@ -11,7 +11,7 @@ export function projectUrl(page: string): string {
 }
 
 /** The page that explains a rule, relative to the root of the project. */
-export function rulePage(code: string): string {
+function rulePage(code: string): string {
   return `docs/rules/${code}.md`;
 }
 

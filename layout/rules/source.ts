@@ -1,11 +1,11 @@
 /** The revisions of NVIDIA/Megatron-LM that the rules were taken from. */
-export const MEGATRON = {
+const MEGATRON = {
   main: { commit: 'd98e8a64dd', date: '2026-08-22' },
   dev: { commit: 'd48bd6be0a', date: '2026-08-21' },
 } as const;
 
 /** A branch of Megatron-LM. Nonuniform TP is on `dev` only. */
-export type Branch = keyof typeof MEGATRON;
+type Branch = keyof typeof MEGATRON;
 
 /** A place in Megatron-LM's source, or another authority. */
 export type Source =

@@ -62,7 +62,7 @@ export interface ModuleFacts {
 }
 
 /** How many ranks the job has, and where the file says so. */
-export interface WorldFacts {
+interface WorldFacts {
   /** Undefined where unusable, not said, or where `world_size` and `cluster` contradict each other. */
   readonly size: number | undefined;
   readonly span: Span;

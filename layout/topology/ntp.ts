@@ -124,7 +124,7 @@ function entryOf(ntp: ResolvedNtp, dp: number, cp: number, pp: number): Readonly
 }
 
 /** Whether a local TP slot of a replica's slice is removed once the replica is reduced. */
-export function isRemoved(ntp: ResolvedNtp, dp: number, cp: number, pp: number, slot: number): boolean {
+function isRemoved(ntp: ResolvedNtp, dp: number, cp: number, pp: number, slot: number): boolean {
   const entry = entryOf(ntp, dp, cp, pp);
   return entry ? entry.has(slot) : slot >= ntp.tpBase - ntp.tpSpares;
 }

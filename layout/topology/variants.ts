@@ -39,7 +39,7 @@ function jointOrder(dense: readonly Dim[], expert: readonly Dim[]): string {
 }
 
 /** The same number of ranks placed in another way; null where the degrees do not divide it or the order has not all of them. */
-export function placedModule(module: ResolvedModule, placement: Placement): ResolvedModule | null {
+function placedModule(module: ResolvedModule, placement: Placement): ResolvedModule | null {
   const { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat, order, rankOffset } = placement;
   const dp = module.numRanks / (tp * gtpRemat * cp * pp);
   const exptDp = module.numRanks / (exptTp * exptGtpRemat * ep * pp);

@@ -20,7 +20,7 @@ export interface RandomRun {
 }
 
 /** How right an answer is; `confident-wrong` blames a rank that is not at fault with 0.7 or more, or calls a hung run healthy. */
-export type Grade = 'right' | 'among' | 'unknown' | 'wrong' | 'confident-wrong';
+type Grade = 'right' | 'among' | 'unknown' | 'wrong' | 'confident-wrong';
 
 /** From which confidence on a wrong answer misleads a person. */
 const CONFIDENT = 0.7;

@@ -26,6 +26,6 @@ export function testWorkbench({ alone = false, ...options }: Options, prepare?: 
 }
 
 /** A text as a part of a file's name. */
-export function fileName(text: string): string {
+function fileName(text: string): string {
   return text.toLowerCase().replaceAll(/\W+/g, '-');
 }

@@ -54,14 +54,6 @@ export function picker<T extends string>(
   return h('label', { class: 'picker' }, h('span', {}, label), select);
 }
 
-/** Makes another entry of a labelled list the chosen one. */
-export function choose(picker: HTMLElement, value: string): void {
-  const select = picker.querySelector('select');
-  if (select) {
-    select.value = value;
-  }
-}
-
 /**
  * Replaces the children of an element, and gives the focus back to the new one with the same `data-keep`: what has the
  * focus is drawn anew when the text changes.

@@ -231,7 +231,7 @@ export class Screen {
 }
 
 /** Words that a search may use. */
-export function conditionsOf({ failed, results, difference }: Scene): Conditions {
+function conditionsOf({ failed, results, difference }: Scene): Conditions {
   return { failed: [...new Set([...failed, ...(results?.suspects ?? [])])], differs: difference?.ranks ?? [] };
 }
 

@@ -66,7 +66,7 @@ export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'stat
   return groupIn(layout, dim);
 }
 
-export function groupPicker({ layout, state, actions }: Scene): HTMLElement {
+function groupPicker({ layout, state, actions }: Scene): HTMLElement {
   const options = groupNames(layout).map((name) => ({ value: name, label: name }));
   return picker('Process group', options, groupIn(layout, state.group), (group) => actions.change({ group }));
 }

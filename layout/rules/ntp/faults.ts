@@ -30,7 +30,7 @@ export type EntryFault =
       readonly span: Span;
     };
 
-export type SlotEntry = Section<SlotEntryKeys>;
+type SlotEntry = Section<SlotEntryKeys>;
 
 /** The first fault of each entry of the map. */
 export const entryFaults: (context: NtpContext) => readonly EntryFault[] = memoizeRecent((context) => [

@@ -2,7 +2,7 @@ import { assertThat, raise } from '../python';
 import { checkUneven, type PipelineSettings } from './settings';
 
 /** The layer symbols of hybrid models, by what they stand for (`Symbols` in megatron/core/models/hybrid/hybrid_layer_allocation.py). */
-export const HYBRID_SYMBOLS: Readonly<Record<string, string>> = {
+const HYBRID_SYMBOLS: Readonly<Record<string, string>> = {
   M: 'Mamba',
   G: 'gated delta net',
   '*': 'attention',

@@ -10,9 +10,6 @@ export interface Placement {
   readonly mtp: readonly (readonly number[])[];
 }
 
-/** The most stages whose layers are placed one by one: more than any pipeline has. */
-export const MAX_STAGES = 65_536;
-
 /** One stage of a pipeline; `vpStage` is null without interleaving. */
 interface Stage {
   readonly rank: number;

@@ -91,26 +91,32 @@ export function hasErrors({ diagnostics }: Checked): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
 
+/**
+ * The diagnostics of all rules; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
+ * that reports errors is never cut short: one alone decides whether a file passes.
+ */
 function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<Diagnostic> {
-  for (const rule of RULES) {
-    yield* firstOf(rule, facts, rule.checkShape?.(read) ?? []);
-  }
-  const notChecked = notCheckedBy(read.root?.launch.value?.family.value);
-  for (const rule of facts ? RULES.filter(({ code }) => !notChecked.has(code)) : []) {
-    yield* firstOf(rule, facts, (facts && rule.check?.(facts)) ?? []);
+  for (const [rule, reports] of allReports(read, facts)) {
+    let count = 0;
+    for (const report of reports) {
+      yield inWords(facts, toDiagnostic(rule, report));
+      if (++count > MAX_DIAGNOSTICS && rule.severity !== 'error') {
+        break;
+      }
+    }
   }
 }
 
-/**
- * The diagnostics of one rule; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
- * that reports errors is never cut short: one alone decides whether a file passes.
- */
-function* firstOf(rule: Rule, facts: LayoutFacts | null, reports: Iterable<Report>): Iterable<Diagnostic> {
-  let count = 0;
-  for (const report of reports) {
-    yield inWords(facts, toDiagnostic(rule, report));
-    if (++count > MAX_DIAGNOSTICS && rule.severity !== 'error') {
-      return;
+function* allReports(read: ReadLayout, facts: LayoutFacts | null): Iterable<readonly [Rule, Iterable<Report>]> {
+  for (const rule of RULES) {
+    if (rule.checkShape) {
+      yield [rule, rule.checkShape(read)];
+    }
+  }
+  const notChecked = notCheckedBy(read.root?.launch.value?.family.value);
+  for (const rule of RULES) {
+    if (facts && rule.check && !notChecked.has(rule.code)) {
+      yield [rule, rule.check(facts)];
     }
   }
 }

@@ -13,7 +13,7 @@ export type LegendItem =
   /** A sentence. */
   | { readonly kind: 'note'; readonly text: string };
 
-type LegendMark = 'unset' | 'failed' | 'peers' | 'link' | 'coordinates' | 'otherPeers' | 'faded';
+export type LegendMark = 'unset' | 'failed' | 'peers' | 'link' | 'coordinates' | 'otherPeers' | 'faded';
 
 /** What a legend is of: the name of the colouring, and all that can be seen. */
 export interface Legend {

@@ -1,42 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import {
-  check,
-  type Diagnostic,
-  diagnosticData,
-  parseTree,
-  processGroups,
-  RULES,
-  type Span,
-  type Tree,
-} from '../../layout';
-import { MAX_DIAGNOSTICS, MAX_MESSAGE } from '../../layout/format/limits';
+import { describe, test } from 'vitest';
+import { check, parseTree, RULES, type Span, type Tree } from '../../layout';
 import { runs } from '../harness/property';
-import { nastyTexts } from './nastyTexts';
-
-const CODES = new Set(RULES.map(({ code }) => code));
-
-/** Checks a text, and that its diagnostics, and its groups for lenses and hovers, can be shown. */
-function diagnosticsOf(text: string): readonly Diagnostic[] {
-  const checked = check(text);
-  for (const { name, count, size } of checked.resolved ? processGroups(checked.resolved) : []) {
-    expect(count * size, name).toBeGreaterThanOrEqual(0);
-  }
-  for (const diagnostic of checked.diagnostics) {
-    const { code, message, span, related, fixes } = diagnostic;
-    expect(CODES).toContain(code);
-    expect(message.length).toBeLessThanOrEqual(MAX_MESSAGE + 1);
-    const edits = fixes.flatMap((fix) => fix.edits);
-    for (const place of [span, ...related.map((one) => one.span), ...edits.map((edit) => edit.span)]) {
-      expect(place.start).toBeGreaterThanOrEqual(0);
-      expect(place.end).toBeGreaterThanOrEqual(place.start);
-      expect(place.end).toBeLessThanOrEqual(text.length);
-    }
-    diagnosticData(diagnostic, checked.lines);
-  }
-  return checked.diagnostics;
-}
+import { shownDiagnostics } from './shownDiagnostics';
 
 /** Where a file has whole numbers. */
 function numberSpans(node: Tree['root']): Span[] {
@@ -52,17 +19,6 @@ function numberSpans(node: Tree['root']): Span[] {
   }
 }
 
-describe('whatever a file holds, it is checked', () => {
-  test.each(nastyTexts())('%s', (_, text) => {
-    const diagnostics = diagnosticsOf(text);
-    for (const severity of ['error', 'warning', 'information']) {
-      expect(diagnostics.filter((diagnostic) => diagnostic.severity === severity).length).toBeLessThanOrEqual(
-        MAX_DIAGNOSTICS + 1,
-      );
-    }
-  });
-});
-
 describe('random files', () => {
   const examples = readdirSync('examples').map((name) => readFileSync(`examples/${name}`, 'utf8'));
   const sources = [...examples, ...RULES.flatMap(({ failing, passing }) => [failing, passing])];
@@ -71,7 +27,7 @@ describe('random files', () => {
   test('made of the words of layouts are checked', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 80, size: 'max' }), (parts) => {
-        diagnosticsOf(parts.join(''));
+        shownDiagnostics(check(parts.join('')));
       }),
       runs(3000),
     );
@@ -106,7 +62,7 @@ describe('random files', () => {
           const span = spans[which % spans.length];
           return span ? now.slice(0, span.start) + number + now.slice(span.end) : now;
         }, text);
-        diagnosticsOf(changed);
+        shownDiagnostics(check(changed));
       }),
       runs(3000),
     );
@@ -120,7 +76,7 @@ describe('random files', () => {
           const at = where % (now.length + 1);
           return now.slice(0, at) + added + now.slice(at + removed);
         }, text);
-        diagnosticsOf(changed);
+        shownDiagnostics(check(changed));
       }),
       runs(3000),
     );

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Range } from 'vscode-languageserver-protocol';
-import { applyEdits, check } from '../../layout';
+import { applyEdits, type Checked, check } from '../../layout';
+import { MAX_DIAGNOSTICS } from '../../layout/format/limits';
 import { codeActions } from '../../server/features/codeActions';
 import { codeLenses } from '../../server/features/codeLens';
 import { completion } from '../../server/features/completion';
@@ -16,13 +17,13 @@ import { moduleReferences } from '../../server/features/rename';
 import { selectionRanges } from '../../server/features/selectionRanges';
 import { runs } from '../harness/property';
 import { nastyTexts } from './nastyTexts';
+import { shownDiagnostics } from './shownDiagnostics';
 
 const URI = 'file:///a.layout.yaml';
 
-/** Asks every feature at an offset of a text; what it answers must lie in the text. */
-function ask(text: string, offset: number, withFixes: boolean): void {
-  const checked = check(text);
-  const { lines } = checked;
+/** Asks every feature at an offset of a checked text; what it answers must lie in the text. */
+function ask(checked: Checked, offset: number): void {
+  const { text, lines } = checked;
   const position = lines.positionAt(offset);
   const end = lines.positionAt(text.length);
   const whole = { start: { line: 0, character: 0 }, end };
@@ -62,9 +63,7 @@ function ask(text: string, offset: number, withFixes: boolean): void {
   ];
   shown.map(({ range }) => inText(range));
   inlayHints(checked, whole).map(({ position: start }) => inText({ start, end: start }));
-  if (withFixes) {
-    codeActions(URI, checked, { start: position, end: position });
-  }
+  codeActions(URI, checked, { start: position, end: position });
   const formatted = applyEdits(
     text,
     formatting(checked).map(({ range, newText }) => {
@@ -76,9 +75,16 @@ function ask(text: string, offset: number, withFixes: boolean): void {
   expect(formatted.replaceAll(/\s/g, '') === text.replaceAll(/\s/g, '')).toBe(true);
 }
 
-describe('whatever a file holds, every feature answers', () => {
+describe('whatever a file holds, it is checked and every feature answers', () => {
   test.each(nastyTexts())('%s', (_, text) => {
-    ask(text, text.length >> 1, true);
+    const checked = check(text);
+    const diagnostics = shownDiagnostics(checked);
+    for (const severity of ['error', 'warning', 'information']) {
+      expect(diagnostics.filter((diagnostic) => diagnostic.severity === severity).length).toBeLessThanOrEqual(
+        MAX_DIAGNOSTICS + 1,
+      );
+    }
+    ask(checked, text.length >> 1);
   });
 
   const seeds = readdirSync('examples')
@@ -98,7 +104,7 @@ describe('whatever a file holds, every feature answers', () => {
           const at = Math.floor(share * text.length);
           text = text.slice(0, at) + added + text.slice(at + removed);
         }
-        ask(text, Math.floor(place * text.length), true);
+        ask(check(text), Math.floor(place * text.length));
       }),
       runs(300),
     );

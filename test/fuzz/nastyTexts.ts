@@ -1,7 +1,7 @@
 import { MAX_FULL_YAML, MAX_TEXT } from '../../layout/format/limits';
 
 /*
- * Texts made to be slow, or to break the checker: cases of `check.test.ts` and `features.test.ts`, and of `bench/check.mjs`.
+ * Texts made to be slow, or to break the checker: cases of `features.test.ts`, and of `bench/check.mjs`.
  */
 
 /** What the text is, and the text. */

@@ -50,6 +50,10 @@ export class Difference {
   }
 }
 
+/** A difference that marks on ranks tell; null where none differs, or all do: the summary in words says that. */
+export const markedDifference = (difference: Difference | null, worldSize: number): Difference | null =>
+  difference && difference.ranks.length > 0 && difference.ranks.length < worldSize ? difference : null;
+
 /** Finds the ranks whose coordinates or whose peers in any process group differ between two layouts. */
 export function differenceOf(before: ResolvedLayout, after: ResolvedLayout): Difference {
   const changes = new Uint8Array(Math.max(before.worldSize, after.worldSize));

@@ -24,6 +24,8 @@ export interface Legend {
 /** What else is drawn in a picture, beside its colours. */
 export interface Shown {
   readonly failed: number;
+  /** How many ranks a smoke job found at fault. */
+  readonly atFault: number;
   /** Whether ranks that differ from another layout carry corners, and of which kind. */
   readonly coordinatesDiffer: boolean;
   readonly peersDiffer: boolean;
@@ -66,6 +68,7 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
           : colours(colouring, ground, shown.seen)),
       ...mark(shown.unset && !shown.example, 'unset', colouring.none ?? `without ${colouring.name}`),
       ...mark(shown.failed > 0, 'failed', failed),
+      ...mark(shown.atFault > 0, 'failed', `${grouped(shown.atFault)} at fault`),
       ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
       ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
       ...mark(shown.faded !== '', 'faded', shown.faded),

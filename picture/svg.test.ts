@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { check, type ResolvedLayout } from '../layout';
+import { differenceOf } from './difference';
 import { type DrawingId, drawingOf, USUAL_CHOICE } from './drawing';
 import { svgOf } from './svg';
 import { csvOf } from './table';
@@ -49,6 +50,24 @@ describe('pictures as SVG', () => {
   ])('groups of %s that colours cannot tell apart give way to one of them', (group, legend) => {
     const layout = resolved('cluster: {nodes: 2048, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 2, pp: 16}\n');
     expect(texts(drawn(layout, 'groups', { group })).slice(-legend.length - 1, -1)).toEqual(legend);
+  });
+
+  test('say what differs from another layout', () => {
+    const modules = (tp: number) =>
+      resolved(`world_size: 8\nmodules:\n  a: {num_ranks: 4, tp: ${tp}}\n  b: {rank_offset: 4, num_ranks: 4}\n`);
+    const layout = modules(2);
+    const difference = differenceOf(modules(1), layout);
+    const svg = svgOf({ ...drawingOf(layout, 'physical', USUAL_CHOICE), layout, name: '', failed: [], difference });
+    expect(texts(svg).slice(-6)).toEqual([
+      'a',
+      'b',
+      'other coordinates',
+      'other peers',
+      '4 the same',
+      'boxes: node; cells: GPU',
+    ]);
+    // of the 4 ranks of one module, one fill; those of the other are faded
+    expect(svg.match(/fill-opacity="0.22"/g)).toHaveLength(1);
   });
 
   test('hold every entry of a legend, however many', () => {

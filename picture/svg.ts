@@ -1,10 +1,11 @@
-import { type ResolvedLayout, xmlText } from '../layout';
+import { grouped, type ResolvedLayout, xmlText } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
 import {
   type Colouring,
   colourOf,
   cssColour,
   FADE,
+  FADED,
   inkOn,
   isPlain,
   MAX_STEPS,
@@ -12,6 +13,7 @@ import {
   paletteOf,
 } from './colour';
 import type { Diagram, Paint, Shape } from './diagram';
+import type { Change, Difference } from './difference';
 import { type Example, shownExample } from './example';
 import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
@@ -35,6 +37,8 @@ export interface SvgPicture {
   readonly failed: readonly number[];
   /** The group that is shown alone where colours cannot tell groups apart. */
   readonly example?: Example | null;
+  /** What is different in another layout; left out where nothing is, or all. */
+  readonly difference?: Difference | null;
 }
 
 /** The space for the ranks, in pixels, and around it. */
@@ -79,7 +83,8 @@ export function svgOf(picture: SvgPicture): string {
   const factor = factorOf(placement);
   const plain = isPlain(colouring, geometry.cell);
   const width = Math.max(760, size.width);
-  const steps = stepsOf(placement, colouring, palette, layout.worldSize);
+  const difference = picture.difference ?? null;
+  const steps = stepsOf(placement, colouring, palette, layout.worldSize, difference?.changes ?? null);
   const example = shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
   const alone = example ? aloneSvg(geometry, example, colouring, layout.gpusPerNode) : { svg: '', links: false };
   const nesting = nestingText(geometry);
@@ -95,7 +100,13 @@ export function svgOf(picture: SvgPicture): string {
   };
   // colours of conditions bring their own cross
   const failed = picture.failed.filter((rank) => colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross');
-  const legend = legendSvg(failed.length, colouring, shown, width);
+  const differing = {
+    coordinatesDiffer: (difference?.count('coordinates') ?? 0) > 0,
+    peersDiffer: (difference?.count('peers') ?? 0) > 0,
+    faded: difference ? `${grouped(layout.worldSize - difference.ranks.length)} the same` : '',
+  };
+  const rest = { ...shown, ...differing, failed: failed.length, atFault: 0, peers: '' };
+  const legend = legendSvg(colouring, rest, width);
   return page({
     headline,
     name,
@@ -109,6 +120,7 @@ export function svgOf(picture: SvgPicture): string {
       separators(geometry),
       alone.svg,
       factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
+      difference ? corners(geometry, difference) : '',
       crosses(geometry, failed),
       `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
     ],
@@ -202,9 +214,15 @@ function factorOf({ width, height }: Placement): number {
   return factor;
 }
 
-function stepsOf(placement: Placement, colouring: Colouring, palette: Palette, worldSize: number): Uint8Array {
+function stepsOf(
+  placement: Placement,
+  colouring: Colouring,
+  palette: Palette,
+  worldSize: number,
+  stands: Uint8Array | null,
+): Uint8Array {
   const steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
-  const work = writeSteps(placement, colouring, palette, worldSize, null, steps);
+  const work = writeSteps(placement, colouring, palette, worldSize, stands, steps);
   while (!work.next().done) {
     // in one go
   }
@@ -250,7 +268,7 @@ function squares(
   return [...paths]
     .map(
       ([step, path]) =>
-        `<path fill="${cssColour(palette.words[step & ~FADE] ?? 0)}"${gap === 0 ? ' shape-rendering="crispEdges"' : ''} d="${path.join('')}"/>`,
+        `<path fill="${cssColour(palette.words[step & ~FADE] ?? 0)}"${step & FADE ? ` fill-opacity="${FADED}"` : ''}${gap === 0 ? ' shape-rendering="crispEdges"' : ''} d="${path.join('')}"/>`,
     )
     .join('\n');
 }
@@ -386,6 +404,19 @@ function cellText(rect: Rect, rank: string, lines: readonly string[], fill: stri
   ].join('');
 }
 
+/** A folded corner on ranks that differ: filled where their coordinates do, open where only their peers do. */
+function corners(geometry: Geometry, difference: Difference): string {
+  const size = Math.min(14, geometry.cell * 0.4);
+  const path = (change: Change) =>
+    difference.ranks
+      .slice(0, size < SMALLEST_MARK ? 0 : MAX_CROSSES)
+      .filter((rank) => difference.changeOf(rank) === change)
+      .flatMap((rank) => geometry.rectOfRank(rank) ?? [])
+      .map(({ x, y, width }) => `M${n(x + width - size)} ${n(y)}h${n(size)}v${n(size)}z`)
+      .join('');
+  return `<g stroke="${PAPER.text}"><path d="${path('coordinates')}" fill="${PAPER.text}"/><path d="${path('peers')}" fill="${PAPER.ground}"/></g>`;
+}
+
 function crosses(geometry: Geometry, failed: readonly number[]): string {
   const paths = failed.slice(0, MAX_CROSSES).flatMap((rank) => {
     const rect = geometry.rectOfRank(rank);
@@ -402,14 +433,8 @@ function crosses(geometry: Geometry, failed: readonly number[]): string {
 }
 
 /** The whole legend, in as many lines as it needs. */
-function legendSvg(
-  failed: number,
-  colouring: Colouring,
-  shown: Pick<Shown, 'plain' | 'unset' | 'example' | 'links' | 'seen' | 'nesting' | 'ranksPerPixel'>,
-  width: number,
-): { svg: string; lines: number } {
-  const rest = { coordinatesDiffer: false, peersDiffer: false, faded: '', peers: '' };
-  const { name, items } = legendOf(colouring, { ...shown, ...rest, failed }, 'light');
+function legendSvg(colouring: Colouring, shown: Shown, width: number): { svg: string; lines: number } {
+  const { name, items } = legendOf(colouring, shown, 'light');
   const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
   let x = widthOf(name) + 18;
   let line = 0;
@@ -431,6 +456,9 @@ const RAMP_WIDTH = 180;
 const MARKS: Readonly<Partial<Record<LegendMark, string>>> = {
   failed: `<path d="M1 1h11v11h-11zl11 11m0 -11l-11 11" fill="none" stroke="${PAPER.error}" stroke-width="1.6"/>`,
   link: `<path d="M0 7h14" stroke="${PAPER.warning}" stroke-width="2.5"/>`,
+  coordinates: `<path d="M0 0h13v13z" fill="${PAPER.text}"/>`,
+  otherPeers: `<path d="M0 0h13v13z" fill="${PAPER.ground}" stroke="${PAPER.text}"/>`,
+  faded: `<rect width="13" height="13" rx="2" fill="${PAPER.muted}" fill-opacity="0.3"/>`,
   unset: `<rect width="13" height="13" rx="2" fill="none" stroke="${PAPER.muted}" stroke-dasharray="3 2"/>`,
 };
 

@@ -1,4 +1,5 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import { markedDifference } from '../../picture/difference';
 import { placeOf, standing } from '../../picture/facts';
 import type { Found } from '../../picture/find';
 import { failedRanks } from '../../picture/roles';
@@ -369,7 +370,8 @@ export class GridApp {
     const view = viewOf(scene);
     const headline = view.headline(scene);
     if (sketch) {
-      return svgOf({ ...sketch, layout, name, failed, headline });
+      const difference = markedDifference(scene.difference, layout.worldSize);
+      return svgOf({ ...sketch, difference, layout, name, failed, headline });
     }
     const diagram = view.diagram?.(scene, DIAGRAM_WIDTH);
     return diagram ? diagramSvg({ name, headline, diagram }) : null;

@@ -1,5 +1,6 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { isPlain } from '../../picture/colour';
+import { markedDifference } from '../../picture/difference';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import { nestingText } from '../../picture/nesting';
@@ -131,16 +132,17 @@ export class Screen {
     if (!this.#sketch) {
       return null;
     }
-    const { difference, failed, layout } = scene;
-    const marked = difference !== null && difference.ranks.length < layout.worldSize;
+    const { difference, failed, layout, results } = scene;
+    const marked = markedDifference(difference, layout.worldSize);
     const bitmap = this.#painted;
     return legendOf(
       // colours that tell neighbours apart are known once the picture is there
       bitmap?.colouring ?? this.#sketch.colouring,
       {
         failed: failed.length,
-        coordinatesDiffer: marked && difference.count('coordinates') > 0,
-        peersDiffer: marked && difference.count('peers') > 0,
+        atFault: results?.suspects.size ?? 0,
+        coordinatesDiffer: (marked?.count('coordinates') ?? 0) > 0,
+        peersDiffer: (marked?.count('peers') ?? 0) > 0,
         faded: fadedText(scene),
         links: this.#marked.links,
         peers: this.#marked.named,
@@ -237,15 +239,14 @@ function conditionsOf({ failed, results, difference }: Scene): Conditions {
 
 /** Why some ranks are faded. */
 function fadedText({ difference, layout }: Scene): string {
-  const count = difference?.ranks.length ?? 0;
-  return count > 0 && count < layout.worldSize ? `${grouped(layout.worldSize - count)} the same` : '';
+  const marked = markedDifference(difference, layout.worldSize);
+  return marked ? `${grouped(layout.worldSize - marked.ranks.length)} the same` : '';
 }
 
 /** Which ranks stand out: those that differ, or those of the module that the cursor is in. */
 export function standingOut({ layout, difference }: Scene, cursorModule: string | null): Uint8Array | null {
   if (difference) {
-    const count = difference.ranks.length;
-    return count > 0 && count < layout.worldSize ? difference.changes : null;
+    return markedDifference(difference, layout.worldSize)?.changes ?? null;
   }
   const module = moduleCalled(layout, cursorModule);
   return module && new Uint8Array(layout.worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks);

@@ -1,4 +1,5 @@
 import type { ResolvedLayout } from '../../layout';
+import { markedDifference } from '../../picture/difference';
 import type { Space } from '../../picture/placement';
 import { RankCanvas, type Viewport } from '../render/canvas';
 import { Minimap } from '../render/minimap';
@@ -169,6 +170,7 @@ function pictureOf(
   stands: Uint8Array | null,
 ): Picture {
   const placement = place(space);
+  const marked = markedDifference(difference, layout.worldSize);
   return {
     placement,
     colouring: colouring.arranged?.(placement) ?? colouring,
@@ -177,8 +179,6 @@ function pictureOf(
     describe,
     example,
     stands,
-    // where every rank differs, a mark on each says nothing: the summary does
-    changeOf:
-      difference && difference.ranks.length < layout.worldSize ? (rank: number) => difference.changeOf(rank) : null,
+    changeOf: marked && ((rank) => marked.changeOf(rank)),
   };
 }

@@ -87,7 +87,7 @@ function moduleRow(
     h(
       'div',
       { class: 'world-row' },
-      h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, countOf(count, 'rank'))),
+      h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, `${countOf(count, 'rank')}: ${text}`)),
       h('div', { class: 'track' }, bar),
     ),
     ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
@@ -105,7 +105,7 @@ function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
       'div',
       { class: 'world-name' },
       h('strong', { class: 'error' }, what),
-      h('span', {}, countOf(span.end - span.start, 'rank')),
+      h('span', {}, `${countOf(span.end - span.start, 'rank')}: ${spanText(span)}`),
     ),
     h('div', { class: 'track' }, bar),
   );

@@ -17,6 +17,11 @@ test('dense-factorization', () => {
         'tp: 8, pp: 8',
         'cluster: {nodes: 5, gpus_per_node: 4}',
       ),
+      'packed placement launches fewer ranks than the grid has': job(
+        16,
+        'tp: 8',
+        'ntp: {tp_spares: 1, placement: packed, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}',
+      ),
       'generalized TP counts': job(12, 'tp: 2, gtp_remat: 4'),
       'the training script has words of its own': scriptJob(6, 'tp: 4'),
       'a module names num_ranks': 'layout: 1\nworld_size: 12\nmodules:\n  language: {num_ranks: 12, tp: 4, pp: 2}\n',
@@ -53,6 +58,8 @@ test('dense-factorization', () => {
       = at "8": tp is 8 here
       = at "8": pp is 8 here
       = suggestion: Change world_size to 64: world_size: [-20-]{+64+} | cluster: {nodes: [-5-]{+16+}, gpus_per_node: 4}
+    packed placement launches fewer ranks than the grid has: error at "16": world_size 16 counts every slot, but packed placement launches the 15 that stay. Use world_size 15.
+      = suggestion: Change world_size to 15: world_size: [-16-]{+15+}
     generalized TP counts: error at "4": tp 2 x gtp_remat 4 = 8 ranks a replica, which does not divide 12. Use gtp_remat 2, 3 or 6.
       = Megatron-LM: world_size (12) is not divisible by 8
       = at "12": world_size is 12 here

@@ -1,7 +1,9 @@
+import { setKey } from '../../format/edit';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import type { Rule } from '../rule';
+import { suggestion } from '../fixes';
+import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { denseReplica, isUndivided, undividedReport } from './replica';
+import { denseReplica, isUndivided, type Replica, undividedReport } from './replica';
 
 export const denseFactorization: Rule = {
   code: 'dense-factorization',
@@ -31,7 +33,7 @@ parallelism:
     for (const module of facts.modules) {
       const replica = denseReplica(module);
       if (replica && isUndivided(module, replica)) {
-        yield undividedReport(facts, module, replica, prediction(facts, module));
+        yield packedReport(facts, replica) ?? undividedReport(facts, module, replica, prediction(facts, module));
       }
     }
   },
@@ -44,4 +46,19 @@ function prediction({ trainingScript }: LayoutFacts, { name, ranks, denseModel }
   return name === null
     ? `world_size (${ranks}) is not divisible by ${denseModel}`
     : `num_ranks (${ranks}) must be divisible by tp*gtp_remat*cp*pp (${denseModel})`;
+}
+
+/** A world that counts every slot of the grid, where packed nonuniform TP launches the healthy ones only. */
+function packedReport(facts: LayoutFacts, replica: Replica): Report | null {
+  const { size, idle, span } = facts.world;
+  if (size === undefined || idle === 0 || size % replica.ranks !== 0) {
+    return null;
+  }
+  const launched = size - idle;
+  const edit = setKey(facts.text, facts.span, 'world_size', facts.root.world_size, launched);
+  return {
+    message: `world_size ${size} counts every slot, but packed placement launches the ${launched} that stay. Use world_size ${launched}.`,
+    span,
+    fixes: [suggestion(`Change world_size to ${launched}`, [edit])],
+  };
 }

@@ -6,6 +6,7 @@ import { sharpDpBroken } from './communicators/sharp-dp-broken';
 import { sharpGroup } from './communicators/sharp-group';
 import { unknownGroup } from './communicators/unknown-group';
 import { cpCommType } from './context-parallel/cp-comm-type';
+import { cpHeads } from './context-parallel/cp-heads';
 import { dynamicCp } from './context-parallel/dynamic-cp';
 import { hierarchicalCp } from './context-parallel/hierarchical-cp';
 import { memoryOver } from './cost/memory-over';
@@ -131,6 +132,7 @@ export const RULES: readonly Rule[] = [
   unknownGroup,
   hierarchicalCp,
   cpCommType,
+  cpHeads,
   languageModule,
   worldOverflow,
   worldOverlap,

@@ -109,11 +109,18 @@ function fits(spec: KeySpec, value: FactValue): boolean {
       return true;
     case 'either':
       return spec.forms.some((form: KeySpec) => fits(form, value));
+    case 'map':
+      return isMap(value) && Object.entries(value).every(([key, one]) => mapFits(spec.keys as Keys, key, one));
     case 'list':
       return Array.isArray(value) && value.every((item: FactValue) => fits(spec.items, item));
     default:
       return false;
   }
+}
+
+function mapFits(keys: Keys, key: string, value: FactValue): boolean {
+  const spec = keys[key];
+  return spec !== undefined && fits(spec, value);
 }
 
 function setPath(target: Record<string, FactValue | LayoutData>, path: readonly string[], value: FactValue): void {

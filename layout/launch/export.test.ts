@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type LayoutData, layoutOf } from './document';
+import { type LayoutData, layoutOf, layoutYaml } from './document';
+import { driftBetween } from './drift';
 import { exportLayout } from './export';
 import type { FactValue } from './facts';
 import { readLaunchFile } from './import';
@@ -72,6 +73,14 @@ test('the removed slots of a nonuniform layout are a dict; an entry without a ke
     text: 'ntp_config = NonuniformTPConfig(tp_base=4, tp_spares=1, num_reduced_tp_dp_ranks=1, non_active_ranks_per_dp={0: [3], (1, 0, 0): [1, 2]})\n',
     left: ['world_size'],
   });
+  const slots = [
+    { dp: 0, local_ranks: [3] },
+    { dp: 1, cp: 0, pp: 0, local_ranks: [1, 2] },
+  ];
+  const python = 'c = NonuniformTPConfig(tp_base=4, non_active_ranks_per_dp={0: [3], (1, 0, 0): [1, 2]})\n';
+  const reading = readLaunchFile('a.py', python, () => null);
+  expect(layoutOf(reading).ntp).toEqual({ tp_base: 4, non_active_ranks_per_dp: slots });
+  expect(driftBetween('a.layout.yaml', layoutYaml(reading), reading).differences).toEqual([]);
   expect(exportLayout(layout('{dp: 0, cp: 1, local_ranks: [3]}'), 'ntp-config').left).toContain(
     'ntp.non_active_ranks_per_dp',
   );

@@ -1,7 +1,12 @@
 import type { Place } from './shell/values';
 
 /** A value that a layout can hold. */
-export type FactValue = number | string | boolean | readonly FactValue[];
+export type FactValue = number | string | boolean | readonly FactValue[] | FactMap;
+
+/** An item of a list such as `ntp.non_active_ranks_per_dp`. */
+export interface FactMap {
+  readonly [key: string]: FactValue;
+}
 
 /** Where a value comes from: a place in a file, or the framework's own default. */
 export type FactSource = Place | 'default';

@@ -38,7 +38,8 @@ function plainOf(tree: Tree): FactValue | null {
     return tree.value;
   }
   if (tree.kind === 'map') {
-    return null;
+    const entries = [...tree.entries].map(([name, value]) => [name, plainOf(value)] as const);
+    return Object.fromEntries(entries.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
   }
   const items = tree.items.map(plainOf);
   return items.includes(null) ? null : items.flatMap((item) => (item === null ? [] : [item]));

@@ -30,7 +30,8 @@ function plainOf(node: Node): FactValue | null {
     return typeof node.value === 'bigint' ? Number(node.value) : node.value;
   }
   if (node.kind === 'map') {
-    return null;
+    const entries = node.entries.map(({ key, value }) => [key, value ? plainOf(value) : null] as const);
+    return Object.fromEntries(entries.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
   }
   const items = node.items.map(plainOf);
   return items.some((item) => item === null) ? null : items.filter((item) => item !== null);

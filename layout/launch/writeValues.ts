@@ -48,9 +48,13 @@ function entryOf({ entries }: MapNode, name: string): Entry | undefined {
 
 /** A value as YAML on one line; null for a text that would need quotes. */
 export function yamlText(value: FactValue): string | null {
-  if (typeof value === 'object') {
+  if (Array.isArray(value)) {
     const items = value.map(yamlText);
     return items.includes(null) ? null : `[${items.join(', ')}]`;
+  }
+  if (typeof value === 'object') {
+    const entries = Object.entries(value).map(([key, one]) => [key, yamlText(one)] as const);
+    return entries.some(([, one]) => one === null) ? null : `{${entries.map((entry) => entry.join(': ')).join(', ')}}`;
   }
   const text = String(value);
   return /^[\w.][\w.-]*$/.test(text) ? text : null;

@@ -1,7 +1,8 @@
-import { derived, Facts, type Found, isKnown } from '../facts';
+import { derived, type FactMap, Facts, type Found, isKnown } from '../facts';
 import type { PythonFamily } from '../family';
+import { integerOf, type Option, Options } from '../options';
 import { CALLEE, pythonRecipes } from '../python/module';
-import { at, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
+import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 
 /** The fields of `ModuleGridSpec` (examples/mimo/training/topology.py) with their keys and defaults. */
 const FIELDS = [
@@ -78,16 +79,38 @@ export const nonuniformPython: PythonFamily = {
     }),
 };
 
+/** `{dp: [slots]}`, or `{(dp, cp, pp): [slots]}` for one slice of a replica. */
+function removedSlots(tree: Tree | undefined): Found | undefined {
+  if (tree?.kind !== 'map') {
+    return undefined;
+  }
+  const slots = [...tree.entries].map(([key, ranks]): FactMap | null => {
+    const indexes = key.split(',').map(integerOf);
+    const local = new Options(new Map([['ranks', optionOf(ranks) ?? NO_OPTION]]), null).list(true, 'ranks');
+    if (!isKnown(local) || indexes.includes(null) || (indexes.length !== 1 && indexes.length !== 3)) {
+      return null;
+    }
+    const names = ['dp', 'cp', 'pp'];
+    const place = Object.fromEntries(
+      indexes.flatMap((index, at) => (index === null ? [] : [[names[at] ?? '', index]])),
+    );
+    return { ...place, local_ranks: local.value };
+  });
+  const known = slots.flatMap((slot) => slot ?? []);
+  return known.length === slots.length
+    ? { value: known, source: tree.place }
+    : { unknown: 'non_active_ranks_per_dp, of which an entry is not known' };
+}
+
+const NO_OPTION: Option = { values: [null], places: [], place: { file: '', offset: 0 }, unknown: 'the removed slots' };
+
 function nonuniformFacts(config: Tree): Facts {
   const facts = new Facts();
   const options = optionsOf(config);
   for (const key of ['tp_base', 'tp_spares', 'num_reduced_tp_dp_ranks']) {
     facts.set(`ntp.${key}`, options.integer(key));
   }
-  const removed = at(config, 'non_active_ranks_per_dp');
-  if (removed?.kind === 'map') {
-    facts.unmapped.push({ name: 'non_active_ranks_per_dp', value: null, place: removed.place });
-  }
+  facts.set('ntp.non_active_ranks_per_dp', removedSlots(at(config, 'non_active_ranks_per_dp')));
   facts.set('world_size', { unknown: 'the world of the launcher' });
   return facts;
 }

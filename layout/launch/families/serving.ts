@@ -38,7 +38,7 @@ export function readEngine(options: Options, phase: string, facts: Facts, prefix
     }
   }
   const spread = options.has(`${prefix}${EXPERT_SWITCH}`) ? options.boolean(`${prefix}${EXPERT_SWITCH}`) : undefined;
-  if (isOn(spread) && isKnown(spread)) {
+  if (isOn(spread) && isKnown(spread) && !facts.get(keyOf('ep'))) {
     const one: Found<number> = { value: 1, source: 'default' };
     const sizes = ['tp', 'dp'].map((degree) => facts.get(keyOf(degree)) ?? one);
     const ranks = derived(sizes, (tp, dp) => tp * dp, EXPERT_SWITCH);

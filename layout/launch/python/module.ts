@@ -291,8 +291,10 @@ class Module {
     const map = new Map<string, Tree>();
     for (const { key, value } of entries) {
       const tree = this.#value(value, variables, depth);
-      if (key?.kind === 'value') {
-        map.set(String(key.value), tree);
+      const parts = key?.kind === 'list' ? key.items : key ? [key] : [];
+      if (parts.length > 0 && parts.every((part) => part.kind === 'value')) {
+        // a tuple as a key is its items
+        map.set(parts.map((part) => String(part.value)).join(','), tree);
       } else if (key === null && tree.kind === 'map') {
         for (const [name, one] of tree.entries) {
           map.set(name, one);

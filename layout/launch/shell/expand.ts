@@ -114,9 +114,9 @@ export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text
   return bounded(textOfParts(shell, syntax.parts, syntax.type === 'HereDocBody'));
 }
 
-/** The text of an array's items with a blank between them. */
-export function joined(items: readonly Arg[], quoted = false): Text {
-  const space: Piece = { kind: 'text', text: ' ', place: { file: '', offset: 0 }, quoted };
+/** The text of an array's items with a blank, or another character, between them. */
+export function joined(items: readonly Arg[], quoted = false, separator = ' '): Text {
+  const space: Piece = { kind: 'text', text: separator, place: { file: '', offset: 0 }, quoted };
   return bounded(
     items.flatMap((item, index): Piece[] => [
       ...(index > 0 ? [space] : []),
@@ -147,7 +147,19 @@ function partText(shell: Shell, part: WordPart, heredoc: boolean): Text {
     return literalPieces(shell, part, false);
   }
   const expanded = expandPart(shell, part);
-  return 'text' in expanded ? quotedAs(expanded.text, false) : joined(expanded.items);
+  return 'text' in expanded
+    ? quotedAs(expanded.text, false)
+    : joined(expanded.items, false, starSeparator(shell, part) ?? ' ');
+}
+
+/** What stands between the items of `$*` and `${a[*]}` in double quotes, the first character of IFS; null for other parts. */
+function starSeparator(shell: Shell, part: WordPart): string | null {
+  const isStar =
+    (part.type === 'SimpleExpansion' && part.text === '$*') ||
+    (part.type === 'ParameterExpansion' && (part.parameter === '*' || part.index?.text === '*'));
+  const ifs = shell.state.variables.get('IFS');
+  const known = ifs?.kind === 'scalar' ? literal(ifs.text) : null;
+  return isStar ? (known ?? ' ').charAt(0) : null;
 }
 
 function tokens(shell: Shell, part: WordPart, quoted: boolean): readonly Token[] {
@@ -163,6 +175,10 @@ function tokens(shell: Shell, part: WordPart, quoted: boolean): readonly Token[]
   if ('text' in expanded) {
     const isOwnText = ['Literal', 'SingleQuoted', 'AnsiCQuoted'].includes(part.type);
     return [...quotedAs(expanded.text, quoted || isOwnText)];
+  }
+  const separator = quoted ? starSeparator(shell, part) : null;
+  if (separator !== null) {
+    return [...joined(expanded.items, true, separator)];
   }
   return expanded.items.flatMap((item, index): Token[] => [
     ...(index > 0 ? [null] : []),

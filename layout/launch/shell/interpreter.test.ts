@@ -42,6 +42,7 @@ test.each([
   ["read -r -d '' T <<'EOF'\nrun --x 1\nEOF\nsrun bash -c \"export A=$B; ${T}\"", ['run', '--x', '1']],
   ['X=3; eval "run --x $X"', ['run', '--x', '3']],
   ['declare -A M=([a]=1 [b]=2)\nrun ${M[b]}', ['run', '2']],
+  [`a=(0 1)\nprintf -v F '[%s]' "$(IFS=', '; echo "\${a[*]}")"\nrun $F "\${a[*]}"`, ['run', '[0,1]', '0 1']],
   ["IFS=',' read -r -a G <<< '0,1,2'\nrun ${#G[@]}", ['run', '3']],
   ["IFS=',' read -r TP PP REST <<< '2,1,4,8'\nrun $TP $PP $REST", ['run', '2', '1', '4,8']],
   ['set -- 5 6\nrun $2 $#', ['run', '6', '2']],

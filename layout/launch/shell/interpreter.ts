@@ -965,16 +965,37 @@ class Interpreter implements Shell {
 
   #printf(args: readonly Arg[]): Outcome {
     const [format, ...rest] = args;
-    const [known, value] = [format, rest[0]].map((arg) => (arg?.kind === 'word' ? literal(arg.text) : null));
-    if (known === '-v' && rest[0]?.kind === 'word') {
-      const name = literal(rest[0].text) ?? '';
-      this.assign(name, { kind: 'scalar', text: unknownText('command', '`printf`') });
+    const [known, target] = [format, rest[0]].map((arg) => (arg?.kind === 'word' ? literal(arg.text) : null));
+    if (known === '-v' && typeof target === 'string') {
+      this.assign(target, { kind: 'scalar', text: this.#formatted(rest.slice(1)) });
       return DONE;
     }
-    const isPlain =
-      typeof known === 'string' && /^%[sd](\\n)?$/.test(known) && rest.length === 1 && typeof value === 'string';
-    this.#print(isPlain && rest[0]?.kind === 'word' ? rest[0].text : unknownText('command', '`printf`'));
+    this.#print(this.#formatted(args));
     return DONE;
+  }
+
+  /** What `printf FORMAT WORD...` prints, for formats of plain `%s` and `%d` with a word each. */
+  #formatted([format, ...words]: readonly Arg[]): Text {
+    const known = format?.kind === 'word' ? literal(format.text) : null;
+    const parts = known?.split(/%[sd]/) ?? [];
+    if (
+      format?.kind !== 'word' ||
+      parts.length !== words.length + 1 ||
+      parts.some((part) => /[%\\](?!n$)/.test(part))
+    ) {
+      return unknownText('command', '`printf`');
+    }
+    const place = placeOf(format.text) ?? this.source.place(0);
+    return bounded(
+      parts.flatMap((part, index) => {
+        const next = words[index];
+        const plain = part.replace(/\\n$/, '\n');
+        return [
+          ...(plain === '' ? [] : textAt(plain, place)),
+          ...(next?.kind === 'word' ? next.text : next ? unknownText('command', '`printf`') : []),
+        ];
+      }),
+    );
   }
 
   /** `read`: what it reads is known from a here-string alone. */

@@ -74,8 +74,10 @@ const SUITES = [
 ];
 const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
 
-/** The groups that run one after another; the lists run side by side. */
-const LANES = [['lint', 'fast', 'protocol', 'fuzz'], ['jobs'], ['editor']];
+/** The suites that run one after another, what waits for ranks and what waits for pages; the rest computes beside both. */
+const JOBS = ['jobs', 'smoke job'];
+const EDITORS = ['integration', 'end to end'];
+const LANES = [JOBS, EDITORS, SUITES.map(({ name }) => name).filter((name) => ![...JOBS, ...EDITORS].includes(name))];
 
 /** Groups that need no build. */
 const UNBUILT = ['lint', 'fast'];
@@ -167,9 +169,8 @@ const suites = SUITES.filter((suite) => suite.groups.some((group) => groups.incl
 const built = groups.every((group) => UNBUILT.includes(group)) ? [] : await runAll(BUILD);
 const results = [...built];
 if (built.every(({ failed }) => failed === 0)) {
-  // jobs wait for their ranks, and editors for their pages, most of the time: what computes runs beside both
-  const lanes = LANES.map((lane) => suites.filter((suite) => suite.groups.some((group) => lane.includes(group))));
-  results.push(...(await Promise.all(lanes.map(runAll))).flat());
+  const lanes = LANES.map((lane) => runAll(suites.filter(({ name }) => lane.includes(name))));
+  results.push(...(await Promise.all(lanes)).flat());
 }
 console.log('\n=== summary');
 for (const { name, seconds, passed, failed } of results) {

@@ -1,10 +1,11 @@
-import { countOf, type KeySpec, type LayoutFacts, type ModuleFacts, stagePlanOf } from '../layout';
+import { countOf, type KeySpec, type LayoutFacts, type ModuleFacts, markdownCode, stagePlanOf } from '../layout';
 
 /** The type, default and Megatron-LM argument of a key, in one line of Markdown. */
 export function signature(name: string, spec: KeySpec): string {
   const parts = [
     `**${name}**: ${typeName(spec)}`,
     ...(defaultOf(spec) === null ? [] : [`default \`${defaultOf(spec)}\``]),
+    ...(spec.megatronTakes ? [`left out: Megatron-LM takes \`${spec.megatronTakes}\``] : []),
     ...('flag' in spec && spec.flag ? [`Megatron-LM \`${spec.flag}\``] : []),
   ];
   return parts.join(' · ');
@@ -79,6 +80,40 @@ export function microBatches({ root }: LayoutFacts, { dp, degrees }: ModuleFacts
   }
   const count = global.value / (micro.value * dp * degrees.gtpRemat);
   return Number.isInteger(count) ? count : undefined;
+}
+
+/** The keys that decide which layers a stage holds. */
+const STAGE_KEYS = /^(pp|vpp|pipeline_model_parallel_layout|account_for_\w+|hybrid_\w+_pattern|\w*num_layers\w*)$/;
+
+/** The most pipeline ranks whose stages are listed. */
+const MAX_RANKS = 16;
+
+/** The layers that each pipeline rank of a grid holds, a line each, for a key that decides them: Markdown. */
+export function stageLines(facts: LayoutFacts, module: ModuleFacts, key: string): string[] {
+  const plan = STAGE_KEYS.test(key) ? stagePlanOf(facts, module) : undefined;
+  const symbols = plan?.pattern?.split('/')[0]?.replaceAll('|', '') ?? '';
+  const ranks = new Map<number, string[]>();
+  for (const { pp, vpp, layers } of plan?.stages() ?? []) {
+    const held = `${plan?.vpp ? `vpp ${vpp}: ` : ''}${layersText(layers, symbols)}`;
+    ranks.set(pp, [...(ranks.get(pp) ?? []), held]);
+  }
+  const lines = [...ranks].map(([pp, stages]) => `- pp ${pp}: ${stages.join('; ')}`);
+  const left = lines.length - MAX_RANKS;
+  const shown = left > 0 ? [...lines.slice(0, MAX_RANKS), `- ${countOf(left, 'more rank')}`] : lines;
+  return lines.length < 2 ? [] : [shown.join('\n')];
+}
+
+/** `embedding, t0 to t3 (`M*M-`)`: runs of layers, with the symbols of a hybrid pattern. */
+function layersText(layers: readonly string[], symbols: string): string {
+  const decoders = layers.filter((layer) => /^t\d/.test(layer));
+  const [first, last] = [decoders[0], decoders.at(-1)];
+  const run = first === last ? `${first}` : `${first} to ${last}`;
+  const from = Number(first?.slice(1));
+  const shown = markdownCode(symbols.slice(from, from + decoders.length).slice(0, 40));
+  const words = layers
+    .filter((layer) => layer === first || !decoders.includes(layer))
+    .map((layer) => (layer === first ? `${run}${shown === '' ? '' : ` (${shown})`}` : layer));
+  return words.length === 0 ? 'no layers' : words.join(', ');
 }
 
 /** The layers of each pipeline stage, where all stages have as many; undefined where that is open or not so. */

@@ -22,10 +22,10 @@ export const ORDER_TOKENS = ['tp', 'cp', 'ep', 'dp', 'pp', 'gtp_remat'] as const
 /** Megatron's default rank order. */
 export const DEFAULT_ORDER = 'tp-cp-ep-dp-pp';
 
-const degree = (doc: string, flag: string, derived?: string): IntegerSpec =>
-  derived === undefined
-    ? { type: 'integer', min: 1, default: 1, doc, flag }
-    : { type: 'integer', min: 1, doc, flag, derived };
+const degree = (doc: string, flag?: string, derived?: string): IntegerSpec => ({
+  ...count(doc, flag, derived),
+  ...(derived === undefined && { default: 1 }),
+});
 
 const count = (doc: string, flag?: string, derived?: string): IntegerSpec => ({
   type: 'integer',
@@ -56,6 +56,11 @@ function either<const F extends readonly KeySpec[]>(doc: string, forms: F, flag?
   return { type: 'either', forms, doc, ...(flag && { flag }) };
 }
 
+/** The same key as one of which the rules take nothing where it is not written; Megatron-LM takes `value`. */
+function open<S extends KeySpec>(value: string | number | boolean, spec: S): S & { readonly megatronTakes: string } {
+  return { ...spec, megatronTakes: String(value) };
+}
+
 /** The same key as one that only some versions of Megatron-LM know. */
 function since<S extends KeySpec>(versions: string, spec: S): S & { readonly since: string } {
   return { ...spec, since: versions };
@@ -83,8 +88,7 @@ const denseDegrees = {
   gtp_remat: since(
     WITH_GTP,
     degree(
-      'Generalized tensor parallelism: weights are cut `tp * gtp_remat` ways and gathered again before use.',
-      '--gtp-weight-remat-size',
+      'Generalized tensor parallelism: weights are cut `tp * gtp_remat` ways and gathered again before use. It has no flag: the training script derives it from `num_weight_shards`.',
     ),
   ),
   num_weight_shards: since(
@@ -111,8 +115,7 @@ const expertWeightShards = {
   expt_gtp_remat: since(
     WITH_GTP,
     degree(
-      'Generalized tensor parallelism of expert weights: the twin of `gtp_remat` in the expert grid.',
-      '--expert-gtp-weight-remat-size',
+      'Generalized tensor parallelism of expert weights: the twin of `gtp_remat` in the expert grid. It has no flag.',
     ),
   ),
   expt_num_weight_shards: since(
@@ -173,36 +176,50 @@ const modelKeys = {
     ...count('The vocabulary is padded to a multiple of this times `tp`.', '--make-vocab-size-divisible-by'),
     default: 128,
   },
-  params_dtype: options('Type of the parameters.', ['bf16', 'fp16', 'fp32'], { default: 'bf16' }),
+  params_dtype: options(
+    'Type of the parameters. The training script takes fp32 without `--bf16` and `--fp16`.',
+    ['bf16', 'fp16', 'fp32'],
+    { default: 'bf16', flag: '--bf16' },
+  ),
   kv_channels: count('Width of one attention head.', '--kv-channels', 'hidden_size / num_attention_heads'),
-  position_embedding_type: options(
-    'How positions enter the model.',
-    ['learned_absolute', 'rope', 'mrope', 'yarn', 'relative', 'none'],
-    { flag: '--position-embedding-type' },
+  position_embedding_type: open(
+    'learned_absolute',
+    options('How positions enter the model.', ['learned_absolute', 'rope', 'mrope', 'yarn', 'relative', 'none'], {
+      flag: '--position-embedding-type',
+    }),
   ),
   gated_linear_unit: flagged('The feed-forward layer has a gate (SwiGLU and its kin).', '--swiglu'),
-  add_bias_linear: {
+  add_bias_linear: open(true, {
     type: 'boolean',
-    doc: 'Linear layers have biases; Megatron-LM adds them unless it is told not to.',
+    doc: 'Linear layers have biases.',
     flag: '--disable-bias-linear',
-  } as BooleanSpec,
-  normalization: options('The norm before attention and the feed-forward layer.', ['LayerNorm', 'RMSNorm'], {
-    flag: '--normalization',
-  }),
-  hidden_dropout: {
-    type: 'share',
-    doc: 'Share of the hidden states that dropout zeroes; 0.1 unless written. Above 0, a mask is kept for the backward pass.',
-    flag: '--hidden-dropout',
-  } as ShareSpec,
-  attention_backend: options(
-    'The kernels of attention; `unfused` and `local` write the scores to memory.',
-    ['auto', 'flash', 'fused', 'unfused', 'local'],
-    { flag: '--attention-backend' },
+  } as BooleanSpec),
+  normalization: open(
+    'LayerNorm',
+    options('The norm before attention and the feed-forward layer.', ['LayerNorm', 'RMSNorm'], {
+      flag: '--normalization',
+    }),
   ),
-  transformer_impl: options(
-    'Whose layers are used: `local` has no fused attention.',
-    ['transformer_engine', 'local', 'inference_optimized'],
-    { flag: '--transformer-impl' },
+  hidden_dropout: open(0.1, {
+    type: 'share',
+    doc: 'Share of the hidden states that dropout zeroes. Above 0, a mask is kept for the backward pass.',
+    flag: '--hidden-dropout',
+  } as ShareSpec),
+  attention_backend: open(
+    'auto',
+    options(
+      'The kernels of attention; `unfused` and `local` write the scores to memory.',
+      ['auto', 'flash', 'fused', 'unfused', 'local'],
+      { flag: '--attention-backend' },
+    ),
+  ),
+  transformer_impl: open(
+    'transformer_engine',
+    options(
+      'Whose layers are used: `local` has no fused attention.',
+      ['transformer_engine', 'local', 'inference_optimized'],
+      { flag: '--transformer-impl' },
+    ),
   ),
   cross_entropy_loss_fusion: flagged('Compute the loss in fused kernels.', '--cross-entropy-loss-fusion'),
   untie_embeddings_and_output_weights: flagged(
@@ -211,10 +228,10 @@ const modelKeys = {
   ),
   multi_latent_attention: flagged('Attention with compressed keys and values (MLA).', '--multi-latent-attention'),
   q_lora_rank: count('MLA: width of the compressed queries.', '--q-lora-rank'),
-  kv_lora_rank: count('MLA: width of the compressed keys and values.', '--kv-lora-rank'),
-  qk_head_dim: count('MLA: width of a query or key head without its rotary part.', '--qk-head-dim'),
-  qk_pos_emb_head_dim: count('MLA: width of the rotary part of a head.', '--qk-pos-emb-head-dim'),
-  v_head_dim: count('MLA: width of a value head.', '--v-head-dim'),
+  kv_lora_rank: open(32, count('MLA: width of the compressed keys and values.', '--kv-lora-rank')),
+  qk_head_dim: open(128, count('MLA: width of a query or key head without its rotary part.', '--qk-head-dim')),
+  qk_pos_emb_head_dim: open(64, count('MLA: width of the rotary part of a head.', '--qk-pos-emb-head-dim')),
+  v_head_dim: open(128, count('MLA: width of a value head.', '--v-head-dim')),
   mtp_num_layers: {
     type: 'integer',
     min: 0,
@@ -234,15 +251,15 @@ const modelKeys = {
     '--mtp-hybrid-override-pattern',
   ),
   mamba_num_heads: count('Heads of a Mamba layer.', '--mamba-num-heads'),
-  mamba_num_groups: count('Groups of a Mamba layer.', '--mamba-num-groups'),
-  mamba_head_dim: count('Width of a Mamba head.', '--mamba-head-dim'),
-  mamba_state_dim: count('Width of the state of a Mamba layer.', '--mamba-state-dim'),
+  mamba_num_groups: open(8, count('Groups of a Mamba layer.', '--mamba-num-groups')),
+  mamba_head_dim: open(64, count('Width of a Mamba head.', '--mamba-head-dim')),
+  mamba_state_dim: open(128, count('Width of the state of a Mamba layer.', '--mamba-state-dim')),
   experimental_attention_variant: text(
     'An attention of another kind, such as `gated_delta_net` or `dsa`.',
     '--experimental-attention-variant',
   ),
-  linear_num_key_heads: count('Key heads of a linear-attention layer.', '--linear-num-key-heads'),
-  linear_num_value_heads: count('Value heads of a linear-attention layer.', '--linear-num-value-heads'),
+  linear_num_key_heads: open(16, count('Key heads of a linear-attention layer.', '--linear-num-key-heads')),
+  linear_num_value_heads: open(32, count('Value heads of a linear-attention layer.', '--linear-num-value-heads')),
   linear_attention_freq: either(
     'Which layers are of linear attention: every n-th is not, or a list of 0 and 1.',
     [
@@ -252,16 +269,19 @@ const modelKeys = {
     ],
     '--linear-attention-freq',
   ),
-  moe_layer_freq: either(
-    'Which layers are MoE layers: every n-th, or a pattern such as `([0]*3+[1]*58)`, or a list of 0 and 1.',
-    [
-      count('Every n-th layer.'),
-      text('A Python expression of a list.'),
-      list('1 for an MoE layer.', { type: 'any', doc: '0 or 1.' } as AnySpec),
-    ],
-    '--moe-layer-freq',
+  moe_layer_freq: open(
+    1,
+    either(
+      'Which layers are MoE layers: every n-th, or a pattern such as `([0]*3+[1]*58)`, or a list of 0 and 1.',
+      [
+        count('Every n-th layer.'),
+        text('A Python expression of a list.'),
+        list('1 for an MoE layer.', { type: 'any', doc: '0 or 1.' } as AnySpec),
+      ],
+      '--moe-layer-freq',
+    ),
   ),
-  moe_router_topk: count('Experts that each token goes to; 2 unless written.', '--moe-router-topk'),
+  moe_router_topk: open(2, count('Experts that each token goes to.', '--moe-router-topk')),
   moe_router_num_groups: count('Groups of experts from which the router picks.', '--moe-router-num-groups'),
   moe_router_group_topk: count('Groups of experts that each token may go to.', '--moe-router-group-topk'),
   moe_shared_expert_intermediate_size: count(
@@ -294,13 +314,16 @@ const sequenceKeys = {
       default: 'causal',
     },
   ),
-  cp_comm_type: either(
-    'How context-parallel ranks exchange keys and values: `p2p` (the default), `all_gather`, `a2a` or `a2a+p2p`; or a list, one a layer. The training script takes any other word too, and Transformer Engine then fails in the first layer.',
-    [
-      options('One way for all layers.', CP_COMM_TYPES),
-      list('One way a layer.', options('The way of one layer.', CP_COMM_TYPES)),
-    ],
-    '--cp-comm-type',
+  cp_comm_type: open(
+    'p2p',
+    either(
+      'How context-parallel ranks exchange keys and values: `p2p`, `all_gather`, `a2a` or `a2a+p2p`; or a list, one a layer. The training script takes any other word too, and Transformer Engine then fails in the first layer.',
+      [
+        options('One way for all layers.', CP_COMM_TYPES),
+        list('One way a layer.', options('The way of one layer.', CP_COMM_TYPES)),
+      ],
+      '--cp-comm-type',
+    ),
   ),
   encoder_seq_length: count('Tokens in one sequence of the encoder.', '--encoder-seq-length', 'seq_length'),
   decoder_seq_length: count('Tokens in one sequence of the decoder.', '--decoder-seq-length'),
@@ -323,7 +346,10 @@ const sequenceKeys = {
       '--pad-packed-seq-alignment',
     ),
   ),
-  dataloader_type: options('How batches are drawn.', ['single', 'cyclic', 'external'], { flag: '--dataloader-type' }),
+  dataloader_type: open(
+    'single',
+    options('How batches are drawn.', ['single', 'cyclic', 'external'], { flag: '--dataloader-type' }),
+  ),
   calculate_per_token_loss: flagged(
     'Scale the loss by the number of tokens, not of sequences.',
     '--calculate-per-token-loss',
@@ -360,7 +386,7 @@ const parallelismKeys = {
   } as IntegerSpec,
   dp: degree(
     'Data-parallel size. Derived from the others; when written, it is checked.',
-    '',
+    undefined,
     'world_size / (tp * gtp_remat * cp * pp)',
   ),
   ep: expertParallel,
@@ -372,13 +398,13 @@ const parallelismKeys = {
   ...expertWeightShards,
   expt_dp: degree(
     'Data-parallel size of the experts. Derived; when written, it is checked.',
-    '',
+    undefined,
     'world_size / (expt_tp * ep * expt_gtp_remat * pp)',
   ),
   order: {
     type: 'string',
     default: DEFAULT_ORDER,
-    doc: 'Rank order: the leftmost dimension varies fastest. `gtp_remat` is placed after `tp` (dense) and after `ep` (expert).',
+    doc: 'Rank order: the leftmost dimension varies fastest. `gtp_remat` is placed after `tp` (dense) and after `ep` (expert). `--use-tp-pp-dp-mapping` stands for `tp-cp-ep-pp-dp`.',
     flag: '--use-tp-pp-dp-mapping',
   },
   num_distributed_optimizer_instances: {
@@ -394,7 +420,7 @@ const parallelismKeys = {
     '--hierarchical-context-parallel-sizes',
   ),
   hybrid_context_parallel: since(
-    'main',
+    'main, core_r0.19, core_r0.18',
     flagged(
       'Each sequence runs on as many of the `dp * cp` ranks as its length needs; groups of every power of two are made.',
       '--hybrid-context-parallel',
@@ -420,11 +446,11 @@ const moduleKeys = {
     default: 0,
     doc: 'The first global rank of the module.',
   },
-  num_ranks: count('How many ranks the module has.', '', 'tp * gtp_remat * cp * pp * dp, when dp is written'),
+  num_ranks: count('How many ranks the module has.', undefined, 'tp * gtp_remat * cp * pp * dp, when dp is written'),
   ...denseDegrees,
   dp: degree(
     'Data-parallel size: how many replicas of the module there are. Derived; when written, it is checked.',
-    '',
+    undefined,
     'num_ranks / (tp * gtp_remat * cp * pp)',
   ),
   ep: expertParallel,
@@ -435,7 +461,7 @@ const moduleKeys = {
   ...expertWeightShards,
   expt_dp: degree(
     'Data-parallel size of the experts. Derived; when written, it is checked.',
-    '',
+    undefined,
     'num_ranks / (expt_tp * ep * expt_gtp_remat * pp)',
   ),
   ...stageKeys,
@@ -492,11 +518,11 @@ export const MEGATRON_VERSIONS = ['main', 'dev', 'core_r0.19', 'core_r0.18'] as 
 const phaseKeys = {
   engine: options('What runs the phase.', ['megatron', 'vllm', 'sglang'], { default: 'megatron' }),
   rank_offset: { type: 'integer', min: 0, default: 0, doc: 'The first global rank of the phase.' } as IntegerSpec,
-  num_ranks: count('How many ranks the phase has.', '', 'world_size - rank_offset'),
+  num_ranks: count('How many ranks the phase has.', undefined, 'world_size - rank_offset'),
   ...denseDegrees,
   dp: degree(
     'Replicas of the model. Derived; when written, it is checked.',
-    '',
+    undefined,
     'num_ranks / (tp * gtp_remat * cp * pp)',
   ),
   vpp: count('Virtual pipeline size.', '--num-virtual-stages-per-pipeline-rank', 'no interleaving'),
@@ -580,7 +606,10 @@ const rootKeys = {
     ),
   }),
   optimizer: map('What the optimizer holds and when its communication runs.', {
-    optimizer: text('The optimizer: `adam`, `sgd`, `muon`, `dist_muon`, ...', '--optimizer'),
+    optimizer: open(
+      'adam',
+      text('The optimizer: `adam`, `sgd`, `lion`, `soap`, `muon`, `adaptive_muon` or `dist_muon`.', '--optimizer'),
+    ),
     use_distributed_optimizer: flagged(
       'Shard the optimizer state over the data-parallel ranks.',
       '--use-distributed-optimizer',
@@ -595,17 +624,29 @@ const rootKeys = {
       'Keep states and gradients in the types below.',
       '--use-precision-aware-optimizer',
     ),
-    main_params_dtype: options('Type of the main parameters.', ['fp32', 'fp16'], { flag: '--main-params-dtype' }),
-    main_grads_dtype: options('Type of the main gradients.', ['fp32', 'bf16'], { flag: '--main-grads-dtype' }),
-    exp_avg_dtype: options('Type of the first moment.', ['fp32', 'fp16', 'bf16', 'fp8'], { flag: '--exp-avg-dtype' }),
-    exp_avg_sq_dtype: options('Type of the second moment.', ['fp32', 'fp16', 'bf16', 'fp8'], {
-      flag: '--exp-avg-sq-dtype',
-    }),
-    gradient_accumulation_fusion: {
+    main_params_dtype: open(
+      'fp32',
+      options('Type of the main parameters.', ['fp32', 'fp16'], { flag: '--main-params-dtype' }),
+    ),
+    main_grads_dtype: open(
+      'fp32',
+      options('Type of the main gradients.', ['fp32', 'bf16'], { flag: '--main-grads-dtype' }),
+    ),
+    exp_avg_dtype: open(
+      'fp32',
+      options('Type of the first moment.', ['fp32', 'fp16', 'bf16', 'fp8'], { flag: '--exp-avg-dtype' }),
+    ),
+    exp_avg_sq_dtype: open(
+      'fp32',
+      options('Type of the second moment.', ['fp32', 'fp16', 'bf16', 'fp8'], {
+        flag: '--exp-avg-sq-dtype',
+      }),
+    ),
+    gradient_accumulation_fusion: open(true, {
       type: 'boolean',
-      doc: 'Add weight gradients up inside the kernel of the product; Megatron-LM does so unless it is told not to.',
+      doc: 'Add weight gradients up inside the kernel of the product.',
       flag: '--no-gradient-accumulation-fusion',
-    } as BooleanSpec,
+    } as BooleanSpec),
     defer_embedding_wgrad_compute: flagged(
       'Compute the weight gradients of the embedding while the pipeline empties; needs `pp` above 1.',
       '--defer-embedding-wgrad-compute',
@@ -615,9 +656,12 @@ const rootKeys = {
   }),
   precision: map('Types narrower than those of the parameters.', {
     fp8_format: options('The format of 8-bit matrix products.', ['e4m3', 'hybrid'], { flag: '--fp8-format' }),
-    fp8_recipe: options('How 8-bit values are scaled.', ['tensorwise', 'delayed', 'mxfp8', 'blockwise', 'custom'], {
-      flag: '--fp8-recipe',
-    }),
+    fp8_recipe: open(
+      'delayed',
+      options('How 8-bit values are scaled.', ['tensorwise', 'delayed', 'mxfp8', 'blockwise', 'custom'], {
+        flag: '--fp8-recipe',
+      }),
+    ),
     fp8_param_gather: flagged('Keep and gather parameters in 8 bits.', '--fp8-param-gather'),
     fp4_format: options('The format of 4-bit matrix products.', ['e2m1'], { flag: '--fp4-format' }),
   }),
@@ -641,9 +685,12 @@ const rootKeys = {
     ),
   }),
   moe: map('How MoE layers move their tokens.', {
-    moe_token_dispatcher_type: options('How tokens reach their experts.', ['allgather', 'alltoall', 'flex'], {
-      flag: '--moe-token-dispatcher-type',
-    }),
+    moe_token_dispatcher_type: open(
+      'allgather',
+      options('How tokens reach their experts.', ['allgather', 'alltoall', 'flex'], {
+        flag: '--moe-token-dispatcher-type',
+      }),
+    ),
     moe_enable_deepep: flagged('The flex dispatcher uses DeepEP.', '--moe-enable-deepep'),
     overlap_moe_expert_parallel_comm: flagged(
       'Overlap the expert all-to-all with the computation of another micro-batch.',
@@ -670,10 +717,13 @@ const rootKeys = {
     },
   ),
   checkpoint: map('How checkpoints are written.', {
-    ckpt_format: options(
-      'The format of checkpoints; Megatron-FSDP needs `fsdp_dtensor`.',
-      ['torch', 'torch_dist', 'torch_dcp', 'fsdp_dtensor'],
-      { flag: '--ckpt-format' },
+    ckpt_format: open(
+      'torch_dist',
+      options(
+        'The format of checkpoints; Megatron-FSDP needs `fsdp_dtensor`.',
+        ['torch', 'torch_dist', 'torch_dcp', 'fsdp_dtensor'],
+        { flag: '--ckpt-format' },
+      ),
     ),
   }),
   ntp: map('Nonuniform tensor parallelism: go on with fewer TP ranks where GPUs failed.', ntpKeys),
@@ -682,20 +732,24 @@ const rootKeys = {
       'Shard parameters, gradients and optimizer state over data-parallel ranks.',
       '--use-megatron-fsdp',
     ),
-    data_parallel_sharding_strategy: options(
-      'What is sharded.',
-      ['no_shard', 'optim', 'optim_grads', 'optim_grads_params'],
-      { flag: '--data-parallel-sharding-strategy' },
+    data_parallel_sharding_strategy: open(
+      'optim_grads_params',
+      options('What is sharded.', ['no_shard', 'optim', 'optim_grads', 'optim_grads_params'], {
+        flag: '--data-parallel-sharding-strategy',
+      }),
     ),
-    outer_dp_sharding_strategy: options(
-      'What is sharded over the instances too (hybrid sharding, with `num_distributed_optimizer_instances`).',
-      ['no_shard', 'optim'],
-      { flag: '--outer-dp-sharding-strategy' },
+    outer_dp_sharding_strategy: open(
+      'no_shard',
+      options(
+        'What is sharded over the instances too (hybrid sharding, with `num_distributed_optimizer_instances`).',
+        ['no_shard', 'optim'],
+        { flag: '--outer-dp-sharding-strategy' },
+      ),
     ),
-    megatron_fsdp_version: {
+    megatron_fsdp_version: open(1, {
       ...count('1, or 2: the rewrite, for data and expert parallelism only.', '--megatron-fsdp-version'),
       since: 'main',
-    } as IntegerSpec,
+    } as IntegerSpec),
     torch_fsdp2: flagged(
       "PyTorch's own fully sharded data parallelism in place of Megatron-FSDP.",
       '--use-torch-fsdp2',

@@ -9,7 +9,8 @@ export function formatMarkdown(): string {
   return `# Keys of a layout file
 
 Made of the description of the keys in \`layout/format/keys.ts\`. A key that is left out has its default; a derived value may be
-written and is then checked. Flags are Megatron-LM's own options.
+written and is then checked. Where the default is *open*, the rules take nothing for a key that is left out, as the job may set
+it elsewhere; Megatron-LM takes the value that stands there. Flags are Megatron-LM's own options.
 
 ## Top level
 
@@ -35,14 +36,7 @@ function sectionOf(path: string, spec: KeySpec): string[] {
 
 function table(keys: Keys): string {
   const rows = Object.entries(keys).map(([name, spec]) => {
-    const cells = [
-      `\`${name}\``,
-      typeOf(spec),
-      defaultOf(spec),
-      spec.doc,
-      spec.flag ? `\`${spec.flag}\`` : '',
-      spec.since ?? '',
-    ];
+    const cells = [`\`${name}\``, typeOf(spec), defaultOf(spec), spec.doc, flagOf(spec), spec.since ?? ''];
     return `| ${cells.map(cell).join(' | ')} |`;
   });
   return `| key | type | default | meaning | flag | known to |\n| --- | --- | --- | --- | --- | --- |\n${rows.join('\n')}\n`;
@@ -85,7 +79,16 @@ function defaultOf(spec: KeySpec): string {
   if ('default' in spec && spec.default !== undefined) {
     return `\`${spec.default}\``;
   }
+  if (spec.megatronTakes) {
+    return `open; \`${spec.megatronTakes}\` to Megatron-LM`;
+  }
   return spec.derived ? `\`${spec.derived}\`` : '';
+}
+
+/** The flag of a key; a switch that is on unless told otherwise has one that takes it away. */
+function flagOf(spec: KeySpec): string {
+  const isOff = spec.type === 'boolean' && /^--(no|disable)-/.test(spec.flag ?? '');
+  return spec.flag ? `\`${spec.flag}\`${isOff ? ' for `false`' : ''}` : '';
 }
 
 /** A key of the format with its place, such as `modules.<name>.tp`. */
@@ -143,7 +146,7 @@ function keyText({ name, spec }: PlacedKey): string {
   const facts = [
     `type: ${typeOf(spec)}`,
     ...(value === 'required' ? ['required'] : value === '' ? [] : [`default: ${value}`]),
-    ...(spec.flag ? [`Megatron-LM: \`${spec.flag}\``] : []),
+    ...(spec.flag ? [`Megatron-LM: ${flagOf(spec)}`] : []),
     ...(spec.since ? [`known to: ${spec.since}`] : []),
   ];
   return `# Key ${name}\n\n${spec.doc}\n\n${facts.map((fact) => `- ${fact}\n`).join('')}`;

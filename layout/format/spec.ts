@@ -8,6 +8,8 @@ interface Described {
   readonly flag?: string;
   /** The default in words, where it is not a constant: `world_size / (tp * cp * pp)`. */
   readonly derived?: string;
+  /** What Megatron-LM takes where the key is not written and the rules take nothing, as its flag says it. */
+  readonly megatronTakes?: string;
   /** Whether a map without this key is incomplete. */
   readonly required?: boolean;
   /** The Megatron-LM versions that know the option, where not all do: `main`, `dev`, `core_r0.19 and later`. */

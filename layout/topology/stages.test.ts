@@ -20,7 +20,6 @@ test.each([
   'num_layers: 1073741824',
   'num_layers: 4, mtp_num_layers: 1073741824',
   'num_layers: 4, num_layers_in_first_pipeline_stage: 1073741824',
-  'hybrid_layer_pattern: "MM*-", mtp_num_layers: 1073741824',
 ])('layers are not listed without bound: %s', (model) => {
   expect(stagesOf(model)).toEqual([null]);
 });

@@ -176,7 +176,7 @@ function layoutOf(value: string | readonly Field<unknown>[] | undefined): LayerL
 }
 
 /** How often a layer stands in a layout; null where there is no layout that can be read. */
-function countIn(layout: LayerLayoutInput | null, kind: 'decoder' | 'mtp'): number | null {
+export function countIn(layout: LayerLayoutInput | null, kind: 'decoder' | 'mtp'): number | null {
   if (layout === null) {
     return null;
   }
@@ -256,16 +256,16 @@ function hybridStagePlan(module: ModuleFacts, settings: PipelineArguments, patte
     error: plan && !plan.ok ? plan.error : null,
     vpp: plan?.ok ? plan.value.vpp : null,
     covers: plan?.ok ? coversPattern(plan.value) : null,
-    stages: () => (plan?.ok && (plan.value.mtp ?? 0) <= MAX_LISTED ? hybridStages(module, plan.value) : null),
+    stages: () => (plan?.ok ? hybridStages(module, plan.value) : null),
   };
 }
 
-function hybridStages({ name }: ModuleFacts, { stages, mtp }: HybridPlan): Stage[] {
+function hybridStages({ name }: ModuleFacts, { stages, pattern }: HybridPlan): Stage[] {
   return stages.flatMap((ranks, v) =>
     ranks.map(([symbols, offset], rank): Stage => {
       const isLast = v === stages.length - 1 && rank === ranks.length - 1;
       const decoders = range(symbols.length).map((i) => `t${offset + i}`);
-      const ends = isLast ? [...range(mtp ?? 0).map((i) => `mtp${i}`), 'loss'] : [];
+      const ends = isLast ? [...range(pattern.mtpDepths).map((i) => `mtp${i}`), 'loss'] : [];
       return {
         module: name,
         pp: rank,

@@ -12,7 +12,7 @@ import {
   markdownText,
   type Span,
 } from '../../layout';
-import { derivedLines, moduleAt, signature } from '../describe';
+import { derivedLines, moduleAt, signature, stageLines } from '../describe';
 import { type Located, locate, scalarAt, specAt } from '../locate';
 import { groupsOf } from '../moduleGroups';
 import { canList, rankLines, ranksText } from '../ranks';
@@ -53,7 +53,9 @@ function hereLines({ facts, resolved }: Checked, path: readonly string[], name: 
   const module = facts && moduleAt(facts, path);
   const here = module ? derivedLines(facts, module) : [];
   const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name), canList(resolved)) : null;
-  return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : [])];
+  const ofStages = ['parallelism', 'model', 'modules'].includes(path[0] ?? '');
+  const stages = facts && module && ofStages ? stageLines(facts, module, name) : [];
+  return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : []), ...stages];
 }
 
 /** The degrees of which half and twice the value are held against the one that is written. */

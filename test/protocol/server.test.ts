@@ -125,6 +125,18 @@ describe('hover', () => {
     expect(text).toContain('the first [4, 5]');
   });
 
+  test('lists the layers of each stage', async () => {
+    const pipeline = 'parallelism: {pp: 2, pipeline_model_parallel_layout: Et|t|t|tmL}';
+    const text = `layout: 1\nworld_size: 2\n${pipeline}\nmodel: {num_layers: 4, mtp_num_layers: 1}\n`;
+    expect(await hoverText(text.replace('pp:', 'p|p:'))).toContain(
+      '- pp 0: vpp 0: embedding, t0; vpp 1: t2\n- pp 1: vpp 0: t1; vpp 1: t3, mtp0, loss',
+    );
+    const hybrid = 'layout: 1\nworld_size: 2\nparallelism: {pp: 2}\nmodel: {hybrid_layer_|pattern: "MM*-|M*/MM"}\n';
+    expect(await hoverText(hybrid)).toContain(
+      '- pp 0: embedding, t0 to t3 (`MM*-`)\n- pp 1: t4 to t5 (`M*`), mtp0, loss',
+    );
+  });
+
   test('is silent on a comment', async () => {
     expect(await hoverText('layout: 1\n# a com|ment\nworld_size: 8\nparallelism: {tp: 2}\n')).toBe('');
   });

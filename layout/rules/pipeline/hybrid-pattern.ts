@@ -1,16 +1,18 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { type StagePlan, stagePlans } from '../../topology/stages';
 import { removeFix } from '../fixes';
+import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
+import { explain, type Words } from './stages';
 
 export const hybridPattern: Rule = {
   code: 'hybrid-pattern',
   severity: 'error',
   title: 'The hybrid layer pattern does not fit its pipeline',
   effect: 'Megatron-LM stops, or trains a model other than the one meant',
-  what: '`hybrid_layer_pattern` holds a symbol that stands for no layer, mixes attention with MLA or sparse attention, has MTP depths that differ, a number of stages that `pp` does not divide, or stands beside another way to split the layers. A pattern with `E` layers and no `num_experts` is reported too.',
+  what: '`hybrid_layer_pattern` holds a symbol that stands for no layer, mixes attention with MLA or sparse attention, has MTP depths that differ, a number of stages that `pp` does not divide, or stands beside another way to split the layers. A pattern with `E` layers and no `num_experts` is reported too, and `mtp_num_layers` beside a pattern without an MTP part.',
   why: 'A pattern is the whole architecture in one line, and each of its characters is a layer. Its `|` are the pipeline stages; a pattern without them is cut into equal runs.',
   failing: `layout: 1
 world_size: 8
@@ -74,6 +76,16 @@ function* patternReports(
       message: 'The stages hold layers twice or never, and Megatron-LM reports nothing. Write the stages with `|`.',
     };
   }
+  const depths = plan.settings.mtp ?? 0;
+  if (depths > 0 && !pattern.includes('/')) {
+    yield {
+      severity: 'warning',
+      message: `mtp_num_layers is ${depths}, but the pattern has no MTP part, so Megatron-LM builds no MTP layer. Write the layers of each depth behind \`/\`.`,
+      span: model.mtp_num_layers.span,
+      related: [],
+      fixes: [removeFix(text, 'mtp_num_layers', model.mtp_num_layers)],
+    };
+  }
   if (layers.value !== undefined && layers.value !== plan.settings.numLayers) {
     yield {
       severity: 'warning',
@@ -92,24 +104,31 @@ function* patternReports(
   }
 }
 
-/** What is wrong in our words: Megatron-LM's checks name its own flags. */
 function explained({ error, settings }: StagePlan): string {
-  const message = error?.message ?? '';
   const { pp } = settings;
-  const known: readonly (readonly [RegExp, string])[] = [
+  const known: readonly Words[] = [
     [
-      /is not a valid layer symbol/,
-      'The pattern holds a character that stands for no layer. Use M, G, *, D, +, -, E, with `|` between stages and `/` before MTP depths.',
+      /^In \w+ pattern, '(.)'/su,
+      (char) =>
+        `\`${char}\` stands for no layer. Use M, G, *, D, +, -, E, with \`|\` between stages and \`/\` before MTP depths.`,
     ],
     [
       /^Not supported to have both/,
       'The pattern mixes attention (*) with MLA (+) or sparse attention (D). Use one of them.',
     ],
-    [/^All MTP patterns/, 'The MTP depths of the pattern differ. Use the same layers for each depth.'],
-    [/hybrid pipeline segments/, `pp ${pp} does not divide the stages of the pattern. Use a multiple of ${pp} stages.`],
     [
-      /^Number of layers/,
-      `pp ${pp} does not divide the layers of the pattern. Write its stages with \`|\`, or use another pp.`,
+      /^All MTP patterns [^,]*, but pattern (\d+)/,
+      (depth) => `MTP depth ${depth} of the pattern differs from depth 1. Use the same layers for each depth.`,
+    ],
+    [
+      /hybrid pipeline segments .* Got (\d+) segments/,
+      (stages) =>
+        `The pattern has ${countOf(Number(stages), 'stage')}, which pp ${pp} does not divide. Use ${eitherNumber(nearestMultiples(pp, Number(stages)))} stages.`,
+    ],
+    [
+      /^Number of layers \((\d+)\)/,
+      (layers) =>
+        `The pattern has ${countOf(Number(layers), 'layer')} and no \`|\`, and pp ${pp} does not divide them. Write its stages with \`|\`, or use another pp.`,
     ],
     [/^If --hybrid/, 'The stages of the pattern leave no place for sizes of the first or last stage. Leave those out.'],
     [/^When interleaved/, 'The pattern has several stages a rank, and pp is 1. Use pp 2 or more, or no `|`.'],
@@ -123,8 +142,9 @@ function explained({ error, settings }: StagePlan): string {
       'The pattern excludes a pipeline layout and the account for embedding or loss. Leave those out.',
     ],
   ];
-  return (
-    known.find(([regex]) => regex.test(message))?.[1] ??
-    'The first or last stage leaves layers that the other stages cannot share. Use other sizes.'
+  return explain(
+    error?.message ?? '',
+    known,
+    'The first or last stage leaves layers that the other stages cannot share. Use other sizes.',
   );
 }

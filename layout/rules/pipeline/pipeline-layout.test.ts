@@ -16,6 +16,7 @@ test('pipeline-layout', () => {
       'a list': layout(2, '[[embedding, decoder], [decoder, loss]]', 'num_layers: 2'),
       'MTP of which the file says nothing more': job(8, 'pp: 2, pipeline_model_parallel_layout: Ett|tmL'),
       'a layer too few': layout(4, 'Ett|tt|tt|tL'),
+      'MTP layers of which the model has none': layout(4, 'Ett|tt|tt|ttmL'),
       'a number of stages that pp does not divide': layout(4, 'Ett|tt|ttttL'),
       'parentheses do not nest': layout(4, '"E((t|)*2)*2L"'),
       'a number split by a comma': layout(2, '"Et*1,0|L"', 'num_layers: 10'),
@@ -35,17 +36,22 @@ test('pipeline-layout', () => {
     MTP before the loss: nothing
     a list: nothing
     MTP of which the file says nothing more: nothing
-    a layer too few: error at "Ett|tt|tt|tL": The layout does not hold num_layers 8. Use as many \`t\` as there are layers.
+    a layer too few: error at "Ett|tt|tt|tL": The layout holds 7 decoder layers, and num_layers is 8. Use as many \`t\` as there are layers.
       = Megatron-LM: Number of decoder layers 7must match num_layers 8
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here
       = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|tL-]}
-    a number of stages that pp does not divide: error at "Ett|tt|ttttL": pp 4 does not divide the stages of the layout. Use a multiple of 4 stages.
+    MTP layers of which the model has none: error at "Ett|tt|tt|ttmL": The layout holds 1 MTP layer, and mtp_num_layers is not written. Write \`mtp_num_layers: 1\` under model.
+      = Megatron-LM: Number of mtp layers in layout must match mtp_num_layers
+      = at "4": pp is 4 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|ttmL-]}
+    a number of stages that pp does not divide: error at "Ett|tt|ttttL": The layout has 3 stages, which pp 4 does not divide. Use 4 stages.
       = Megatron-LM: pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (len(layout)=3, pipeline_model_parallel_size=4)
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here
       = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|ttttL-]}
-    parentheses do not nest: error at "\\"E((t|)*2)*2L\\"": The layout holds a character that stands for no layer. Use E, t, m, L, \`|\`, and the repetitions \`(...)*n\` and \`x*n\`, which do not nest.
+    parentheses do not nest: error at "\\"E((t|)*2)*2L\\"": \`(\` stands for no layer. Use E, t, m, L, \`|\`, and the repetitions \`(...)*n\` and \`x*n\`, which do not nest.
       = Megatron-LM: Invalid layer character: ( (stage='E(t', layout_str='E(t|(t|))L'), known layer characters: ['E', 'L', 't', 'm']
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here

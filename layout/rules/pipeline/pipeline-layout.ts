@@ -1,11 +1,12 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_LAYOUT } from '../../topology/pipeline/layer-layout';
-import { type StagePlan, stagePlans } from '../../topology/stages';
+import { countIn, type StagePlan, stagePlans } from '../../topology/stages';
 import { removeFix } from '../fixes';
-import { countOf } from '../numbers';
+import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
+import { explain, type Words } from './stages';
 
 /** A repetition whose count a comma splits: `t*1,0` is ten layers. */
 const SPLIT_COUNT = /\*\d+,\d/;
@@ -83,26 +84,28 @@ function relatedOf({ module, settings }: StagePlan) {
   ];
 }
 
-/** What is wrong in our words: Megatron-LM's checks name its own variables. */
 function explained({ error, settings }: StagePlan): string {
-  const message = error?.message ?? '';
-  const { pp, numLayers, mtp } = settings;
-  const known: readonly (readonly [RegExp, string])[] = [
+  const { pp, numLayers, mtp, layout } = settings;
+  const mtpLayers = countIn(layout, 'mtp') ?? 0;
+  const known: readonly Words[] = [
     [
       /^Invalid layer character: (.)/su,
-      'The layout holds a character that stands for no layer. Use E, t, m, L, `|`, and the repetitions `(...)*n` and `x*n`, which do not nest.',
+      (char) =>
+        `\`${char}\` stands for no layer. Use E, t, m, L, \`|\`, and the repetitions \`(...)*n\` and \`x*n\`, which do not nest.`,
     ],
     [
-      /num_stages=|len\(layout\)=/,
-      `pp ${pp} does not divide the stages of the layout. Use a multiple of ${pp} stages.`,
+      /(?:num_stages=|len\(layout\)=)(\d+)/,
+      (stages) =>
+        `The layout has ${countOf(Number(stages), 'stage')}, which pp ${pp} does not divide. Use ${eitherNumber(nearestMultiples(pp, Number(stages)))} stages.`,
     ],
     [
-      /must match num_layers/,
-      `The layout does not hold num_layers ${numLayers}. Use as many \`t\` as there are layers.`,
+      /^Number of decoder layers (\d+)/,
+      (layers) =>
+        `The layout holds ${countOf(Number(layers), 'decoder layer')}, and num_layers is ${numLayers}. Use as many \`t\` as there are layers.`,
     ],
     [
       /^Number of mtp layers/,
-      `The layout does not hold mtp_num_layers ${mtp ?? 'none'}. Use as many \`m\` as there are MTP layers, and write \`model.mtp_num_layers\`.`,
+      `The layout holds ${countOf(mtpLayers, 'MTP layer')}, and mtp_num_layers is ${mtp === null ? `not written. Write \`mtp_num_layers: ${mtpLayers}\` under model` : `${mtp}. Use as many \`m\``}.`,
     ],
     [/^The first layer must be/, 'The layout must begin with the embedding. Use `E` first.'],
     [/^The last layer must be/, 'The layout must end with the loss. Use `L` last.'],
@@ -138,8 +141,9 @@ function explained({ error, settings }: StagePlan): string {
       'A stage holds what is no layer. Use `embedding`, `decoder`, `mtp` and `loss`.',
     ],
   ];
-  return (
-    known.find(([pattern]) => pattern.test(message))?.[1] ??
-    'Megatron-LM refuses this pipeline layout. Leave it out, or write it anew.'
+  return explain(
+    error?.message ?? '',
+    known,
+    'Megatron-LM refuses this pipeline layout. Leave it out, or write it anew.',
   );
 }

@@ -49,3 +49,17 @@ function isOtherSplit({ parallelism }: LayoutFacts['root'], { own, model }: Modu
     (parallelism.value?.num_layers_per_virtual_pipeline_stage.written ?? false)
   );
 }
+
+/** Our words for an error of Megatron-LM: a text, or one made of the groups that the expression captures. */
+export type Words = readonly [error: RegExp, said: string | ((...groups: readonly string[]) => string)];
+
+/** The words of the first expression that matches an error; Megatron-LM's checks name its own variables. */
+export function explain(error: string, known: readonly Words[], otherwise: string): string {
+  for (const [expression, said] of known) {
+    const match = expression.exec(error);
+    if (match) {
+      return typeof said === 'string' ? said : said(...match.slice(1));
+    }
+  }
+  return otherwise;
+}

@@ -1,11 +1,15 @@
 // The pictures of README.md and docs/rank-grid.md, made by the product: `npm run pictures:readme` after `npm run package`.
-// Stills are of the panel; the animation is of the real workbench, while `tp` is edited. Needs ImageMagick and img2webp.
+// Stills are of the panel; the animation is of the real workbench: a wrong `tp`, the group of a rank, and the rank that hangs a run.
+// Needs ImageMagick and img2webp.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { importSource } from '../../scripts/source.mjs';
 import { Workbench } from '../harness/workbench.ts';
+import { openMenu, showView } from './controls.ts';
 import { layoutText, startGrid } from './page.mjs';
 
 const MEDIA = new URL('../../media/', import.meta.url).pathname;
@@ -27,22 +31,28 @@ const EDITED = `layout: 1
 name: demo
 
 cluster:
-  nodes: 4
+  nodes: 8
   gpus_per_node: 8
 
 parallelism:
-  tp: 2
-  pp: 4
+  tp: 4
+  pp: 2
 
 model:
-  num_layers: 32
-  num_attention_heads: 32
+  num_layers: 64
+  num_attention_heads: 64
 `;
-const TYPED = ['2', '4', '3', '8'];
+const TYPED = ['4', '3', '8'];
 
-/** How long a picture of the animation is shown, in milliseconds; the last one longer. */
+/** The rank whose group is looked at, and the one that hangs the run. */
+const [LOOKED_AT, HUNG] = [21, 37];
+
+/** How long a picture of the animation is shown, in milliseconds; answers longer. */
 const STEP = 1300;
-const LAST = 2200;
+const ANSWER = 2400;
+
+const { check } = await importSource('layout/index.ts');
+const { resolvedOf, simulate, writeDumps } = await importSource('test/harness/simulatedRun.ts');
 
 const convert = (...args) => execFileSync('convert', args);
 const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-readme-'));
@@ -106,21 +116,34 @@ async function animation(theme, colorTheme) {
     });
     await workbench.openFile('demo.layout.yaml');
     await workbench.command('Parallelism Layout: Show Rank Grid');
-    await workbench.grid.locator('.summary').getByText('32 ranks').waitFor();
+    await workbench.grid.locator('.summary').getByText('64 ranks').waitFor();
     await workbench.command('View: Close Primary Side Bar');
     await workbench.command('Notifications: Clear All Notifications');
     const frames = [];
-    let before = TYPED[0];
-    for (const [i, degree] of TYPED.entries()) {
-      if (i > 0) {
-        await workbench.typeOver(`tp: ${before}`, before, degree);
-        before = degree;
-      }
+    const shoot = async (time) => {
       await settled(workbench.page.locator('.monaco-workbench'));
-      const file = join(work, `${theme}-${i}.png`);
+      const file = join(work, `${theme}-${frames.length}.png`);
       await workbench.page.screenshot({ path: file });
-      frames.push('-d', String(i === TYPED.length - 1 ? LAST : STEP), file);
+      frames.push('-d', String(time), file);
+    };
+    let before = TYPED[0];
+    await shoot(STEP);
+    for (const degree of TYPED.slice(1)) {
+      await workbench.typeOver(`tp: ${before}`, before, degree);
+      before = degree;
+      await shoot(STEP);
     }
+    await lookAt(workbench.grid);
+    await shoot(ANSWER);
+    // the rank that was looked at is let go
+    await workbench.grid.locator('.frame canvas').press('Escape');
+    await workbench.grid.locator('body').evaluate(dropFolder, pathToFileURL(dumps(folder)).href);
+    await workbench.grid
+      .getByRole('heading', { name: `Rank ${HUNG} (` })
+      .first()
+      .waitFor();
+    await workbench.command('Notifications: Clear All Notifications');
+    await shoot(ANSWER);
     execFileSync('img2webp', [
       '-loop',
       '0',
@@ -136,4 +159,31 @@ async function animation(theme, colorTheme) {
   } finally {
     await workbench.close();
   }
+}
+
+/** Shows the data-parallel groups, and points at a rank. */
+async function lookAt(grid) {
+  await showView(grid, 'Groups');
+  await openMenu(grid, 'View');
+  await grid.getByLabel('Process group').selectOption('dp');
+  await grid.locator('summary', { hasText: 'View' }).click();
+  await grid.locator('.find').fill(String(LOOKED_AT));
+  await grid.locator('.find').press('Enter');
+  await grid.locator('.find').fill('');
+}
+
+/** The dumps of a run of the edited layout in which one rank sleeps before an all-reduce. */
+function dumps(folder) {
+  const text = EDITED.replace(`tp: ${TYPED[0]}`, `tp: ${TYPED.at(-1)}`);
+  const path = join(folder, 'dumps');
+  const fault = { rank: HUNG, kind: 'sleep', step: 1, at: 'tp' };
+  writeDumps(path, simulate(resolvedOf(check(text)), { faults: [fault], steps: 2 }));
+  return path;
+}
+
+/** Runs in the panel: a folder is dropped on it. */
+function dropFolder(_, address) {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.setData('text/uri-list', address);
+  window.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
 }

@@ -1,4 +1,7 @@
 import { check } from '../check';
+import type { Diagnostic, Fix } from '../diagnostic';
+import { applyEdits } from '../format/edit';
+import { LineIndex } from '../format/lines';
 import { soundFixes } from '../soundFixes';
 import type { Rule } from './rule';
 import { sourceMarkdown } from './source';
@@ -22,7 +25,7 @@ export function rulePageUrl(code: string): string {
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */
 export function ruleMarkdown(rule: Rule): string {
-  const { code, title, severity, effect, what, why, failing, passing, sources } = rule;
+  const { code, title, severity, effect, what, why, failing, sources } = rule;
   return `# ${code}
 
 **${title}** (${severity}: ${effect})
@@ -46,7 +49,7 @@ ${printed(rule)}
 ## A file that passes
 
 \`\`\`yaml
-${passing.trimEnd()}
+${passingText(rule).trimEnd()}
 \`\`\`
 
 ## Source
@@ -55,20 +58,31 @@ ${sources.map((source) => `- ${sourceMarkdown(source)}`).join('\n')}
 `;
 }
 
-/** What the checker prints of the failing file. */
-function printed({ code, failing }: Rule): string {
+/** A file that passes: the rule's own, or the failing file with its likeliest fix. */
+export function passingText(rule: Rule): string {
+  const [first] = failures(rule);
+  return rule.passing ?? applyEdits(rule.failing, first?.fixes[0]?.edits ?? []);
+}
+
+/** What the rule reports of its failing file, with the fixes that hold. */
+function failures({ code, failing }: Rule): { readonly diagnostic: Diagnostic; readonly fixes: readonly Fix[] }[] {
   const checked = check(failing);
-  const { diagnostics, lines } = checked;
-  const own = diagnostics.filter((diagnostic) => diagnostic.code === code);
+  const own = checked.diagnostics.filter((diagnostic) => diagnostic.code === code);
   const fixes = soundFixes(checked, own);
-  return own
-    .flatMap((diagnostic) => {
+  return own.map((diagnostic) => ({ diagnostic, fixes: fixes.get(diagnostic) ?? [] }));
+}
+
+/** What the checker prints of the failing file. */
+function printed(rule: Rule): string {
+  const lines = new LineIndex(rule.failing);
+  return failures(rule)
+    .flatMap(({ diagnostic, fixes }) => {
       const { line, character } = lines.positionAt(diagnostic.span.start);
       return [
-        `${line + 1}:${character + 1}: ${diagnostic.severity}[${code}]: ${diagnostic.message}`,
+        `${line + 1}:${character + 1}: ${diagnostic.severity}[${rule.code}]: ${diagnostic.message}`,
         ...(diagnostic.predicts ? [`= Megatron-LM: ${diagnostic.predicts}`] : []),
         ...diagnostic.related.map(({ message, span }) => `= line ${lines.positionAt(span.start).line + 1}: ${message}`),
-        ...(fixes.get(diagnostic) ?? []).map(({ title }) => `= fix: ${title}`),
+        ...fixes.map(({ title }) => `= fix: ${title}`),
       ];
     })
     .join('\n');

@@ -34,8 +34,8 @@ export interface Rule {
   readonly why: string;
   /** A whole file on which exactly this rule fires. */
   readonly failing: string;
-  /** The same file put right: no rule fires at `error` or `warning`. */
-  readonly passing: string;
+  /** The same file put right: no rule fires at `error` or `warning`. Left out where the first fix of `failing` makes it. */
+  readonly passing?: string;
   /** Where the behaviour is decided. */
   readonly sources: readonly Source[];
   /** What the rule says of a file's shape, as far as the file could be read. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { check, parseTree, RULES, type Span, type Tree } from '../../layout';
+import { passingText } from '../../layout/rules/page';
 import { runs } from '../harness/property';
 import { shownDiagnostics } from './shownDiagnostics';
 
@@ -21,7 +22,7 @@ function numberSpans(node: Tree['root']): Span[] {
 
 describe('random files', () => {
   const examples = readdirSync('examples').map((name) => readFileSync(`examples/${name}`, 'utf8'));
-  const sources = [...examples, ...RULES.flatMap(({ failing, passing }) => [failing, passing])];
+  const sources = [...examples, ...RULES.flatMap((rule) => [rule.failing, passingText(rule)])];
   const words = sources.join('\n').match(/\w+|[^\w\n]|\n */g) ?? [];
 
   test('made of the words of layouts are checked', () => {

@@ -21,13 +21,6 @@ parallelism:
 communicators:
   high_priority_stream_groups: [dpcp]
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-communicators:
-  high_priority_stream_groups: [dp_cp]
-`,
   sources: [megatron('megatron/core/parallel_state.py', 'overwrite_nccl_comm_cfgs', 'get_nccl_options')],
   *check(facts) {
     const groups = facts.root.communicators.value?.high_priority_stream_groups.value ?? [];

@@ -21,12 +21,6 @@ parallelism:
   cp: 8
   hierarchical_context_parallel_sizes: [2, 2]
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  cp: 8
-  hierarchical_context_parallel_sizes: [2, 4]
-`,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -17,11 +17,6 @@ world_size: 8
 parallelism: {tp: 2}
 environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-environment: {CUDA_DEVICE_MAX_CONNECTIONS: 1}
-`,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     const { environment, fsdp } = facts.root;

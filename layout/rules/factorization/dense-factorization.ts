@@ -18,12 +18,6 @@ parallelism:
   tp: 8
   pp: 3
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 8
-  pp: 2
-`,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -15,12 +15,6 @@ parallelism:
   tp: 4
   dp: 2
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 4
-  dp: 4
-`,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     for (const module of facts.modules) {

@@ -16,13 +16,6 @@ parallelism:
   ep: 4
   expt_dp: 4
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-  ep: 4
-  expt_dp: 2
-`,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     for (const module of facts.modules) {

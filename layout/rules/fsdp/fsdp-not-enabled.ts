@@ -17,14 +17,6 @@ parallelism:
 fsdp:
   create_all_gather_group: true
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  create_all_gather_group: true
-  enabled: true
-`,
   sources: [megatron('megatron/training/training.py', 'get_megatron_ddp_config')],
   *check(facts) {
     const { root, text } = facts;

@@ -21,15 +21,6 @@ fsdp:
 checkpoint:
   ckpt_format: torch_dist
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 1
-fsdp:
-  enabled: true
-checkpoint:
-  ckpt_format: fsdp_dtensor
-`,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     yield* firstBroken(facts.text, [

@@ -20,13 +20,6 @@ modules:
   language: {num_ranks: 4, tp: 4}
 batch: {micro_batch_size: 2, global_batch_size: 8}
 `,
-  passing: `layout: 1
-world_size: 4
-modules:
-  images: {num_ranks: 4, tp: 1}
-  language: {num_ranks: 4, tp: 4}
-batch: {micro_batch_size: 4, global_batch_size: 8}
-`,
   sources: [
     megatron('megatron/core/models/mimo/comm/colocated_communicator.py', 'ColocatedBridgeCommunicator.get_slice_info'),
   ],

@@ -20,13 +20,6 @@ modules:
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 batch: {micro_batch_size: 1, global_batch_size: 8}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-batch: {micro_batch_size: 2, global_batch_size: 8}
-`,
   sources: [megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args')],
   *check(facts) {
     const mimo = mimoOf(facts);

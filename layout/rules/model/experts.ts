@@ -23,13 +23,6 @@ parallelism:
 model:
   num_experts: 12
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  ep: 4
-model:
-  num_experts: 12
-`,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

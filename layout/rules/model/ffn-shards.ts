@@ -19,13 +19,6 @@ parallelism:
 model:
   ffn_hidden_size: 1860
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 8
-model:
-  ffn_hidden_size: 1856
-`,
   sources: [
     megatron('megatron/core/tensor_parallel/layers.py', 'ColumnParallelLinear', 'RowParallelLinear'),
     megatron('megatron/core/utils.py', 'divide'),

@@ -19,11 +19,6 @@ world_size: 8
 parallelism: {tp: 1}
 model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: rope}
-`,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     for (const { model } of describedModels(facts)) {

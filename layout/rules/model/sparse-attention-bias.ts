@@ -16,11 +16,6 @@ world_size: 8
 parallelism: {tp: 1}
 model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-model: {hybrid_layer_pattern: MDMD, add_bias_linear: false}
-`,
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/training/argument_utils.py', 'core_transformer_config_from_args'),

@@ -17,12 +17,6 @@ parallelism: {tp: 2, ep: 2}
 model: {num_experts: 8, add_bias_linear: true}
 sequence: {sequence_parallel: true}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, ep: 2}
-model: {num_experts: 8, add_bias_linear: false}
-sequence: {sequence_parallel: true}
-`,
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {

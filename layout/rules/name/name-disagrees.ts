@@ -18,13 +18,6 @@ parallelism:
   tp: 2
   pp: 2
 `,
-  passing: `layout: 1
-name: llama-tp2-dp4
-world_size: 16
-parallelism:
-  tp: 2
-  pp: 2
-`,
   sources: [FORMAT_SOURCE],
   *check(facts) {
     const sizes = new Map<string, Sizes>();

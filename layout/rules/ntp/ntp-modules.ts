@@ -10,7 +10,6 @@ export const ntpModules: Rule = {
   what: '`ntp` is written in a file of `modules`.',
   why: 'The helper computes ranks of one grid that begins at rank 0; with several grids it would rebuild the groups of other ranks.',
   failing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\nntp: {tp_spares: 1}\n',
-  passing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\n',
   sources: NTP_SOURCES,
   *check({ text, root, heterogeneous }) {
     if (heterogeneous && root.ntp.written) {

@@ -14,11 +14,6 @@ world_size: 8
 parallelism: {tp: 4}
 ntp: {tp_spares: 0, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 4}
-ntp: {tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}
-`,
   sources: [megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups')],
   *check({ text, root }) {
     const ntp = root.ntp.value;

@@ -23,14 +23,6 @@ parallelism:
   ep: 2
   order: tp-cp-ep-pp-dp
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-  pp: 2
-  ep: 2
-  order: tp-cp-ep-dp-pp
-`,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     const found = ordered(facts);

@@ -22,12 +22,6 @@ parallelism:
   tp: 2
   order: tp-pp
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-  order: tp-dp-pp
-`,
   sources: [megatron('megatron/core/parallel_state.py', 'RankGenerator')],
   *check(facts) {
     const found = ordered(facts);

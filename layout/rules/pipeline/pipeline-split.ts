@@ -23,15 +23,6 @@ parallelism:
 model:
   num_layers: 64
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  pp: 8
-  account_for_embedding_in_pipeline_split: true
-  account_for_loss_in_pipeline_split: true
-model:
-  num_layers: 62
-`,
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build'),

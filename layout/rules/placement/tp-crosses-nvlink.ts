@@ -19,11 +19,6 @@ cluster: {nodes: 2, gpus_per_node: 8}
 parallelism:
   tp: 16
 `,
-  passing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism:
-  tp: 8
-`,
   sources: [otherSource('Parallelism guide of Megatron-LM: tensor parallelism within a node')],
   *check(facts) {
     for (const placed of placedModules(facts)) {

@@ -18,13 +18,6 @@ parallelism:
 sequence:
   attention_mask: dense
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  cp: 2
-sequence:
-  attention_mask: causal
-`,
   sources: [megatron('megatron/core/utils.py', 'get_batch_on_this_cp_rank')],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {

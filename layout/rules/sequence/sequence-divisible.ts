@@ -22,13 +22,6 @@ parallelism:
 sequence:
   seq_length: 8196
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  cp: 4
-sequence:
-  seq_length: 8192
-`,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),

@@ -25,15 +25,6 @@ model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, 
 sequence: {seq_length: 4096}
 batch: {micro_batch_size: 1}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-  ep: 2
-model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, add_bias_linear: false}
-sequence: {seq_length: 4096, sequence_parallel: true}
-batch: {micro_batch_size: 1}
-`,
   sources: [megatron('megatron/core/transformer/moe/moe_layer.py', 'MoELayer.forward')],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {

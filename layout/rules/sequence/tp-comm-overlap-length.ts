@@ -21,16 +21,6 @@ sequence:
   sequence_parallel: true
   tp_comm_overlap: true
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-sequence:
-  seq_length: 8192
-  max_seq_len: 8192
-  sequence_parallel: true
-  tp_comm_overlap: true
-`,
   sources: [megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard')],
   *check(facts) {
     // the training script makes the buffers for `seq_length` itself

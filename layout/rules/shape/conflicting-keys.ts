@@ -18,11 +18,6 @@ parallelism: {tp: 2}
 modules:
   language: {num_ranks: 8}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  language: {num_ranks: 8}
-`,
   sources: [FORMAT_SOURCE, megatron('megatron/core/model_parallel_config.py', 'resolve_tensor_parallel_weight_shards')],
   *check({ text, root, modules }) {
     if (root.parallelism.written && root.modules.written) {

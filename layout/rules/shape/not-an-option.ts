@@ -22,13 +22,6 @@ parallelism:
 smoke:
   checks: [group]
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-smoke:
-  checks: [groups]
-`,
   sources: [FORMAT_SOURCE],
   *checkShape({ problems }) {
     for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {

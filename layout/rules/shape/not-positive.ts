@@ -22,11 +22,6 @@ world_size: 8
 parallelism:
   tp: 0
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 1
-`,
   sources: [FORMAT_SOURCE, megatron('megatron/core/hyper_comm_grid.py', 'HyperCommGrid.__init__')],
   *check(facts) {
     for (const { path, value, spec, span } of facts.read.tooSmall) {

@@ -20,11 +20,6 @@ world_size: 8
 parallelism:
   tpp: 2
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-`,
   sources: [FORMAT_SOURCE],
   *checkShape(read) {
     for (const [problem, meaning] of meaningsOf(read)) {

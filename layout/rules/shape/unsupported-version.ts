@@ -16,11 +16,6 @@ world_size: 8
 parallelism:
   tp: 2
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-`,
   sources: [FORMAT_SOURCE],
   *checkShape({ problems }) {
     for (const { version, span } of problemsOf(problems, 'unsupported-version')) {

@@ -16,11 +16,6 @@ world_size: 8
 parallelism:
   tp: 2 # layout-ignore: dense-factorization
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-`,
   sources: [FORMAT_SOURCE],
 };
 

@@ -22,11 +22,6 @@ world_size: 8
 parallelism:
   tp: "2"
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-`,
   sources: [FORMAT_SOURCE],
   *checkShape({ text, tree, problems }) {
     for (const { spec, node, path } of problemsOf(problems, 'wrong-type')) {

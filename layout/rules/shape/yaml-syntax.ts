@@ -19,12 +19,6 @@ parallelism:
   tp: 2
  pp: 2
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-  pp: 2
-`,
   sources: [otherSource('YAML 1.2')],
   *checkShape({ text, tree: { problem } }) {
     if (problem?.kind === 'syntax') {

@@ -15,11 +15,6 @@ world_size: 8
 modules:
   language: {num_ranks: 8, tp: 2, ep: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  language: {num_ranks: 8, tp: 2, ep: 2, expt_tp: 1}
-`,
   sources: [
     megatron('examples/mimo/training/topology.py', 'ModuleGridSpec'),
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),

@@ -18,11 +18,6 @@ world_size: 12
 cluster: {nodes: 1, gpus_per_node: 8}
 parallelism: {tp: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-cluster: {nodes: 1, gpus_per_node: 8}
-parallelism: {tp: 2}
-`,
   sources: [otherSource('torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU')],
   *check(facts) {
     const { root, world } = facts;

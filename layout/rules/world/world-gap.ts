@@ -22,12 +22,6 @@ modules:
   images: {num_ranks: 2, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
   sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);

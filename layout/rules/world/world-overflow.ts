@@ -20,12 +20,6 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 6, num_ranks: 4, tp: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
   sources: [megatron('megatron/core/hyper_comm_grid.py', 'HyperCommGrid.__init__')],
   *check(facts) {
     const coverage = coverageOf(facts);

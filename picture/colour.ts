@@ -33,6 +33,10 @@ export interface Status {
   readonly sign: Sign;
 }
 
+/** Whether the colour of a rank brings a cross of its own, as that of a failed one does. */
+export const isCrossed = (colouring: Colouring, rank: number): boolean =>
+  colouring.statuses?.[colouring.valueOf(rank)]?.sign === 'cross';
+
 /** What is drawn on a cell so that its condition is told without its colour. */
 export type Sign = 'none' | 'cross' | 'stripes' | 'dots';
 

@@ -63,8 +63,10 @@ export function drawingOf(
   }
 }
 
-/** Worlds of more ranks are not drawn: a picture takes some bytes a rank. */
+/** Worlds of more ranks are neither drawn nor compared rank by rank: both take some bytes a rank. */
 export const MAX_DRAWN = 16_777_216;
+
+export const isDrawn = ({ worldSize }: ResolvedLayout): boolean => worldSize <= MAX_DRAWN;
 
 /** Whether a layout has something to show in a view. */
 export const hasDrawing = (layout: ResolvedLayout, id: DrawingId): boolean => id !== 'ntp' || hasRoles(layout);

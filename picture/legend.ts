@@ -23,6 +23,7 @@ export interface Legend {
 
 /** What else is drawn in a picture, beside its colours. */
 export interface Shown {
+  /** How many failed ranks carry a mark that their colour does not bring. */
   readonly failed: number;
   /** How many ranks a smoke job found at fault. */
   readonly atFault: number;

@@ -7,6 +7,7 @@ import {
   FADE,
   FADED,
   inkOn,
+  isCrossed,
   isPlain,
   MAX_STEPS,
   type Palette,
@@ -98,8 +99,7 @@ export function svgOf(picture: SvgPicture): string {
     nesting,
     ranksPerPixel: factor ** 2,
   };
-  // colours of conditions bring their own cross
-  const failed = picture.failed.filter((rank) => colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross');
+  const failed = picture.failed.filter((rank) => !isCrossed(colouring, rank));
   const differing = {
     coordinatesDiffer: (difference?.count('coordinates') ?? 0) > 0,
     peersDiffer: (difference?.count('peers') ?? 0) > 0,

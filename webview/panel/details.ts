@@ -1,6 +1,7 @@
 import { countOf, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
+import { MAX_DRAWN } from '../../picture/drawing';
 import {
   coordinatesOf,
   type GroupKind,
@@ -194,25 +195,16 @@ export function differenceCard({ base, difference, layout, actions }: Scene): HT
   if (!base) {
     return [];
   }
-  if (!difference || !base.layout) {
-    return [
-      h(
-        'section',
-        { class: 'card plain' },
-        h('h2', {}, 'Compare'),
-        h('p', {}, base.problem ?? 'There is nothing to compare with.'),
-      ),
-    ];
+  if (!base.layout) {
+    const why = base.problem ?? 'There is nothing to compare with.';
+    return [h('section', { class: 'card plain' }, h('h2', {}, 'Compare'), h('p', {}, why))];
   }
-  const { ranks } = difference;
-  const title =
-    ranks.length === 0
-      ? 'No rank differs'
-      : ranks.length === Math.max(layout.worldSize, base.layout.worldSize)
-        ? `All ${countOf(ranks.length, 'rank')} differ`
-        : `${countOf(ranks.length, 'rank')} ${ranks.length === 1 ? 'differs' : 'differ'}`;
+  const ranks = difference?.ranks ?? [];
+  const title = difference
+    ? differenceTitle(ranks.length, Math.max(layout.worldSize, base.layout.worldSize))
+    : `Ranks are compared one by one up to ${grouped(MAX_DRAWN)}`;
   const lines = (['coordinates', 'peers', 'absent'] as const)
-    .map((change) => [change, difference.count(change)] as const)
+    .map((change) => [change, difference?.count(change) ?? 0] as const)
     .filter(([, count]) => count > 0)
     .map(([change, count]) => h('li', {}, `${grouped(count)} ${COUNT_TEXT[change]}`));
   const steps = [
@@ -234,6 +226,15 @@ export function differenceCard({ base, difference, layout, actions }: Scene): HT
         : []),
     ),
   ];
+}
+
+function differenceTitle(count: number, all: number): string {
+  if (count === 0) {
+    return 'No rank differs';
+  }
+  return count === all
+    ? `All ${countOf(all, 'rank')} differ`
+    : `${countOf(count, 'rank')} ${count === 1 ? 'differs' : 'differ'}`;
 }
 
 const COUNT_TEXT = {

@@ -1,6 +1,7 @@
 import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout';
 import type { CostResult } from '../../picture/cost';
 import { type Difference, differenceOf } from '../../picture/difference';
+import { isDrawn } from '../../picture/drawing';
 import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
@@ -75,7 +76,8 @@ export class PanelModel {
   }
 
   #compare(): void {
-    this.difference = this.layout && this.base?.layout ? differenceOf(this.base.layout, this.layout) : null;
+    const [before, after] = [this.base?.layout, this.layout];
+    this.difference = before && after && isDrawn(before) && isDrawn(after) ? differenceOf(before, after) : null;
   }
 
   #comparison(): string {

@@ -1,6 +1,7 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
-import { isPlain } from '../../picture/colour';
+import { isCrossed, isPlain } from '../../picture/colour';
 import { markedDifference } from '../../picture/difference';
+import { isDrawn } from '../../picture/drawing';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import { nestingText } from '../../picture/nesting';
@@ -135,11 +136,12 @@ export class Screen {
     const { difference, failed, layout, results } = scene;
     const marked = markedDifference(difference, layout.worldSize);
     const bitmap = this.#painted;
+    // colours that tell neighbours apart are known once the picture is there
+    const colouring = bitmap?.colouring ?? this.#sketch.colouring;
     return legendOf(
-      // colours that tell neighbours apart are known once the picture is there
-      bitmap?.colouring ?? this.#sketch.colouring,
+      colouring,
       {
-        failed: failed.length,
+        failed: failed.filter((rank) => !isCrossed(colouring, rank)).length,
         atFault: results?.suspects.size ?? 0,
         coordinatesDiffer: (marked?.count('coordinates') ?? 0) > 0,
         peersDiffer: (marked?.count('peers') ?? 0) > 0,
@@ -248,7 +250,7 @@ export function standingOut({ layout, difference }: Scene, cursorModule: string 
   if (difference) {
     return markedDifference(difference, layout.worldSize)?.changes ?? null;
   }
-  const module = moduleCalled(layout, cursorModule);
+  const module = isDrawn(layout) ? moduleCalled(layout, cursorModule) : null;
   return module && new Uint8Array(layout.worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks);
 }
 

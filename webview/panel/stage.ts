@@ -1,5 +1,6 @@
-import type { ResolvedLayout } from '../../layout';
+import { grouped, type ResolvedLayout } from '../../layout';
 import { markedDifference } from '../../picture/difference';
+import { isDrawn, MAX_DRAWN } from '../../picture/drawing';
 import type { Space } from '../../picture/placement';
 import { RankCanvas, type Viewport } from '../render/canvas';
 import { Minimap } from '../render/minimap';
@@ -95,11 +96,15 @@ export class Stage {
 
   /** Makes room for a view and shows what stands under its picture; gives the picture, or null where the view has none. */
   arrange(view: View, scene: Scene): Sketch | null {
-    const content = view.content?.(scene);
-    const sketch = view.picture?.(scene, scene.layout) ?? null;
-    this.#arrange(sketch !== null, sketch && scene.base?.layout ? [`Before: ${scene.base.title}`, 'Now'] : null);
-    this.#fill(content ?? null);
-    this.element.classList.toggle('split', sketch !== null && content != null);
+    const { layout, base } = scene;
+    const sketch = sketchOf(view, scene, layout);
+    const content = view.picture && !isDrawn(layout) ? tooLarge(layout) : (view.content?.(scene) ?? null);
+    this.#arrange(
+      sketch !== null,
+      sketch && base?.layout && isDrawn(base.layout) ? [`Before: ${base.title}`, 'Now'] : null,
+    );
+    this.#fill(content);
+    this.element.classList.toggle('split', sketch !== null && content !== null);
     return sketch;
   }
 
@@ -111,7 +116,7 @@ export class Stage {
   draw(view: View, scene: Scene, sketch: Sketch, stands: Uint8Array | null, viewport: () => Viewport): void {
     const { layout, base } = scene;
     this.canvas.show(pictureOf(scene, layout, sketch, this.canvas.measured(), stands), viewport);
-    const before = base?.layout && view.picture?.(scene, base.layout);
+    const before = base?.layout && sketchOf(view, scene, base.layout);
     if (base?.layout && before) {
       this.#other.show(pictureOf(scene, base.layout, before, this.#other.measured(), stands), viewport);
       this.#other.element.setAttribute('aria-label', `Before: ${base.title}`);
@@ -161,6 +166,17 @@ export class Stage {
     }
   }
 }
+
+const sketchOf = (view: View, scene: Scene, layout: ResolvedLayout): Sketch | null =>
+  (isDrawn(layout) && view.picture?.(scene, layout)) || null;
+
+/** What a view of ranks shows of a world that is too large for pictures. */
+const tooLarge = ({ worldSize }: ResolvedLayout): HTMLElement =>
+  h(
+    'p',
+    { class: 'empty' },
+    `Pictures show up to ${grouped(MAX_DRAWN)} ranks; this layout has ${grouped(worldSize)}. The other views, Table and Find have all of them: choose a rank there to see its place and its groups.`,
+  );
 
 function pictureOf(
   { difference }: Scene,

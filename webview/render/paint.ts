@@ -5,6 +5,7 @@ import {
   FADE,
   FADED,
   inkOn,
+  isCrossed,
   isPlain,
   MAX_STEPS,
   type Sign,
@@ -529,8 +530,7 @@ export class Painter {
     }
     const crosses = new Path2D();
     for (const rank of failed.slice(0, MAX_MARKS)) {
-      // colours of conditions bring their own cross
-      if (colouring.statuses?.[colouring.valueOf(rank)]?.sign !== 'cross') {
+      if (!isCrossed(colouring, rank)) {
         this.#addCross(crosses, rank);
       }
     }

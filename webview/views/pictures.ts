@@ -1,25 +1,14 @@
-import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import type { ResolvedLayout } from '../../layout';
 import { colourChoices, colourIn } from '../../picture/colourings';
-import { type DrawingId, drawingOf, groupIn, type Known, MAX_DRAWN } from '../../picture/drawing';
+import { type DrawingId, drawingOf, groupIn, type Known } from '../../picture/drawing';
 import { groupNames } from '../../picture/facts';
 import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
-import { h, picker } from '../panel/dom';
+import { picker } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** The picture and the answer of a view that follow from the layout and what a person chose. */
-export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline' | 'content'> => ({
-  picture: (scene, layout) =>
-    layout.worldSize > MAX_DRAWN
-      ? null
-      : drawingOf(layout, id, scene.state, layout === scene.layout ? knownOf(scene) : undefined),
-  content: ({ layout }) =>
-    layout.worldSize > MAX_DRAWN
-      ? h(
-          'p',
-          { class: 'empty' },
-          `${countOf(layout.worldSize, 'rank')} are too many to draw; up to ${grouped(MAX_DRAWN)} are.`,
-        )
-      : null,
+export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline'> => ({
+  picture: (scene, layout) => drawingOf(layout, id, scene.state, layout === scene.layout ? knownOf(scene) : undefined),
   headline: (scene) => drawingOf(scene.layout, id, scene.state, knownOf(scene)).headline,
 });
 

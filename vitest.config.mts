@@ -23,6 +23,7 @@ export default defineConfig({
       },
       { test: { ...common, name: 'protocol', include: ['test/{protocol,cli}/**/*.test.ts'] } },
       { test: { ...common, name: 'jobs', include: ['test/clusters/**/*.test.ts'] } },
+      { test: { ...common, name: 'panel', include: ['test/grid/*.test.ts'] } },
       {
         test: {
           ...common,

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
-import { layoutText, startGrid } from '../test/grid/page.mjs';
+import { layoutText, startGrid } from '../test/grid/page.ts';
 
 const ROUNDS = 9;
 const FRAMES = 120;

@@ -18,11 +18,6 @@ export function vitestFailures(output: string): Failure[] {
   return failuresAt(output, /^ FAIL {2}(.*)$/);
 }
 
-/** Reads what failed from the list at the end of the output of `node --test`: `✖ name (1.2ms)`, then the message. */
-export function nodeTestFailures(output: string): Failure[] {
-  return failuresAt(output.split(/^✖ failing tests:$/m)[1] ?? '', /^✖ (.*) \([\d.]+ms\)$/);
-}
-
 /** Reads what failed from the short summary of pytest: `FAILED name - message`. */
 export function pytestFailures(output: string): Failure[] {
   return [...output.matchAll(/^(?:FAILED|ERROR) (.*?)(?: - (.*))?$/gm)].map(([, name = '', message]) => ({

@@ -2,14 +2,7 @@
 // Ends with what failed and a line `N passed, N failed`; a suite that crashes, or runs nothing, counts as a failure.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import {
-  commandFailure,
-  listFailures,
-  mochaFailures,
-  nodeTestFailures,
-  pytestFailures,
-  vitestFailures,
-} from './failures.mts';
+import { commandFailure, listFailures, mochaFailures, pytestFailures, vitestFailures } from './failures.mts';
 
 const { execPath } = process;
 const vitest = (project) => [
@@ -33,7 +26,6 @@ const BUILD = [
 /** How a runner's output tells how many tests passed and failed, and which failed. */
 const VITEST = { count: vitestCount, failures: vitestFailures };
 const PYTEST = { count: pytestCount, failures: pytestFailures };
-const NODE_TEST = { count: nodeTestCount, failures: nodeTestFailures };
 const MOCHA = { count: mochaCount, failures: mochaFailures };
 
 /** Every suite: its groups, its command, and how to read its output. */
@@ -58,12 +50,7 @@ const SUITES = [
     ...PYTEST,
   },
   { name: 'fuzz', groups: ['fuzz'], command: vitest('fuzz'), ...VITEST },
-  {
-    name: 'panel',
-    groups: ['editor'],
-    command: [execPath, '--test', '--test-reporter=spec', 'test/grid/panel.test.mjs'],
-    ...NODE_TEST,
-  },
+  { name: 'panel', groups: ['editor'], command: vitest('panel'), ...VITEST },
   {
     name: 'integration',
     groups: ['editor'],
@@ -101,11 +88,6 @@ function mochaCount(output) {
   const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed$/gm)];
   const total = (group) => lines.reduce((sum, line) => sum + Number(line[group]), 0);
   return { passed: total(1), failed: total(2) };
-}
-
-function nodeTestCount(output) {
-  const value = (name) => Number(new RegExp(`^\\S+ ${name} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
-  return { passed: value('pass'), failed: value('fail') + value('cancelled') };
 }
 
 function numberBefore(text, word) {

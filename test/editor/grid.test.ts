@@ -4,30 +4,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openMenu, shownView, showView } from '../grid/controls';
+import { openMenu, pixelsOf, rgbOf, shownView, showView } from '../grid/controls';
 import { testWorkbench } from '../harness/testWorkbench';
 import { until } from '../harness/until';
 import type { Workbench } from '../harness/workbench';
 
 const EXAMPLE = 'ntp-64gpu.layout.yaml';
 
-/** Red, green and blue. */
-type Colour = readonly [number, number, number];
-
 /** Fills of ranks that are active, and that have failed. */
-const ACTIVE: Colour = [0x56, 0xb4, 0xe9];
-const FAILED: Colour = [0xd5, 0x5e, 0x00];
-
-/** How many pixels of the picture have a colour. */
-const pixelsOf = (grid: FrameLocator, colour: Colour) =>
-  grid.locator('.frame canvas').evaluate((canvas: HTMLCanvasElement, [red, green, blue]) => {
-    const data = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
-    let count = 0;
-    for (let i = 0; i < data.length; i += 4) {
-      count += data[i] === red && data[i + 1] === green && data[i + 2] === blue ? 1 : 0;
-    }
-    return count;
-  }, colour);
+const ACTIVE = rgbOf('#56b4e9');
+const FAILED = rgbOf('#d55e00');
 
 /** Waits until the picture of a theme is drawn, and keeps it. */
 async function expectTheme(workbench: Workbench, kind: string): Promise<void> {

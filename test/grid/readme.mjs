@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { importSource } from '../../scripts/source.mjs';
 import { Workbench } from '../harness/workbench.ts';
 import { openMenu, showView } from './controls.ts';
-import { layoutText, startGrid } from './page.mjs';
+import { layoutText, startGrid } from './page.ts';
 
 const MEDIA = new URL('../../media/', import.meta.url).pathname;
 const EDITOR_THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern' };

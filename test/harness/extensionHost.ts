@@ -60,7 +60,8 @@ export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
         ['skipWelcome', 'true'],
       ]),
     );
-    await page.goto(url.href);
+    // the limit of the tests holds: a busy machine may load the window for longer than the driver waits by itself
+    await page.goto(url.href, { waitUntil: 'commit', timeout: TIMEOUT });
     const code = await ended;
     if (code !== 0) {
       const errors = readFileSync(log, 'utf8')

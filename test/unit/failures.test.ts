@@ -3,7 +3,6 @@ import {
   commandFailure,
   listFailures,
   mochaFailures,
-  nodeTestFailures,
   pytestFailures,
   vitestFailures,
 } from '../../scripts/failures.mts';
@@ -75,26 +74,6 @@ ERROR test/test_a.py::test_b
   expect(pytestFailures(output)).toEqual([
     { name: 'test/test_a.py::test_a', message: ['AssertionError: a long message'] },
     { name: 'test/test_a.py::test_b', message: [] },
-  ]);
-});
-
-test("failures of Node's runner are read once each", () => {
-  const output = `
-▶ outer
-  ✖ one fails (2.136116ms)
-✖ outer (3.452908ms)
-✖ failing tests:
-
-test at a.test.mjs:2:24
-✖ one fails (2.136116ms)
-  AssertionError [ERR_ASSERTION]: 1 is not 2
-  
-  1 !== 2
-  
-      at TestContext.<anonymous> (a.test.mjs:2:54)
-`;
-  expect(nodeTestFailures(output)).toEqual([
-    { name: 'one fails', message: ['AssertionError [ERR_ASSERTION]: 1 is not 2', '1 !== 2'] },
   ]);
 });
 

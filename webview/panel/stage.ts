@@ -145,6 +145,11 @@ export class Stage {
     this.#pictures.hidden = !drawn;
     this.legend.hidden = !drawn;
     const wanted = drawn ? (titles ? [this.#other.element, this.canvas.element] : [this.canvas.element]) : [];
+    for (const canvas of [this.canvas, this.#other]) {
+      if (!wanted.includes(canvas.element)) {
+        canvas.forget();
+      }
+    }
     const frames = [...this.#pictures.querySelectorAll('figure')];
     const same = frames.length === wanted.length && frames.every((frame, i) => frame.contains(wanted[i] ?? null));
     if (!same) {

@@ -6,16 +6,13 @@ import { context2d, RankBitmap } from './bitmap';
 import { CELL_LINES, factorFor, type Marked, type Marks, Painter, type Picture } from './paint';
 import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
-import { type Theme, themeOf } from './theme';
+import { onResolutionChange, type Theme, themeOf } from './theme';
 
 /** Space around the picture, in pixels. */
 const PADDING = { top: 4, bottom: 8, side: 14 };
 
 /** How long a picture rests before finer levels of it are painted, in milliseconds. */
 const REST = 100;
-
-/** Pixels of the screen change also where only the zoom of the page or the screen does; not every browser counts them. */
-const BOX = 'devicePixelContentBoxSize' in ResizeObserverEntry.prototype ? 'device-pixel-content-box' : 'content-box';
 
 /** Cells grow up to this size by zooming. */
 const MAX_ZOOMED = 96;
@@ -83,9 +80,8 @@ export class RankCanvas {
         }
       });
     select(element).call(this.#zoom).on('dblclick.zoom', null);
-    new ResizeObserver(([entry]) => this.#resized(entry?.devicePixelContentBoxSize?.[0])).observe(element, {
-      box: BOX,
-    });
+    new ResizeObserver(([entry]) => this.#resized(entry?.devicePixelContentBoxSize?.[0])).observe(element);
+    onResolutionChange(() => this.#resized(undefined));
     this.#listen();
   }
 
@@ -105,6 +101,15 @@ export class RankCanvas {
       advance(work, Number.POSITIVE_INFINITY);
       present();
     }
+  }
+
+  /** Lets go of the picture and of the memory that it takes. */
+  forget(): void {
+    this.#work.stop();
+    this.#sheet.discard();
+    this.#shown = null;
+    this.#fitting = null;
+    this.#geometry = null;
   }
 
   #present(shown: { readonly picture: Picture; readonly bitmap: RankBitmap }, viewport: Viewport): void {
@@ -207,11 +212,8 @@ export class RankCanvas {
     return this.#geometryNow()?.cellAt(offsetX - originX, offsetY - originY) ?? null;
   }
 
-  /** Draws in the next frame, unless the element is on no page: what is not seen is not drawn. */
+  /** Draws in the next frame, unless the element is on no page by then: what is not seen is not drawn. */
   requestDraw(): void {
-    if (!this.element.isConnected) {
-      return;
-    }
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       this.#draw();
@@ -219,6 +221,9 @@ export class RankCanvas {
   }
 
   #draw(): void {
+    if (!this.element.isConnected) {
+      return;
+    }
     if (!this.#shown) {
       this.#context.clearRect(0, 0, this.element.width, this.element.height);
       return;

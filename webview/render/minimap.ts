@@ -43,6 +43,7 @@ export class Minimap {
     const isZoomed = view !== null && view.window.scale > ZOOMED;
     this.element.hidden = !isZoomed;
     if (!shown || !isZoomed) {
+      this.#shown = null;
       return;
     }
     if (this.#shown !== shown.bitmap) {

@@ -12,7 +12,7 @@ import {
 } from '../../picture/colour';
 import type { Change } from '../../picture/difference';
 import { type Example, shownExample } from '../../picture/example';
-import { type Block, firstBeyond, type Geometry, type PanelGeometry, runsOf } from '../../picture/geometry';
+import { type Block, firstBeyond, type Geometry, type PanelGeometry, type Run, runsOf } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
 import { linksOf } from '../../picture/links';
 import { SMALLEST_TILE } from '../../picture/nesting';
@@ -211,44 +211,41 @@ export class Painter {
   }
 
   *#bitmap(panelGeometry: PanelGeometry, bitmap: RankBitmap): Generator<void> {
-    const { panel, columns, rows, cellWidth, cellHeight } = panelGeometry;
+    const { panel, cellWidth, cellHeight } = panelGeometry;
     const { context } = this;
-    const view = this.#view;
     const cell = Math.min(cellWidth, cellHeight);
     if (isPlain(bitmap.colouring, cell) && !bitmap.stands) {
       context.globalAlpha = PLAIN;
-      this.#cover(this.#runs(panelGeometry), this.theme.foreground);
+      this.#cover(panelGeometry, this.theme.foreground);
       context.globalAlpha = 1;
       return;
     }
     const { image, factor } = bitmap.at(factorFor(cell));
     context.imageSmoothingEnabled = false;
-    const across = runsOf(columns, cellWidth, view.x, view.x + view.width);
-    for (const down of runsOf(rows, cellHeight, view.y, view.y + view.height)) {
+    const { across, down } = this.#runs(panelGeometry);
+    for (const { first, count, start, length } of down) {
       for (const run of across) {
-        const [x, y] = [(panel.x + run.first) / factor, (panel.y + down.first) / factor];
-        const [width, height] = [run.count / factor, down.count / factor];
-        context.drawImage(image, x, y, width, height, run.start, down.start, run.length, down.length);
+        const [x, y] = [(panel.x + run.first) / factor, (panel.y + first) / factor];
+        context.drawImage(image, x, y, run.count / factor, count / factor, run.start, start, run.length, length);
       }
       yield;
     }
   }
 
-  /** The cells of a panel that are in view, without what is between blocks. */
-  *#runs({ columns, rows, cellWidth, cellHeight }: PanelGeometry): Generator<Rect> {
-    const view = this.#view;
-    const across = runsOf(columns, cellWidth, view.x, view.x + view.width);
-    for (const down of runsOf(rows, cellHeight, view.y, view.y + view.height)) {
-      for (const run of across) {
-        yield { x: run.start, y: down.start, width: run.length, height: down.length };
-      }
-    }
+  /** The runs of columns and of rows of a panel that are in view, without what is between blocks. */
+  #runs({ columns, rows, cellWidth, cellHeight }: PanelGeometry): { across: Run[]; down: Run[] } {
+    const { x, y, width, height } = this.#view;
+    return { across: runsOf(columns, cellWidth, x, x + width), down: runsOf(rows, cellHeight, y, y + height) };
   }
 
-  #cover(parts: Iterable<Rect>, fill: string): void {
+  /** Fills the cells of a panel that are in view. */
+  #cover(panel: PanelGeometry, fill: string): void {
+    const { across, down } = this.#runs(panel);
     this.context.fillStyle = fill;
-    for (const { x, y, width, height } of parts) {
-      this.context.fillRect(x, y, width, height);
+    for (const { start, length } of down) {
+      for (const run of across) {
+        this.context.fillRect(run.start, start, run.length, length);
+      }
     }
   }
 
@@ -271,8 +268,7 @@ export class Painter {
   *#lines(panel: PanelGeometry, xs: Float64Array, ys: Float64Array, line: number): Generator<void> {
     const { context } = this;
     const view = this.#view;
-    const across = runsOf(panel.columns, panel.cellWidth, view.x, view.x + view.width);
-    const down = runsOf(panel.rows, panel.cellHeight, view.y, view.y + view.height);
+    const { across, down } = this.#runs(panel);
     context.fillStyle = this.theme.background;
     const [right, bottom] = [firstBeyond(xs, view.x + view.width), firstBeyond(ys, view.y + view.height)];
     for (const { start, length } of down) {
@@ -328,12 +324,10 @@ export class Painter {
   *#cellRows(panel: PanelGeometry, placement: Placement, { steps }: RankBitmap): Generator<Cell[]> {
     const { columns, rows, cellWidth, cellHeight } = panel;
     const { x, y } = panel.panel;
-    const view = this.#view;
-    const [left, right] = [firstBeyond(columns, view.x - cellWidth), firstBeyond(columns, view.x + view.width)];
-    const bottom = firstBeyond(rows, view.y + view.height);
-    for (let row = Math.max(0, firstBeyond(rows, view.y - cellHeight)); row < bottom; row++) {
+    const { left, right, top, bottom } = this.#cellsInView(panel);
+    for (let row = top; row < bottom; row++) {
       const cells: Cell[] = [];
-      for (let column = Math.max(0, left); column < right; column++) {
+      for (let column = left; column < right; column++) {
         if (placement.placeAt(x + column, y + row) >= 0) {
           const rect = inner({ x: columns[column] ?? 0, y: rows[row] ?? 0, width: cellWidth, height: cellHeight });
           const step = steps[(y + row) * placement.width + x + column] ?? MAX_STEPS;
@@ -450,11 +444,16 @@ export class Painter {
     context.stroke(open);
   }
 
-  *#eachCell({ columns, rows, cellWidth, cellHeight }: PanelGeometry, visit: (column: number, row: number) => void) {
-    const view = this.#view;
-    const [left, right] = [firstBeyond(columns, view.x - cellWidth), firstBeyond(columns, view.x + view.width)];
-    const bottom = firstBeyond(rows, view.y + view.height);
-    for (let row = firstBeyond(rows, view.y - cellHeight); row < bottom; row++) {
+  /** The columns and rows of a panel that are in view: those before `right` and `bottom`. */
+  #cellsInView({ columns, rows, cellWidth, cellHeight }: PanelGeometry) {
+    const { x, y, width, height } = this.#view;
+    const [left, right] = [firstBeyond(columns, x - cellWidth), firstBeyond(columns, x + width)];
+    return { left, right, top: firstBeyond(rows, y - cellHeight), bottom: firstBeyond(rows, y + height) };
+  }
+
+  *#eachCell(panel: PanelGeometry, visit: (column: number, row: number) => void): Generator<void> {
+    const { left, right, top, bottom } = this.#cellsInView(panel);
+    for (let row = top; row < bottom; row++) {
       for (let column = left; column < right; column++) {
         visit(column, row);
       }
@@ -568,7 +567,7 @@ export class Painter {
         : this.#isDetailed(panel)
           ? ISOLATED.numbered
           : ISOLATED.crowded;
-      this.#cover(this.#runs(panel), theme.background);
+      this.#cover(panel, theme.background);
     }
     context.globalAlpha = 1;
     const links = linksOf(geometry, peers, picture.gpusPerNode);

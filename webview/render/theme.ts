@@ -12,6 +12,15 @@ export function onThemeChange(changed: () => void): void {
   new MutationObserver(changed).observe(document.documentElement, { attributes: true, attributeFilter: ['style'] });
 }
 
+/** Calls back when a pixel of the page becomes more or fewer pixels of the screen: no size on the page need change. */
+export function onResolutionChange(changed: () => void): void {
+  const again = () => {
+    changed();
+    onResolutionChange(changed);
+  };
+  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener('change', again, { once: true });
+}
+
 /** The editor's colours as the style sheet names them, read once a drawing. */
 export interface Theme {
   readonly foreground: string;

@@ -2,12 +2,12 @@
 // `npm run pictures [-- FOLDER [NAME...]]`: FOLDER is artifacts/grid unless it is given; NAMEs may be beginnings.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { drawn, layoutText, startGrid, THEMES } from './page.mjs';
-import { smokeMessage } from './smokeResults.mjs';
+import { drawn, type GridOptions, layoutText, startGrid } from './page.ts';
+import { smokeMessage } from './smokeResults.ts';
+import { THEME_NAMES as ALL, type ThemeName } from './themes.ts';
 
 const [folder = 'artifacts/grid', ...wanted] = process.argv.slice(2);
-const example = (name) => readFile(new URL(`../../examples/${name}.layout.yaml`, import.meta.url), 'utf8');
-const ALL = Object.keys(THEMES);
+const example = (name: string) => readFile(new URL(`../../examples/${name}.layout.yaml`, import.meta.url), 'utf8');
 
 const mimo = await example('mimo-8gpu');
 const moe = await example('moe-64gpu');
@@ -32,7 +32,19 @@ const WORLDS = {
   '1m': { nodes: 131_072, degrees: { tp: 8, cp: 4, pp: 32 }, batch: 16_384 },
 };
 
-const worldText = (size) => {
+/** A picture: what is sent to the panel one after another, and the window. */
+interface Shot extends Omit<GridOptions, 'theme'> {
+  readonly name: string;
+  readonly text: string;
+  readonly broken?: string;
+  readonly base?: string;
+  readonly smoke?: boolean;
+  readonly run?: object;
+  readonly hover?: readonly [number, number];
+  readonly themes?: readonly ThemeName[];
+}
+
+const worldText = (size: keyof typeof WORLDS) => {
   const { nodes, degrees, batch } = WORLDS[size];
   const text = layoutText(
     `ranks-${size}`,
@@ -50,19 +62,22 @@ const WINDOWS = {
   tall: { width: 700, height: 1300 },
 };
 
+/** What is chosen for a view. */
+const stateOf = (view: string) => ({ view, rank: 9, ...(view === 'groups' ? { group: 'dp' } : {}) });
+
 /** Every view at every size in every window. */
-const matrix = Object.keys(WORLDS).flatMap((size) =>
+const matrix = ([8, 64, '1k', '16k', '131k', '1m'] as const).flatMap((size): Shot[] =>
   VIEWS.flatMap((view) =>
     Object.entries(WINDOWS).map(([name, window]) => ({
       name: `all-${name}-${view}-${size}`,
       text: worldText(size),
-      state: { view, ...(view === 'groups' ? { group: 'dp' } : {}) },
+      state: { ...stateOf(view), rank: -1 },
       ...window,
     })),
   ),
 );
 
-const states = [
+const states: readonly Shot[] = [
   { name: 'mimo-8', text: mimo, themes: ALL },
   { name: 'moe-64', text: moe, state: { colour: 'pp' }, themes: ALL },
   { name: 'moe-64-logical', text: moe, state: { view: 'logical', colour: 'dp' } },
@@ -200,7 +215,7 @@ const states = [
   ...VIEWS.map((view) => ({
     name: `themes-${view}`,
     text: moe,
-    state: { view, rank: 9, ...(view === 'groups' ? { group: 'dp' } : {}) },
+    state: stateOf(view),
     width: 1200,
     height: 800,
     themes: ALL,
@@ -208,7 +223,7 @@ const states = [
   ...VIEWS.map((view) => ({
     name: `zoom-200-${view}`,
     text: moe,
-    state: { view, rank: 9, ...(view === 'groups' ? { group: 'dp' } : {}) },
+    state: stateOf(view),
     width: 720,
     height: 450,
     scale: 2,
@@ -223,25 +238,10 @@ const pictures = [...states, ...matrix];
 const grid = await startGrid();
 try {
   await mkdir(folder, { recursive: true });
-  for (const {
-    name,
-    text,
-    broken,
-    base,
-    smoke,
-    run,
-    state,
-    hover,
-    width,
-    height,
-    scale,
-    themes = ['dark'],
-  } of pictures) {
-    if (wanted.length > 0 && !wanted.some((start) => name.startsWith(start))) {
-      continue;
-    }
+  const chosen = pictures.filter(({ name }) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)));
+  for (const { name, text, broken, base, smoke, run, hover, themes = ['dark' as const], ...options } of chosen) {
     for (const theme of themes) {
-      const { page, errors, send, sendText, close } = await grid.open({ theme, state, width, height, scale });
+      const { page, errors, send, sendText, close } = await grid.open({ ...options, theme });
       await sendText(text);
       if (broken) {
         await sendText(broken);

@@ -1,0 +1,153 @@
+// The panel's own page in Chromium, without an editor around it: for tests, pictures and benchmarks. `npm run build` makes the panel.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import esbuild from 'esbuild';
+import { chromium, type Page } from 'playwright-core';
+import type { check, processGroups } from '../../layout';
+import type { physicalPlacement } from '../../picture/physical';
+import type { ToPanel } from '../../webview/panel/messages';
+import type { PanelState } from '../../webview/panel/state';
+import { CHROMIUM } from '../harness/editorServer.ts';
+import { type ThemeName, themeOf } from './themes.ts';
+
+type LayoutMessage = Extract<ToPanel, { type: 'layout' }>;
+
+/** What is needed of the engine, and the messages that the editor makes with it. */
+export interface Engine {
+  readonly check: typeof check;
+  readonly processGroups: typeof processGroups;
+  readonly physicalPlacement: typeof physicalPlacement;
+  readonly layoutMessage: (text: string, title: string) => LayoutMessage;
+}
+
+export interface GridOptions {
+  readonly theme?: ThemeName;
+  readonly width?: number;
+  readonly height?: number;
+  /** Pixels of the screen to one of the page. */
+  readonly scale?: number;
+  /** What a person chose before. */
+  readonly state?: unknown;
+}
+
+/** A page with the panel in it. */
+export interface GridPage {
+  readonly page: Page;
+  /** What was thrown on the page or broke its policy. */
+  readonly errors: readonly Error[];
+  /** Sends a message as the editor does and waits until the answer is on the screen. */
+  readonly send: (message: unknown) => Promise<void>;
+  readonly sendText: (text: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface Grid {
+  readonly engine: Engine;
+  readonly open: (options?: GridOptions) => Promise<GridPage>;
+  readonly close: () => Promise<void>;
+}
+
+declare global {
+  interface Window {
+    /** What the panel told the editor, and the state that it saved last. */
+    sent: { readonly type: string }[];
+    saved: PanelState;
+    acquireVsCodeApi: () => unknown;
+  }
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** The page's own policy is the panel's: one script and one style sheet, nothing else may run or load. */
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:";
+const ORIGIN = 'http://panel.test';
+
+const ENGINE = `
+export * from './layout';
+import { check } from './layout';
+import { layoutMessage as message } from './client/grid/messages';
+export const layoutMessage = (text, title) => message(check(text), title);
+export { physicalPlacement } from './picture/physical';
+`;
+
+async function loadEngine(): Promise<Engine> {
+  const work = await mkdtemp(join(tmpdir(), 'parallelism-layout-grid-'));
+  const outfile = join(work, 'engine.mjs');
+  await esbuild.build({
+    stdin: { contents: ENGINE, resolveDir: ROOT, loader: 'ts' },
+    bundle: true,
+    mainFields: ['module', 'main'],
+    logLevel: 'error',
+    outfile,
+    format: 'esm',
+  });
+  const engine: Engine = await import(pathToFileURL(outfile).href);
+  await rm(work, { recursive: true });
+  return engine;
+}
+
+/** Bundles the engine and starts Chromium. */
+export async function startGrid(): Promise<Grid> {
+  const [engine, script, style] = await Promise.all([
+    loadEngine(),
+    ...['main.js', 'grid.css'].map((name) => readFile(join(ROOT, 'dist/webview', name), 'utf8')),
+  ]);
+  const browser = await chromium.launch(CHROMIUM);
+  const open = async ({
+    theme = 'dark',
+    width = 1200,
+    height = 760,
+    scale = 1,
+    state = {},
+  }: GridOptions = {}): Promise<GridPage> => {
+    const { kind, css } = themeOf(theme);
+    const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale });
+    const page = await context.newPage();
+    const errors: Error[] = [];
+    page.on('pageerror', (error) => errors.push(error));
+    page.on('console', (message) => message.type() === 'error' && errors.push(new Error(message.text())));
+    const html = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><link rel="stylesheet" href="grid.css"></head><body class="${kind}" data-uri="file:///a.layout.yaml"><main id="app"></main><script src="main.js"></script></body></html>`;
+    const files: Readonly<Record<string, readonly [string, string]>> = {
+      '/': ['text/html', html],
+      '/main.js': ['text/javascript', script ?? ''],
+      '/grid.css': ['text/css', css + style],
+      '/favicon.ico': ['image/x-icon', ''],
+    };
+    await page.route(`${ORIGIN}/**`, (route) => {
+      const [contentType, body] = files[new URL(route.request().url()).pathname] ?? ['text/plain', ''];
+      return route.fulfill({ contentType, body });
+    });
+    await page.addInitScript((saved) => {
+      window.sent = [];
+      let current = saved;
+      window.acquireVsCodeApi = () => ({
+        postMessage: (message: { type: string }) => window.sent.push(message),
+        getState: () => current,
+        setState: (next: PanelState) => {
+          current = next;
+          window.saved = next;
+        },
+      });
+    }, state);
+    await page.goto(`${ORIGIN}/`);
+    const send = async (message: unknown) => {
+      await page.evaluate((data) => window.dispatchEvent(new MessageEvent('message', { data })), message);
+      await drawn(page);
+    };
+    const sendText = (text: string) => send(engine.layoutMessage(text, 'a.layout.yaml'));
+    return { page, errors, send, sendText, close: () => context.close() };
+  };
+  return { engine, open, close: () => browser.close() };
+}
+
+/** Waits until what has happened on a page is drawn. */
+export const drawn = (page: Page): Promise<void> =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+
+/** A layout of one grid over nodes of eight GPUs. */
+export function layoutText(name: string, nodes: number, degrees: Readonly<Record<string, number>>, rest = ''): string {
+  const keys = Object.entries(degrees).map(([key, size]) => `  ${key}: ${size}\n`);
+  return `layout: 1\nname: ${name}\nworld_size: ${nodes * 8}\n\ncluster:\n  nodes: ${nodes}\n  gpus_per_node: 8\n\nparallelism:\n${keys.join('')}${rest}`;
+}

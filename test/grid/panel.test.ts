@@ -721,8 +721,8 @@ test('nothing piles up while texts, views and results come and go', () =>
       const { usedSize } = await session.send('Runtime.getHeapUsage');
       return { nodes, jsEventListeners, kilobytes: usedSize / 1024 };
     };
-    const before = await rounds(6);
-    const after = await rounds(20);
+    const before = await rounds(4);
+    const after = await rounds(12);
     expect(after.nodes).toBeLessThanOrEqual(before.nodes + 200);
     expect(after.jsEventListeners).toBeLessThanOrEqual(before.jsEventListeners + 50);
     expect(after.kilobytes).toBeLessThanOrEqual(before.kilobytes + 1024);

@@ -527,6 +527,8 @@ describe('every size', () => {
       await press(page, '+', '+');
       await page.locator('.minimap', { hasText: /./ }).waitFor();
       expect(await page.evaluate(() => document.getAnimations().length)).toBe(0);
+      await showView(page, 'Table');
+      await drawn(page);
       await page.evaluate(() => {
         const { prototype } = CanvasRenderingContext2D;
         const clear = prototype.clearRect;

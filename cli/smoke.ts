@@ -74,7 +74,7 @@ async function smoke(file: string, options: Options): Promise<void> {
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
     process.stderr.write([...diagnosticTexts(file, checked)].join(''));
-    complain(`${file}: the layout has errors, so there is nothing to prove`);
+    complain(`${file}: fix the errors of the layout first`);
     exitWith(EXIT.unusable);
     return;
   }
@@ -199,11 +199,11 @@ async function run(
 function stateText({ job, phase, detail }: JobState): string {
   const subject = job === undefined ? 'job' : `job ${job}`;
   const said = {
-    submitting: `is submitted on ${detail}`,
-    queued: `waits: ${detail}`,
-    running: `runs (${detail})`,
-    ending: `ends: ${detail}`,
-    disconnected: `goes on unseen: ${detail}`,
+    submitting: `is being submitted on ${detail}`,
+    queued: `is queued: ${detail}`,
+    running: `is running (${detail})`,
+    ending: `is ending: ${detail}`,
+    disconnected: `is still running, connection lost: ${detail}`,
   };
   return `${subject} ${said[phase]}`;
 }

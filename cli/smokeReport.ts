@@ -1,5 +1,6 @@
 import {
   bytesText,
+  foldTracebacks,
   groupedBy,
   kindsOf,
   lineOfGroup,
@@ -25,7 +26,7 @@ export function smokeReport(file: string, checked: Checked, result: SmokeResult)
     ...result.passed.map(({ name, message }) => line('green', 'ok', `${name}: ${message}`)),
     ...result.skipped.map(({ name, reason }) => line('yellow', 'skipped', `${name}: ${reason}`)),
     ...result.warnings.map((warning) => line('yellow', 'warning', warning)),
-    ...(result.verdict === 'unknown' ? result.lastWords.map(terminalLine) : []),
+    ...(result.verdict === 'unknown' ? foldTracebacks(result.lastWords).shown.map(terminalLine) : []),
     ...faultLine(file, checked, result),
     ...(result.device === '' ? [] : [machineText(result)]),
     verdictLine(result),

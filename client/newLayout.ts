@@ -29,14 +29,14 @@ function templates(): Template[] {
     {
       file: 'ntp-64gpu.layout.yaml',
       label: vscode.l10n.t('Job with failed GPUs'),
-      detail: vscode.l10n.t('Nonuniform tensor parallelism: one replica goes on with fewer ranks'),
+      detail: vscode.l10n.t('Nonuniform tensor parallelism: one replica continues with fewer ranks'),
     },
   ];
 }
 
 /** Asks what kind of layout is wanted and opens one to change, nowhere saved yet. */
 export async function newLayout(extension: vscode.Uri): Promise<void> {
-  const placeHolder = vscode.l10n.t('What is the layout of?');
+  const placeHolder = vscode.l10n.t('What kind of job is the layout for?');
   const chosen = await vscode.window.showQuickPick(templates(), { placeHolder, matchOnDetail: true });
   if (chosen) {
     await openUnsaved(nameOf(chosen.file), await example(extension, chosen.file));

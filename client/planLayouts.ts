@@ -16,7 +16,7 @@ export async function planLayouts(server: Server, document: vscode.TextDocument)
     return;
   }
   if (!plan.ok) {
-    void showInformation(vscode.l10n.t('There is no plan: {0}.', plan.reason));
+    void showInformation(vscode.l10n.t('No layouts could be planned: {0}.', plan.reason));
     return;
   }
   if (plan.layouts.length === 0) {

@@ -16,3 +16,4 @@ export * from './savedRuns';
 export * from './slurm';
 export * from './speeds';
 export * from './trace';
+export * from './tracebacks';

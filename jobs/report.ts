@@ -1,11 +1,18 @@
 import { type RunRecord, type Slowdown, slowdowns } from './record';
 import { bandwidthText, bytesText, type KindOfGroups, measuresSpeed, nameOfKind, speedText } from './speeds';
+import { foldTracebacks, type Traceback } from './tracebacks';
 
 /**
  * The report of a run in Markdown that reads well as plain text too: made to be pasted into a ticket.
  * @param earlier other runs, the last first: what became slower is said
+ * @param log what the job and its ranks wrote
  */
-export function reportOf(record: RunRecord, earlier: readonly RunRecord[]): string {
+export function reportOf(
+  record: RunRecord,
+  earlier: readonly RunRecord[],
+  log: readonly string[] = record.lastWords,
+): string {
+  const lastLines = foldTracebacks(record.lastWords).shown;
   const sections = [
     [`# Smoke job of ${record.name}: ${verdictText(record)}`],
     facts(record).map(([name, value]) => `- ${name}: ${value}`),
@@ -18,12 +25,26 @@ export function reportOf(record: RunRecord, earlier: readonly RunRecord[]): stri
       ...record.skipped.map(({ name, reason }) => `skipped: ${name}: ${reason}`),
     ]),
     listText('Warnings', record.warnings),
-    record.verdict === 'unknown' ? ['## Last lines of the job', '', '```text', ...record.lastWords, '```'] : [],
+    record.verdict === 'unknown' ? ['## Last lines of the job', '', ...codeBlock(lastLines)] : [],
+    ...foldTracebacks(log).tracebacks.map(tracebackText),
   ];
   return `${sections
     .filter(({ length }) => length > 0)
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`;
+}
+
+/** Collapsed where Markdown is rendered: the fault above says what to do. */
+function tracebackText({ rank, lines }: Traceback): string[] {
+  const title = rank === '' ? 'Traceback' : `Traceback of rank ${rank}`;
+  return ['<details>', `<summary>${title}</summary>`, '', ...codeBlock(lines), '', '</details>'];
+}
+
+/** Lines as they are: the fence is longer than any in them. */
+function codeBlock(lines: readonly string[]): string[] {
+  const longest = Math.max(2, ...lines.flatMap((line) => [...line.matchAll(/`+/g)].map(([run]) => run.length)));
+  const fence = '`'.repeat(longest + 1);
+  return [`${fence}text`, ...lines, fence];
 }
 
 /** The outcome in a word or two. */

@@ -28,9 +28,7 @@ export async function baseFor(document: vscode.Uri, what: CompareWith, file: str
 
 function baseOf(text: string, title: string, file: string | null): PanelBase {
   const layout = check(text).resolved;
-  const problem = layout
-    ? null
-    : vscode.l10n.t('{0} has errors that leave a number open, so there is nothing to compare with.', title);
+  const problem = layout ? null : vscode.l10n.t('{0} has errors. Fix them before you compare.', title);
   return { title, file, layout, problem };
 }
 
@@ -55,7 +53,7 @@ async function chooseFile(document: vscode.Uri): Promise<vscode.Uri | undefined>
       uri,
     }))
     .sort((a, b) => a.description.localeCompare(b.description));
-  const browse = { label: vscode.l10n.t('Browse …'), description: '', uri: undefined };
+  const browse = { label: vscode.l10n.t('Browse...'), description: '', uri: undefined };
   const placeHolder = vscode.l10n.t('Compare {0} with which layout?', nameOf(document));
   const chosen = await vscode.window.showQuickPick([...items, browse], { placeHolder, matchOnDescription: true });
   if (chosen !== browse) {

@@ -312,7 +312,7 @@ class GridPanel {
     } catch {
       // a file that cannot be read is as good as one of another kind
     }
-    void showError(vscode.l10n.t('{0} is not what parallelism-layout verify writes as JSON.', nameOf(file)));
+    void showError(vscode.l10n.t('{0} is not a JSON report of parallelism-layout verify.', nameOf(file)));
   }
 
   /** The layout to compare with; null where a person chose none. */

@@ -42,7 +42,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
     const said = vscode.l10n.t('{0} on {1}, {2}', outcomeText(last), last.cluster, timeOf(last));
     return lens(
       changed
-        ? `$(history)${GAP}${vscode.l10n.t('Before the last change the smoke job {0}', said)}`
+        ? `$(history)${GAP}${vscode.l10n.t('Smoke job before the last change: {0}', said)}`
         : `$(${outcomeIcon(last)})${GAP}${vscode.l10n.t('Smoke job {0}', said)}`,
       'parallelismLayout.showSmokeReport',
       vscode.l10n.t('Open the report of the last smoke job'),

@@ -91,7 +91,7 @@ function commands(
     command('cancelSmokeJob', async (argument) => (await chooseActive(jobs, argument))?.cancel()),
     onRun('showSmokeReport', ({ id, name }) => reports.show(id, name)),
     onRun('copySmokeReport', async ({ id }) => {
-      await vscode.env.clipboard.writeText(reports.text(id) ?? '');
+      await vscode.env.clipboard.writeText((await reports.text(id)) ?? '');
       vscode.window.setStatusBarMessage(vscode.l10n.t('$(check) The report is on the clipboard'), 3000);
     }),
     onRun('showSmokeFault', showFault),

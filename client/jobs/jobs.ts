@@ -274,7 +274,7 @@ export class SmokeJobs implements vscode.Disposable {
     const before = this.#machineFree;
     run.progress.say(vscode.l10n.t('getting ready'));
     if ([...this.#running.values()].some((other) => other !== run && other.request.kind === LOCAL.kind)) {
-      run.progress.say(vscode.l10n.t('waits until this machine is free'));
+      run.progress.say(vscode.l10n.t('waiting until this machine is free'));
     }
     const running = untilAborted(before, abort.signal).then(() => this.#runWhereAgreed(run, request, abort));
     this.#machineFree = Promise.allSettled([before, running]);
@@ -332,7 +332,7 @@ export class SmokeJobs implements vscode.Disposable {
   #tellBusy(document: vscode.Uri): boolean {
     const busy = this.activeOf(document);
     if (busy) {
-      const cancel = vscode.l10n.t('Cancel It');
+      const cancel = vscode.l10n.t('Cancel the Job');
       const log = vscode.l10n.t('Show Log');
       const message = vscode.l10n.t(
         'The smoke job of {0} is already running: {1}.',
@@ -385,7 +385,7 @@ async function runnableOf(document: vscode.TextDocument): Promise<Runnable | und
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
     await vscode.commands.executeCommand('workbench.actions.view.problems');
-    void showError(vscode.l10n.t('The layout has errors, so there is nothing to prove yet.'));
+    void showError(vscode.l10n.t('Fix the errors of the layout first.'));
     return undefined;
   }
   try {
@@ -426,7 +426,7 @@ async function mayCancel({ name }: RunRequest, cluster: Cluster): Promise<boolea
   }
   const yes = vscode.l10n.t('Cancel the Job');
   const title = vscode.l10n.t('Cancel the smoke job of {0} on {1}?', name, cluster.name);
-  const detail = vscode.l10n.t('Its place in the queue, or what it has proved so far, is lost.');
+  const detail = vscode.l10n.t('The job loses its place in the queue and its results so far.');
   return (await ask(title, detail, yes)) === yes;
 }
 

@@ -34,10 +34,10 @@ export class RunProgress implements vscode.Disposable {
     const name = job ?? '';
     const words: Record<JobState['phase'], string> = {
       submitting: vscode.l10n.t('being submitted'),
-      queued: vscode.l10n.t('waits · {0} · job {1}', detail, name),
-      running: vscode.l10n.t('runs · {0} · job {1}', detail, name),
-      ending: vscode.l10n.t('ends · {0} · job {1}', detail, name),
-      disconnected: vscode.l10n.t('goes on unseen · {0} · job {1}', detail, name),
+      queued: vscode.l10n.t('queued · {0} · job {1}', detail, name),
+      running: vscode.l10n.t('running · {0} · job {1}', detail, name),
+      ending: vscode.l10n.t('ending · {0} · job {1}', detail, name),
+      disconnected: vscode.l10n.t('connection lost, job still running · {0} · job {1}', detail, name),
     };
     this.#set({ text: words[phase], share: this.#step.share });
   }
@@ -80,7 +80,7 @@ function stepOf({ ranks, world, ready, made, groups, allGroups }: SmokeProgress)
     };
   }
   return {
-    text: vscode.l10n.t('{0} of {1} process groups proved', groups, allGroups),
+    text: vscode.l10n.t('{0} of {1} process groups passed', groups, allGroups),
     share: MADE + ((1 - MADE) * groups) / Math.max(1, allGroups),
   };
 }

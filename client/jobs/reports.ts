@@ -12,15 +12,15 @@ const PREVIEW = 'markdown.showPreview';
 export class Reports implements vscode.TextDocumentContentProvider {
   constructor(readonly jobs: SmokeJobs) {}
 
-  provideTextDocumentContent({ query }: vscode.Uri): string {
-    return this.text(query) ?? vscode.l10n.t('This run is no longer in the history.');
+  async provideTextDocumentContent({ query }: vscode.Uri): Promise<string> {
+    return (await this.text(query)) ?? vscode.l10n.t('This run is no longer in the history.');
   }
 
   /** The report of a run in Markdown; undefined where the run is gone. */
-  text(id: string): string | undefined {
+  async text(id: string): Promise<string | undefined> {
     const { runs } = this.jobs.history;
     const record = runs.find((run) => run.id === id);
-    return record && reportOf(record, runs);
+    return record && reportOf(record, runs, (await this.jobs.history.detail(record))?.log);
   }
 
   /** Opens a report rendered, or as text where the editor does not render Markdown. */

@@ -89,7 +89,7 @@ export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
       const text = vscode.l10n.t('Smoke job of {0} cancelled on {1} after {2} s.', name, cluster, took);
       return showInformation(text, again, log);
     }
-    const why = result.fault?.msg ?? vscode.l10n.t('the job broke off without a verdict');
+    const why = result.fault?.msg ?? vscode.l10n.t('the job ended without a verdict');
     const text = vscode.l10n.t('Smoke job of {0} failed on {1}: {2}', name, cluster, why);
     return showError(text, report, log, again);
   };

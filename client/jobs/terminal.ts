@@ -1,13 +1,15 @@
 import * as vscode from 'vscode';
+import { TracebackFolder } from '../../jobs';
 
 /** How many lines of a run are kept; the first go first. */
 const MAX_LINES = 5000;
 
-/** What one job and its ranks write, in a terminal that appears when somebody asks for it. */
+/** What one job and its ranks write, in a terminal that opens on request; tracebacks are shortened there. */
 export class JobLog implements vscode.Disposable {
   readonly #written = new vscode.EventEmitter<string>();
   readonly #lines: string[];
   #terminal: vscode.Terminal | undefined;
+  #folder = new TracebackFolder();
 
   /** @param name of the terminal */
   constructor(
@@ -28,7 +30,14 @@ export class JobLog implements vscode.Disposable {
     if (this.#lines.length > MAX_LINES) {
       this.#lines.shift();
     }
-    this.#written.fire(`${coloured(plain)}\r\n`);
+    this.#show(plain);
+  }
+
+  #show(line: string): void {
+    const shown = this.#folder.fold(line);
+    if (shown !== null) {
+      this.#written.fire(`${coloured(shown)}\r\n`);
+    }
   }
 
   show(): void {
@@ -38,7 +47,12 @@ export class JobLog implements vscode.Disposable {
       isTransient: true,
       pty: {
         onDidWrite: this.#written.event,
-        open: () => this.#written.fire(this.#lines.map((line) => `${coloured(line)}\r\n`).join('')),
+        open: () => {
+          this.#folder = new TracebackFolder();
+          for (const line of this.#lines) {
+            this.#show(line);
+          }
+        },
         close: () => {
           this.#terminal = undefined;
         },

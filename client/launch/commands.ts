@@ -50,7 +50,7 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
   const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget, recorded } = await engine();
   const items = EXPORT_TARGETS.flatMap((target) => {
     const plain = { label: target as string, target, description: describe(target), record: false };
-    const description = vscode.l10n.t('with what Verify Against Run reads of the run');
+    const description = vscode.l10n.t('records the run for Verify Against Run');
     return isRecordedTarget(target)
       ? [plain, { ...plain, label: vscode.l10n.t('{0}, recorded', target), description, record: true }]
       : [plain];
@@ -68,7 +68,7 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
     const opened = await vscode.workspace.openTextDocument({ language: languageOf(chosen.target), content });
     await vscode.window.showTextDocument(opened, vscode.ViewColumn.Beside);
     if (left.length > 0) {
-      void showInformation(vscode.l10n.t('{0} has no place for {1}.', chosen.target, listOf(left)));
+      void showInformation(vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left)));
     }
   } catch (error) {
     void showError(error instanceof Error ? error.message : String(error));
@@ -107,7 +107,8 @@ export async function compareLaunchFiles(document: vscode.TextDocument, argument
   const unknown = drifts.flatMap((drift) => drift.unknown.map(({ key }) => key));
   const names = listOf(launches.map(({ uri }) => nameOf(uri)));
   const matches = vscode.l10n.t('{0} matches {1}.', nameOf(document.uri), names);
-  const open = unknown.length === 0 ? '' : ` ${vscode.l10n.t('Not known there: {0}.', listOf(unknown))}`;
+  const open =
+    unknown.length === 0 ? '' : ` ${vscode.l10n.t('The launch files leave these open: {0}.', listOf(unknown))}`;
   const [remember] = isNamed ? [] : rememberItems(launches);
   const chosen = await showInformation(matches + open, ...(remember ? [remember.label] : []));
   if (remember && chosen === remember.label) {
@@ -123,7 +124,7 @@ async function chooseDifference(
   const names = listOf(launches.map(({ uri }) => nameOf(uri)));
   const chosen = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('Differences between {0} and {1}', nameOf(document.uri), names),
-    placeHolder: vscode.l10n.t('Choose one to open both files at it'),
+    placeHolder: vscode.l10n.t('Choose a difference to open both files there'),
     matchOnDescription: true,
   });
   if (chosen?.difference && chosen.launch) {

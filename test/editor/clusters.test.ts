@@ -42,7 +42,7 @@ async function slurm(): Promise<TestCluster> {
       python: PYTHON,
       setup: [wait],
     }),
-    waits: /waits · Resources \(it is next, once enough nodes are free\) · job \d+/,
+    waits: /queued · Resources \(it is next, once enough nodes are free\) · job \d+/,
     runs: /runs · n1 · job \d+/,
     makeRoom: () => {
       lab.run('scancel', other);
@@ -57,7 +57,7 @@ async function kubernetes(): Promise<TestCluster> {
   useCluster(inject('editor'), 'KUBECONFIG', cluster.kubeconfig());
   return {
     settings: ({ python }) => ({ kind: 'kubernetes', context: 'stand-in', image: 'torch', python }),
-    waits: /waits · .*Unschedulable: 0\/1 nodes are available.* · job smoke-two-ranks/,
+    waits: /queued · .*Unschedulable: 0\/1 nodes are available.* · job smoke-two-ranks/,
     runs: /runs · node-0 · job smoke-two-ranks/,
     makeRoom: () => cluster.place(),
     left: () => cluster.objects(),

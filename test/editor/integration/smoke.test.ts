@@ -116,7 +116,7 @@ export function defineSmoke(): void {
         ({ length }) => length === 0,
         'another layout has not failed',
       );
-      await lens(uri, /Before the last change/);
+      await lens(uri, /before the last change/);
       await revert(editor);
       await until(
         () => failures(uri),

@@ -1,0 +1,59 @@
+/** A Python traceback in a job's log. */
+export interface Traceback {
+  /** The rank, as the launcher labels its lines; empty where it labels none. */
+  readonly rank: string;
+  readonly lines: readonly string[];
+}
+
+/** How many tracebacks are kept, and how many lines of each: as many ranks may fail alike. */
+const MAX_TRACEBACKS = 8;
+const MAX_LINES = 200;
+
+/** What the launchers write in front of a rank's line: ours `[rank 3] `, srun `3: `. */
+const LABELLED = /^(?:\[rank (\d+)\] |(\d+): )?(.*)$/s;
+
+/** Shortens the tracebacks in a log to the line that says what was raised. */
+export class TracebackFolder {
+  readonly #open = new Map<string, string[]>();
+  readonly #found: Traceback[] = [];
+
+  /** The first tracebacks, whole. */
+  get found(): readonly Traceback[] {
+    return this.#found;
+  }
+
+  /** What is shown of the next line: null while a traceback goes on. */
+  fold(line: string): string | null {
+    const [, ours, srun, text = ''] = LABELLED.exec(line) ?? [];
+    const rank = ours ?? srun ?? '';
+    const open = this.#open.get(rank);
+    if (text === 'Traceback (most recent call last):') {
+      this.#open.set(rank, [text]);
+      return null;
+    }
+    if (!open) {
+      return line;
+    }
+    if (open.length < MAX_LINES) {
+      open.push(text);
+    }
+    if (text.startsWith('  ')) {
+      return null;
+    }
+    this.#open.delete(rank);
+    if (this.#found.length < MAX_TRACEBACKS) {
+      this.#found.push({ rank, lines: open });
+    }
+    return `${line} (the report has the traceback)`;
+  }
+}
+
+/** Lines of a log with the tracebacks shortened, and the tracebacks. */
+export function foldTracebacks(lines: readonly string[]): {
+  shown: readonly string[];
+  tracebacks: readonly Traceback[];
+} {
+  const folder = new TracebackFolder();
+  const shown = lines.map((line) => folder.fold(line)).filter((line) => line !== null);
+  return { shown, tracebacks: folder.found };
+}

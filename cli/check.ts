@@ -99,6 +99,9 @@ function whyNot(paths: readonly string[], { unsafe, fix, watch, statistics, form
   if (unsafe && !fix) {
     return '--unsafe goes with --fix';
   }
+  if (fix && paths.includes('-')) {
+    return '--fix takes files and folders, not standard input';
+  }
   if (watch && paths.includes('-')) {
     return '--watch takes files and folders, not standard input';
   }
@@ -114,9 +117,11 @@ async function checkAll(paths: readonly string[], options: Options): Promise<voi
   }
   const warnings = { count: 0 };
   const inputs = asWanted(files, options, warnings);
-  await print(options.statistics ? statistics(inputs, options.format) : FORMATS[options.format](inputs));
+  await print(
+    options.statistics ? statistics(inputs, options.format) : FORMATS[options.format](inputs, options.quiet === true),
+  );
   if (options.maxWarnings !== undefined && warnings.count > options.maxWarnings) {
-    complain(`${warnings.count} warnings are more than --max-warnings ${options.maxWarnings} allows`);
+    complain(`too many warnings: ${warnings.count}; --max-warnings allows ${options.maxWarnings}`);
     exitWith(EXIT.findings);
   }
 }
@@ -167,8 +172,8 @@ function writtenOrWhyNot(file: string, text: string): string | null {
 
 type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github' | 'gitlab';
 
-const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable<string>>> = {
-  *text(inputs) {
+const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>, quiet: boolean) => Iterable<string>>> = {
+  *text(inputs, quiet) {
     const totals = { files: 0, unusable: 0, error: 0, warning: 0, information: 0 };
     for (const input of inputs) {
       if ('error' in input) {
@@ -182,7 +187,7 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>) => Iterable
         yield* diagnosticTexts(input.file, input.checked);
       }
     }
-    yield summaryText(totals);
+    yield summaryText(totals, quiet);
   },
   *json(inputs) {
     yield* jsonArray(fileReports(inputs));

@@ -52,7 +52,8 @@ interface Page {
 function* explain(name: string, format: Format): Iterable<string> {
   const pages = pagesOf(name);
   if (pages.length === 0) {
-    const near = nearest(name, [...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()]);
+    const names = [...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()];
+    const near = nearest(name, names) ?? names.find((one) => name.length > 2 && one.startsWith(name));
     complain(`there is no rule, key or process group \`${name}\`${near ? `; did you mean \`${near}\`?` : ''}`);
     exitWith(EXIT.unusable);
   }

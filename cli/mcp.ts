@@ -148,7 +148,7 @@ interface Answer {
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Runs a command of this program on a text; what it prints is the answer, on standard error where it prints nothing else. */
+/** Runs a command of this program on a text; the answer is what it prints, and what it says on standard error. */
 async function answer(args: readonly string[], input: string): Promise<Answer> {
   if (running >= MAX_RUNNING) {
     if (waiting.length >= MAX_WAITING) {
@@ -194,9 +194,10 @@ function run(args: readonly string[], input: string): Promise<Answer> {
     child.once('close', (status, signal) => {
       const isCut = out.isFull || errors.isFull;
       const ended = signal === null || isCut ? '' : `stopped after ${TIME_LIMIT_MS / 1000} seconds\n`;
-      const text = `${out.text || errors.text}${ended}`;
+      // the reason of an answer that is empty stands on standard error
+      const texts = [out.text, `${errors.text}${ended}`].filter((text) => text !== '');
       const isError = out.text === '' || ended !== '' || status === EXIT.internal;
-      done({ content: [{ type: 'text', text }], ...(isError && { isError }) });
+      done({ content: texts.map((text) => ({ type: 'text', text })), ...(isError && { isError }) });
     });
   });
 }

@@ -59,8 +59,14 @@ function excerpt(lines: LineIndex, span: Span, severity: Severity, gutter: strin
   ];
 }
 
-/** The last line of a run: how many files, and what was found in them. */
-export function summaryText(totals: { files: number; unusable: number } & Record<Severity, number>): string {
+/**
+ * The last line of a run: how many files, and what was found in them.
+ * @param quiet only errors were counted
+ */
+export function summaryText(
+  totals: { files: number; unusable: number } & Record<Severity, number>,
+  quiet: boolean,
+): string {
   const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
   const found = [
     ...(totals.error > 0 ? [styled('red', count(totals.error, 'error'))] : []),
@@ -69,5 +75,7 @@ export function summaryText(totals: { files: number; unusable: number } & Record
   ];
   const files = count(totals.files, 'file');
   const unusable = totals.unusable > 0 ? `, ${totals.unusable} not usable` : '';
-  return `${files} checked${unusable}: ${found.length > 0 ? found.join(', ') : styled('green', 'no problems')}\n`;
+  const none = totals.files === 0 ? [] : [styled('green', quiet ? 'no errors' : 'no problems')];
+  const result = (found.length > 0 ? found : none).join(', ');
+  return `${files} checked${unusable}${result === '' ? '' : `: ${result}`}\n`;
 }

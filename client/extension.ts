@@ -4,12 +4,13 @@ import { Server } from './languageClient';
 import { compareLaunchFiles, exportLayout, importLaunchFiles } from './launch/commands';
 import { registerTransfers } from './launch/transfer';
 import { layoutDocument } from './layoutDocument';
-import { reach } from './milestones';
+import { reach, watchFixes } from './milestones';
 import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
 import type { Platform } from './platform/platform';
 import { reportIssue } from './reportIssue';
 import { createStatus } from './status';
+import { copyYamlSettings, offerYamlSettings } from './yamlSettings';
 
 let server: Server | undefined;
 
@@ -45,6 +46,9 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
       const document = await layoutDocument(argument);
       return server && document && planLayouts(server, document);
     }),
+    offerYamlSettings(context),
+    watchFixes(),
+    command('copyYamlSettings', copyYamlSettings),
     command('openSample', () => openSample(context.extensionUri)),
     command('openWalkthrough', () => openWalkthrough(context.extension.id)),
     command('restartServer', restart),

@@ -1,6 +1,11 @@
 import * as vscode from 'vscode';
+import { engine } from './launch/read';
 import { reach } from './milestones';
+import { showError } from './notifications';
 import { openUnsaved } from './unsavedLayout';
+
+/** The longest text that is read as flags. Characters. */
+const MAX_FLAGS = 100_000;
 
 /** A layout to start from: one of the examples. */
 interface Template {
@@ -37,11 +42,30 @@ function templates(): Template[] {
 /** Asks what kind of layout is wanted and opens one to change, nowhere saved yet. */
 export async function newLayout(extension: vscode.Uri): Promise<void> {
   const placeHolder = vscode.l10n.t('What kind of job is the layout for?');
-  const chosen = await vscode.window.showQuickPick(templates(), { placeHolder, matchOnDetail: true });
-  if (chosen) {
-    await openUnsaved(nameOf(chosen.file), await example(extension, chosen.file));
-    reach('createdLayout');
+  const flags = {
+    label: vscode.l10n.t('Flags on the Clipboard'),
+    detail: vscode.l10n.t('A launch command, or flags of Megatron-LM, that you have copied'),
+  };
+  const chosen = await vscode.window.showQuickPick([...templates(), flags], { placeHolder, matchOnDetail: true });
+  if (!chosen) {
+    return;
   }
+  const [name, text] =
+    'file' in chosen
+      ? [nameOf(chosen.file), await example(extension, chosen.file)]
+      : ['job', await layoutOfFlags(await vscode.env.clipboard.readText())];
+  if (text === undefined) {
+    void showError(vscode.l10n.t('The clipboard holds no flags of Megatron-LM. Copy the launch command first.'));
+    return;
+  }
+  await openUnsaved(name, text);
+  reach('createdLayout');
+}
+
+/** The layout that flags describe; undefined where a text has none that is known. */
+async function layoutOfFlags(text: string): Promise<string | undefined> {
+  const { writeFlags } = await engine();
+  return writeFlags('', text.slice(0, MAX_FLAGS))?.text;
 }
 
 /** Opens the multimodal example with a wrong number, to see how one is found and fixed. */
@@ -52,26 +76,6 @@ export async function openSample(extension: vscode.Uri): Promise<void> {
   const at = editor.document.positionAt(editor.document.getText().indexOf('pp: 3') + 'pp: 3'.length);
   editor.selection = new vscode.Selection(at, at);
   editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenter);
-  tickWhenMended(editor.document);
-}
-
-/** Ticks the step of the walkthrough once a document has had errors and has none any more. */
-function tickWhenMended({ uri }: vscode.TextDocument): void {
-  const hasErrors = () =>
-    vscode.languages.getDiagnostics(uri).some(({ severity }) => severity === vscode.DiagnosticSeverity.Error);
-  let hadErrors = false;
-  const watching = vscode.Disposable.from(
-    vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-      if (uris.some((one) => one.toString() === uri.toString())) {
-        if (hadErrors && !hasErrors()) {
-          reach('mendedMistake');
-          watching.dispose();
-        }
-        hadErrors = hasErrors();
-      }
-    }),
-    vscode.workspace.onDidCloseTextDocument((closed) => closed.uri.toString() === uri.toString() && watching.dispose()),
-  );
 }
 
 async function example(extension: vscode.Uri, file: string): Promise<string> {

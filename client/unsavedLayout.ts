@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
  * @param name what it is of, such as `dense-64gpu` or a file's name; other characters become dashes
  */
 export async function openUnsaved(name: string, content: string): Promise<vscode.TextEditor> {
-  const document = await vscode.workspace.openTextDocument(freeUri(plainName(name)));
+  const document = await vscode.workspace.openTextDocument(await freeLayout(homeOfNew(), plainName(name)));
   const edit = new vscode.WorkspaceEdit();
   edit.insert(document.uri, new vscode.Position(0, 0), content);
   await vscode.workspace.applyEdit(edit);
@@ -28,13 +28,35 @@ function plainName(name: string): string {
   return plain === '' || DEVICES.test(plain) ? 'job' : plain;
 }
 
-/** A name that no open document has: `dense-64gpu.layout.yaml`, `dense-64gpu-2.layout.yaml`, ... */
-function freeUri(name: string): vscode.Uri {
-  const taken = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.toString()));
+/** The folder that new layouts are for: saving writes there and asks for no name. Undefined where there is no disk. */
+function homeOfNew(): vscode.Uri | undefined {
+  const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
+  const home = typeof process === 'undefined' ? undefined : (process.env.HOME ?? process.env.USERPROFILE);
+  return folder ?? (home === undefined ? undefined : vscode.Uri.file(home));
+}
+
+/** How many names are tried for a new layout. */
+const MAX_NAMES = 100;
+
+/** The address of a new layout, at which there is no file and no editor: `job.layout.yaml`, `job-2.layout.yaml`, ... */
+export async function freeLayout(folder: vscode.Uri | undefined, name: string): Promise<vscode.Uri> {
   for (let nth = 1; ; nth++) {
-    const uri = vscode.Uri.from({ scheme: 'untitled', path: `${name}${nth === 1 ? '' : `-${nth}`}.layout.yaml` });
-    if (!taken.has(uri.toString())) {
+    const file = `${name}${nth === 1 ? '' : `-${nth}`}.layout.yaml`;
+    const uri = folder
+      ? vscode.Uri.joinPath(folder, file).with({ scheme: 'untitled' })
+      : vscode.Uri.from({ scheme: 'untitled', path: file });
+    const isOpen = vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
+    if (nth === MAX_NAMES || (!isOpen && !(folder && (await exists(vscode.Uri.joinPath(folder, file)))))) {
       return uri;
     }
+  }
+}
+
+async function exists(file: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(file);
+    return true;
+  } catch {
+    return false;
   }
 }

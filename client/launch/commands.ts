@@ -3,11 +3,9 @@ import type { Difference, ExportTarget } from '../../layout/launch';
 import { reach } from '../milestones';
 import { showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
+import { freeLayout } from '../unsavedLayout';
 import { replaceChanged } from './edits';
 import { chooseLaunchFiles, engine, type Launch, readLaunchFiles, relativePath } from './read';
-
-/** How many names are tried for a new layout beside its launch file. */
-const MAX_NAMES = 100;
 
 /** How many keys a message lists. */
 const MAX_LISTED = 5;
@@ -17,7 +15,7 @@ export async function importLaunchFiles(argument: unknown, selected: unknown): P
   const given = (Array.isArray(selected) ? selected : [argument]).filter((one) => one instanceof vscode.Uri);
   const { layoutYaml } = await engine();
   for (const { uri, reading } of await readLaunchFiles(given.length > 0 ? given : await chooseLaunchFiles())) {
-    const layout = await newLayoutBeside(uri);
+    const layout = await freeLayout(vscode.Uri.joinPath(uri, '..'), nameOf(uri).replace(/(?<=.)\.\w+$/, ''));
     const document = await vscode.workspace.openTextDocument(layout);
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     const text = layoutYaml(reading, (file) => relativePath(layout, file));
@@ -25,24 +23,6 @@ export async function importLaunchFiles(argument: unknown, selected: unknown): P
     editor.selection = new vscode.Selection(0, 0, 0, 0);
     reach('createdLayout');
   }
-}
-
-/** An address beside a launch file at which there is no file and no editor; saving asks for nothing more. */
-async function newLayoutBeside(launch: vscode.Uri): Promise<vscode.Uri> {
-  const name = nameOf(launch).replace(/(?<=.)\.\w+$/, '');
-  for (let number = 1; number <= MAX_NAMES; number++) {
-    const file = vscode.Uri.joinPath(launch, '..', `${name}${number === 1 ? '' : `-${number}`}.layout.yaml`);
-    const untitled = file.with({ scheme: 'untitled' });
-    const isOpen = vscode.workspace.textDocuments.some(({ uri }) => uri.toString() === untitled.toString());
-    const exists = await vscode.workspace.fs.stat(file).then(
-      () => true,
-      () => false,
-    );
-    if (!isOpen && !exists) {
-      return untitled;
-    }
-  }
-  return vscode.Uri.from({ scheme: 'untitled', path: `${name}.layout.yaml` });
 }
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */

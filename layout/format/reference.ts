@@ -109,7 +109,11 @@ function placedKeys(keys: Keys = FORMAT.keys, parent = ''): PlacedKey[] {
   });
 }
 
-const plainWord = (word: string): string => word.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
+const plainWord = (word: string): string =>
+  word
+    .replace(/^--|=.*$/g, '')
+    .replaceAll('-', '_')
+    .toLowerCase();
 
 /** The names of all keys, each once. */
 export function keyNames(): string[] {
@@ -118,7 +122,7 @@ export function keyNames(): string[] {
 
 /**
  * What the format says of a key, as Markdown: a section for each meaning, with the maps that have the key in it.
- * @param word its name, its path (`parallelism.tp`), its flag of Megatron-LM, or another word that people write for it
+ * @param word its name, its path (`parallelism.tp`, `modules.vision.tp`), its flag of Megatron-LM, or another word that people write for it
  * @returns null where no key is known by the word
  */
 export function keyMarkdown(word: string): string | null {
@@ -136,7 +140,12 @@ export function keyMarkdown(word: string): string | null {
 
 /** The keys of a name or a path; where there are none, those of a flag. */
 function keysBy(keys: readonly PlacedKey[], word: string): readonly PlacedKey[] {
-  const named = keys.filter(({ path, name }) => name === word || path === word);
+  const parts = word.split('.');
+  const isAt = (path: string) => {
+    const own = path.split('.');
+    return own.length === parts.length && own.every((part, i) => part === '<name>' || part === parts[i]);
+  };
+  const named = keys.filter(({ path, name }) => name === word || isAt(path));
   const flag = plainWord(word);
   return named.length > 0 ? named : keys.filter(({ spec }) => spec.flag !== undefined && plainWord(spec.flag) === flag);
 }

@@ -71,16 +71,26 @@ export function listsStages(valueAt: (key: string) => FactValue | undefined): bo
 
 /** The layout that a launch file describes. It is incomplete where the file leaves values open. */
 export function layoutOf(reading: LaunchReading, files: readonly string[] = [reading.file]): LayoutData {
-  const layout: Record<string, FactValue | LayoutData> = { layout: 1 };
-  for (const { key, value } of layoutValues(reading)) {
-    if (value !== null) {
-      setPath(layout, key.split('.'), value);
-    }
-  }
+  const layout = dataOf(layoutValues(reading));
   if (reading.family && 'launch' in FORMAT.keys) {
     layout.launch = { family: reading.family, files };
   }
   return ordered(layout, FORMAT.keys);
+}
+
+function dataOf(values: readonly LaunchValue[]): Record<string, FactValue | LayoutData> {
+  const layout: Record<string, FactValue | LayoutData> = { layout: 1 };
+  for (const { key, value } of values) {
+    if (value !== null) {
+      setPath(layout, key.split('.'), value);
+    }
+  }
+  return layout;
+}
+
+/** A layout of some values as YAML, without comments. */
+export function valuesYaml(values: readonly LaunchValue[]): string {
+  return `${yamlLines(ordered(dataOf(values), FORMAT.keys), '', 0, new Map()).join('\n')}\n`;
 }
 
 /** The description of a key by its path; undefined where the format has no such key. */

@@ -27,6 +27,14 @@ test('a section that is missing is written; flags without a key are left out', (
   expect(written?.text.slice(LAYOUT.length)).toBe('model: {num_layers: 32, hidden_size: 4096, params_dtype: bf16}\n');
 });
 
+test('an empty file becomes a layout', () => {
+  expect(
+    writeFlags('\n', 'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --context-parallel-size 2')?.text,
+  ).toBe(
+    'layout: 1\nworld_size: 8\ncluster:\n  nodes: 1\n  gpus_per_node: 8\nparallelism:\n  cp: 2\nmodel:\n  num_layers: 32\n',
+  );
+});
+
 test.each(['hello --world', '# a comment', 'tp: 4', '', '--lr 1'])(
   'a text that sets nothing is no flags: %j',
   (text) => {

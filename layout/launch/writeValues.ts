@@ -1,7 +1,7 @@
 import type { Edit } from '../diagnostic';
 import { appendKey, applyEdits, lineBreak, startOfLine } from '../format/edit';
 import { type Entry, type MapNode, type Node, parseTree } from '../format/tree';
-import { layoutValues } from './document';
+import { layoutValues, valuesYaml } from './document';
 import type { FactValue } from './facts';
 import { type LaunchReading, readLaunchFile } from './import';
 
@@ -69,7 +69,7 @@ export interface Written {
 
 /**
  * Writes the values that pasted flags, or a pasted command, set into a layout; null where the text sets none.
- * @param text the layout
+ * @param text the layout; an empty file becomes one
  * @param flags such as `--tensor-model-parallel-size 4`, on one line or several, with `\` at their ends or without
  */
 export function writeFlags(text: string, flags: string): Written | null {
@@ -78,10 +78,18 @@ export function writeFlags(text: string, flags: string): Written | null {
   if (reading.family === null) {
     return null;
   }
+  const isNew = text.trim() === '';
+  // a new cluster needs both of its sizes, also where one is the launcher's default
+  const values = layoutValues(reading).filter(
+    ({ key, source }) => typeof source !== 'string' || (isNew && key.startsWith('cluster.')),
+  );
+  if (isNew) {
+    return values.length > 0 ? { text: valuesYaml(values), keys: values.map(({ key }) => key) } : null;
+  }
   const keys: string[] = [];
   let written = text;
-  for (const { key, value, source } of layoutValues(reading)) {
-    const newText = value === null || typeof source === 'string' ? null : yamlText(value);
+  for (const { key, value } of values) {
+    const newText = value === null ? null : yamlText(value);
     const edit = newText === null ? null : keyEdit(written, key.split('.'), newText);
     if (edit) {
       written = applyEdits(written, [edit]);

@@ -80,16 +80,17 @@ function keyItem(name: string, spec: KeySpec, place: number, cursor: Cursor, typ
     label: name,
     kind: opens ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: spec.required ? 'required' : '',
-    filterText: [name, plainFlag(spec.flag), ...synonymsFor(name)].join(' ').trim(),
+    filterText: [name, ...flagWords(spec.flag), ...synonymsFor(name)].join(' '),
     documentation: { kind: MarkupKind.Markdown, value: `${signature(name, spec)}\n\n${spec.doc}` },
     sortText: sortText(place),
     ...(cursor.hasColon ? { textEdit: typing.edit(name) } : insertion(name, spec, cursor, typing)),
   };
 }
 
-/** The flag of Megatron-LM that a key becomes, as people type it; empty where it has none. */
-function plainFlag(flag = ''): string {
-  return (/^--([a-z0-9-]+)/.exec(flag)?.[1] ?? '').replaceAll('-', '_');
+/** The flag of Megatron-LM that a key becomes, as people type it: as an attribute, and as the shell has it. */
+function flagWords(flag = ''): string[] {
+  const [whole, name = ''] = /^--([a-z0-9-]+)/.exec(flag) ?? [];
+  return whole === undefined ? [] : [name.replaceAll('-', '_'), whole];
 }
 
 /** A key with what its value begins with, and the cursor there. */

@@ -74,7 +74,7 @@ test('more warnings than are allowed end with 1', () => {
   put('warned.layout.yaml', WARNED);
   const { status, stderr } = check(['--max-warnings', '0', 'warned.layout.yaml']);
   expect(status).toBe(1);
-  expect(stderr).toBe('parallelism-layout: 1 warnings are more than --max-warnings 0 allows\n');
+  expect(stderr).toBe('parallelism-layout: too many warnings: 1; --max-warnings allows 0\n');
   expect(check(['--max-warnings', '1', 'warned.layout.yaml']).status).toBe(0);
 });
 
@@ -124,7 +124,9 @@ test('the code quality report of GitLab', () => {
 test('the hook of pre-commit and the action of GitHub name commands that exist', () => {
   const hooks = parse(readFileSync('.pre-commit-hooks.yaml', 'utf8'));
   const action = parse(readFileSync('action.yml', 'utf8'));
-  expect(hooks.map(({ entry }: { entry: string }) => entry)).toEqual(['parallelism-layout check']);
+  expect(hooks).toMatchObject([{ entry: 'parallelism-layout check', language: 'system' }]);
+  const [readme = ''] = /^repos:\n[^`]*/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+  expect(parse(readme).repos[0].hooks).toMatchObject([{ entry: 'parallelism-layout check', files: hooks[0].files }]);
   expect('jobs/a.layout.yaml').toMatch(new RegExp(hooks[0].files));
   expect(action.runs.using).toBe('composite');
   const script = action.runs.steps.map(({ run }: { run?: string }) => run ?? '').join('\n');

@@ -45,6 +45,12 @@ test('groups of one rank', async () => {
   expect(JSON.parse(text).groups).toEqual([{ name: 'tp', module: null, ranks: [[2, 3]] }]);
 });
 
+test('an empty answer comes with the reason', async () => {
+  const layout = 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n';
+  const { content } = await client.callTool({ name: 'groups', arguments: { layout, group: 'nope' } });
+  expect(JSON.stringify(content)).toContain('nope');
+});
+
 test('what cannot be done is an error with the reason', async () => {
   const estimate = await call('estimate', { layout: 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n' });
   expect(JSON.parse(estimate.text)).toMatchObject({ ok: false });

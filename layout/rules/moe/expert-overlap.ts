@@ -1,7 +1,9 @@
+import type { Fix } from '../../diagnostic';
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { type Condition, firstBroken } from '../conditions';
+import { changeFix, insertFix, removeFix, setFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -41,43 +43,51 @@ moe:
     const mtp = root.model.value?.mtp_num_layers.value ?? 0;
     const field = moe.overlap_moe_expert_parallel_comm;
     const name = 'overlap_moe_expert_parallel_comm';
-    const condition = (holds: boolean, message: string, predicts: string): Condition => ({
+    const condition = (holds: boolean, message: string, predicts: string, fix: Fix | null = null): Condition => ({
       name,
       field,
       holds,
       message,
       predicts,
+      fixes: [fix],
     });
+    const { fields, span } = module;
     yield* firstBroken(text, [
       condition(
         module.degrees.pp === 1 || virtualSize(facts, module) !== null,
         `${name} needs an interleaved pipeline. Write vpp, or use pp 1.`,
         'If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1',
+        insertFix(text, span, 'vpp: 2'),
       ),
       condition(
         module.degrees.ep > 1,
         `${name} needs expert parallelism; ep is 1. Use ep 2 or more.`,
         'overlap_moe_expert_parallel_comm is only supported with expert model parallelism',
+        setFix(text, span, 'ep', fields.ep, 2),
       ),
       condition(
         dispatcher === undefined || dispatcher !== 'allgather',
         `${name} needs the alltoall or flex dispatcher.`,
         'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
+        changeFix('moe_token_dispatcher_type', moe.moe_token_dispatcher_type.span, 'alltoall'),
       ),
       condition(
         recompute?.granularity.value !== 'full',
         `${name} excludes full recomputation. Use selective, or none.`,
         'disable full recomputation when enabling overlap_moe_expert_parallel_comm',
+        recompute ? changeFix('granularity', recompute.granularity.span, 'selective') : null,
       ),
       condition(
         recompute?.method.value === undefined,
         `${name} excludes a recomputation method. Leave it out.`,
         'disable recomputation method when enabling overlap_moe_expert_parallel_comm',
+        recompute ? removeFix(text, 'method', recompute.method) : null,
       ),
       condition(
         recompute?.num_layers.value === undefined,
         `${name} excludes a number of recomputed layers. Leave it out.`,
         'recompute_num_layers must be None when enabling overlap_moe_expert_parallel_comm',
+        recompute ? removeFix(text, 'num_layers', recompute.num_layers) : null,
       ),
       condition(
         !parts.includes('moe'),
@@ -93,6 +103,7 @@ moe:
         mtp <= 1,
         `${name} takes one MTP layer at most; mtp_num_layers is ${mtp}.`,
         'MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.',
+        root.model.value ? changeFix('mtp_num_layers', root.model.value.mtp_num_layers.span, 1) : null,
       ),
     ]);
   },

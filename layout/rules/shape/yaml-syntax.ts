@@ -74,12 +74,14 @@ interface KeyLine {
   readonly key: string;
   /** What stands in front of the key. */
   readonly indent: string;
+  /** Whether no value stands behind the key: a map may follow. */
+  readonly opens: boolean;
 }
 
 function keyLineAt(text: string, start: number): KeyLine | null {
-  const [, indent, key] =
-    /^([ \t]*)([\w-]+)[ \t]*:(?=[ \t\r\n]|$)/.exec(text.slice(start, endOfLine(text, start))) ?? [];
-  return indent === undefined || key === undefined ? null : { start, key, indent };
+  const [, indent, key, rest = ''] =
+    /^([ \t]*)([\w-]+)[ \t]*:(?=[ \t\r\n]|$)(.*)/.exec(text.slice(start, endOfLine(text, start))) ?? [];
+  return indent === undefined || key === undefined ? null : { start, key, indent, opens: /^\s*(?:#|$)/.test(rest) };
 }
 
 /** The nearest line above that begins with a key. */
@@ -97,7 +99,9 @@ function keyLineAbove(text: string, start: number): KeyLine | null {
 
 /** The report and the fix that give a line the indentation of its neighbour, if the text is valid then. */
 function reindented(text: string, { start, key, indent }: KeyLine, neighbour: KeyLine): Report | null {
-  if (indent === neighbour.indent || neighbour.indent.includes('\t')) {
+  // below a key without a value, more indentation is right
+  const isInside = neighbour.opens && indent.length > neighbour.indent.length;
+  if (indent === neighbour.indent || isInside || neighbour.indent.includes('\t')) {
     return null;
   }
   const span = { start, end: start + indent.length };

@@ -65,7 +65,7 @@ test('quiet prints errors alone', () => {
   expect(check(['warned.layout.yaml']).stdout).toContain('warning[tp-crosses-nvlink]');
   expect(check(['--quiet', 'warned.layout.yaml'])).toEqual({
     status: 0,
-    stdout: '1 file checked: no problems\n',
+    stdout: '1 file checked: no errors\n',
     stderr: '',
   });
 });

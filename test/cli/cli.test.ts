@@ -313,7 +313,7 @@ describe('sequence, ntp, explain', () => {
     expect(await cli('ntp', 'good.layout.yaml')).toMatchInlineSnapshot(`
       {
         "status": 1,
-        "stderr": "parallelism-layout: good.layout.yaml: the file has no \`ntp\`. Write \`ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}\` to let one slot of the first replica go; \`parallelism-layout explain ntp\` says more
+        "stderr": "parallelism-layout: good.layout.yaml: the file has no \`ntp\`. Write \`ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}\` to leave out one slot of the first replica; \`parallelism-layout explain ntp\` says more
       ",
         "stdout": "",
       }

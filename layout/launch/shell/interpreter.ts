@@ -14,11 +14,15 @@ import {
   type Statement,
   type While,
 } from 'unbash';
-import { commandVerdict, testVerdict, type Verdict } from './conditions';
-import { arithmeticValue, expandArgs, expandList, expandText, gathered, joined } from './expand';
+import { assign, assignmentText, declare } from './assignments';
+import { BUILTINS, type BuiltinShell } from './builtins';
+import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './called';
+import { testVerdict, type Verdict } from './conditions';
+import { arithmeticValue, expandArgs, expandList, expandText, gathered } from './expand';
 import { FILTERS } from './filters';
+import { DONE, type Outcome, type Signal, UNKNOWN } from './outcome';
 import { matchesGlob } from './patterns';
-import type { Invocation, Shell } from './shell';
+import type { Invocation } from './shell';
 import { candidatePaths, joinPath, MAX_PATH, SLURM_VARIABLES, sbatchDirectives } from './sources';
 import { type DefinedFunction, type Source, State } from './state';
 import {
@@ -26,10 +30,8 @@ import {
   bounded,
   boundedList,
   choiceOfTexts,
-  isUnset,
   literal,
   MAX_WORDS,
-  type Place,
   placeOf,
   sameText,
   type Text,
@@ -67,18 +69,6 @@ const MAX_CALLS = 24;
 /** The longest script, in UTF-16 units. */
 const MAX_SCRIPT = 1024 * 1024;
 
-/** How a list of commands ends. */
-type Signal = null | 'exit' | 'return' | 'break' | 'continue';
-
-/** How a command ended: its status (true is success), and whether it ends what is around it. */
-interface Outcome {
-  readonly verdict: Verdict;
-  readonly signal: Signal;
-}
-
-const DONE: Outcome = { verdict: true, signal: null };
-const UNKNOWN: Outcome = { verdict: null, signal: null };
-
 /**
  * Follows a shell script without running anything: variables, arrays, arithmetic, functions, conditions and loops as far as
  * they are certain. What depends on the environment, on arguments or on the output of a command is unknown.
@@ -91,7 +81,7 @@ export function runScript(file: string, text: string, readFile: ReadFile): Scrip
   return interpreter.result();
 }
 
-class Interpreter implements Shell {
+class Interpreter implements BuiltinShell {
   state = State.empty();
   source: Source = fileSource('');
   assumed = false;
@@ -106,7 +96,7 @@ class Interpreter implements Shell {
   #returns: State[] = [];
   /** What commands print inside a substitution; null outside. */
   #output: Text | null = null;
-  #stdin: Text | null = null;
+  stdin: Text | null = null;
   /** The words before the command that is followed, such as `srun -N 4` before `bash -c`. */
   #outer: readonly Arg[] = [];
   #steps = 0;
@@ -138,6 +128,10 @@ class Interpreter implements Shell {
     return this.#text(text, fileSource(file));
   }
 
+  get isCaptured(): boolean {
+    return this.#calls > 0 && this.#output !== null;
+  }
+
   scheduled(name: string): Text | null {
     return this.#scheduled.get(name) ?? null;
   }
@@ -147,7 +141,7 @@ class Interpreter implements Shell {
   }
 
   capture(script: ParsedScript): Text {
-    const before = { state: this.state, output: this.#output, stdin: this.#stdin };
+    const before = { state: this.state, output: this.#output, stdin: this.stdin };
     this.state = this.state.fork();
     this.#output = [];
     const source = this.source;
@@ -162,7 +156,7 @@ class Interpreter implements Shell {
     const output = isFollowed ? withoutLastLineBreak(this.#output) : unknownText('command', 'nested commands');
     this.state = before.state;
     this.#output = before.output;
-    this.#stdin = before.stdin;
+    this.stdin = before.stdin;
     return output;
   }
 
@@ -252,10 +246,10 @@ class Interpreter implements Shell {
   }
 
   #withStdin<T>(stdin: Text | null, follow: () => T): T {
-    const before = this.#stdin;
-    this.#stdin = stdin ?? before;
+    const before = this.stdin;
+    this.stdin = stdin ?? before;
     const result = follow();
-    this.#stdin = before;
+    this.stdin = before;
     return result;
   }
 
@@ -534,7 +528,7 @@ class Interpreter implements Shell {
     const [first] = words;
     if (first === undefined) {
       for (const assignment of assignments) {
-        this.#assignment(assignment);
+        assign(this, assignment);
       }
       return assignments.some(
         ({ value }) => value.type === 'Word' && value.parts?.some(({ type }) => type === 'CommandExpansion'),
@@ -543,22 +537,17 @@ class Interpreter implements Shell {
         : DONE;
     }
     if (first.type === 'Word' && DECLARATIONS.has(first.value)) {
-      return this.#declaration(first.value, node.args);
+      return declare(this, first.value, node.args);
     }
     const args = boundedList(
-      gathered(words, MAX_WORDS, (one) => (one.type === 'Word' ? expandArgs(this, one) : [word(this.#asText(one))])),
+      gathered(words, MAX_WORDS, (one) =>
+        one.type === 'Word' ? expandArgs(this, one) : [word(assignmentText(this, one))],
+      ),
     );
-    const stdin = this.#input(node.redirects) ?? this.#stdin;
+    const stdin = this.#input(node.redirects) ?? this.stdin;
     const outcome = this.#withVariables(assignments, () => this.#withStdin(stdin, () => this.#call(args, node)));
     this.#keepOutput(node, args);
     return outcome;
-  }
-
-  /** An argument that looks like an assignment, such as `key=value`, as the text that it is. */
-  #asText({ name, value, pos, index, append }: Assignment): Text {
-    const head = `${name}${index ? `[${index.text}]` : ''}${append ? '+=' : '='}`;
-    const rest = value.type === 'Word' ? expandText(this, value) : joined(expandList(this, value.elements));
-    return [...textAt(head, this.source.place(pos)), ...rest];
   }
 
   #withVariables(assignments: readonly Assignment[], follow: () => Outcome): Outcome {
@@ -568,7 +557,7 @@ class Interpreter implements Shell {
     const before = assignments.map(({ name }) => [name, this.state.variables.get(name)] as const);
     const wasExported = this.state.exported.copy();
     for (const assignment of assignments) {
-      this.#assignment(assignment);
+      assign(this, assignment);
       this.state.exported.set(assignment.name, true);
     }
     const outcome = follow();
@@ -579,88 +568,6 @@ class Interpreter implements Shell {
       }
     }
     return outcome;
-  }
-
-  #assignment({ name, value, append, index }: Assignment): void {
-    const before = this.state.variables.get(name);
-    if (index) {
-      this.#assignItem(name, literal(expandText(this, index)), value.type === 'Word' ? expandText(this, value) : []);
-    } else if (value.type === 'ArrayValue') {
-      this.assign(name, this.#arrayValue(value.elements, append ? before : undefined));
-    } else {
-      const text = expandText(this, value);
-      if (append && before?.kind === 'array') {
-        this.assign(name, { kind: 'array', items: [...before.items, word(text)] });
-      } else {
-        const head = append ? (before?.kind === 'scalar' ? before.text : before ? [] : unknownText('unset', name)) : [];
-        this.assign(name, { kind: 'scalar', text: append ? bounded([...head, ...text]) : text });
-      }
-    }
-  }
-
-  #assignItem(name: string, key: string | null, text: Text): void {
-    const before = this.state.variables.get(name);
-    if (before?.kind === 'array' || (before === undefined && key !== null && /^\d+$/.test(key))) {
-      const items = before?.kind === 'array' ? [...before.items] : [];
-      const isKnown = key !== null && /^\d+$/.test(key) && Number(key) <= items.length;
-      items[isKnown ? Number(key) : items.length] = word(isKnown ? text : unknownText('branch', `${name}[${key}]`));
-      this.assign(name, { kind: 'array', items });
-    } else {
-      const entries = new Map(before?.kind === 'map' ? before.entries : []);
-      this.assign(
-        name,
-        key === null
-          ? { kind: 'scalar', text: unknownText('branch', name) }
-          : { kind: 'map', entries: entries.set(key, text) },
-      );
-    }
-  }
-
-  #arrayValue(elements: readonly Parameters<typeof expandArgs>[1][], before: Variable | undefined): Variable {
-    const keyed = elements.map((element) => /^\[([^\]]+)\]=/.exec(element.text)?.[1]);
-    if (elements.length > 0 && keyed.every((key) => key !== undefined && !/^\d+$/.test(key))) {
-      const entries = new Map(before?.kind === 'map' ? before.entries : []);
-      elements.forEach((element, index) => {
-        const key = keyed[index] ?? '';
-        const text = literal(expandText(this, element));
-        const value = text?.slice(text.indexOf(']=') + 2);
-        entries.set(
-          key.replaceAll(/["']/g, ''),
-          value === undefined ? unknownText('branch', key) : textAt(value, this.source.place(element.pos)),
-        );
-      });
-      return { kind: 'map', entries };
-    }
-    const items = before?.kind === 'array' ? before.items : before?.kind === 'scalar' ? [word(before.text)] : [];
-    return { kind: 'array', items: boundedList([...items, ...expandList(this, elements)]) };
-  }
-
-  #declaration(command: string, args: Command['args']): Outcome {
-    const options = args
-      .flatMap((arg) => (arg.type === 'Word' && arg.value.startsWith('-') ? [arg.value] : []))
-      .join('');
-    for (const arg of args) {
-      const name = arg.type === 'Word' ? (/^\w+$/.exec(arg.value)?.[0] ?? null) : arg.name;
-      if (name === null) {
-        continue;
-      }
-      if (arg.type === 'Assignment') {
-        this.#assignment(arg);
-      } else if (command !== 'export' && command !== 'readonly' && !this.state.variables.has(name)) {
-        this.assign(
-          name,
-          options.includes('A')
-            ? { kind: 'map', entries: new Map() }
-            : options.includes('a')
-              ? { kind: 'array', items: [] }
-              : { kind: 'unset' },
-        );
-      }
-      if (command === 'export' || options.includes('x')) {
-        this.state.exported.set(name, true);
-      }
-    }
-    return DONE;
   }
 
   /** Runs a command whose words are known as far as they can be. */
@@ -674,13 +581,13 @@ class Interpreter implements Shell {
     if (defined) {
       return this.#function(defined, rest);
     }
-    const builtin = name === null ? undefined : this.#builtins[name];
+    const builtin = name === null ? undefined : BUILTINS[name];
     if (builtin) {
-      return builtin(rest, node);
+      return builtin(this, rest, node);
     }
     const printed = name === null ? null : this.#filtered(name, rest);
     if (printed !== null) {
-      this.#print(printed);
+      this.print(printed);
       return DONE;
     }
     this.#program(args, node);
@@ -694,8 +601,8 @@ class Interpreter implements Shell {
     if (!filter || known.includes(null)) {
       return null;
     }
-    const stdin = this.#stdin === null ? null : literal(this.#stdin);
-    const unknown = this.#stdin?.find(({ kind }) => kind === 'unknown');
+    const stdin = this.stdin === null ? null : literal(this.stdin);
+    const unknown = this.stdin?.find(({ kind }) => kind === 'unknown');
     if (stdin === null && unknown) {
       return [unknown];
     }
@@ -705,11 +612,11 @@ class Interpreter implements Shell {
     );
     const first = args.find((arg) => arg.kind === 'word');
     const place =
-      (first?.kind === 'word' && placeOf(first.text)) || (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
+      (first?.kind === 'word' && placeOf(first.text)) || (this.stdin && placeOf(this.stdin)) || this.source.place(0);
     return text === null ? null : textAt(text, place);
   }
 
-  #print(text: Text): void {
+  print(text: Text): void {
     if (this.#output) {
       const separator = this.#output.length > 0 ? textAt('\n', this.source.place(0)) : [];
       this.#output = bounded([...this.#output, ...separator, ...text]);
@@ -718,14 +625,14 @@ class Interpreter implements Shell {
 
   #program(args: readonly Arg[], node: Command): void {
     const name = args[0]?.kind === 'word' ? (literal(args[0].text) ?? node.name?.text ?? '') : '';
-    this.#print(unknownText('command', `\`${this.#excerpt(node)}\``));
+    this.print(unknownText('command', `\`${this.#excerpt(node)}\``));
     if (this.#invocations.length < MAX_INVOCATIONS) {
       this.#invocations.push({
         args,
         variables: this.state.variables.all(),
         place: this.source.place(node.pos),
         condition: this.#conditions.at(-1) ?? null,
-        stdin: this.#stdin,
+        stdin: this.stdin,
         outer: this.#outer,
       });
     }
@@ -738,14 +645,14 @@ class Interpreter implements Shell {
     const commands = commandsGiven(args);
     if (commands) {
       this.#outer = [...outer, ...args.slice(0, commands.index)];
-      this.#subshell(() => this.#evaluate(commands.text));
+      this.#subshell(() => this.evaluate(commands.text));
     } else {
       const script = scriptCalled(name, args);
       if (script) {
         this.#outer = [...outer, ...args.slice(0, Math.max(0, args.length - script.args.length - 1))];
         this.#calledScript(script.path, script.args);
-      } else if (/(^|\/)(bash|sh|sbatch)$/.test(name) && this.#stdin) {
-        this.#subshell(() => this.#evaluate(this.#stdin ?? []));
+      } else if (/(^|\/)(bash|sh|sbatch)$/.test(name) && this.stdin) {
+        this.#subshell(() => this.evaluate(this.stdin ?? []));
       }
     }
     this.#outer = outer;
@@ -759,14 +666,14 @@ class Interpreter implements Shell {
     }
     const before = this.state;
     this.state = before.child(args);
-    const { stdin } = { stdin: this.#stdin };
-    this.#stdin = null;
+    const { stdin } = { stdin: this.stdin };
+    this.stdin = null;
     if (found.written) {
       this.#text(found.text, writtenSource(this.source.file, found.written));
     } else {
       this.script(found.path, found.text);
     }
-    this.#stdin = stdin;
+    this.stdin = stdin;
     this.state = before;
   }
 
@@ -827,7 +734,7 @@ class Interpreter implements Shell {
     }
   }
 
-  #source(args: readonly Arg[]): Outcome {
+  sourced(args: readonly Arg[]): Outcome {
     const [path, ...rest] = args;
     const text = path?.kind === 'word' ? path.text : [];
     const known = literal(text) ?? knownEnd(text);
@@ -854,7 +761,7 @@ class Interpreter implements Shell {
     return { verdict: true, signal: signal === 'exit' ? 'exit' : null };
   }
 
-  #evaluate(text: Text): Outcome {
+  evaluate(text: Text): Outcome {
     if (this.#calls >= MAX_CALLS) {
       return UNKNOWN;
     }
@@ -872,173 +779,6 @@ class Interpreter implements Shell {
       this.assign(name, { kind: 'scalar', text: [piece] });
       this.state.exported.set(name, true);
       return { kind: 'text', text: `\${${name}}`, place: this.source.place(0), quoted: false };
-    });
-  }
-
-  readonly #builtins: Readonly<Record<string, (args: readonly Arg[], node: Command) => Outcome>> = {
-    __proto__: null as never,
-    ':': () => DONE,
-    true: () => DONE,
-    false: () => ({ verdict: false, signal: null }),
-    exit: () => ({ verdict: null, signal: this.#calls > 0 && this.#output ? null : 'exit' }),
-    return: () => ({ verdict: null, signal: 'return' }),
-    break: () => ({ verdict: true, signal: 'break' }),
-    continue: () => ({ verdict: true, signal: 'continue' }),
-    set: (args) => this.#set(args),
-    shopt: () => DONE,
-    trap: () => DONE,
-    ulimit: () => DONE,
-    wait: () => DONE,
-    local: (args, node) => (args.length >= 0 ? this.#declaration('local', node.args) : DONE),
-    unset: (args) => {
-      for (const arg of args) {
-        const name = arg.kind === 'word' ? literal(arg.text) : null;
-        if (name !== null && !name.startsWith('-')) {
-          this.assign(name, { kind: 'unset' });
-        }
-      }
-      return DONE;
-    },
-    shift: (args) => {
-      const count = args[0]?.kind === 'word' ? Number(literal(args[0].text)) : 1;
-      if (this.state.positional) {
-        this.state.positional = this.state.positional.slice(Number.isInteger(count) ? count : 1);
-      }
-      return DONE;
-    },
-    getopts: () => ({ verdict: false, signal: null }),
-    cd: (args) => this.#changeDirectory(args),
-    pushd: (args) => this.#changeDirectory(args),
-    popd: () => {
-      this.state.directory = null;
-      return DONE;
-    },
-    pwd: () => {
-      this.#print(
-        this.state.directory === null
-          ? unknownText('command', '`pwd`')
-          : textAt(this.state.directory, this.source.place(0)),
-      );
-      return DONE;
-    },
-    echo: (args) => {
-      const options = args.findIndex((arg) => arg.kind !== 'word' || !/^-[neE]+$/.test(literal(arg.text) ?? ''));
-      this.#print(joined(options < 0 ? [] : args.slice(options)));
-      return DONE;
-    },
-    printf: (args) => this.#printf(args),
-    test: (args) => ({ verdict: commandVerdict(this, args), signal: null }),
-    '[': (args) => ({ verdict: commandVerdict(this, args.slice(0, -1)), signal: null }),
-    source: (args) => this.#source(args),
-    '.': (args) => this.#source(args),
-    eval: (args) => this.#evaluate(joined(args)),
-    read: (args) => this.#read(args),
-    mapfile: (args) => this.#read(args),
-    readarray: (args) => this.#read(args),
-    let: (args) => {
-      for (const arg of args) {
-        this.#evaluate(
-          arg.kind === 'word'
-            ? [...textAt('((', this.source.place(0)), ...arg.text, ...textAt('))', this.source.place(0))]
-            : [],
-        );
-      }
-      return DONE;
-    },
-  };
-
-  #set(args: readonly Arg[]): Outcome {
-    const start = args.findIndex((arg) => arg.kind === 'word' && literal(arg.text) === '--');
-    if (start >= 0) {
-      this.state.positional = args.slice(start + 1);
-    }
-    return DONE;
-  }
-
-  #changeDirectory(args: readonly Arg[]): Outcome {
-    const path = args.find((arg) => arg.kind !== 'word' || !/^(--|-[LPe])$/.test(literal(arg.text) ?? ''));
-    const known = path?.kind === 'word' ? literal(path.text) : null;
-    const base = this.state.directory ?? '';
-    this.state.directory = known === null ? null : joinPath(base, known);
-    return DONE;
-  }
-
-  #printf(args: readonly Arg[]): Outcome {
-    const [format, ...rest] = args;
-    const [known, target] = [format, rest[0]].map((arg) => (arg?.kind === 'word' ? literal(arg.text) : null));
-    if (known === '-v' && typeof target === 'string') {
-      this.assign(target, { kind: 'scalar', text: this.#formatted(rest.slice(1)) });
-      return DONE;
-    }
-    this.#print(this.#formatted(args));
-    return DONE;
-  }
-
-  /** What `printf FORMAT WORD...` prints, for formats of plain `%s` and `%d` with a word each. */
-  #formatted([format, ...words]: readonly Arg[]): Text {
-    const known = format?.kind === 'word' ? literal(format.text) : null;
-    const parts = known?.split(/%[sd]/) ?? [];
-    if (
-      format?.kind !== 'word' ||
-      parts.length !== words.length + 1 ||
-      parts.some((part) => /[%\\](?!n$)/.test(part))
-    ) {
-      return unknownText('command', '`printf`');
-    }
-    const place = placeOf(format.text) ?? this.source.place(0);
-    return bounded(
-      parts.flatMap((part, index) => {
-        const next = words[index];
-        const plain = part.replace(/\\n$/, '\n');
-        return [
-          ...(plain === '' ? [] : textAt(plain, place)),
-          ...(next?.kind === 'word' ? next.text : next ? unknownText('command', '`printf`') : []),
-        ];
-      }),
-    );
-  }
-
-  /** `read`: what it reads is known from a here-string alone. */
-  #read(args: readonly Arg[]): Outcome {
-    const names = args.flatMap((arg) => (arg.kind === 'word' ? (literal(arg.text) ?? []) : []));
-    const known = this.#stdin === null ? null : literal(this.#stdin);
-    const separator = this.state.variables.get('IFS');
-    const ifs = separator?.kind === 'scalar' ? (literal(separator.text) ?? ' ') : ' ';
-    const target = names.findLast((name) => /^[A-Za-z_]\w*$/.test(name));
-    if (this.#stdin && target && names.includes('-d')) {
-      this.assign(target, { kind: 'scalar', text: this.#stdin });
-      return DONE;
-    }
-    const toArray = names.some((name) => /^-\w*a$/.test(name));
-    if (known !== null && target && toArray && !known.includes('\n')) {
-      const place = (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
-      const parts = ifs.trim() === '' ? known.trim().split(/\s+/) : known.split(ifs.charAt(0));
-      this.assign(target, {
-        kind: 'array',
-        items: parts.filter((part) => part !== '').map((part) => word(textAt(part, place, true))),
-      });
-      return DONE;
-    }
-    const targets = names.filter((one) => /^[A-Za-z_]\w*$/.test(one));
-    if (known !== null && targets.length > 0 && !toArray && !names.some((name) => /^-\w*[dnNtu]/.test(name))) {
-      this.#assignFields(known, targets, ifs);
-      return DONE;
-    }
-    for (const name of targets) {
-      this.assign(name, { kind: 'scalar', text: unknownText('command', '`read`') });
-    }
-    return UNKNOWN;
-  }
-
-  /** What `read` makes of a line: one field a variable, the rest for the last. */
-  #assignFields(known: string, targets: readonly string[], ifs: string): void {
-    const place = (this.#stdin && placeOf(this.#stdin)) || this.source.place(0);
-    const line = known.split('\n')[0] ?? '';
-    const fields = ifs.trim() === '' ? line.trim().split(/\s+/) : line.split(ifs.charAt(0));
-    const separator = ifs.trim() === '' ? ' ' : ifs.charAt(0);
-    targets.forEach((name, index) => {
-      const field = index === targets.length - 1 ? fields.slice(index).join(separator) : (fields[index] ?? '');
-      this.assign(name, { kind: 'scalar', text: textAt(field, place) });
     });
   }
 
@@ -1077,78 +817,6 @@ const SUCCEEDS = new Set([
   'torchrun',
 ]);
 
-function fileSource(file: string): Source {
-  return { file, place: (offset) => ({ file, offset }) };
-}
-
-/** The source of commands that stand in a text of another script: their places are those of the text's pieces. */
-function writtenSource(file: string, text: Text): Source {
-  return {
-    file,
-    place(offset): Place {
-      let start = 0;
-      for (const piece of text) {
-        const length = piece.kind === 'text' ? piece.text.length : (literal([piece])?.length ?? 0);
-        if (piece.kind === 'text' && offset < start + length) {
-          return { ...piece.place, offset: piece.place.offset + Math.max(0, offset - start) };
-        }
-        start += length;
-      }
-      return placeOf(text) ?? { file, offset: 0 };
-    },
-  };
-}
-
-/** The end of a text after what is not known of it: `${ROOT}/scripts/x.sh` is `scripts/x.sh`. */
-function knownEnd(text: Text): string | null {
-  const last = text.findLastIndex((piece) => literal([piece]) === null);
-  const end = literal(text.slice(last + 1));
-  return end?.startsWith('/') && end.length > 1 ? end.slice(1) : null;
-}
-
-/** The script that `bash x.sh`, `./x.sh`, `sbatch x.sh` starts, and its arguments. */
-function scriptCalled(name: string, args: readonly Arg[]): { path: string; args: readonly Arg[] } | null {
-  const isScript = (text: string | null) => text !== null && /\.(sh|bash|slurm|sbatch|sub)$/.test(text);
-  if (isScript(name)) {
-    return { path: name, args: args.slice(1) };
-  }
-  if (!/^(bash|sh|sbatch|srun|nohup|exec|source)$/.test(name)) {
-    return null;
-  }
-  for (let index = 1; index < args.length; index++) {
-    const arg = args[index];
-    const text = arg?.kind === 'word' ? (literal(arg.text) ?? knownEnd(arg.text)) : null;
-    if (text !== null && isScript(text)) {
-      return { path: text, args: args.slice(index + 1) };
-    }
-    if (text !== null && !text.startsWith('-') && !/^(bash|sh|\d+|[\w.-]+)$/.test(text)) {
-      return null;
-    }
-  }
-  return null;
-}
-
-/** The commands that a program is given as one text: `bash -c TEXT`, `sbatch --wrap=TEXT`. */
-function commandsGiven(args: readonly Arg[]): { text: Text; index: number } | null {
-  for (let index = 0; index < args.length; index++) {
-    const arg = args[index];
-    const text = arg?.kind === 'word' ? literal(arg.text) : null;
-    const next = args[index + 1];
-    const before = args[index - 1];
-    const shell = before?.kind === 'word' ? (literal(before.text) ?? '') : '';
-    if (text !== null && /^-\w*c$/.test(text) && /(^|\/)(bash|sh|zsh)$|^-\w+$/.test(shell) && next?.kind === 'word') {
-      return { text: next.text, index };
-    }
-    if (text === '--wrap' && next?.kind === 'word') {
-      return { text: next.text, index };
-    }
-    if (text?.startsWith('--wrap=') && arg?.kind === 'word') {
-      return { text: textAt(text.slice(7), placeOf(arg.text) ?? { file: '', offset: 0 }), index };
-    }
-  }
-  return null;
-}
-
 function withoutLastLineBreak(text: Text): Text {
   const last = text.at(-1);
   return last?.kind === 'text' && last.text.endsWith('\n')
@@ -1158,9 +826,4 @@ function withoutLastLineBreak(text: Text): Text {
 
 function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
-}
-
-/** Whether nobody but the caller sets a variable. */
-export function isFromEnvironment(variable: Variable | undefined): boolean {
-  return variable === undefined || (variable.kind === 'scalar' && isUnset(variable.text));
 }

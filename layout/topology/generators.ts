@@ -3,6 +3,7 @@ import type { Section } from '../format/spec';
 import type { Dim } from '../grid/grid';
 import { type ModuleFacts, orderOf } from './facts';
 import { denseOrder, expertOrder, type OrderSizes, orderedDims } from './order';
+import { hasGtp, versionOf } from './versions';
 
 /** The expert grid's names for its own dimensions. */
 const EXPERT_NAMES: Readonly<Record<string, string>> = { tp: 'expt_tp', gtp_remat: 'expt_gtp_remat', dp: 'expt_dp' };
@@ -26,11 +27,22 @@ export function generatorSizes({
   };
 }
 
+/**
+ * Whether generalized TP is put into the order of `parallelism`: where the version has it, or where the file asks for it all
+ * the same (which `megatron-version` reports).
+ */
+export function injectsGtp(root: Section<RootKeys>, { degrees }: ModuleFacts): boolean {
+  const { gtpRemat = 1, exptGtpRemat = 1 } = degrees ?? {};
+  return hasGtp(versionOf({ root }), false) || gtpRemat > 1 || exptGtpRemat > 1;
+}
+
 /** The dimensions of the dense and the expert grid of `parallelism` in rank order; null where the order cannot be used. */
 export function parallelismDims(root: Section<RootKeys>, module: ModuleFacts): GridDims | null {
   const order = orderOf(root);
   const sizes = generatorSizes(module);
-  return order === undefined || !sizes?.expert ? null : gridDims(order, sizes.dense, sizes.expert);
+  return order === undefined || !sizes?.expert
+    ? null
+    : gridDims(order, sizes.dense, sizes.expert, injectsGtp(root, module));
 }
 
 interface GridDims {
@@ -39,9 +51,9 @@ interface GridDims {
 }
 
 /** The dimensions of both grids of a rank order; null where the order cannot be used with these sizes. */
-export function gridDims(order: string, denseSizes: OrderSizes, expertSizes: OrderSizes): GridDims | null {
-  const dense = orderedDims(denseOrder(order), denseSizes);
-  const expert = orderedDims(expertOrder(order), expertSizes);
+export function gridDims(order: string, denseSizes: OrderSizes, expertSizes: OrderSizes, gtp = true): GridDims | null {
+  const dense = orderedDims(denseOrder(order, gtp), denseSizes);
+  const expert = orderedDims(expertOrder(order, gtp), expertSizes);
   return (
     dense &&
     expert && {

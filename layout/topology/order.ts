@@ -30,14 +30,15 @@ export function orderProblem(order: string): OrderProblem {
  * The order of the dense grid's generator: `gtp_remat` is put behind `tp` where the order does not place it. The search
  * is for the small letters, so an order in capitals gets it in front (megatron/core/parallel_state.py
  * `initialize_model_parallel`).
+ * @param hasGtp whether the version has generalized TP; others take the order as it is
  */
-export function denseOrder(order: string): string {
-  return withGtp(order, ['tp']);
+export function denseOrder(order: string, hasGtp = true): string {
+  return hasGtp ? withGtp(order, ['tp']) : order;
 }
 
 /** The order of the expert grid's generator: `gtp_remat` behind `ep`, or behind `tp` where `ep` is left out. */
-export function expertOrder(order: string): string {
-  return withGtp(order, ['ep', 'tp']);
+export function expertOrder(order: string, hasGtp = true): string {
+  return hasGtp ? withGtp(order, ['ep', 'tp']) : order;
 }
 
 function withGtp(order: string, anchors: readonly string[]): string {
@@ -51,12 +52,13 @@ function withGtp(order: string, anchors: readonly string[]): string {
 }
 
 /**
- * The dimension that an order must name and does not, the first in Megatron's order of looking: `tp`, or one larger
- * than 1. Null for none.
+ * The dimension that an order must name and does not, the first in Megatron's order of looking: one larger than 1, or one that
+ * is taken for named since its letters stand in another (`tp` in `gtp_remat`). Null for none.
  */
 export function missingDim(order: string, sizes: OrderSizes): OrderDim | null {
-  const tokens = order.toLowerCase().split('-');
-  return DIMS.find((dim) => !tokens.includes(dim) && (dim === 'tp' || sizes[dim] !== 1)) ?? null;
+  const text = order.toLowerCase();
+  const tokens = text.split('-');
+  return DIMS.find((dim) => !tokens.includes(dim) && (sizes[dim] !== 1 || text.includes(dim))) ?? null;
 }
 
 /**
@@ -100,39 +102,49 @@ export function unequalPipelines(dense: string, expert: string): string {
  * What `initialize_model_parallel` says first of an order that names a dimension twice or leaves one out; null where it says
  * nothing, or where Python itself fails.
  */
-export function orderPrediction(order: string, dense: OrderSizes, expert: OrderSizes | null): string | null {
-  const missing = missingMessage(denseOrder(order), dense);
+export function orderPrediction(
+  order: string,
+  dense: OrderSizes,
+  expert: OrderSizes | null,
+  hasGtp: boolean,
+): string | null {
+  const missing = missingMessage(denseOrder(order, hasGtp), dense);
   if (missing !== null || orderProblem(order).unknown.length > 0 || !expert) {
     return missing;
   }
-  const inExpert = missingMessage(expertOrder(order), expert);
+  const inExpert = missingMessage(expertOrder(order, hasGtp), expert);
   if (inExpert !== null) {
     return inExpert;
   }
   return !order.endsWith('pp') && dense.pp > 1 && dense.dp !== expert.dp
     ? UNEQUAL_DP
-    : pipelinesPrediction(order, dense, expert);
+    : pipelinesPrediction(
+        pipelineGroups(denseOrder(order, hasGtp), dense),
+        pipelineGroups(expertOrder(order, hasGtp), expert),
+      );
 }
 
-function pipelinesPrediction(order: string, dense: OrderSizes, expert: OrderSizes): string | null {
-  const own = pipelineGroups(denseOrder(order), dense);
-  const other = pipelineGroups(expertOrder(order), expert);
+function pipelinesPrediction(own: PipelineGroups | null, other: PipelineGroups | null): string | null {
   if (!own || !other || own.failure || other.failure) {
     return own?.failure ?? other?.failure ?? null;
   }
   return own.listed === other.listed ? null : unequalPipelines(own.listed, other.listed);
 }
 
+interface PipelineGroups {
+  readonly listed: string;
+  readonly failure?: string;
+}
+
 /**
  * The pipeline groups of a generator as Python prints them, also of an order that does not hold every dimension once, or the
  * error of `generate_masked_orthogonal_rank_groups`; null where there are too many ranks.
  */
-function pipelineGroups(
-  order: string,
-  sizes: OrderSizes,
-): { readonly listed: string; readonly failure?: string } | null {
+function pipelineGroups(order: string, sizes: OrderSizes): PipelineGroups | null {
   const text = order.toLowerCase();
-  const names = [...text.split('-'), ...DIMS.filter((name) => !text.includes(name))] as OrderDim[];
+  // every version that knows gtp_remat has it in the order
+  const added = DIMS.filter((name) => !text.includes(name) && name !== 'gtp_remat');
+  const names = [...text.split('-'), ...added] as OrderDim[];
   const world = DIMS.reduce((product, name) => product * sizes[name], 1);
   const axis = names.indexOf('pp');
   if (axis < 0 || world > MAX_LISTED_RANKS) {

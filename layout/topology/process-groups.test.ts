@@ -114,3 +114,14 @@ describe('all groups at once', () => {
     expect([...all.at(2)]).toEqual([]);
   });
 });
+
+test('versions without generalized TP make no group for it', () => {
+  const job = (version: string) => `layout: 1\nmegatron: ${version}\nworld_size: 8\nparallelism: {tp: 2, ep: 2}\n`;
+  const remat = (text: string) => familiesOf(text).flatMap(({ name }) => (name.includes('gtp_remat') ? [name] : []));
+  expect(remat(job('main'))).toEqual(['gtp_remat', 'expt_gtp_remat', 'tp_ep_gtp_remat_pp']);
+  expect(remat(job('core_r0.19'))).toEqual(remat(job('main')));
+  expect(remat(job('dev'))).toEqual([]);
+  expect(remat('layout: 1\nmegatron: core_r0.19\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 2}}\n')).toEqual(
+    [],
+  );
+});

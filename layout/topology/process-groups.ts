@@ -28,7 +28,13 @@ export function laidOut(grid: Grid, order: readonly string[]): Grid {
  */
 export const processGroups: (layout: ResolvedLayout) => readonly GroupFamily[] = memoizeRecent(familiesOf);
 
+/** Versions without generalized TP have no group with its dimension. */
 function familiesOf(layout: ResolvedLayout): GroupFamily[] {
+  const families = allFamilies(layout);
+  return layout.generalizedTp ? families : families.filter(({ name }) => !name.includes('gtp_remat'));
+}
+
+function allFamilies(layout: ResolvedLayout): GroupFamily[] {
   const { ntp } = layout;
   if (isPacked(ntp)) {
     return layout.modules.flatMap((module) => packedGroups(module, ntp));

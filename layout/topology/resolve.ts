@@ -11,6 +11,7 @@ import type {
   ResolvedNonActive,
   ResolvedNtp,
 } from './resolved';
+import { hasGtp, versionOf } from './versions';
 
 /** The layout with every number known, or null where the file leaves one open or a grid does not divide. */
 export const resolveLayout: (facts: LayoutFacts) => ResolvedLayout | null = memoizeRecent(resolve);
@@ -39,6 +40,7 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
     gpusPerNvlinkDomain: cluster?.gpus_per_nvlink_domain.value ?? gpusPerNode,
     mode: modeOf(facts, modules),
     modules,
+    generalizedTp: hasGtp(versionOf(facts), facts.heterogeneous),
     optimizerInstances: parallelism?.num_distributed_optimizer_instances.value ?? 1,
     hierarchicalContextParallelSizes: levelsOf(facts),
     allGatherGroup,

@@ -47,6 +47,8 @@ export interface ResolvedLayout {
   readonly gpusPerNvlinkDomain: number;
   readonly mode: 'homogeneous' | 'colocated' | 'non_colocated';
   readonly modules: readonly ResolvedModule[];
+  /** Whether the version makes groups of generalized TP, also where its degrees are 1. */
+  readonly generalizedTp: boolean;
   /** `num_distributed_optimizer_instances`. */
   readonly optimizerInstances: number;
   readonly hierarchicalContextParallelSizes: readonly number[] | null;

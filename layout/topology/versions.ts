@@ -8,7 +8,7 @@ export type MegatronVersion = (typeof MEGATRON_VERSIONS)[number];
  * The version that a file is judged by: the written one, else `dev` where it uses what only `dev` has (nonuniform TP, dynamic
  * context parallelism), else `main`.
  */
-export function versionOf({ root }: LayoutFacts): MegatronVersion {
+export function versionOf({ root }: Pick<LayoutFacts, 'root'>): MegatronVersion {
   const isDev = root.ntp.written || root.parallelism.value?.dynamic_context_parallel.value === true;
   return root.megatron.value ?? (isDev ? 'dev' : 'main');
 }

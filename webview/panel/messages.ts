@@ -120,6 +120,7 @@ const isLayout = objectOf({
   gpusPerNvlinkDomain: isIndex,
   mode: oneOf('homogeneous', 'colocated', 'non_colocated'),
   modules: arrayOf(objectOf({ name: isName, rankOffset: isIndex, numRanks: isIndex, dense: isDims, expert: isDims })),
+  generalizedTp: isBoolean,
   optimizerInstances: isIndex,
   hierarchicalContextParallelSizes: nullOr(arrayOf(isIndex)),
   allGatherGroup: isBoolean,

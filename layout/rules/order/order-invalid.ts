@@ -1,7 +1,7 @@
 import { DEFAULT_ORDER, ORDER_TOKENS } from '../../format/keys';
 import { nearest } from '../../format/nearest';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { generatorSizes } from '../../topology/generators';
+import { generatorSizes, injectsGtp } from '../../topology/generators';
 import { denseOrder, expertOrder, missingDim, orderPrediction, orderProblem } from '../../topology/order';
 import { changeFix } from '../fixes';
 import { either } from '../numbers';
@@ -35,7 +35,8 @@ parallelism:
     const [wrong] = unknown;
     // Megatron-LM looks for dimensions that are left out before it looks at the tokens
     const sizes = generatorSizes(module);
-    const predicts = sizes && orderPrediction(order, sizes.dense, sizes.expert);
+    const gtp = injectsGtp(facts.root, module);
+    const predicts = sizes && orderPrediction(order, sizes.dense, sizes.expert, gtp);
     if (wrong !== undefined) {
       const near = nearest(
         wrong,
@@ -80,8 +81,9 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
     return;
   }
   const { dense, expert } = sizes;
-  const inDense = missingDim(denseOrder(order), dense);
-  const dim = inDense ?? (expert && missingDim(expertOrder(order), expert));
+  const gtp = injectsGtp(facts.root, module);
+  const inDense = missingDim(denseOrder(order, gtp), dense);
+  const dim = inDense ?? (expert && missingDim(expertOrder(order, gtp), expert));
   if (dim === null) {
     return;
   }
@@ -94,7 +96,7 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
   yield {
     message: `The order leaves out \`${dim}\`, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write \`${completed}\`.`,
     span,
-    predicts: orderPrediction(order, dense, expert),
+    predicts: orderPrediction(order, dense, expert, gtp),
     fixes: [...new Set([completed, DEFAULT_ORDER])].map((better) => changeFix('order', span, better)),
   };
 }

@@ -15,6 +15,7 @@ export { layoutSchema } from './format/schema';
 export * from './format/spec';
 export { synonymsFor } from './format/synonyms';
 export * from './format/tree';
+export { typeText } from './format/typeText';
 export { childrenOf, entriesIn, scalarsOf } from './format/walk';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';

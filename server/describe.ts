@@ -1,9 +1,17 @@
-import { countOf, type KeySpec, type LayoutFacts, type ModuleFacts, markdownCode, stagePlanOf } from '../layout';
+import {
+  countOf,
+  type KeySpec,
+  type LayoutFacts,
+  type ModuleFacts,
+  markdownCode,
+  stagePlanOf,
+  typeText,
+} from '../layout';
 
 /** The type, default and Megatron-LM argument of a key, in one line of Markdown. */
 export function signature(name: string, spec: KeySpec): string {
   const parts = [
-    `**${name}**: ${typeName(spec)}`,
+    `**${name}**: ${typeText(spec)}`,
     ...(defaultOf(spec) === null ? [] : [`default \`${defaultOf(spec)}\``]),
     ...(spec.megatronTakes ? [`left out: Megatron-LM takes \`${spec.megatronTakes}\``] : []),
     ...('flag' in spec && spec.flag ? [`Megatron-LM \`${spec.flag}\``] : []),
@@ -12,37 +20,11 @@ export function signature(name: string, spec: KeySpec): string {
 }
 
 /** The default of a key, as a value or in words; null where it has none. */
-export function defaultOf(spec: KeySpec): string | null {
+function defaultOf(spec: KeySpec): string | null {
   if ('default' in spec && spec.default !== undefined) {
     return String(spec.default);
   }
   return spec.derived ?? null;
-}
-
-/** The type of a key in words. */
-export function typeName(spec: KeySpec): string {
-  switch (spec.type) {
-    case 'integer':
-      return spec.min < 0 ? 'whole number' : `whole number from ${spec.min}`;
-    case 'share':
-      return 'number from 0 to 1';
-    case 'enum':
-      return spec.options.map((option: string) => `\`${option}\``).join(', ');
-    case 'list':
-      return `list of ${typeName(spec.items)}`;
-    case 'either':
-      return spec.forms.map(typeName).join(', or ');
-    case 'any':
-      return 'value';
-    case 'record':
-      return 'map of names';
-    case 'size':
-      return 'size such as `64MiB`';
-    case 'duration':
-      return 'duration such as `60s`';
-    default:
-      return spec.type;
-  }
 }
 
 /** The grid that a path lies in: the module it names, or `parallelism`. */

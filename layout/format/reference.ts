@@ -1,6 +1,7 @@
 import { FORMAT } from './keys';
 import type { KeySpec, Keys } from './spec';
 import { synonymOf } from './synonyms';
+import { typeText } from './typeText';
 
 /** The reference of all keys as Markdown, made of their description: `docs/format.md`. */
 export function formatMarkdown(): string {
@@ -36,41 +37,13 @@ function sectionOf(path: string, spec: KeySpec): string[] {
 
 function table(keys: Keys): string {
   const rows = Object.entries(keys).map(([name, spec]) => {
-    const cells = [`\`${name}\``, typeOf(spec), defaultOf(spec), spec.doc, flagOf(spec), spec.since ?? ''];
+    const cells = [`\`${name}\``, typeText(spec), defaultOf(spec), spec.doc, flagOf(spec), spec.since ?? ''];
     return `| ${cells.map(cell).join(' | ')} |`;
   });
   return `| key | type | default | meaning | flag | known to |\n| --- | --- | --- | --- | --- | --- |\n${rows.join('\n')}\n`;
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-
-function typeOf(spec: KeySpec): string {
-  switch (spec.type) {
-    case 'integer':
-      return spec.min < 0 ? 'whole number' : `whole number from ${spec.min}`;
-    case 'share':
-      return 'number from 0 to 1';
-    case 'boolean':
-      return 'true or false';
-    case 'string':
-      return 'text';
-    case 'enum':
-      return spec.options.map((option: string) => `\`${option}\``).join(', ');
-    case 'size':
-      return 'bytes with a unit (`64MiB`)';
-    case 'duration':
-      return 'seconds with a unit (`60s`)';
-    case 'list':
-      return `list of: ${typeOf(spec.items)}`;
-    case 'either':
-      return spec.forms.map(typeOf).join(', or ');
-    case 'any':
-      return 'any value';
-    case 'map':
-    case 'record':
-      return 'map';
-  }
-}
 
 function defaultOf(spec: KeySpec): string {
   if (spec.required) {
@@ -153,7 +126,7 @@ function keysBy(keys: readonly PlacedKey[], word: string): readonly PlacedKey[] 
 function keyText({ name, spec }: PlacedKey): string {
   const value = defaultOf(spec);
   const facts = [
-    `type: ${typeOf(spec)}`,
+    `type: ${typeText(spec)}`,
     ...(value === 'required' ? ['required'] : value === '' ? [] : [`default: ${value}`]),
     ...(spec.flag ? [`Megatron-LM: ${flagOf(spec)}`] : []),
     ...(spec.since ? [`known to: ${spec.since}`] : []),

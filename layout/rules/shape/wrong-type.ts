@@ -4,11 +4,12 @@ import { FORMAT } from '../../format/keys';
 import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
 import type { Node } from '../../format/tree';
+import { wantedText } from '../../format/typeText';
 import { safeFix } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
-import { nodeName, typeName } from './words';
+import { nodeName } from './words';
 
 export const wrongType: Rule = {
   code: 'wrong-type',
@@ -42,8 +43,8 @@ function messageOf(spec: KeySpec, node: Node, path: string): string {
     return `A layout is a map of keys such as \`layout: 1\`, not ${nodeName(node)}.`;
   }
   return node.kind === 'scalar' && node.value === null && !node.quoted
-    ? `\`${path}\` has no value; it must be ${typeName(spec)}.`
-    : `\`${path}\` must be ${typeName(spec)}, not ${nodeName(node)}.`;
+    ? `\`${path}\` has no value; it must be ${wantedText(spec)}.`
+    : `\`${path}\` must be ${wantedText(spec)}, not ${nodeName(node)}.`;
 }
 
 /** Puts the colon behind a key that has a value without one, such as `tp 2` or `tp=2`; null where that is not what is wrong. */

@@ -17,6 +17,7 @@ import { type InputFile, inputFiles } from './files';
 import { githubLines } from './github';
 import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { jsonArray } from './jsonArray';
+import { withLaunchDrift } from './launchDrift';
 import { layoutFiles } from './layoutFiles';
 import { colour, complain, EXIT, exitWith, print } from './output';
 import { nearTo } from './repository';
@@ -134,10 +135,11 @@ function* asWanted(files: readonly string[], options: Options, warnings: { count
       yield input;
       continue;
     }
-    const { diagnostics } = input.checked;
+    const checked = withLaunchDrift(input.file, input.checked);
+    const { diagnostics } = checked;
     warnings.count += diagnostics.filter(({ severity }) => severity === 'warning').length;
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
-    yield options.quiet ? { ...input, checked: { ...input.checked, diagnostics: errors } } : input;
+    yield { ...input, checked: options.quiet ? { ...checked, diagnostics: errors } : checked };
   }
 }
 

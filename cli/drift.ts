@@ -1,15 +1,23 @@
-import { existsSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
-import { type Checked, check, type DiagnosticData, jsonText, LineIndex, terminalLine } from '../layout';
-import { type Difference, driftBetween, type LaunchReading, layoutFileValues, readLaunchFile } from '../layout/launch';
+import {
+  type Checked,
+  check,
+  countOf,
+  type DiagnosticData,
+  jsonText,
+  LineIndex,
+  type Severity,
+  terminalLine,
+  wordAt,
+} from '../layout';
+import { type Difference, type LaunchReading, readLaunchFile } from '../layout/launch';
 import type { FileReport } from './fileReport';
 import { inputFiles } from './files';
 import { githubLines } from './github';
+import { compareWith, type LaunchComparison, launchPathsOf } from './launchDrift';
 import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, EXIT, exitWith, print, styled } from './output';
-import { nearTo } from './repository';
 import { sarifText } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';
@@ -18,13 +26,11 @@ type Format = 'text' | 'json' | 'sarif' | 'github';
 const CODE = 'launch-drift';
 
 /** A layout held against one launch file. */
-interface Comparison {
+interface Comparison extends LaunchComparison {
   readonly layout: string;
   readonly checked: Checked;
   readonly launch: string;
   readonly reading: LaunchReading;
-  readonly differences: readonly Difference[];
-  readonly unknown: readonly { readonly key: string; readonly lookedFor: string }[];
 }
 
 /** Adds `drift`: whether a layout and the files that launch the job say the same. */
@@ -55,7 +61,7 @@ export function addDriftCommand(program: Command): void {
 
 function* output(all: Iterable<Comparison>, format: Format): Iterable<string> {
   const comparisons = [...all];
-  if (comparisons.some(({ differences }) => differences.length > 0)) {
+  if (comparisons.some(({ said }) => said.length > 0)) {
     exitWith(EXIT.findings);
   }
   yield* FORMATS[format](comparisons);
@@ -67,7 +73,7 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
       continue;
     }
     const { checked } = input;
-    const named = files.length > 0 ? files : namedBy(layout, checked.text);
+    const named = files.length > 0 ? files : namedBy(layout, checked);
     for (const launch of launchInputs(named)) {
       if (!('reading' in launch)) {
         continue;
@@ -77,8 +83,8 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
         exitWith(EXIT.unusable);
         continue;
       }
-      const drift = driftBetween(layout, checked.text, launch.reading);
-      yield { layout, checked, launch: launch.file, reading: launch.reading, ...drift };
+      const { file, reading } = launch;
+      yield { layout, checked, launch: file, reading, ...compareWith(layout, checked, file, reading) };
     }
   }
 }
@@ -97,27 +103,22 @@ function comparedTexts(): Comparison | null {
     exitWith(EXIT.unusable);
     return null;
   }
-  const drift = driftBetween('layout', texts.layout, reading);
-  return { layout: 'layout', checked: check(texts.layout), launch: 'launch', reading, ...drift };
+  const checked = check(texts.layout);
+  const comparison = compareWith('layout', checked, 'launch', reading);
+  return { layout: 'layout', checked, launch: 'launch', reading, ...comparison };
 }
 
 /** The files under `launch.files`, which are relative to the layout; those outside its repository are not read. */
-function namedBy(layout: string, text: string): string[] {
-  const files = layoutFileValues(layout, text)?.get('launch.files')?.value;
-  const folder = dirname(resolve(layout));
-  const paths = Array.isArray(files) ? files.map((file) => resolve(folder, String(file))) : [];
+function namedBy(layout: string, checked: Checked): string[] {
+  const paths = launchPathsOf(layout, checked);
   if (paths.length === 0) {
     refuse(layout, 'names no launch file; give one, or write launch.files in the layout');
   }
-  const isNear = nearTo(layout);
-  return paths.flatMap((path) => {
-    if (existsSync(path) && !isNear(path)) {
-      refuse(layout, `names ${path}, which is outside its repository; give the file as an argument to read it`);
-      return [];
+  return paths.flatMap(({ file, isNear }) => {
+    if (!isNear) {
+      refuse(layout, `names ${file}, which is outside its repository; give the file as an argument to read it`);
     }
-    const short = relative(process.cwd(), path);
-    // a file of this name is not standard input
-    return short === '-' ? path : short;
+    return isNear ? [file] : [];
   });
 }
 
@@ -146,39 +147,45 @@ const FORMATS: Readonly<Record<Format, (comparisons: readonly Comparison[]) => I
 };
 
 function* texts(comparison: Comparison): Iterable<string> {
-  const { layout, launch, differences, unknown } = comparison;
-  for (const difference of differences) {
-    const line = layoutLine(comparison, difference);
-    const head = styled(['bold', 'red'], `error[${CODE}]`);
-    yield `${terminalLine(layout)}:${line}: ${head}: ${terminalLine(difference.message)}\n`;
+  const { layout, checked, launch, drift, said } = comparison;
+  for (const { difference, diagnostic } of said) {
+    const { line } = checked.lines.positionAt(diagnostic.span.start);
+    const severity = severityOf(checked);
+    const head = styled(['bold', severity === 'error' ? 'red' : 'yellow'], `${severity}[${CODE}]`);
+    yield `${terminalLine(layout)}:${line + 1}: ${head}: ${terminalLine(difference.message)}\n`;
     const { source } = difference.launch;
     if (typeof source !== 'string') {
       yield `  ${terminalLine(shownPath(source.file))}:${source.line}: ${terminalLine(difference.key)} is set here\n`;
     }
   }
-  const open = unknown.length > 0 ? `, ${unknown.length} not known (${unknown.map(({ key }) => key).join(', ')})` : '';
-  const count = differences.length;
-  const verdict = count === 0 ? 'no difference' : `${count} difference${count === 1 ? '' : 's'}`;
-  yield `${terminalLine(layout)} and ${terminalLine(launch)} (${comparison.reading.family}): ${verdict}${terminalLine(open)}\n`;
+  const { differences, unknown } = drift;
+  const ignored = differences.length - said.length;
+  const others = [
+    ...(ignored > 0 ? [`${ignored} ignored`] : []),
+    ...(unknown.length > 0 ? [`${unknown.length} not known (${unknown.map(({ key }) => key).join(', ')})`] : []),
+  ].map((part) => `, ${part}`);
+  const verdict = said.length === 0 ? 'no difference' : countOf(said.length, 'difference');
+  yield `${terminalLine(layout)} and ${terminalLine(launch)} (${comparison.reading.family}): ${verdict}${terminalLine(others.join(''))}\n`;
 }
 
-/** The line of the layout that a difference is shown at, from 1; the first where the layout does not write the key. */
-function layoutLine({ checked }: Comparison, { layout }: Difference): number {
-  return checked.lines.positionAt(layout.offset ?? 0).line + 1;
+/** An error, as the command is asked for differences alone, unless a configuration weighs the rule otherwise. */
+function severityOf({ levels }: Checked): Severity {
+  const level = levels.get(CODE);
+  return level === undefined || level === 'off' ? 'error' : level;
 }
 
-function comparisonData(comparison: Comparison): object {
-  const { layout, launch, reading, differences, unknown } = comparison;
+function comparisonData({ layout, checked, launch, reading, drift, said }: Comparison): object {
+  const lineAt = (offset: number) => checked.lines.positionAt(offset).line + 1;
   return {
     layout,
     launch,
     family: reading.family,
-    ok: differences.length === 0,
-    differences: differences.map((difference) => ({
+    ok: said.length === 0,
+    differences: said.map(({ difference }) => ({
       key: difference.key,
       layout: {
         value: difference.layout.value,
-        line: difference.layout.offset === null ? null : layoutLine(comparison, difference),
+        line: difference.layout.offset === null ? null : lineAt(difference.layout.offset),
       },
       launch: {
         value: difference.launch.value,
@@ -189,36 +196,34 @@ function comparisonData(comparison: Comparison): object {
       },
       message: difference.message,
     })),
-    unknown: unknown.map(({ key, lookedFor }) => ({ key, looked_for: lookedFor })),
+    unknown: drift.unknown.map(({ key, lookedFor }) => ({ key, looked_for: lookedFor })),
   };
 }
 
 /** The differences as diagnostics on both files: on the layout's line, and on the line of the launch file. */
-function reports(comparison: Comparison): FileReport[] {
-  const { layout, checked, reading, differences } = comparison;
-  const onLayout = differences.map((difference) =>
-    diagnostic(difference.message, rangeAt(checked.lines, difference.layout.offset ?? 0)),
+function reports({ layout, checked, reading, said }: Comparison): FileReport[] {
+  const severity = severityOf(checked);
+  const onLayout = said.map(({ difference }) =>
+    diagnostic(severity, difference.message, rangeAt(checked.lines, difference.layout.offset ?? 0)),
   );
   const byFile = new Map<string, DiagnosticData[]>();
-  for (const { launch, mirrored } of differences) {
+  for (const { launch, mirrored } of said.map((one): Difference => one.difference)) {
     if (typeof launch.source !== 'string' && launch.offset !== null) {
       const lines = new LineIndex(reading.files.get(launch.source.file) ?? '');
       const others = byFile.get(launch.source.file) ?? [];
-      byFile.set(launch.source.file, [...others, diagnostic(mirrored, rangeAt(lines, launch.offset))]);
+      byFile.set(launch.source.file, [...others, diagnostic(severity, mirrored, rangeAt(lines, launch.offset))]);
     }
   }
   return [
-    { file: layout, ok: differences.length === 0, findings: onLayout },
+    { file: layout, ok: said.length === 0, findings: onLayout },
     ...[...byFile].map(([file, findings]) => ({ file: shownPath(file), ok: false, findings })),
   ];
 }
 
 function rangeAt(lines: LineIndex, offset: number): DiagnosticData['range'] {
-  const start = lines.positionAt(Math.min(offset, lines.text.length));
-  const end = /^[\w.+-]*/.exec(lines.text.slice(offset, offset + 200))?.[0].length ?? 0;
-  return { start, end: { line: start.line, character: start.character + Math.max(1, end) } };
+  return lines.rangeOf(wordAt(lines.text, Math.min(offset, lines.text.length)));
 }
 
-function diagnostic(message: string, range: DiagnosticData['range']): DiagnosticData {
-  return { code: CODE, severity: 'error', message, range, related: [], predicts: null, fixes: [] };
+function diagnostic(severity: Severity, message: string, range: DiagnosticData['range']): DiagnosticData {
+  return { code: CODE, severity, message, range, related: [], predicts: null, fixes: [] };
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { readClusterFile } from '../jobs/clusterFile';
 import type { SlurmCluster } from '../jobs/slurm/fields';
-import { type Checked, hasErrors, type ResolvedLayout } from '../layout';
+import type { Checked, ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,
   type ExportTarget,
@@ -14,14 +14,18 @@ import {
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
-import { complainOfErrors, type InputFile, inputFiles, soundLayout } from './files';
+import { type InputFile, inputFiles, soundLayout } from './files';
 import { groupsJson } from './groups';
 import { complain, EXIT, exitWith, print } from './output';
+import { diagnosticTexts } from './text';
 
 /** Forms that need the layout's groups or picture rather than its keys. */
 const DRAWN_TARGETS = ['groups-json', 'mermaid', 'svg'] as const;
 
 type Target = ExportTarget | (typeof DRAWN_TARGETS)[number];
+
+/** A layout that leaves a key open, such as one that was imported, is exported as far as it goes. */
+const INCOMPLETE = 'missing-key';
 
 /** Adds `export`: a layout becomes the flags, recipe or launcher lines that run it. */
 export function addExportCommand(program: Command): void {
@@ -41,21 +45,24 @@ export function addExportCommand(program: Command): void {
       'a Slurm cluster whose settings the sbatch form takes: partition, time, container, setup',
     )
     .option('--clusters <file>', 'the YAML file that lists it')
+    .option('--allow-errors', 'write a layout that has errors too')
     .action((file: string, options: Options) => {
-      const { to, record = false } = options;
+      const { to } = options;
+      const record = options.record === true;
       if (record && !isRecordedTarget(to)) {
         complain(`${to} starts no ranks: --record goes with ${RECORDED_TARGETS.join(', ')}`);
         exitWith(EXIT.unusable);
         return undefined;
       }
       const settings = settingsOf(options);
-      return settings ? print(output(file, to, settings, record)) : undefined;
+      return settings ? print(output(file, settings, options)) : undefined;
     });
 }
 
 interface Options {
   readonly to: Target;
-  readonly record?: boolean;
+  readonly record?: true;
+  readonly allowErrors?: true;
   readonly cluster?: string;
   readonly clusters?: string;
 }
@@ -96,7 +103,8 @@ function slurmSettings(cluster: SlurmCluster): LauncherSettings {
   };
 }
 
-function* output(file: string, target: Target, settings: LauncherSettings, record: boolean): Iterable<string> {
+function* output(file: string, settings: LauncherSettings, options: Options): Iterable<string> {
+  const { to: target } = options;
   for (const input of inputFiles([file])) {
     if (!('checked' in input)) {
       continue;
@@ -107,7 +115,7 @@ function* output(file: string, target: Target, settings: LauncherSettings, recor
     } else if (target === 'mermaid' || target === 'svg') {
       yield* drawn(input, target);
     } else {
-      yield* written(file, input.checked, target, settings, record);
+      yield* written(file, input.checked, target, settings, options);
     }
   }
 }
@@ -117,13 +125,20 @@ function* written(
   checked: Checked,
   target: ExportTarget,
   settings: LauncherSettings,
-  record: boolean,
+  { record, allowErrors }: Options,
 ): Iterable<string> {
+  const errors = checked.diagnostics.filter(({ severity, code }) => severity === 'error' && code !== INCOMPLETE);
+  if (errors.length > 0 && !allowErrors) {
+    process.stderr.write([...diagnosticTexts(file, { ...checked, diagnostics: errors })].join(''));
+    complain(`${file}: is not exported, as it has errors; --allow-errors exports it as it is`);
+    exitWith(EXIT.findings);
+    return;
+  }
   try {
     const plain = exportLayout(checked.text, target, settings);
-    const { text, left } = record ? recorded(plain) : plain;
-    if (hasErrors(checked)) {
-      complainOfErrors(file, EXIT.clean);
+    const { text, left, notes } = record ? recorded(plain) : plain;
+    for (const note of notes) {
+      complain(`${file}: ${note}`);
     }
     if (left.length > 0) {
       complain(`${file}: ${target} has no place for ${left.join(', ')}`);

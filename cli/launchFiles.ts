@@ -28,19 +28,30 @@ export function* launchInputs(
   recordings: ReadonlyMap<string, RecordedRun> = new Map(),
 ): Iterable<LaunchInput> {
   for (const file of files) {
-    const text = launchText(file);
-    if (typeof text === 'string') {
-      const path = resolve(file === '-' ? 'stdin' : file);
-      const recording = recordings.get(file);
-      const recorded = recording?.commands;
-      const reading = readLaunchFile(toSlashes(path), text, namedFiles(path), { ...options, recorded });
-      yield { file, reading: { ...reading, notes: [...reading.notes, ...(recording?.notes ?? [])] } };
-    } else {
-      complain(text.error);
+    const recording = recordings.get(file);
+    const input = readLaunch(file, { ...options, recorded: recording?.commands });
+    if ('error' in input) {
+      const error = `${file}: ${input.error}`;
+      complain(error);
       exitWith(EXIT.unusable);
-      yield { file, error: text.error };
+      yield { file, error };
+    } else {
+      const { reading } = input;
+      yield { file, reading: { ...reading, notes: [...reading.notes, ...(recording?.notes ?? [])] } };
     }
   }
+}
+
+/** Reads one launch file, or says why it cannot be read. */
+export function readLaunch(
+  file: string,
+  options: ImportOptions = {},
+): { readonly reading: LaunchReading } | { readonly error: string } {
+  const text = launchText(file);
+  const path = resolve(file === '-' ? 'stdin' : file);
+  return typeof text === 'string'
+    ? { reading: readLaunchFile(toSlashes(path), text, namedFiles(path), options) }
+    : text;
 }
 
 /** How a path is shown: relative to the current directory where that is shorter. */
@@ -52,12 +63,10 @@ export function shownPath(path: string): string {
 function launchText(file: string): string | { readonly error: string } {
   try {
     const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, MAX_LAUNCH_BYTES);
-    return bytes.includes(0) ? { error: `${file}: is not a text file` } : new TextDecoder().decode(bytes);
+    return bytes.includes(0) ? { error: 'is not a text file' } : new TextDecoder().decode(bytes);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
-    return {
-      error: `${file}: ${code === 'ENOENT' ? 'no such file' : error instanceof Error ? error.message : 'cannot be read'}`,
-    };
+    return { error: code === 'ENOENT' ? 'no such file' : error instanceof Error ? error.message : 'cannot be read' };
   }
 }
 

@@ -18,6 +18,10 @@ import { versionOf, wordsOf } from './topology/versions';
 /** The codes of all rules. */
 const CODES = RULES.map(({ code }) => code);
 
+/** The codes of rules that other files decide: whether a comment silences one is not known here. */
+const OUTSIDE = new Set(RULES.flatMap(({ code, beside }) => (beside ? [code] : [])));
+const isDecided = ({ code }: { readonly code: string }) => !OUTSIDE.has(code);
+
 /** All that is known of one layout file. */
 export interface Checked {
   readonly text: string;
@@ -48,14 +52,18 @@ export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   const facts = read.root && layoutFacts(read, read.root);
   const lines = new LineIndex(text);
   const sifted = sift(listed(text, allDiagnostics(read, facts)), ignoresOf(text, lines, read.tree.root), lines);
-  const unused = unusedReports(text, sifted, CODES).slice(0, MAX_DIAGNOSTICS);
+  const unused = unusedReports(text, { ...sifted, unused: sifted.unused.filter(isDecided) }, CODES).slice(
+    0,
+    MAX_DIAGNOSTICS,
+  );
   const diagnostics = [...sifted.said, ...unused.map((report) => toDiagnostic(unusedIgnore, report))]
     .flatMap((diagnostic) => weighed(diagnostic, levels))
     .sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
   return { text, levels, lines, read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
 }
 
-function weighed(diagnostic: Diagnostic, levels: RuleLevels): Diagnostic[] {
+/** A diagnostic with the severity that a person gives its rule; none where the rule is off. */
+export function weighed(diagnostic: Diagnostic, levels: RuleLevels): Diagnostic[] {
   const level = ALWAYS_SAID.has(diagnostic.code) ? undefined : levels.get(diagnostic.code);
   return level === 'off' ? [] : [level === undefined ? diagnostic : { ...diagnostic, severity: level }];
 }

@@ -21,6 +21,7 @@ export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';
 export { memoize } from './memoize';
+export * from './outside';
 export { countOf, divisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePageUrl, rulesMarkdown } from './rules/page';
 export { RULES, ruleOf } from './rules/registry';

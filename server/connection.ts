@@ -70,7 +70,13 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     documents.setLaunchFiles((uri) => launchFiles.has(uri));
   }
   if (files && wantsWorkspace(initializationOptions)) {
-    workspace = new Workspace(connection, documents, files, pushes);
+    workspace = new Workspace(
+      connection,
+      documents,
+      files,
+      pushes,
+      (uri, checked) => drift?.closed(uri, checked) ?? null,
+    );
     workspace.start(params);
   } else if (pushes) {
     documents.open.onDidClose(({ document }) => {
@@ -82,6 +88,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   connection.onDidChangeWatchedFiles(({ changes }) => {
     for (const { uri, type } of changes) {
       launchFiles?.changedOnDisk(uri);
+      void workspace?.otherChanged(uri);
       if (isLayoutFile(uri)) {
         workspace?.changedOnDisk(uri, type);
       }

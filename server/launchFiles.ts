@@ -15,7 +15,6 @@ import {
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
 import { URI, Utils } from 'vscode-uri';
-import type { Span } from '../layout';
 import type { LaunchReading } from '../layout/launch';
 import type { Documents } from './documents';
 import { type Files, isLayoutFile } from './features/workspaceDiagnostics';
@@ -144,6 +143,13 @@ export class LaunchFiles {
     return this.#reading({ uri, root }).catch((): LaunchState => ({ kind: 'unreadable' }));
   }
 
+  /** Asks the client to tell of the files that decide what a launch file says, and lists them. */
+  follow({ uri }: LaunchAddress, state: LaunchState): readonly string[] {
+    const dependencies = this.#dependencies(uri, state);
+    this.#watch(dependencies);
+    return dependencies;
+  }
+
   /** What is known of a launch file; the first question begins to read it. */
   state(address: LaunchAddress): LaunchState {
     return this.#hold(address)?.state ?? { kind: 'unreadable' };
@@ -192,7 +198,7 @@ export class LaunchFiles {
     held.settled = this.read(held).then((state) => {
       if (read === held.reads && this.#held.get(keyOf(held)) === held && !isSame(held.state, state)) {
         held.state = state;
-        held.dependencies = this.#dependencies(held);
+        held.dependencies = this.#dependencies(held.uri, state);
         this.#version++;
         this.#watch(held.dependencies);
         this.#changed.fire(held.uri);
@@ -252,7 +258,7 @@ export class LaunchFiles {
   }
 
   /** The addresses of the files that decide what a launch file says. */
-  #dependencies({ uri, state }: Held): readonly string[] {
+  #dependencies(uri: string, state: LaunchState): readonly string[] {
     const named = state.kind === 'read' ? [...state.reading.files.keys()] : [];
     const launch = URI.parse(uri);
     return [uri, ...named.map((path) => launch.with({ path }).toString())].map((one) => this.files.normal(one));
@@ -333,11 +339,4 @@ function registrationsFor(
 /** A glob that matches a path, and few others. */
 function literalGlob(path: string): string {
   return path.replace(/[*?[\]{}!]/g, '?');
-}
-
-/** The value at an offset, at least one character. */
-export function wordAt(text: string, offset: number): Span {
-  const word =
-    /^(?:#SBATCH[^\r\n]*|\$?\(\([^()\r\n]*\)\)|[^\s,;"'{}[\]()#]+)/.exec(text.slice(offset, offset + 200))?.[0] ?? '';
-  return { start: offset, end: Math.min(text.length, offset + Math.max(1, word.length)) };
 }

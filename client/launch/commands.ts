@@ -44,11 +44,12 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
   }
   try {
     const plain = exported(document.getText(), chosen.target);
-    const { text: content, left } = chosen.record ? recorded(plain) : plain;
+    const { text: content, left, notes } = chosen.record ? recorded(plain) : plain;
     const opened = await vscode.workspace.openTextDocument({ language: languageOf(chosen.target), content });
     await vscode.window.showTextDocument(opened, vscode.ViewColumn.Beside);
-    if (left.length > 0) {
-      void showInformation(vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left)));
+    const leftOut = left.length > 0 ? [vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left))] : [];
+    if (leftOut.length + notes.length > 0) {
+      void showInformation([...leftOut, ...notes].join(' '));
     }
   } catch (error) {
     void showError(error instanceof Error ? error.message : String(error));

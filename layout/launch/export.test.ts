@@ -35,6 +35,7 @@ test('modules become the flags of the MIMO example', () => {
 
 test('modules become module grids', () => {
   expect(exportLayout(MODULES, 'module-grid-spec')).toEqual({
+    notes: [],
     text:
       'specs = [\n' +
       '    ModuleGridSpec(name="vision", num_ranks=4, tp=2, cp=1, pp=1, ep=1, gtp_remat=1, rank_offset=0, expt_tp=1, expt_gtp_remat=1),\n' +
@@ -71,6 +72,7 @@ test('the removed slots of a nonuniform layout are a dict; an entry without a ke
     exportLayout(layout('{dp: 0, local_ranks: [3]}, {dp: 1, cp: 0, pp: 0, local_ranks: [1, 2]}'), 'ntp-config'),
   ).toEqual({
     text: 'ntp_config = NonuniformTPConfig(tp_base=4, tp_spares=1, num_reduced_tp_dp_ranks=1, non_active_ranks_per_dp={0: [3], (1, 0, 0): [1, 2]})\n',
+    notes: [],
     left: ['world_size'],
   });
   const slots = [

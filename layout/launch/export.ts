@@ -27,6 +27,8 @@ export interface Exported {
   readonly text: string;
   /** Keys of the layout that the form cannot hold. */
   readonly left: readonly string[];
+  /** Sentences on what the layout does not say and the form needs: what was chosen, and what is left out. */
+  readonly notes: readonly string[];
 }
 
 /** What the settings of a cluster add to the lines that start a job; a target that has no place for them ignores them. */
@@ -59,7 +61,50 @@ export function exportLayout(text: string, target: ExportTarget, settings: Launc
   const writer = new Writer(values, listsOfMaps('', text), settings);
   const written = WRITERS[target](writer);
   const left = [...values.keys(), ...writer.lists.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
-  return { text: written, left };
+  return { text: written, left, notes: notesOf(writer, target) };
+}
+
+interface Nodes {
+  readonly nodes: number;
+  readonly perNode: number;
+}
+
+/** Nodes and GPUs a node; a world alone is one row of nodes with 8 GPUs where that divides it, and one node otherwise. */
+function nodesOf(values: Values): Nodes | null {
+  const [nodes, each] = ['cluster.nodes', 'cluster.gpus_per_node'].map((key) => values.get(key)?.value);
+  const world = worldOf(values)?.value;
+  if (typeof nodes === 'number' && typeof each === 'number') {
+    return { nodes, perNode: each };
+  }
+  if (typeof world !== 'number') {
+    return null;
+  }
+  return world > 8 && world % 8 === 0 ? { nodes: world / 8, perNode: 8 } : { nodes: 1, perNode: world };
+}
+
+/** Forms that say how many nodes a job has. */
+const WITH_NODES: ReadonlySet<ExportTarget> = new Set(['torchrun', 'sbatch', 'mimo-args', 'verl', 'nemo-rl']);
+
+/** The settings of a Slurm cluster that a batch script takes. */
+const CLUSTER_SETTINGS = 'partition, account, time, container_image and setup';
+
+function notesOf({ values, settings, notes }: Writer, target: ExportTarget): string[] {
+  const found = WITH_NODES.has(target) ? nodesOf(values) : null;
+  const { nodes, perNode } = found ?? { nodes: 1, perNode: 1 };
+  const isChosen = found !== null && !values.has('cluster.nodes');
+  const needsHost = nodes > 1 && (target === 'torchrun' || target === 'mimo-args');
+  return [
+    ...notes,
+    ...(isChosen
+      ? [
+          `The layout has no cluster; its ${nodes * perNode} ranks are written as ${nodes} x ${perNode}. Write cluster to choose.`,
+        ]
+      : []),
+    ...(needsHost ? ['The command leaves out --rdzv-endpoint, which several nodes need: a layout names no host.'] : []),
+    ...(target === 'sbatch' && settings.sbatch === undefined
+      ? [`The script leaves out ${CLUSTER_SETTINGS}: they come from the settings of a Slurm cluster.`]
+      : []),
+  ];
 }
 
 const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
@@ -79,6 +124,8 @@ const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
 /** Gives values of a layout, and remembers which were asked for. */
 class Writer {
   readonly used = new Set<string>();
+  /** What the form says otherwise than the layout. */
+  readonly notes: string[] = [];
 
   constructor(
     readonly values: Values,
@@ -101,18 +148,12 @@ class Writer {
     return this.written(key) ?? effectiveValue(this.values, key);
   }
 
-  /** Nodes and GPUs a node; a world alone is one row of nodes with 8 GPUs where that divides it, and one node otherwise. */
-  cluster(): { nodes: number; perNode: number } | null {
-    const [nodes, each] = [this.written('cluster.nodes'), this.written('cluster.gpus_per_node')];
-    this.written('world_size');
-    const world = worldOf(this.values)?.value;
-    if (typeof nodes === 'number' && typeof each === 'number') {
-      return { nodes, perNode: each };
+  /** The nodes of the world, which stand in the form. */
+  cluster(): Nodes | null {
+    for (const key of ['cluster.nodes', 'cluster.gpus_per_node', 'world_size']) {
+      this.written(key);
     }
-    if (typeof world !== 'number') {
-      return null;
-    }
-    return world > 8 && world % 8 === 0 ? { nodes: world / 8, perNode: 8 } : { nodes: 1, perNode: world };
+    return nodesOf(this.values);
   }
 
   /** The names of the layout's modules. */
@@ -171,9 +212,11 @@ function jointOptions(writer: Writer): [string, FactValue][] {
   if (type !== 'fp32') {
     options.push([String(type), true]);
   }
-  // data parallelism is never an option: it follows from the world
-  writer.written('parallelism.dp');
-  writer.written('parallelism.expt_dp');
+  if (writer.used.has('world_size') || writer.used.has('cluster.nodes')) {
+    // data parallelism is never an option: it follows from the world
+    writer.written('parallelism.dp');
+    writer.written('parallelism.expt_dp');
+  }
   return options;
 }
 
@@ -206,7 +249,10 @@ function lines(flags: readonly Flag[]): string {
 }
 
 function modelConfig(writer: Writer): string {
-  const entries = megatronFlags(writer).map(([flag, ...values]): [string, FactValue] => {
+  // the shell that reads the form splits values at blanks (tests/functional_tests/shell_test_utils/_run_training.sh)
+  const held = megatronFlags(writer).filter(([flag]) => flag !== '--step-batch-size-schedule');
+  writer.used.delete('batch.step_batch_size_schedule');
+  const entries = held.map(([flag, ...values]): [string, FactValue] => {
     const [only] = values;
     return [
       flag,
@@ -280,15 +326,21 @@ const BRIDGE_NAMES: Readonly<Record<string, string>> = {
   swiglu: 'gated_linear_unit',
 };
 
+/** Options that Megatron Bridge's configuration has no field for. */
+const MEGATRON_LM_ALONE: ReadonlySet<string> = new Set(['step_batch_size_schedule', 'eval_micro_batch_size']);
+
 /** Megatron Bridge's configuration as YAML overrides of a recipe. */
 function bridge(writer: Writer): string {
   const sections: Record<string, Record<string, FactValue>> = {};
   const byName = new Map(PLAIN_OPTIONS.map(([names, key]) => [names.split(' ')[0] ?? '', key]));
-  for (const [name, value] of megatronOptions(writer)) {
+  for (const [name, value] of megatronOptions(writer).filter(([name]) => !MEGATRON_LM_ALONE.has(name))) {
     const section = DDP.includes(name) ? 'ddp' : (BRIDGE_SECTIONS[byName.get(name)?.split('.')[0] ?? ''] ?? 'model');
     if (name !== 'group_query_attention') {
       sections[section] = { ...sections[section], [BRIDGE_NAMES[name] ?? name]: value };
     }
+  }
+  for (const name of MEGATRON_LM_ALONE) {
+    writer.used.delete(`batch.${name}`);
   }
   const length = sections.model?.seq_length;
   return stringify(
@@ -307,6 +359,9 @@ function mimoArguments(writer: Writer): string {
   const size = (module: string, key: string) => writer.meant(`modules.${module}.${key}`) ?? 1;
   if (encoder !== undefined) {
     requireOnes(writer, encoder);
+    if (encoder !== 'encoder') {
+      writer.notes.push(`The flags of the MIMO example have no name for ${encoder}: it is their encoder.`);
+    }
     flags.push(['--encoder-tp', wordOf(size(encoder, 'tp'))], ['--encoder-dp', String(replicas(writer, encoder))]);
   } else {
     flags.push(['--llm-only']);

@@ -27,6 +27,6 @@ export NCCL_RAS_ENABLE=1
 const COMMAND = /^((?:torchrun --nnodes \d+ --nproc-per-node \d+|srun python) )/m;
 
 /** A launch line that switches on Flight Recorder and NCCL RAS, and starts the program under the recorder (smoke/record_groups.py). */
-export function recorded({ text, left }: Exported): Exported {
-  return { text: text.replace(COMMAND, (command) => `${VARIABLES}${command}record_groups.py `), left };
+export function recorded({ text, ...rest }: Exported): Exported {
+  return { text: text.replace(COMMAND, (command) => `${VARIABLES}${command}record_groups.py `), ...rest };
 }

@@ -25,7 +25,7 @@ export function rulePageUrl(code: string): string {
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */
 export function ruleMarkdown(rule: Rule): string {
-  const { code, title, severity, effect, what, why, failing, sources } = rule;
+  const { code, title, severity, effect, what, why, failing, sources, beside } = rule;
   return `# ${code}
 
 **${title}** (${severity}: ${effect})
@@ -41,7 +41,7 @@ ${why}
 \`\`\`yaml
 ${failing.trimEnd()}
 \`\`\`
-
+${beside ? `\nwith \`${beside.file}\`:\n\n\`\`\`sh\n${beside.text.trimEnd()}\n\`\`\`\n` : ''}
 \`\`\`text
 ${printed(rule)}
 \`\`\`
@@ -51,11 +51,7 @@ ${printed(rule)}
 \`\`\`yaml
 ${passingText(rule).trimEnd()}
 \`\`\`
-
-## Source
-
-${sources.map((source) => `- ${sourceMarkdown(source)}`).join('\n')}
-`;
+${sources.length > 0 ? `\n## Source\n\n${sources.map((source) => `- ${sourceMarkdown(source)}`).join('\n')}\n` : ''}`;
 }
 
 /** A file that passes: the rule's own, or the failing file with its likeliest fix. */
@@ -74,6 +70,9 @@ function failures({ code, failing }: Rule): { readonly diagnostic: Diagnostic; r
 
 /** What the checker prints of the failing file. */
 function printed(rule: Rule): string {
+  if (rule.beside) {
+    return rule.beside.said;
+  }
   const lines = new LineIndex(rule.failing);
   return failures(rule)
     .flatMap(({ diagnostic, fixes }) => {

@@ -21,6 +21,7 @@ import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
 import { fsdpMesh } from './fsdp/fsdp-mesh';
 import { fsdpNotEnabled } from './fsdp/fsdp-not-enabled';
 import { fsdpOptions } from './fsdp/fsdp-options';
+import { launchDrift } from './launch/launch-drift';
 import { colocatedBatch } from './mimo/colocated-batch';
 import { colocatedBridge } from './mimo/colocated-bridge';
 import { fanOut } from './mimo/fan-out';
@@ -208,6 +209,7 @@ export const RULES: readonly Rule[] = [
   ntpUnevenShards,
   ntpFailedRank,
   ntpCost,
+  launchDrift,
 ];
 
 const byCode = new Map(RULES.map((rule) => [rule.code, rule]));

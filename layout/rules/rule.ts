@@ -38,6 +38,8 @@ export interface Rule {
   readonly passing?: string;
   /** Where the behaviour is decided. */
   readonly sources: readonly Source[];
+  /** For a rule that another file decides: that file beside `failing`, and what is printed of the two. */
+  readonly beside?: { readonly file: string; readonly text: string; readonly said: string };
   /** What the rule says of a file's shape, as far as the file could be read. */
   readonly checkShape?: (read: ReadLayout) => Iterable<Report>;
   /** What the rule says of a file that could be read as a map. */

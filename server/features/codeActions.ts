@@ -45,11 +45,11 @@ function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {
       });
     }
   }
-  return [...actions, ...touched.flatMap((diagnostic) => silence(uri, checked, diagnostic))];
+  return [...actions, ...touched.flatMap((diagnostic) => ignoreAction(uri, checked, diagnostic))];
 }
 
 /** Silences a rule on its line; not offered for what says that a file cannot be read. */
-function silence(uri: string, checked: Checked, diagnostic: Diagnostic): CodeAction[] {
+export function ignoreAction(uri: string, checked: Checked, diagnostic: Diagnostic): CodeAction[] {
   const { text, lines, read } = checked;
   if (ALWAYS_SAID.has(diagnostic.code)) {
     return [];

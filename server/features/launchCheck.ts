@@ -10,10 +10,10 @@ import {
   RAL,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { LineIndex, type RuleLevels } from '../../layout';
+import { LineIndex, type RuleLevels, wordAt } from '../../layout';
 import type { LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
-import { type LaunchEngine, type LaunchFiles, wordAt } from '../launchFiles';
+import type { LaunchEngine, LaunchFiles } from '../launchFiles';
 import { diagnosticOf } from './diagnostics';
 import type { SharedDiagnostics } from './sharedDiagnostics';
 

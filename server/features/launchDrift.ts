@@ -5,22 +5,28 @@ import {
   CodeLensRefreshRequest,
   type Connection,
   type Diagnostic,
-  DiagnosticSeverity,
   type Range,
 } from 'vscode-languageserver';
 import { URI } from 'vscode-uri';
-import { type Checked, countOf, LineIndex, projectUrl, type Span } from '../../layout';
+import {
+  type Checked,
+  countOf,
+  type Diagnostic as LayoutDiagnostic,
+  LineIndex,
+  type NamedFile,
+  namedLaunchFiles,
+  notCompared,
+  type SaidDifference,
+  saidDifferences,
+  wordAt,
+} from '../../layout';
 import type { Difference, Drift, DriftFix, LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
-import { type LaunchAddress, type LaunchEngine, type LaunchFiles, type LaunchState, wordAt } from '../launchFiles';
-import { SOURCE } from './diagnostics';
+import type { LaunchAddress, LaunchEngine, LaunchFiles, LaunchState } from '../launchFiles';
+import { ignoreAction } from './codeActions';
+import { diagnosticOf } from './diagnostics';
 import type { SharedDiagnostics } from './sharedDiagnostics';
-
-/** The code of every difference between a layout and a launch file. */
-const CODE = 'launch-drift';
-
-/** How many launch files of one layout are compared. */
-const MAX_NAMED = 16;
+import type { Outside } from './workspaceDiagnostics';
 
 /** How many differences are told of one launch file. */
 const MAX_DIFFERENCES = 200;
@@ -28,11 +34,14 @@ const MAX_DIFFERENCES = 200;
 /** One launch file that a layout names. */
 interface Named {
   readonly name: string;
-  /** Where the layout names it. */
-  readonly span: Span;
   readonly address: LaunchAddress | null;
   readonly state: LaunchState;
+  /** Null where it is not compared. */
   readonly drift: Drift | null;
+  /** The differences that the layout does not silence. */
+  readonly said: readonly SaidDifference<Difference>[];
+  /** Why it is not compared. */
+  readonly note: LayoutDiagnostic | null;
 }
 
 /** What a layout's launch files say of it. */
@@ -43,13 +52,12 @@ interface Compared {
 }
 
 /** A difference with both files, for its fixes. */
-interface Placed {
+interface Placed extends SaidDifference<Difference> {
   readonly layout: string;
   readonly checked: Checked;
   readonly reading: LaunchReading;
   readonly engine: LaunchEngine;
   readonly launch: URI;
-  readonly difference: Difference;
 }
 
 /** Differences between open layouts and the launch files that they name, shown on both. */
@@ -87,17 +95,27 @@ export class LaunchDrift {
 
   /** The differences as diagnostics of the layout. Reads no file: what is not known yet follows when it is. */
   diagnostics(uri: string, checked: Checked): Diagnostic[] {
-    return this.#of(uri, checked).named.flatMap((named) => {
-      const { state, drift, address } = named;
-      if (drift === null || state.kind !== 'read' || !address) {
-        return unread(named, checked);
-      }
-      return drift.differences
-        .slice(0, MAX_DIFFERENCES)
-        .map((difference) =>
-          layoutDiagnostic({ ...this.#placed(uri, checked, state, address), difference }, named.span),
-        );
-    });
+    const { named } = this.#of(uri, checked);
+    return named.flatMap((one) => ofLaunchFile(uri, checked, one));
+  }
+
+  /** The differences of a layout that is not open, as diagnostics of it; null where it names no launch file. */
+  closed(uri: string, checked: Checked): Promise<Outside> | null {
+    const named = namedLaunchFiles(checked);
+    return named.length === 0 ? null : this.#closed(uri, checked, named);
+  }
+
+  async #closed(uri: string, checked: Checked, named: readonly NamedFile[]): Promise<Outside> {
+    const found: Diagnostic[] = [];
+    const dependencies: string[] = [];
+    for (const file of named) {
+      const address = this.#addressOf(uri, file);
+      const state: LaunchState = address ? await this.launchFiles.read(address) : { kind: 'unreadable' };
+      const compared = { name: file.name, address, state, ...compare(pathOf(uri), checked, file, state) };
+      found.push(...ofLaunchFile(uri, checked, compared));
+      dependencies.push(...(address ? this.launchFiles.follow(address, state) : []));
+    }
+    return { diagnostics: found, dependencies };
   }
 
   /** Says beside `launch:` whether the layout matches its launch files. Waits until they are read for the first time. */
@@ -105,11 +123,12 @@ export class LaunchDrift {
     const pending = this.#of(uri, checked).named.flatMap(({ address }) => address ?? []);
     await Promise.all(pending.map((address) => this.launchFiles.settled(address)));
     const span = checked.read.root?.launch.keySpan;
-    return this.#of(uri, checked).named.flatMap(({ name, drift, address }) => {
+    return this.#of(uri, checked).named.flatMap((named) => {
+      const { drift, address } = named;
       if (!drift || !span || !address) {
         return [];
       }
-      const title = verdict(name, drift);
+      const title = verdict(named, drift);
       const run = { title, command, ...(command !== '' && { arguments: [uri, address.uri] }) };
       return [{ range: checked.lines.rangeOf(span), command: run }];
     });
@@ -119,11 +138,14 @@ export class LaunchDrift {
   actions(uri: string, range: Range): CodeAction[] {
     const own = this.documents.checked(uri);
     const touched = [...this.#all()].flatMap((placed) => {
-      const shown = placed.layout === uri ? this.#onLayout(placed) : onLaunch(placed);
+      const shown = placed.layout === uri ? { uri, diagnostic: onLayout(placed) } : onLaunch(placed);
       const isHere = placed.layout === uri ? own !== null : shown?.uri === this.launchFiles.files.normal(uri);
       return isHere && shown && overlaps(shown.diagnostic.range, range) ? [{ placed, ...shown }] : [];
     });
-    return touched.flatMap(({ placed, diagnostic }) => fixesOf(placed).map((fix) => actionOf(placed, fix, diagnostic)));
+    return [
+      ...touched.flatMap(({ placed, diagnostic }) => fixesOf(placed).map((fix) => actionOf(placed, fix, diagnostic))),
+      ...touched.slice(0, 1).flatMap(({ placed }) => (own ? ignoreAction(uri, own, placed.diagnostic) : [])),
+    ];
   }
 
   /** Publishes the differences of all open layouts as diagnostics of their launch files, as far as they changed. */
@@ -156,13 +178,10 @@ export class LaunchDrift {
     if (known?.checked === checked && known.version === version) {
       return known;
     }
-    const named = (checked.read.root?.launch.value?.files.value ?? []).slice(0, MAX_NAMED).map(({ value, span }) => {
-      const name = value ?? '';
-      const address = value ? this.launchFiles.addressOf(uri, value) : null;
+    const named = namedLaunchFiles(checked).map((file): Named => {
+      const address = this.#addressOf(uri, file);
       const state: LaunchState = address ? this.launchFiles.state(address) : { kind: 'unreadable' };
-      const isKnown = state.kind === 'read' && state.reading.family !== null;
-      const drift = isKnown ? compare(pathOf(uri), checked, state) : null;
-      return { name, span, address, state, drift };
+      return { name: file.name, address, state, ...compare(pathOf(uri), checked, file, state) };
     });
     const compared = { checked, version, named };
     if (named.length > 0) {
@@ -173,82 +192,74 @@ export class LaunchDrift {
     return compared;
   }
 
+  #addressOf(uri: string, { name }: NamedFile): LaunchAddress | null {
+    return name === '' ? null : this.launchFiles.addressOf(uri, name);
+  }
+
   /** Every difference of every open layout. */
   *#all(): Iterable<Placed> {
     for (const uri of [...this.#compared.keys()]) {
       const checked = this.documents.checked(uri);
-      for (const { state, address, drift } of checked ? this.#of(uri, checked).named : []) {
-        if (checked && drift && address && state.kind === 'read') {
-          const placed = this.#placed(uri, checked, state, address);
-          yield* drift.differences.map((difference) => ({ ...placed, difference }));
-        }
+      if (checked) {
+        yield* placedOf(uri, checked, this.#of(uri, checked).named);
       }
     }
   }
+}
 
-  #placed(
-    layout: string,
-    checked: Checked,
-    { reading, engine }: Extract<LaunchState, { kind: 'read' }>,
-    { uri }: LaunchAddress,
-  ): Omit<Placed, 'difference'> {
-    return { layout, checked, reading, engine, launch: URI.parse(uri) };
-  }
-
-  #onLayout(placed: Placed): { uri: string; diagnostic: Diagnostic } | null {
-    const named = this.#compared
-      .get(placed.layout)
-      ?.named.find(({ drift }) => drift?.differences.includes(placed.difference));
-    return named ? { uri: placed.layout, diagnostic: layoutDiagnostic(placed, named.span) } : null;
+function* placedOf(layout: string, checked: Checked, named: readonly Named[]): Iterable<Placed> {
+  for (const { state, address, said } of named) {
+    if (address && state.kind === 'read') {
+      const { reading, engine } = state;
+      const launch = URI.parse(address.uri);
+      yield* said.slice(0, MAX_DIFFERENCES).map((one) => ({ ...one, layout, checked, reading, engine, launch }));
+    }
   }
 }
 
-/** Reads nothing again, as it runs at every keystroke. */
+/** What a launch file says of a layout, as diagnostics of the layout. */
+function ofLaunchFile(uri: string, checked: Checked, named: Named): Diagnostic[] {
+  const notes = named.note ? [diagnosticOf(uri, named.note, checked.lines)] : [];
+  return [...[...placedOf(uri, checked, [named])].map(onLayout), ...notes];
+}
+
+/** Why a launch file is not compared. */
+const STARTS_NO_JOB = 'it starts no training job that can be read';
+const UNREADABLE = 'it is missing, too large, no text, or outside the workspace folder';
+
+/** Compares with what was read of a launch file. Reads nothing again, as it runs at every keystroke. */
 function compare(
   file: string,
-  { text, read }: Checked,
-  { reading, engine }: Extract<LaunchState, { kind: 'read' }>,
-): Drift {
-  return engine.driftBetween(file, text, reading, engine.layoutNodeValues(file, read.tree.root));
-}
-
-function verdict(name: string, { differences, unknown }: Drift): string {
-  const open = unknown.length > 0 ? `; ${countOf(unknown.length, 'value')} unknown` : '';
-  return differences.length === 0
-    ? `matches ${name}${open}`
-    : `${countOf(differences.length, 'difference')} from ${name}${open}`;
-}
-
-/** Why a launch file is not compared, at the place where the layout names it; nothing while it is being read. */
-function unread({ name, span, state }: Named, { lines }: Checked): Diagnostic[] {
+  checked: Checked,
+  named: NamedFile,
+  state: LaunchState,
+): Pick<Named, 'drift' | 'said' | 'note'> {
+  const nothing = { drift: null, said: [], note: null };
   if (state.kind === 'pending') {
-    return [];
+    return nothing;
   }
-  const reason =
-    state.kind === 'read'
-      ? `it starts no training job that can be read`
-      : `it is missing, too large, no text, or outside the workspace folder`;
-  const message = `This layout is not compared with ${name}: ${reason}.`;
-  return [{ ...DIAGNOSTIC, severity: DiagnosticSeverity.Information, range: lines.rangeOf(span), message }];
+  if (state.kind === 'unreadable' || state.reading.family === null) {
+    return { ...nothing, note: notCompared(checked, named, state.kind === 'read' ? STARTS_NO_JOB : UNREADABLE) };
+  }
+  const { engine, reading } = state;
+  const drift = engine.driftBetween(file, checked.text, reading, engine.layoutNodeValues(file, checked.read.tree.root));
+  return { ...nothing, drift, said: saidDifferences(checked, named.span, drift.differences) };
 }
 
-const DIAGNOSTIC = {
-  severity: DiagnosticSeverity.Warning,
-  code: CODE,
-  codeDescription: { href: projectUrl('docs/launch.md#when-they-differ') },
-  source: SOURCE,
-};
+function verdict({ name, said }: Named, { differences, unknown }: Drift): string {
+  const ignored = differences.length - said.length;
+  const others = [
+    ...(ignored > 0 ? [`${ignored} ignored`] : []),
+    ...(unknown.length > 0 ? [`${countOf(unknown.length, 'value')} unknown`] : []),
+  ].map((part) => `; ${part}`);
+  return `${said.length === 0 ? `matches ${name}` : `${countOf(said.length, 'difference')} from ${name}`}${others.join('')}`;
+}
 
-/** @param named where the layout names the launch file, for a key that the layout does not write */
-function layoutDiagnostic(placed: Placed, named: Span): Diagnostic {
-  const { checked, difference } = placed;
-  const { offset } = difference.layout;
-  const range = checked.lines.rangeOf(offset === null ? named : wordAt(checked.text, offset));
+function onLayout(placed: Placed): Diagnostic {
+  const { layout, checked, diagnostic, difference } = placed;
   const launch = launchPlace(placed);
   return {
-    ...DIAGNOSTIC,
-    range,
-    message: difference.message,
+    ...diagnosticOf(layout, diagnostic, checked.lines),
     relatedInformation: launch
       ? [{ message: difference.mirrored, location: { uri: launch.uri, range: launch.range } }]
       : [],
@@ -257,16 +268,17 @@ function layoutDiagnostic(placed: Placed, named: Span): Diagnostic {
 
 /** A difference as a diagnostic of the launch file; null where that does not write the value. */
 function onLaunch(placed: Placed): { uri: string; diagnostic: Diagnostic } | null {
-  const { layout, checked, difference } = placed;
+  const { layout, difference } = placed;
   const place = launchPlace(placed);
-  const own = checked.lines.rangeOf(wordAt(checked.text, difference.layout.offset ?? 0));
-  const related = [{ message: difference.message, location: { uri: layout, range: own } }];
-  return (
-    place && {
-      uri: place.uri,
-      diagnostic: { ...DIAGNOSTIC, range: place.range, message: difference.mirrored, relatedInformation: related },
-    }
-  );
+  if (!place) {
+    return null;
+  }
+  const own = onLayout(placed);
+  const relatedInformation = [{ message: difference.message, location: { uri: layout, range: own.range } }];
+  return {
+    uri: place.uri,
+    diagnostic: { ...own, range: place.range, message: difference.mirrored, relatedInformation },
+  };
 }
 
 function launchPlace({ reading, launch, difference }: Placed): { uri: string; range: Range } | null {

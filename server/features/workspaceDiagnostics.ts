@@ -9,7 +9,7 @@ import {
   ResponseError,
   type WorkspaceDocumentDiagnosticReport,
 } from 'vscode-languageserver';
-import { check, MAX_TEXT } from '../../layout';
+import { type Checked, check, MAX_TEXT } from '../../layout';
 import type { Documents } from '../documents';
 import { diagnosticsOf } from './diagnostics';
 
@@ -46,12 +46,24 @@ export function isLayoutFile(uri: string): boolean {
  */
 const MAX_WORKSPACE = 16 * 1024 * 1024;
 
+/** What other files say of a layout that is not open. */
+export interface Outside {
+  readonly diagnostics: readonly Diagnostic[];
+  /** The files that decide it, in the form in which addresses are compared. */
+  readonly dependencies: readonly string[];
+}
+
+/** How many layouts that are not open are compared with their launch files. */
+const MAX_COMPARED = 200;
+
 /** The diagnostics of a file as it was last read. */
 interface Known {
   /** Null where the file is read anew each time, because others have taken the room. */
   readonly text: string | null;
   readonly id: string;
   readonly items: readonly Diagnostic[];
+  /** The files beside it that decide its diagnostics. */
+  readonly dependencies: readonly string[];
   /** Characters that are held. */
   readonly size: number;
 }
@@ -63,15 +75,21 @@ interface Known {
 export class Workspace {
   readonly #known = new Map<string, Known>();
   readonly #folders = new Set<string>();
+  /** Layouts of which a file beside them has changed. */
+  readonly #stale = new Set<string>();
   #reads = 0;
   #held = 0;
 
-  /** @param publish whether diagnostics are sent as they arise, or only when asked for */
+  /**
+   * @param publish whether diagnostics are sent as they arise, or only when asked for
+   * @param outside what other files say of a layout; null where none do
+   */
   constructor(
     readonly connection: Connection,
     readonly documents: Documents,
     readonly files: Files,
     readonly publish: boolean,
+    readonly outside: (uri: string, checked: Checked) => Promise<Outside> | null,
   ) {}
 
   /** Begins to watch, once the client is ready. */
@@ -108,6 +126,16 @@ export class Workspace {
   changedOnDisk(written: string, type: FileChangeType): void {
     const uri = this.files.normal(written);
     void (type === FileChangeType.Deleted ? this.#forget(uri) : this.#look(uri));
+  }
+
+  /** Checks the layouts again that a file beside them decides, which changed on the disk. */
+  async otherChanged(uri: string): Promise<void> {
+    const normal = this.files.normal(uri);
+    const concerned = [...this.#known].filter(([, { dependencies }]) => dependencies.includes(normal));
+    for (const [layout] of concerned) {
+      this.#stale.add(layout);
+      await (this.publish ? this.#look(layout) : undefined);
+    }
   }
 
   /** Answers a client that asks for the diagnostics of the whole workspace. */
@@ -218,21 +246,30 @@ export class Workspace {
   async #read(uri: string): Promise<Known | null> {
     const text = await this.files.read(uri);
     const before = this.#known.get(uri);
-    if (text === null || before?.text === text) {
+    const isStale = this.#stale.delete(uri);
+    if (text === null || (before?.text === text && !isStale)) {
       return text === null ? null : (before ?? null);
     }
     this.#reads++;
-    this.#drop(uri);
     const id = `disk ${this.#reads}`;
-    const items = diagnosticsOf(uri, check(text, this.documents.levels));
+    const checked = check(text, this.documents.levels);
+    const { diagnostics, dependencies } = await this.#outside(uri, checked);
+    this.#drop(uri);
+    const items = [...diagnosticsOf(uri, checked), ...diagnostics];
     const size = text.length + sizeOf(items);
     const known: Known =
       this.#held + size <= MAX_WORKSPACE
-        ? { text, id, items, size }
-        : { text: null, id, items: summary(items), size: 0 };
+        ? { text, id, items, dependencies, size }
+        : { text: null, id, items: summary(items), dependencies, size: 0 };
     this.#held += known.size;
     this.#known.set(uri, known);
     return known;
+  }
+
+  async #outside(uri: string, checked: Checked): Promise<Outside> {
+    const compared = [...this.#known.values()].filter(({ dependencies }) => dependencies.length > 0).length;
+    const found = compared < MAX_COMPARED ? this.outside(uri, checked) : null;
+    return (await found) ?? { diagnostics: [], dependencies: [] };
   }
 
   #drop(uri: string): boolean {

@@ -29,6 +29,9 @@ beforeAll(() => {
     'train.sh': `source env-tp.sh\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py ${flags}\n`,
     'same.layout.yaml':
       'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, files: [train.sh]}\nparallelism: {tp: 4}\n',
+    'wrong.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism: {tp: 3}\n',
+    'ignored.layout.yaml':
+      'layout: 1\nworld_size: 8\nlaunch: {files: [train.sh]}\nparallelism: {tp: 2} # layout-ignore: launch-drift a trial\n',
     'other.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism: {tp: 4}\nbatch: {micro_batch_size: 1}\n',
     'recipes.py':
       'def small():\n    cfg = base()\n    cfg.model.tensor_model_parallel_size = 2\n    return cfg\n' +
@@ -87,9 +90,28 @@ test('drift says where a layout and its launch file differ', async () => {
       unknown: [{ key: 'batch.micro_batch_size' }],
     },
   ]);
+  expect(await cli('drift', 'ignored.layout.yaml')).toEqual({
+    status: 0,
+    stdout: 'ignored.layout.yaml and train.sh (megatron-lm): no difference, 1 ignored\n',
+    stderr: '',
+  });
   expect((await cli('drift', 'other.layout.yaml', 'train.sh', '--format', 'github')).stdout).toContain(
     '::error file=other.layout.yaml,line=2',
   );
+});
+
+test('check says where a layout differs from the launch files that it names', async () => {
+  writeFileSync(
+    join(folder, 'named.layout.yaml'),
+    'layout: 1\nworld_size: 8\nlaunch: {files: [train.sh, no.sh]}\nparallelism: {tp: 2}\n',
+  );
+  const { status, stdout } = await cli('check', 'named.layout.yaml', 'ignored.layout.yaml');
+  expect(status).toBe(0);
+  expect(stdout).toContain(
+    'named.layout.yaml:3:28: information[launch-drift]: This layout is not compared with no.sh: no such file.',
+  );
+  expect(stdout).toContain('named.layout.yaml:4:19: warning[launch-drift]: env-tp.sh says tp 4');
+  expect(stdout).not.toContain('ignored.layout.yaml:');
 });
 
 test('export writes what import reads', async () => {
@@ -99,6 +121,19 @@ test('export writes what import reads', async () => {
     'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\n    --tensor-model-parallel-size 4 \\\n    --bf16\n',
   );
   expect((await cli('export', 'same.layout.yaml', '--to', 'mimo-args')).status).toBe(2);
+});
+
+test('export refuses a layout with errors, and says what it chose and left out', async () => {
+  const refused = await cli('export', 'wrong.layout.yaml', '--to', 'torchrun');
+  expect(refused).toMatchObject({ status: 1, stdout: '' });
+  expect(refused.stderr).toContain(
+    'wrong.layout.yaml:3:19: error[dense-factorization]: tp 3 does not divide 16 ranks.',
+  );
+  const { status, stdout, stderr } = await cli('export', 'wrong.layout.yaml', '--to', 'sbatch', '--allow-errors');
+  expect(status).toBe(0);
+  expect(stdout).toContain('#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n');
+  expect(stderr).toContain('The layout has no cluster; its 16 ranks are written as 2 x 8. Write cluster to choose.');
+  expect(stderr).toContain('The script leaves out partition, account, time, container_image and setup');
 });
 
 test('--job chooses one of several recipes', async () => {

@@ -287,3 +287,36 @@ test('differences go when the layout is closed', async () => {
   await server.connection.sendNotification('textDocument/didClose', { textDocument: { uri: layout() } });
   await published(script(), isClear);
 });
+
+test('a layout that is not open is compared too, and again when its launch file changes on the disk', async () => {
+  put('jobs/job.layout.yaml', LAYOUT);
+  await start({}, { workspaceDiagnostics: true });
+  expect(shown(LAYOUT, await published(layout(), isDrift))).toEqual([
+    '4: train.sh says tp 8 (TP, line 1); this layout says tp 4.',
+  ]);
+  put('jobs/train.sh', SCRIPT.replace('TP=8', 'TP=4'));
+  const changes = [{ uri: script(), type: 2 }];
+  await server.connection.sendNotification('workspace/didChangeWatchedFiles', { changes });
+  await published(layout(), isClear);
+});
+
+test('a comment of the layout silences a difference on both files, and is offered as a quick fix', async () => {
+  await start();
+  await server.open(layout(), LAYOUT);
+  const [found] = drift(await published(layout(), isDrift));
+  await published(script(), isDrift);
+  const actions = await server.request<CodeAction[]>('textDocument/codeAction', {
+    textDocument: { uri: layout() },
+    range: found?.range,
+    context: { diagnostics: [] },
+  });
+  const ignore = actions.find(({ title }) => title === 'Ignore `launch-drift` on this line');
+  expect(Object.values(ignore?.edit?.changes ?? {})[0]?.[0]?.newText).toBe(' # layout-ignore: launch-drift');
+  const text = LAYOUT.replace('tp: 4', 'tp: 4 # layout-ignore: launch-drift');
+  await server.connection.sendNotification('textDocument/didChange', {
+    textDocument: { uri: layout(), version: 2 },
+    contentChanges: [{ text }],
+  });
+  expect(await published(layout(), isClear)).toEqual([]);
+  await published(script(), isClear);
+});

@@ -91,7 +91,9 @@ export const bridgeDocument: DocumentFamily = {
   name: 'megatron-bridge',
   matches: ({ tree }) => {
     const has = (path: string) => at(tree, path) !== undefined;
-    const hasDegree = has('model.tensor_model_parallel_size') || has('model.pipeline_model_parallel_size');
+    const hasDegree = ['tensor_model', 'pipeline_model', 'context', 'expert_model'].some((name) =>
+      has(`model.${name}_parallel_size`),
+    );
     // overrides of a recipe may be of the model alone; with a trainer beside it, the file is NeMo's
     return (
       at(tree, 'model')?.kind === 'map' &&

@@ -9,6 +9,14 @@ import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
 
+/** Degrees by which flags alone are Megatron-LM's, as they are pasted. */
+const OTHER_DEGREES = [
+  '--pipeline-model-parallel-size',
+  '--context-parallel-size',
+  '--expert-model-parallel-size',
+  '--expert-tensor-parallel-size',
+];
+
 /** Megatron-LM's training scripts, started with its own flags. */
 export const megatronLm: CommandFamily = {
   name: 'megatron-lm',
@@ -17,7 +25,7 @@ export const megatronLm: CommandFamily = {
       ? 2
       : hasFlag(job, '--tensor-model-parallel-size')
         ? 1.5
-        : hasFlag(job, '--num-layers')
+        : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
           ? 1
           : 0,
   read(job) {

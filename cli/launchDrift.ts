@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import {
+  type Checked,
+  type Diagnostic,
+  type NamedFile,
+  namedLaunchFiles,
+  notCompared,
+  type SaidDifference,
+  type Span,
+  saidDifferences,
+} from '../layout';
+import { type Difference, type Drift, driftBetween, type LaunchReading } from '../layout/launch';
+import { readLaunch } from './launchFiles';
+import { nearTo } from './repository';
+
+/** A layout held against one launch file. */
+export interface LaunchComparison {
+  readonly drift: Drift;
+  /** The differences that the layout does not silence. */
+  readonly said: readonly SaidDifference<Difference>[];
+}
+
+/** Holds a layout against a launch file; what the layout does not write is shown where it names the launch file. */
+export function compareWith(
+  layout: string,
+  checked: Checked,
+  launch: string,
+  reading: LaunchReading,
+): LaunchComparison {
+  const drift = driftBetween(layout, checked.text, reading);
+  const path = resolve(launch);
+  const named = namedLaunchFiles(checked).find(({ name }) => launchPath(layout, name) === path);
+  return { drift, said: saidDifferences(checked, named?.span ?? START, drift.differences) };
+}
+
+const START: Span = { start: 0, end: 0 };
+
+/** The path of a launch file that a layout names. */
+function launchPath(layout: string, name: string): string {
+  return resolve(dirname(resolve(layout)), name);
+}
+
+/** The launch files that a layout names; one that lies outside its repository is not read. */
+export function launchPathsOf(layout: string, checked: Checked): { readonly file: string; readonly isNear: boolean }[] {
+  const isNear = nearTo(layout);
+  return namedLaunchFiles(checked).map(({ name }) => {
+    const path = launchPath(layout, name);
+    const short = relative(process.cwd(), path);
+    // a file of this name is not standard input
+    return { file: short === '-' ? path : short, isNear: !existsSync(path) || isNear(path) };
+  });
+}
+
+/** A checked layout with its differences from the launch files that it names; standard input stands in no folder. */
+export function withLaunchDrift(layout: string, checked: Checked): Checked {
+  const named = layout === '-' ? [] : namedLaunchFiles(checked);
+  const found = launchPathsOf(layout, checked).flatMap(({ file, isNear }, index) => {
+    const one = named[index];
+    return one ? driftOf(layout, checked, one, isNear ? file : null) : [];
+  });
+  const diagnostics = [...checked.diagnostics, ...found].sort((a, b) => a.span.start - b.span.start);
+  return found.length > 0 ? { ...checked, diagnostics } : checked;
+}
+
+function driftOf(layout: string, checked: Checked, named: NamedFile, file: string | null): Diagnostic[] {
+  const read = file === null ? { error: 'it lies outside the repository of the layout' } : readLaunch(file);
+  const why =
+    'error' in read ? read.error : read.reading.family === null ? 'it starts no training job that can be read' : null;
+  if (why !== null || 'error' in read) {
+    const note = notCompared(checked, named, why ?? '');
+    return note ? [note] : [];
+  }
+  return compareWith(layout, checked, file ?? '', read.reading).said.map(({ diagnostic }) => diagnostic);
+}

@@ -1,0 +1,32 @@
+import type { Rule } from '../rule';
+
+/** Front ends report it, as they read the launch files (`layout/outside.ts`). */
+export const launchDrift: Rule = {
+  code: 'launch-drift',
+  severity: 'warning',
+  title: 'A layout and a launch file that it names differ',
+  effect: 'the job that starts is not the one that the layout describes',
+  what:
+    'A file under `launch.files` gives a value otherwise than the layout does. It is compared where both sides know the value: the ' +
+    "framework's default counts where the launch file is silent and the layout is not, and the layout's default where the layout is " +
+    'silent and the launch file is not. A value that the launch file leaves unknown is never a difference. The editor shows it on both ' +
+    'files; `parallelism-layout check` shows it on the layout, and `parallelism-layout drift` ends with status 1. A comment on the line of ' +
+    'the layout, or on that of `launch.files` where the layout does not write the key, silences it on both.',
+  why: 'A job is started from its script, and read, checked and estimated by its layout.',
+  failing: `layout: 1
+world_size: 16
+launch: {family: megatron-lm, files: [train.sh]}
+parallelism: {tp: 4, pp: 2}
+`,
+  passing: `layout: 1
+world_size: 16
+launch: {family: megatron-lm, files: [train.sh]}
+parallelism: {tp: 8, pp: 2}
+`,
+  sources: [],
+  beside: {
+    file: 'train.sh',
+    text: 'torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --pipeline-model-parallel-size 2\n',
+    said: '4:19: warning[launch-drift]: train.sh says tp 8 (--tensor-model-parallel-size, line 1); this layout says tp 4.',
+  },
+};

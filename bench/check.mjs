@@ -1,5 +1,5 @@
 // How fast the engine is, as ratios wherever it can be: `npm run bench:check`. It prints tables and judges nothing.
-import { importSource } from '../scripts/source.mjs';
+import { importSource } from '../scripts/source.mts';
 import { layoutOfLines } from './layouts.mjs';
 
 const { check, parseTree, processGroups } = await importSource('layout/index.ts');

@@ -2,7 +2,7 @@
 // from it, as a user would. Beside it in the same run, a plain formula for memory and two simple ways to choose a layout. It
 // prints tables and judges nothing.
 import { readFileSync } from 'node:fs';
-import { importSource } from '../scripts/source.mjs';
+import { importSource } from '../scripts/source.mts';
 import { layoutOf } from './planner/layouts.mjs';
 
 const { check } = await importSource('layout/index.ts');

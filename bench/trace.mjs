@@ -1,6 +1,6 @@
 // How long `verify` takes for the dumps of 16,384 ranks with 2,000 entries each: `npm run bench:trace`. The dumps are made in memory, one
 // after another, so that no disk is measured; the time to make them is not counted.
-import { importSource } from '../scripts/source.mjs';
+import { importSource } from '../scripts/source.mts';
 
 const { check } = await importSource('layout/index.ts');
 const { EvidenceReader } = await importSource('jobs/trace/sources.ts');

@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importSource } from '../scripts/source.mjs';
+import { importSource } from '../scripts/source.mts';
 
 const { gradedRun, randomRun } = await importSource('test/harness/randomRun.ts');
 

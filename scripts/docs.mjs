@@ -2,7 +2,7 @@
 // the keys. `node scripts/docs.mjs`, or `--check` to see whether they are current.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importSource } from './source.mjs';
+import { importSource } from './source.mts';
 
 const folder = 'docs/rules';
 const { formatMarkdown, groupsMarkdown, layoutSchema, RULES, ruleMarkdown, rulesMarkdown } =

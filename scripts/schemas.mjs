@@ -1,7 +1,7 @@
 // Writes the JSON schemas that are made of descriptions in the code: of cluster settings (jobs), in the extension's manifest and in
 // schemas/, and of what commands print (cli). `node scripts/schemas.mjs`. Tests hold them against the descriptions.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { importSource } from './source.mjs';
+import { importSource } from './source.mts';
 
 const { clusterFileSchema, clusterListSchema } = await importSource('jobs/kinds.ts');
 const { OUTPUT_NAMES, outputSchema } = await importSource('cli/outputSchemas.ts');

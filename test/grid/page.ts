@@ -1,26 +1,13 @@
 // The panel's own page in Chromium, without an editor around it: for tests, pictures and benchmarks. `npm run build` makes the panel.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import esbuild from 'esbuild';
 import { chromium, type Page } from 'playwright-core';
-import type { check, processGroups } from '../../layout';
-import type { physicalPlacement } from '../../picture/physical';
-import type { ToPanel } from '../../webview/panel/messages';
+import { importSource } from '../../scripts/source.mts';
 import type { PanelState } from '../../webview/panel/state';
 import { CHROMIUM } from '../harness/editorServer.ts';
 import { type ThemeName, themeOf } from './themes.ts';
 
-type LayoutMessage = Extract<ToPanel, { type: 'layout' }>;
-
-/** What is needed of the engine, and the messages that the editor makes with it. */
-export interface Engine {
-  readonly check: typeof check;
-  readonly processGroups: typeof processGroups;
-  readonly physicalPlacement: typeof physicalPlacement;
-  readonly layoutMessage: (text: string, title: string) => LayoutMessage;
-}
+export type Engine = typeof import('./engine');
 
 export interface GridOptions {
   readonly theme?: ThemeName;
@@ -64,34 +51,10 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:";
 const ORIGIN = 'http://panel.test';
 
-const ENGINE = `
-export * from './layout';
-import { check } from './layout';
-import { layoutMessage as message } from './client/grid/messages';
-export const layoutMessage = (text, title) => message(check(text), title);
-export { physicalPlacement } from './picture/physical';
-`;
-
-async function loadEngine(): Promise<Engine> {
-  const work = await mkdtemp(join(tmpdir(), 'parallelism-layout-grid-'));
-  const outfile = join(work, 'engine.mjs');
-  await esbuild.build({
-    stdin: { contents: ENGINE, resolveDir: ROOT, loader: 'ts' },
-    bundle: true,
-    mainFields: ['module', 'main'],
-    logLevel: 'error',
-    outfile,
-    format: 'esm',
-  });
-  const engine: Engine = await import(pathToFileURL(outfile).href);
-  await rm(work, { recursive: true });
-  return engine;
-}
-
 /** Bundles the engine and starts Chromium. */
 export async function startGrid(): Promise<Grid> {
   const [engine, script, style] = await Promise.all([
-    loadEngine(),
+    importSource<Engine>('test/grid/engine.ts'),
     ...['main.js', 'grid.css'].map((name) => readFile(join(ROOT, 'dist/webview', name), 'utf8')),
   ]);
   const browser = await chromium.launch(CHROMIUM);

@@ -5,15 +5,17 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { importSource } from '../../scripts/source.mjs';
+import type { FrameLocator, Locator } from 'playwright-core';
+import { importSource } from '../../scripts/source.mts';
 import { Workbench } from '../harness/workbench.ts';
 import { openMenu, showView } from './controls.ts';
 import { layoutText, startGrid } from './page.ts';
 
-const MEDIA = new URL('../../media/', import.meta.url).pathname;
-const EDITOR_THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern' };
+const MEDIA = resolve(import.meta.dirname, '../../media');
+const EDITOR_THEMES = { dark: 'Default Dark Modern', light: 'Default Light Modern' } as const;
+const THEMES = ['dark', 'light'] as const;
 const moe = await readFile(new URL('../../examples/moe-64gpu.layout.yaml', import.meta.url), 'utf8');
 
 const STILLS = [
@@ -42,7 +44,7 @@ model:
   num_layers: 64
   num_attention_heads: 64
 `;
-const TYPED = ['4', '3', '8'];
+const TYPED = ['4', '3', '8'] as const;
 
 /** The rank whose group is looked at, and the one that hangs the run. */
 const [LOOKED_AT, HUNG] = [21, 37];
@@ -51,25 +53,26 @@ const [LOOKED_AT, HUNG] = [21, 37];
 const STEP = 1300;
 const ANSWER = 2400;
 
-const { check } = await importSource('layout/index.ts');
-const { resolvedOf, simulate, writeDumps } = await importSource('test/harness/simulatedRun.ts');
+const { check } = await importSource<typeof import('../../layout')>('layout/index.ts');
+const { resolvedOf, simulate, writeDumps } =
+  await importSource<typeof import('../harness/simulatedRun')>('test/harness/simulatedRun.ts');
 
-const convert = (...args) => execFileSync('convert', args);
+const convert = (...args: readonly string[]) => execFileSync('convert', args);
 const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-readme-'));
 try {
   await stills();
-  for (const [theme, name] of Object.entries(EDITOR_THEMES)) {
-    await animation(theme, name);
+  for (const theme of THEMES) {
+    await animation(theme);
   }
 } finally {
   rmSync(work, { recursive: true });
 }
 
-async function stills() {
+async function stills(): Promise<void> {
   const grid = await startGrid();
   try {
     for (const { name, text, state, height = 680 } of STILLS) {
-      for (const theme of Object.keys(EDITOR_THEMES)) {
+      for (const theme of THEMES) {
         const { page, sendText, close } = await grid.open({ theme, state, width: 1180, height, scale: 1.5 });
         await sendText(text);
         await settled(page.locator('body'));
@@ -85,15 +88,15 @@ async function stills() {
 }
 
 /** Waits until a picture does not change any more: large ones are drawn bit by bit. */
-async function settled(part) {
-  let last = null;
+async function settled(part: Locator): Promise<void> {
+  let last: Buffer | null = null;
   for (let now = await part.screenshot(); last === null || !now.equals(last); now = await part.screenshot()) {
     last = now;
     await part.page().waitForTimeout(400);
   }
 }
 
-async function animation(theme, colorTheme) {
+async function animation(theme: (typeof THEMES)[number]): Promise<void> {
   const folder = join(work, theme);
   execFileSync('mkdir', [folder]);
   writeFileSync(join(folder, 'demo.layout.yaml'), EDITED);
@@ -101,7 +104,7 @@ async function animation(theme, colorTheme) {
   try {
     await workbench.open({
       folder,
-      theme: colorTheme,
+      theme: EDITOR_THEMES[theme],
       width: 1200,
       height: 620,
       settings: {
@@ -119,14 +122,14 @@ async function animation(theme, colorTheme) {
     await workbench.grid.locator('.summary').getByText('64 ranks').waitFor();
     await workbench.command('View: Close Primary Side Bar');
     await workbench.command('Notifications: Clear All Notifications');
-    const frames = [];
-    const shoot = async (time) => {
+    const frames: string[] = [];
+    const shoot = async (time: number) => {
       await settled(workbench.page.locator('.monaco-workbench'));
       const file = join(work, `${theme}-${frames.length}.png`);
       await workbench.page.screenshot({ path: file });
       frames.push('-d', String(time), file);
     };
-    let before = TYPED[0];
+    let before: string = TYPED[0];
     await shoot(STEP);
     for (const degree of TYPED.slice(1)) {
       await workbench.typeOver(`tp: ${before}`, before, degree);
@@ -162,7 +165,7 @@ async function animation(theme, colorTheme) {
 }
 
 /** Shows the data-parallel groups, and points at a rank. */
-async function lookAt(grid) {
+async function lookAt(grid: FrameLocator): Promise<void> {
   await showView(grid, 'Groups');
   await openMenu(grid, 'View');
   await grid.getByLabel('Process group').selectOption('dp');
@@ -173,16 +176,16 @@ async function lookAt(grid) {
 }
 
 /** The dumps of a run of the edited layout in which one rank sleeps before an all-reduce. */
-function dumps(folder) {
-  const text = EDITED.replace(`tp: ${TYPED[0]}`, `tp: ${TYPED.at(-1)}`);
+function dumps(folder: string): string {
+  const text = EDITED.replace(`tp: ${TYPED[0]}`, `tp: ${TYPED[2]}`);
   const path = join(folder, 'dumps');
-  const fault = { rank: HUNG, kind: 'sleep', step: 1, at: 'tp' };
+  const fault = { rank: HUNG, kind: 'sleep', step: 1, at: 'tp' } as const;
   writeDumps(path, simulate(resolvedOf(check(text)), { faults: [fault], steps: 2 }));
   return path;
 }
 
 /** Runs in the panel: a folder is dropped on it. */
-function dropFolder(_, address) {
+function dropFolder(_: Element, address: string): void {
   const dataTransfer = new DataTransfer();
   dataTransfer.setData('text/uri-list', address);
   window.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));

@@ -7,9 +7,9 @@ import esbuild from 'esbuild';
 
 /**
  * What a source file of the project exports.
- * @param {string} entry the file, from the project's folder
+ * @param entry the file, from the project's folder
  */
-export async function importSource(entry) {
+export async function importSource<T>(entry: string): Promise<T> {
   const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-source-'));
   const outfile = join(work, 'bundle.mjs');
   try {

@@ -32,7 +32,7 @@ export { crossings } from './topology/crossings';
 export * from './topology/facts';
 export { failureEdits, failurePlan } from './topology/failedRanks';
 export * from './topology/group-family';
-export { groupMarkdown, groupNames, groupsMarkdown } from './topology/group-reference';
+export { groupMarkdown, groupNameOf, groupNames, groupsMarkdown } from './topology/group-reference';
 export * from './topology/ntp';
 export * from './topology/packed';
 export * from './topology/process-groups';

@@ -1,7 +1,6 @@
-import { type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
+import { groupNameOf, type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
 import type { RunGroup } from './evidence';
-import { groupNameOf, WORLD_DESC } from './groupNames';
-import { LayoutGroups } from './groups';
+import { LayoutGroups, WORLD_DESC } from './groups';
 
 /** How many ways to place the ranks are tried, and how many groups each is tried on before it counts as fitting. */
 const MAX_TRIED = 20_000;

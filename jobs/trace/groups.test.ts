@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { check, placedLayout, placementOf, processGroups, type ResolvedLayout } from '../../layout';
+import { check, groupNameOf, placedLayout, placementOf, processGroups, type ResolvedLayout } from '../../layout';
 import { loadGolden } from '../../test/golden/golden';
 import { causeOf } from './cause';
 import type { RunGroup } from './evidence';
-import { groupNameOf } from './groupNames';
 import { compareGroups, LayoutGroups } from './groups';
 
 function layoutOf(text: string): ResolvedLayout {

@@ -1,6 +1,8 @@
-import { type GroupFamily, processGroups, type ResolvedLayout } from '../../layout';
+import { type GroupFamily, groupNameOf, processGroups, type ResolvedLayout } from '../../layout';
 import type { RunGroup } from './evidence';
-import { groupNameOf, WORLD_DESC } from './groupNames';
+
+/** torch's description of the group of all ranks. */
+export const WORLD_DESC = 'default_pg';
 
 /** How many groups, and how many ranks, of one difference are listed. */
 const MAX_LISTED = 16;

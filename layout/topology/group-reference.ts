@@ -67,7 +67,12 @@ const ENTRIES: readonly GroupEntry[] = [
   entry('expt_gtp_remat', 'expt_gtp_remat', 'weights of experts that are gathered before use'),
   entry('ep_gtp_remat_dp', 'expt_gtp_remat, expt_dp', 'gradients of experts', 'expt_gtp_remat > 1'),
   entry('intra_dist_opt_instance', 'the ranks of one optimizer instance', 'the norm of gradients, found infinities'),
-  entry('hybrid_dp_cp_N', 'N neighbours of dp_cp', 'keys and values of one sequence', 'hybrid_context_parallel (main)'),
+  entry(
+    'hybrid_dp_cp_N',
+    'N neighbours of dp_cp',
+    'keys and values of one sequence',
+    'hybrid_context_parallel (main and releases)',
+  ),
   entry(
     'dynamic_dp_cp_N',
     'N neighbours of dp_cp',
@@ -88,19 +93,65 @@ const ENTRIES: readonly GroupEntry[] = [
   entry('hybrid_fsdp_expt', 'as ep_dp', 'both together, of experts', 'fsdp.enabled, instances > 1'),
 ];
 
+/**
+ * Megatron-LM's descriptions of process groups (`group_desc` in megatron/core/parallel_state.py, main d98e8a64dd and dev
+ * d48bd6be0a), which logs and traces show, and the names that layouts use.
+ */
+const NAME_OF: Readonly<Record<string, string>> = {
+  GTP_WEIGHT_REMAT_GROUP: 'gtp_remat',
+  DATA_PARALLEL_GROUP_WITH_CP: 'dp_cp',
+  INTRA_PARTIAL_DATA_PARALLEL_GROUP_WITH_CP: 'intra_dp_cp',
+  DATA_PARALLEL_GROUP: 'dp',
+  DATA_PARALLEL_GROUP_WITH_GTP_REMAT: 'gtp_remat_dp',
+  DATA_PARALLEL_GROUP_WITH_CP_WITH_GTP_REMAT: 'gtp_remat_dp_cp',
+  CONTEXT_PARALLEL_GROUP: 'cp',
+  HIERARCHICAL_CONTEXT_PARALLEL_GROUP: 'hcp',
+  MODEL_PARALLEL_GROUP: 'mp',
+  TENSOR_MODEL_PARALLEL_GROUP: 'tp',
+  PIPELINE_MODEL_PARALLEL_GROUP: 'pp',
+  EMBEDDING_GROUP: 'embd',
+  POSITION_EMBEDDING_GROUP: 'pos_embd',
+  TENSOR_AND_DATA_PARALLEL_GROUP_WITH_CP: 'tp_dp_cp',
+  TENSOR_AND_DATA_PARALLEL_GROUP: 'tp_dp',
+  TENSOR_AND_CONTEXT_PARALLEL_GROUP: 'tp_cp',
+  EXPERT_GTP_WEIGHT_REMAT_GROUP: 'expt_gtp_remat',
+  EXPERT_MODEL_PARALLEL_GROUP: 'ep',
+  EXPERT_TENSOR_PARALLEL_GROUP: 'ep_tp',
+  EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP: 'tp_ep_mp',
+  EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP: 'tp_ep_pp',
+  EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP_WITH_EGTP: 'tp_ep_gtp_remat_pp',
+  EXPERT_DATA_PARALLEL_GROUP: 'ep_dp',
+  HIERARCHICAL_EXPERT_DATA_PARALLEL_GROUP_L0: 'intra_ep_dp',
+  HIERARCHICAL_EXPERT_DATA_PARALLEL_GROUP_L1: 'inter_ep_dp',
+  EXPERT_DATA_PARALLEL_GROUP_WITH_GTP_REMAT: 'ep_gtp_remat_dp',
+  INTRA_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP: 'intra_dist_opt_instance',
+  DATA_PARALLEL_GROUP_WITH_CP_AG: 'dp_cp_ag',
+  EXPERT_DATA_PARALLEL_GROUP_AG: 'expt_dp_ag',
+};
+
+/** What logs and traces call a group; empty where it has no description of its own. */
+function descriptionOf(name: string): string {
+  const described = Object.keys(NAME_OF).find((key) => NAME_OF[key] === name);
+  const sized = /^(hybrid|dynamic)_dp_cp_N$/.exec(name)?.[1];
+  return described ?? (sized === undefined ? '' : `${sized.toUpperCase()}_DP_CP_GROUP_N`);
+}
+
 /** The catalogue of process groups as Markdown: `docs/groups.md`. */
 export function groupsMarkdown(): string {
   const rows = ENTRIES.map(
-    ({ name, members, carries, exists }) => `| \`${name}\` | ${members} | ${carries} | ${exists} |`,
+    ({ name, members, carries, exists }) =>
+      `| \`${name}\` | ${members} | ${carries} | ${exists} | ${code(descriptionOf(name))} |`,
   );
   return `# Process groups
 
 The groups of \`parallelism\`, by the names of Megatron-LM's communicator options (\`initialize_model_parallel\` in
 megatron/core/parallel_state.py at d98e8a64dd; dynamic context parallelism on dev at d48bd6be0a). \`parallelism-layout groups\`
-lists the ranks of each, in the order in which they are created. The groups of an FSDP mesh are process groups by their roles.
+lists the ranks of each, in the order in which they are created. Groups that exist always may be of one rank. Logs, NCCL errors
+and flight-recorder traces show torch's description of a group, which stands last. The groups of an FSDP mesh are groups above in
+another role: Megatron-FSDP makes none.
 
-| group | spans | carries | exists |
-| --- | --- | --- | --- |
+| group | spans | carries | exists | in logs and traces |
+| --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 
 A module of \`modules\` has the groups of \`tp\`, \`gtp_remat\`, \`cp\`, \`pp\`, \`dp\`, \`dp_cp\`, \`gtp_remat_dp_cp\`, \`tp_cp\`, \`mp\`, \`tp_dp\`, \`tp_dp_cp\` and
@@ -122,7 +173,24 @@ export function groupNames(): string[] {
 export function groupMarkdown(name: string): string | null {
   const general = name.replace(/_\d+$/, '_N');
   const group = ENTRIES.find((known) => known.name === name || known.name === general);
+  const description = code(descriptionOf(general));
+  const logged = description === '' ? '' : `- in logs and traces: ${description}\n`;
   return group
-    ? `# Process group ${name}\n\n- spans: ${group.members}\n- carries: ${group.carries}\n- exists: ${group.exists}\n`
+    ? `# Process group ${name}\n\n- spans: ${group.members}\n- carries: ${group.carries}\n- exists: ${group.exists}\n${logged}`
     : null;
+}
+
+const code = (text: string): string => (text === '' ? '' : `\`${text}\``);
+
+/**
+ * The layout's name for a description of Megatron-LM; null for one that tells nothing, as `HyperCommGrid`, the MIMO topology and
+ * the bridge give none. Gloo twins have the name of their NCCL group, and the levels of `hcp` one name.
+ */
+export function groupNameOf(desc: string): string | null {
+  const own = desc.replace('_GLOO', '');
+  const sized = /^(HYBRID|DYNAMIC)_DP_CP_GROUP_(\d+)$/.exec(own);
+  if (sized) {
+    return `${sized[1]?.toLowerCase()}_dp_cp_${sized[2]}`;
+  }
+  return NAME_OF[own] ?? NAME_OF[own.replace(/_L\d+$/, '')] ?? null;
 }

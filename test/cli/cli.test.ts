@@ -342,6 +342,7 @@ Expert-parallel size: over how many ranks the experts of an MoE layer are spread
 - spans: ep
 - carries: tokens to their experts: all-to-all
 - exists: always
+- in logs and traces: \`EXPERT_MODEL_PARALLEL_GROUP\`
 `);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { check, processGroups } from '../../layout';
+import { check, groupNameOf, processGroups } from '../../layout';
 import { digest, layoutText, loadGolden, predictions, ranksOf } from './golden';
 
 interface Input {
@@ -37,42 +37,7 @@ interface Expect {
   readonly all_gather?: { readonly ok: boolean; readonly groups?: Lists; readonly groups_sha256?: Digests };
 }
 
-/** Our names for the group descriptions of parallel_state.py. */
-const NAMES: Readonly<Record<string, string>> = {
-  GTP_WEIGHT_REMAT_GROUP: 'gtp_remat',
-  DATA_PARALLEL_GROUP_WITH_CP: 'dp_cp',
-  INTRA_PARTIAL_DATA_PARALLEL_GROUP_WITH_CP: 'intra_dp_cp',
-  DATA_PARALLEL_GROUP: 'dp',
-  DATA_PARALLEL_GROUP_WITH_GTP_REMAT: 'gtp_remat_dp',
-  DATA_PARALLEL_GROUP_WITH_CP_WITH_GTP_REMAT: 'gtp_remat_dp_cp',
-  CONTEXT_PARALLEL_GROUP: 'cp',
-  MODEL_PARALLEL_GROUP: 'mp',
-  TENSOR_MODEL_PARALLEL_GROUP: 'tp',
-  PIPELINE_MODEL_PARALLEL_GROUP: 'pp',
-  EMBEDDING_GROUP: 'embd',
-  POSITION_EMBEDDING_GROUP: 'pos_embd',
-  TENSOR_AND_DATA_PARALLEL_GROUP_WITH_CP: 'tp_dp_cp',
-  TENSOR_AND_DATA_PARALLEL_GROUP: 'tp_dp',
-  TENSOR_AND_CONTEXT_PARALLEL_GROUP: 'tp_cp',
-  EXPERT_GTP_WEIGHT_REMAT_GROUP: 'expt_gtp_remat',
-  EXPERT_MODEL_PARALLEL_GROUP: 'ep',
-  EXPERT_TENSOR_PARALLEL_GROUP: 'ep_tp',
-  EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP: 'tp_ep_mp',
-  EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP: 'tp_ep_pp',
-  EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP_WITH_EGTP: 'tp_ep_gtp_remat_pp',
-  EXPERT_DATA_PARALLEL_GROUP: 'ep_dp',
-  HIERARCHICAL_EXPERT_DATA_PARALLEL_GROUP_L0: 'intra_ep_dp',
-  HIERARCHICAL_EXPERT_DATA_PARALLEL_GROUP_L1: 'inter_ep_dp',
-  EXPERT_DATA_PARALLEL_GROUP_WITH_GTP_REMAT: 'ep_gtp_remat_dp',
-  INTRA_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP: 'intra_dist_opt_instance',
-  DATA_PARALLEL_GROUP_WITH_CP_AG: 'dp_cp_ag',
-  EXPERT_DATA_PARALLEL_GROUP_AG: 'expt_dp_ag',
-};
-
 const LEVEL = /^HIERARCHICAL_CONTEXT_PARALLEL_GROUP_L\d+$/;
-
-/** Groups of hybrid context parallelism have their size in the name. */
-const nameOf = (name: string) => NAMES[name] ?? name.toLowerCase().replace('_group_', '_');
 
 /** A layout speaks of one world from rank 0, and has no key for the pipeline's backend. */
 const expressible = (input: Input): boolean =>
@@ -121,7 +86,7 @@ describe('layouts of initialize_model_parallel', () => {
     const families = checked.resolved ? processGroups(checked.resolved) : [];
     const own = families.filter(({ name }) => name !== 'hcp' && !name.endsWith('_ag'));
     const order = golden.group_order.filter((name) => !LEVEL.test(name));
-    expect(own.map(({ name }) => name)).toEqual(order.map(nameOf));
+    expect(own.map(({ name }) => name)).toEqual(order.map(groupNameOf));
     for (const [i, name] of order.entries()) {
       const lists = own[i] ? ranksOf(own[i]) : [];
       if (golden.groups) {
@@ -143,7 +108,7 @@ describe('layouts of initialize_model_parallel', () => {
       const { resolved } = check(textOf(input));
       const families = resolved ? processGroups(resolved) : [];
       for (const [name, lists] of Object.entries(golden.all_gather?.groups ?? {})) {
-        expect(families.filter((family) => family.name === NAMES[name]).flatMap(ranksOf)).toEqual(lists);
+        expect(families.filter((family) => family.name === groupNameOf(name)).flatMap(ranksOf)).toEqual(lists);
       }
     },
   );

@@ -74,8 +74,8 @@ test('unknown-key', () => {
       = suggestion: Remove \`tp\`: [-tp: 2⏎-]
     a value of several lines is not moved: error at "model": \`model\` belongs at the top level.
       = suggestion: Remove \`model\`: [-  model:⏎    num_layers: 4⏎-]
-    a section that the file lacks: error at "experts": \`num_experts\` belongs under \`model\`: experts is another name for it.
-      = safe fix: Move to \`model\`: {+model: {num_experts: 8}⏎+}parallelism: | [-  experts: 8⏎-]
+    a section that the file lacks: error at "experts": Did you mean \`num_experts\`? It belongs under \`model\`.
+      = suggestion: Move to \`model\`: {+model: {num_experts: 8}⏎+}parallelism: | [-  experts: 8⏎-]
       = suggestion: Remove \`experts\`: [-  experts: 8⏎-]
     the only key of its section: error at "tp": \`tp\` belongs under \`parallelism\`.
       = safe fix: Move to \`parallelism\`: [-model:⏎  tp: 2⏎-] {tp: 2}⏎+}model:

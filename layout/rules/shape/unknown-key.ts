@@ -42,13 +42,17 @@ function unknownReport(read: ReadLayout, problem: UnknownKey, meaning: Meaning |
       };
     case 'elsewhere': {
       const place = meaning.path === '' ? 'the top level' : `\`${meaning.path}\``;
-      const flag =
-        meaning.name === key ? '' : `: ${key} is ${synonymOf(key) ? 'another name for it' : 'its Megatron-LM flag'}`;
-      const there = meaning.isThere ? ', which has it already' : '';
+      const home = `${meaning.path === '' ? 'at' : 'under'} ${place}${meaning.isThere ? ', which has it already' : ''}`;
+      const move = meaning.isThere ? null : moveFix(read, problem, meaning, `Move to ${place}`);
+      // a word that may mean something else, too, is moved by its author only
+      const isGuess = synonymOf(key) === meaning.name;
+      const flag = meaning.name === key ? '' : `: ${key} is its Megatron-LM flag`;
       return {
-        message: `\`${meaning.name}\` belongs ${meaning.path === '' ? 'at' : 'under'} ${place}${there}${flag}.`,
+        message: isGuess
+          ? `Did you mean \`${meaning.name}\`? It belongs ${home}.`
+          : `\`${meaning.name}\` belongs ${home}${flag}.`,
         span: keySpan,
-        fixes: [meaning.isThere ? null : moveFix(read, problem, meaning, `Move to ${place}`), remove],
+        fixes: [move && isGuess ? { ...move, applicability: 'suggestion' } : move, remove],
       };
     }
     default: {

@@ -9,7 +9,9 @@ import { safeFix } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
-import { nodeName } from './words';
+
+/** The longest piece of a value that a message quotes, in characters. */
+const MAX_QUOTED = 40;
 
 export const wrongType: Rule = {
   code: 'wrong-type',
@@ -107,3 +109,12 @@ const TRUTHS: ReadonlyMap<string, string> = new Map([
   ...['yes', 'on', 'true', '1'].map((word) => [word, 'true'] as const),
   ...['no', 'off', 'false', '0'].map((word) => [word, 'false'] as const),
 ]);
+
+/** What the file has in its place: `the text "8"`. */
+function nodeName(node: Node): string {
+  if (node.kind !== 'scalar') {
+    return node.kind === 'map' ? 'a map' : 'a list';
+  }
+  const shown = node.source.length > MAX_QUOTED ? `${node.source.slice(0, MAX_QUOTED)}…` : node.source;
+  return node.quoted ? `the text ${shown}` : `\`${shown}\``;
+}

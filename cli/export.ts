@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { readClusterFile } from '../jobs/clusterFile';
-import type { SlurmCluster } from '../jobs/slurm/fields';
+import type { SlurmCluster } from '../jobs/slurm/slurmFields';
 import type { Checked, ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,

@@ -1,10 +1,10 @@
 import type { Backend } from './backend';
 import { entrySchema, type KindDescription } from './clusterFields';
 import { kubernetesBackend } from './kubernetes/backend';
-import { KUBERNETES_KIND, type KubernetesCluster } from './kubernetes/fields';
+import { KUBERNETES_KIND, type KubernetesCluster } from './kubernetes/kubernetesFields';
 import { LOCAL_KIND, type LocalCluster, localBackend } from './local/backend';
 import { slurmBackend } from './slurm/backend';
-import { SLURM_KIND, type SlurmCluster } from './slurm/fields';
+import { SLURM_KIND, type SlurmCluster } from './slurm/slurmFields';
 
 /** Where a smoke job can run: the user's own setting, never part of a layout. */
 export type Cluster = LocalCluster | SlurmCluster | KubernetesCluster;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { type Backend, EnvironmentError, type JobOutput, type Ticket } from '../backend';
 import { shellCommand } from '../dryRun';
 import { planFor, type SmokePlan } from '../plan';
-import { ENGINES, type Engine, type KubernetesCluster } from './fields';
 import { deleteJob, followJob, type KubernetesJob, type Timing } from './follow';
 import { Kubectl, reasonOf } from './kubectl';
+import { ENGINES, type Engine, type KubernetesCluster } from './kubernetesFields';
 import {
   CONTAINER,
   INSTANCE_LABEL,

@@ -6,7 +6,7 @@ import type { IToleration } from 'kubernetes-models/v1/Toleration';
 import { stringify } from 'yaml';
 import { EnvironmentError } from '../backend';
 import type { SmokePlan } from '../plan';
-import type { Engine, KubernetesCluster } from './fields';
+import type { Engine, KubernetesCluster } from './kubernetesFields';
 
 /** The label by which all that belongs to one job is found. */
 export const INSTANCE_LABEL = 'app.kubernetes.io/instance';

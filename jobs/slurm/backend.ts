@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Backend, EnvironmentError, type JobOutput, type RunFile } from '../backend';
 import { planFor, type SmokePlan } from '../plan';
-import type { SlurmCluster } from './fields';
 import { followJob, type SlurmTicket, type Timing } from './follow';
 import { SUBMIT } from './scripts';
 import { ConnectionError, type ScriptResult, Shell } from './shell';
+import type { SlurmCluster } from './slurmFields';
 
 /** Where the run's files are, where the cluster names no place. */
 const WORK_DIRECTORY = '~/.parallelism-layout';

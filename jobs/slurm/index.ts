@@ -1,3 +1,3 @@
 export * from './backend';
-export * from './fields';
 export * from './shell';
+export * from './slurmFields';

@@ -4,7 +4,7 @@ import { describe, test } from 'vitest';
 import { check, parseTree, RULES, type Span, type Tree } from '../../layout';
 import { passingText } from '../../layout/rules/page';
 import { runs } from '../harness/property';
-import { shownDiagnostics } from './shownDiagnostics';
+import { expectShowable } from './expectShowable';
 
 /** Where a file has whole numbers. */
 function numberSpans(node: Tree['root']): Span[] {
@@ -28,7 +28,7 @@ describe('random files', () => {
   test('made of the words of layouts are checked', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 80, size: 'max' }), (parts) => {
-        shownDiagnostics(check(parts.join('')));
+        expectShowable(check(parts.join('')));
       }),
       runs(3000),
     );
@@ -63,7 +63,7 @@ describe('random files', () => {
           const span = spans[which % spans.length];
           return span ? now.slice(0, span.start) + number + now.slice(span.end) : now;
         }, text);
-        shownDiagnostics(check(changed));
+        expectShowable(check(changed));
       }),
       runs(3000),
     );
@@ -77,7 +77,7 @@ describe('random files', () => {
           const at = where % (now.length + 1);
           return now.slice(0, at) + added + now.slice(at + removed);
         }, text);
-        shownDiagnostics(check(changed));
+        expectShowable(check(changed));
       }),
       runs(3000),
     );

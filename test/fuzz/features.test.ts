@@ -16,8 +16,8 @@ import { inlayHints } from '../../server/features/inlayHints';
 import { moduleReferences } from '../../server/features/rename';
 import { selectionRanges } from '../../server/features/selectionRanges';
 import { runs } from '../harness/property';
+import { expectShowable } from './expectShowable';
 import { nastyTexts } from './nastyTexts';
-import { shownDiagnostics } from './shownDiagnostics';
 
 const URI = 'file:///a.layout.yaml';
 
@@ -78,7 +78,7 @@ function ask(checked: Checked, offset: number): void {
 describe('whatever a file holds, it is checked and every feature answers', () => {
   test.each(nastyTexts())('%s', (_, text) => {
     const checked = check(text);
-    const diagnostics = shownDiagnostics(checked);
+    const diagnostics = expectShowable(checked);
     for (const severity of ['error', 'warning', 'information']) {
       expect(diagnostics.filter((diagnostic) => diagnostic.severity === severity).length).toBeLessThanOrEqual(
         MAX_DIAGNOSTICS + 1,

@@ -1,6 +1,6 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { describedModels } from '../model/described';
+import { describedModels } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';

@@ -4,7 +4,7 @@ import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type DescribedModel, degreeFixes, describedModels } from './described';
+import { type DescribedModel, degreeFixes, describedModels } from './describedModels';
 
 export const attentionHeads: Rule = {
   code: 'attention-heads',

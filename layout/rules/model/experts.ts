@@ -7,7 +7,7 @@ import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type DescribedModel, degreeFixes } from './described';
+import { type DescribedModel, degreeFixes } from './describedModels';
 
 export const experts: Rule = {
   code: 'experts',

@@ -3,7 +3,7 @@ import { eitherNumber, nearestMultiples } from '../numbers';
 import { degreeRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedModels } from './described';
+import { describedModels } from './describedModels';
 
 export const ffnShards: Rule = {
   code: 'ffn-shards',

@@ -4,7 +4,7 @@ import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { describedModels } from './described';
+import { describedModels } from './describedModels';
 
 export const layerCounts: Rule = {
   code: 'layer-counts',

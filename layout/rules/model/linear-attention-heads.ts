@@ -3,7 +3,7 @@ import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedModels } from './described';
+import { describedModels } from './describedModels';
 
 /** The gated delta net, and its name of before. */
 const LINEAR_VARIANTS = ['gdn', 'gated_delta_net'];

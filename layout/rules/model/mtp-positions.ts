@@ -5,7 +5,7 @@ import { replaceFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedModels } from './described';
+import { describedModels } from './describedModels';
 
 export const mtpPositions: Rule = {
   code: 'mtp-positions',

@@ -3,7 +3,7 @@ import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedModels } from './described';
+import { describedModels } from './describedModels';
 
 export const queryGroups: Rule = {
   code: 'query-groups',

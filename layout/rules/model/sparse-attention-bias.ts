@@ -2,7 +2,7 @@ import { patternOf } from '../../topology/stages';
 import { changeFix, insertFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedModels } from './described';
+import { describedModels } from './describedModels';
 
 export const sparseAttentionBias: Rule = {
   code: 'sparse-attention-bias',

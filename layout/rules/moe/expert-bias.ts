@@ -1,5 +1,5 @@
 import { changeFix, insertFix, setFix } from '../fixes';
-import { describedModels } from '../model/described';
+import { describedModels } from '../model/describedModels';
 import { degreeRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';

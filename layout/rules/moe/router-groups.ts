@@ -1,6 +1,6 @@
 import { firstBroken } from '../conditions';
 import { changeFix } from '../fixes';
-import { describedModels } from '../model/described';
+import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';

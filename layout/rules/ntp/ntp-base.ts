@@ -3,7 +3,7 @@ import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 

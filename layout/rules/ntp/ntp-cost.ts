@@ -1,8 +1,8 @@
 import { spareCount } from '../../topology/ntp';
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import type { NtpContext } from './ntpContext';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { contextAt } from './steps';
 
 export const ntpCost: Rule = {

@@ -1,7 +1,7 @@
 import { activeSlots, firstUnlikeSlices } from '../../topology/ntp';
 import type { Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { UNLIKE_SLICES } from './prediction';
 import { slotText } from './slots';
 import { contextAt } from './steps';

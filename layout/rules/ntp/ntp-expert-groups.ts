@@ -2,9 +2,9 @@ import type { Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import { changeFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
 import type { NtpContext } from './ntpContext';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { contextAt, hasExperts } from './steps';
 

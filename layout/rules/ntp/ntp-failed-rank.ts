@@ -1,7 +1,7 @@
 import type { Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
 import { failedRankFault } from './faults';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 

@@ -4,8 +4,8 @@ import type { ModuleFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { changeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import type { NtpContext } from './ntpContext';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 

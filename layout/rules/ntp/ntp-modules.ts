@@ -1,6 +1,6 @@
 import { removeFix } from '../fixes';
 import type { Rule } from '../rule';
-import { NTP_SOURCES } from './page';
+import { NTP_SOURCES } from './example';
 
 export const ntpModules: Rule = {
   code: 'ntp-modules',

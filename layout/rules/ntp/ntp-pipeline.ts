@@ -1,6 +1,6 @@
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 

@@ -1,8 +1,8 @@
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
+import { example, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
 import { faultsOfKind } from './faults';
-import { example, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { slotFixes, slotText, wholeSlots } from './slots';
 import { contextAt } from './steps';

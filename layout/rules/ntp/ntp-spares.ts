@@ -1,8 +1,8 @@
 import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 

@@ -1,10 +1,10 @@
 import { setKey } from '../../format/edit';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { ntpPrediction } from './prediction';
 import { contextAt } from './steps';
 

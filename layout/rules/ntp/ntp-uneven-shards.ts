@@ -3,8 +3,8 @@ import type { Field } from '../../format/spec';
 import { canFold } from '../../topology/reshard';
 import type { ResolvedNtp } from '../../topology/resolved';
 import type { Report, Rule } from '../rule';
+import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { failedPlans } from './failedPlans';
-import { example, LAST_SLOT, NTP_SOURCES } from './page';
 import { contextAt } from './steps';
 
 export const ntpUnevenShards: Rule = {

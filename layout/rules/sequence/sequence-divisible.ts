@@ -6,7 +6,7 @@ import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type DescribedSequence, describedSequences } from './described';
+import { type DescribedSequence, describedSequences } from './describedSequences';
 
 export const sequenceDivisible: Rule = {
   code: 'sequence-divisible',

@@ -3,7 +3,7 @@ import { changeFix, insertFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedSequences } from './described';
+import { describedSequences } from './describedSequences';
 
 /** What the MoE layer says in its first step; the missing space is Megatron's. */
 const WORDS =

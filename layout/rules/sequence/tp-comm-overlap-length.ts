@@ -2,7 +2,7 @@ import { changeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedSequences } from './described';
+import { describedSequences } from './describedSequences';
 
 export const tpCommOverlapLength: Rule = {
   code: 'tp-comm-overlap-length',

@@ -2,7 +2,7 @@ import { valueOr } from '../../topology/facts';
 import { changeFix, insertFix, removeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedSequences } from './described';
+import { describedSequences } from './describedSequences';
 
 export const tpCommOverlapNeedsSp: Rule = {
   code: 'tp-comm-overlap-needs-sp',

@@ -5,7 +5,7 @@ import { MAX_MESSAGE } from '../../layout/format/limits';
 const CODES = new Set(RULES.map(({ code }) => code));
 
 /** The diagnostics of a text, which can be shown, as can its groups for lenses and hovers. */
-export function shownDiagnostics(checked: Checked): readonly Diagnostic[] {
+export function expectShowable(checked: Checked): readonly Diagnostic[] {
   const { text } = checked;
   for (const { name, count, size } of checked.resolved ? processGroups(checked.resolved) : []) {
     expect(count * size, name).toBeGreaterThanOrEqual(0);

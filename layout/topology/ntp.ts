@@ -331,11 +331,15 @@ export function firstUnlikeSlices(ntp: ResolvedNtp, shape: NtpShape): UnlikeSlic
   return null;
 }
 
+/** How many slots of a replica's first slice are removed, those outside the replica included. */
+const removedCount = (ntp: ResolvedNtp, dp: number): number => entryOf(ntp, dp, 0, 0)?.size ?? ntp.tpSpares;
+
 /** The first reduced replica of which no slot stays; null where there is none. */
 export function replicaWithoutSlots(ntp: ResolvedNtp): number | null {
   const named = byReplica(ntp);
   const emptied = [...named.keys()].filter(
-    (dp) => dp < ntp.numReducedTpDpRanks && activeSlots(ntp, dp, 0, 0).length === 0,
+    (dp) =>
+      dp < ntp.numReducedTpDpRanks && removedCount(ntp, dp) >= ntp.tpBase && activeSlots(ntp, dp, 0, 0).length === 0,
   );
   const unnamed = ntp.tpSpares < ntp.tpBase ? null : firstWithout(named, 0, ntp.numReducedTpDpRanks);
   const first = Math.min(...emptied, unnamed ?? Number.POSITIVE_INFINITY);

@@ -1,18 +1,4 @@
-import type { FactValue, Found } from './facts';
-
-/** What a framework takes where a launch file is silent, by the key of the layout. */
-export interface Defaults {
-  readonly framework: string;
-  /** The version or revision that was read. */
-  readonly version: string;
-  /** Where the framework says so. */
-  readonly source: string;
-  readonly values: Readonly<Record<string, FactValue>>;
-  /** Values that hold only where the model has experts. */
-  readonly withExperts?: Readonly<Record<string, FactValue>>;
-  /** How many nodes and processes a node the framework's launcher starts; null where it has no count of its own. */
-  readonly world?: { readonly nodes: number; readonly perNode: number | null };
-}
+import type { Defaults, Found } from './facts';
 
 /** A world that nothing else says, by the defaults of a launcher. */
 export function worldByDefault({ world }: Defaults): { nodes?: Found<number>; perNode?: Found<number> } {
@@ -163,6 +149,29 @@ export const DEFAULTS = {
       'sequence.seq_length': 2048,
     },
     world: { nodes: 1, perNode: 8 },
+  },
+  accelerate: {
+    framework: 'accelerate',
+    version: 'main 16cb6eb8',
+    source: 'src/accelerate/parallelism_config.py',
+    values: {
+      'parallelism.tp': 1,
+      'parallelism.cp': 1,
+      'fsdp.data_parallel_replicate_degree': 1,
+      'fsdp.data_parallel_shard_degree': 1,
+    },
+  },
+  axolotl: {
+    framework: 'axolotl',
+    version: 'main 067b021c8',
+    source: 'src/axolotl/utils/schemas/config.py, src/axolotl/utils/distributed.py',
+    values: { 'parallelism.tp': 1, 'parallelism.cp': 1 },
+  },
+  nanotron: {
+    framework: 'nanotron',
+    version: 'main 2411b022',
+    source: 'src/nanotron/config/parallelism_config.py',
+    values: { 'parallelism.cp': 1, 'parallelism.ep': 1 },
   },
   mimo: {
     framework: 'Megatron-LM MIMO example',

@@ -173,8 +173,10 @@ export function layoutYaml(reading: LaunchReading, nameOf: (file: string) => str
   const layout = layoutOf(reading, [nameOf(reading.file)]);
   const sources = new Map(layoutValues(reading).map((value) => [value.key, sourceText(value, nameOf)]));
   const unknown = reading.values.filter(({ value, key }) => value === null && specOf(key));
+  const isSilent = [...sources.values()].includes('default');
+  const defaults = reading.defaults !== null && isSilent ? `; defaults of ${reading.defaults}` : '';
   const lines = [
-    ...(reading.family ? [`# Imported from ${comment(nameOf(reading.file))} (${reading.family}).`] : []),
+    ...(reading.family ? [`# Imported from ${comment(nameOf(reading.file))} (${reading.family})${defaults}.`] : []),
     ...reading.notes.map((note) => `# ${comment(note)}`),
     ...unknown.map(({ key, lookedFor }) => `# ${key} is unknown: ${comment(lookedFor ?? '')}`),
     ...yamlLines(layout, '', 0, sources),

@@ -27,6 +27,20 @@ export function isKnown<T>(found: Found<T> | undefined): found is Known<T> {
   return found !== undefined && 'value' in found;
 }
 
+/** What a framework takes where a launch file is silent, by the key of the layout. */
+export interface Defaults {
+  readonly framework: string;
+  /** The version or revision that was read. */
+  readonly version: string;
+  /** Where the framework says so. */
+  readonly source: string;
+  readonly values: Readonly<Record<string, FactValue>>;
+  /** Values that hold only where the model has experts. */
+  readonly withExperts?: Readonly<Record<string, FactValue>>;
+  /** How many nodes and processes a node the framework's launcher starts; null where it has no count of its own. */
+  readonly world?: { readonly nodes: number; readonly perNode: number | null };
+}
+
 /** Something of the launch file that a layout has no key for. */
 export interface Unmapped {
   readonly name: string;
@@ -38,6 +52,8 @@ export interface Unmapped {
 export class Facts {
   readonly #found = new Map<string, Found>();
   readonly notes: string[] = [];
+  /** The framework whose defaults were taken; null where none were. */
+  defaults: Defaults | null = null;
   readonly unmapped: Unmapped[] = [];
   /** Phases that run on GPUs beside the world of the trainer. */
   readonly apart: string[] = [];
@@ -73,6 +89,14 @@ export class Facts {
   setDefault(key: string, value: FactValue): void {
     if (!this.#found.has(key)) {
       this.#found.set(key, { value, source: 'default' });
+    }
+  }
+
+  /** Takes a framework's defaults for the keys that have not been found. */
+  takeDefaults(table: Defaults): void {
+    this.defaults = table;
+    for (const [key, value] of Object.entries(table.values)) {
+      this.setDefault(key, value);
     }
   }
 

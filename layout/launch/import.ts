@@ -54,6 +54,8 @@ export interface LaunchReading {
   readonly apart: readonly string[];
   /** Whether the file starts training, as far as it says: it may infer, evaluate, convert or hold a part of a command. */
   readonly trains: boolean;
+  /** The framework that decides where the file is silent, with the version whose defaults are known; null where none is. */
+  readonly defaults: string | null;
   /** The files that were read, the launch file first. */
   readonly files: ReadonlyMap<string, string>;
 }
@@ -334,6 +336,7 @@ class Session implements LaunchContext {
       notes: [...facts.notes, ...notes],
       apart: facts.apart,
       trains: facts.trains,
+      defaults: facts.defaults && `${facts.defaults.framework} ${facts.defaults.version}`,
       files: this.#files,
     };
   }
@@ -398,6 +401,7 @@ function mergedFacts(distinct: readonly Facts[]): Facts {
   }
   merged.apart.push(...first.apart);
   merged.trains = distinct.every(({ trains }) => trains);
+  merged.defaults = first.defaults;
   merged.notes.push(...first.notes);
   merged.unmapped.push(...first.unmapped);
   return merged;

@@ -1,7 +1,6 @@
 import { FORMAT } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
-import type { Defaults } from './defaults';
-import { derived, type Facts, type FactValue, type Found, isKnown } from './facts';
+import { type Defaults, derived, type Facts, type FactValue, type Found, isKnown } from './facts';
 import { firstOf, isOn, type Options } from './options';
 
 /** How a framework that builds on Megatron-LM spells its options. */
@@ -428,6 +427,7 @@ function setDefaults(options: Options, { defaults, modelElsewhere }: Dialect, fa
     }
     return;
   }
+  facts.defaults = defaults;
   for (const [key, value] of Object.entries(defaults.values)) {
     if (!modelElsewhere || !key.startsWith('model.')) {
       facts.setDefault(key, value);

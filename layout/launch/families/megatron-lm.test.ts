@@ -63,7 +63,7 @@ test('a script with variables, an unknown branch and a lost line', () => {
 test('the YAML names the source of every value and what was looked for', () => {
   const script = 'torchrun --nproc_per_node 8 --nnodes $N pretrain_gpt.py --tensor-model-parallel-size 2';
   expect(layoutYaml(readLaunchFile('t.sh', script, () => null))).toMatchInlineSnapshot(`
-    "# Imported from t.sh (megatron-lm).
+    "# Imported from t.sh (megatron-lm); defaults of Megatron-LM main d98e8a64dd.
     # world_size is unknown: environment variable N
     layout: 1
     launch:

@@ -40,9 +40,7 @@ export const mimo: CommandFamily = {
     }
     const only = options.flag('llm_only');
     if (options.blocked === null) {
-      for (const [key, value] of Object.entries(DEFAULTS.mimo.values)) {
-        facts.setDefault(key, value);
-      }
+      facts.takeDefaults(DEFAULTS.mimo);
     }
     if (isOn(only)) {
       for (const name of ['tp', 'dp', 'rank_offset']) {

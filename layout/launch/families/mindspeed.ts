@@ -102,8 +102,8 @@ export const mindspeedDocument: DocumentFamily = {
 
 function readFsdp(tree: Tree, blocked: string | null, facts: Facts): void {
   readKeys(tree, FSDP_KEYS, facts);
-  for (const [key, value] of blocked === null ? Object.entries(DEFAULTS.mindspeedFsdp.values) : []) {
-    facts.setDefault(key, value);
+  if (blocked === null) {
+    facts.takeDefaults(DEFAULTS.mindspeedFsdp);
   }
   listUnmappedTree(tree, '', new Set(FSDP_KEYS.map(([path]) => path)), facts);
 }

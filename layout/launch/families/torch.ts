@@ -1,3 +1,4 @@
+import { DEFAULTS } from '../defaults';
 import { derived, Facts, type Found, isKnown } from '../facts';
 import type { DocumentFamily, LaunchDocument } from '../family';
 import { at, optionsOf, type TreeMap, textAtPath } from '../tree';
@@ -39,14 +40,7 @@ export const accelerateDocument: DocumentFamily = {
       facts,
     );
     if (section) {
-      for (const key of [
-        'parallelism.tp',
-        'parallelism.cp',
-        'fsdp.data_parallel_replicate_degree',
-        'fsdp.data_parallel_shard_degree',
-      ]) {
-        facts.setDefault(key, 1);
-      }
+      facts.takeDefaults(DEFAULTS.accelerate);
     }
     const megatron = at(tree, 'megatron_lm_config');
     readKeys(
@@ -114,9 +108,7 @@ export const axolotlDocument: DocumentFamily = {
       ],
       facts,
     );
-    for (const key of ['parallelism.tp', 'parallelism.cp']) {
-      facts.setDefault(key, 1);
-    }
+    facts.takeDefaults(DEFAULTS.axolotl);
     setWorld(facts, job?.world ?? { total: { unknown: 'the world of the launcher' } });
     listUnmappedTree(tree, '', AXOLOTL_MAPPED, facts);
     return facts;
@@ -163,9 +155,7 @@ function readNanotron({ tree, job }: LaunchDocument, facts: Facts): void {
     ],
     facts,
   );
-  for (const key of ['parallelism.cp', 'parallelism.ep']) {
-    facts.setDefault(key, 1);
-  }
+  facts.takeDefaults(DEFAULTS.nanotron);
   readMode(tree, facts);
   const degrees = ['dp', 'pp', 'tp', 'cp'].map((name) => facts.get(`parallelism.${name}`));
   const world = derived(degrees, (...sizes) => sizes.reduce((product, size) => product * size, 1), 'world_size');

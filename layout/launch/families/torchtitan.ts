@@ -180,8 +180,8 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
   if (global !== null && global < 0) {
     facts.delete('batch.global_batch_size');
   }
-  for (const [key, value] of blocked === null ? Object.entries(DEFAULTS.torchtitan.values) : []) {
-    facts.setDefault(key, value);
+  if (blocked === null) {
+    facts.takeDefaults(DEFAULTS.torchtitan);
   }
   listUnmappedTree(section, 'parallelism', TITAN_MAPPED, facts);
 }

@@ -212,9 +212,7 @@ function readRollout(tree: TreeMap, blocked: string | null, facts: Facts): void 
     facts.set('phases.rollout.tp', facts.get('phases.rollout.tp') ?? { unknown: blocked });
     return;
   }
-  for (const [key, value] of Object.entries(DEFAULTS.verlRollout.values)) {
-    facts.setDefault(key, value);
-  }
+  facts.takeDefaults(DEFAULTS.verlRollout);
 }
 
 function readBatch(tree: TreeMap, facts: Facts): void {

@@ -64,6 +64,9 @@ const TABLE = 'table';
 /** The library that turns SVG into PNG. It is native code, so it is not shipped: who wants PNG installs it beside this tool. */
 const RASTERIZER = '@resvg/resvg-js';
 
+/** The library knows no `system-ui`, and would write with serifs. */
+const SANS = { darwin: 'Helvetica', win32: 'Segoe UI' }[String(process.platform)] ?? 'DejaVu Sans';
+
 interface Options {
   readonly view: string;
   readonly format?: 'svg' | 'png' | 'csv';
@@ -217,7 +220,11 @@ async function rasterized(svg: string): Promise<Buffer | null> {
   try {
     const library: unknown = await import(RASTERIZER);
     return isRasterizer(library)
-      ? Buffer.from(new library.Resvg(svg, { fitTo: { mode: 'zoom', value: 2 } }).render().asPng())
+      ? Buffer.from(
+          new library.Resvg(svg, { fitTo: { mode: 'zoom', value: 2 }, font: { defaultFontFamily: SANS } })
+            .render()
+            .asPng(),
+        )
       : null;
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).endsWith('MODULE_NOT_FOUND')) {

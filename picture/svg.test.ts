@@ -52,6 +52,19 @@ describe('pictures as SVG', () => {
     expect(texts(drawn(layout, 'groups', { group })).slice(-legend.length - 1, -1)).toEqual(legend);
   });
 
+  test('turn dark on a dark page: every colour of paper has another one, and the ink on fills stays', () => {
+    const svg = drawn(MOE, 'physical', {}, 'moe', [3]);
+    const dark = new Set([...svg.matchAll(/\[fill="(#\w+)"\]/g)].map(([, colour]) => colour));
+    const used = new Set([...svg.matchAll(/<(?:text|rect)[^>]* fill="(#\w+)"/g)].map(([, colour]) => colour));
+    expect([...used].filter((colour) => !dark.has(colour)).sort()).toEqual([
+      '#000000',
+      '#009e73',
+      '#56b4e9',
+      '#e69f00',
+      '#f0e442',
+    ]);
+  });
+
   test('say what differs from another layout', () => {
     const modules = (tp: number) =>
       resolved(`world_size: 8\nmodules:\n  a: {num_ranks: 4, tp: ${tp}}\n  b: {rank_offset: 4, num_ranks: 4}\n`);

@@ -57,7 +57,8 @@ const DESCRIBED = { width: 48, height: 44 };
 
 /** The colours of paper. */
 const PAPER = {
-  ground: '#ffffff',
+  // not quite white, which is the ink on dark fills
+  ground: '#fefefe',
   text: '#1f1f1f',
   muted: '#595959',
   box: '#a8a8a8',
@@ -70,10 +71,25 @@ const PAPER = {
 const SMALLEST_MARK = 4;
 const MAX_OUTLINED = 200;
 
+/** What the colours of paper become on a dark page: one file serves both. */
+const NIGHT: readonly (readonly [string, string])[] = [
+  [PAPER.ground, '#1f1f1f'],
+  [PAPER.text, '#d4d4d4'],
+  [PAPER.muted, '#a0a0a0'],
+  [PAPER.box, '#6a6a6a'],
+  [PAPER.boxFill, '#2a2a2a'],
+  [PAPER.error, '#f85149'],
+  [PAPER.warning, '#e2b340'],
+];
+
+const STYLE = `<style>@media (prefers-color-scheme:dark){${NIGHT.flatMap(([day, night]) =>
+  ['fill', 'stroke'].map((paint) => `[${paint}="${day}"]{${paint}:${night}}`),
+).join('')}}</style>`;
+
 /** Ranks that failed are crossed out one by one up to this many. */
 const MAX_CROSSES = 4096;
 
-/** A picture of ranks with its title, the degrees of the layout and the whole legend, as SVG on white. */
+/** A picture of ranks with its title, the degrees of the layout and the whole legend, as SVG: on white, or dark on a dark page. */
 export function svgOf(picture: SvgPicture): string {
   const { headline, layout, name } = picture;
   const placement = picture.place(SPACE);
@@ -145,6 +161,7 @@ function page(sheet: {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, 'DejaVu Sans', sans-serif">`,
     `<title>${xmlText(headline.title)}</title>`,
     `<desc>${xmlText(sub)}</desc>`,
+    STYLE,
     `<rect width="100%" height="100%" fill="${PAPER.ground}"/>`,
     text(MARGIN, MARGIN + 18, headline.title, { size: titleSize, weight: 600, fill: PAPER.text }),
     text(MARGIN, MARGIN + 40, sub, { size: subSize, fill: PAPER.muted }),
@@ -166,7 +183,7 @@ export interface DiagramPicture {
 /** How wide a diagram is on paper, in pixels. */
 export const DIAGRAM_WIDTH = 960;
 
-/** A diagram with its title, as SVG on white. */
+/** A diagram with its title, as SVG. */
 export function diagramSvg({ name, headline, diagram }: DiagramPicture): string {
   const { width, height, shapes } = diagram;
   return page({ headline, name, width, height, body: shapes.map(shapeSvg) });
@@ -365,7 +382,12 @@ const isNumbered = ({ cellWidth, cellHeight }: Geometry): boolean =>
   cellWidth >= NUMBERED.width && cellHeight >= NUMBERED.height;
 
 /** The rank in every cell that has room for it, and its coordinates. */
-function numbers(geometry: Geometry, { layout, describe }: SvgPicture, colouring: Colouring, palette: Palette): string {
+function numbers(
+  geometry: Geometry,
+  { layout, describe, difference }: SvgPicture,
+  colouring: Colouring,
+  palette: Palette,
+): string {
   if (!isNumbered(geometry)) {
     return '';
   }
@@ -374,7 +396,8 @@ function numbers(geometry: Geometry, { layout, describe }: SvgPicture, colouring
     const rect = geometry.rectOfRank(rank);
     const value = colouring.valueOf(rank);
     if (rect) {
-      const fill = value < 0 ? PAPER.text : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
+      const isFaded = difference != null && difference.changeOf(rank) === 'same';
+      const fill = isFaded || value < 0 ? PAPER.text : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
       parts.push(
         cellText(rect, String(rank), describe(rank), fill, SIGN_TEXT[colouring.statuses?.[value]?.sign ?? 'none']),
       );

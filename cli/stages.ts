@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { jsonText, type Stage, stagePlans, terminalLine } from '../layout';
+import { jsonText, type Stage, type StagePlan, stagePlans, terminalLine } from '../layout';
 import { type InputFile, inputFiles, soundLayout } from './files';
 import { complain, EXIT, exitWith, print, records } from './output';
 
@@ -23,32 +23,64 @@ function* output(files: readonly string[], { format }: Options): Iterable<string
     return;
   }
   for (const input of inputFiles(files)) {
-    const stages = stagesOf(input);
-    yield* stages ? text(input.file, stages) : [];
+    const { stages } = stagesOf(input);
+    yield* stages.length > 0 ? text(input.file, stages) : [];
   }
 }
 
 function json(input: InputFile): string[] {
-  const stages = stagesOf(input);
-  return [jsonText({ file: input.file, ok: stages !== null, stages: stages ?? [] })];
+  return [jsonText({ file: input.file, ...stagesOf(input) })];
 }
 
-/** The stages of a file, module by module; null, with the reason on standard error, where they are not known. */
-function stagesOf(input: InputFile): Stage[] | null {
-  const layout = soundLayout(input);
-  if (!layout) {
-    return null;
+/**
+ * The stages of a file, module by module, also where something else is wrong with it. What is wrong, and which layers are lost,
+ * is said on standard error.
+ */
+function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: readonly Stage[] } {
+  if ('error' in input) {
+    return { ok: false, stages: [] };
   }
-  const stages = stagePlans(layout.facts).flatMap((plan) => plan.stages() ?? []);
+  const { facts } = input.checked;
+  const plans = facts ? stagePlans(facts) : [];
+  const stages = plans.flatMap((plan) => plan.stages() ?? []);
+  for (const plan of plans.filter(({ covers }) => covers === false)) {
+    complain(`${input.file}: ${lossOf(plan)}`);
+  }
+  if (!soundLayout(input)) {
+    return { ok: false, stages };
+  }
   if (stages.length === 0) {
+    const reason = plans.length > 0 ? 'there are over 100,000 layers or stages' : 'no number of layers is known';
     complain(
-      `${input.file}: no number of layers is known, or there are over 100,000. Write \`model.num_layers\`, a pipeline layout or a hybrid pattern.`,
+      `${input.file}: ${reason}. ${plans.length > 0 ? 'Write fewer.' : 'Write `model.num_layers`, a pipeline layout or a hybrid pattern.'}`,
     );
     exitWith(EXIT.unusable);
-    return null;
   }
-  return stages;
+  return { ok: stages.length > 0, stages };
 }
+
+/** The most layers of which each is looked for. */
+const MAX_LAYERS = 100_000;
+
+/** Which layers of a model no stage holds, and which several hold. */
+function lossOf({ module, settings, stages }: StagePlan): string {
+  const counts = new Map<string, number>();
+  for (const layer of (stages() ?? []).flatMap(({ layers }) => layers)) {
+    counts.set(layer, (counts.get(layer) ?? 0) + 1);
+  }
+  const all = Array.from({ length: Math.min(settings.numLayers, MAX_LAYERS) }, (_, i) => `t${i}`);
+  const lost = all.filter((layer) => !counts.has(layer));
+  const twice = all.filter((layer) => (counts.get(layer) ?? 0) > 1);
+  const parts = [
+    ...(lost.length > 0 ? [`no stage holds ${listed(lost)}`] : []),
+    ...(twice.length > 0 ? [`several stages hold ${listed(twice)}`] : []),
+  ];
+  const where = module.name === null ? '' : `${terminalLine(module.name)}: `;
+  return `${where}${parts.length > 0 ? parts.join('; ') : `the stages hold layers beyond the ${settings.numLayers} of the model`}`;
+}
+
+const listed = (layers: readonly string[]): string =>
+  layers.length > 8 ? `${layers.slice(0, 7).join(', ')} and ${layers.length - 7} more layers` : layers.join(', ');
 
 function* text(file: string, stages: readonly Stage[]): Iterable<string> {
   yield `${terminalLine(file)}: ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}\n`;

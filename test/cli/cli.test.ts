@@ -320,6 +320,20 @@ describe('sequence, ntp, explain', () => {
     `);
   });
 
+  test('stages prints what a pipeline with errors holds, and names the layers that are lost', async () => {
+    writeFileSync(
+      file('chunks.layout.yaml'),
+      'layout: 1\nworld_size: 1\nparallelism: {pp: 1, pipeline_model_parallel_layout: Et|tL}\n',
+    );
+    const { status, stdout, stderr } = await cli('stages', '--format', 'jsonl', 'chunks.layout.yaml');
+    const stages = [
+      ['embedding', 't0'],
+      ['t0', 'loss'],
+    ].map((layers, vpp) => ({ module: null, pp: 0, vpp, layers }));
+    expect({ status, ...JSON.parse(stdout) }).toEqual({ status: 1, file: 'chunks.layout.yaml', ok: false, stages });
+    expect(stderr).toContain('chunks.layout.yaml: no stage holds t1; several stages hold t0\n');
+  });
+
   test('explain prints the page of a rule, and corrects a misspelt one', async () => {
     expect((await cli('explain', 'world-gap')).stdout).toMatch(/^# world-gap\n/);
     const { status, stderr } = await cli('explain', 'wrld-gap');

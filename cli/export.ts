@@ -141,7 +141,7 @@ function* written(
       complain(`${file}: ${note}`);
     }
     if (left.length > 0) {
-      complain(`${file}: ${target} has no place for ${left.join(', ')}`);
+      complain(`${file}: ${target} cannot express ${left.join(', ')}`);
     }
     yield text;
   } catch (error) {

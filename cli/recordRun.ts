@@ -82,15 +82,25 @@ export interface RecordedRun {
  * Runs a script with recording stand-ins for launchers. The script executes as this user, in its own directory, for at most
  * ten seconds, with a small environment, a private home, and without a network where the system can take it away.
  * @param limit how long it may run, in milliseconds
+ * @param without the words that take network and other processes away from it; none where the system has no such means
  * @throws Error where this machine cannot run it
  */
-export async function recordRun(file: string, limit = TIME_LIMIT_MS): Promise<RecordedRun> {
+export async function recordRun(
+  file: string,
+  limit = TIME_LIMIT_MS,
+  without: readonly string[] = isolation(),
+): Promise<RecordedRun> {
+  if (without.length === 0 && process.platform === 'linux') {
+    throw new Error(
+      '`unshare` cannot take the network from it. Install util-linux and allow user namespaces, or leave out --run',
+    );
+  }
   const programs = { BASH: programAt('bash'), ENV: programAt('env'), MV: programAt('mv') };
   const script = realpathSync(resolve(file));
   const folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-run-'));
   try {
     prepare(folder, programs);
-    const words = [...isolation(), programs.BASH, script];
+    const words = [...without, programs.BASH, script];
     const isInTime = await runToEnd(words, dirname(script), environmentOf(folder), limit);
     return { commands: commandsIn(join(folder, 'record')), notes: notesOf(words, isInTime ? null : limit) };
   } finally {

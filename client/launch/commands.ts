@@ -5,7 +5,7 @@ import { showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import { freeLayout } from '../unsavedLayout';
 import { replaceChanged } from './edits';
-import { chooseLaunchFiles, engine, type Launch, readLaunchFiles, relativePath } from './read';
+import { chooseJob, chooseLaunchFiles, engine, type Launch, readLaunchFiles, relativePath } from './read';
 
 /** How many keys a message lists. */
 const MAX_LISTED = 5;
@@ -14,7 +14,12 @@ const MAX_LISTED = 5;
 export async function importLaunchFiles(argument: unknown, selected: unknown): Promise<void> {
   const given = (Array.isArray(selected) ? selected : [argument]).filter((one) => one instanceof vscode.Uri);
   const { layoutYaml } = await engine();
-  for (const { uri, reading } of await readLaunchFiles(given.length > 0 ? given : await chooseLaunchFiles())) {
+  for (const read of await readLaunchFiles(given.length > 0 ? given : await chooseLaunchFiles())) {
+    const launch = await chooseJob(read);
+    if (!launch) {
+      continue;
+    }
+    const { uri, reading } = launch;
     const layout = await freeLayout(vscode.Uri.joinPath(uri, '..'), nameOf(uri).replace(/(?<=.)\.\w+$/, ''));
     const document = await vscode.workspace.openTextDocument(layout);
     const editor = await vscode.window.showTextDocument(document, { preview: false });

@@ -43,19 +43,55 @@ export async function readLaunchFiles(uris: readonly vscode.Uri[]): Promise<read
 }
 
 /** Reads a launch file and the files that it names in its workspace folder; or a sentence that says why it cannot. */
-export async function readLaunchFile(uri: vscode.Uri): Promise<LaunchReading | string> {
+export async function readLaunchFile(uri: vscode.Uri, job?: string): Promise<LaunchReading | string> {
   const text = await currentText(uri, MAX_LAUNCH_BYTES);
   if (text === null) {
     return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MB, or no text.', nameOf(uri));
   }
   const { readLaunchFileAsync } = await engine();
   const root = vscode.workspace.getWorkspaceFolder(uri)?.uri ?? vscode.Uri.joinPath(uri, '..');
-  const reading = await readLaunchFileAsync(uri.path, text, async (path) =>
-    path.startsWith(root.path.endsWith('/') ? root.path : `${root.path}/`)
-      ? currentText(uri.with({ path }), MAX_NAMED_BYTES, root)
-      : null,
-  );
+  const isInside = (path: string) => path.startsWith(root.path.endsWith('/') ? root.path : `${root.path}/`);
+  const fetch = async (path: string) =>
+    isInside(path) ? currentText(uri.with({ path }), MAX_NAMED_BYTES, root) : null;
+  const reading = await readLaunchFileAsync(uri.path, text, fetch, { job });
   return reading.family === null ? vscode.l10n.t('{0} starts no training job that can be read.', nameOf(uri)) : reading;
+}
+
+/** How many jobs of a file are offered. */
+const MAX_JOBS = 20;
+
+/** Asks which of the jobs of a launch file is meant, where it starts several; null where the question is cancelled. */
+export async function chooseJob(launch: Launch): Promise<Launch | null> {
+  const { uri, reading } = launch;
+  if (reading.jobs.length === 0) {
+    return launch;
+  }
+  const read = await Promise.all(reading.jobs.slice(0, MAX_JOBS).map((job) => readLaunchFile(uri, job)));
+  const items = read.flatMap((one, index) => {
+    const label = vscode.l10n.t('Job {0}', reading.jobs[index] ?? '');
+    return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one } }];
+  });
+  const all = { label: vscode.l10n.t('What all of them agree on'), description: '', launch };
+  const chosen = await vscode.window.showQuickPick([...items, all], {
+    placeHolder: vscode.l10n.t('{0} starts {1} different jobs. Which one?', nameOf(uri), reading.jobs.length),
+  });
+  return chosen?.launch ?? null;
+}
+
+/** The world and the degrees above 1, as far as they are known: `16 ranks, tp 4, pp 2`. */
+function degreesOf({ values }: LaunchReading): string {
+  return values
+    .flatMap(({ key, value }) => {
+      const degree = /^parallelism\.(tp|cp|pp|ep)$/.exec(key)?.[1];
+      return typeof value !== 'number'
+        ? []
+        : key === 'world_size'
+          ? [vscode.l10n.t('{0} ranks', value)]
+          : degree !== undefined && value > 1
+            ? [`${degree} ${value}`]
+            : [];
+    })
+    .join(', ');
 }
 
 /** The text of a file with the changes of an editor that has not saved them yet. */

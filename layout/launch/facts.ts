@@ -57,6 +57,8 @@ export class Facts {
   readonly unmapped: Unmapped[] = [];
   /** Phases that run on GPUs beside the world of the trainer. */
   readonly apart: string[] = [];
+  /** The names of all jobs of the file, where it has several. */
+  readonly jobs: string[] = [];
   /** Whether the job trains; a job that infers, evaluates or converts is not one that the rules for layouts judge. */
   trains = true;
 

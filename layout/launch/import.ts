@@ -52,6 +52,8 @@ export interface LaunchReading {
   readonly notes: readonly string[];
   /** Phases that run on GPUs beside the world of the trainer: they stand in no layout. */
   readonly apart: readonly string[];
+  /** The names of the jobs of the file, for `ImportOptions.job`; none where it has one alone. */
+  readonly jobs: readonly string[];
   /** Whether the file starts training, as far as it says: it may infer, evaluate, convert or hold a part of a command. */
   readonly trains: boolean;
   /** The framework that decides where the file is silent, with the version whose defaults are known; null where none is. */
@@ -337,6 +339,7 @@ class Session implements LaunchContext {
       apart: facts.apart,
       trains: facts.trains,
       defaults: facts.defaults && `${facts.defaults.framework} ${facts.defaults.version}`,
+      jobs: facts.jobs,
       files: this.#files,
     };
   }
@@ -372,6 +375,7 @@ function chosenJob(jobs: readonly NamedFacts[], wanted: string | undefined): Fac
   const names = jobs.slice(0, MAX_NAMES).map(({ name }) => name);
   const listed = `${names.join(', ')}${jobs.length > MAX_NAMES ? ' and others' : ''}`;
   const facts = chosen?.facts ?? mergedFacts(jobs.map((one) => one.facts));
+  facts.jobs.push(...(jobs.length > 1 ? jobs.map(({ name }) => name) : []));
   if (wanted !== undefined && !chosen) {
     facts.note(`There is no job ${wanted}. The file has ${listed}.`);
   } else if (jobs.length > 1) {

@@ -64,3 +64,9 @@ test('a script that does not end is ended', async () => {
   const { notes } = await recordRun(script('endless.sh', 'while :; do :; done &\nwhile :; do :; done\n'), 200);
   expect(notes.at(-1)).toContain('ended after 0.2 s');
 });
+
+test.runIf(process.platform === 'linux')('a script is not run where its network cannot be taken away', async () => {
+  await expect(recordRun(script('train.sh', 'torchrun x.py\n'), 200, [])).rejects.toThrow(
+    '`unshare` cannot take the network from it. Install util-linux and allow user namespaces, or leave out --run',
+  );
+});

@@ -157,26 +157,6 @@ export function defineLaunch(): void {
       await until(unsaved, (names) => names === 'other.layout.yaml, train-2.layout.yaml', 'two layouts');
     });
 
-    it('asks which job of a script with several is meant', async () => {
-      const start = 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size';
-      await put('several.sh', `${start} 2\n${start} 4\n`);
-      await answering(ACCEPT, 'parallelismLayout.importLaunchFile', here('several.sh'));
-      const text = vscode.window.activeTextEditor?.document.getText() ?? '';
-      assert.match(text, /^# This is job 1 of 2\.$/m);
-      assert.match(text, /^ {2}tp: 2 +# several.sh:1$/m);
-    });
-
-    it('pastes flags as the keys of a layout', async () => {
-      const { document } = await open('launch/job.layout.yaml');
-      await vscode.env.clipboard.writeText('--tensor-model-parallel-size 2 --context-parallel-size 2');
-      await vscode.commands.executeCommand('editor.action.pasteAs', { kind: 'parallelismLayout' });
-      await until(
-        () => document.getText(),
-        (text) => /^ {2}tp: 2$/m.test(text) && /^ {2}cp: 2$/m.test(text),
-        'the keys of the flags',
-      );
-    });
-
     it('makes nothing of a file that starts no job, of one that is missing, or where no file is chosen', async () => {
       await until(unsaved, (names) => names === '', 'no layout of an earlier test');
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('notes.sh'));

@@ -21,6 +21,11 @@ describe('Megatron-LM', () => {
     expect(values('megatron-lm', { 't.sh': script })).toMatchObject({ 'model.num_layers': 4, 'parallelism.tp': 1 });
   });
 
+  test('a conversion of a checkpoint is no job, whatever degrees it is given', () => {
+    const script = 'python convert_ckpt.py --expert-tensor-parallel-size 1 --target-tensor-parallel-size 8';
+    expect(readLaunchFile('t.sh', script, () => null)).toMatchObject({ family: null, values: [] });
+  });
+
   test.each([
     ['--num-layers 16 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2', 4],
     [

@@ -5,6 +5,7 @@ import { readFlags } from '../flags';
 import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { Options as OptionSet, type Options } from '../options';
+import { MAX_PATH } from '../shell/sources';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
@@ -21,19 +22,26 @@ const OTHER_DEGREES = [
 export const megatronLm: CommandFamily = {
   name: 'megatron-lm',
   matches: (job) =>
-    isTrainingScript(job)
-      ? 2
-      : hasFlag(job, '--tensor-model-parallel-size')
-        ? 1.5
-        : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
-          ? 1
-          : 0,
+    isConversion(job)
+      ? 0
+      : isTrainingScript(job)
+        ? 2
+        : hasFlag(job, '--tensor-model-parallel-size')
+          ? 1.5
+          : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
+            ? 1
+            : 0,
   read(job) {
     const facts = new Facts();
     readMegatronCommand(job, DIALECT, facts);
     return facts;
   },
 };
+
+/** Whether a command converts a checkpoint: its degrees are those of the files that it reads and writes, not of a job. */
+function isConversion({ script }: Job): boolean {
+  return /(^|\/)[^/]*convert[^/]*\.py$/.test((script ?? '').slice(-MAX_PATH));
+}
 
 /** Reads a command line of Megatron-LM's flags, its world and what follows from both. */
 export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts): Options {

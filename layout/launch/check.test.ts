@@ -94,6 +94,13 @@ test.each<readonly [string, Files, readonly string[]]>([
     ['dense-factorization at 5', 'pipeline-layers at 5'],
   ],
   [
+    'Primus drops quotes of its own, also where its experiment is not found',
+    {
+      'a.sh': `EXP=no.yaml bash run_pretrain.sh --num_layers 2 --pipeline_model_parallel_size 2 --pipeline_model_parallel_layout "'Et|tL'"`,
+    },
+    [],
+  ],
+  [
     'a projection runs no job',
     {
       'a.sh': './primus-cli direct -- projection --config exp.yaml --pipeline_model_parallel_size 5',

@@ -39,7 +39,7 @@ export const primusCommand: CommandFamily = {
       return facts;
     }
     const missing = `file ${path}, which was not found`;
-    readMegatron(new Options(readFlags(job.args, job.place).options.entries, missing), DIALECT, facts);
+    readMegatron(new Options(withoutQuotes(readFlags(job.args, job.place).options.entries), missing), DIALECT, facts);
     setWorld(facts, worldOf(job));
     deriveFromWorld(facts);
     facts.note(`What the ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);

@@ -54,7 +54,7 @@ describe.skipIf(process.platform === 'win32')('a folder for a run', () => {
     expect([existsSync(target), existsSync(link)]).toEqual([true, true]);
   });
 
-  test('that cannot be made is said in words', async () => {
+  test('that cannot be made is reported in words', async () => {
     vi.stubEnv('TMPDIR', join(parent, 'none'));
     await expect(makeRunFolder()).rejects.toThrow('Set TMPDIR to a folder that you can write to.');
   });

@@ -29,11 +29,11 @@ test.each([
   expect(codes(text)).toEqual([...(more ? [more] : []), 'dense-factorization']);
 });
 
-test('that a file cannot be read is always said', () => {
+test('an unreadable file is always reported', () => {
   expect(codes('layout: 1\nparallelism: {tp: 2 # layout-ignore: yaml-syntax\n')).toContain('yaml-syntax');
 });
 
-test('a comment that silences nothing is said, with its fix', () => {
+test('a comment that silences nothing is reported, with its fix', () => {
   expect(
     report(unusedIgnore, 'layout: 1\nworld_size: 8 # layout-ignore: world-gap\nparallelism: {tp: 2}\n'),
   ).toMatchInlineSnapshot(`
@@ -42,7 +42,7 @@ test('a comment that silences nothing is said, with its fix', () => {
   `);
 });
 
-test('a misspelt code is said', () => {
+test('a misspelt code is reported', () => {
   expect(
     report(unusedIgnore, WRONG.replace('tp: 3', 'tp: 3 # layout-ignore: dense-factorisation')),
   ).toMatchInlineSnapshot(`

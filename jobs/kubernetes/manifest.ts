@@ -127,7 +127,7 @@ export function manifestOf(input: ManifestInput): Manifest {
 
 /** Objects as the text that kubectl reads. */
 export function manifestText(objects: readonly KubernetesObject[]): string {
-  // long lines stay whole: folded ones are the same to a machine, but not to who reads or copies them
+  // long lines stay whole: folded ones are the same to a machine, but not to a person who reads or copies them
   return objects.map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
 }
 

@@ -36,7 +36,7 @@ export function waitGraph(run: Run): WaitGraph {
   for (const rank of run.ranks.values()) {
     const found = rank.pending
       .map((entry) => ({ rank: rank.rank, entry, ...instances.lacking(rank, entry) }))
-      // who is seen not to come is late; who is not seen may have come a moment after this dump
+      // a rank whose dump lacks the operation is late; one without a dump may have come after the others wrote theirs
       .filter(({ entry, absent }) => absent.length > 0 || rank.isSettled(entry.created));
     const held = found.find((wait) => wait.absent.length > 0) ?? found.find((wait) => waitsFor(wait).length > 0);
     const [first] = rank.pending;

@@ -93,7 +93,7 @@ test('without the kind of GPU there is memory, but no time', () => {
   expect(perStage).toHaveLength(4);
 });
 
-test('generalized tensor parallelism is said to be not estimated', () => {
+test('generalized tensor parallelism is not estimated, and the answer says so', () => {
   const text = LLAMA.replace('tp: 8, pp: 4, vpp: 4', 'tp: 8, gtp_remat: 2, pp: 4, vpp: 4');
   expect(resultOf(text)).toMatchObject({
     ok: false,

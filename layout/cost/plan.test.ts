@@ -34,12 +34,12 @@ test('the text holds the degrees, the micro-batch and what is recomputed, and al
   expect(layout?.text).toContain('model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32,');
 });
 
-test('a model that no layout can hold is said to fit none', () => {
+test('a model that no layout can hold fits none', () => {
   const huge = MODEL.replace('hidden_size: 4096', 'hidden_size: 65536');
   expect(planLayouts(huge, 3)).toMatchObject({ ok: true, fitting: 0, layouts: [] });
 });
 
-test('what is missing is said', () => {
+test('missing keys are named', () => {
   expect(planLayouts(MODEL.replace(', gpu: h100', ''), 3)).toEqual({
     ok: false,
     reason: '`cluster.gpu` names the kind of GPU; without it nothing can be said to fit',

@@ -50,7 +50,7 @@ test('a world of 2^31 ranks that no domain divides is counted too', () => {
   expect(crossings(grid, ['tp'], 12).crossing).toBe(Math.floor((2 ** 31 - 1) / 12) - Math.floor((2 ** 31 - 1) / 24));
 });
 
-test('a count that is given up is a lower bound, and is said to be one', () => {
+test('a count that is given up is marked as a lower bound', () => {
   // 4,095 and 4,096 have no common factor, so that every one of the borders lies otherwise in its block
   const grid = new Grid([
     { name: 'cp', size: 4096 },

@@ -70,7 +70,12 @@ describe('SARIF 2.1.0', () => {
     expect(described).toEqual(RULES.map(({ code }) => code));
     const named = run?.results?.map(({ ruleId = '', ruleIndex = -1 }) => [ruleId, described[ruleIndex]]) ?? [];
     expect(named.filter(([id, at]) => id !== at)).toEqual([]);
-    const fired = new Set(RULES.flatMap(({ failing }) => check(failing).diagnostics.map(({ code }) => code)));
+    const fired = new Set(
+      RULES.flatMap(({ code, failing, beside }) => [
+        ...(beside ? [code] : []),
+        ...check(failing).diagnostics.map((diagnostic) => diagnostic.code),
+      ]),
+    );
     expect(new Set(named.map(([id]) => id))).toEqual(fired);
   });
 

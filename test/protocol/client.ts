@@ -69,13 +69,19 @@ export class ServerProcess {
     initializationOptions: object = {},
     folders: readonly string[] = [],
   ): Promise<void> {
-    this.#initialized = await this.connection.sendRequest<InitializeResult>('initialize', {
+    const ended = new Promise<never>((_, reject) => {
+      this.process.once('exit', (code) => reject(new Error(`the server ended with ${code} before it was initialized`)));
+    });
+    // a server ends at the end of its test too
+    ended.catch(() => {});
+    const request = this.connection.sendRequest<InitializeResult>('initialize', {
       processId: process.pid,
       rootUri: null,
       workspaceFolders: folders.map((uri) => ({ uri, name: uri })),
       capabilities,
       initializationOptions,
     });
+    this.#initialized = await Promise.race([request, ended]);
     await this.connection.sendNotification('initialized', {});
   }
 

@@ -87,7 +87,7 @@ test('the summary draws what changed in each layout of the pull request', () => 
 
     16 ranks of 16 differ\\.
 
-    - tp 2 → 4, dp 8 → 4, expt\\_tp 2 → 4, expt\\_dp 8 → 4
+    - tp 2 → 4, dp 8 → 4
     - tp groups 8 × 2 → 4 × 4, dp groups 2 × 8 → 4 × 4
 
     \`\`\`text
@@ -104,7 +104,7 @@ test('the summary draws what changed in each layout of the pull request', () => 
 
     16 ranks of 16 differ\\.
 
-    - tp 2 → 8, dp 8 → 2, expt\\_tp 2 → 8, expt\\_dp 8 → 2
+    - tp 2 → 8, dp 8 → 2
     - tp groups 8 × 2 → 2 × 8, dp groups 2 × 8 → 8 × 2
 
     \`\`\`text

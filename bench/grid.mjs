@@ -1,6 +1,6 @@
 // How fast the rank grid draws, beside plain ways in the same run: `npm run bench:grid`. It prints tables and judges nothing.
 // With `-- --svg` an element is made for each of a million ranks too, for as long as `SVG_LIMIT` allows; else that is reckoned
-// from the size before.
+// from the size before. With `-- --gpu` Chromium draws on the GPU.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
@@ -237,7 +237,7 @@ const frameRow = (name, idle, busy, ...rest) =>
     ...[median(busy.times), p95(busy.times), median(idle.times), median(busy.own), p95(busy.own), ...rest].map(ms),
   );
 
-const grid = await startGrid();
+const grid = await startGrid({ gpu: process.argv.includes('--gpu') });
 try {
   const messages = SIZES.map(({ nodes, degrees }) =>
     grid.engine.layoutMessage(layoutText('bench', nodes, degrees), 'a'),

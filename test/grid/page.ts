@@ -51,13 +51,24 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:";
 const ORIGIN = 'http://panel.test';
 
-/** Bundles the engine and starts Chromium. */
-export async function startGrid(): Promise<Grid> {
+/** What Chromium needs in place of `--disable-gpu` to draw with a GPU where there is no display. */
+const GPU = [
+  '--disable-gpu-sandbox',
+  '--ignore-gpu-blocklist',
+  '--enable-gpu-rasterization',
+  '--use-angle=vulkan',
+  '--enable-features=Vulkan',
+  '--disable-vulkan-surface',
+];
+
+/** Bundles the engine and starts Chromium, which draws with the processor unless `gpu` asks for more. */
+export async function startGrid({ gpu = false } = {}): Promise<Grid> {
   const [engine, script, style] = await Promise.all([
     importSource<Engine>('test/grid/engine.ts'),
     ...['main.js', 'grid.css'].map((name) => readFile(join(ROOT, 'dist/webview', name), 'utf8')),
   ]);
-  const browser = await chromium.launch(CHROMIUM);
+  const args = gpu ? [...CHROMIUM.args.filter((arg) => arg !== '--disable-gpu'), ...GPU] : CHROMIUM.args;
+  const browser = await chromium.launch({ ...CHROMIUM, args });
   const open = async ({
     theme = 'dark',
     width = 1200,

@@ -43,7 +43,7 @@ async function slurm(): Promise<TestCluster> {
       setup: [wait],
     }),
     waits: /queued · Resources \(it is next, once enough nodes are free\) · job \d+/,
-    runs: /runs · n1 · job \d+/,
+    runs: /running · n1 · job \d+/,
     makeRoom: () => {
       lab.run('scancel', other);
     },
@@ -58,7 +58,7 @@ async function kubernetes(): Promise<TestCluster> {
   return {
     settings: ({ python }) => ({ kind: 'kubernetes', context: 'stand-in', image: 'torch', python }),
     waits: /queued · .*Unschedulable: 0\/1 nodes are available.* · job smoke-two-ranks/,
-    runs: /runs · node-0 · job smoke-two-ranks/,
+    runs: /running · node-0 · job smoke-two-ranks/,
     makeRoom: () => cluster.place(),
     left: () => cluster.objects(),
     stop: () => cluster.stop(),

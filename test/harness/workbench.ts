@@ -203,8 +203,9 @@ export class Workbench {
       // the palette may still be setting its own text, and takes no notice of one that is there already
       await this.page.keyboard.press('F1');
       if (await input.isVisible()) {
-        await input.fill('>');
-        await input.fill(`>${title}`);
+        // it closes where something else takes the focus: then it is opened again
+        const filled = input.fill('>', { timeout: RETRY }).then(() => input.fill(`>${title}`, { timeout: RETRY }));
+        await filled.catch(() => undefined);
       }
     });
     await this.page.keyboard.press('Enter');

@@ -1,78 +1,120 @@
-// A person's way through the product, in the real workbench: break the example, see the finding, fix it, see the ranks.
-import { describe, expect, test } from 'vitest';
+// A new user's way through the product, in the real workbench: from the flags of a 64-GPU MoE job to a checked, drawn and dry-run layout.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { openMenu, showView } from '../grid/controls';
 import { testWorkbench } from '../harness/testWorkbench';
 
-const EXAMPLE = 'mimo-8gpu.layout.yaml';
+const FLAGS = `torchrun --nnodes=8 --nproc-per-node=8 pretrain_gpt.py \\
+  --tensor-model-parallel-size 2 --pipeline-model-parallel-size 3 \\
+  --expert-model-parallel-size 8 --expert-tensor-parallel-size 1 \\
+  --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 \\
+  --num-attention-heads 32 --group-query-attention --num-query-groups 8 \\
+  --num-experts 8 --moe-router-topk 2 --moe-token-dispatcher-type alltoall \\
+  --seq-length 4096 --sequence-parallel --micro-batch-size 1 --global-batch-size 256
+`;
 
-describe('a walk', () => {
-  const workbench = testWorkbench({ folder: 'examples' });
+const work = mkdtempSync(join(tmpdir(), 'layout-walk-'));
+mkdirSync(join(work, 'job'));
+afterAll(() => rmSync(work, { recursive: true }));
 
-  test('a wrong number is underlined and listed with the error that Megatron-LM would raise', async () => {
-    await workbench.openFile(EXAMPLE);
-    expect(await workbench.squiggles.count()).toBe(0);
-    await workbench.typeOver('rank_offset: 4', '4', '6');
+describe('a new user with the flags of a job', () => {
+  const workbench = testWorkbench({
+    folder: join(work, 'job'),
+    settings: { '[yaml]': { 'editor.rulers': [72] } },
+  });
+
+  test('makes a layout of the flags on the clipboard', async () => {
+    const { page } = workbench;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate((text) => navigator.clipboard.writeText(text), FLAGS);
+    await workbench.command('Parallelism Layout: Get Started');
+    const steps = page.locator('.gettingStartedContainer');
+    await steps.getByRole('button', { name: 'New Layout File' }).click();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Flags on the Clipboard' }).click();
+    await workbench.line('pp: 3').waitFor();
     await workbench.squiggles.first().waitFor();
-    const problem = await workbench.problem('world has ranks 0 to 7');
-    expect(await problem.textContent()).toMatch(/world-overflow/);
-    await workbench.screenshot('finding');
+    const problem = await workbench.problem('which does not divide 64');
+    expect(await problem.textContent()).toMatch(/dense-factorization/);
+    await workbench.screenshot('walk-problem');
   });
 
-  test('a quick fix fixes it', async () => {
-    await workbench.line('rank_offset: 6').locator('span', { hasText: '6' }).last().click();
-    await workbench.quickFix('Change rank_offset to 4');
+  test('keeps the editor preferences for YAML', async () => {
+    const offer = workbench.notification('Use your [yaml] settings for layouts, too? editor.rulers');
+    await offer.waitFor();
+    await offer.button('Use for Layouts').click();
+    await workbench.page.locator('.editor-instance .view-ruler').first().waitFor();
+  });
+
+  test('fixes the mistake by a quick fix', async () => {
+    await workbench.line('pp: 3').locator('span', { hasText: '3' }).last().click();
+    await workbench.quickFix('Change pp to 4');
+    await workbench.line('pp: 4').waitFor();
     await workbench.squiggles.first().waitFor({ state: 'detached' });
-    await workbench.line('rank_offset: 4').waitFor();
   });
 
-  test('the rank grid shows every rank, its coordinates and its peers', async () => {
-    await workbench.page.keyboard.press('Control+J');
+  test('completes a key by the name of its flag', async () => {
+    const { page } = workbench;
+    await workbench.line('expt_tp: 1').locator('span', { hasText: '1' }).last().click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('num-virtual');
+    const row = page.locator('.suggest-widget.visible .monaco-list-row', { hasText: 'vpp' }).first();
+    await workbench.press('Control+Space', row);
+    await workbench.screenshot('walk-completion');
+    await row.click();
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('2');
+    await workbench.line('vpp: 2').waitFor();
+    await workbench.squiggles.first().waitFor({ state: 'detached' });
+  });
+
+  test('saves the layout, and sees what a smoke job would run', async () => {
+    const { page } = workbench;
+    await page.keyboard.press('Control+S');
+    await page.getByRole('treeitem', { name: 'job.layout.yaml' }).waitFor();
+    await workbench.command('Parallelism Layout: Dry Run of Smoke Job');
+    await workbench.line('# Dry run of the smoke job of job.layout.yaml on local').waitFor();
+    await workbench.screenshot('walk-dry-run');
+    await workbench.command('View: Revert and Close Editor');
+  });
+
+  test('draws the ranks: each with its coordinates and its peers', async () => {
+    const { grid, page } = workbench;
+    await page.keyboard.press('Control+J');
     await workbench.command('Parallelism Layout: Show Rank Grid');
-    const { grid } = workbench;
-    await grid.locator('.summary').getByText('8 ranks').waitFor();
+    await grid.locator('.summary').getByText('64 ranks').waitFor();
     const canvas = grid.locator('.frame canvas');
     const box = await canvas.boundingBox();
     await canvas.focus();
-    await workbench.page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
     await grid.locator('.details h2', { hasText: 'Rank 0' }).waitFor();
-    await workbench.page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
     await grid.locator('.details h2', { hasText: 'Rank 1' }).waitFor();
-    expect(await grid.locator('.details').textContent()).toMatch(/images/);
     expect(box && box.width > 200).toBeTruthy();
-    await workbench.screenshot('grid');
-  });
-
-  test('a click on a rank shows the lines that place it', async () => {
-    const { grid } = workbench;
-    await grid.getByRole('searchbox').fill('pp=1 language');
-    await grid.getByRole('searchbox').press('Enter');
-    await grid.locator('.details h2', { hasText: 'Rank 6' }).waitFor();
-    await grid.getByRole('button', { name: 'Show in the file' }).click();
-    const line = workbench.page.locator('.editor-instance .line-numbers.active-line-number');
-    await line.filter({ hasText: /^16$/ }).waitFor();
+    await workbench.screenshot('walk-grid');
   });
 
   test('the grid follows edits and keeps its last picture while the file is broken', async () => {
     const { grid, page } = workbench;
-    await workbench.typeOver('world_size: 8', '8', '9');
+    await workbench.typeOver('world_size: 64', '64', '65');
     await grid.locator('.notice', { hasText: 'world-cluster-mismatch' }).waitFor();
     await workbench.screenshot('stale');
     await page.keyboard.press('Backspace');
-    await page.keyboard.type('8');
+    await page.keyboard.type('4');
     await grid.locator('.notice').waitFor({ state: 'hidden' });
   });
 
-  test('groups are coloured, and the world and the table say the same in other ways', async () => {
+  test('groups are coloured, and the table says the same in words', async () => {
     const { grid } = workbench;
     await showView(grid, 'Groups');
     await openMenu(grid, 'View');
-    await grid.getByLabel('Process group').selectOption('dp');
-    await grid.locator('.legend', { hasText: 'dp groups' }).waitFor();
-    await workbench.screenshot('groups');
-    await showView(grid, 'World');
-    await grid.locator('.world-row', { hasText: 'images' }).waitFor();
+    await grid.getByLabel('Process group').selectOption('ep');
+    await grid.locator('.legend', { hasText: 'ep groups' }).waitFor();
+    await workbench.screenshot('walk-groups');
     await showView(grid, 'Table');
-    expect(await grid.locator('tbody tr').count()).toBe(8);
+    expect(await grid.locator('tbody tr').count()).toBe(64);
     await showView(grid, 'Structure');
     await workbench.screenshot('logical');
   });

@@ -122,7 +122,8 @@ class LocalJob:
         out, log = self.process.communicate(timeout=100)
         events = [json.loads(line) for line in out.splitlines()]
         assert [flaw(event, EVENTS) for event in events if flaw(event, EVENTS)] == [], log
-        assert "Traceback" not in log, log
+        # a rank whose peer ends first says so under its own name
+        assert not any(line.startswith("Traceback") for line in log.splitlines()), log
         assert processes_with(self.plan) == [], "processes were left running"
         return self.process.returncode, events, log
 

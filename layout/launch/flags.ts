@@ -2,7 +2,7 @@ import { type Option, Options } from './options';
 import { type Arg, literal, type Place, placeOf, type Text, type UnknownPiece, whyUnknown } from './shell/values';
 
 /** How a program reads its command line. */
-export interface FlagStyle {
+interface FlagStyle {
   /** Switches that take no value, by their names with underscores. */
   readonly switches?: ReadonlySet<string>;
   /** Whether `key=value` words set options, as Hydra reads them. */
@@ -19,7 +19,7 @@ interface Reading {
 }
 
 /** The flags of a command line; the last of a name wins, as with argparse. */
-export interface FlagLine {
+interface FlagLine {
   readonly options: Options;
   /** Words that belong to no flag, in order; null where one is not known. */
   readonly positional: readonly { readonly text: string | null; readonly place: Place }[];

@@ -3,7 +3,7 @@ import type { Found } from './facts';
 import { readFlags } from './flags';
 import { integerOf, type Option, type Options } from './options';
 import type { Invocation } from './shell/shell';
-import { type Arg, literal, type Place, placeOf, type Text, type Variable, whyUnknown, word } from './shell/values';
+import { type Arg, literal, type Place, placeOf, type Text, type Variable, whyUnknown } from './shell/values';
 
 /** What the launchers around a program say of its world. */
 export interface World {
@@ -382,9 +382,4 @@ export function environmentOption(job: Job, name: string): Option | null {
   }
   const place = placeOf(variable.text) ?? job.place;
   return { values: [literal(variable.text)], places: [place], place, unknown: whyUnknown(variable.text) };
-}
-
-/** One argument of known text. */
-export function plainArg(text: string, place: Place): Arg {
-  return word([{ kind: 'text', text, place, quoted: true }]);
 }

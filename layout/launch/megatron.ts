@@ -403,7 +403,7 @@ const MAX_LAYOUT = 20_000;
  * The number of stages of a pipeline layout such as `Et*3|(tt|)*6L`: parentheses are unrolled before single letters
  * (PipelineParallelLayerLayout.get_num_stages_from_str); null where it is too long.
  */
-export function layoutStages(layout: string): number | null {
+function layoutStages(layout: string): number | null {
   const unroll = (text: string, pattern: RegExp): string | null => {
     let length = text.length;
     const unrolled = text.replace(pattern, (_, body: string, count: string) => {

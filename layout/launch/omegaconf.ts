@@ -156,7 +156,7 @@ function splitArguments(text: string): string[] {
 }
 
 /** A value of Hydra's override grammar: `null`, `true`, numbers, quoted and plain strings. */
-export function scalarOf(text: string): string | number | boolean | null {
+function scalarOf(text: string): string | number | boolean | null {
   const lower = text.toLowerCase();
   if (lower === 'null') {
     return null;

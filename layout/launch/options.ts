@@ -100,7 +100,7 @@ function numberOf(text: string | null): number | null {
   return text !== null && /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?\s*$/i.test(text) ? Number(text) : null;
 }
 
-export function booleanOf(text: string | null): boolean | null {
+function booleanOf(text: string | null): boolean | null {
   const lower = text?.trim().toLowerCase();
   if (lower === undefined) {
     return null;

@@ -3,7 +3,7 @@ import type { Exported } from './export';
 /** Launch lines that can say what is recorded of a run. */
 export const RECORDED_TARGETS = ['torchrun', 'sbatch', 'mimo-args'] as const;
 
-export type RecordedTarget = (typeof RECORDED_TARGETS)[number];
+type RecordedTarget = (typeof RECORDED_TARGETS)[number];
 
 /** Whether a form is one of launch lines. */
 export function isRecordedTarget(target: string): target is RecordedTarget {

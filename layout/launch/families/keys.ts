@@ -3,10 +3,10 @@ import type { Options } from '../options';
 import { at, optionOf, optionsOf, type Tree } from '../tree';
 
 /** How a value of a configuration file becomes a fact. */
-export type ValueKind = 'integer' | 'text' | 'boolean' | 'type';
+type ValueKind = 'integer' | 'text' | 'boolean' | 'type';
 
 /** A path in a configuration file, the key of the layout, and how the value is read. */
-export type KeyMap = readonly (readonly [path: string, key: string, kind: ValueKind])[];
+type KeyMap = readonly (readonly [path: string, key: string, kind: ValueKind])[];
 
 /** Sets the facts that a configuration file has by its paths. */
 export function readKeys(tree: Tree | undefined, keys: KeyMap, facts: Facts): void {

@@ -3,7 +3,7 @@ import { type Argument, type Expression, expressionOf } from './expressions';
 import { type Line, pythonLines, type Token } from './tokens';
 
 /** A function at the top level of a Python file, with what it makes. */
-export interface PythonRecipe {
+interface PythonRecipe {
   readonly name: string;
   /** The variables when it ends, and what it returns under `return`. */
   readonly variables: ReadonlyMap<string, Tree>;

@@ -317,7 +317,7 @@ class Scope implements ArithmeticScope {
 }
 
 /** The value of `$name`, special parameters included. */
-export function parameter(shell: Shell, name: string): Expanded {
+function parameter(shell: Shell, name: string): Expanded {
   const { positional, variables } = shell.state;
   const here = shell.source.place(0);
   if (name === '@' || name === '*') {

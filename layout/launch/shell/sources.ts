@@ -1,5 +1,5 @@
 /** A Slurm option's value with its line: `#SBATCH --nodes=4`. */
-export interface Directive {
+interface Directive {
   readonly value: string;
   readonly offset: number;
 }
@@ -30,7 +30,7 @@ export function countIn(value: string): number | null {
 }
 
 /** The number of GPUs a node that Slurm options ask for, or null. */
-export function gpusPerNode(directives: ReadonlyMap<string, Directive>): Directive | null {
+function gpusPerNode(directives: ReadonlyMap<string, Directive>): Directive | null {
   for (const name of ['gpus-per-node', 'gres', 'gpus_per_node']) {
     const directive = directives.get(name);
     if (directive && countIn(directive.value) !== null) {

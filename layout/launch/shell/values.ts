@@ -8,10 +8,10 @@ export interface Place {
  * Why a text is not known: `unset` variables come from the environment, `positional` ones from the command line;
  * `branch`: a condition that is not known decides; `command`: the output of a command; `file`: a file that was not found.
  */
-export type UnknownKind = 'unset' | 'positional' | 'branch' | 'command' | 'file';
+type UnknownKind = 'unset' | 'positional' | 'branch' | 'command' | 'file';
 
 /** Text that is known, character by character. */
-export interface TextPiece {
+interface TextPiece {
   readonly kind: 'text';
   readonly text: string;
   readonly place: Place;
@@ -29,7 +29,7 @@ export interface UnknownPiece {
 }
 
 /** Text of which one of several alternatives holds; which one depends on a condition that is not known. */
-export interface ChoicePiece {
+interface ChoicePiece {
   readonly kind: 'choice';
   readonly options: readonly Text[];
   readonly reason: string;
@@ -244,7 +244,7 @@ export function choiceOfTexts(options: readonly Text[], reason: string): Piece {
 }
 
 /** One of several lists of arguments; unknown where there are too many. */
-export function choiceOfArgs(options: readonly (readonly Arg[])[], reason: string): Arg {
+function choiceOfArgs(options: readonly (readonly Arg[])[], reason: string): Arg {
   const weight = 1 + sum(options.map((option) => sum(option.map(argWeight))));
   return weight > MAX_WEIGHT ? word(unknownText('branch', reason)) : { kind: 'choice', options, reason, weight };
 }
@@ -262,7 +262,7 @@ function* wordsOf(piece: TextPiece): Iterable<TextPiece | null> {
 }
 
 /** Whether two values are the same, places included where both are known. */
-export function sameArg(a: Arg, b: Arg): boolean {
+function sameArg(a: Arg, b: Arg): boolean {
   if (a === b) {
     return true;
   }

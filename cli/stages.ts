@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { jsonText, type Stage, type StagePlan, stagePlans, terminalLine } from '../layout';
+import { jsonText, lossOf, type Stage, type StagePlan, stagePlans, terminalLine } from '../layout';
 import { type InputFile, inputFiles, soundLayout } from './files';
 import { complain, EXIT, exitWith, print, records } from './output';
 
@@ -44,7 +44,7 @@ function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: re
   const plans = facts ? stagePlans(facts) : [];
   const stages = plans.flatMap((plan) => plan.stages() ?? []);
   for (const plan of plans.filter(({ covers }) => covers === false)) {
-    complain(`${input.file}: ${lossOf(plan)}`);
+    complain(`${input.file}: ${lossLine(plan)}`);
   }
   if (!soundLayout(input)) {
     return { ok: false, stages };
@@ -59,28 +59,10 @@ function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: re
   return { ok: stages.length > 0, stages };
 }
 
-/** The most layers of which each is looked for. */
-const MAX_LAYERS = 100_000;
-
-/** Which layers of a model no stage holds, and which several hold. */
-function lossOf({ module, settings, stages }: StagePlan): string {
-  const counts = new Map<string, number>();
-  for (const layer of (stages() ?? []).flatMap(({ layers }) => layers)) {
-    counts.set(layer, (counts.get(layer) ?? 0) + 1);
-  }
-  const all = Array.from({ length: Math.min(settings.numLayers, MAX_LAYERS) }, (_, i) => `t${i}`);
-  const lost = all.filter((layer) => !counts.has(layer));
-  const twice = all.filter((layer) => (counts.get(layer) ?? 0) > 1);
-  const parts = [
-    ...(lost.length > 0 ? [`no stage holds ${listed(lost)}`] : []),
-    ...(twice.length > 0 ? [`several stages hold ${listed(twice)}`] : []),
-  ];
-  const where = module.name === null ? '' : `${terminalLine(module.name)}: `;
-  return `${where}${parts.length > 0 ? parts.join('; ') : `the stages hold layers beyond the ${settings.numLayers} of the model`}`;
+function lossLine(plan: StagePlan): string {
+  const { name } = plan.module;
+  return `${name === null ? '' : `${terminalLine(name)}: `}${lossOf(plan)}`;
 }
-
-const listed = (layers: readonly string[]): string =>
-  layers.length > 8 ? `${layers.slice(0, 7).join(', ')} and ${layers.length - 7} more layers` : layers.join(', ');
 
 function* text(file: string, stages: readonly Stage[]): Iterable<string> {
   yield `${terminalLine(file)}: ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}\n`;

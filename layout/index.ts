@@ -40,5 +40,5 @@ export * from './topology/reshard';
 export * from './topology/resolved';
 export * from './topology/sequence';
 export { type ModuleSequence, sequencePlans } from './topology/sequence-plans';
-export { type Stage, type StagePlan, stagePlanOf, stagePlans } from './topology/stages';
+export { lossOf, type Stage, type StagePlan, stagePlanOf, stagePlans } from './topology/stages';
 export * from './topology/variants';

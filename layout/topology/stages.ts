@@ -69,6 +69,25 @@ export function virtualSize(facts: LayoutFacts, module: ModuleFacts): number | n
   return size === 1 ? null : size;
 }
 
+/** Which layers of a model no stage holds, and which several hold: `no stage holds t2, t3; several stages hold t0, t1`. */
+export function lossOf({ settings, stages }: StagePlan): string {
+  const counts = new Map<string, number>();
+  for (const layer of (stages() ?? []).flatMap(({ layers }) => layers)) {
+    counts.set(layer, (counts.get(layer) ?? 0) + 1);
+  }
+  const all = range(Math.min(settings.numLayers, MAX_LISTED)).map((i) => `t${i}`);
+  const lost = all.filter((layer) => !counts.has(layer));
+  const twice = all.filter((layer) => (counts.get(layer) ?? 0) > 1);
+  const parts = [
+    ...(lost.length > 0 ? [`no stage holds ${listed(lost)}`] : []),
+    ...(twice.length > 0 ? [`several stages hold ${listed(twice)}`] : []),
+  ];
+  return parts.length > 0 ? parts.join('; ') : `the stages hold layers beyond the ${settings.numLayers} of the model`;
+}
+
+const listed = (layers: readonly string[]): string =>
+  layers.length > 8 ? `${layers.slice(0, 7).join(', ')} and ${layers.length - 7} more layers` : layers.join(', ');
+
 function planOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | null {
   const settings = module.degrees ? settingsOf(facts, module) : null;
   if (!settings) {

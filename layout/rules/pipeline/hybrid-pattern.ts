@@ -1,5 +1,5 @@
 import type { LayoutFacts } from '../../topology/facts';
-import { type StagePlan, stagePlans } from '../../topology/stages';
+import { lossOf, type StagePlan, stagePlans } from '../../topology/stages';
 import { removeFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -73,7 +73,7 @@ function* patternReports(
   } else if (plan.covers === false) {
     yield {
       ...base,
-      message: 'The stages hold layers twice or never, and Megatron-LM reports nothing. Write the stages with `|`.',
+      message: `Megatron-LM reports nothing, but ${lossOf(plan)}. Write the stages with \`|\`.`,
     };
   }
   const depths = plan.settings.mtp ?? 0;

@@ -64,10 +64,10 @@ test('pipeline-layers', () => {
       = Megatron-LM: Mismatch: 0 middle layers remaining but -1 middle PP stages available.
       = at "8": num_layers is 8 here
       = suggestion: Make all stages equal: model: {num_layers: 8, [-num_layers_in_first_pipeline_stage: 4, -]-, num_layers_in_last_pipeline_stage: 4-]}
-    both ends on one stage: layers are lost: error at "4": With pp 1 Megatron-LM builds only the 3 layers of the last stage, of 8, and reports nothing. Leave the sizes out.
+    both ends on one stage: layers are lost: error at "4": With pp 1 Megatron-LM builds only the 3 layers of the last stage, of 8: no stage holds t3, t4, t5, t6, t7. Megatron-LM reports nothing. Leave the sizes out.
       = at "8": num_layers is 8 here
       = suggestion: Make all stages equal: model: {num_layers: 8, [-num_layers_in_first_pipeline_stage: 4, -]-, num_layers_in_last_pipeline_stage: 3-]}
-    an end takes more layers than there are: error at "11": The first stage takes 11 layers, more than num_layers 8. Megatron-LM reports nothing. Leave the sizes out.
+    an end takes more layers than there are: error at "11": The first stage takes 11 layers, more than num_layers 8: the stages hold layers beyond the 8 of the model. Megatron-LM reports nothing. Leave the sizes out.
       = at "8": num_layers is 8 here
       = suggestion: Make all stages equal: model: {num_layers: 8[-, num_layers_in_first_pipeline_stage: 11-]}
     vpp does not divide the first stage: error at "3": vpp 2 does not divide the 3 layers of the first stage. Use num_layers_in_first_pipeline_stage 2 or 4.

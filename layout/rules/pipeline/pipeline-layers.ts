@@ -1,7 +1,7 @@
 import type { Edit, Fix, Related } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
-import { stagePlanOf } from '../../topology/stages';
+import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
 import { changeFix, suggestion } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -57,7 +57,7 @@ function unplaced(facts: LayoutFacts, { module, first, last, layers }: Pipeline)
   }
   const problem =
     plan.error === null
-      ? 'The stages hold layers twice or never, and Megatron-LM reports nothing.'
+      ? `Megatron-LM reports nothing, but ${lossOf(plan)}.`
       : `The first and last stages are the whole pipeline: with vpp ${plan.settings.vpp} Megatron-LM divides by zero when it places the layers.`;
   return {
     message: `${problem} Leave the sizes out.`,
@@ -129,8 +129,8 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
   if (vpp !== undefined && others > 0 && (left / others) % vpp !== 0) {
     return chunksReport(facts, stages, vpp);
   }
-  const isLost = (others < 0 || left < 0) && stagePlanOf(facts, pipeline.module)?.covers === false;
-  return isLost ? unreportedLoss(stages) : null;
+  const plan = stagePlanOf(facts, pipeline.module);
+  return plan?.covers === false && (others < 0 || left < 0) ? unreportedLoss(stages, plan) : null;
 }
 
 function removedEnds({ text }: LayoutFacts, { first, last }: Pick<Pipeline, 'first' | 'last'>): (Edit | null)[] {
@@ -216,11 +216,13 @@ function chunksReport({ root }: LayoutFacts, stages: Uneven, vpp: number): Repor
 }
 
 /** Sizes that no check refuses and from which another model is built. */
-function unreportedLoss(stages: Uneven): Report {
+function unreportedLoss(stages: Uneven, plan: StagePlan): Report {
   const { ends, taken, total, last, others } = stages;
   const problem =
     others < 0
-      ? `With pp 1 Megatron-LM builds only the ${countOf(last.value ?? 0, 'layer')} of the last stage, of ${total}, and reports nothing.`
-      : `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}. Megatron-LM reports nothing.`;
-  return unevenReport(stages, { message: `${problem} Leave the sizes out.` });
+      ? `With pp 1 Megatron-LM builds only the ${countOf(last.value ?? 0, 'layer')} of the last stage, of ${total}`
+      : `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}`;
+  return unevenReport(stages, {
+    message: `${problem}: ${lossOf(plan)}. Megatron-LM reports nothing. Leave the sizes out.`,
+  });
 }

@@ -65,7 +65,7 @@ test('pipeline-layout', () => {
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here
       = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|ttL-]}
-    a single rank with chunks holds layers twice: error at "Etttt|ttttL": With pp 1 every chunk of the pipeline begins at layer 0, and Megatron-LM reports nothing: layers are held twice or never. Use pp 2 or more, or one stage.
+    a single rank with chunks holds layers twice: error at "Etttt|ttttL": With pp 1 every chunk of the pipeline begins at layer 0, and Megatron-LM reports nothing: no stage holds t4, t5, t6, t7; several stages hold t0, t1, t2, t3. Use pp 2 or more, or one stage.
       = at "1": pp is 1 here
       = at "8": num_layers is 8 here
       = suggestion: Remove \`pipeline_model_parallel_layout\`: parallelism: {pp: 1[-, pipeline_model_parallel_layout: Etttt|ttttL-]}

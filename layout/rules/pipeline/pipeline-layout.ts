@@ -1,6 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_LAYOUT } from '../../topology/pipeline/layer-layout';
-import { countIn, type StagePlan, stagePlans } from '../../topology/stages';
+import { countIn, lossOf, type StagePlan, stagePlans } from '../../topology/stages';
 import { removeFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -64,7 +64,7 @@ function* layoutReports(facts: LayoutFacts, plan: StagePlan): Iterable<Report> {
   } else if (plan.covers === false) {
     yield {
       ...base,
-      message: `With pp ${plan.settings.pp} every chunk of the pipeline begins at layer 0, and Megatron-LM reports nothing: layers are held twice or never. Use pp 2 or more, or one stage.`,
+      message: `With pp ${plan.settings.pp} every chunk of the pipeline begins at layer 0, and Megatron-LM reports nothing: ${lossOf(plan)}. Use pp 2 or more, or one stage.`,
     };
   } else if (typeof layout === 'string' && SPLIT_COUNT.test(layout)) {
     yield {

@@ -18,6 +18,7 @@ test('virtual-pipeline-window', () => {
       'a last group smaller than the pipeline': job(8, 'pp: 4, vpp: 2', batch(12)),
       'a written group leaves a small last group': job(8, grouped(5), batch(14)),
       'the default batch of the training script is one micro-batch a replica': scriptJob(8, 'pp: 2, vpp: 2'),
+      'no batch helps a group smaller than the pipeline': scriptJob(8, grouped(2)),
     }),
   ).toMatchInlineSnapshot(`
     "as many micro-batches as stages: nothing
@@ -50,6 +51,9 @@ test('virtual-pipeline-window', () => {
     the default batch of the training script is one micro-batch a replica: warning at "batch": vpp with pp 2 needs at least 2 micro-batches a step; this batch gives 1. Use global_batch_size 8.
       = Megatron-LM: The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=2 , M=1]
       = at "2": vpp is 2 here
-      = suggestion: Insert \`global_batch_size: 8\`: batch: {micro_batch_size: 1{+, global_batch_size: 8+}}"
+      = suggestion: Insert \`global_batch_size: 8\`: batch: {micro_batch_size: 1{+, global_batch_size: 8+}}
+    no batch helps a group smaller than the pipeline: error at "2": Groups of 2 micro-batches are smaller than pp 4. Use microbatch_group_size_per_vp_stage 4.
+      = Megatron-LM: The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=4 , M=1]
+      = at "2": vpp is 2 here"
   `);
 });

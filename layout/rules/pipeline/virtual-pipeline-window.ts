@@ -47,8 +47,8 @@ batch: {micro_batch_size: 1, global_batch_size: 16}
       ...(batches.length > 0 ? [`global_batch_size ${eitherNumber(batches)}`] : []),
     ];
     yield {
-      // a file that leaves the batch out may well be launched with one
-      severity: global.written ? 'error' : 'warning',
+      // a file that leaves the batch out may well be launched with one; no batch helps a group smaller than the pipeline
+      severity: global.written || size < pp ? 'error' : 'warning',
       message: `${problemOf(schedule)} Use ${advice.join(', or ')}.`,
       span: group.written ? group.span : global.span,
       related: writtenRelated('vpp', vpp),

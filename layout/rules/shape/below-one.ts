@@ -28,7 +28,10 @@ export const degreesBelowOne: (facts: LayoutFacts) => string | null = memoizeRec
   if (grids.length < all.length || grids.some((grid) => denseOf(grid) * expertOf(grid) === 0)) {
     return null;
   }
-  const found = facts.heterogeneous ? modulesPrediction(facts, grids) : grids.map(parallelismPrediction);
+  const vpp = facts.root.parallelism.value?.vpp.written ?? false;
+  const found = facts.heterogeneous
+    ? modulesPrediction(facts, grids)
+    : grids.map((grid) => parallelismPrediction(grid, vpp));
   return found.find((message) => message !== null) ?? null;
 });
 
@@ -43,7 +46,11 @@ function writtenSizes(
   const tp = numberOf('tp', fields.tp, 1);
   const exptTp = numberOf('expt_tp', fields.expt_tp, own ? 1 : (tp ?? 1));
   const sizes = {
-    ranks: own ? (own.num_ranks.written ? numberOf('num_ranks', own.num_ranks, 1) : undefined) : world.size,
+    ranks: own
+      ? own.num_ranks.written
+        ? numberOf('num_ranks', own.num_ranks, 1)
+        : undefined
+      : (world.size ?? small.get('world_size')),
     offset: numberOf('rank_offset', own?.rank_offset, 0),
     tp,
     remat: fields.num_weight_shards.written ? undefined : numberOf('gtp_remat', fields.gtp_remat, 1),
@@ -63,11 +70,14 @@ function isWhole(sizes: { readonly [K in keyof WrittenSizes]: number | undefined
 const denseOf = ({ tp, remat, cp, pp }: WrittenSizes): number => tp * remat * cp * pp;
 const expertOf = ({ exptTp, ep, exptRemat, pp }: WrittenSizes): number => exptTp * ep * exptRemat * pp;
 
-function parallelismPrediction(grid: WrittenSizes): string | null {
-  const { ranks } = grid;
+function parallelismPrediction(grid: WrittenSizes, isInterleaved: boolean): string | null {
+  const { ranks, pp } = grid;
   const [dense, expert] = [denseOf(grid), expertOf(grid)];
   if (modulo(ranks, dense) !== 0) {
     return `world_size (${ranks}) is not divisible by ${dense}`;
+  }
+  if (isInterleaved && pp < 2) {
+    return 'pipeline-model-parallel size should be greater than 1 with interleaved schedule';
   }
   return modulo(ranks, expert) === 0
     ? null

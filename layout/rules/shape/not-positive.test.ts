@@ -12,6 +12,8 @@ test('not-positive', () => {
         'pp: 2, account_for_loss_in_pipeline_split: true',
         'model: {num_layers: 7, num_layers_in_first_pipeline_stage: -1}',
       ),
+      'a world below 0, which does not divide either': job(-1, 'tp: 8'),
+      'a negative pipeline with chunks': job(8, 'tp: 4, ep: 3, pp: -1, vpp: 2'),
       'a batch of 0': job(8, '', 'batch: {micro_batch_size: 1, global_batch_size: 0}'),
     }),
   ).toMatchInlineSnapshot(`
@@ -22,6 +24,10 @@ test('not-positive', () => {
       = suggestion: Change rank_offset to 0: language: {rank_offset: [--4-]{+0+}, num_ranks: 8}
     a stage of -1 layers, of which Megatron-LM says something else first: error at "-1": \`model.num_layers_in_first_pipeline_stage\` is -1, but must be at least 1.
       = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
+    a world below 0, which does not divide either: error at "-1": \`world_size\` is -1, but must be at least 1.
+      = Megatron-LM: world_size (-1) is not divisible by 8
+    a negative pipeline with chunks: error at "-1": \`parallelism.pp\` is -1, but must be at least 1.
+      = Megatron-LM: pipeline-model-parallel size should be greater than 1 with interleaved schedule
     a batch of 0: error at "0": \`batch.global_batch_size\` is 0, but must be at least 1.
       = Megatron-LM: number of microbatches should be at least 1, got 0."
   `);

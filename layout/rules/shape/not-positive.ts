@@ -73,7 +73,8 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
 
 /** Whether a key says how ranks are placed. */
 function isPlacement(path: string): boolean {
-  return /^(parallelism|modules\..*)\.(num_ranks|rank_offset|tp|cp|pp|ep|gtp_remat|expt_tp|expt_gtp_remat)$/s.test(
-    path,
+  return (
+    path === 'world_size' ||
+    /^(parallelism|modules\..*)\.(num_ranks|rank_offset|tp|cp|pp|ep|gtp_remat|expt_tp|expt_gtp_remat)$/s.test(path)
   );
 }

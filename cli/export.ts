@@ -5,6 +5,7 @@ import type { Checked, ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,
   type ExportTarget,
+  exportErrors,
   exportLayout,
   isRecordedTarget,
   type LauncherSettings,
@@ -23,9 +24,6 @@ import { diagnosticTexts } from './text';
 const DRAWN_TARGETS = ['groups-json', 'mermaid', 'svg'] as const;
 
 type Target = ExportTarget | (typeof DRAWN_TARGETS)[number];
-
-/** A layout that leaves a key open, such as one that was imported, is exported as far as it goes. */
-const INCOMPLETE = 'missing-key';
 
 /** Adds `export`: a layout becomes the flags, recipe or launcher lines that run it. */
 export function addExportCommand(program: Command): void {
@@ -127,7 +125,7 @@ function* written(
   settings: LauncherSettings,
   { record, allowErrors }: Options,
 ): Iterable<string> {
-  const errors = checked.diagnostics.filter(({ severity, code }) => severity === 'error' && code !== INCOMPLETE);
+  const errors = exportErrors(checked);
   if (errors.length > 0 && !allowErrors) {
     process.stderr.write([...diagnosticTexts(file, { ...checked, diagnostics: errors })].join(''));
     complain(`${file}: is not exported, as it has errors; --allow-errors exports it as it is`);

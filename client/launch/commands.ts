@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { Difference, ExportTarget } from '../../layout/launch';
+import { checkedDocument } from '../checkedDocument';
 import { reach } from '../milestones';
 import { showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
@@ -44,7 +45,7 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
     placeHolder: vscode.l10n.t('Export the layout as'),
     matchOnDescription: true,
   });
-  if (!chosen) {
+  if (!chosen || !(await mayExport(document))) {
     return;
   }
   try {
@@ -59,6 +60,21 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
   } catch (error) {
     void showError(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Whether a layout has no errors, or a person wants it exported as it is. */
+async function mayExport(document: vscode.TextDocument): Promise<boolean> {
+  const { exportErrors } = await engine();
+  const [first, ...more] = exportErrors(checkedDocument(document));
+  if (!first) {
+    return true;
+  }
+  const line = document.positionAt(first.span.start).line + 1;
+  const name = nameOf(document.uri);
+  const found = vscode.l10n.t('{0} is not exported, as it has an error: {1} (line {2})', name, first.message, line);
+  const others = more.length > 0 ? ` ${vscode.l10n.t('Other errors: {0}.', more.length)}` : '';
+  const anyway = vscode.l10n.t('Export Anyway');
+  return (await showError(found + others, anyway)) === anyway;
 }
 
 /** A difference that a person can choose to look at. */

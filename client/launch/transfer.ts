@@ -33,7 +33,7 @@ export function registerTransfers(): vscode.Disposable {
 }
 
 /** A layout that is empty becomes that of the launch file; another one names it, and is compared with it from then on. */
-async function dropEdits(
+export async function dropEdits(
   document: vscode.TextDocument,
   data: vscode.DataTransfer,
   token: vscode.CancellationToken,
@@ -75,7 +75,7 @@ function dropEdit(document: vscode.TextDocument, text: string, title: string): v
 }
 
 /** Flags become the keys of the layout; other text, and text in a comment, is pasted as it is. */
-async function pasteEdits(
+export async function pasteEdits(
   document: vscode.TextDocument,
   [range]: readonly vscode.Range[],
   data: vscode.DataTransfer,

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import type { Checked, Diagnostic } from '..';
 import { jsonText, shellWord } from '../escape';
 import { type FactValue, isKnown } from './facts';
 import { effectiveValue, type LayoutValue, layoutFileValues, listsOfMaps, worldOf } from './layout-values';
@@ -62,6 +63,14 @@ export function exportLayout(text: string, target: ExportTarget, settings: Launc
   const written = WRITERS[target](writer);
   const left = [...values.keys(), ...writer.lists.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
   return { text: written, left, notes: notesOf(writer, target) };
+}
+
+/** A layout that leaves a key open, such as one that was imported, is exported as far as it goes. */
+const INCOMPLETE = 'missing-key';
+
+/** The errors for which a layout is not exported unless that is asked for. */
+export function exportErrors({ diagnostics }: Checked): readonly Diagnostic[] {
+  return diagnostics.filter(({ severity, code }) => severity === 'error' && code !== INCOMPLETE);
 }
 
 interface Nodes {

@@ -2,7 +2,14 @@ export { checkLaunch, type LaunchDiagnostic } from './check';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './document';
 export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
-export { EXPORT_TARGETS, type Exported, type ExportTarget, exportLayout, type LauncherSettings } from './export';
+export {
+  EXPORT_TARGETS,
+  type Exported,
+  type ExportTarget,
+  exportErrors,
+  exportLayout,
+  type LauncherSettings,
+} from './export';
 export { FAMILIES, type FamilyName } from './family';
 export {
   type ImportOptions,

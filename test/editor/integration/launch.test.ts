@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
+import { dropEdits, pasteEdits } from '../../../client/launch/transfer';
 import { until } from '../../harness/until';
 import { ask, codeOf, findings, folder, open, place, replace } from './editor';
 import { MemoryFiles } from './memoryFiles';
@@ -43,15 +44,21 @@ async function closeAll(): Promise<void> {
   await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 }
 
-/** Runs a command that opens something to choose from, and does the same to that until the command ends. */
-async function answering(answer: string, command: string, ...arguments_: unknown[]): Promise<void> {
+/** Runs a command that asks something, and gives the same answers until the command ends. */
+async function answering(
+  answers: string | readonly string[],
+  command: string,
+  ...arguments_: unknown[]
+): Promise<void> {
   let ended = false;
   const running = Promise.resolve(vscode.commands.executeCommand(command, ...arguments_)).finally(() => {
     ended = true;
   });
   await until(
     async () => {
-      await vscode.commands.executeCommand(answer);
+      for (const answer of [answers].flat()) {
+        await vscode.commands.executeCommand(answer);
+      }
       return ended;
     },
     Boolean,
@@ -60,8 +67,25 @@ async function answering(answer: string, command: string, ...arguments_: unknown
   await running;
 }
 
+// The editor has no command for a drop, and in a browser its command for pasting passes the providers by.
+
+const carried = (type: string, value: string) => {
+  const data = new vscode.DataTransfer();
+  data.set(type, new vscode.DataTransferItem(value));
+  return data;
+};
+
+const dropped = (document: vscode.TextDocument, lines: readonly (string | vscode.Uri)[]) =>
+  dropEdits(document, carried('text/uri-list', lines.join('\r\n')), new vscode.CancellationTokenSource().token);
+
+async function apply(edit: vscode.DocumentDropEdit | vscode.DocumentPasteEdit | undefined): Promise<void> {
+  assert.ok(edit?.additionalEdit);
+  assert.ok(await vscode.workspace.applyEdit(edit.additionalEdit));
+}
+
 const ACCEPT = 'workbench.action.acceptSelectedQuickOpenItem';
 const CANCEL = 'workbench.action.closeQuickOpen';
+const DISMISS = 'notifications.clearAll';
 
 /** Layouts and launch files: the same on a machine and in a browser. */
 export function defineLaunch(): void {
@@ -157,6 +181,40 @@ export function defineLaunch(): void {
       await until(unsaved, (names) => names === 'other.layout.yaml, train-2.layout.yaml', 'two layouts');
     });
 
+    it('asks which job of a script with several is meant', async () => {
+      const start = 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size';
+      await put('several.sh', `${start} 2\n${start} 4\n`);
+      await answering(ACCEPT, 'parallelismLayout.importLaunchFile', here('several.sh'));
+      const text = vscode.window.activeTextEditor?.document.getText() ?? '';
+      assert.match(text, /^# This is job 1 of 2\.$/m);
+      assert.match(text, /^ {2}tp: 2 +# several.sh:1$/m);
+    });
+
+    it('makes a layout of a dropped launch file where the text is empty, and names it in another', async () => {
+      await put('empty.layout.yaml', '\n');
+      const titles = (edits: readonly vscode.DocumentDropEdit[]) => edits.map(({ title }) => title);
+      const empty = (await open('launch/empty.layout.yaml')).document;
+      const [write, ...none] = await dropped(empty, ['# a comment of the list', here('train.sh'), here('notes.sh')]);
+      assert.deepEqual(titles(none), []);
+      await apply(write);
+      assert.match(empty.getText(), /^ {2}files: \[train.sh\]\n(?:.*\n)* {2}tp: 8 +# train.sh:1$/m);
+      await put('bare.layout.yaml', LAYOUT.replace(/^launch.*\n/m, ''));
+      const bare = (await open('launch/bare.layout.yaml')).document;
+      const edits = await dropped(bare, [here('train.sh')]);
+      assert.deepEqual(titles(edits), ['Compare with the launch file', 'Write the layout of the launch file']);
+      await apply(edits[0]);
+      assert.match(bare.getText(), /^launch: .*\[train.sh\].*\n(?:.*\n)* {2}tp: 4$/m);
+      assert.deepEqual(titles(await dropped(bare, [here('notes.sh')])), []);
+    });
+
+    it('pastes flags as the keys of a layout', async () => {
+      const { document } = await open('launch/job.layout.yaml');
+      const end = document.lineAt(document.lineCount - 1).range;
+      const [edit] = await pasteEdits(document, [end], carried('text/plain', '--context-parallel-size 2'));
+      await apply(edit);
+      assert.match(document.getText(), /^ {2}tp: 4\n(?:.*\n)* {2}cp: 2$/m);
+    });
+
     it('makes nothing of a file that starts no job, of one that is missing, or where no file is chosen', async () => {
       await until(unsaved, (names) => names === '', 'no layout of an earlier test');
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('notes.sh'));
@@ -196,6 +254,17 @@ export function defineLaunch(): void {
       const exported = vscode.window.activeTextEditor?.document;
       assert.equal(exported?.languageId, 'shellscript');
       assert.match(exported.getText(), /--tensor-model-parallel-size 4/);
+    });
+
+    it('exports a layout with errors only where that is wanted anyway', async () => {
+      await put('job.layout.yaml', LAYOUT.replace('tp: 4', 'tp: 5'));
+      const { document } = await open('launch/job.layout.yaml');
+      await vscode.commands.executeCommand(DISMISS);
+      await answering([ACCEPT, DISMISS], 'parallelismLayout.exportLayout', document.uri);
+      assert.equal(vscode.window.activeTextEditor?.document.uri.toString(), document.uri.toString());
+      await answering([ACCEPT, 'notification.acceptPrimaryAction'], 'parallelismLayout.exportLayout', document.uri);
+      const exported = vscode.window.activeTextEditor?.document;
+      assert.match(exported?.getText() ?? '', /--tensor-model-parallel-size 5/);
     });
 
     it('reads launch files of other file systems', async () => {

@@ -52,6 +52,10 @@ function isTraced(one: LaunchValue, reading: LaunchReading, known: ReadonlyMap<s
   }
   const text =
     typeof source === 'string' || offset === undefined ? '' : (reading.files.get(source.file) ?? '').slice(offset);
+  if (key === 'parallelism.pipeline_model_parallel_layout' && typeof value === 'string') {
+    // MindSpeed-LLM lists the layers of each stage, from which the stages are written
+    return saysValue(text, value) || saysValue(text, value.match(/\d+/g) ?? []);
+  }
   // a switch or the name of a type says these
   return /\.(params_dtype|order)$/.test(key) ? /^["']?(-|\+|true|false|\w)/i.test(text) : saysValue(text, value);
 }

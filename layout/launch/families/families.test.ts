@@ -1,6 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts and configurations
 import { describe, expect, test } from 'vitest';
 import { untraceable } from '../../../test/harness/untraceable';
+import { check } from '../..';
+import { layoutYaml } from '../document';
 import type { FamilyName } from '../family';
 import { readLaunchFile } from '../import';
 
@@ -218,6 +220,22 @@ describe('frameworks on Megatron', () => {
       'batch.micro_batch_size': 2,
     });
     expect(values('mindspeed', { 'c.yaml': config })).toMatchObject({ ...known, world_size: null });
+  });
+
+  test.each([
+    ['', 'Et*15|t*15|t*15|t*16L'],
+    ['--mtp-num-layers 1', 'Et*15|t*15|t*15|t*16mL'],
+    ['--noop-layers 60', undefined],
+    ['--num-layers 62', undefined],
+    ['--pipeline-model-parallel-size 8', undefined],
+  ])('MindSpeed-LLM: the layers of each stage are stages, as far as they hold: %s', (flags, stages) => {
+    const script =
+      'export HCCL_X=1\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 61 --pipeline-model-parallel-size 4 ' +
+      `--num-layer-list 15,15,15,16 ${flags}`;
+    const found = values('mindspeed', { 't.sh': script });
+    expect(found['parallelism.pipeline_model_parallel_layout']).toBe(stages);
+    const { diagnostics } = check(layoutYaml(readLaunchFile('t.sh', script, () => null)));
+    expect(diagnostics.some(({ code }) => code.startsWith('pipeline'))).toBe(stages === undefined);
   });
 
   test('MindSpeed-LLM: msrun gives the world', () => {

@@ -1,10 +1,11 @@
 import { DEFAULTS } from '../defaults';
-import { Facts } from '../facts';
+import { Facts, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import type { Dialect } from '../megatron';
 import { applyOverrides } from '../omegaconf';
+import { integerOf, type Options } from '../options';
 import { at, type Tree } from '../tree';
 import { setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
@@ -26,6 +27,9 @@ const OWN_FLAGS = [
   '--spec',
 ];
 
+/** The most layers of multi-token prediction that are written. */
+const MAX_PREDICTIONS = 64;
+
 /** MindSpeed-LLM: Megatron-LM's flags on Ascend NPUs, and its FSDP2 trainer. */
 export const mindspeed: CommandFamily = {
   name: 'mindspeed',
@@ -46,11 +50,38 @@ export const mindspeed: CommandFamily = {
     if (isFsdp(job)) {
       readFsdpCommand(job, context, facts);
     } else {
-      readMegatronCommand(job, DIALECT, facts);
+      takeLayerList(readMegatronCommand(job, DIALECT, facts), facts);
     }
     return facts;
   },
 };
+
+/**
+ * The layers of each pipeline stage, `--num-layer-list 15,15,15,16`, as the stages that Megatron-LM would be told:
+ * `Et*15|t*15|t*15|t*16L`. MindSpeed-LLM ignores the list where layers are switched off, and takes no virtual stages with it
+ * (mindspeed_llm/features_manager/pipeline_parallel/num_layer_list.py, c77308a1).
+ */
+function takeLayerList(options: Options, facts: Facts): void {
+  const list = options.has('noop_layers') ? undefined : options.string('num_layer_list');
+  if (!isKnown(list) || facts.number('parallelism.vpp') !== null) {
+    return;
+  }
+  const counts = list.value.split(',').map((part) => integerOf(part) ?? 0);
+  const layers = counts.reduce((sum, count) => sum + count, 0);
+  if (
+    counts.length === facts.number('parallelism.pp') &&
+    counts.every((count) => count > 0) &&
+    layers === facts.number('model.num_layers')
+  ) {
+    const predictions = 'm'.repeat(Math.min(facts.number('model.mtp_num_layers') ?? 0, MAX_PREDICTIONS));
+    const value = `E${counts.map((count) => `t*${count}`).join('|')}${predictions}L`;
+    facts.set('parallelism.pipeline_model_parallel_layout', { value, source: list.source });
+  } else {
+    facts.note(
+      `--num-layer-list ${list.value} is not one count of layers for each stage, so the layout leaves it out.`,
+    );
+  }
+}
 
 function isFsdp(job: Job): boolean {
   return hasFlag(job, '--parallel.fsdp_size') || /train_fsdp2\.py$/.test(job.script ?? '');

@@ -1,5 +1,5 @@
 import type { Option } from './options';
-import { at, setAt, type Tree, type TreeMap, type TreeScalar, textOfScalar } from './tree';
+import { at, type Copies, setAt, type Tree, type TreeMap, type TreeScalar, textOfScalar } from './tree';
 
 /** Values that refer to values may do so this often. */
 const MAX_STEPS = 24;
@@ -173,6 +173,7 @@ function scalarOf(text: string): string | number | boolean | null {
 /** A tree with a command line's overrides (`a.b=1`, `+a.b=1`) applied in order. */
 export function applyOverrides(tree: TreeMap, overrides: ReadonlyMap<string, Option>): TreeMap {
   let result: Tree = tree;
+  const copies: Copies = new Map();
   for (const [path, { values, places, place, unknown }] of overrides) {
     const [text = ''] = values;
     const at = places[0] ?? place;
@@ -180,7 +181,7 @@ export function applyOverrides(tree: TreeMap, overrides: ReadonlyMap<string, Opt
       text === null || unknown !== null
         ? { kind: 'scalar', value: null, place: at, unknown: unknown ?? path }
         : overrideValue(text, at);
-    result = setAt(result, path.split(/[./]/), value);
+    result = setAt(result, path.split(/[./]/), value, copies);
   }
   return result.kind === 'map' ? result : tree;
 }

@@ -158,15 +158,27 @@ export function at(tree: Tree | undefined, path: string): Tree | undefined {
   return current;
 }
 
-/** A tree with one value set; maps on the way are made where they are missing. */
-export function setAt(tree: Tree | undefined, path: readonly string[], value: Tree): Tree {
+/** The maps that a series of `setAt` has copied, with their entries. */
+export type Copies = Map<Tree, Map<string, Tree>>;
+
+/**
+ * A tree with one value set; maps on the way are made where they are missing.
+ * @param copies shared by a series of calls, of which only the last result is used: each map is then copied once
+ */
+export function setAt(tree: Tree | undefined, path: readonly string[], value: Tree, copies: Copies = new Map()): Tree {
   const [head, ...rest] = path;
   if (head === undefined) {
     return value;
   }
-  const entries = new Map(tree?.kind === 'map' ? tree.entries : []);
-  entries.set(head, setAt(entries.get(head), rest, value));
-  return { kind: 'map', entries, place: tree?.place ?? value.place };
+  const known = tree && copies.get(tree);
+  const entries = known ?? new Map(tree?.kind === 'map' ? tree.entries : []);
+  entries.set(head, setAt(entries.get(head), rest, value, copies));
+  if (known) {
+    return tree;
+  }
+  const copy: Tree = { kind: 'map', entries, place: tree?.place ?? value.place };
+  copies.set(copy, entries);
+  return copy;
 }
 
 /** Two trees as one: maps are merged key by key, everything else is replaced. `_override_: true` replaces a map as a whole. */

@@ -1,3 +1,4 @@
+import { memoizeRecent } from '../../memoize';
 import { DEFAULTS } from '../defaults';
 import { Facts } from '../facts';
 import type { CommandFamily } from '../family';
@@ -75,9 +76,16 @@ function isTrainingScript({ script }: Job): boolean {
 
 /** Whether a command line has a flag, in any branch. */
 export function hasFlag({ args }: Job, ...flags: readonly string[]): boolean {
-  const has = (list: Job['args']): boolean =>
-    list.some((arg) =>
-      arg.kind === 'choice' ? arg.options.some(has) : flags.includes((textOf(arg) ?? '').split('=')[0] ?? ''),
-    );
-  return has(args);
+  const words = flagsOf(args);
+  return flags.some((flag) => words.has(flag));
+}
+
+/** Each family looks for its own flags in the same command line. */
+const flagsOf = memoizeRecent((args: Job['args']): ReadonlySet<string> => new Set(wordsOf(args)));
+
+/** The words of a command line up to their `=`. */
+function wordsOf(args: Job['args']): readonly string[] {
+  return args.flatMap((arg) =>
+    arg.kind === 'choice' ? arg.options.flatMap(wordsOf) : ((textOf(arg) ?? '').split('=')[0] ?? ''),
+  );
 }

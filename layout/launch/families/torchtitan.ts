@@ -7,7 +7,7 @@ import { type Option, Options } from '../options';
 import { CALLEE, pythonRecipes, RETURN } from '../python/module';
 import { MAX_PATH } from '../shell/sources';
 import { parseTomlTree } from '../toml';
-import { at, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../tree';
+import { at, type Copies, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../tree';
 import { setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { hasFlag, listUnmapped } from './megatron-lm';
@@ -33,8 +33,9 @@ export const torchtitanCommand: CommandFamily = {
     const { options } = readFlags(job.args, job.place);
     const { base, blocked } = baseOf(job, options, context);
     let tree: Tree = base ?? { kind: 'map', entries: new Map(), place: job.place };
+    const copies: Copies = new Map();
     for (const [name, option] of options.entries) {
-      tree = name.includes('.') ? setAt(tree, name.split('.'), scalarOption(option)) : tree;
+      tree = name.includes('.') ? setAt(tree, name.split('.'), scalarOption(option), copies) : tree;
     }
     readTitanTree(tree, options.blocked ?? blocked, facts);
     setWorld(facts, worldOf(job));

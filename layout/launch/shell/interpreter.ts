@@ -119,8 +119,9 @@ class Interpreter implements BuiltinShell {
 
   script(file: string, text: string): Signal {
     this.#files.set(file, text);
+    const directives = sbatchDirectives(text);
     for (const [name, read] of Object.entries(SLURM_VARIABLES)) {
-      const directive = read(sbatchDirectives(text));
+      const directive = read(directives);
       if (directive) {
         this.#scheduled.set(name, textAt(directive.value, { file, offset: directive.offset }));
       }

@@ -197,7 +197,7 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFac
       ranksSpan: world.span,
       ranksName: 'world_size',
       grid: null,
-      ...sizes(degreesOf(fields, valueOr(fields.tp, 1)), nominalRanks(root, world.size)),
+      ...sizes(fields, degreesOf(fields, valueOr(fields.tp, 1)), nominalRanks(root, world.size)),
     },
   ];
 }
@@ -236,7 +236,7 @@ function moduleFacts(
   }
   const rankOffset = valueOr(own.rank_offset, 0);
   const degrees = degreesOf(own, 1, ignoresGtp);
-  const known = sizes(degrees, moduleRanks(own, degrees));
+  const known = sizes(own, degrees, moduleRanks(own, degrees));
   return {
     name,
     nameSpan: keySpan,
@@ -261,10 +261,12 @@ function moduleRanks(own: Section<ModuleKeys>, degrees: Degrees | undefined): nu
   return degrees && own.dp.value !== undefined ? own.dp.value * denseModelOf(degrees) : undefined;
 }
 
-function sizes(degrees: Degrees | undefined, ranks: number | undefined) {
+function sizes({ ep, expt_tp }: DegreeFields, degrees: Degrees | undefined, ranks: number | undefined) {
   const usable = ranks !== undefined && ranks <= MAX_WORLD ? ranks : undefined;
   const denseModel = degrees && denseModelOf(degrees);
-  const expertModel = degrees && degrees.exptTp * degrees.ep * degrees.exptGtpRemat * degrees.pp;
+  const isExpertKnown = [ep, expt_tp].every((field) => !field.written || field.value !== undefined);
+  const expertModel =
+    degrees && isExpertKnown ? degrees.exptTp * degrees.ep * degrees.exptGtpRemat * degrees.pp : undefined;
   return {
     degrees,
     ranks: usable,
@@ -285,12 +287,13 @@ function quotient(ranks: number | undefined, model: number | undefined): number 
 
 function degreesOf(fields: DegreeFields, exptTpDefault: number | undefined, ignoresGtp = false): Degrees | undefined {
   const tp = valueOr(fields.tp, 1);
-  const exptTp = fields.expt_tp.written ? fields.expt_tp.value : exptTpDefault;
+  // the dense grid is judged also where a degree of the expert grid is unusable: there that grid's sizes stay open
+  const exptTp = fields.expt_tp.value ?? exptTpDefault;
   const gtpRemat = ignoresGtp ? 1 : rematDegree(fields.gtp_remat, fields.num_weight_shards, tp);
   const exptGtpRemat = ignoresGtp ? 1 : rematDegree(fields.expt_gtp_remat, fields.expt_num_weight_shards, exptTp);
   const cp = valueOr(fields.cp, 1);
   const pp = valueOr(fields.pp, 1);
-  const ep = valueOr(fields.ep, 1);
+  const ep = fields.ep.value ?? 1;
   return tp && gtpRemat && cp && pp && ep && exptTp && exptGtpRemat
     ? { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat }
     : undefined;

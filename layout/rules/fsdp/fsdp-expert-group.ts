@@ -1,3 +1,4 @@
+import { valueOr } from '../../topology/facts';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -31,7 +32,7 @@ fsdp:
   *check(facts) {
     const grid = onlyGrid(facts);
     const request = requestsOf(facts).find(({ name }) => name === 'create_expert_all_gather_group');
-    if (!request || grid?.degrees?.ep !== 1) {
+    if (!request || !grid?.degrees || valueOr(grid.fields.ep, 1) !== 1) {
       return;
     }
     yield {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, reports } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { notPositive } from './not-positive';
 
 test('not-positive', () => {
@@ -14,6 +14,8 @@ test('not-positive', () => {
       ),
       'a world below 0, which does not divide either': job(-1, 'tp: 8'),
       'a negative pipeline with chunks': job(8, 'tp: 4, ep: 3, pp: -1, vpp: 2'),
+      'an ep of 0 beside a fault of the dense grid, which Megatron-LM sees first': scriptJob(8, 'tp: 3, ep: 0'),
+      'negative levels of context parallelism': job(8, 'cp: 2, hierarchical_context_parallel_sizes: [-2, -2]'),
       'a batch of 0': job(8, '', 'batch: {micro_batch_size: 1, global_batch_size: 0}'),
     }),
   ).toMatchInlineSnapshot(`
@@ -28,6 +30,28 @@ test('not-positive', () => {
       = Megatron-LM: world_size (-1) is not divisible by 8
     a negative pipeline with chunks: error at "-1": \`parallelism.pp\` is -1, but must be at least 1.
       = Megatron-LM: pipeline-model-parallel size should be greater than 1 with interleaved schedule
+    an ep of 0 beside a fault of the dense grid, which Megatron-LM sees first: error[dense-factorization] at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
+      = Megatron-LM: world size (8) is not divisible by total_model_size (total_model_size=3)
+      = at "8": world_size is 8 here
+      = suggestion: Change tp to 2: parallelism: {tp: [-3-]{+2+}, ep: 0}
+      = suggestion: Change tp to 4: parallelism: {tp: [-3-]{+4+}, ep: 0}
+      = suggestion: Change tp to 1: parallelism: {tp: [-3-]{+1+}, ep: 0}
+      = suggestion: Change world_size to 9: world_size: [-8-]{+9+}
+      = suggestion: Change world_size to 6: world_size: [-8-]{+6+}
+      error[attention-heads] at "3": tp 3 does not divide 8 attention heads. Use tp 1, 2 or 4, or 6 or 9 heads.
+      = Megatron-LM: num_attention_heads (8) must be a multiple of tensor_model_parallel_size (3).
+      = at "8": num_attention_heads is 8 here
+      = suggestion: Change tp to 2: parallelism: {tp: [-3-]{+2+}, ep: 0}
+      = suggestion: Change tp to 4: parallelism: {tp: [-3-]{+4+}, ep: 0}
+      = suggestion: Change tp to 1: parallelism: {tp: [-3-]{+1+}, ep: 0}
+      error at "0": \`parallelism.ep\` is 0, but must be at least 1.
+      = suggestion: Change ep to 1: parallelism: {tp: 3, ep: [-0-]{+1+}}
+    negative levels of context parallelism: error at "-2": \`parallelism.hierarchical_context_parallel_sizes[0]\` is -2, but must be at least 1.
+      = Megatron-LM: an assertion without a message
+      = suggestion: Change hierarchical_context_parallel_sizes[0] to 1: parallelism: {cp: 2, hierarchical_context_parallel_sizes: [[--2-]{+1+}, -2]}
+      error at "-2": \`parallelism.hierarchical_context_parallel_sizes[1]\` is -2, but must be at least 1.
+      = Megatron-LM: an assertion without a message
+      = suggestion: Change hierarchical_context_parallel_sizes[1] to 1: parallelism: {cp: 2, hierarchical_context_parallel_sizes: [-2, [--2-]{+1+}]}
     a batch of 0: error at "0": \`batch.global_batch_size\` is 0, but must be at least 1.
       = Megatron-LM: number of microbatches should be at least 1, got 0."
   `);

@@ -1,5 +1,5 @@
 import { LANGUAGE_MODULE } from '../../format/names';
-import type { LayoutFacts } from '../../topology/facts';
+import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { refusedPipeline } from '../../topology/stages';
 import { batchReplicas, calculatorRefusal } from '../batch/replicas';
 import { changeFix } from '../fixes';
@@ -61,6 +61,9 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
     // an assert without a message
     return '';
   }
+  if (path.startsWith('parallelism.hierarchical_context_parallel_sizes')) {
+    return levelsPrediction(facts);
+  }
   if (path === 'batch.global_batch_size') {
     const replicas = batchReplicas(facts);
     return replicas && calculatorRefusal(replicas, value);
@@ -69,6 +72,16 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
     return 'num_moe_experts must be non-negative.';
   }
   return shardsBelowOne(facts, path, value) ?? (isPlacement(path) ? degreesBelowOne(facts) : null);
+}
+
+/** An assert without a message where the levels do not multiply to `cp`, whatever their signs. */
+function levelsPrediction({ root, read }: LayoutFacts): string | null {
+  const parallelism = root.parallelism.value;
+  const levels = parallelism?.hierarchical_context_parallel_sizes.value ?? [];
+  const small = new Map(read.tooSmall.map(({ span, value }) => [span.start, value]));
+  const product = levels.reduce((n, { value, span }) => n * (value ?? small.get(span.start) ?? Number.NaN), 1);
+  const cp = parallelism && valueOr(parallelism.cp, 1);
+  return cp === undefined || Number.isNaN(product) || product === cp ? null : '';
 }
 
 /** Whether a key says how ranks are placed. */

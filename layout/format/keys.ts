@@ -282,6 +282,17 @@ const modelKeys = {
     ),
   ),
   moe_router_topk: open(2, count('Experts that each token goes to.', '--moe-router-topk')),
+  moe_router_score_function: open(
+    'softmax',
+    options('How the router turns logits into scores.', ['softmax', 'sigmoid', 'sqrtsoftplus'], {
+      flag: '--moe-router-score-function',
+    }),
+  ),
+  moe_router_pre_softmax: open(false, {
+    type: 'boolean',
+    doc: 'Apply the softmax before the selection of experts; Megatron-LM asks for it with `moe_router_topk: 1`.',
+    flag: '--moe-router-pre-softmax',
+  }),
   moe_router_num_groups: count('Groups of experts from which the router picks.', '--moe-router-num-groups'),
   moe_router_group_topk: count('Groups of experts that each token may go to.', '--moe-router-group-topk'),
   moe_shared_expert_intermediate_size: count(

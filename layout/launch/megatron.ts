@@ -64,6 +64,8 @@ const PLAIN: readonly (readonly [names: string, key: string, kind: Kind])[] = [
   ['kv_channels', 'model.kv_channels', 'integer'],
   ['num_experts num_moe_experts', 'model.num_experts', 'integer'],
   ['moe_router_topk', 'model.moe_router_topk', 'integer'],
+  ['moe_router_score_function', 'model.moe_router_score_function', 'text'],
+  ['moe_router_pre_softmax', 'model.moe_router_pre_softmax', 'switch'],
   ['moe_router_num_groups', 'model.moe_router_num_groups', 'integer'],
   ['moe_router_group_topk', 'model.moe_router_group_topk', 'integer'],
   ['moe_layer_freq', 'model.moe_layer_freq', 'expression'],

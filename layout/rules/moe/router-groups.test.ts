@@ -22,6 +22,17 @@ test('router-groups', () => {
         'ep: 8',
         'model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 5}',
       ),
+      'one expert a token, with scores that need no softmax': job(
+        8,
+        'ep: 8',
+        'model: {num_experts: 8, moe_router_topk: 1, moe_router_score_function: sigmoid, moe_router_pre_softmax: false}',
+      ),
+      'one expert a token, whose softmax is not said': job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 1}'),
+      'a softmax over one expert': job(
+        8,
+        'ep: 8',
+        'model: {num_experts: 8, moe_router_topk: 1, moe_router_pre_softmax: false}',
+      ),
     }),
   ).toMatchInlineSnapshot(`
     "8 of 256 in 4 of 8 groups: nothing
@@ -39,6 +50,11 @@ test('router-groups', () => {
     more groups than there are: error at "5": moe_router_group_topk 5 is above moe_router_num_groups 4. Use 4 or less.
       = Megatron-LM: moe_router_group_topk (5) should be smaller than moe_router_num_groups (4).
       = suggestion: Change moe_router_group_topk to 4: model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: [-5-]{+4+}}
-      = suggestion: Remove \`moe_router_group_topk\`: model: {num_experts: 8, moe_router_num_groups: 4[-, moe_router_group_topk: 5-]}"
+      = suggestion: Remove \`moe_router_group_topk\`: model: {num_experts: 8, moe_router_num_groups: 4[-, moe_router_group_topk: 5-]}
+    one expert a token, with scores that need no softmax: nothing
+    one expert a token, whose softmax is not said: nothing
+    a softmax over one expert: warning at "1": With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops. Write moe_router_pre_softmax true.
+      = Megatron-LM: Please use --moe-router-pre-softmax when topk is 1.
+      = suggestion: Change moe_router_pre_softmax to true: model: {num_experts: 8, moe_router_topk: 1, moe_router_pre_softmax: [-false-]{+true+}}"
   `);
 });

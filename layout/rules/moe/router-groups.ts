@@ -1,8 +1,9 @@
+import type { ModuleFacts } from '../../topology/facts';
 import { firstBroken } from '../conditions';
 import { changeFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
 export const routerGroups: Rule = {
@@ -10,7 +11,7 @@ export const routerGroups: Rule = {
   severity: 'error',
   title: 'The router selects more than there is',
   effect: 'Megatron-LM stops, or fails in the first step',
-  what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts.',
+  what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts. A warning: `moe_router_topk` is 1 and `moe_router_pre_softmax` is written false.',
   why: 'The router takes the best k experts, of the best groups first where experts are grouped. Megatron-LM does not check k against the experts; the selection fails when it runs.',
   failing: `layout: 1
 world_size: 8
@@ -24,7 +25,7 @@ model: {num_experts: 8, moe_router_topk: 2}
 `,
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
-    for (const { model } of describedModels(facts)) {
+    for (const { model, module } of describedModels(facts)) {
       const { num_experts: experts, moe_router_topk: topk } = model;
       const { moe_router_num_groups: groups, moe_router_group_topk: groupTopk } = model;
       const count = experts.value;
@@ -65,6 +66,30 @@ model: {num_experts: 8, moe_router_topk: 2}
           fixes: [changeFix('moe_router_topk', topk.span, count ?? 1)],
         },
       ]);
+      yield* unscored(module);
     }
   },
 };
+
+/** A softmax over the one selected expert, which is 1 whatever the router says: it learns nothing. */
+function unscored({ model }: ModuleFacts): Report[] {
+  if (!model.value) {
+    return [];
+  }
+  const { num_experts: experts, moe_router_topk: topk, moe_router_pre_softmax: before } = model.value;
+  const { moe_router_score_function: score } = model.value;
+  const isSoftmax = !score.written || score.value === 'softmax';
+  return experts.written && topk.value === 1 && isSoftmax && before.value === false
+    ? [
+        {
+          // experts that sinkhorn balances are exempt, and the file does not say what balances them
+          severity: 'warning',
+          message:
+            'With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops. Write moe_router_pre_softmax true.',
+          span: topk.span,
+          predicts: 'Please use --moe-router-pre-softmax when topk is 1.',
+          fixes: [changeFix('moe_router_pre_softmax', before.span, 'true')],
+        },
+      ]
+    : [];
+}

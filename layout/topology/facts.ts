@@ -287,8 +287,8 @@ function quotient(ranks: number | undefined, model: number | undefined): number 
 
 function degreesOf(fields: DegreeFields, exptTpDefault: number | undefined, ignoresGtp = false): Degrees | undefined {
   const tp = valueOr(fields.tp, 1);
-  // the dense grid is judged also where a degree of the expert grid is unusable: there that grid's sizes stay open
-  const exptTp = fields.expt_tp.value ?? exptTpDefault;
+  // the dense grid is judged also where a degree of the expert grid is unusable, which counts as 1: that grid's sizes stay open
+  const exptTp = fields.expt_tp.written ? (fields.expt_tp.value ?? 1) : exptTpDefault;
   const gtpRemat = ignoresGtp ? 1 : rematDegree(fields.gtp_remat, fields.num_weight_shards, tp);
   const exptGtpRemat = ignoresGtp ? 1 : rematDegree(fields.expt_gtp_remat, fields.expt_num_weight_shards, exptTp);
   const cp = valueOr(fields.cp, 1);

@@ -77,7 +77,7 @@ function* claimReport({ degree, size, start, end, numberStart }: Claim, sizes: S
   };
 }
 
-function degreeOf({ degrees, dp }: ModuleFacts, degree: string): number | undefined {
+function degreeOf({ degrees, dp, expertModel }: ModuleFacts, degree: string): number | undefined {
   switch (degree) {
     case 'tp':
       return degrees?.tp;
@@ -86,9 +86,9 @@ function degreeOf({ degrees, dp }: ModuleFacts, degree: string): number | undefi
     case 'cp':
       return degrees?.cp;
     case 'ep':
-      return degrees?.ep;
+      return expertModel && degrees?.ep;
     case 'etp':
-      return degrees?.exptTp;
+      return expertModel && degrees?.exptTp;
     default:
       return dp;
   }

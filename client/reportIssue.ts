@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
-import { showError } from './notifications';
 
-/** Opens the editor's own issue reporter with the versions that an answer needs; where it has none, the page for issues. */
+const REPORTER = 'vscode.openIssueReporter';
+
+/** Opens the editor's own issue reporter with the versions that an answer needs; where it takes no text, the page for issues. */
 export async function reportIssue({ id, packageJSON }: vscode.Extension<unknown>): Promise<void> {
   const versions = [
     `- Parallelism Layout ${packageJSON.version}`,
@@ -11,12 +12,11 @@ export async function reportIssue({ id, packageJSON }: vscode.Extension<unknown>
       : [`- ${process.platform} ${process.arch}, Node.js ${process.versions.node}`]),
   ].join('\n');
   const body = `${vscode.l10n.t('What did you do, what did you expect, and what happened? Please paste the layout if you can.')}\n\n\n\n${versions}\n`;
-  try {
-    await vscode.commands.executeCommand('vscode.openIssueReporter', { extensionId: id, issueBody: body });
-  } catch {
-    const page = vscode.Uri.parse(`${packageJSON.bugs?.url}/new`).with({ query: `body=${encodeURIComponent(body)}` });
-    if (!(await vscode.env.openExternal(page))) {
-      void showError(vscode.l10n.t('Report issues at {0}.', String(packageJSON.bugs?.url)));
-    }
-  }
+  // in a browser, the reporter opens the page for issues with a text of its own
+  const hasReporter =
+    vscode.env.uiKind === vscode.UIKind.Desktop && (await vscode.commands.getCommands()).includes(REPORTER);
+  await (hasReporter
+    ? vscode.commands.executeCommand(REPORTER, { extensionId: id, issueBody: body })
+    : // a string: the editor would encode the query of a Uri once more
+      vscode.commands.executeCommand('vscode.open', `${packageJSON.bugs.url}/new?body=${encodeURIComponent(body)}`));
 }

@@ -16,18 +16,26 @@ export function reach(milestone: Milestone): void {
 
 /** Ticks the step of fixing a mistake once a layout has had errors and has none any more. */
 export function watchFixes(): vscode.Disposable {
-  const wrong = new Set<string>();
+  // by the version of the text: what clears without an edit was about an older text, such as a new file's before it is filled
+  const wrong = new Map<string, number>();
   const hasErrors = (uri: vscode.Uri) =>
     vscode.languages.getDiagnostics(uri).some(({ severity }) => severity === vscode.DiagnosticSeverity.Error);
   const watching = vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-    for (const { uri } of vscode.workspace.textDocuments.filter(({ languageId }) => languageId === LANGUAGE)) {
+    for (const document of vscode.workspace.textDocuments.filter(({ languageId }) => languageId === LANGUAGE)) {
+      const { uri } = document;
       const key = uri.toString();
       if (!uris.some((one) => one.toString() === key)) {
         continue;
       }
+      const since = wrong.get(key);
       if (hasErrors(uri)) {
-        wrong.add(key);
-      } else if (wrong.delete(key)) {
+        if (since === undefined && document.getText() !== '') {
+          wrong.set(key, document.version);
+        }
+        continue;
+      }
+      wrong.delete(key);
+      if (since !== undefined && document.version > since) {
         reach('fixedMistake');
         watching.dispose();
       }

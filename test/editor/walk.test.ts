@@ -1,5 +1,5 @@
 // A new user's way through the product, in the real workbench: from the flags of a 64-GPU MoE job to a checked, drawn and dry-run layout.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,6 +15,7 @@ const FLAGS = `torchrun --nnodes=8 --nproc-per-node=8 pretrain_gpt.py \\
   --seq-length 4096 --sequence-parallel --micro-batch-size 1 --global-batch-size 256
 `;
 
+const { version, bugs } = JSON.parse(readFileSync('package.json', 'utf8'));
 const work = mkdtempSync(join(tmpdir(), 'layout-walk-'));
 mkdirSync(join(work, 'job'));
 afterAll(() => rmSync(work, { recursive: true }));
@@ -94,6 +95,8 @@ describe('a new user with the flags of a job', () => {
     await grid.locator('.details h2', { hasText: 'Rank 1' }).waitFor();
     expect(box && box.width > 200).toBeTruthy();
     await workbench.screenshot('walk-grid');
+    await grid.getByRole('button', { name: 'Show in the file' }).click();
+    await page.locator('.editor-instance .line-numbers.active-line-number', { hasText: /^6$/ }).waitFor();
   });
 
   test('the grid follows edits and keeps its last picture while the file is broken', async () => {
@@ -117,5 +120,26 @@ describe('a new user with the flags of a job', () => {
     expect(await grid.locator('tbody tr').count()).toBe(64);
     await showView(grid, 'Structure');
     await workbench.screenshot('logical');
+  });
+
+  test('the walkthrough has ticked what was done', async () => {
+    await workbench.command('Parallelism Layout: Get Started');
+    const step = (id: string) => workbench.page.locator(`[role=checkbox][data-done-step-id$="#${id}"]`);
+    for (const id of ['create', 'check', 'numbers', 'grid']) {
+      await step(id).and(workbench.page.locator('[aria-checked=true]')).waitFor();
+    }
+    expect(await step('ci').getAttribute('aria-checked')).toBe('false');
+    await workbench.screenshot('walk-ticks');
+  });
+
+  test('an issue is reported with the versions', async () => {
+    const { page } = workbench;
+    await page.context().route('https://github.com/**', (route) => route.fulfill({ body: '' }));
+    await workbench.command('Parallelism Layout: Report Issue');
+    const opened = page.context().waitForEvent('page');
+    await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Open', exact: true }).click();
+    const issue = new URL((await opened).url());
+    expect(`${issue.origin}${issue.pathname}`).toBe(`${bugs.url}/new`);
+    expect(issue.searchParams.get('body')).toContain(`\n- Parallelism Layout ${version}\n- code-server `);
   });
 });

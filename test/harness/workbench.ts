@@ -198,7 +198,8 @@ export class Workbench {
   /** Runs a command from the palette. */
   async command(title: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input.input');
-    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title });
+    // the row that Enter takes: the command may stand among those used lately before the list is filtered
+    const row = this.page.locator('.quick-input-list .monaco-list-row[data-index="0"]', { hasText: title });
     await this.#again(row, async () => {
       // the palette may still be setting its own text, and takes no notice of one that is there already
       await this.page.keyboard.press('F1');

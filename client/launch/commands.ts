@@ -127,7 +127,7 @@ async function chooseDifference(
   const chosen = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('Differences between {0} and {1}', nameOf(document.uri), names),
     placeHolder: vscode.l10n.t('Choose a difference to open both files there'),
-    matchOnDescription: true,
+    matchOnDetail: true,
   });
   if (chosen?.difference && chosen.launch) {
     await showDifference(document, chosen.launch, chosen.difference);
@@ -142,7 +142,7 @@ function differenceItems(launch: Launch, differences: readonly Difference[]): Di
   }
   const items = differences.map((difference) => ({
     label: difference.key,
-    description: difference.message,
+    detail: difference.message,
     difference,
     launch,
   }));

@@ -80,18 +80,13 @@ export async function chooseJob(launch: Launch): Promise<Launch | null> {
 
 /** The world and the degrees above 1, as far as they are known: `16 ranks, tp 4, pp 2`. */
 function degreesOf({ values }: LaunchReading): string {
-  return values
-    .flatMap(({ key, value }) => {
-      const degree = /^parallelism\.(tp|cp|pp|ep)$/.exec(key)?.[1];
-      return typeof value !== 'number'
-        ? []
-        : key === 'world_size'
-          ? [vscode.l10n.t('{0} ranks', value)]
-          : degree !== undefined && value > 1
-            ? [`${degree} ${value}`]
-            : [];
-    })
-    .join(', ');
+  const numbers = new Map(values.flatMap(({ key, value }) => (typeof value === 'number' ? [[key, value]] : [])));
+  const ranks = numbers.get('world_size');
+  const degrees = ['tp', 'pp', 'cp', 'ep'].flatMap((name) => {
+    const degree = numbers.get(`parallelism.${name}`) ?? 1;
+    return degree > 1 ? [`${name} ${degree}`] : [];
+  });
+  return [...(ranks === undefined ? [] : [vscode.l10n.t('{0} ranks', ranks)]), ...degrees].join(', ');
 }
 
 /** The text of a file with the changes of an editor that has not saved them yet. */

@@ -71,7 +71,7 @@ async function mayExport(document: vscode.TextDocument): Promise<boolean> {
   }
   const line = document.positionAt(first.span.start).line + 1;
   const name = nameOf(document.uri);
-  const found = vscode.l10n.t('{0} is not exported, as it has an error: {1} (line {2})', name, first.message, line);
+  const found = vscode.l10n.t('{0} is not exported, as line {1} has an error: {2}', name, line, first.message);
   const others = more.length > 0 ? ` ${vscode.l10n.t('Other errors: {0}.', more.length)}` : '';
   const anyway = vscode.l10n.t('Export Anyway');
   return (await showError(found + others, anyway)) === anyway;

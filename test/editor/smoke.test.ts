@@ -1,5 +1,4 @@
-// A person's way through a smoke job in the real workbench, with torchrun: see what would run, agree to the CPU, and
-// read the result.
+// A person's way through a smoke job in the real workbench, with torchrun: agree to the CPU, and read the result.
 import { describe, test } from 'vitest';
 import { testWorkbench } from '../harness/testWorkbench';
 
@@ -13,16 +12,8 @@ describe('smoke jobs', () => {
   const lens = (text: string) => workbench.lens(text);
   const row = (text: string) => workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
 
-  test('a dry run shows what would run', async () => {
-    await workbench.openFile(LAYOUT);
-    await lens('Run Smoke Job').waitFor();
-    await workbench.command('Parallelism Layout: Dry Run of Smoke Job');
-    await workbench.line('# Dry run of the smoke job of two-ranks on local').waitFor();
-    await workbench.screenshot('smoke-dry-run');
-    await workbench.command('View: Revert and Close Editor');
-  });
-
   test('the job runs on the CPU once a person agrees', async () => {
+    await workbench.openFile(LAYOUT);
     await lens('Run Smoke Job').click();
     const dialog = workbench.page.locator('.monaco-dialog-box');
     await dialog.getByText('torch sees no GPU').waitFor();

@@ -103,7 +103,7 @@ const denseDegrees = {
     'Context-parallel size: over how many ranks the tokens of one sequence are spread.',
     '--context-parallel-size',
   ),
-  pp: degree('Pipeline-parallel size: in how many stages the layers are laid.', '--pipeline-model-parallel-size'),
+  pp: degree('Pipeline-parallel size: number of stages that share the layers.', '--pipeline-model-parallel-size'),
 } as const;
 
 const expertParallel = degree(

@@ -180,8 +180,30 @@ export function layoutYaml(reading: LaunchReading, nameOf: (file: string) => str
     ...reading.notes.map((note) => `# ${comment(note)}`),
     ...unknown.map(({ key, lookedFor }) => `# ${key} is unknown: ${comment(lookedFor ?? '')}`),
     ...yamlLines(layout, '', 0, sources),
+    ...unmappedLines(reading),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** How many options without a key are listed, and how wide their lines are. */
+const MAX_UNMAPPED = 200;
+const COLUMNS = 110;
+
+/** The options that no key of a layout can hold, as comments: nothing of a launch file is dropped silently. */
+function unmappedLines({ unmapped }: LaunchReading): string[] {
+  const names = [...new Set(unmapped.map(({ name }) => comment(name)))];
+  const more = names.length > MAX_UNMAPPED ? [`and ${names.length - MAX_UNMAPPED} more`] : [];
+  const lines: string[] = [];
+  let line = '# Layouts have no key for';
+  for (const [index, word] of [...names.slice(0, MAX_UNMAPPED), ...more].entries()) {
+    const text = `${word}${index === Math.min(names.length, MAX_UNMAPPED + 1) - 1 ? '.' : ','}`;
+    if (line.length + text.length >= COLUMNS) {
+      lines.push(line);
+      line = '#';
+    }
+    line += ` ${text}`;
+  }
+  return names.length === 0 ? [] : [...lines, line];
 }
 
 function sourceText({ source }: LaunchValue, nameOf: (file: string) => string): string {

@@ -60,8 +60,9 @@ test('a script with variables, an unknown branch and a lost line', () => {
   ]);
 });
 
-test('the YAML names the source of every value and what was looked for', () => {
-  const script = 'torchrun --nproc_per_node 8 --nnodes $N pretrain_gpt.py --tensor-model-parallel-size 2';
+test('the YAML names the source of every value, what was looked for, and what has no key', () => {
+  const script =
+    'torchrun --nproc_per_node 8 --nnodes $N pretrain_gpt.py --tensor-model-parallel-size 2 --lr 1e-4 --load x';
   expect(layoutYaml(readLaunchFile('t.sh', script, () => null))).toMatchInlineSnapshot(`
     "# Imported from t.sh (megatron-lm); defaults of Megatron-LM main d98e8a64dd.
     # world_size is unknown: environment variable N
@@ -76,6 +77,7 @@ test('the YAML names the source of every value and what was looked for', () => {
       ep: 1  # default
     model:
       params_dtype: fp32  # default
+    # Layouts have no key for lr, load.
     "
   `);
 });

@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config';
 /** Tests beside their code, and Megatron-LM's recorded verdicts: no build, no process, no state that files could share. */
 const FAST = ['{layout,server,jobs,picture,webview,cli}/**/*.test.ts', 'test/{unit,golden}/**/*.test.ts'];
 
+/** Properties of all layouts that take seconds: the fuzz project has them, not the inner loop. */
+const SLOW = ['test/golden/{launch-round-trip,mutation}.test.ts'];
+
 /** What the fuzz project tries more often than the fast project does. */
 const PROPERTIES = ['layout/{format,topology}/*.test.ts', 'test/golden/differential.test.ts'];
 
@@ -12,12 +15,12 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { ...common, name: 'fast', include: FAST, pool: 'threads', isolate: false } },
+      { test: { ...common, name: 'fast', include: FAST, exclude: SLOW, pool: 'threads', isolate: false } },
       {
         test: {
           ...common,
           name: 'fuzz',
-          include: [...PROPERTIES, 'test/fuzz/*.test.ts'],
+          include: [...PROPERTIES, ...SLOW, 'test/fuzz/*.test.ts'],
           env: { FUZZ_FACTOR: process.env.FUZZ_FACTOR ?? '4' },
         },
       },

@@ -75,7 +75,7 @@ async function readInside(path: string, root: string, most: number): Promise<str
   }
 }
 
-// V8's middle compiler makes no edit quicker here, and what its threads take is 15 MB, a sixth of the process
+// V8's middle compiler takes 17 MB, a sixth of the process; without it an edit of 10,000 lines takes 15 ms in place of 12
 setFlagsFromString('--no-maglev');
 
 // Speaks over standard input and output unless the client names another transport (`--node-ipc`, `--socket=PORT`).

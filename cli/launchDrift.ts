@@ -41,24 +41,29 @@ function launchPath(layout: string, name: string): string {
   return resolve(dirname(resolve(layout)), name);
 }
 
-/** The launch files that a layout names; one that lies outside its repository is not read. */
-export function launchPathsOf(layout: string, checked: Checked): { readonly file: string; readonly isNear: boolean }[] {
+/** A launch file that a layout names. */
+interface LaunchPath {
+  readonly named: NamedFile;
+  readonly file: string;
+  /** Whether it lies in the layout's repository; one outside is not read. */
+  readonly isNear: boolean;
+}
+
+/** The launch files that a layout names. */
+export function launchPathsOf(layout: string, checked: Checked): LaunchPath[] {
   const isNear = nearTo(layout);
-  return namedLaunchFiles(checked).map(({ name }) => {
-    const path = launchPath(layout, name);
+  return namedLaunchFiles(checked).map((named) => {
+    const path = launchPath(layout, named.name);
     const short = relative(process.cwd(), path);
     // a file of this name is not standard input
-    return { file: short === '-' ? path : short, isNear: !existsSync(path) || isNear(path) };
+    return { named, file: short === '-' ? path : short, isNear: !existsSync(path) || isNear(path) };
   });
 }
 
 /** A checked layout with its differences from the launch files that it names; standard input stands in no folder. */
 export function withLaunchDrift(layout: string, checked: Checked): Checked {
-  const named = layout === '-' ? [] : namedLaunchFiles(checked);
-  const found = launchPathsOf(layout, checked).flatMap(({ file, isNear }, index) => {
-    const one = named[index];
-    return one ? driftOf(layout, checked, one, isNear ? file : null) : [];
-  });
+  const paths = layout === '-' ? [] : launchPathsOf(layout, checked);
+  const found = paths.flatMap(({ named, file, isNear }) => driftOf(layout, checked, named, isNear ? file : null));
   const diagnostics = [...checked.diagnostics, ...found].sort((a, b) => a.span.start - b.span.start);
   return found.length > 0 ? { ...checked, diagnostics } : checked;
 }

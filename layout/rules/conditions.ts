@@ -16,6 +16,14 @@ export interface Condition {
   readonly fixes?: readonly (Fix | null)[];
 }
 
+/** Makes the conditions on one key. */
+export function conditionsOn(
+  name: string,
+  field: Field<unknown>,
+): (holds: boolean, message: string, predicts: string, fix?: Fix | null) => Condition {
+  return (holds, message, predicts, fix = null) => ({ name, field, holds, message, predicts, fixes: [fix] });
+}
+
 /** The report of the first condition that does not hold: Megatron-LM stops there too. */
 export function firstBroken(text: string, conditions: readonly Condition[]): Report[] {
   const broken = conditions.find(({ holds }) => !holds);

@@ -1,6 +1,6 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { type Condition, firstBroken } from '../conditions';
+import { type Condition, conditionsOn, firstBroken } from '../conditions';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -58,13 +58,7 @@ function torchFsdp2({ root, modules }: LayoutFacts): Condition[] {
   const { pp, ep } = module.degrees;
   const format = root.checkpoint.value?.ckpt_format.value;
   const untied = root.model.value?.untie_embeddings_and_output_weights;
-  const condition = (holds: boolean, message: string, predicts: string): Condition => ({
-    name: 'torch_fsdp2',
-    field,
-    holds,
-    message,
-    predicts,
-  });
+  const condition = conditionsOn('torch_fsdp2', field);
   return [
     condition(
       pp === 1,

@@ -1,8 +1,7 @@
-import type { Fix } from '../../diagnostic';
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
-import { type Condition, firstBroken } from '../conditions';
+import { conditionsOn, firstBroken } from '../conditions';
 import { changeFix, insertFix, removeFix, setFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -43,14 +42,7 @@ moe:
     const mtp = root.model.value?.mtp_num_layers.value ?? 0;
     const field = moe.overlap_moe_expert_parallel_comm;
     const name = 'overlap_moe_expert_parallel_comm';
-    const condition = (holds: boolean, message: string, predicts: string, fix: Fix | null = null): Condition => ({
-      name,
-      field,
-      holds,
-      message,
-      predicts,
-      fixes: [fix],
-    });
+    const condition = conditionsOn(name, field);
     const { fields, span } = module;
     yield* firstBroken(text, [
       condition(

@@ -1,7 +1,7 @@
 import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { type Condition, firstBroken } from '../conditions';
+import { type Condition, conditionsOn, firstBroken } from '../conditions';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -96,13 +96,7 @@ function spreadConditions({ modules }: LayoutFacts, recompute: Recompute): Condi
   if (field.value !== true || !module?.degrees) {
     return [];
   }
-  const condition = (holds: boolean, message: string, predicts: string): Condition => ({
-    name: 'distribute_saved_activations',
-    field,
-    holds,
-    message,
-    predicts,
-  });
+  const condition = conditionsOn('distribute_saved_activations', field);
   return [
     condition(
       module.degrees.tp > 1,

@@ -7,6 +7,7 @@ import {
   type DiagnosticData,
   jsonText,
   LineIndex,
+  launchDrift,
   type Severity,
   terminalLine,
   wordAt,
@@ -23,7 +24,7 @@ import { sarifText } from './sarif';
 type Format = 'text' | 'json' | 'sarif' | 'github';
 
 /** The code of every difference. */
-const CODE = 'launch-drift';
+const CODE = launchDrift.code;
 
 /** A layout held against one launch file. */
 interface Comparison extends LaunchComparison {

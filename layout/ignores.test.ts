@@ -37,7 +37,7 @@ test('a comment that silences nothing is reported, with its fix', () => {
   expect(
     report(unusedIgnore, 'layout: 1\nworld_size: 8 # layout-ignore: world-gap\nparallelism: {tp: 2}\n'),
   ).toMatchInlineSnapshot(`
-    "information at "world-gap": \`world-gap\` says nothing here. Remove it from the comment.
+    "information at "world-gap": 'world-gap' says nothing here. Remove it from the comment.
     = safe fix: Remove the comment: world_size: 8[- # layout-ignore: world-gap-]"
   `);
 });
@@ -54,8 +54,8 @@ test('a misspelt code is reported', () => {
     = suggestion: Change tp to 1: tp: [-3-]{+1+} # layout-ignore: dense-factorisation
     = suggestion: Change world_size to 9: world_size: [-8-]{+9+}
     = suggestion: Change world_size to 6: world_size: [-8-]{+6+}
-    information at "dense-factorisation": There is no rule \`dense-factorisation\`. Did you mean \`dense-factorization\`?
-    = safe fix: Change to \`dense-factorization\`: tp: 3 # layout-ignore: [-dense-factorisation-]{+dense-factorization+}
+    information at "dense-factorisation": There is no rule 'dense-factorisation'. Did you mean dense-factorization?
+    = safe fix: Change to dense-factorization: tp: 3 # layout-ignore: [-dense-factorisation-]{+dense-factorization+}
     = safe fix: Remove the comment: tp: 3[- # layout-ignore: dense-factorisation-]"
   `);
 });

@@ -22,6 +22,7 @@ export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';
 export { memoize } from './memoize';
 export * from './outside';
+export { launchDrift } from './rules/launch/launch-drift';
 export { countOf, divisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePageUrl, rulesMarkdown } from './rules/page';
 export { RULES, ruleOf } from './rules/registry';

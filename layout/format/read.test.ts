@@ -34,7 +34,7 @@ describe('keys of several forms', () => {
 
   test('a number where a text or a list belongs', () => {
     const { messages } = read('parallelism:\n  pipeline_model_parallel_layout: 3\n');
-    expect(messages).toEqual(['`parallelism.pipeline_model_parallel_layout` must be a text, or a list, not `3`.']);
+    expect(messages).toEqual(['parallelism.pipeline_model_parallel_layout must be a text, or a list, not 3.']);
   });
 
   test('the exchange of context parallelism, for all layers or a layer each', () => {
@@ -44,7 +44,7 @@ describe('keys of several forms', () => {
     expect(each.messages).toEqual([]);
     const wrong = read('parallelism: {}\nsequence: {cp_comm_type: [p2p, ring]}\n');
     expect(wrong.messages).toEqual([
-      '`sequence.cp_comm_type[1]` is `ring`, which is not one of its choices. Use `p2p`, `all_gather`, `a2a` or `a2a+p2p`.',
+      "sequence.cp_comm_type[1] is 'ring', which is not one of its choices. Use p2p, all_gather, a2a or a2a+p2p.",
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { ANY_INTEGER, FORMAT, FORMAT_VERSION } from './keys';
 import type { KeySpec, MapSpec } from './spec';
+import { plainText } from './typeText';
 
 /** A JSON schema (draft 7), with the additions that VS Code and the YAML extension read. */
 export type JsonSchema = { readonly [name: string]: unknown };
@@ -32,7 +33,7 @@ export function layoutSchema(): JsonSchema {
 }
 
 function schemaOf(spec: KeySpec): JsonSchema {
-  return { description: plain(spec.doc), markdownDescription: markdown(spec), ...typeOf(spec) };
+  return { description: plainText(spec.doc), markdownDescription: markdown(spec), ...typeOf(spec) };
 }
 
 function typeOf(spec: KeySpec): JsonSchema {
@@ -84,8 +85,4 @@ function markdown(spec: KeySpec): string {
     ...(spec.since ? [`Known to: ${spec.since}.`] : []),
   ];
   return [spec.doc, ...notes].join('\n\n');
-}
-
-function plain(doc: string): string {
-  return doc.replaceAll('`', '');
 }

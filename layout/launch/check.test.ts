@@ -39,6 +39,13 @@ test.each<readonly [string, Files, readonly string[]]>([
     [],
   ],
   [
+    'layers without operation count among the layers',
+    {
+      'a.sh': `export HCCL_X=1\n${WORLD} pretrain_gpt.py --num-layers 62 --pipeline-model-parallel-size 4 --noop-layers 61`,
+    },
+    ['pipeline-layers at 4'],
+  ],
+  [
     'a script that infers is no training',
     { 'a.sh': `${WORLD} inference.py --num-layers 61 --pipeline-model-parallel-size 4` },
     [],

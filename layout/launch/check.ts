@@ -13,8 +13,8 @@ export interface LaunchDiagnostic {
   readonly related: readonly { readonly message: string; readonly offset: number }[];
 }
 
-/** Rules about what a layout must write: a launch file leaves to others what it does not say. */
-const OF_LAYOUTS: ReadonlySet<string> = new Set(['missing-key', 'launch-drift']);
+/** The rule about what a layout must write: a launch file leaves to others what it does not say. */
+const OF_LAYOUTS = 'missing-key';
 
 /** Rules about NVLink domains, which a node of fewer GPUs than this may be a part of: a tray of GB200 NVL72 has 4. */
 const OF_DOMAINS: ReadonlySet<string> = new Set(['tp-crosses-nvlink', 'phase-crosses-nvlink']);
@@ -24,7 +24,6 @@ const GPUS_OF_A_DOMAIN = 8;
 const REPLACED: Readonly<Record<string, readonly string[]>> = {
   // MindSpeed-LLM, mindspeed_llm/features_manager
   num_layer_list: ['pipeline-layers', 'pipeline-split', 'virtual-pipeline-layers'],
-  noop_layers: ['pipeline-layers', 'virtual-pipeline-layers'],
   unaligned_linear: ['attention-heads', 'query-groups', 'ffn-shards', 'sequence-divisible'],
   unaligned_split: ['attention-heads', 'query-groups', 'ffn-shards', 'sequence-divisible'],
   moe_tp_extend_ep: ['expert-factorization', 'expert-product', 'experts'],
@@ -69,7 +68,7 @@ export function checkLaunch(reading: LaunchReading, levels?: RuleLevels): readon
   const judged = checked.diagnostics.filter(
     ({ code, severity }) =>
       severity !== 'information' &&
-      !OF_LAYOUTS.has(code) &&
+      code !== OF_LAYOUTS &&
       !replaced.has(code) &&
       (knowsDomain || !OF_DOMAINS.has(code)),
   );

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { check, ruleLevels, ruleOf, saidDifferences } from '../../layout';
 import { driftBetween } from './drift';
 import { readLaunchFile } from './import';
 
@@ -78,41 +77,4 @@ test.each([
   expect(driftBetween('/jobs/a.layout.yaml', layout, reading).differences.map(({ message }) => message)).toEqual([
     `train.sh says tp 8 (${place}); this layout says tp 4.`,
   ]);
-});
-
-/** What is said on a layout of its differences from `train.sh`, as the checker prints it. */
-function printed(layout: string, launch: string, rules: unknown = {}): string[] {
-  const checked = check(layout, ruleLevels(rules).levels);
-  const reading = readLaunchFile('train.sh', launch, () => null);
-  const { differences } = driftBetween('a.layout.yaml', layout, reading);
-  return saidDifferences(checked, { start: 0, end: 1 }, differences).map(({ diagnostic }) => {
-    const { line, character } = checked.lines.positionAt(diagnostic.span.start);
-    return `${line + 1}:${character + 1}: ${diagnostic.severity}[${diagnostic.code}]: ${diagnostic.message}`;
-  });
-}
-
-test('the page of launch-drift shows what is printed of its files', () => {
-  const rule = ruleOf('launch-drift');
-  const launch = rule?.beside?.text ?? '';
-  expect(printed(rule?.failing ?? '', launch)).toEqual([rule?.beside?.said]);
-  expect(printed(rule?.passing ?? '', launch)).toEqual([]);
-});
-
-const DIFFERENT = 'layout: 1\nworld_size: 8\nparallelism: {tp: 4}\n';
-const SCRIPT = 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8';
-
-test.each([
-  ['nothing', DIFFERENT, {}, 'warning'],
-  [
-    'a comment on the line',
-    DIFFERENT.replace('}', '} # layout-ignore: launch-drift the script is for 8 GPUs'),
-    {},
-    null,
-  ],
-  ['a comment on another line', DIFFERENT.replace('8', '8 # layout-ignore: launch-drift'), {}, 'warning'],
-  ['its severity', DIFFERENT, { 'launch-drift': 'error' }, 'error'],
-  ['its severity off', DIFFERENT, { 'launch-drift': 'off' }, null],
-])('launch-drift with %s', (_, layout, rules, severity) => {
-  expect(printed(layout, SCRIPT, rules).map((line) => /\w+(?=\[)/.exec(line)?.[0])).toEqual(severity ? [severity] : []);
-  expect(check(layout).diagnostics).toEqual([]);
 });

@@ -38,7 +38,7 @@ export function replaceFix(span: Span, newText: string): Fix {
 
 /** Suggests a line such as `tp: 2` at the end of a map; null where the map is an alias of another. */
 export function insertFix(text: string, map: Span, line: string): Fix | null {
-  return suggestion(`Insert \`${line}\``, [appendKey(text, map, line)]);
+  return suggestion(`Insert ${line}`, [appendKey(text, map, line)]);
 }
 
 /** Suggests a value for a key of a map: another one, or a line where the key is not written. */
@@ -54,7 +54,7 @@ export function setFix(
 
 /** Suggests to take out a written key. */
 export function removeFix(text: string, name: string, field: Pick<Field<unknown>, 'keySpan' | 'span'>): Fix | null {
-  return suggestion(`Remove \`${name}\``, [removeField(text, field)]);
+  return suggestion(`Remove ${name}`, [removeField(text, field)]);
 }
 
 /**

@@ -38,7 +38,7 @@ batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}
       const outcome = scheduleOf(field.value, root.sequence.value?.seq_length.value, batch);
       if (!outcome.ok) {
         yield {
-          message: `The schedule is refused: ${outcome.error.message}. Write entries such as \`0:8 64K:16\`.`,
+          message: `The schedule is refused: ${outcome.error.message}. Write entries such as '0:8 64K:16'.`,
           span: field.span,
           predicts: outcome.error.checked ? outcome.error.message : null,
           fixes: [removeFix(text, 'step_batch_size_schedule', field)],

@@ -31,19 +31,19 @@ test('communicator-count', () => {
     "no separate group: nothing
     FSDP is off: nothing
     modules make no such groups: nothing
-    every group of two ranks or more counts once by its name: information at "parallelism": Each rank holds 14 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+    every group of two ranks or more counts once by its name: information at "parallelism": Each rank holds 14 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
-    the ends of a pipeline also hold the embedding group: information at "parallelism": Each rank holds 15 communicators, 16 at the two ends of the pipeline. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+    the ends of a pipeline also hold the embedding group: information at "parallelism": Each rank holds 15 communicators, 16 at the two ends of the pipeline. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
-    with two stages every stage is an end: information at "parallelism": Each rank holds 16 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+    with two stages every stage is an end: information at "parallelism": Each rank holds 16 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
-    context-parallel ranks gather too: information at "parallelism": Each rank holds 14 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+    context-parallel ranks gather too: information at "parallelism": Each rank holds 14 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
-    experts have a group of their own: information at "parallelism": Each rank holds 16 communicators. \`dp_cp_ag\` and \`expt_dp_ag\` only serve to overlap all-gather with reduce-scatter.
+    experts have a group of their own: information at "parallelism": Each rank holds 16 communicators. dp_cp_ag and expt_dp_ag only serve to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
-    an order that changes neither group: information at "parallelism": Each rank holds 16 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+    an order that changes neither group: information at "parallelism": Each rank holds 16 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
-    generalized TP of experts, whose group is not asked for: information at "parallelism": Each rank holds 13 communicators. \`dp_cp_ag\` only serves to overlap all-gather with reduce-scatter.
+    generalized TP of experts, whose group is not asked for: information at "parallelism": Each rank holds 13 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here"
   `);
 });

@@ -46,7 +46,7 @@ fsdp:
       return;
     }
     const ends = atEnds > 0 ? `, ${each + atEnds} at the two ends of the pipeline` : '';
-    const names = both(allGather.map((name) => `\`${name}\``));
+    const names = both(allGather);
     yield {
       message: `Each rank holds ${countOf(each, 'communicator')}${ends}. ${names} only ${allGather.length === 1 ? 'serves' : 'serve'} to overlap all-gather with reduce-scatter.`,
       span: root.parallelism.keySpan,

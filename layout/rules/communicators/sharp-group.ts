@@ -66,7 +66,7 @@ function withoutSharp({ text, root }: LayoutFacts, { options, group }: Sharp): R
 
 function invalidGroup(facts: LayoutFacts, field: Field<string>, group: string): Report {
   return {
-    message: `${group === '' ? 'A group without a name' : `The group \`${group}\``} cannot use SHARP. Use dp_replica with 2 or more optimizer instances, or use_sharp false.`,
+    message: `${group === '' ? 'A group without a name' : `The group '${group}'`} cannot use SHARP. Use dp_replica with 2 or more optimizer instances, or use_sharp false.`,
     span: field.span,
     predicts: 'Invalid sharp_enabled_group',
     fixes: [sharpOffFix(facts), replicaGroupFix(facts, field)],

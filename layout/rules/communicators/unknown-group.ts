@@ -31,7 +31,7 @@ communicators:
         continue;
       }
       yield GROUP_NAMES.includes(name)
-        ? { severity: 'warning', message: `This layout makes no group \`${name}\`. Remove it from the list.`, span }
+        ? { severity: 'warning', message: `This layout makes no group '${name}'. Remove it from the list.`, span }
         : unknownReport(name, span);
     }
   },
@@ -39,9 +39,8 @@ communicators:
 
 function unknownReport(name: string, span: Span): Report {
   const near = nearest(name, GROUP_NAMES);
-  const all = GROUP_NAMES.map((one) => `\`${one}\``);
   return {
-    message: `No process group is called \`${name}\`. ${near ? `Did you mean \`${near}\`?` : `They are ${both(all)}.`}`,
+    message: `No process group is called '${name}'. ${near ? `Did you mean ${near}?` : `They are ${both(GROUP_NAMES)}.`}`,
     span,
     fixes: [near ? replaceFix(span, near) : null],
   };

@@ -32,26 +32,26 @@ test('cp-comm-type', () => {
   ).toMatchInlineSnapshot(`
     "with levels: nothing
     all to all needs none: nothing
-    hierarchical exchange without levels: error at "a2a+p2p": \`a2a+p2p\` needs hierarchical_context_parallel_sizes. Use \`p2p\`, or write them.
+    hierarchical exchange without levels: error at "a2a+p2p": a2a+p2p needs hierarchical_context_parallel_sizes. Use p2p, or write them.
       = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
       = suggestion: Write 4 ranks inside a node x 2 nodes: parallelism: {cp: 8{+, hierarchical_context_parallel_sizes: [4, 2]+}}
       = suggestion: Change to p2p: sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}
-      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: a2a+p2p-]}
-    levels for whole nodes of the cluster: error at "a2a+p2p": \`a2a+p2p\` needs hierarchical_context_parallel_sizes. Use \`p2p\`, or write them.
+      = suggestion: Remove cp_comm_type: sequence: {[-cp_comm_type: a2a+p2p-]}
+    levels for whole nodes of the cluster: error at "a2a+p2p": a2a+p2p needs hierarchical_context_parallel_sizes. Use p2p, or write them.
       = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
       = suggestion: Write 4 ranks inside a node x 2 nodes: parallelism: {tp: 2, cp: 8{+, hierarchical_context_parallel_sizes: [4, 2]+}}
       = suggestion: Change to p2p: sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}
-      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: a2a+p2p-]}
-    in a module: error at "a2a+p2p": \`a2a+p2p\` needs hierarchical_context_parallel_sizes, which a module cannot have. Use \`p2p\`.
+      = suggestion: Remove cp_comm_type: sequence: {[-cp_comm_type: a2a+p2p-]}
+    in a module: error at "a2a+p2p": a2a+p2p needs hierarchical_context_parallel_sizes, which a module cannot have. Use p2p.
       = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
       = suggestion: Change to p2p: language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}}
-      = suggestion: Remove \`cp_comm_type\`: language: {num_ranks: 8, cp: 2, sequence: {[-cp_comm_type: a2a+p2p-]}}
+      = suggestion: Remove cp_comm_type: language: {num_ranks: 8, cp: 2, sequence: {[-cp_comm_type: a2a+p2p-]}}
     a list of another length than the layers: error at "[p2p, a2a, p2p]": cp_comm_type lists 3 ways for 8 layers. Use one a layer, or one for all.
       = Megatron-LM: Length of cp_comm_type (3) should equal to the total number of transformer layers (8)!
-      = suggestion: Remove \`cp_comm_type\`: sequence: {[-cp_comm_type: [p2p, a2a, p2p]-]}
+      = suggestion: Remove cp_comm_type: sequence: {[-cp_comm_type: [p2p, a2a, p2p]-]}
     sparse attention with the default exchange: error at "2": Sparse attention under context parallelism needs cp_comm_type all_gather.
       = Megatron-LM: DSAttention context parallelism currently supports cp_comm_type=allgather only.
       = at "dsa": experimental_attention_variant is dsa here
-      = suggestion: Insert \`cp_comm_type: all_gather\`: sequence: {seq_length: 64{+, cp_comm_type: all_gather+}}"
+      = suggestion: Insert cp_comm_type: all_gather: sequence: {seq_length: 64{+, cp_comm_type: all_gather+}}"
   `);
 });

@@ -44,16 +44,16 @@ sequence:
       yield* sparseReport(grids, module);
       if (field && usesLevels(field.value) && !(name === null && sizes?.written)) {
         yield {
-          message: `\`a2a+p2p\` needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use \`p2p\`${name === null ? ', or write them' : ''}.`,
+          message: `a2a+p2p needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use p2p${name === null ? ', or write them' : ''}.`,
           span: field.span,
           related: sizes?.written
-            ? [{ message: 'the levels here hold for `parallelism` only', span: sizes.keySpan }]
+            ? [{ message: 'the levels here hold for parallelism only', span: sizes.keySpan }]
             : [],
           predicts: '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm',
           fixes: [
             ...(name === null ? levelsFix(grids, degrees?.cp ?? 1) : []),
             replaceFix(field.span, 'p2p'),
-            suggestion('Remove `cp_comm_type`', [removeField(text, field)]),
+            suggestion('Remove cp_comm_type', [removeField(text, field)]),
           ],
         };
       }

@@ -91,7 +91,7 @@ function commonConditions(facts: LayoutFacts, { name, title, noPipeline }: Commo
       ...base,
       // a file that says nothing of its training script may well set it
       holds: perToken?.value === true || (!facts.trainingScript && perToken?.written !== true),
-      message: `${name} needs calculate_per_token_loss. Write \`calculate_per_token_loss: true\` under sequence.`,
+      message: `${name} needs calculate_per_token_loss. Write calculate_per_token_loss true under sequence.`,
       predicts: `${title} must be used with --calculate-per-token-loss`,
     },
   ];
@@ -186,7 +186,7 @@ function packingConditions({ root }: LayoutFacts, base: Pick<Condition, 'name' |
       ...base,
       holds: graphs === 'none' || padding?.written === true,
       message:
-        'CUDA graphs of packed sequences need pad_packed_seq_alignment. Write `pad_packed_seq_alignment: max` under sequence.',
+        'CUDA graphs of packed sequences need pad_packed_seq_alignment. Write pad_packed_seq_alignment max under sequence.',
       predicts: 'THD CUDA Graph requires --pad-packed-seq-alignment to be set.',
     },
     {

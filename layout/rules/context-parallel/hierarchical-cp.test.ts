@@ -23,21 +23,21 @@ test('hierarchical-cp', () => {
       = Megatron-LM: an assertion without a message
       = at "8": cp is 8 here
       = suggestion: Change to [2, 4]: parallelism: {cp: 8, hierarchical_context_parallel_sizes: [-[2, 2]-]{+[2, 4]+}}
-      = suggestion: Remove \`hierarchical_context_parallel_sizes\`: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [2, 2]-]}
+      = suggestion: Remove hierarchical_context_parallel_sizes: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [2, 2]-]}
       = suggestion: Change cp to 4: parallelism: {cp: [-8-]{+4+}, hierarchical_context_parallel_sizes: [2, 2]}
     one level: error at "[4]": The sizes multiply to 4, but cp is 8. Use sizes with product 8, or cp 4.
       = Megatron-LM: an assertion without a message
       = at "8": cp is 8 here
       = suggestion: Change to [8]: parallelism: {cp: 8, hierarchical_context_parallel_sizes: [-[4]-]{+[8]+}}
-      = suggestion: Remove \`hierarchical_context_parallel_sizes\`: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [4]-]}
+      = suggestion: Remove hierarchical_context_parallel_sizes: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [4]-]}
       = suggestion: Change cp to 4: parallelism: {cp: [-8-]{+4+}, hierarchical_context_parallel_sizes: [4]}
     levels that no last one completes: error at "[3, 2]": The sizes multiply to 3 x 2 = 6, but cp is 8. Use sizes with product 8, or cp 6.
       = Megatron-LM: an assertion without a message
       = at "8": cp is 8 here
-      = suggestion: Remove \`hierarchical_context_parallel_sizes\`: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [3, 2]-]}
+      = suggestion: Remove hierarchical_context_parallel_sizes: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [3, 2]-]}
     more levels than any cp has: error at "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]": 33 levels are more than any cp can be cut into. Leave out those of 1.
       = at "8": cp is 8 here
-      = suggestion: Remove \`hierarchical_context_parallel_sizes\`: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]-]}
-    an unusable level has one diagnostic: error[wrong-type] at "x": \`parallelism.hierarchical_context_parallel_sizes[1]\` must be a whole number, not \`x\`."
+      = suggestion: Remove hierarchical_context_parallel_sizes: parallelism: {cp: 8[-, hierarchical_context_parallel_sizes: [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]-]}
+    an unusable level has one diagnostic: error[wrong-type] at "x": parallelism.hierarchical_context_parallel_sizes[1] must be a whole number, not 'x'."
   `);
 });

@@ -36,7 +36,7 @@ parallelism:
     }
     const product = sizes.reduce((n, size) => n * size, 1);
     const related = writtenRelated('cp', parallelism.cp);
-    const remove = suggestion('Remove `hierarchical_context_parallel_sizes`', [removeField(text, field)]);
+    const remove = suggestion('Remove hierarchical_context_parallel_sizes', [removeField(text, field)]);
     if (sizes.length > MAX_LEVELS) {
       const message = `${countOf(sizes.length, 'level')} are more than any cp can be cut into. Leave out those of 1.`;
       yield { message, span: field.span, related, fixes: [remove] };

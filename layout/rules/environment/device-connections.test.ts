@@ -33,14 +33,14 @@ test('device-connections', () => {
       = suggestion: Change CUDA_DEVICE_MAX_CONNECTIONS to 1: environment: {CUDA_DEVICE_MAX_CONNECTIONS: [-8-]{+1+}}
     an environment without the variable under context parallelism: error at "environment": Tensor and context parallelism need one queue to the GPU before Blackwell. Use CUDA_DEVICE_MAX_CONNECTIONS 1.
       = Megatron-LM: Using tensor model parallelism or context parallelism require setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1
-      = suggestion: Insert \`CUDA_DEVICE_MAX_CONNECTIONS: 1\`: environment: {{+CUDA_DEVICE_MAX_CONNECTIONS: 1+}}
+      = suggestion: Insert CUDA_DEVICE_MAX_CONNECTIONS: 1: environment: {{+CUDA_DEVICE_MAX_CONNECTIONS: 1+}}
     one queue under Megatron-FSDP: error at "1": Megatron-FSDP needs more than one queue to the GPU. Use CUDA_DEVICE_MAX_CONNECTIONS 8, or leave it out.
       = Megatron-LM: FSDP requires CUDA_DEVICE_MAX_CONNECTIONS > 1 or unset.
       = suggestion: Change CUDA_DEVICE_MAX_CONNECTIONS to 8: environment: {CUDA_DEVICE_MAX_CONNECTIONS: [-1-]{+8+}}
-      = suggestion: Remove \`CUDA_DEVICE_MAX_CONNECTIONS\`: environment: {[-CUDA_DEVICE_MAX_CONNECTIONS: 1-]}
+      = suggestion: Remove CUDA_DEVICE_MAX_CONNECTIONS: environment: {[-CUDA_DEVICE_MAX_CONNECTIONS: 1-]}
     one queue under torch FSDP2: error at "1": torch_fsdp2 needs more than one queue to the GPU. Use CUDA_DEVICE_MAX_CONNECTIONS 8, or leave it out.
       = Megatron-LM: FSDP always requires CUDA_DEVICE_MAX_CONNECTIONS value large than one
       = suggestion: Change CUDA_DEVICE_MAX_CONNECTIONS to 8: environment: {CUDA_DEVICE_MAX_CONNECTIONS: [-1-]{+8+}}
-      = suggestion: Remove \`CUDA_DEVICE_MAX_CONNECTIONS\`: environment: {[-CUDA_DEVICE_MAX_CONNECTIONS: 1-]}"
+      = suggestion: Remove CUDA_DEVICE_MAX_CONNECTIONS: environment: {[-CUDA_DEVICE_MAX_CONNECTIONS: 1-]}"
   `);
 });

@@ -50,12 +50,12 @@ test('all-gather-groups', () => {
       = Megatron-LM: Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)
       = at "2": expt_gtp_remat is 2 here
       = suggestion: Use expt_gtp_remat 1: parallelism: {expt_tp: 1, ep: 4[-, expt_gtp_remat: 2-]}
-    an order under which dp_cp has other ranks: error at "true": Megatron-LM makes all-gather groups in the default order; in this order \`dp_cp\` has other ranks. Remove create_all_gather_group, or use order tp-cp-ep-dp-pp.
+    an order under which dp_cp has other ranks: error at "true": Megatron-LM makes all-gather groups in the default order; in this order dp_cp has other ranks. Remove create_all_gather_group, or use order tp-cp-ep-dp-pp.
       = at "tp-cp-ep-pp-dp": order is tp-cp-ep-pp-dp here
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, pp: 2, order: [-tp-cp-ep-pp-dp-]{+tp-cp-ep-dp-pp+}}
-    an order under which only ep_dp has: error at "true": Megatron-LM makes all-gather groups in the default order; in this order \`ep_dp\` has other ranks. Remove create_all_gather_group, or use order tp-cp-ep-dp-pp.
+    an order under which only ep_dp has: error at "true": Megatron-LM makes all-gather groups in the default order; in this order ep_dp has other ranks. Remove create_all_gather_group, or use order tp-cp-ep-dp-pp.
       = at "tp-cp-dp-ep-pp": order is tp-cp-dp-ep-pp here
-      = suggestion: Remove \`create_all_gather_group\`: fsdp: {enabled: true[-, create_all_gather_group: true-]}
+      = suggestion: Remove create_all_gather_group: fsdp: {enabled: true[-, create_all_gather_group: true-]}
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, ep: 4, expt_tp: 1, order: [-tp-cp-dp-ep-pp-]{+tp-cp-ep-dp-pp+}}"
   `);
 });

@@ -14,9 +14,9 @@ test('fsdp-expert-group', () => {
   ).toMatchInlineSnapshot(`
     "expert parallelism: nothing
     ep is not written: error at "true": Megatron-LM makes no expert all-gather group while ep is 1. Remove create_expert_all_gather_group, or use ep 2 or more.
-      = suggestion: Remove \`create_expert_all_gather_group\`: fsdp: {enabled: true[-, create_expert_all_gather_group: true-]}
+      = suggestion: Remove create_expert_all_gather_group: fsdp: {enabled: true[-, create_expert_all_gather_group: true-]}
     ep is 1: error at "true": Megatron-LM makes no expert all-gather group while ep is 1. Remove create_expert_all_gather_group, or use ep 2 or more.
       = at "1": ep is 1 here
-      = suggestion: Remove \`create_expert_all_gather_group\`: fsdp: {enabled: true[-, create_expert_all_gather_group: true-]}"
+      = suggestion: Remove create_expert_all_gather_group: fsdp: {enabled: true[-, create_expert_all_gather_group: true-]}"
   `);
 });

@@ -24,6 +24,6 @@ test('fsdp-group-idle', () => {
     one replica: warning at "true": With dp x cp 1 there is nothing to gather. Remove create_all_gather_group.
     whole parameters on every rank: warning at "true": With no_shard every rank has whole parameters: there is nothing to gather. Remove create_all_gather_group.
       = at "no_shard": data_parallel_sharding_strategy is no_shard here
-      = suggestion: Remove \`create_all_gather_group\`: fsdp: {enabled: true, [-create_all_gather_group: true, -]data_parallel_sharding_strategy: no_shard}"
+      = suggestion: Remove create_all_gather_group: fsdp: {enabled: true, [-create_all_gather_group: true, -]data_parallel_sharding_strategy: no_shard}"
   `);
 });

@@ -24,13 +24,13 @@ test('fsdp-not-enabled', () => {
     "no fsdp: nothing
     fsdp alone: nothing
     no_shard: nothing
-    a group while enabled is not written: warning at "true": create_all_gather_group has no effect while FSDP is off. Write \`enabled: true\`, or remove create_all_gather_group.
-      = suggestion: Insert \`enabled: true\`: fsdp: {create_all_gather_group: true{+, enabled: true+}}
-      = suggestion: Remove \`create_all_gather_group\`: fsdp: {[-create_all_gather_group: true-]}
-    a strategy while enabled is false: warning at "optim": data_parallel_sharding_strategy has no effect while FSDP is off. Write \`enabled: true\`, or remove data_parallel_sharding_strategy.
+    a group while enabled is not written: warning at "true": create_all_gather_group has no effect while FSDP is off. Write enabled true, or remove create_all_gather_group.
+      = suggestion: Insert enabled: true: fsdp: {create_all_gather_group: true{+, enabled: true+}}
+      = suggestion: Remove create_all_gather_group: fsdp: {[-create_all_gather_group: true-]}
+    a strategy while enabled is false: warning at "optim": data_parallel_sharding_strategy has no effect while FSDP is off. Write enabled true, or remove data_parallel_sharding_strategy.
       = at "false": enabled is false here
       = suggestion: Change enabled to true: fsdp: {enabled: [-false-]{+true+}, data_parallel_sharding_strategy: optim}
-      = suggestion: Remove \`data_parallel_sharding_strategy\`: fsdp: {enabled: false[-, data_parallel_sharding_strategy: optim-]}
-    an unusable enabled has one diagnostic: error[wrong-type] at "maybe": \`fsdp.enabled\` must be true or false, not \`maybe\`."
+      = suggestion: Remove data_parallel_sharding_strategy: fsdp: {enabled: false[-, data_parallel_sharding_strategy: optim-]}
+    an unusable enabled has one diagnostic: error[wrong-type] at "maybe": fsdp.enabled must be true or false, not 'maybe'."
   `);
 });

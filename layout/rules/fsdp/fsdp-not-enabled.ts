@@ -34,7 +34,7 @@ fsdp:
     }
     const name = first?.name ?? 'data_parallel_sharding_strategy';
     yield {
-      message: `${name} has no effect while FSDP is off. Write \`enabled: true\`, or remove ${name}.`,
+      message: `${name} has no effect while FSDP is off. Write enabled true, or remove ${name}.`,
       span: field.span,
       related: enabled.written ? [{ message: 'enabled is false here', span: enabled.span }] : [],
       fixes: [

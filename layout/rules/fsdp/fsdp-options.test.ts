@@ -44,36 +44,36 @@ test('fsdp-options', () => {
     another format: error at "torch": Megatron-FSDP cannot write ckpt_format torch. Use fsdp_dtensor.
       = Megatron-LM: Megatron-FSDP requires the \`fsdp_dtensor\` checkpointing format.
       = suggestion: Change ckpt_format to fsdp_dtensor: checkpoint: {ckpt_format: [-torch-]{+fsdp_dtensor+}}
-      = suggestion: Remove \`ckpt_format\`: checkpoint: {[-ckpt_format: torch-]}
+      = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: torch-]}
     a version that is not: error at "3": There is no Megatron-FSDP version 3. Use 1 or 2.
       = suggestion: Change megatron_fsdp_version to 1: fsdp: {enabled: true, megatron_fsdp_version: [-3-]{+1+}}
-      = suggestion: Remove \`megatron_fsdp_version\`: fsdp: {enabled: true[-, megatron_fsdp_version: 3-]}
+      = suggestion: Remove megatron_fsdp_version: fsdp: {enabled: true[-, megatron_fsdp_version: 3-]}
     FSDP2 with a pipeline: error at "true": torch_fsdp2 excludes a pipeline; pp is 2. Use pp 1.
       = Megatron-LM: --use-torch-fsdp2 is not supported with pipeline parallelism
-      = suggestion: Remove \`torch_fsdp2\`: fsdp: {[-torch_fsdp2: true-]}
+      = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
     FSDP2 with experts: error at "true": torch_fsdp2 excludes expert parallelism; ep is 2. Use ep 1.
       = Megatron-LM: --use-torch-fsdp2 is not supported with expert parallelism
-      = suggestion: Remove \`torch_fsdp2\`: fsdp: {[-torch_fsdp2: true-]}
-    FSDP2 with tied embeddings: error at "true": torch_fsdp2 needs an output layer with weights of its own. Write \`untie_embeddings_and_output_weights: true\` under model.
+      = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
+    FSDP2 with tied embeddings: error at "true": torch_fsdp2 needs an output layer with weights of its own. Write untie_embeddings_and_output_weights true under model.
       = Megatron-LM: --use-torch-fsdp2 requires --untie-embeddings-and-output-weights
-      = suggestion: Remove \`torch_fsdp2\`: fsdp: {[-torch_fsdp2: true-]}
+      = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
     torch_dcp with tensor parallelism: error at "torch_dcp": ckpt_format torch_dcp excludes tensor parallelism; tp is 2. Use torch_dist.
       = Megatron-LM: --ckpt-format torch_dcp is not tested with megatron tensor parallelism.
       = suggestion: Change ckpt_format to torch_dist: checkpoint: {ckpt_format: [-torch_dcp-]{+torch_dist+}}
-      = suggestion: Remove \`ckpt_format\`: checkpoint: {[-ckpt_format: torch_dcp-]}
+      = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: torch_dcp-]}
     a format without its implementation: error at "fsdp_dtensor": ckpt_format fsdp_dtensor needs Megatron-FSDP. Use torch_dist.
       = Megatron-LM: --ckpt-format fsdp_dtensor is only tested with Megatron FSDP.
       = suggestion: Change ckpt_format to torch_dist: checkpoint: {ckpt_format: [-fsdp_dtensor-]{+torch_dist+}}
-      = suggestion: Remove \`ckpt_format\`: checkpoint: {[-ckpt_format: fsdp_dtensor-]}
+      = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: fsdp_dtensor-]}
     an optimizer that it does not run: error at "true": Megatron-FSDP does not run with the optimizer muon. Use adam or sgd.
       = Megatron-LM: Megatron-FSDP does not support the muon optimizer yet.
-      = suggestion: Remove \`enabled\`: fsdp: {[-enabled: true-]}
+      = suggestion: Remove enabled: fsdp: {[-enabled: true-]}
     checkpoints that generalized TP does not write: error at "torch_dcp": Generalized TP needs ckpt_format torch or torch_dist, not torch_dcp.
       = Megatron-LM: GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got 'torch_dcp'.
       = suggestion: Change ckpt_format to torch_dist: checkpoint: {ckpt_format: [-torch_dcp-]{+torch_dist+}}
-      = suggestion: Remove \`ckpt_format\`: checkpoint: {[-ckpt_format: torch_dcp-]}
-    gradient accumulation fusion under torch FSDP2: error at "true": torch_fsdp2 excludes gradient_accumulation_fusion. Write \`gradient_accumulation_fusion: false\`.
+      = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: torch_dcp-]}
+    gradient accumulation fusion under torch FSDP2: error at "true": torch_fsdp2 excludes gradient_accumulation_fusion. Write gradient_accumulation_fusion false.
       = Megatron-LM: --use-torch-fsdp2 is not supported with gradient accumulation fusion
-      = suggestion: Remove \`torch_fsdp2\`: fsdp: {[-torch_fsdp2: true-]}"
+      = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}"
   `);
 });

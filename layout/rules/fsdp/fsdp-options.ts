@@ -77,7 +77,7 @@ function torchFsdp2({ root, modules }: LayoutFacts): Condition[] {
     ),
     condition(
       root.optimizer.value?.gradient_accumulation_fusion.value !== true,
-      'torch_fsdp2 excludes gradient_accumulation_fusion. Write `gradient_accumulation_fusion: false`.',
+      'torch_fsdp2 excludes gradient_accumulation_fusion. Write gradient_accumulation_fusion false.',
       '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
     ),
     condition(
@@ -87,7 +87,7 @@ function torchFsdp2({ root, modules }: LayoutFacts): Condition[] {
     ),
     condition(
       !isDescribed(root.model.value?.num_layers) || untied?.value === true,
-      'torch_fsdp2 needs an output layer with weights of its own. Write `untie_embeddings_and_output_weights: true` under model.',
+      'torch_fsdp2 needs an output layer with weights of its own. Write untie_embeddings_and_output_weights true under model.',
       '--use-torch-fsdp2 requires --untie-embeddings-and-output-weights',
     ),
     condition(

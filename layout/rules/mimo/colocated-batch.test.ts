@@ -17,12 +17,12 @@ test('colocated-batch', () => {
     }),
   ).toMatchInlineSnapshot(`
     "a batch that the bridge splits: nothing
-    a batch that it cannot split: error at "2": micro_batch_size 2 cannot be split 4 ways between \`images\` (dp 4) and \`language\` (dp 1). Use micro_batch_size 4.
+    a batch that it cannot split: error at "2": micro_batch_size 2 cannot be split 4 ways between 'images' (dp 4) and 'language' (dp 1). Use micro_batch_size 4.
       = Megatron-LM: ColocatedBridgeCommunicator: batch dim size 2 is not divisible by fan_in scale=4.
-      = at "language": \`language\` has dp 1
+      = at "language": 'language' has dp 1
       = suggestion: Change micro_batch_size to 4: batch: {micro_batch_size: [-2-]{+4+}, global_batch_size: 8}
-    the language model has more replicas: error at "6": micro_batch_size 6 cannot be split 4 ways between \`images\` (dp 1) and \`language\` (dp 4). Use micro_batch_size 4 or 8.
+    the language model has more replicas: error at "6": micro_batch_size 6 cannot be split 4 ways between 'images' (dp 1) and 'language' (dp 4). Use micro_batch_size 4 or 8.
       = Megatron-LM: ColocatedBridgeCommunicator: batch dim size 6 is not divisible by fan_out scale=4.
-      = at "language": \`language\` has dp 4"
+      = at "language": 'language' has dp 4"
   `);
 });

@@ -34,9 +34,9 @@ batch: {micro_batch_size: 2, global_batch_size: 8}
       if (shape && micro.value % shape.scale !== 0) {
         const sizes = nearestMultiples(shape.scale, micro.value);
         yield {
-          message: `micro_batch_size ${micro.value} cannot be split ${shape.scale} ways between \`${name}\` (dp ${dp}) and \`${LANGUAGE_MODULE}\` (dp ${mimo.language.dp}). Use micro_batch_size ${eitherNumber(sizes)}.`,
+          message: `micro_batch_size ${micro.value} cannot be split ${shape.scale} ways between '${name}' (dp ${dp}) and '${LANGUAGE_MODULE}' (dp ${mimo.language.dp}). Use micro_batch_size ${eitherNumber(sizes)}.`,
           span: micro.span,
-          related: [{ message: `\`${LANGUAGE_MODULE}\` has dp ${mimo.language.dp}`, span: mimo.language.nameSpan }],
+          related: [{ message: `'${LANGUAGE_MODULE}' has dp ${mimo.language.dp}`, span: mimo.language.nameSpan }],
           predicts: `ColocatedBridgeCommunicator: batch dim size ${micro.value} is not divisible by ${shape.direction} scale=${shape.scale}.`,
           fixes: sizes.map((size) => changeFix('micro_batch_size', micro.span, size)),
         };

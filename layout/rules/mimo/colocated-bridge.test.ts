@@ -46,23 +46,23 @@ test('colocated-bridge', () => {
   ).toMatchInlineSnapshot(`
     "dp sizes that divide one another: nothing
     modules that stand apart may have a pipeline: nothing
-    dp sizes that do not divide one another: error at "3": \`images\` has dp 2 and \`language\` dp 3; one must divide the other. Use tp 1, 2 or 6 for \`images\`.
+    dp sizes that do not divide one another: error at "3": 'images' has dp 2 and 'language' dp 3; one must divide the other. Use tp 1, 2 or 6 for 'images'.
       = Megatron-LM: DP sizes must be evenly divisible: src_dp=2, dest_dp=3
-      = at "language": \`language\` has dp 3
+      = at "language": 'language' has dp 3
       = suggestion: Change tp to 2: images: {num_ranks: 6, tp: [-3-]{+2+}}
       = suggestion: Change tp to 1: images: {num_ranks: 6, tp: [-3-]{+1+}}
       = suggestion: Change tp to 6: images: {num_ranks: 6, tp: [-3-]{+6+}}
-    an encoder without tp: error at "2": \`audio\` shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
+    an encoder without tp: error at "2": 'audio' shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
       = Megatron-LM: src PP must be 1 for ColocatedBridgeCommunicator, got 2
       = suggestion: Change pp to 1: audio: {num_ranks: 6, pp: [-2-]{+1+}}
-    a pipeline and context parallelism: error at "2": \`images\` shares its ranks with other modules, so it cannot have cp 2. Use cp 1, or give each module its own ranks.
+    a pipeline and context parallelism: error at "2": 'images' shares its ranks with other modules, so it cannot have cp 2. Use cp 1, or give each module its own ranks.
       = Megatron-LM: src CP must be 1 for ColocatedBridgeCommunicator, got 2
       = suggestion: Change cp to 1: images: {num_ranks: 8, tp: 2, cp: [-2-]{+1+}}
-      error at "2": \`language\` shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
+      error at "2": 'language' shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
       = Megatron-LM: dest PP must be 1 for ColocatedBridgeCommunicator, got 2
       = suggestion: Change pp to 1: language: {num_ranks: 8, tp: 2, pp: [-2-]{+1+}}
-    replicas whose weight shards the bridge leaves out: error at "4": The bridge gathers over tp and dp of \`language\` and leaves gtp_remat 4 out: 6 of 8 ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for \`language\`, or the same dp for both modules.
-      = at "language": \`images\` has dp 1, \`language\` dp 2
+    replicas whose weight shards the bridge leaves out: error at "4": The bridge gathers over tp and dp of 'language' and leaves gtp_remat 4 out: 6 of 8 ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for 'language', or the same dp for both modules.
+      = at "language": 'images' has dp 1, 'language' dp 2
       = suggestion: Change gtp_remat to 1: language: {num_ranks: 8, gtp_remat: [-4-]{+1+}}
     equal replicas of weight shards: nothing
     weight shards on the side with fewer replicas: nothing"

@@ -50,7 +50,7 @@ function* stretchedReports(modules: readonly ModuleFacts[]): Iterable<Report> {
       const size = degrees?.[dim] ?? 1;
       if (size > 1) {
         yield {
-          message: `\`${name}\` shares its ranks with other modules, so it cannot have ${dim} ${size}. Use ${dim} 1, or give each module its own ranks.`,
+          message: `'${name}' shares its ranks with other modules, so it cannot have ${dim} ${size}. Use ${dim} 1, or give each module its own ranks.`,
           span: fields[dim].span,
           predicts: `${side} ${dim.toUpperCase()} must be 1 for ColocatedBridgeCommunicator, got ${size}`,
           fixes: [changeFix(dim, fields[dim].span, 1)],
@@ -71,9 +71,9 @@ function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
     .sort((a, b) => Math.abs(a - (encoder.degrees?.tp ?? 1)) - Math.abs(b - (encoder.degrees?.tp ?? 1)))
     .slice(0, 3);
   yield {
-    message: `\`${name}\` has dp ${from} and \`${language.name}\` dp ${to}; one must divide the other. Use tp ${eitherNumber(sizes)} for \`${name}\`.`,
+    message: `'${name}' has dp ${from} and '${language.name}' dp ${to}; one must divide the other. Use tp ${eitherNumber(sizes)} for '${name}'.`,
     span: fields.tp.written ? fields.tp.span : encoder.nameSpan,
-    related: [{ message: `\`${language.name}\` has dp ${to}`, span: language.nameSpan }],
+    related: [{ message: `'${language.name}' has dp ${to}`, span: language.nameSpan }],
     predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,
     fixes: fields.tp.written ? sizes.map((tp) => changeFix('tp', fields.tp.span, tp)) : [],
   };
@@ -96,11 +96,9 @@ function* uncoveredReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
     const { gtp_remat: field, num_weight_shards: shards } = many.fields;
     const span = field.written ? field.span : shards.written ? shards.span : many.nameSpan;
     yield {
-      message: `The bridge gathers over tp and dp of \`${many.name}\` and leaves gtp_remat ${gtp} out: ${ranks - ranks / gtp} of ${ranks} ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for \`${many.name}\`, or the same dp for both modules.`,
+      message: `The bridge gathers over tp and dp of '${many.name}' and leaves gtp_remat ${gtp} out: ${ranks - ranks / gtp} of ${ranks} ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for '${many.name}', or the same dp for both modules.`,
       span,
-      related: [
-        { message: `\`${encoder.name}\` has dp ${from}, \`${language.name}\` dp ${to}`, span: language.nameSpan },
-      ],
+      related: [{ message: `'${encoder.name}' has dp ${from}, '${language.name}' dp ${to}`, span: language.nameSpan }],
       fixes: field.written ? [changeFix('gtp_remat', field.span, 1)] : [],
     };
   }

@@ -34,11 +34,11 @@ batch: {micro_batch_size: 1, global_batch_size: 8}
         const step = encoderDp / gcd(encoderDp, dp * gtp);
         const sizes = nearestMultiples(step, micro.value);
         yield {
-          message: `${samplesText(micro.value, dp, gtp)}, which the ${encoderDp} replicas of \`${name}\` cannot share equally. Use micro_batch_size ${eitherNumber(sizes)}.`,
+          message: `${samplesText(micro.value, dp, gtp)}, which the ${encoderDp} replicas of '${name}' cannot share equally. Use micro_batch_size ${eitherNumber(sizes)}.`,
           span: micro.span,
           related: [
-            { message: `\`${name}\` has dp ${encoderDp}`, span: nameSpan },
-            { message: `\`${LANGUAGE_MODULE}\` has dp ${dp}`, span: mimo.language.nameSpan },
+            { message: `'${name}' has dp ${encoderDp}`, span: nameSpan },
+            { message: `'${LANGUAGE_MODULE}' has dp ${dp}`, span: mimo.language.nameSpan },
           ],
           predicts: `--micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got ${micro.value} * ${dp} * ${gtp} % ${encoderDp} != 0)`,
           fixes: sizes.map((size) => changeFix('micro_batch_size', micro.span, size)),

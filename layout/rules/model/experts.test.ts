@@ -31,6 +31,6 @@ test('experts', () => {
       = suggestion: Change ep to 1: parallelism: {ep: [-8-]{+1+}}
     a width of experts without experts: error at "moe_ffn_hidden_size": moe_ffn_hidden_size is the width of an expert, but the model has no experts. Write num_experts, or remove it.
       = Megatron-LM: moe_ffn_hidden_size is set but num_moe_experts is None. Please set num_moe_experts or remove moe_ffn_hidden_size.
-      = suggestion: Remove \`moe_ffn_hidden_size\`: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8[-, moe_ffn_hidden_size: 128-]}"
+      = suggestion: Remove moe_ffn_hidden_size: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8[-, moe_ffn_hidden_size: 128-]}"
   `);
 });

@@ -14,12 +14,12 @@ test('layer-counts', () => {
     both: error at "8": num_layers and encoder_num_layers exclude one another. Use encoder_num_layers with decoder_num_layers, or num_layers alone.
       = Megatron-LM: cannot have both num-layers and encoder-num-layers specified
       = at "8": num_layers is 8 here
-      = suggestion: Remove \`encoder_num_layers\`: model: {num_layers: 8[-, encoder_num_layers: 8-]}
-      = suggestion: Remove \`num_layers\`: model: {[-num_layers: 8, -]encoder_num_layers: 8}
+      = suggestion: Remove encoder_num_layers: model: {num_layers: 8[-, encoder_num_layers: 8-]}
+      = suggestion: Remove num_layers: model: {[-num_layers: 8, -]encoder_num_layers: 8}
     two lengths of a sequence: error at "64": seq_length and encoder_seq_length exclude one another. Use encoder_seq_length with decoder_seq_length, or seq_length alone.
       = Megatron-LM: an assertion without a message
       = at "64": seq_length is 64 here
-      = suggestion: Remove \`encoder_seq_length\`: sequence: {seq_length: 64[-, encoder_seq_length: 64-]}
-      = suggestion: Remove \`seq_length\`: sequence: {[-seq_length: 64, -]encoder_seq_length: 64}"
+      = suggestion: Remove encoder_seq_length: sequence: {seq_length: 64[-, encoder_seq_length: 64-]}
+      = suggestion: Remove seq_length: sequence: {[-seq_length: 64, -]encoder_seq_length: 64}"
   `);
 });

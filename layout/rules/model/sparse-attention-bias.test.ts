@@ -22,6 +22,6 @@ test('sparse-attention-bias', () => {
       = suggestion: Change add_bias_linear to false: model: {hybrid_layer_pattern: M-/D, add_bias_linear: [-true-]{+false+}}
     the variant of all layers, of the training script: warning at "8": Megatron-LM adds biases unless it is told not to, and sparse attention has none. Write add_bias_linear false.
       = Megatron-LM: DSA uses AbsorbedMLASelfAttention, which requires add_bias_linear=False. Disable linear bias for DSA configs.
-      = suggestion: Insert \`add_bias_linear: false\`: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, experimental_attention_variant: dsa{+, add_bias_linear: false+}}"
+      = suggestion: Insert add_bias_linear: false: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, experimental_attention_variant: dsa{+, add_bias_linear: false+}}"
   `);
 });

@@ -18,6 +18,6 @@ test('expert-bias', () => {
       = Megatron-LM: Bias in Moe is only supported when ETP==1
       = at "2": expt_tp defaults to tp, which is 2 here
       = suggestion: Change add_bias_linear to false: model: {num_experts: 8, add_bias_linear: [-true-]{+false+}}
-      = suggestion: Insert \`expt_tp: 1\`: parallelism: {tp: 2{+, expt_tp: 1+}}"
+      = suggestion: Insert expt_tp: 1: parallelism: {tp: 2{+, expt_tp: 1+}}"
   `);
 });

@@ -28,26 +28,26 @@ test('expert-overlap', () => {
     with an interleaved pipeline: nothing
     a plain pipeline: error at "true": overlap_moe_expert_parallel_comm needs an interleaved pipeline. Write vpp, or use pp 1.
       = Megatron-LM: If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1
-      = suggestion: Insert \`vpp: 2\`: parallelism: {pp: 2, ep: 4{+, vpp: 2+}}
-      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+      = suggestion: Insert vpp: 2: parallelism: {pp: 2, ep: 4{+, vpp: 2+}}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
     no experts in parallel: error at "true": overlap_moe_expert_parallel_comm needs expert parallelism; ep is 1. Use ep 2 or more.
       = Megatron-LM: overlap_moe_expert_parallel_comm is only supported with expert model parallelism
-      = suggestion: Insert \`ep: 2\`: parallelism: {tp: 2{+, ep: 2+}}
-      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+      = suggestion: Insert ep: 2: parallelism: {tp: 2{+, ep: 2+}}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
     the allgather dispatcher: error at "true": overlap_moe_expert_parallel_comm needs the alltoall or flex dispatcher.
       = Megatron-LM: overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher
       = suggestion: Change moe_token_dispatcher_type to alltoall: moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: [-allgather-]{+alltoall+}}
-      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true, -]moe_token_dispatcher_type: allgather}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true, -]moe_token_dispatcher_type: allgather}
     full recomputation: error at "true": overlap_moe_expert_parallel_comm excludes full recomputation. Use selective, or none.
       = Megatron-LM: disable full recomputation when enabling overlap_moe_expert_parallel_comm
       = suggestion: Change granularity to selective: recompute: {granularity: [-full-]{+selective+}}
-      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
     two MTP layers: error at "true": overlap_moe_expert_parallel_comm takes one MTP layer at most; mtp_num_layers is 2.
       = Megatron-LM: MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.
       = suggestion: Change mtp_num_layers to 1: model: {mtp_num_layers: [-2-]{+1+}}
-      = suggestion: Remove \`overlap_moe_expert_parallel_comm\`: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
     delayed weight gradients alone: error at "true": delay_wgrad_compute needs overlap_moe_expert_parallel_comm.
       = Megatron-LM: overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute
-      = suggestion: Remove \`delay_wgrad_compute\`: moe: {[-delay_wgrad_compute: true-]}"
+      = suggestion: Remove delay_wgrad_compute: moe: {[-delay_wgrad_compute: true-]}"
   `);
 });

@@ -38,19 +38,19 @@ test('router-groups', () => {
     "8 of 256 in 4 of 8 groups: nothing
     more experts than there are: error at "16": moe_router_topk 16 is above the 8 experts: the selection fails when it runs. Use 8 or less.
       = suggestion: Change moe_router_topk to 8: model: {num_experts: 8, moe_router_topk: [-16-]{+8+}}
-      = suggestion: Remove \`moe_router_topk\`: model: {num_experts: 8[-, moe_router_topk: 16-]}
+      = suggestion: Remove moe_router_topk: model: {num_experts: 8[-, moe_router_topk: 16-]}
     no groups: error at "2": moe_router_group_topk needs moe_router_num_groups. Write both, or neither.
       = Megatron-LM: When using group limited routing, moe_router_num_groups must be specified.
-      = suggestion: Remove \`moe_router_group_topk\`: model: {num_experts: 8[-, moe_router_group_topk: 2-]}
+      = suggestion: Remove moe_router_group_topk: model: {num_experts: 8[-, moe_router_group_topk: 2-]}
     groups that do not divide the experts: error at "2": moe_router_num_groups 3 does not divide 8 experts. Use 1, 2 or 4.
       = Megatron-LM: num_moe_experts (8) should be divisible by moe_router_num_groups (3).
       = suggestion: Change moe_router_num_groups to 2: model: {num_experts: 8, moe_router_num_groups: [-3-]{+2+}, moe_router_group_topk: 2}
       = suggestion: Change moe_router_num_groups to 4: model: {num_experts: 8, moe_router_num_groups: [-3-]{+4+}, moe_router_group_topk: 2}
-      = suggestion: Remove \`moe_router_group_topk\`: model: {num_experts: 8, moe_router_num_groups: 3[-, moe_router_group_topk: 2-]}
+      = suggestion: Remove moe_router_group_topk: model: {num_experts: 8, moe_router_num_groups: 3[-, moe_router_group_topk: 2-]}
     more groups than there are: error at "5": moe_router_group_topk 5 is above moe_router_num_groups 4. Use 4 or less.
       = Megatron-LM: moe_router_group_topk (5) should be smaller than moe_router_num_groups (4).
       = suggestion: Change moe_router_group_topk to 4: model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: [-5-]{+4+}}
-      = suggestion: Remove \`moe_router_group_topk\`: model: {num_experts: 8, moe_router_num_groups: 4[-, moe_router_group_topk: 5-]}
+      = suggestion: Remove moe_router_group_topk: model: {num_experts: 8, moe_router_num_groups: 4[-, moe_router_group_topk: 5-]}
     one expert a token, with scores that need no softmax: nothing
     one expert a token, whose softmax is not said: nothing
     a softmax over one expert: warning at "1": With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops. Write moe_router_pre_softmax true.

@@ -38,12 +38,12 @@ test('token-dispatcher', () => {
     no communication with the alltoall dispatcher: nothing
     DeepEP in another dispatcher: error at "true": moe_enable_deepep needs the flex dispatcher, not alltoall. Use moe_token_dispatcher_type flex.
       = Megatron-LM: DeepEP backend is only supported with flex token dispatcher.
-      = suggestion: Remove \`moe_enable_deepep\`: moe: {moe_token_dispatcher_type: alltoall[-, moe_enable_deepep: true-]}
+      = suggestion: Remove moe_enable_deepep: moe: {moe_token_dispatcher_type: alltoall[-, moe_enable_deepep: true-]}
     DeepEP where the training script takes its own dispatcher: error at "true": moe_enable_deepep needs the flex dispatcher, not allgather, the default. Use moe_token_dispatcher_type flex.
       = Megatron-LM: DeepEP backend is only supported with flex token dispatcher.
-      = suggestion: Remove \`moe_enable_deepep\`: moe: {[-moe_enable_deepep: true-]}
+      = suggestion: Remove moe_enable_deepep: moe: {[-moe_enable_deepep: true-]}
     the flex dispatcher without communication: error at "true": fake_process_group excludes the flex dispatcher. Use alltoall.
       = Megatron-LM: Fake process group is not supported with flex token dispatcher.
-      = suggestion: Remove \`fake_process_group\`: communicators: {[-fake_process_group: true-]}"
+      = suggestion: Remove fake_process_group: communicators: {[-fake_process_group: true-]}"
   `);
 });

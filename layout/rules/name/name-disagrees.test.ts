@@ -19,7 +19,7 @@ test('name-disagrees', () => {
     "a name that agrees: nothing
     a name that agrees with one of the modules: nothing
     letters in front make another word: nothing
-    a degree of experts that cannot be used is not compared: error[not-positive] at "0": \`parallelism.ep\` is 0, but must be at least 1.
+    a degree of experts that cannot be used is not compared: error[not-positive] at "0": parallelism.ep is 0, but must be at least 1.
       = suggestion: Change ep to 1: parallelism: {tp: 2, ep: [-0-]{+1+}}
     one of several degrees differs: information at "tp4": The name says tp4, but tp is 2. Change the name or the degree.
       = suggestion: Write tp2 in the name: name: llama_tp[-4-]{+2+}_pp1-dp8

@@ -10,8 +10,8 @@ test('ntp-modules', () => {
     }),
   ).toMatchInlineSnapshot(`
     "without modules: nothing
-    beside modules: error at "ntp": \`ntp\` does not work with \`modules\`: it assumes one grid from rank 0. Remove it, or use \`parallelism\`.
-      = at "modules": \`modules\` is written here
-      = suggestion: Remove \`ntp\`: [-ntp: {tp_spares: 1}⏎-]"
+    beside modules: error at "ntp": ntp does not work with modules: it assumes one grid from rank 0. Remove it, or use parallelism.
+      = at "modules": modules is written here
+      = suggestion: Remove ntp: [-ntp: {tp_spares: 1}⏎-]"
   `);
 });

@@ -14,10 +14,9 @@ export const ntpModules: Rule = {
   *check({ text, root, heterogeneous }) {
     if (heterogeneous && root.ntp.written) {
       yield {
-        message:
-          '`ntp` does not work with `modules`: it assumes one grid from rank 0. Remove it, or use `parallelism`.',
+        message: 'ntp does not work with modules: it assumes one grid from rank 0. Remove it, or use parallelism.',
         span: root.ntp.keySpan,
-        related: [{ message: '`modules` is written here', span: root.modules.keySpan }],
+        related: [{ message: 'modules is written here', span: root.modules.keySpan }],
         fixes: [removeFix(text, 'ntp', root.ntp)],
       };
     }

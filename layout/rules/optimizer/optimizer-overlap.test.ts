@@ -31,16 +31,16 @@ test('optimizer-overlap', () => {
   ).toMatchInlineSnapshot(`
     "with all that it needs: nothing
     with Megatron-FSDP: nothing
-    without a distributed optimizer: warning at "true": overlap_param_gather needs use_distributed_optimizer. Write \`use_distributed_optimizer: true\`.
+    without a distributed optimizer: warning at "true": overlap_param_gather needs use_distributed_optimizer. Write use_distributed_optimizer true.
       = Megatron-LM: --overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon
       = suggestion: Switch on use_distributed_optimizer and overlap_grad_reduce: optimizer: {overlap_param_gather: true{+, overlap_grad_reduce: true+}{+, use_distributed_optimizer: true+}}
-      = suggestion: Remove \`overlap_param_gather\`: optimizer: {[-overlap_param_gather: true-]}
-    without the reduction: error at "true": overlap_param_gather needs overlap_grad_reduce. Write \`overlap_grad_reduce: true\`.
+      = suggestion: Remove overlap_param_gather: optimizer: {[-overlap_param_gather: true-]}
+    without the reduction: error at "true": overlap_param_gather needs overlap_grad_reduce. Write overlap_grad_reduce true.
       = Megatron-LM: Must use --overlap-param-gather with --overlap-grad-reduce
       = suggestion: Switch on overlap_grad_reduce: optimizer: {use_distributed_optimizer: true, overlap_param_gather: true{+, overlap_grad_reduce: true+}}
-      = suggestion: Remove \`overlap_param_gather\`: optimizer: {use_distributed_optimizer: true[-, overlap_param_gather: true-]}
+      = suggestion: Remove overlap_param_gather: optimizer: {use_distributed_optimizer: true[-, overlap_param_gather: true-]}
     with the step and no interleaving: error at "true": overlap_param_gather_with_optimizer_step needs an interleaved pipeline. Write vpp.
       = Megatron-LM: --overlap-param-gather-with-optimizer-step only supported with interleaved pipeline parallelism
-      = suggestion: Remove \`overlap_param_gather_with_optimizer_step\`: optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true[-, overlap_param_gather_with_optimizer_step: true-]}"
+      = suggestion: Remove overlap_param_gather_with_optimizer_step: optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true[-, overlap_param_gather_with_optimizer_step: true-]}"
   `);
 });

@@ -61,14 +61,14 @@ optimizer:
       {
         ...gather,
         holds: !gather.field.value || isDistributed || optimizer.optimizer.value === 'dist_muon',
-        message: 'overlap_param_gather needs use_distributed_optimizer. Write `use_distributed_optimizer: true`.',
+        message: 'overlap_param_gather needs use_distributed_optimizer. Write use_distributed_optimizer true.',
         fixes: [on(...gathered)],
         predicts: '--overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon',
       },
       {
         ...gather,
         holds: !gather.field.value || optimizer.overlap_grad_reduce.value === true,
-        message: 'overlap_param_gather needs overlap_grad_reduce. Write `overlap_grad_reduce: true`.',
+        message: 'overlap_param_gather needs overlap_grad_reduce. Write overlap_grad_reduce true.',
         fixes: [on(...gathered)],
         predicts: 'Must use --overlap-param-gather with --overlap-grad-reduce',
       },
@@ -76,7 +76,7 @@ optimizer:
         ...step,
         holds: !step.field.value || isDistributed,
         message:
-          'overlap_param_gather_with_optimizer_step needs use_distributed_optimizer. Write `use_distributed_optimizer: true`.',
+          'overlap_param_gather_with_optimizer_step needs use_distributed_optimizer. Write use_distributed_optimizer true.',
         fixes: [on(...gathered, 'overlap_param_gather')],
         predicts: '--overlap-param-gather-with-optimizer-step only supported with distributed optimizer',
       },
@@ -84,7 +84,7 @@ optimizer:
         ...step,
         holds: !step.field.value || gather.field.value === true,
         message:
-          'overlap_param_gather_with_optimizer_step needs overlap_param_gather. Write `overlap_param_gather: true`.',
+          'overlap_param_gather_with_optimizer_step needs overlap_param_gather. Write overlap_param_gather true.',
         fixes: [on(...gathered, 'overlap_param_gather')],
         predicts: 'Must use --overlap-param-gather-with-optimizer-step with --overlap-param-gather',
       },

@@ -44,7 +44,7 @@ parallelism:
     const related = writtenRelated('ep', module.fields.ep);
     if (!order.endsWith('pp') && (degrees?.pp ?? 1) > 1 && dp !== exptDp) {
       yield {
-        message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write \`${last}\`.`,
+        message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write ${last}.`,
         span,
         related,
         predicts: UNEQUAL_DP,
@@ -56,7 +56,7 @@ parallelism:
     const expert = new Grid(dims.expert);
     if (strideOfPp(dense) !== strideOfPp(expert)) {
       yield {
-        message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write \`${last}\`.`,
+        message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write ${last}.`,
         span,
         related,
         predicts: dense.size <= MAX_LISTED_RANKS ? unequalPipelines(listed(dense), listed(expert)) : null,

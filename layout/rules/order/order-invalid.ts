@@ -43,7 +43,7 @@ parallelism:
         ORDER_TOKENS.filter((token) => !order.toLowerCase().split('-').includes(token)),
       );
       yield {
-        message: `${wrong === '' ? 'An empty word' : `\`${wrong}\``} in the order is no dimension. ${near ? `Did you mean \`${near}\`?` : `Use ${either(ORDER_TOKENS)}.`}`,
+        message: `${wrong === '' ? 'An empty word' : `'${wrong}'`} in the order is no dimension. ${near ? `Did you mean ${near}?` : `Use ${either(ORDER_TOKENS)}.`}`,
         span,
         predicts,
         fixes: near
@@ -63,7 +63,7 @@ parallelism:
     } else if (repeated.length > 0) {
       const once = [...new Set(order.toLowerCase().split('-'))].join('-');
       yield {
-        message: `The order names \`${repeated[0]}\` twice. Name each dimension once.`,
+        message: `The order names ${repeated[0]} twice. Name each dimension once.`,
         span,
         predicts,
         fixes: [changeFix('order', span, once), ...fixes],
@@ -94,7 +94,7 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
   const before = dim === 'tp' ? 0 : last;
   const completed = [...tokens.slice(0, before), dim, ...tokens.slice(before)].join('-');
   yield {
-    message: `The order leaves out \`${dim}\`, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write \`${completed}\`.`,
+    message: `The order leaves out ${dim}, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write ${completed}.`,
     span,
     predicts: orderPrediction(order, dense, expert, gtp),
     fixes: [...new Set([completed, DEFAULT_ORDER])].map((better) => changeFix('order', span, better)),

@@ -23,7 +23,7 @@ test('phase-crosses-nvlink', () => {
     an NVLink domain of several nodes: nothing
     no cluster: nothing
     no tensor parallelism: nothing
-    a group larger than a node: warning at "16": The group of ranks 0 to 15 of phase rollout spans NVLink domains of 8 GPUs. Use a tp that divides 8, or a rank_offset that is a multiple of it.
-    groups that an offset pushes over the edge of a node: warning at "4": The group of ranks 6 to 9 of phase rollout spans NVLink domains of 8 GPUs. Use a tp that divides 8, or a rank_offset that is a multiple of it."
+    a group larger than a node: warning at "16": The group of ranks 0 to 15 of phase 'rollout' spans NVLink domains of 8 GPUs. Use a tp that divides 8, or a rank_offset that is a multiple of it.
+    groups that an offset pushes over the edge of a node: warning at "4": The group of ranks 6 to 9 of phase 'rollout' spans NVLink domains of 8 GPUs. Use a tp that divides 8, or a rank_offset that is a multiple of it."
   `);
 });

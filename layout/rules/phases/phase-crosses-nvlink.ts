@@ -33,7 +33,7 @@ phases:
       const first = domain ? firstCrossing(start, end, size, domain) : null;
       if (first !== null) {
         yield {
-          message: `The group of ranks ${first} to ${first + size - 1} of phase ${field.name} spans NVLink domains of ${domain} GPUs. Use a tp that divides ${domain}, or a rank_offset that is a multiple of it.`,
+          message: `The group of ranks ${first} to ${first + size - 1} of phase '${field.name}' spans NVLink domains of ${domain} GPUs. Use a tp that divides ${domain}, or a rank_offset that is a multiple of it.`,
           span: phase.tp.written ? phase.tp.span : field.keySpan,
         };
       }

@@ -16,8 +16,8 @@ test('phase-factorization', () => {
     }),
   ).toMatchInlineSnapshot(`
     "phases that share all ranks, or some: nothing
-    a replica that does not divide the ranks: error at "rollout": tp 3 does not divide 8 ranks. Use other degrees for phase rollout.
-    experts that do not divide the ranks: error at "train": expt_tp 2 x ep 8 = 16 ranks an expert replica, which does not divide 8. Use another ep for phase train.
-    ranks beyond the world: error at "rollout": Phase rollout ends at rank 12, beyond the world of 8. Use fewer ranks."
+    a replica that does not divide the ranks: error at "rollout": tp 3 does not divide 8 ranks. Use other degrees for phase 'rollout'.
+    experts that do not divide the ranks: error at "train": expt_tp 2 x ep 8 = 16 ranks an expert replica, which does not divide 8. Use another ep for phase 'train'.
+    ranks beyond the world: error at "rollout": Phase 'rollout' ends at rank 12, beyond the world of 8. Use fewer ranks."
   `);
 });

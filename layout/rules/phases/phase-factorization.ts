@@ -42,15 +42,15 @@ phases: {rollout: {engine: vllm, tp: 4}}
       const report = (message: string): Report => ({ message, span: keySpan });
       if (offset + ranks > world.size || ranks <= 0) {
         yield report(
-          `Phase ${name} ends at rank ${offset + ranks}, beyond the world of ${world.size}. Use fewer ranks.`,
+          `Phase '${name}' ends at rank ${offset + ranks}, beyond the world of ${world.size}. Use fewer ranks.`,
         );
       } else if (ranks % dense !== 0) {
         yield report(
-          `${problemOf(ranks, 'a replica', { tp, gtp_remat: gtp, cp, pp })} Use other degrees for phase ${name}.`,
+          `${problemOf(ranks, 'a replica', { tp, gtp_remat: gtp, cp, pp })} Use other degrees for phase '${name}'.`,
         );
       } else if (ep > 1 && ranks % expert !== 0) {
         yield report(
-          `${problemOf(ranks, 'an expert replica', { expt_tp: exptTp, ep, pp })} Use another ep for phase ${name}.`,
+          `${problemOf(ranks, 'an expert replica', { expt_tp: exptTp, ep, pp })} Use another ep for phase '${name}'.`,
         );
       }
     }

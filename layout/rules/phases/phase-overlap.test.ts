@@ -20,7 +20,7 @@ test('phase-overlap', () => {
     side by side: nothing
     one on some ranks of the other: nothing
     ranks beyond the world are of another rule: nothing
-    spans that cross: error at "rollout": Phases train (ranks 0 to 5) and rollout (ranks 4 to 7) share ranks 4 to 5 only. Give both the same ranks, or start rollout at rank 6.
-      = at "train": \`train\` is here"
+    spans that cross: error at "rollout": Phases 'train' (ranks 0 to 5) and 'rollout' (ranks 4 to 7) share ranks 4 to 5 only. Give both the same ranks, or start 'rollout' at rank 6.
+      = at "train": 'train' is here"
   `);
 });

@@ -31,9 +31,9 @@ phases:
     for (const span of spans) {
       if (furthest && span.start > furthest.start && span.start < furthest.end && span.end > furthest.end) {
         yield {
-          message: `Phases ${furthest.field.name} (ranks ${furthest.start} to ${furthest.end - 1}) and ${span.field.name} (ranks ${span.start} to ${span.end - 1}) share ranks ${span.start} to ${furthest.end - 1} only. Give both the same ranks, or start ${span.field.name} at rank ${furthest.end}.`,
+          message: `Phases '${furthest.field.name}' (ranks ${furthest.start} to ${furthest.end - 1}) and '${span.field.name}' (ranks ${span.start} to ${span.end - 1}) share ranks ${span.start} to ${furthest.end - 1} only. Give both the same ranks, or start '${span.field.name}' at rank ${furthest.end}.`,
           span: span.field.keySpan,
-          related: [{ message: `\`${furthest.field.name}\` is here`, span: furthest.field.keySpan }],
+          related: [{ message: `'${furthest.field.name}' is here`, span: furthest.field.keySpan }],
         };
       }
       furthest = !furthest || span.end > furthest.end ? span : furthest;

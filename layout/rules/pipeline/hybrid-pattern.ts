@@ -73,14 +73,14 @@ function* patternReports(
   } else if (plan.covers === false) {
     yield {
       ...base,
-      message: `Megatron-LM reports nothing, but ${lossOf(plan)}. Write the stages with \`|\`.`,
+      message: `Megatron-LM reports nothing, but ${lossOf(plan)}. Write the stages with '|'.`,
     };
   }
   const depths = plan.settings.mtp ?? 0;
   if (depths > 0 && !pattern.includes('/')) {
     yield {
       severity: 'warning',
-      message: `mtp_num_layers is ${depths}, but the pattern has no MTP part, so Megatron-LM builds no MTP layer. Write the layers of each depth behind \`/\`.`,
+      message: `mtp_num_layers is ${depths}, but the pattern has no MTP part, so Megatron-LM builds no MTP layer. Write the layers of each depth behind '/'.`,
       span: model.mtp_num_layers.span,
       related: [],
       fixes: [removeFix(text, 'mtp_num_layers', model.mtp_num_layers)],
@@ -99,7 +99,7 @@ function* patternReports(
       ...base,
       severity: 'warning',
       message:
-        'The pattern has MoE layers (`E`), but `num_experts` is not written: the script takes the pattern, and the layer fails when it is built. Write num_experts.',
+        'The pattern has MoE layers (E), but num_experts is not written: the script accepts it, and building the layer fails. Write num_experts.',
     };
   }
 }
@@ -110,7 +110,7 @@ function explained({ error, settings }: StagePlan): string {
     [
       /^In \w+ pattern, '(.)'/su,
       (char) =>
-        `\`${char}\` stands for no layer. Use M, G, *, D, +, -, E, with \`|\` between stages and \`/\` before MTP depths.`,
+        `'${char}' stands for no layer. Use M, G, *, D, +, -, E, with '|' between stages and '/' before MTP depths.`,
     ],
     [
       /^Not supported to have both/,
@@ -128,15 +128,15 @@ function explained({ error, settings }: StagePlan): string {
     [
       /^Number of layers \((\d+)\)/,
       (layers) =>
-        `The pattern has ${countOf(Number(layers), 'layer')} and no \`|\`, and pp ${pp} does not divide them. Write its stages with \`|\`, or use another pp.`,
+        `The pattern has ${countOf(Number(layers), 'layer')} and no '|', and pp ${pp} does not divide them. Write its stages with '|', or use another pp.`,
     ],
     [/^If --hybrid/, 'The stages of the pattern leave no place for sizes of the first or last stage. Leave those out.'],
-    [/^When interleaved/, 'The pattern has several stages a rank, and pp is 1. Use pp 2 or more, or no `|`.'],
+    [/^When interleaved/, "The pattern has several stages a rank, and pp is 1. Use pp 2 or more, or no '|'."],
     [
       /cannot both be specified/,
-      '`hybrid_override_pattern` is the former name of `hybrid_layer_pattern`. Use one of them.',
+      'hybrid_override_pattern is the former name of hybrid_layer_pattern. Use one of them.',
     ],
-    [/virtual/, 'The stages of the pattern give the number of virtual stages. Leave `vpp` out.'],
+    [/virtual/, 'The stages of the pattern give the number of virtual stages. Leave vpp out.'],
     [
       /should not be used with/,
       'The pattern excludes a pipeline layout and the account for embedding or loss. Leave those out.',

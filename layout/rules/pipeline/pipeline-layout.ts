@@ -70,7 +70,7 @@ function* layoutReports(facts: LayoutFacts, plan: StagePlan): Iterable<Report> {
     yield {
       ...base,
       severity: 'warning',
-      message: `Megatron-LM removes commas first, so \`${SPLIT_COUNT.exec(layout)?.[0]}\` repeats ${SPLIT_COUNT.exec(layout)?.[0].replace(/\D/g, '')} times. Write the number without a comma.`,
+      message: `Megatron-LM removes commas first, so '${SPLIT_COUNT.exec(layout)?.[0]}' repeats ${SPLIT_COUNT.exec(layout)?.[0].replace(/\D/g, '')} times. Write the number without a comma.`,
     };
   }
 }
@@ -91,7 +91,7 @@ function explained({ error, settings }: StagePlan): string {
     [
       /^Invalid layer character: (.)/su,
       (char) =>
-        `\`${char}\` stands for no layer. Use E, t, m, L, \`|\`, and the repetitions \`(...)*n\` and \`x*n\`, which do not nest.`,
+        `'${char}' stands for no layer. Use E, t, m, L, '|', and the repetitions '(...)*n' and 'x*n', which do not nest.`,
     ],
     [
       /(?:num_stages=|len\(layout\)=)(\d+)/,
@@ -101,16 +101,16 @@ function explained({ error, settings }: StagePlan): string {
     [
       /^Number of decoder layers (\d+)/,
       (layers) =>
-        `The layout holds ${countOf(Number(layers), 'decoder layer')}, and num_layers is ${numLayers}. Use as many \`t\` as there are layers.`,
+        `The layout holds ${countOf(Number(layers), 'decoder layer')}, and num_layers is ${numLayers}. Use as many 't' as there are layers.`,
     ],
     [
       /^Number of mtp layers/,
-      `The layout holds ${countOf(mtpLayers, 'MTP layer')}, and mtp_num_layers is ${mtp === null ? `not written. Write \`mtp_num_layers: ${mtpLayers}\` under model` : `${mtp}. Use as many \`m\``}.`,
+      `The layout holds ${countOf(mtpLayers, 'MTP layer')}, and mtp_num_layers is ${mtp === null ? `not written. Write mtp_num_layers ${mtpLayers} under model` : `${mtp}. Use as many 'm'`}.`,
     ],
-    [/^The first layer must be/, 'The layout must begin with the embedding. Use `E` first.'],
-    [/^The last layer must be/, 'The layout must end with the loss. Use `L` last.'],
-    [/^(Embedding|Loss) must be/, 'The embedding and the loss each stand once in a layout. Use one `E` and one `L`.'],
-    [/^decoder layers must be/, 'An MTP layer stands before a decoder layer. Use `m` after all `t`.'],
+    [/^The first layer must be/, "The layout must begin with the embedding. Use 'E' first."],
+    [/^The last layer must be/, "The layout must end with the loss. Use 'L' last."],
+    [/^(Embedding|Loss) must be/, "The embedding and the loss each stand once in a layout. Use one 'E' and one 'L'."],
+    [/^decoder layers must be/, "An MTP layer stands before a decoder layer. Use 'm' after all 't'."],
     [
       /^Currently we restrict/,
       'MTP layers stand in another chunk than the last of their rank. Use the last virtual stage.',
@@ -123,13 +123,13 @@ function explained({ error, settings }: StagePlan): string {
     ],
     [
       /conflicts with pipeline_model_parallel_layout|^No more than one/,
-      'The layout gives the number of virtual stages itself. Leave `vpp` out.',
+      'The layout gives the number of virtual stages itself. Leave vpp out.',
     ],
     [
       /^When interleaved schedule/,
       'The layout has several stages a rank, and pp is 1. Use pp 2 or more, or one stage.',
     ],
-    [/^float division/, 'The layout holds no decoder layer: Megatron-LM divides by zero. Write one `t` a layer.'],
+    [/^float division/, "The layout holds no decoder layer: Megatron-LM divides by zero. Write one 't' a layer."],
     [/^list index/, 'The layout is empty. Write its stages, or leave it out.'],
     [/longer than/, `The layout has more than ${countOf(MAX_LAYOUT, 'layer')}. Use smaller repetitions.`],
     [
@@ -138,7 +138,7 @@ function explained({ error, settings }: StagePlan): string {
     ],
     [
       /is not a valid LayerType|must be LayerType/,
-      'A stage holds what is no layer. Use `embedding`, `decoder`, `mtp` and `loss`.',
+      'A stage holds what is no layer. Use embedding, decoder, mtp and loss.',
     ],
   ];
   return explain(

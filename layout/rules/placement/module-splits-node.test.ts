@@ -35,9 +35,9 @@ test('module-splits-node', () => {
   ).toMatchInlineSnapshot(`
     "modules in nodes of their own: nothing
     in one node modules share it anyway: nothing
-    a module begins inside a node: information at "4": \`language\` begins at rank 4, inside node 0.
+    a module begins inside a node: information at "4": 'language' begins at rank 4, inside node 0.
       = at "8": a node has 8 GPUs
-    several modules begin inside a node: information at "4": \`audio\` begins at rank 4, inside node 0. 1 other module also begins inside a node.
+    several modules begin inside a node: information at "4": 'audio' begins at rank 4, inside node 0. 1 other module also begins inside a node.
       = at "8": a node has 8 GPUs"
   `);
 });

@@ -39,7 +39,7 @@ modules:
     const others =
       rest > 0 ? ` ${countOf(rest, 'other module')} also ${rest === 1 ? 'begins' : 'begin'} inside a node.` : '';
     yield {
-      message: `\`${first.name}\` begins at rank ${start}, inside node ${Math.floor(start / layout.gpusPerNode)}.${others}`,
+      message: `'${first.name}' begins at rank ${start}, inside node ${Math.floor(start / layout.gpusPerNode)}.${others}`,
       span: first.own.rank_offset.span,
       related: [{ message: `a node has ${countOf(layout.gpusPerNode, 'GPU')}`, span: perNode.span }],
     };

@@ -47,7 +47,7 @@ test('tp-crosses-nvlink', () => {
       = at "8": an NVLink domain has 8 GPUs
     a module begins inside a node: warning at "6": 1 of 2 TP groups spans more than one NVLink domain of 8 GPUs: group 0 reaches from rank 4 to 9. Use tp 2 to keep each group in one domain.
       = at "8": an NVLink domain has 8 GPUs
-      = at "4": \`language\` begins here
+      = at "4": 'language' begins here
       = suggestion: Change tp to 2: language: {rank_offset: 4, num_ranks: 12, tp: [-6-]{+2+}}
     a layout with an error is not placed: error[dense-factorization] at "8": tp 8 does not divide 12 ranks. Use tp 4, 6 or 12.
       = Megatron-LM: num_ranks (12) must be divisible by tp*gtp_remat*cp*pp (8)

@@ -64,7 +64,7 @@ function tensorReport(
     span: kind.span,
     related: [
       ...nvlinkRelated(facts, layout),
-      ...(own?.rank_offset.written ? [{ message: `\`${module.name}\` begins here`, span: own.rank_offset.span }] : []),
+      ...(own?.rank_offset.written ? [{ message: `'${module.name}' begins here`, span: own.rank_offset.span }] : []),
     ],
     fixes: [
       order?.written && module.name === null ? changeFix('order', order.span, DEFAULT_ORDER) : null,

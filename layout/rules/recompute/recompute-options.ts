@@ -62,13 +62,13 @@ function conditions(facts: LayoutFacts): Condition[] {
       ...base,
       // a file that says less than its training script may well leave it out
       holds: isSelective || method.written || !trainingScript,
-      message: 'Full recomputation needs a method. Write `method: uniform` or `method: block`.',
+      message: 'Full recomputation needs a method. Write method uniform or block.',
       predicts: 'Using recompute_granularity: full so recompute_method must be "block" or "uniform"',
     },
     {
       ...base,
       holds: isSelective || layers.written || !trainingScript,
-      message: 'Full recomputation needs a number of layers. Write `num_layers: 1` under recompute.',
+      message: 'Full recomputation needs a number of layers. Write num_layers 1 under recompute.',
       predicts: `When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: ${perRank}`,
     },
     {
@@ -105,12 +105,12 @@ function spreadConditions({ modules }: LayoutFacts, recompute: Recompute): Condi
     ),
     condition(
       granularity.value === 'full',
-      'distribute_saved_activations needs full recomputation. Write `granularity: full`.',
+      'distribute_saved_activations needs full recomputation. Write granularity full.',
       'distributed recompute activations is only application to full recompute granularity',
     ),
     condition(
       method.value !== undefined,
-      'distribute_saved_activations needs a recompute method. Write `method: uniform` or `method: block`.',
+      'distribute_saved_activations needs a recompute method. Write method uniform or block.',
       'for distributed recompute activations to work you need to use a recompute method ',
     ),
   ];

@@ -18,7 +18,7 @@ test('sequence-parallel-with-experts', () => {
     sequence_parallel is not written: warning at "sequence": Experts with tp 2 need sequence_parallel in training. Use sequence_parallel true, or tp 1.
       = at "2": ep is 2 here
       = at "2": tp is 2 here
-      = suggestion: Insert \`sequence_parallel: true\`: sequence: {seq_length: 64{+, sequence_parallel: true+}}
+      = suggestion: Insert sequence_parallel: true: sequence: {seq_length: 64{+, sequence_parallel: true+}}
     sequence_parallel is off: warning at "false": Experts with tp 2 need sequence_parallel in training. Use sequence_parallel true, or tp 1.
       = at "2": ep is 2 here
       = at "2": tp is 2 here

@@ -16,14 +16,14 @@ test('tp-comm-overlap-needs-sp', () => {
     "sequence parallelism is on: nothing
     sequence_parallel is not written: warning at "true": tp_comm_overlap needs sequence_parallel. Use sequence_parallel true, or remove tp_comm_overlap.
       = Megatron-LM: Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled
-      = suggestion: Insert \`sequence_parallel: true\`: sequence: {tp_comm_overlap: true{+, sequence_parallel: true+}}
-      = suggestion: Remove \`tp_comm_overlap\`: sequence: {[-tp_comm_overlap: true-]}
+      = suggestion: Insert sequence_parallel: true: sequence: {tp_comm_overlap: true{+, sequence_parallel: true+}}
+      = suggestion: Remove tp_comm_overlap: sequence: {[-tp_comm_overlap: true-]}
     sequence_parallel is off: warning at "true": tp_comm_overlap needs sequence_parallel. Use sequence_parallel true, or remove tp_comm_overlap.
       = Megatron-LM: Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled
       = suggestion: Change sequence_parallel to true: sequence: {tp_comm_overlap: true, sequence_parallel: [-false-]{+true+}}
-      = suggestion: Remove \`tp_comm_overlap\`: sequence: {[-tp_comm_overlap: true, -]sequence_parallel: false}
+      = suggestion: Remove tp_comm_overlap: sequence: {[-tp_comm_overlap: true, -]sequence_parallel: false}
     tp is 1: the training script switches sequence parallelism off: error at "true": tp_comm_overlap needs sequence_parallel and tp above 1. Remove tp_comm_overlap.
       = Megatron-LM: Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled
-      = suggestion: Remove \`tp_comm_overlap\`: sequence: {seq_length: 64, [-tp_comm_overlap: true, -]sequence_parallel: true}"
+      = suggestion: Remove tp_comm_overlap: sequence: {seq_length: 64, [-tp_comm_overlap: true, -]sequence_parallel: true}"
   `);
 });

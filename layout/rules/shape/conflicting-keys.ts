@@ -22,9 +22,9 @@ modules:
   *check({ text, root, modules }) {
     if (root.parallelism.written && root.modules.written) {
       yield {
-        message: 'Write `parallelism` (one grid over the world) or `modules` (one grid each), not both.',
+        message: 'Write parallelism (one grid over the world) or modules (one grid each), not both.',
         span: root.modules.keySpan,
-        related: [{ message: '`parallelism` is written here', span: root.parallelism.keySpan }],
+        related: [{ message: 'parallelism is written here', span: root.parallelism.keySpan }],
         fixes: [removeFix(text, 'parallelism', root.parallelism), removeFix(text, 'modules', root.modules)],
       };
     }

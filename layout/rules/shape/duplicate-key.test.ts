@@ -9,12 +9,12 @@ test('duplicate-key', () => {
       'a module twice': 'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8}\n  language: {num_ranks: 4}\n',
     }),
   ).toMatchInlineSnapshot(`
-    "a degree twice: error at "tp": \`tp\` is written twice in this map. Remove one.
+    "a degree twice: error at "tp": 'tp' is written twice in this map. Remove one.
       = at "tp": the first one
-      = suggestion: Remove the second \`tp\`: [-  tp: 4⏎-]
-      = suggestion: Remove the first \`tp\`: [-  tp: 2⏎-]  tp: 4
-    a module twice: error at "language": \`language\` is written twice in this map. Remove one.
+      = suggestion: Remove the second 'tp': [-  tp: 4⏎-]
+      = suggestion: Remove the first 'tp': [-  tp: 2⏎-]  tp: 4
+    a module twice: error at "language": 'language' is written twice in this map. Remove one.
       = at "language": the first one
-      = suggestion: Remove the second \`language\`: [-  language: {num_ranks: 4}⏎-]"
+      = suggestion: Remove the second 'language': [-  language: {num_ranks: 4}⏎-]"
   `);
 });

@@ -31,13 +31,10 @@ parallelism:
       const remove = (title: string, { keySpan, value }: typeof entry) =>
         suggestion(title, [removeField(text, { keySpan, span: value.span })]);
       yield {
-        message: `\`${entry.key}\` is written twice in this map. Remove one.`,
+        message: `'${entry.key}' is written twice in this map. Remove one.`,
         span: entry.keySpan,
         related: [{ message: 'the first one', span: first.keySpan }],
-        fixes: [
-          remove(`Remove the second \`${entry.key}\``, entry),
-          remove(`Remove the first \`${entry.key}\``, first),
-        ],
+        fixes: [remove(`Remove the second '${entry.key}'`, entry), remove(`Remove the first '${entry.key}'`, first)],
       };
     }
   },

@@ -28,7 +28,7 @@ parallelism: {tp: 2}
     }
     for (const { path, length, span } of problemsOf(problems, 'text-too-long')) {
       yield {
-        message: `\`${path}\` has ${grouped(length)} characters; up to ${grouped(MAX_STRING)} are read. Shorten it.`,
+        message: `${path} has ${grouped(length)} characters; up to ${grouped(MAX_STRING)} are read. Shorten it.`,
         span,
       };
     }

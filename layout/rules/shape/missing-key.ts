@@ -3,6 +3,7 @@ import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
 import type { KeySpec } from '../../format/spec';
 import { firstLine } from '../../format/tree';
+import { plainText } from '../../format/typeText';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { insertFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
@@ -31,7 +32,7 @@ parallelism:
     const { text, problems } = read;
     for (const { start } of problemsOf(problems, 'empty')) {
       yield {
-        message: 'The file is empty. A layout begins with `layout: 1`.',
+        message: "The file is empty. A layout begins with 'layout: 1'.",
         span: firstLine(text),
         fixes: [suggestion('Insert a small layout', [{ span: { start, end: start }, newText: STARTER }])],
       };
@@ -62,9 +63,9 @@ function requiredReport(
   read: ReadLayout,
   { name, spec, map, keySpan, path }: Extract<Problem, { kind: 'missing-key' }>,
 ): Report {
-  const place = path === '' ? 'The file' : `\`${path}\``;
+  const place = path === '' ? 'The file' : path;
   return {
-    message: `${place} needs the key \`${name}\`. ${spec.doc}`,
+    message: `${place} needs the key ${name}. ${plainText(spec.doc)}`,
     span: path === '' ? firstLine(read.text) : keySpan,
     fixes: [insertFix(read.text, map.span, `${name}: ${derived(read, path, name) ?? placeholder(name, spec)}`)],
   };
@@ -98,7 +99,7 @@ function* missingWorld(facts: LayoutFacts): Iterable<Report> {
   const ends = modules.map(({ rankOffset, ranks, denseModel }) => (rankOffset ?? 0) + (ranks ?? denseModel ?? 1));
   const likely = ends.reduce((most, end) => Math.max(most, end), 1);
   yield {
-    message: 'The number of ranks is missing. Write `world_size`, or `cluster` with `nodes` and `gpus_per_node`.',
+    message: 'The number of ranks is missing. Write world_size, or cluster with nodes and gpus_per_node.',
     span: root.layout.keySpan,
     fixes: [insertBehindLayout(facts, `world_size: ${likely}`)],
   };
@@ -111,8 +112,7 @@ function* missingDegrees(facts: LayoutFacts): Iterable<Report> {
     return;
   }
   yield {
-    message:
-      'The degrees are missing. Write `parallelism` for one grid over the world, or `modules` for one grid each.',
+    message: 'The degrees are missing. Write parallelism for one grid over the world, or modules for one grid each.',
     span: root.layout.keySpan,
     fixes: [insertBehindLayout(facts, 'parallelism: {tp: 1}')],
   };
@@ -130,7 +130,7 @@ function* missingRanks({ text, read }: LayoutFacts, module: ModuleFacts): Iterab
   }
   const ranks = denseModel ?? 1;
   yield {
-    message: `\`${name}\` needs \`num_ranks\` or \`dp\`. One replica takes ${countOf(ranks, 'rank')}.`,
+    message: `'${name}' needs num_ranks or dp. One replica takes ${countOf(ranks, 'rank')}.`,
     span: nameSpan,
     fixes: [insertFix(text, span, `num_ranks: ${ranks}`)],
   };

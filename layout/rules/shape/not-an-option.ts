@@ -27,9 +27,9 @@ smoke:
     for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {
       const written = String(node.value ?? '');
       const near = nearest(written, options);
-      const advice = near ? `Did you mean \`${near}\`?` : `Use ${either(options.map((option) => `\`${option}\``))}.`;
+      const advice = near ? `Did you mean ${near}?` : `Use ${either(options)}.`;
       yield {
-        message: `\`${path}\` is \`${written}\`, which is not one of its choices. ${advice}`,
+        message: `${path} is '${written}', which is not one of its choices. ${advice}`,
         span: node.span,
         fixes: near
           ? [safeFix(`Change to ${near}`, [{ span: node.span, newText: near }])]

@@ -27,7 +27,7 @@ parallelism:
     for (const { path, value, spec, span } of facts.read.tooSmall) {
       const least = spec.min === 0 ? '0 or more' : `at least ${spec.min}`;
       yield {
-        message: `\`${path}\` is ${value}, but must be ${least}.`,
+        message: `${path} is ${value}, but must be ${least}.`,
         span,
         predicts: prediction(facts, path, value),
         fixes: [changeFix(path.slice(path.lastIndexOf('.') + 1), span, spec.default ?? spec.min)],

@@ -36,12 +36,12 @@ function unknownReport(read: ReadLayout, problem: UnknownKey, meaning: Meaning |
   switch (meaning?.kind) {
     case 'flag':
       return {
-        message: `Write \`${meaning.name}\`: ${key} is its Megatron-LM flag.`,
+        message: `Write ${meaning.name}: ${key} is its Megatron-LM flag.`,
         span: keySpan,
         fixes: [renameFix(entry, meaning.name), remove],
       };
     case 'elsewhere': {
-      const place = meaning.path === '' ? 'the top level' : `\`${meaning.path}\``;
+      const place = meaning.path === '' ? 'the top level' : meaning.path;
       const home = `${meaning.path === '' ? 'at' : 'under'} ${place}${meaning.isThere ? ', which has it already' : ''}`;
       const move = meaning.isThere ? null : moveFix(read, problem, meaning, `Move to ${place}`);
       // a word that may mean something else, too, is moved by its author only
@@ -49,16 +49,16 @@ function unknownReport(read: ReadLayout, problem: UnknownKey, meaning: Meaning |
       const flag = meaning.name === key ? '' : `: ${key} is its Megatron-LM flag`;
       return {
         message: isGuess
-          ? `Did you mean \`${meaning.name}\`? It belongs ${home}.`
-          : `\`${meaning.name}\` belongs ${home}${flag}.`,
+          ? `Did you mean ${meaning.name}? It belongs ${home}.`
+          : `${meaning.name} belongs ${home}${flag}.`,
         span: keySpan,
         fixes: [move && isGuess ? { ...move, applicability: 'suggestion' } : move, remove],
       };
     }
     default: {
-      const advice = meaning ? `Did you mean \`${meaning.name}\`?` : `Its keys are ${listOf(Object.keys(spec.keys))}.`;
+      const advice = meaning ? `Did you mean ${meaning.name}?` : `Its keys are ${listOf(Object.keys(spec.keys))}.`;
       return {
-        message: `${path === '' ? 'A layout' : `\`${path}\``} has no key \`${key}\`. ${advice}`,
+        message: `${path === '' ? 'A layout' : path} has no key '${key}'. ${advice}`,
         span: keySpan,
         predicts: Object.hasOwn(WITHDRAWN, key) ? (WITHDRAWN[key] ?? null) : null,
         fixes: [meaning && renameFix(entry, meaning.name), remove],
@@ -78,13 +78,13 @@ const WITHDRAWN: Readonly<Record<string, string>> = {
 const MAX_NAMED = 12;
 
 function listOf(names: readonly string[]): string {
-  const named = names.slice(0, MAX_NAMED).map((name) => `\`${name}\``);
+  const named = names.slice(0, MAX_NAMED);
   const more = names.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more, which completion lists` : named.join(', ');
 }
 
 function renameFix({ keySpan }: Entry, name: string): Fix {
-  return safeFix(`Rename to \`${name}\``, [{ span: keySpan, newText: name }]);
+  return safeFix(`Rename to ${name}`, [{ span: keySpan, newText: name }]);
 }
 
 /** Moves an entry to the map that it belongs into; null where that takes more than a line. */

@@ -8,7 +8,7 @@ test('unsupported-version', () => {
       'a later version': 'layout: 2\nworld_size: 8\nparallelism: {tp: 2}\n',
     }),
   ).toMatchInlineSnapshot(`
-    "a later version: error at "2": Version 2 of the layout format is not supported. Write \`layout: 1\`.
+    "a later version: error at "2": Version 2 of the layout format is not supported. Use layout 1.
       = suggestion: Change layout to 1: layout: [-2-]{+1+}"
   `);
 });

@@ -20,7 +20,7 @@ parallelism:
   *checkShape({ problems }) {
     for (const { version, span } of problemsOf(problems, 'unsupported-version')) {
       yield {
-        message: `Version ${version} of the layout format is not supported. Write \`layout: ${FORMAT_VERSION}\`.`,
+        message: `Version ${version} of the layout format is not supported. Use layout ${FORMAT_VERSION}.`,
         span,
         fixes: [changeFix('layout', span, FORMAT_VERSION)],
       };

@@ -28,11 +28,11 @@ export function unusedReports(text: string, { unused }: Sifted, codes: readonly 
     const blank = text.slice(0, ignore.span.start).length - text.slice(0, ignore.span.start).trimEnd().length;
     return {
       message: codes.includes(code)
-        ? `\`${code}\` says nothing here. Remove it from the comment.`
-        : `There is no rule \`${code}\`. ${near ? `Did you mean \`${near}\`?` : 'Remove it from the comment.'}`,
+        ? `'${code}' says nothing here. Remove it from the comment.`
+        : `There is no rule '${code}'. ${near ? `Did you mean ${near}?` : 'Remove it from the comment.'}`,
       span: { start: at, end: at + code.length },
       fixes: [
-        near ? safeFix(`Change to \`${near}\``, [{ span: { start: at, end: at + code.length }, newText: near }]) : null,
+        near ? safeFix(`Change to ${near}`, [{ span: { start: at, end: at + code.length }, newText: near }]) : null,
         whole
           ? safeFix('Remove the comment', [
               {

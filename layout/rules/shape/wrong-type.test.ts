@@ -23,31 +23,31 @@ test('wrong-type', () => {
         'layout: 1\nworld_size: 8\nparallelism:\ntp: 2\npp: 2\nbatch: {micro_batch_size: 1}\n',
     }),
   ).toMatchInlineSnapshot(`
-    "a number in quotes: error at "\\"2\\"": \`parallelism.tp\` must be a whole number, not the text "2".
+    "a number in quotes: error at "\\"2\\"": parallelism.tp must be a whole number, not the text "2".
       = safe fix: Change to 2: parallelism: {tp: [-"2"-]{+2+}}
-    a number with a fraction of 0: error at "2.0": \`parallelism.tp\` must be a whole number, not \`2.0\`.
+    a number with a fraction of 0: error at "2.0": parallelism.tp must be a whole number, not 2.0.
       = safe fix: Change to 2: parallelism: {tp: [-2.0-]{+2+}}
-    a word for a number: error at "two": \`parallelism.tp\` must be a whole number, not \`two\`.
-    a key without its colon: error at "tp 2": \`parallelism\` must be a map of keys, not \`tp 2\`.
-      = safe fix: Write \`tp: 2\`: [-tp 2-]{+tp: 2+}
-    a key with an equals sign: error at "tp=2": \`parallelism\` must be a map of keys, not \`tp=2\`.
-      = safe fix: Write \`tp: 2\`: parallelism: [-tp=2-]{+{tp: 2}+}
-    flags in place of keys: error at "--tensor-model-parallel-size 8": These are flags; a layout is a map of keys such as \`layout: 1\`. Save them as a script: \`parallelism-layout import\` makes a layout of it.
-    yes for true: error at "yes": \`fsdp.enabled\` must be true or false, not \`yes\`.
+    a word for a number: error at "two": parallelism.tp must be a whole number, not 'two'.
+    a key without its colon: error at "tp 2": parallelism must be a map of keys, not 'tp 2'.
+      = safe fix: Write tp: 2: [-tp 2-]{+tp: 2+}
+    a key with an equals sign: error at "tp=2": parallelism must be a map of keys, not 'tp=2'.
+      = safe fix: Write tp: 2: parallelism: [-tp=2-]{+{tp: 2}+}
+    flags in place of keys: error at "--tensor-model-parallel-size 8": These are flags; a layout is a map of keys such as 'layout: 1'. Save them as a script: 'parallelism-layout import' makes a layout of it.
+    yes for true: error at "yes": fsdp.enabled must be true or false, not 'yes'.
       = safe fix: Change to true: fsdp: {enabled: [-yes-]{+true+}}
-    a number for a name: error at "8": \`name\` must be a text, not \`8\`.
+    a number for a name: error at "8": name must be a text, not 8.
       = safe fix: Change to "8": name: [-8-]{+"8"+}
-    a number for a map: error at "2": \`parallelism\` must be a map of keys, not \`2\`.
-    a map for a number: error at "{a: 1}": \`world_size\` must be a whole number, not a map.
-    no value: error at "": \`world_size\` has no value; it must be a whole number.
-    a size without a unit that is known: error at "soon": \`smoke.timeout\` must be a duration with a unit, such as 60s, not \`soon\`.
-    a file that is no map: error at "- layout": A layout is a map of keys such as \`layout: 1\`, not a list.
-    a share above 1: error at "10": \`model.hidden_dropout\` must be a number from 0 to 1, not \`10\`.
-    keys that stand beside the map that they belong into: error at "": \`parallelism\` has no value; it must be a map of keys.
-      = safe fix: Indent \`tp\` and \`pp\` under \`parallelism\`: {+  +}tp: 2 | {+  +}pp: 2
-      error[unknown-key] at "tp": \`tp\` belongs under \`parallelism\`.
-      = suggestion: Remove \`tp\`: [-tp: 2⏎-]pp: 2
-      error[unknown-key] at "pp": \`pp\` belongs under \`parallelism\`.
-      = suggestion: Remove \`pp\`: [-pp: 2⏎-]batch: {micro_batch_size: 1}"
+    a number for a map: error at "2": parallelism must be a map of keys, not 2.
+    a map for a number: error at "{a: 1}": world_size must be a whole number, not a map.
+    no value: error at "": world_size has no value; it must be a whole number.
+    a size without a unit that is known: error at "soon": smoke.timeout must be a duration with a unit, such as 60s, not 'soon'.
+    a file that is no map: error at "- layout": A layout is a map of keys such as 'layout: 1', not a list.
+    a share above 1: error at "10": model.hidden_dropout must be a number from 0 to 1, not 10.
+    keys that stand beside the map that they belong into: error at "": parallelism has no value; it must be a map of keys.
+      = safe fix: Indent 'tp' and 'pp' under parallelism: {+  +}tp: 2 | {+  +}pp: 2
+      error[unknown-key] at "tp": tp belongs under parallelism.
+      = suggestion: Remove tp: [-tp: 2⏎-]pp: 2
+      error[unknown-key] at "pp": pp belongs under parallelism.
+      = suggestion: Remove pp: [-pp: 2⏎-]batch: {micro_batch_size: 1}"
   `);
 });

@@ -39,14 +39,14 @@ parallelism:
 
 function messageOf(spec: KeySpec, node: Node, path: string): string {
   if (path === '' && node.kind === 'scalar' && /^--\w/.test(node.source)) {
-    return 'These are flags; a layout is a map of keys such as `layout: 1`. Save them as a script: `parallelism-layout import` makes a layout of it.';
+    return "These are flags; a layout is a map of keys such as 'layout: 1'. Save them as a script: 'parallelism-layout import' makes a layout of it.";
   }
   if (path === '') {
-    return `A layout is a map of keys such as \`layout: 1\`, not ${nodeName(node)}.`;
+    return `A layout is a map of keys such as 'layout: 1', not ${nodeName(node)}.`;
   }
   return node.kind === 'scalar' && node.value === null && !node.quoted
-    ? `\`${path}\` has no value; it must be ${wantedText(spec)}.`
-    : `\`${path}\` must be ${wantedText(spec)}, not ${nodeName(node)}.`;
+    ? `${path} has no value; it must be ${wantedText(spec)}.`
+    : `${path} must be ${wantedText(spec)}, not ${nodeName(node)}.`;
 }
 
 /** Puts the colon behind a key that has a value without one, such as `tp 2` or `tp=2`; null where that is not what is wrong. */
@@ -58,7 +58,7 @@ function colonFix(text: string, spec: KeySpec, node: Node): Fix | null {
   const isOnOwnLine = text.slice(startOfLine(text, node.span.start), node.span.start).trim() === '';
   const newText = isOnOwnLine ? line : `{${line}}`;
   return spec.type === 'map' && Object.hasOwn(spec.keys, key)
-    ? safeFix(`Write \`${line}\``, [{ span: node.span, newText }])
+    ? safeFix(`Write ${line}`, [{ span: node.span, newText }])
     : null;
 }
 
@@ -78,9 +78,9 @@ function indentFix(text: string, root: Node | null, spec: KeySpec, path: string)
   ) {
     return null;
   }
-  const names = children.map(({ key }) => `\`${key}\``);
+  const names = children.map(({ key }) => `'${key}'`);
   return safeFix(
-    `Indent ${both(names)} under \`${path}\``,
+    `Indent ${both(names)} under ${path}`,
     children.map(({ keySpan }) => ({ span: { start: keySpan.start, end: keySpan.start }, newText: '  ' })),
   );
 }
@@ -116,5 +116,6 @@ function nodeName(node: Node): string {
     return node.kind === 'map' ? 'a map' : 'a list';
   }
   const shown = node.source.length > MAX_QUOTED ? `${node.source.slice(0, MAX_QUOTED)}…` : node.source;
-  return node.quoted ? `the text ${shown}` : `\`${shown}\``;
+  const isWord = typeof node.value === 'string';
+  return node.quoted ? `the text ${shown}` : isWord ? `'${shown}'` : shown;
 }

@@ -17,17 +17,17 @@ test('yaml-syntax', () => {
       'a key of the file that is indented': 'layout: 1\n world_size: 8\nparallelism:\n  tp: 2\n',
     }),
   ).toMatchInlineSnapshot(`
-    "indented less than its neighbour: error at "pp": \`pp\` is indented 1 space; its neighbour \`tp\` is indented 2.
-      = safe fix: Indent \`pp\` by 2 spaces: [- -]{+  +}pp: 2
-    indented more than its neighbour: error at "pp": \`pp\` is indented 3 spaces; its neighbour \`tp\` is indented 2.
-      = safe fix: Indent \`pp\` by 2 spaces: [-   -]{+  +}pp: 2
-    tabs in place of spaces: error at "tp": A tab indents \`tp\`. YAML is indented with spaces.
+    "indented less than its neighbour: error at "pp": 'pp' is indented 1 space; its neighbour 'tp' is indented 2.
+      = safe fix: Indent 'pp' by 2 spaces: [- -]{+  +}pp: 2
+    indented more than its neighbour: error at "pp": 'pp' is indented 3 spaces; its neighbour 'tp' is indented 2.
+      = safe fix: Indent 'pp' by 2 spaces: [-   -]{+  +}pp: 2
+    tabs in place of spaces: error at "tp": A tab indents 'tp'. YAML is indented with spaces.
       = safe fix: Indent with spaces: [-	-]{+  +}tp: 2 | [-	-]{+  +}pp: 2
     a bracket that is not closed: error at "": A \`{\` is not closed.
     a quote that is not closed: error at "": A quoted text is not closed.
     a second document: error at "---\\nlayout: 1\\n": A second document begins here; a layout file holds one. Remove \`---\`.
     a binary file: error at "\\u0000": The character U+0000 has no place in a text file. Is this a binary file, or not UTF-8?
-    a key of the file that is indented: error at "world_size": \`world_size\` is indented 1 space; its neighbour \`layout\` is not indented.
-      = safe fix: Do not indent \`world_size\`: [- -]world_size: 8"
+    a key of the file that is indented: error at "world_size": 'world_size' is indented 1 space; its neighbour 'layout' is not indented.
+      = safe fix: Do not indent 'world_size': [- -]world_size: 8"
   `);
 });

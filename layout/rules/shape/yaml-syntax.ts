@@ -57,7 +57,7 @@ function tabsReport(text: string, { start, key, indent }: KeyLine): Report | nul
   return parseTree(applyEdits(text, edits)).problem
     ? null
     : {
-        message: `A tab indents \`${key}\`. YAML is indented with spaces.`,
+        message: `A tab indents '${key}'. YAML is indented with spaces.`,
         span: { start: at, end: at + key.length },
         fixes: [safeFix('Indent with spaces', edits)],
       };
@@ -111,11 +111,11 @@ function reindented(text: string, { start, key, indent }: KeyLine, neighbour: Ke
   }
   const wanted = neighbour.indent.length;
   const spaces = countOf(wanted, 'space');
-  const there = `its neighbour \`${neighbour.key}\` is ${wanted === 0 ? 'not indented' : `indented ${indent.includes('\t') ? spaces : wanted}`}`;
+  const there = `its neighbour '${neighbour.key}' is ${wanted === 0 ? 'not indented' : `indented ${indent.includes('\t') ? spaces : wanted}`}`;
   const found = indent.includes('\t')
-    ? `A tab indents \`${key}\`; ${there}.`
-    : `\`${key}\` is ${indent === '' ? 'not indented' : `indented ${countOf(indent.length, 'space')}`}; ${there}.`;
-  const title = wanted === 0 ? `Do not indent \`${key}\`` : `Indent \`${key}\` by ${spaces}`;
+    ? `A tab indents '${key}'; ${there}.`
+    : `'${key}' is ${indent === '' ? 'not indented' : `indented ${countOf(indent.length, 'space')}`}; ${there}.`;
+  const title = wanted === 0 ? `Do not indent '${key}'` : `Indent '${key}' by ${spaces}`;
   const fix: Fix = safeFix(title, [{ span, newText: neighbour.indent }]);
   return { message: found, span: { start: span.end, end: span.end + key.length }, fixes: [fix] };
 }

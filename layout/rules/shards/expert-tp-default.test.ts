@@ -15,9 +15,9 @@ test('expert-tp-default', () => {
     "tp 1 leaves nothing to doubt: nothing
     a written expt_tp: nothing
     under parallelism the default is tp: nothing
-    a module with experts says how they are cut: warning at "4": expt_tp of \`language\` defaults to 1 here, but to tp, 2, under initialize_model_parallel. Write expt_tp.
+    a module with experts says how they are cut: warning at "4": expt_tp of 'language' defaults to 1 here, but to tp, 2, under initialize_model_parallel. Write expt_tp.
       = at "2": tp is 2 here
-      = suggestion: Insert \`expt_tp: 1\`: language: {num_ranks: 8, tp: 2, ep: 4{+, expt_tp: 1+}}
-      = suggestion: Insert \`expt_tp: 2\`: language: {num_ranks: 8, tp: 2, ep: 4{+, expt_tp: 2+}}"
+      = suggestion: Insert expt_tp: 1: language: {num_ranks: 8, tp: 2, ep: 4{+, expt_tp: 1+}}
+      = suggestion: Insert expt_tp: 2: language: {num_ranks: 8, tp: 2, ep: 4{+, expt_tp: 2+}}"
   `);
 });

@@ -23,7 +23,7 @@ modules:
     for (const { own, degrees, fields, span, name } of modules) {
       if (own && degrees && degrees.ep > 1 && degrees.tp > 1 && !fields.expt_tp.written) {
         yield {
-          message: `expt_tp of \`${name}\` defaults to 1 here, but to tp, ${degrees.tp}, under initialize_model_parallel. Write expt_tp.`,
+          message: `expt_tp of '${name}' defaults to 1 here, but to tp, ${degrees.tp}, under initialize_model_parallel. Write expt_tp.`,
           span: fields.ep.span,
           related: [valueRelated('tp', fields.tp)],
           fixes: [1, degrees.tp].map((size) => insertFix(text, span, `expt_tp: ${size}`)),

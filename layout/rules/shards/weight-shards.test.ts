@@ -42,7 +42,7 @@ test('weight-shards', () => {
       = at "4": expt_tp is 4 here
       = suggestion: Change expt_num_weight_shards to 4: parallelism: {tp: 2, expt_tp: 4, expt_num_weight_shards: [-6-]{+4+}}
       = suggestion: Change expt_num_weight_shards to 8: parallelism: {tp: 2, expt_tp: 4, expt_num_weight_shards: [-6-]{+8+}}
-    an unusable tp has one diagnostic: error[wrong-type] at "two": \`parallelism.tp\` must be a whole number, not \`two\`.
+    an unusable tp has one diagnostic: error[wrong-type] at "two": parallelism.tp must be a whole number, not 'two'.
     in a module: error at "3": num_weight_shards is 3, which is not a multiple of tp 2. Use 2 or 4.
       = Megatron-LM: tensor_parallel_num_weight_shards (3) must be divisible by tensor_model_parallel_size (2).
       = at "2": tp is 2 here

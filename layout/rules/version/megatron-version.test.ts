@@ -35,10 +35,10 @@ test('megatron-version', () => {
       = at "core_r0.18": megatron is core_r0.18 here
     dynamic context parallelism on main: error at "true": dynamic_context_parallel is of dev, and megatron is main. Use hybrid_context_parallel, or megatron dev.
       = Megatron-LM: initialize_model_parallel() got an unexpected keyword argument 'dynamic_context_parallel'
-      = suggestion: Remove \`dynamic_context_parallel\`: parallelism: {[-dynamic_context_parallel: true-]}
+      = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true-]}
     hybrid context parallelism on dev: error at "true": Megatron-LM dev has no hybrid_context_parallel. Use dynamic_context_parallel, or megatron main.
       = Megatron-LM: initialize_model_parallel() got an unexpected keyword argument 'hybrid_context_parallel'
-      = suggestion: Remove \`hybrid_context_parallel\`: parallelism: {[-hybrid_context_parallel: true-]}
+      = suggestion: Remove hybrid_context_parallel: parallelism: {[-hybrid_context_parallel: true-]}
     gtp_remat in the order of a release without it: error at "tp-gtp_remat-cp-ep-dp-pp": Megatron-LM core_r0.18 has no dimension gtp_remat. Remove it from the order.
       = Megatron-LM: gtp_remat
       = at "core_r0.18": megatron is core_r0.18 here

@@ -13,19 +13,19 @@ test('language-module', () => {
     }),
   ).toMatchInlineSnapshot(`
     "one has the name: nothing
-    a likely one: error at "llm": One module must be called \`language\`. Is it \`llm\`?
+    a likely one: error at "llm": One module must be called 'language'. Is it 'llm'?
       = Megatron-LM: create_topology requires exactly one spec named 'language' (the language module), got 0
-      = suggestion: Rename \`llm\` to \`language\`: [-llm-]{+language+}: {rank_offset: 4, num_ranks: 4, tp: 2}
-      = suggestion: Rename \`images\` to \`language\`: [-images-]{+language+}: {num_ranks: 4, tp: 2}
-    a misspelt one: error at "langauge": One module must be called \`language\`. Is it \`langauge\`?
+      = suggestion: Rename 'llm' to 'language': [-llm-]{+language+}: {rank_offset: 4, num_ranks: 4, tp: 2}
+      = suggestion: Rename 'images' to 'language': [-images-]{+language+}: {num_ranks: 4, tp: 2}
+    a misspelt one: error at "langauge": One module must be called 'language'. Is it 'langauge'?
       = Megatron-LM: create_topology requires exactly one spec named 'language' (the language module), got 0
-      = suggestion: Rename \`langauge\` to \`language\`: [-langauge-]{+language+}: {rank_offset: 4, num_ranks: 4, tp: 2}
-      = suggestion: Rename \`images\` to \`language\`: [-images-]{+language+}: {num_ranks: 4, tp: 2}
-    none is likely: error at "modules": One module must be called \`language\`.
+      = suggestion: Rename 'langauge' to 'language': [-langauge-]{+language+}: {rank_offset: 4, num_ranks: 4, tp: 2}
+      = suggestion: Rename 'images' to 'language': [-images-]{+language+}: {num_ranks: 4, tp: 2}
+    none is likely: error at "modules": One module must be called 'language'.
       = Megatron-LM: create_topology requires exactly one spec named 'language' (the language module), got 0
-      = suggestion: Rename \`images\` to \`language\`: [-images-]{+language+}: {num_ranks: 8, tp: 2}
-    no modules at all: error at "modules": \`modules\` is empty. Add a module called \`language\`.
+      = suggestion: Rename 'images' to 'language': [-images-]{+language+}: {num_ranks: 8, tp: 2}
+    no modules at all: error at "modules": modules is empty. Add a module called 'language'.
       = Megatron-LM: create_topology requires at least one ModuleGridSpec
-      = suggestion: Insert \`language: {num_ranks: 1}\`: modules: {{+language: {num_ranks: 1}+}}"
+      = suggestion: Insert language: {num_ranks: 1}: modules: {{+language: {num_ranks: 1}+}}"
   `);
 });

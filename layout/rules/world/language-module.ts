@@ -28,7 +28,7 @@ modules:
     }
     if (entries.length === 0) {
       yield {
-        message: `\`modules\` is empty. Add a module called \`${LANGUAGE_MODULE}\`.`,
+        message: `modules is empty. Add a module called '${LANGUAGE_MODULE}'.`,
         span: root.modules.keySpan,
         predicts: 'create_topology requires at least one ModuleGridSpec',
         fixes: [insertFix(text, root.modules.span, `${LANGUAGE_MODULE}: {num_ranks: 1}`)],
@@ -38,15 +38,15 @@ modules:
     const names = entries.map(({ name }) => name);
     const likely = nearest(LANGUAGE_MODULE, names) ?? names.find((name) => /ll?m|lang|text|decoder/i.test(name));
     const renames = [...entries].sort((a, b) => Number(b.name === likely) - Number(a.name === likely));
-    const hint = likely === undefined ? '' : ` Is it \`${likely}\`?`;
+    const hint = likely === undefined ? '' : ` Is it '${likely}'?`;
     yield {
-      message: `One module must be called \`${LANGUAGE_MODULE}\`.${hint}`,
+      message: `One module must be called '${LANGUAGE_MODULE}'.${hint}`,
       span: entries.find(({ name }) => name === likely)?.keySpan ?? root.modules.keySpan,
       predicts: `create_topology requires exactly one spec named '${LANGUAGE_MODULE}' (the language module), got 0`,
       fixes: renames
         .slice(0, MAX_RENAMES)
         .map(({ name, keySpan }) =>
-          suggestion(`Rename \`${name}\` to \`${LANGUAGE_MODULE}\``, [{ span: keySpan, newText: LANGUAGE_MODULE }]),
+          suggestion(`Rename '${name}' to '${LANGUAGE_MODULE}'`, [{ span: keySpan, newText: LANGUAGE_MODULE }]),
         ),
     };
   },

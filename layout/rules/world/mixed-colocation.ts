@@ -1,6 +1,11 @@
+import type { Fix } from '../../diagnostic';
+import type { LayoutFacts } from '../../topology/facts';
+import { suggestion, worldSizeEdits } from '../fixes';
+import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { coverageOf, isMixed, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
+import { placeEdits } from './place';
+import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
 
 export const mixedColocation: Rule = {
   code: 'mixed-colocation',
@@ -16,13 +21,6 @@ modules:
   audio: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, tp: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 2, tp: 2}
-  audio: {rank_offset: 2, num_ranks: 2, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
   sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);
@@ -35,12 +33,35 @@ modules:
     if (shared && apart) {
       const [first, second] = shared;
       yield {
-        message: `\`${first.name}\` and \`${second.name}\` share ${rangeText(first.start, first.end)} while \`${apart.name}\` has ${rangeText(apart.start, apart.end)}. Give all modules the same ranks, or each its own.`,
+        message: `'${first.name}' and '${second.name}' share ${rangeText(first.start, first.end)} while '${apart.name}' has ${rangeText(apart.start, apart.end)}. Give all modules the same ranks, or each its own.`,
         span: second.module.nameSpan,
         related: [spanRelated(first), spanRelated(apart)],
         predicts: overlapPrediction(placed),
-        fixes: [],
+        fixes: apartFixes(facts, placed, shared[0]),
       };
     }
   },
 };
+
+/** Ways to give each module its own ranks: cut the shared ones, or lay all modules side by side in a larger world. */
+function apartFixes(facts: LayoutFacts, placed: readonly ModuleSpan[], { start, end }: ModuleSpan): (Fix | null)[] {
+  const sharing = placed.filter((one) => one.start === start && one.end === end);
+  const share = (end - start) / sharing.length;
+  const cut = sharing.map((one, i) => placeEdits(facts, one, start + i * share, start + (i + 1) * share));
+  const sizes = placed.map((one) => one.end - one.start);
+  const startOf = (i: number) => sizes.slice(0, i).reduce((sum, size) => sum + size, 0);
+  const world = startOf(placed.length);
+  const moved = placed.map((one, i) => placeEdits(facts, one, startOf(i), startOf(i + 1)));
+  const edits = [...moved, worldSizeEdits(facts, world)];
+  const names = sharing.map(({ name }) => `'${name}'`);
+  return [
+    suggestion(
+      `Divide ${rangeText(start, end)} among ${both(names)}`,
+      cut.flatMap((one) => one ?? [null]),
+    ),
+    suggestion(
+      `Lay the modules side by side and change world_size to ${world}`,
+      edits.flatMap((one) => one ?? [null]),
+    ),
+  ];
+}

@@ -92,7 +92,7 @@ export const rangeText = (start: number, end: number): string =>
   end - start === 1 ? `rank ${start}` : `ranks ${start} to ${end - 1}`;
 
 export const spanRelated = ({ name, start, end, module }: ModuleSpan): Related => ({
-  message: `\`${name}\` covers ${rangeText(start, end)}`,
+  message: `'${name}' covers ${rangeText(start, end)}`,
   span: module.nameSpan,
 });
 

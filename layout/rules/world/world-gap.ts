@@ -1,5 +1,4 @@
-import type { Edit, Fix } from '../../diagnostic';
-import { setKey } from '../../format/edit';
+import type { Fix } from '../../diagnostic';
 import { gapsBetween, type RankSpan } from '../../grid/spans';
 import type { LayoutFacts } from '../../topology/facts';
 import { suggestion, worldSizeEdits } from '../fixes';
@@ -7,6 +6,7 @@ import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
+import { placeEdits, resizeFix } from './place';
 import { coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';
 
 export const worldGap: Rule = {
@@ -51,8 +51,8 @@ function gapReport(
   const before = placed.find(({ end }) => end === gapStart);
   const after = placed.find(({ start }) => start === gapEnd);
   const ways = [
-    ...(before ? [`grow \`${before.name}\` by ${countOf(gapEnd - gapStart, 'rank')}`] : []),
-    ...(after ? [`start \`${after.name}\` at rank ${gapStart}`] : []),
+    ...(before ? [`grow '${before.name}' by ${countOf(gapEnd - gapStart, 'rank')}`] : []),
+    ...(after ? [`start '${after.name}' at rank ${gapStart}`] : []),
     ...(gapEnd === world ? [`use world_size ${gapStart}`] : []),
   ];
   const at = after?.module.own?.rank_offset;
@@ -76,68 +76,36 @@ function gapFixes(
   facts: LayoutFacts,
   placed: readonly ModuleSpan[],
   world: number,
-  { start: gapStart, end: gapEnd }: RankSpan,
+  { start, end }: RankSpan,
   before: ModuleSpan | undefined,
   after: ModuleSpan | undefined,
-): Fix[] {
-  const size = gapEnd - gapStart;
-  const grown = before ? growFixes(facts, before, before.end - before.start + size) : [];
-  const extended = after ? extendDownFixes(facts, after, gapStart) : [];
-  const shifted = after ? shiftFixes(facts, placed, gapEnd, size, world) : [];
-  const shrunk = gapEnd === world ? worldSizeEdits(facts, gapStart) : null;
+): (Fix | null)[] {
+  const shrunk = end === world && start > 0 ? worldSizeEdits(facts, start) : null;
   return [
-    ...grown,
-    ...extended,
-    ...shifted,
-    ...(shrunk && gapStart > 0 ? [suggestion(`Change world_size to ${gapStart}`, shrunk)] : []),
-  ];
-}
-
-/** Gives a module more ranks: `num_ranks` and, where it is written, `dp` along with it. */
-function growFixes(facts: LayoutFacts, { module, name }: ModuleSpan, ranks: number): Fix[] {
-  const { own, denseModel } = module;
-  if (!own || denseModel === undefined || ranks % denseModel !== 0) {
-    return [];
-  }
-  const edits: (Edit | null)[] = [
-    own.num_ranks.written ? setKey(facts.text, own.num_ranks.span, 'num_ranks', own.num_ranks, ranks) : null,
-    own.dp.written ? setKey(facts.text, own.dp.span, 'dp', own.dp, ranks / denseModel) : null,
-  ];
-  return [
-    suggestion(
-      `Grow \`${name}\` to ${countOf(ranks, 'rank')}`,
-      edits.filter((edit) => edit !== null),
-    ),
+    before ? resizeFix(facts, before, end - before.start) : null,
+    after ? extendDownFix(facts, after, start) : null,
+    after ? shiftFix(facts, placed, { start, end }, world) : null,
+    shrunk && suggestion(`Change world_size to ${start}`, shrunk),
   ];
 }
 
 /** Starts a module earlier and gives it the ranks in front of it. */
-function extendDownFixes(facts: LayoutFacts, after: ModuleSpan, to: number): Fix[] {
-  const offset = after.module.own?.rank_offset;
-  const grow = growFixes(facts, after, after.end - to)[0];
-  if (!offset?.written || !grow) {
-    return [];
-  }
-  return [
-    suggestion(`Start \`${after.name}\` at rank ${to} and grow it to ${countOf(after.end - to, 'rank')}`, [
-      { span: offset.span, newText: String(to) },
-      ...grow.edits,
-    ]),
-  ];
+function extendDownFix(facts: LayoutFacts, after: ModuleSpan, to: number): Fix | null {
+  const edits = placeEdits(facts, after, to, after.end);
+  return edits && suggestion(`Start '${after.name}' at rank ${to}, with ${countOf(after.end - to, 'rank')}`, edits);
 }
 
 /** Moves every module behind a gap down by its size, and shrinks the world. */
-function shiftFixes(facts: LayoutFacts, placed: readonly ModuleSpan[], from: number, by: number, world: number): Fix[] {
-  const edits: Edit[] = [];
-  for (const { module, start } of placed) {
-    const offset = module.own?.rank_offset;
-    if (start >= from) {
-      if (!offset?.written) {
-        return [];
-      }
-      edits.push({ span: offset.span, newText: String(start - by) });
-    }
-  }
-  const shrunk = worldSizeEdits(facts, world - by);
-  return shrunk ? [suggestion(`Close the gap and change world_size to ${world - by}`, [...edits, ...shrunk])] : [];
+function shiftFix(
+  facts: LayoutFacts,
+  placed: readonly ModuleSpan[],
+  { start, end }: RankSpan,
+  world: number,
+): Fix | null {
+  const by = end - start;
+  const moved = placed
+    .filter((one) => one.start >= end)
+    .flatMap((one) => placeEdits(facts, one, one.start - by, one.end - by) ?? [null]);
+  const edits = [...moved, ...(worldSizeEdits(facts, world - by) ?? [null])];
+  return suggestion(`Close the gap and change world_size to ${world - by}`, edits);
 }

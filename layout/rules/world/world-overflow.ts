@@ -4,7 +4,7 @@ import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
-import { shrinkFixes } from './shrink';
+import { resizeFix } from './place';
 import { coverageOf, type ModuleSpan, rangeText } from './spans';
 
 export const worldOverflow: Rule = {
@@ -53,7 +53,7 @@ function overflowReport(
   const whole = worldSizeEdits(facts, end);
   const offset = module.own?.rank_offset;
   return {
-    message: `\`${name}\` covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${
+    message: `'${name}' covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${
       room >= 0 ? `Use rank_offset ${free + size <= world ? free : room}` : `Give it ${countOf(world, 'rank')} or fewer`
     }, or world_size ${end}.`,
     span: offset?.written && start > 0 ? offset.span : module.ranksSpan,
@@ -63,7 +63,7 @@ function overflowReport(
       : `Grid shape ${shape} is over sized with world size ${world} and rank offset ${start}`,
     fixes: [
       ...(offset?.written && free + size <= world ? [changeFix('rank_offset', offset.span, free)] : []),
-      ...shrinkFixes(one, world - start),
+      resizeFix(facts, one, world - start),
       ...(whole ? [suggestion(`Change world_size to ${end}`, whole)] : []),
     ],
   };

@@ -1,11 +1,10 @@
 import type { Fix } from '../../diagnostic';
-import { setKey } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
 import { suggestion, worldSizeEdits } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsOverlapPrediction } from './flags';
-import { shrinkFixes } from './shrink';
+import { placeEdits, resizeFix } from './place';
 import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
 
 export const worldOverlap: Rule = {
@@ -49,26 +48,21 @@ function overlapReport(facts: LayoutFacts, first: ModuleSpan, second: ModuleSpan
   const [low, high] = first.start <= second.start ? [first, second] : [second, first];
   const offset = high.module.own?.rank_offset;
   return {
-    message: `\`${first.name}\` and \`${second.name}\` both have ${rangeText(start, end)}. Start \`${high.name}\` at rank ${low.end}, or let both cover the same ranks.`,
+    message: `'${first.name}' and '${second.name}' both have ${rangeText(start, end)}. Start '${high.name}' at rank ${low.end}, or let both cover the same ranks.`,
     span: offset?.written ? offset.span : high.module.nameSpan,
     related: [spanRelated(low)],
     predicts: facts.mimoFlags ? flagsOverlapPrediction(start, end) : allRanges,
-    fixes: [...moveFixes(facts, high, low.end), ...shrinkFixes(low, high.start - low.start)],
+    fixes: [...moveFixes(facts, high, low.end), resizeFix(facts, low, high.start - low.start)],
   };
 }
 
 /** Moves a module to another first rank, alone or with the world growing behind it. */
-function moveFixes(facts: LayoutFacts, { module, start, end, name }: ModuleSpan, to: number): Fix[] {
-  const { own } = module;
-  const edit = own && setKey(facts.text, module.span, 'rank_offset', own.rank_offset, to);
-  if (!edit) {
-    return [];
-  }
-  const title = `Start \`${name}\` at rank ${to}`;
-  const world = end - start + to;
-  const grown = worldSizeEdits(facts, world);
+function moveFixes(facts: LayoutFacts, one: ModuleSpan, to: number): (Fix | null)[] {
+  const world = to + one.end - one.start;
+  const edits = placeEdits(facts, one, to, world) ?? [null];
+  const title = `Start '${one.name}' at rank ${to}`;
   return [
-    suggestion(title, [edit]),
-    ...(grown ? [suggestion(`${title} and change world_size to ${world}`, [edit, ...grown])] : []),
+    suggestion(title, edits),
+    suggestion(`${title} and change world_size to ${world}`, [...edits, ...(worldSizeEdits(facts, world) ?? [null])]),
   ];
 }

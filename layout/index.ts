@@ -25,6 +25,7 @@ export * from './outside';
 export { launchDrift } from './rules/launch/launch-drift';
 export { countOf, divisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePageUrl, rulesMarkdown } from './rules/page';
+export { phaseSpans } from './rules/phases/phaseSpans';
 export { RULES, ruleOf } from './rules/registry';
 export type { Rule } from './rules/rule';
 export * from './soundFixes';

@@ -3,7 +3,15 @@ import { interpolateViridis } from 'd3-scale-chromatic';
 import type { Placement } from './placement';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
-const CATEGORICAL = ['#56b4e9', '#e69f00', '#009e73', '#f0e442', '#0072b2', '#d55e00', '#cc79a7'];
+const CATEGORICAL: readonly `#${string}`[] = [
+  '#56b4e9',
+  '#e69f00',
+  '#009e73',
+  '#f0e442',
+  '#0072b2',
+  '#d55e00',
+  '#cc79a7',
+];
 
 /** How many categories have a colour of their own. */
 export const HUES = CATEGORICAL.length;
@@ -128,7 +136,7 @@ export function colourOf(value: number, colouring: Colouring, ground: Ground): s
 }
 
 /** The fill of the module at an index, wherever modules are shown. */
-export const moduleFill = (index: number): string => CATEGORICAL[index % CATEGORICAL.length] ?? '';
+export const moduleFill = (index: number): `#${string}` => CATEGORICAL[index % CATEGORICAL.length] ?? '#000000';
 
 /** Marks the step of a rank that is faded. */
 export const FADE = 128;
@@ -172,7 +180,7 @@ export function paletteOf(colouring: Colouring, ground: Ground): Palette {
 export const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >> 8) & 255}, ${(word >> 16) & 255})`;
 
 /** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
-export function inkOn(fill: string): string {
+export function inkOn(fill: string): '#000000' | '#ffffff' {
   const channels = fill.startsWith('#')
     ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
     : (fill.match(/\d+/g) ?? []).map(Number);

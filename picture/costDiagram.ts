@@ -1,15 +1,22 @@
 import { grouped } from '../layout';
 import { type Cost, type CostResult, gibibytes, type StageCost, totalOf } from './cost';
-import { type Diagram, type Key, keysOf, type Paint, type Shape } from './diagram';
+import {
+  type Diagram,
+  type Key,
+  keysOf,
+  lowered,
+  type Paint,
+  type Part,
+  type Shape,
+  stacked,
+  textAt,
+  titleAt,
+  whisker,
+  wrapped,
+} from './diagram';
 import { type Flow, sentOver, traffic } from './flows';
 import { widthOf } from './labels';
 import { type Pass, scheduleOf } from './schedule';
-
-/** A part of a diagram that begins at 0 and knows how high it is. */
-interface Part {
-  readonly shapes: readonly Shape[];
-  readonly height: number;
-}
 
 const STATES: Paint = '#56b4e9';
 const ACTIVATIONS: Paint = '#e69f00';
@@ -19,16 +26,15 @@ const NETWORK: Paint = '#d55e00';
 const FORWARD: Paint = '#56b4e9';
 const BACKWARD: Paint = '#e69f00';
 
-/** Text of numbers and names, and of section titles, in pixels. */
-const SIZE = 12;
-const TITLE = 14;
-const LINE = 18;
-
 /** Between two sections, in pixels. */
 const BETWEEN = 26;
 
+/** What stands for the picture where the file does not say enough; the headline says what it lacks. */
+const UNKNOWN =
+  'Once the file says enough, this view shows the memory of each pipeline stage, what a rank sends in a step, and the pipeline schedule.';
+
 /** Does it fit, what travels: memory a stage, traffic a group, the schedule of the pipeline, and what is not known. */
-export function costDiagram({ cost, reason }: CostResult, width: number): Diagram {
+export function costDiagram({ cost }: CostResult, width: number): Diagram {
   const parts = cost
     ? [
         memoryPart(cost, width),
@@ -36,31 +42,9 @@ export function costDiagram({ cost, reason }: CostResult, width: number): Diagra
         ...(cost.pipeline ? [pipelinePart(cost.pipeline, width)] : []),
         notesPart(cost, width),
       ]
-    : [wrapped(reason, width, 'text')];
-  return stacked(parts, width);
+    : [wrapped(UNKNOWN, width, 'text')];
+  return { width, ...stacked(parts, BETWEEN) };
 }
-
-function stacked(parts: readonly Part[], width: number): Diagram {
-  const shapes: Shape[] = [];
-  let y = 0;
-  for (const part of parts) {
-    shapes.push(lowered(part, y));
-    y += part.height + BETWEEN;
-  }
-  return { width, height: Math.max(0, y - BETWEEN), shapes };
-}
-
-const lowered = ({ shapes }: Part, y: number): Shape => ({ kind: 'group', y, shapes });
-
-const words = (
-  x: number,
-  y: number,
-  text: string,
-  paint: Paint = 'text',
-  more: Partial<Extract<Shape, { kind: 'text' }>> = {},
-): Shape => ({ kind: 'text', x, y, words: text, size: SIZE, paint, ...more });
-
-const title = (text: string): Shape => words(0, 13, text, 'text', { size: TITLE, weight: 600 });
 
 const n = (value: number): number => Math.round(value * 100) / 100;
 
@@ -85,25 +69,27 @@ function memoryPart({ stages, gpuBytes }: Cost, width: number): Part {
       { fill: STATES, words: 'states' },
       { fill: ACTIVATIONS, words: 'activations' },
       { fill: COMMUNICATORS, words: 'communicators (outside of torch)' },
-      { fill: 'text', words: 'range of nine in ten measured runs' },
+      { fill: 'whisker', words: 'range of nine in ten measured runs' },
     ],
-    0,
-    bottom + 6,
     width,
   );
   const more =
     all.length > shown.length
-      ? [words(0, bottom + keys.height + 20, `the ${shown.length} fullest of ${stages.length} stages`, 'muted')]
+      ? [
+          textAt(0, bottom + keys.height + 20, `the ${shown.length} fullest of ${stages.length} stages`, {
+            paint: 'muted',
+          }),
+        ]
       : [];
   return {
     shapes: [
-      title('Memory of a rank'),
+      titleAt(0, 'Memory of a rank'),
       ...rows,
       ...(gpuBytes === null ? [] : limit(x(gpuBytes), top, bottom, `${gibibytes(gpuBytes)} a GPU`, width)),
-      ...keys.shapes,
+      lowered(keys, bottom + 6),
       ...more,
     ],
-    height: bottom + 6 + keys.height + more.length * LINE,
+    height: bottom + 6 + keys.height + more.length * 18,
   };
 }
 
@@ -151,20 +137,13 @@ function stageRow(stage: StageCost, { x, y, width, gpuBytes }: RowPlace): Shape[
     }),
   );
   const over = gpuBytes !== null && totalOf(stage) > gpuBytes;
-  const [low, high, middle] = [n(x(stage.low)), n(x(stage.high)), y + BAR + 4];
-  const whisker: Shape = {
-    kind: 'path',
-    d: `M${low} ${middle - 3}L${low} ${middle + 3}M${low} ${middle}L${high} ${middle}M${high} ${middle - 3}L${high} ${middle + 3}`,
-    stroke: 'text',
-    lineWidth: 1.5,
-  };
   return [
-    words(0, y + 11, stage.name),
+    textAt(0, y + 11, stage.name),
     ...bars,
-    whisker,
-    words(width, y + 11, gibibytes(totalOf(stage)), over ? 'error' : 'text', {
+    whisker(n(x(stage.low)), n(x(stage.high)), y + BAR + 4),
+    textAt(width, y + 11, gibibytes(totalOf(stage)), {
       anchor: 'end',
-      ...(over ? { weight: 600 } : {}),
+      ...(over ? { paint: 'error', weight: 600 } : {}),
     }),
   ];
 }
@@ -174,7 +153,7 @@ function limit(x: number, top: number, bottom: number, text: string, width: numb
   const half = widthOf(text) / 2;
   return [
     { kind: 'path', d: `M${n(x)} ${top - 5}L${n(x)} ${bottom}`, stroke: 'error', lineWidth: 2 },
-    words(Math.min(Math.max(x, half), width - half), top - 9, text, 'text', { anchor: 'middle', weight: 600 }),
+    textAt(Math.min(Math.max(x, half), width - half), top - 9, text, { anchor: 'middle', weight: 600 }),
   ];
 }
 
@@ -205,7 +184,7 @@ function trafficPart(flows: readonly Flow[], width: number): Part {
     const band = bandShape([start + 6, from], [end - 10, middle - wide / 2], wide, flow.tier);
     from += wide;
     to += heights[i] ?? 0;
-    return [band, words(end, middle + 4, flowText(flow))];
+    return [band, textAt(end, middle + 4, flowText(flow))];
   });
   const keys: Key[] = (['nvlink', 'network'] as const)
     .filter((tier) => sentOver(flows, tier) > 0)
@@ -213,14 +192,14 @@ function trafficPart(flows: readonly Flow[], width: number): Part {
       fill: tier === 'nvlink' ? NVLINK : NETWORK,
       words: `${tier === 'nvlink' ? 'over NVLink' : 'over the network'} ${traffic(sentOver(flows, tier))}`,
     }));
-  const legend = keysOf(keys, 0, top + high + 8, width);
+  const legend = keysOf(keys, width);
   return {
     shapes: [
-      title('What a rank sends in a step'),
-      words(0, begin + source / 2 + 4, 'a rank', 'text', { weight: 600 }),
+      titleAt(0, 'What a rank sends in a step'),
+      textAt(0, begin + source / 2 + 4, 'a rank', { weight: 600 }),
       { kind: 'rect', x: start, y: n(begin), width: 6, height: n(source), fill: 'text' },
       ...bands,
-      ...legend.shapes,
+      lowered(legend, top + high + 8),
     ],
     height: top + high + 8 + legend.height,
   };
@@ -271,7 +250,7 @@ const PASS = 13;
 function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): Part {
   const { stages, chunks, microbatches, bubble } = pipeline;
   const kind = chunks > 1 ? `interleaved 1F1B, ${chunks} chunks a stage` : '1F1B';
-  const head = title('Pipeline schedule');
+  const head = titleAt(0, 'Pipeline schedule');
   const says = `${kind} · ${grouped(microbatches)} micro-batches a step · about ${percent(bubble)} of the step is waiting`;
   const caption = wrapped(says, width, 'muted');
   const from = 18 + caption.height + 6;
@@ -294,8 +273,6 @@ function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): P
       ...(chunks > 1 ? [{ fill: FORWARD, fade: 0.6, words: 'paler: later chunks' } as const] : []),
       { fill: 'boxFill', stroke: 'box', words: 'waiting' },
     ],
-    0,
-    bottom + 8,
     width,
   );
   const note =
@@ -307,7 +284,7 @@ function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): P
     shapes: [
       head,
       lowered(caption, 18),
-      ...named.map((stage) => words(0, from + stage * step + step / 2 + 4, `stage ${stage}`)),
+      ...named.map((stage) => textAt(0, from + stage * step + step / 2 + 4, `stage ${stage}`)),
       {
         kind: 'rect',
         x: left,
@@ -318,7 +295,7 @@ function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): P
         stroke: 'box',
       },
       ...passes.flatMap((pass) => passShapes(pass, { left, from, step, unit, chunks })),
-      ...keys.shapes,
+      lowered(keys, bottom + 8),
       lowered(notes, bottom + 8 + keys.height),
     ],
     height: bottom + 8 + keys.height + notes.height,
@@ -363,9 +340,10 @@ function passShapes(pass: Pass, { left, from, step, unit, chunks }: Timeline): S
     },
     ...(high >= 12 && wide > widthOf(number, 10) + 4
       ? [
-          words(n(x + wide / 2), n(y + high / 2 + 3.5), number, fade < 0.45 ? '#000000' : 'text', {
+          textAt(n(x + wide / 2), n(y + high / 2 + 3.5), number, {
             size: 10,
-            anchor: 'middle' as const,
+            paint: fade < 0.45 ? '#000000' : 'text',
+            anchor: 'middle',
           }),
         ]
       : []),
@@ -382,29 +360,8 @@ function notesPart({ missing, assumed, seconds }: Cost, width: number): Part {
     ...(missing.length > 0 ? [`Not in the file, and would narrow the estimate: ${missing.join(', ')}.`] : []),
     ...(assumed.length > 0 ? [`Assumed: ${assumed.join('; ')}.`] : []),
   ];
-  const parts = texts.map((text) => wrapped(text, width, 'muted'));
-  const shapes: Shape[] = [];
-  let y = 0;
-  for (const part of parts) {
-    shapes.push(lowered(part, y));
-    y += part.height;
-  }
-  return { shapes, height: y };
+  return stacked(texts.map((text) => wrapped(text, width, 'muted')));
 }
 
 const time = (seconds: number): string =>
   seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
-
-/** A text in as many lines as it needs. */
-function wrapped(text: string, width: number, paint: Paint): Part {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1);
-    if (line !== undefined && widthOf(`${line} ${word}`) <= width) {
-      lines[lines.length - 1] = `${line} ${word}`;
-    } else {
-      lines.push(word);
-    }
-  }
-  return { shapes: lines.map((line, i) => words(0, 12 + i * LINE, line, paint)), height: lines.length * LINE };
-}

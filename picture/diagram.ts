@@ -1,4 +1,4 @@
-import { widthOf } from './labels';
+import { linesOf, widthOf } from './labels';
 
 /** What something is painted with: a role that the theme gives a colour, or a fill that is the same in all themes. */
 export type Paint = 'text' | 'muted' | 'box' | 'boxFill' | 'ground' | 'error' | 'warning' | `#${string}`;
@@ -46,40 +46,85 @@ export interface Diagram {
   readonly shapes: readonly Shape[];
 }
 
+type TextShape = Extract<Shape, { kind: 'text' }>;
+
+/** The size of the texts of a diagram, and from one line to the next, in pixels. */
+const TEXT_SIZE = 12;
+const LINE = 18;
+
+/** A text whose base line is at `y`: small and in the colour of text, unless `look` says otherwise. */
+export const textAt = (
+  x: number,
+  y: number,
+  words: string,
+  look: Partial<Omit<TextShape, 'kind' | 'x' | 'y' | 'words'>> = {},
+): TextShape => ({ kind: 'text', x, y, words, size: TEXT_SIZE, paint: 'text', ...look });
+
+/** The title of a section, at the top of it. */
+export const titleAt = (y: number, words: string): TextShape => textAt(0, y + 13, words, { size: 14, weight: 600 });
+
+/** A part of a diagram that begins at 0 and knows how high it is, in pixels. */
+export interface Part {
+  readonly shapes: readonly Shape[];
+  readonly height: number;
+}
+
+export const lowered = ({ shapes }: Part, y: number): Shape => ({ kind: 'group', y, shapes });
+
+/** Parts one under another, `gap` pixels apart. */
+export function stacked(parts: readonly Part[], gap = 0): Part {
+  const shapes: Shape[] = [];
+  let y = 0;
+  for (const part of parts) {
+    shapes.push(lowered(part, y));
+    y += part.height + gap;
+  }
+  return { shapes, height: Math.max(0, y - gap) };
+}
+
+/** A text in as many lines as it needs. */
+export function wrapped(text: string, width: number, paint: Paint): Part {
+  const lines = linesOf(text, width, TEXT_SIZE);
+  return { shapes: lines.map((line, i) => textAt(0, 12 + i * LINE, line, { paint })), height: lines.length * LINE };
+}
+
 /** The space between entries of a legend, in pixels. */
 const LEGEND_GAP = 18;
 const SWATCH = 13;
 
-/** One entry of the legend of a diagram. */
+/** One entry of the legend of a diagram: a swatch, or the whisker of a range. */
 export interface Key {
-  readonly fill: Paint;
+  readonly fill: Paint | 'whisker';
   readonly words: string;
   readonly stroke?: Paint;
   readonly fade?: number;
 }
 
-/** Swatches with their words in as many lines as they need, and the height of these. */
-export function keysOf(
-  keys: readonly Key[],
-  x: number,
-  y: number,
-  width: number,
-): { readonly shapes: readonly Shape[]; readonly height: number } {
-  const size = 12;
-  const line = 20;
+/** A line from `left` to `right` with an end on both sides. */
+export const whisker = (left: number, right: number, y: number): Shape => ({
+  kind: 'path',
+  d: `M${left} ${y - 3}L${left} ${y + 3}M${left} ${y}L${right} ${y}M${right} ${y - 3}L${right} ${y + 3}`,
+  stroke: 'text',
+  lineWidth: 1.5,
+});
+
+/** A legend in as many lines as it needs. */
+export function keysOf(keys: readonly Key[], width: number): Part {
   const shapes: Shape[] = [];
-  let [left, top] = [x, y];
-  for (const { words, ...look } of keys) {
-    const wide = SWATCH + 7 + widthOf(words, size) + LEGEND_GAP;
-    if (left > x && left + wide - LEGEND_GAP > x + width) {
-      left = x;
-      top += line;
+  let [x, y] = [0, 0];
+  for (const { words, fill, ...look } of keys) {
+    const wide = SWATCH + 7 + widthOf(words, TEXT_SIZE);
+    if (x > 0 && x + wide > width) {
+      x = 0;
+      y += LINE + 2;
     }
     shapes.push(
-      { kind: 'rect', x: left, y: top, width: SWATCH, height: SWATCH, ...look },
-      { kind: 'text', x: left + SWATCH + 7, y: top + 11, words, size, paint: 'text' },
+      fill === 'whisker'
+        ? whisker(x, x + SWATCH, y + SWATCH / 2)
+        : { kind: 'rect', x, y, width: SWATCH, height: SWATCH, fill, ...look },
+      textAt(x + SWATCH + 7, y + 11, words),
     );
-    left += wide;
+    x += wide + LEGEND_GAP;
   }
-  return { shapes, height: keys.length > 0 ? top - y + line : 0 };
+  return { shapes, height: keys.length > 0 ? y + LINE + 2 : 0 };
 }

@@ -67,6 +67,44 @@ test('ranks that no module has, that several have and that do not exist have lin
   expect(texts).toEqual(expect.arrayContaining(['no module', 'several modules', 'beyond the world', '8 – 9']));
 });
 
+test.each([
+  ['train: {tp: 4}, rollout: {engine: vllm, tp: 2}', 'train and rollout take turns on all ranks.'],
+  [
+    'train: {num_ranks: 4, tp: 2}, critic: {num_ranks: 4}, rollout: {engine: vllm, rank_offset: 4, tp: 2}',
+    'train and critic take turns on ranks 0 – 3; rollout runs on ranks 4 – 7.',
+  ],
+  [
+    'a: {num_ranks: 2}, b: {rank_offset: 2, num_ranks: 2}, c: {rank_offset: 4, num_ranks: 2}, d: {rank_offset: 6}',
+    '4 phases on 4 sets of ranks.',
+  ],
+])('phases %s', (phases, sentence) => {
+  expect(worldSentence(outlineOf(factsOf(`world_size: 8\nparallelism: {}\nphases: {${phases}}\n`)))).toBe(sentence);
+});
+
+test('a phase has a line with its engine, ranks and degrees', () => {
+  const facts = factsOf(
+    'world_size: 16\nparallelism: {tp: 4}\nphases: {train: {tp: 4, ep: 2}, rollout: {engine: sglang}}\n',
+  );
+  expect(textsOf(worldDiagram(outlineOf(facts), 800)).slice(3, -5)).toEqual([
+    'Phases',
+    'train',
+    'megatron · 16 ranks',
+    '0 – 15 · tp 4 × dp 4, ep 2',
+    'rollout',
+    'sglang · 16 ranks',
+    '0 – 15 · dp 16',
+  ]);
+});
+
+test('a name and a range that their places cannot hold are shortened and moved out of the bar', () => {
+  const name = 'encoder_of_images_and_videos_with_a_name_that_is_long';
+  const texts = (width: number) =>
+    textsOf(worldDiagram({ worldSize: 1000, spans: [{ name, start: 990, count: 10 }], phases: [] }, width));
+  expect(texts(1600)[0]).toBe(name);
+  expect(texts(300)[0]).toMatch(/^encoder_\w*…$/);
+  expect(texts(300)).toContain('990 – 999');
+});
+
 test('tokens have a strip for every share', () => {
   const plans = sequencePlans(
     factsOf('world_size: 8\nparallelism: {tp: 2, cp: 2}\nsequence: {seq_length: 64, sequence_parallel: true}\n'),
@@ -82,6 +120,6 @@ test('tokens have a strip for every share', () => {
 });
 
 test('a diagram with long names is text, never markup', () => {
-  const diagram = worldDiagram({ worldSize: 4, spans: [{ name: '<b>&"', start: 0, count: 4 }] }, 400);
+  const diagram = worldDiagram({ worldSize: 4, spans: [{ name: '<b>&"', start: 0, count: 4 }], phases: [] }, 400);
   expect(diagramSvg({ name: '', headline: { title: '', sub: '' }, diagram })).toContain('&lt;b&gt;&amp;');
 });

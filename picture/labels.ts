@@ -16,6 +16,26 @@ const BETWEEN = 10;
 /** About how wide a text is, in pixels. */
 export const widthOf = (text: string, size = TITLE_SIZE): number => text.length * size * CHARACTER;
 
+/** A text in lines that are no wider than `width` pixels, unless a single word is. */
+export function linesOf(text: string, width: number, size: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = lines.length > 0 ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length > 0 && widthOf(longer, size) <= width) {
+      lines[lines.length - 1] = longer;
+    } else {
+      lines.push(word);
+    }
+  }
+  return lines;
+}
+
+/** A text that ends in `…` where it is wider than `width` pixels. */
+export function shortened(text: string, width: number, size = TITLE_SIZE): string {
+  const most = Math.max(1, Math.floor(width / (size * CHARACTER)));
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
 /** What of a block's label has room: all, its name, the number alone, or nothing. A text that is cut would mislead. */
 export function blockText({ level, place, header }: Block, room: number): BlockLabel {
   const label = level.label?.(place);

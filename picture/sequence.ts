@@ -1,7 +1,7 @@
 import { countOf, grouped, type ModuleSequence, type SequencePlan, sequenceShare, type TokenRange } from '../layout';
 import { moduleFill } from './colour';
-import type { Diagram, Shape } from './diagram';
-import { widthOf } from './labels';
+import { type Diagram, type Part, type Shape, stacked, textAt, titleAt } from './diagram';
+import { shortened, widthOf } from './labels';
 
 /** How many strips of one module are drawn. */
 const MAX_STRIPS = 64;
@@ -28,7 +28,7 @@ export function shareSentence({ module, plan }: ModuleSequence): string {
 export interface Strip {
   /** Its cp rank, and its tp rank where that cuts the share once more: `cp 0 · tp 1`. */
   readonly name: string;
-  readonly fill: string;
+  readonly fill: `#${string}`;
   readonly embeddings: readonly TokenRange[];
   readonly labels: readonly TokenRange[];
 }
@@ -43,7 +43,10 @@ export function stripsOf(plan: SequencePlan): { readonly strips: readonly Strip[
     const [cpRank, tpRank] = [Math.floor(i / perContextRank), i % perContextRank];
     const { embeddings, labels } = sequenceShare(plan, cpRank, tpRank);
     return {
-      name: [...(cp > 1 || !isCut ? [`cp ${cpRank}`] : []), ...(isCut ? [`tp ${tpRank}`] : [])].join(' · '),
+      name:
+        count === 1
+          ? 'every rank'
+          : [...(cp > 1 ? [`cp ${cpRank}`] : []), ...(isCut ? [`tp ${tpRank}`] : [])].join(' · '),
       fill: moduleFill(cpRank),
       embeddings,
       labels,
@@ -58,52 +61,54 @@ export const rangeText = ([start, end]: TokenRange): string => `${grouped(start)
 /** A strip of the diagram, in pixels. */
 const STEP = 26;
 const BAR = 15;
-const LEFT = 240;
+
+/** The size of the texts beside a strip, in pixels. */
+const NAME_SIZE = 12;
+const RANGE_SIZE = 11;
 
 /** Which tokens does a rank hold: a strip of token positions for every rank of a replica that holds a share of its own. */
 export function sequenceDiagram(sequences: readonly ModuleSequence[], width: number): Diagram {
-  const left = Math.min(LEFT, width * 0.42);
-  const shapes: Shape[] = [];
-  let y = 0;
-  const text = (x: number, words: string, more: Partial<Extract<Shape, { kind: 'text' }>> = {}) =>
-    shapes.push({ kind: 'text', x, y: y + 12, words, size: 12, paint: 'muted', ...more });
-  for (const { module, plan } of sequences) {
-    const { strips, count } = stripsOf(plan);
-    const beside = Math.max(...strips.map(({ name }) => widthOf(name))) + 18;
-    const x = (token: number) => left + ((width - left) * token) / plan.length;
-    text(0, `${module === null ? '' : `${module}: `}${grouped(plan.length)} tokens`, {
-      size: 14,
-      weight: 600,
-      paint: 'text',
-    });
-    y += 26;
-    for (const { name, fill, embeddings, labels } of strips) {
-      text(0, name, { weight: 600, paint: 'text' });
-      text(beside, embeddings.map(rangeText).join(', '), { size: 11 });
-      const bar = ([start, end]: TokenRange, top: number, height: number): Shape => ({
-        kind: 'rect',
-        x: x(start),
-        y: y + top,
-        width: Math.max(1, x(end) - x(start)),
-        height,
-        fill: `#${fill.slice(1)}`,
-      });
-      shapes.push(
-        { kind: 'rect', x: left, y, width: width - left, height: BAR + 6, fill: 'boxFill', stroke: 'box' },
-        ...embeddings.map((range) => bar(range, 1, BAR)),
-        ...labels.map((range) => bar(range, BAR + 2, 3)),
-      );
-      y += STEP;
-    }
-    text(left, '0');
-    text(width, `token ${grouped(plan.length - 1)}`, { anchor: 'end' });
-    y += 20;
-    if (count > strips.length) {
-      text(0, `and ${countOf(count - strips.length, 'more rank')}`);
-      y += 20;
-    }
-    text(0, 'thick: embeddings; thin line below: labels');
-    y += 34;
-  }
-  return { width, height: Math.max(0, y - 20), shapes };
+  return { width, ...stacked(sequences.flatMap((sequence) => sequenceParts(sequence, width))) };
+}
+
+function sequenceParts({ module, plan }: ModuleSequence, width: number): Part[] {
+  const { strips, count } = stripsOf(plan);
+  const rangesOf = ({ embeddings }: Strip) => embeddings.map(rangeText).join(', ');
+  const beside = Math.max(...strips.map(({ name }) => widthOf(name, NAME_SIZE) * 1.08)) + 14;
+  const ranges = Math.max(...strips.map((strip) => widthOf(rangesOf(strip), RANGE_SIZE)));
+  const left = Math.min(beside + ranges + 14, width * 0.5);
+  const x = (token: number) => left + ((width - left) * token) / plan.length;
+  const bar = ([start, end]: TokenRange, fill: Strip['fill'], y: number, height: number): Shape => ({
+    kind: 'rect',
+    x: x(start),
+    y,
+    width: Math.max(1, x(end) - x(start)),
+    height,
+    fill,
+  });
+  const muted = { paint: 'muted' } as const;
+  const more = count > strips.length ? [`and ${countOf(count - strips.length, 'more rank')}`] : [];
+  return [
+    { shapes: [titleAt(0, `${module === null ? '' : `${module}: `}${grouped(plan.length)} tokens`)], height: 26 },
+    ...strips.map((strip) => ({
+      shapes: [
+        textAt(0, 12, strip.name, { size: NAME_SIZE, weight: 600 }),
+        textAt(beside, 12, shortened(rangesOf(strip), left - beside - 6, RANGE_SIZE), { ...muted, size: RANGE_SIZE }),
+        { kind: 'rect', x: left, y: 0, width: width - left, height: BAR + 6, fill: 'boxFill', stroke: 'box' } as const,
+        ...strip.embeddings.map((range) => bar(range, strip.fill, 1, BAR)),
+        ...strip.labels.map((range) => bar(range, strip.fill, BAR + 2, 3)),
+      ],
+      height: STEP,
+    })),
+    {
+      shapes: [
+        textAt(left, 12, '0', muted),
+        textAt(width, 12, `token ${grouped(plan.length - 1)}`, { ...muted, anchor: 'end' }),
+        ...[...more, 'thick: embeddings; thin line below: labels'].map((words, i) =>
+          textAt(0, 32 + i * 20, words, muted),
+        ),
+      ],
+      height: 44 + more.length * 20,
+    },
+  ];
 }

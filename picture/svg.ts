@@ -18,7 +18,7 @@ import type { Change, Difference } from './difference';
 import { type Example, shownExample } from './example';
 import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
-import { blockText, widthOf } from './labels';
+import { blockText, linesOf, widthOf } from './labels';
 import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } from './legend';
 import { linksOf } from './links';
 import { nestingText, SMALLEST_TILE } from './nesting';
@@ -45,7 +45,6 @@ export interface SvgPicture {
 /** The space for the ranks, in pixels, and around it. */
 const SPACE: Space = { width: 1200, height: 720 };
 const MARGIN = 24;
-const TITLE = 62;
 const LEGEND_LINE = 22;
 
 /** At most so many squares are drawn: those of more cells are joined, as they are on a screen. */
@@ -143,6 +142,15 @@ export function svgOf(picture: SvgPicture): string {
   });
 }
 
+/** The title and the line below it: how large they are, and from one line to the next, in pixels. */
+const TITLE_SIZE = 19;
+const TITLE_LINE = 25;
+const SUB_SIZE = 13;
+const SUB_LINE = 20;
+
+/** How much wider than other text bold text is. */
+const BOLD = 1.08;
+
 /** A sheet of paper: the title, the line below it, and what is drawn under both. */
 function page(sheet: {
   readonly headline: Headline;
@@ -153,19 +161,27 @@ function page(sheet: {
 }): string {
   const { headline, name, body } = sheet;
   const sub = [name, headline.sub].filter(Boolean).join(' · ');
-  const [titleSize, subSize] = [19, 13];
-  const texts = Math.max(widthOf(headline.title, titleSize) * 1.06, widthOf(sub, subSize));
-  const width = Math.max(sheet.width, texts) + 2 * MARGIN;
-  const height = MARGIN + TITLE + sheet.height + MARGIN;
+  const titles = linesOf(headline.title, sheet.width / BOLD, TITLE_SIZE);
+  const subs = linesOf(sub, sheet.width, SUB_SIZE);
+  const top = MARGIN + titles.length * TITLE_LINE + subs.length * SUB_LINE + 16;
+  const width = sheet.width + 2 * MARGIN;
+  const height = top + sheet.height + MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, 'DejaVu Sans', sans-serif">`,
     `<title>${xmlText(headline.title)}</title>`,
     `<desc>${xmlText(sub)}</desc>`,
     STYLE,
     `<rect width="100%" height="100%" fill="${PAPER.ground}"/>`,
-    text(MARGIN, MARGIN + 18, headline.title, { size: titleSize, weight: 600, fill: PAPER.text }),
-    text(MARGIN, MARGIN + 40, sub, { size: subSize, fill: PAPER.muted }),
-    `<g transform="translate(${MARGIN} ${MARGIN + TITLE})">`,
+    ...titles.map((line, i) =>
+      text(MARGIN, MARGIN + 18 + i * TITLE_LINE, line, { size: TITLE_SIZE, weight: 600, fill: PAPER.text }),
+    ),
+    ...subs.map((line, i) =>
+      text(MARGIN, MARGIN + titles.length * TITLE_LINE + 15 + i * SUB_LINE, line, {
+        size: SUB_SIZE,
+        fill: PAPER.muted,
+      }),
+    ),
+    `<g transform="translate(${MARGIN} ${top})">`,
     ...body,
     '</g>',
     '</svg>\n',

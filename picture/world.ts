@@ -1,7 +1,7 @@
-import { countOf, gapsBetween, grouped, type LayoutFacts, type RankSpan } from '../layout';
-import { moduleFill } from './colour';
-import type { Diagram, Shape } from './diagram';
-import { widthOf } from './labels';
+import { countOf, gapsBetween, grouped, type LayoutFacts, phaseSpans, type RankSpan, valueOr } from '../layout';
+import { inkOn, moduleFill } from './colour';
+import { type Diagram, lowered, type Part, type Shape, stacked, textAt, titleAt } from './diagram';
+import { shortened, widthOf } from './labels';
 
 /** A module as far as the file says where it lies: what can be drawn of a layout that is not whole. */
 export interface ModuleSpan {
@@ -11,10 +11,19 @@ export interface ModuleSpan {
   readonly count: number;
 }
 
-/** What can be drawn of any file: the world, where its size is known, and the modules in it. */
+/** A phase of a reinforcement-learning job. */
+export interface PhaseRow extends ModuleSpan {
+  readonly name: string;
+  readonly engine: string;
+  /** `tp 4 × dp 8`; empty for a replica a rank on one rank. */
+  readonly degrees: string;
+}
+
+/** What can be drawn of any file: the world, where its size is known, the modules in it, and the phases. */
 export interface WorldOutline {
   readonly worldSize: number | null;
   readonly spans: readonly ModuleSpan[];
+  readonly phases: readonly PhaseRow[];
 }
 
 /** The world and its modules as far as a file says them. */
@@ -22,7 +31,35 @@ export function outlineOf(facts: LayoutFacts | null): WorldOutline {
   const spans = (facts?.modules ?? []).flatMap(({ name, rankOffset: start, ranks: count }) =>
     start === undefined || count === undefined ? [] : [{ name, start, count }],
   );
-  return { worldSize: facts?.world.size ?? facts?.world.clusterSize ?? null, spans };
+  return {
+    worldSize: facts?.world.size ?? facts?.world.clusterSize ?? null,
+    spans,
+    phases: facts ? phaseRows(facts) : [],
+  };
+}
+
+function phaseRows(facts: LayoutFacts): PhaseRow[] {
+  return Array.from(phaseSpans(facts), ({ field: { name }, phase, start, end }) => {
+    const size = (dim: 'tp' | 'gtp_remat' | 'cp' | 'pp' | 'ep') => valueOr(phase[dim], 1) ?? 1;
+    const count = end - start;
+    const dp = count / (size('tp') * size('gtp_remat') * size('cp') * size('pp'));
+    const degrees = [
+      ['tp', size('tp')],
+      ['gtp_remat', size('gtp_remat')],
+      ['cp', size('cp')],
+      ['dp', Number.isInteger(dp) ? dp : 1],
+      ['pp', size('pp')],
+    ] as const;
+    const text = degrees.flatMap(([dim, degree]) => (degree > 1 ? `${dim} ${grouped(degree)}` : [])).join(' × ');
+    const experts = size('ep') > 1 ? [`ep ${grouped(size('ep'))}`] : [];
+    return {
+      name,
+      engine: valueOr(phase.engine, 'megatron') ?? 'megatron',
+      start,
+      count,
+      degrees: [text, ...experts].filter(Boolean).join(', '),
+    };
+  });
 }
 
 /** Ranks that no module has, that several have, or that lie beyond the world. */
@@ -54,7 +91,7 @@ const coveredBy = ({ spans }: WorldOutline): RankSpan[] =>
 
 /** Whether every rank is used once, in one line. */
 export function worldSentence(outline: WorldOutline): string {
-  const { spans } = outline;
+  const { spans, phases } = outline;
   const covered = coveredBy(outline);
   const { world } = extentOf(outline);
   const count = (found: readonly RankSpan[]) => found.reduce((sum, { start, end }) => sum + end - start, 0);
@@ -67,11 +104,38 @@ export function worldSentence(outline: WorldOutline): string {
   if (faults.length > 0) {
     return `${faults.join('; ')}.`;
   }
+  if (phases.length > 0 && spans.length === 1) {
+    return phaseSentence(outline);
+  }
   const shared = spans.length > 1 && spans.every(({ start }) => start === spans[0]?.start);
   return shared
     ? `Every rank is used by all ${countOf(spans.length, 'module')}.`
     : 'Every rank belongs to exactly one module.';
 }
+
+/** More sets of ranks that phases share are counted. */
+const MAX_SHARED = 3;
+
+/** Which phases share ranks: `train and reference take turns on ranks 0 – 63; rollout runs on ranks 64 – 127.` */
+function phaseSentence({ worldSize, phases }: WorldOutline): string {
+  const spans = phases.filter((one, i) => phases.findIndex((other) => isSameSpan(one, other)) === i);
+  if (spans.length > MAX_SHARED) {
+    return `${countOf(phases.length, 'phase')} on ${grouped(spans.length)} sets of ranks.`;
+  }
+  const parts = spans.map((span) => {
+    const { start, count } = span;
+    const ranks = spanText({ start, end: start + count });
+    const where = count === worldSize ? 'all ranks' : `${count === 1 ? 'rank' : 'ranks'} ${ranks}`;
+    const names = phases.filter((one) => isSameSpan(one, span)).map(({ name }) => name);
+    return names.length === 1
+      ? `${names[0]} runs on ${where}`
+      : `${names.slice(0, -1).join(', ')} and ${names.at(-1)} take turns on ${where}`;
+  });
+  return `${parts.join('; ')}.`;
+}
+
+const isSameSpan = (one: ModuleSpan, other: ModuleSpan): boolean =>
+  one.start === other.start && one.count === other.count;
 
 /** The ranks that more than one span covers, unless all cover the same ones. */
 function overlaps(spans: readonly RankSpan[]): RankSpan[] {
@@ -107,91 +171,117 @@ export function ticksOf(reach: number): number[] {
 export const spanText = ({ start, end }: RankSpan): string =>
   end - start > 1 ? `${grouped(start)} – ${grouped(end - 1)}` : grouped(start);
 
-/** A row of the diagram, in pixels. */
+/** One line of the diagram: the ranks of a module or a phase, or a fault, which has no fill. */
+interface Row {
+  readonly name: string;
+  /** What stands under the name. */
+  readonly detail: string;
+  readonly span: RankSpan;
+  readonly fill: `#${string}` | null;
+  /** What stands in the bar, or beside it. */
+  readonly words: readonly string[];
+}
+
+/** A row of the diagram and the bar in it, in pixels. */
 const ROW = 52;
 const BAR = 34;
 
 /** More modules than this are counted. */
 const MAX_ROWS = 64;
 
-/** Is every rank used once: a line a module, a line a fault, and the axis of ranks. */
+/** Is every rank used once: a line a module, a line a fault, a line a phase, and the axis of ranks. */
 export function worldDiagram(outline: WorldOutline, width: number): Diagram {
   const { reach } = extentOf(outline);
-  const modules = outline.spans.map(({ name, start, count }, i) => ({
+  const rowOf = ({ name, start, count }: ModuleSpan, index: number): Row => ({
     name: name ?? 'parallelism',
+    detail: countOf(count, 'rank'),
     span: { start, end: start + count },
-    fill: moduleFill(i),
-  }));
-  const faults = faultsOf(outline).map(({ what, span }) => ({ name: what, span, fill: null }));
-  const all = [...modules, ...faults];
-  const rows = all.slice(0, MAX_ROWS);
-  const left = Math.min(width * 0.3, Math.max(90, ...rows.map(({ name }) => widthOf(name) + 20)));
-  const x = (rank: number) => left + ((width - left) * rank) / reach;
-  const bottom = rows.length * ROW;
-  const axis = ticksOf(reach).map((tick, i, { length }): Shape => {
-    const anchor = i === 0 ? {} : ({ anchor: i === length - 1 ? 'end' : 'middle' } as const);
-    const at = i === length - 1 && i > 0 ? width : i === 0 ? left : x(tick + 0.5);
-    return { kind: 'text', x: at, y: bottom + 12, words: grouped(tick), size: 12, paint: 'muted', ...anchor };
+    fill: moduleFill(index),
+    words: [spanText({ start, end: start + count })],
   });
-  const more: Shape[] =
-    all.length > rows.length
-      ? [
-          {
-            kind: 'text',
-            x: 0,
-            y: bottom + 34,
-            words: `and ${countOf(all.length - rows.length, 'more row')}`,
-            size: 12,
-            paint: 'muted',
-          },
-        ]
-      : [];
-  return {
-    width,
-    height: bottom + 20 + more.length * 20,
-    shapes: [
-      ...rows.flatMap(({ name, span, fill }, i): Shape[] => {
-        const y = i * ROW;
-        const [from, wide] = [x(span.start), Math.max(3, x(span.end) - x(span.start))];
-        const text = spanText(span);
-        const inside = widthOf(text) + 8 <= wide;
-        return [
-          {
-            kind: 'text',
-            x: 0,
-            y: y + 15,
-            words: name,
-            size: 13,
-            paint: fill ? 'text' : 'error',
-            weight: 600,
-          },
-          { kind: 'text', x: 0, y: y + 32, words: countOf(span.end - span.start, 'rank'), size: 12, paint: 'muted' },
-          { kind: 'rect', x: left, y, width: width - left, height: BAR + 4, fill: 'boxFill', stroke: 'box' },
-          {
-            kind: 'rect',
-            x: from,
-            y: y + 2,
-            width: wide,
-            height: BAR,
-            ...(fill ? { fill: `#${fill.slice(1)}` as const } : { fill: 'ground', stroke: 'error' }),
-          },
-          ...(inside
-            ? [
-                {
-                  kind: 'text',
-                  x: from + 6,
-                  y: y + 24,
-                  words: text,
-                  size: 12,
-                  paint: fill ? '#000000' : 'text',
-                  weight: 600,
-                } as const,
-              ]
-            : []),
-        ];
-      }),
-      ...axis,
-      ...more,
-    ],
-  };
+  const faults = faultsOf(outline).map(
+    ({ what, span }): Row => ({
+      name: what,
+      detail: countOf(span.end - span.start, 'rank'),
+      span,
+      fill: null,
+      words: [spanText(span)],
+    }),
+  );
+  const modules = [...outline.spans.map(rowOf), ...faults];
+  const phases = outline.phases.map((phase, i): Row => {
+    const row = rowOf(phase, outline.spans.length + i);
+    const words = phase.degrees === '' ? row.words : [`${row.words[0]} · ${phase.degrees}`, ...row.words];
+    return { ...row, detail: `${phase.engine} · ${row.detail}`, words };
+  });
+  const rows = [...modules.slice(0, MAX_ROWS), ...phases.slice(0, MAX_ROWS)];
+  const texts = rows.flatMap(({ name, detail }) => [widthOf(name, NAME_SIZE) * 1.08, widthOf(detail)]);
+  const left = Math.min(width * 0.35, Math.max(80, ...texts) + 14);
+  const x = (rank: number) => left + ((width - left) * rank) / reach;
+  const part = (all: readonly Row[]) => rowsPart(all, { left, width, x });
+  const parts = [
+    part(modules),
+    ...(phases.length > 0 ? [{ shapes: [titleAt(0, 'Phases')], height: 26 }, part(phases)] : []),
+    axisPart(reach, { left, width, x }),
+  ];
+  return { width, ...stacked(parts) };
+}
+
+/** Where the bars of a diagram begin and end, and where the bar of a rank begins, in pixels. */
+interface Axis {
+  readonly left: number;
+  readonly width: number;
+  readonly x: (rank: number) => number;
+}
+
+const NAME_SIZE = 13;
+
+function rowsPart(rows: readonly Row[], axis: Axis): Part {
+  const shown = rows.slice(0, MAX_ROWS);
+  const shapes = shown.map((row, i) => lowered({ shapes: rowShapes(row, axis), height: ROW }, i * ROW));
+  const height = shown.length * ROW;
+  return rows.length === shown.length
+    ? { shapes, height }
+    : {
+        shapes: [...shapes, textAt(0, height + 12, `and ${countOf(rows.length - shown.length, 'more row')}`, MUTED)],
+        height: height + 24,
+      };
+}
+
+const MUTED = { paint: 'muted' } as const;
+
+function rowShapes({ name, detail, span, fill, words }: Row, { left, width, x }: Axis): Shape[] {
+  const [from, wide] = [x(span.start), Math.max(3, x(span.end) - x(span.start))];
+  const inside = words.find((text) => widthOf(text) * 1.08 + 12 <= wide);
+  const beside = words.at(-1) ?? '';
+  const isRight = from + wide + widthOf(beside) + 12 <= width;
+  return [
+    textAt(0, 15, shortened(name, left - 10, NAME_SIZE * 1.08), {
+      size: NAME_SIZE,
+      paint: fill ? 'text' : 'error',
+      weight: 600,
+    }),
+    textAt(0, 32, shortened(detail, left - 10), MUTED),
+    { kind: 'rect', x: left, y: 0, width: width - left, height: BAR + 4, fill: 'boxFill', stroke: 'box' },
+    {
+      kind: 'rect',
+      x: from,
+      y: 2,
+      width: wide,
+      height: BAR,
+      ...(fill ? { fill } : { fill: 'ground', stroke: 'error' }),
+    },
+    inside === undefined
+      ? textAt(isRight ? from + wide + 6 : from - 6, 24, beside, isRight ? {} : { anchor: 'end' })
+      : textAt(from + 6, 24, inside, { paint: fill ? inkOn(fill) : 'text', weight: 600 }),
+  ];
+}
+
+function axisPart(reach: number, { left, width, x }: Axis): Part {
+  const shapes = ticksOf(reach).map((tick, i, { length }) => {
+    const isLast = i === length - 1 && i > 0;
+    const anchor = i === 0 ? {} : ({ anchor: isLast ? 'end' : 'middle' } as const);
+    return textAt(isLast ? width : i === 0 ? left : x(tick + 0.5), 12, grouped(tick), { ...MUTED, ...anchor });
+  });
+  return { shapes, height: 20 };
 }

@@ -63,6 +63,7 @@ describe('messages between the panel and the editor', () => {
         { name: 'images', start: 0, count: 4 },
         { name: 'language', start: 4, count: 4 },
       ],
+      phases: [],
     });
     expect(findings).toMatchObject([{ code: 'dense-factorization', module: 'language', line: 4 }]);
   });

@@ -195,6 +195,9 @@ export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
     outline: objectOf({
       worldSize: nullOr(isIndex),
       spans: arrayOf(objectOf({ name: isName, start: isIndex, count: isIndex })),
+      phases: arrayOf(
+        objectOf({ name: isString, start: isIndex, count: isIndex, engine: isString, degrees: isString }),
+      ),
     }),
     sequences: arrayOf(
       objectOf({

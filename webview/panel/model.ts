@@ -17,7 +17,7 @@ export class PanelModel {
   layout: ResolvedLayout | null = null;
   /** Whether the file has changed into one that is not whole. */
   isStale = false;
-  outline: WorldOutline = { worldSize: null, spans: [] };
+  outline: WorldOutline = { worldSize: null, spans: [], phases: [] };
   findings: readonly PanelFinding[] = [];
   sequences: readonly ModuleSequence[] = [];
   shards: readonly PanelShards[] = [];

@@ -1,10 +1,11 @@
 import { countOf, grouped, type RankSpan } from '../../layout';
-import { moduleFill } from '../../picture/colour';
+import { inkOn, moduleFill } from '../../picture/colour';
 import { subject } from '../../picture/headline';
 import {
   extentOf,
   faultsOf,
   type ModuleSpan,
+  type PhaseRow,
   spanText,
   ticksOf,
   type WorldOutline,
@@ -34,7 +35,7 @@ export function worldSheet(
   findings: readonly PanelFinding[],
   actions: Pick<Actions, 'revealModule' | 'revealLine'>,
 ): HTMLElement {
-  const { worldSize, spans } = outline;
+  const { worldSize, spans, phases } = outline;
   const { reach } = extentOf(outline);
   const faults = faultsOf(outline);
   const ofWorld = findings.filter(isOfWorld);
@@ -45,6 +46,8 @@ export function worldSheet(
     ...(worldSize === null ? [h('h2', {}, 'A world of unknown size')] : []),
     ...spans.map((span, i) => moduleRow(span, i, reach, findings, actions)),
     ...faults.map(({ span, what }) => faultRow(span, what, reach)),
+    ...(phases.length > 0 ? [h('h3', {}, 'Phases')] : []),
+    ...phases.map((phase, i) => phaseRow(phase, spans.length + i, reach)),
     h('div', { class: 'world-row axis' }, h('div', { class: 'world-name' }), axis),
     ...(ofWorld.length > 0 ? [h('ul', { class: 'findings' }, ...ofWorld.map((one) => findingItem(one, actions)))] : []),
   );
@@ -91,6 +94,22 @@ function moduleRow(
       h('div', { class: 'track' }, bar),
     ),
     ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
+  );
+}
+
+/** A phase of a reinforcement-learning job: the ranks that it takes while the others wait. */
+function phaseRow({ name, start, count, engine, degrees }: PhaseRow, index: number, reach: number): HTMLElement {
+  const span = { start, end: start + count };
+  const text = [spanText(span), degrees].filter(Boolean).join(' · ');
+  const bar = h('span', { class: 'bar' }, h('span', { class: 'bar-text' }, text));
+  bar.style.backgroundColor = moduleFill(index);
+  bar.style.color = inkOn(moduleFill(index));
+  place(bar, span, reach);
+  return h(
+    'div',
+    { class: 'world-row' },
+    h('div', { class: 'world-name' }, h('strong', {}, name), h('span', {}, `${engine}, ${countOf(count, 'rank')}`)),
+    h('div', { class: 'track' }, bar),
   );
 }
 

@@ -5,8 +5,7 @@ import { parallelismDims } from '../../topology/generators';
 import { faultySlots, isNtpGrid, MAX_TP_BASE, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import { canFold } from '../../topology/reshard';
 import { suggestion } from '../fixes';
-import { type NtpContext, sortedValues } from './ntpContext';
-import { hasExperts } from './steps';
+import { hasExperts, type NtpContext, sortedValues } from './ntpContext';
 
 /**
  * The plans that take the failed ranks out, each with the fewest spares that the model's heads and columns can be folded

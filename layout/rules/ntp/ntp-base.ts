@@ -2,10 +2,10 @@ import { grouped } from '../../format/quantities';
 import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
+import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { ntpPrediction } from './prediction';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 const MOST = grouped(MAX_TP_BASE);
 
@@ -15,25 +15,19 @@ export const ntpBase: Rule = {
   title: 'tp_base differs from tp',
   effect: 'groups are cut from other ranks than the replicas have',
   what: `\`tp_base\` differs from \`tp\`, or is above ${MOST}.`,
-  why: 'Nothing compares them. The new groups would be cut from other ranks than the replicas have. Nonuniform TP is for the slots of one NVLink domain, and no domain has so many GPUs.',
+  why: 'Megatron-LM does not compare the two. Nonuniform TP is for the slots of one NVLink domain, and no domain has so many GPUs.',
   failing: example('tp_base: 8, tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'sizes');
-    if (!context) {
-      return;
-    }
+  check: atStep('sizes', function* (context) {
     const { fields, tp, module, ntp } = context;
     const { span } = fields.tp_base;
-    const related = module.fields.tp.written ? [{ message: `tp is ${tp} here`, span: module.fields.tp.span }] : [];
-    const predicts = ntpPrediction(context);
+    const related = writtenRelated('tp', module.fields.tp);
     if (ntp.tpBase !== tp) {
       yield {
         message: `tp_base is ${ntp.tpBase}, but tp is ${tp}. Write tp_base ${tp}, or leave it out.`,
         span,
         related,
-        predicts,
         fixes: [changeFix('tp_base', span, tp)],
       };
     } else if (ntp.tpBase > MAX_TP_BASE) {
@@ -41,8 +35,7 @@ export const ntpBase: Rule = {
         message: `Nonuniform TP is for the slots of one NVLink domain, and none has ${countOf(tp, 'GPU')}. Use tp ${MOST} or less.`,
         span,
         related,
-        predicts,
       };
     }
-  },
+  }),
 };

@@ -1,10 +1,9 @@
 import { activeSlots, firstUnlikeSlices } from '../../topology/ntp';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { UNLIKE_SLICES } from './prediction';
 import { slotText } from './slots';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpCpSlices: Rule = {
   code: 'ntp-cp-slices',
@@ -12,7 +11,7 @@ export const ntpCpSlices: Rule = {
   title: 'The CP slices of a replica differ',
   effect: 'Megatron-LM stops on every rank',
   what: 'The active slots of a replica are not the same in all its context-parallel slices.',
-  why: 'Context-parallel groups join equal slots; Megatron-LM stops.',
+  why: 'A context-parallel group joins the same slot of every slice.',
   failing: example(
     'tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, cp: 0, local_ranks: [3]}, {dp: 0, cp: 1, local_ranks: [2]}]',
     'tp: 4, cp: 2',
@@ -20,11 +19,7 @@ export const ntpCpSlices: Rule = {
   ),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'slices');
-    if (!context) {
-      return;
-    }
+  check: atStep('slices', function* (context) {
     const { fields, shape, ntp, keySpan } = context;
     const odd = firstUnlikeSlices(ntp, shape);
     if (!odd) {
@@ -38,7 +33,6 @@ export const ntpCpSlices: Rule = {
       message: `Replica dp ${dp} keeps the slots ${active(0)} in slice cp 0, but ${active(cp)} in slice cp ${cp}. Write one entry without cp.`,
       span: entry?.value?.local_ranks.span ?? keySpan,
       predicts: UNLIKE_SLICES,
-      fixes: failedPlans(context),
     };
-  },
+  }),
 };

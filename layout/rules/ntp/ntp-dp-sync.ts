@@ -3,11 +3,9 @@ import { conflictingSlots, lastSlots } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { type NtpContext, sortedValues } from './ntpContext';
-import { ntpPrediction } from './prediction';
 import { slotText } from './slots';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpDpSync: Rule = {
   code: 'ntp-dp-sync',
@@ -19,11 +17,7 @@ export const ntpDpSync: Rule = {
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'sync');
-    if (!context) {
-      return;
-    }
+  check: atStep('sync', function* (context) {
     const { shape, ntp, keySpan } = context;
     const hanging = conflictingSlots(ntp, shape);
     const lists = otherLists(context);
@@ -31,10 +25,9 @@ export const ntpDpSync: Rule = {
     yield {
       message: `The data-parallel groups of ${hanging.length === 1 ? 'slot' : 'slots'} ${slotText(hanging)} hang: some of their ranks enter the gradient all-reduce, others have left. Remove the last ${last} (${slotText(lastSlots(ntp))}) of each replica, or use packed placement.`,
       span: lists[0] ?? keySpan,
-      predicts: ntpPrediction(context),
-      fixes: [...tailFixes(context, lists), ...failedPlans(context)],
+      fixes: tailFixes(context, lists),
     };
-  },
+  }),
 };
 
 /** The lists of slots that are not the last ones. */

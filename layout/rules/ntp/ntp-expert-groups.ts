@@ -3,10 +3,8 @@ import { setKey } from '../../format/edit';
 import { changeFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
-import type { NtpContext } from './ntpContext';
-import { ntpPrediction } from './prediction';
-import { contextAt, hasExperts } from './steps';
+import { hasExperts, type NtpContext, ntpRelated } from './ntpContext';
+import { atStep } from './steps';
 
 export const ntpExpertGroups: Rule = {
   code: 'ntp-expert-groups',
@@ -18,12 +16,8 @@ export const ntpExpertGroups: Rule = {
   failing: example(LAST_SLOT, 'tp: 4, ep: 2, expt_tp: 1'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'experts');
-    if (!context) {
-      return;
-    }
-    const { ep, module, keySpan } = context;
+  check: atStep('experts', function* (context) {
+    const { ep, module } = context;
     const { num_experts: experts } = module.model.value ?? {};
     const isParallel = ep > 1 || !experts;
     const exptTp = module.degrees?.exptTp ?? 1;
@@ -33,14 +27,10 @@ export const ntpExpertGroups: Rule = {
         ? `Expert groups are not rebuilt: with ep ${ep} the ranks that stay wait for ranks that have left. Use ep 1 and no experts, or placement packed.`
         : `The model has experts, whose groups are not rebuilt: the ranks that stay wait in ${group} for ranks that have left. Use placement packed, or drop the replica.`,
       span: isParallel ? module.fields.ep.span : experts.span,
-      related: [{ message: 'ntp is written here', span: keySpan }],
-      predicts: ntpPrediction(context),
-      fixes: [
-        isParallel && !hasExperts(module) ? changeFix('ep', module.fields.ep.span, 1) : packedFix(context),
-        ...failedPlans(context),
-      ],
+      related: ntpRelated(context),
+      fixes: [isParallel && !hasExperts(module) ? changeFix('ep', module.fields.ep.span, 1) : packedFix(context)],
     };
-  },
+  }),
 };
 
 /** Launches the active slots only. */

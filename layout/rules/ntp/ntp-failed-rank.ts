@@ -1,9 +1,7 @@
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { failedRankFault } from './faults';
-import { ntpPrediction } from './prediction';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpFailedRank: Rule = {
   code: 'ntp-failed-rank',
@@ -11,31 +9,21 @@ export const ntpFailedRank: Rule = {
   title: 'A failed rank is still active',
   effect: 'the job waits for a broken GPU',
   what: 'A rank of `failed_ranks` is not among the removed slots.',
-  why: 'The job would wait for a broken GPU.',
+  why: 'Megatron-LM does not read `failed_ranks`. Only the slots that `ntp` removes leave the job.',
   failing: example('failed_ranks: [3]'),
   passing: example(`failed_ranks: [3], ${LAST_SLOT}`),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'failedRanks');
-    if (!context) {
-      return;
-    }
+  check: atStep('failedRanks', function* (context) {
     const fault = failedRankFault(context);
-    if (!fault) {
-      return;
-    }
-    const { rank, span, world } = fault;
-    const predicts = ntpPrediction(context);
-    if (rank >= world) {
-      yield { message: `Rank ${rank} does not exist: the world has ranks 0 to ${world - 1}.`, span, predicts };
-    } else {
+    if (fault) {
+      const { rank, span, world } = fault;
       const { tp, shape } = context;
-      yield {
-        message: `Rank ${rank} has failed but stays active. Remove slot ${rank % tp} of replica dp ${Math.floor(rank / (tp * shape.cp))}.`,
-        span,
-        predicts,
-        fixes: failedPlans(context),
-      };
+      const replica = Math.floor(rank / (tp * shape.cp));
+      const message =
+        rank >= world
+          ? `Rank ${rank} does not exist: the world has ranks 0 to ${world - 1}. Name ranks of the whole grid.`
+          : `Rank ${rank} has failed but stays active. Remove slot ${rank % tp} of replica dp ${replica}.`;
+      yield { message, span };
     }
-  },
+  }),
 };

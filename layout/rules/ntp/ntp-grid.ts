@@ -5,9 +5,8 @@ import { parallelismDims } from '../../topology/generators';
 import { changeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import type { NtpContext } from './ntpContext';
-import { ntpPrediction } from './prediction';
-import { contextAt } from './steps';
+import { type NtpContext, ntpRelated } from './ntpContext';
+import { atStep } from './steps';
 
 export const ntpGrid: Rule = {
   code: 'ntp-grid',
@@ -15,16 +14,15 @@ export const ntpGrid: Rule = {
   title: 'Nonuniform TP on an unsupported grid',
   effect: 'groups are rebuilt for the wrong ranks',
   what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
-  why: 'The helper computes global ranks from the places in the default order; in another one it rebuilds the groups of other ranks.',
+  why: 'The helper computes global ranks for the default order, whatever order the job has.',
   failing: example(LAST_SLOT, 'tp: 4, order: dp-tp-cp-ep-pp'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'grid');
-    if (context?.pp === 1) {
+  check: atStep('grid', function* (context) {
+    if (context.pp === 1) {
       yield gridReport(context);
     }
-  },
+  }),
 };
 
 function gridReport(context: NtpContext): Report {
@@ -38,8 +36,7 @@ function gridReport(context: NtpContext): Report {
       ? 'Nonuniform TP does not know generalized TP: it rebuilds the groups of other ranks. Use gtp_remat 1.'
       : `Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order ${names.join(', ')}. Use the default order.`,
     span: (gtp ? shardField(context.module) : order)?.span ?? context.keySpan,
-    related: [{ message: 'ntp is written here', span: context.keySpan }],
-    predicts: ntpPrediction(context),
+    related: ntpRelated(context),
     fixes: [gtp || !order?.written ? null : changeFix('order', order.span, DEFAULT_ORDER)],
   };
 }

@@ -6,12 +6,10 @@ import { suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { MAX_MISSING, missingReplicas } from './faults';
 import type { NtpContext } from './ntpContext';
-import { ntpPrediction } from './prediction';
 import { slotText } from './slots';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpMapIncomplete: Rule = {
   code: 'ntp-map-incomplete',
@@ -19,15 +17,11 @@ export const ntpMapIncomplete: Rule = {
   title: 'A reduced replica has no entry',
   effect: 'parameters are resharded as if the replica were whole',
   what: 'A replica below `num_reduced_tp_dp_ranks` has no entry in `non_active_ranks_per_dp`, or there is no map at all.',
-  why: 'The group code goes by the count, the reshard maps by the map alone: parameters are resharded as if the replica were whole.',
+  why: 'The code that makes the groups reads the count; the reshard maps read the entries alone.',
   failing: example('tp_spares: 1'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'map');
-    if (!context) {
-      return;
-    }
+  check: atStep('map', function* (context) {
     const { ntp, fields, keySpan } = context;
     const missing = missingReplicas(context);
     const shown = missing.length > 4 ? `${missing.slice(0, 4).join(', ')} and others` : both(missing);
@@ -38,10 +32,9 @@ export const ntpMapIncomplete: Rule = {
           ? `non_active_ranks_per_dp is missing: the groups shrink, but the reshard maps take all replicas as whole. Write the slots of replica dp ${shown}.`
           : `Replica dp ${shown} has no entry: its groups shrink, but the reshard maps take it as whole. Write an entry.`,
       span: field.written ? field.keySpan : keySpan,
-      predicts: ntpPrediction(context),
-      fixes: [lastSlotsFix(context, missing), ...failedPlans(context)],
+      fixes: [lastSlotsFix(context, missing)],
     };
-  },
+  }),
 };
 
 /** Writes an entry of the last slots for each missing replica; null where they would fill pages. */

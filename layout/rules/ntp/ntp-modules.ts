@@ -8,7 +8,7 @@ export const ntpModules: Rule = {
   title: 'Nonuniform TP beside modules',
   effect: 'groups are rebuilt for the wrong ranks',
   what: '`ntp` is written in a file of `modules`.',
-  why: 'The helper computes ranks of one grid that begins at rank 0; with several grids it would rebuild the groups of other ranks.',
+  why: 'Megatron-LM computes the ranks of one grid that begins at rank 0.',
   failing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\nntp: {tp_spares: 1}\n',
   sources: NTP_SOURCES,
   *check({ text, root, heterogeneous }) {

@@ -11,7 +11,7 @@ test('ntp-pipeline', () => {
     }),
   ).toMatchInlineSnapshot(`
     "one stage: nothing
-    a pipeline, once, whatever else is wrong: error at "2": With pp 2 only the first stage of a reduced replica is reconfigured; later stages keep groups with ranks that have left. Use pp 1.
+    a pipeline, once, whatever else is wrong: error at "2": With pp 2 only the first stage of a reduced replica gets new groups; later stages wait for ranks that have left. Use pp 1.
       = Megatron-LM: Rank 32 is out of range. Valid ranks are 0 to 31 (world_size=32)
       = at "ntp": ntp is written here"
   `);

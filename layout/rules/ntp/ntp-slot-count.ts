@@ -1,11 +1,9 @@
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
 import { example, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { faultsOfKind } from './faults';
-import { ntpPrediction } from './prediction';
 import { slotFixes, slotText, wholeSlots } from './slots';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpSlotCount: Rule = {
   code: 'ntp-slot-count',
@@ -17,20 +15,15 @@ export const ntpSlotCount: Rule = {
   failing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
   passing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [2, 3]}]'),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'entries');
-    if (!context) {
-      return;
-    }
+  check: atStep('entries', function* (context) {
     for (const { entry, count, span } of faultsOfKind(context, 'slot-count')) {
       const slots = wholeSlots(entry, context.ntp);
       yield {
         message: `${countOf(count, 'slot')} ${count === 1 ? 'is' : 'are'} named, but tp_spares is ${context.ntp.tpSpares}. ${slots ? `Name ${slotText(slots)}` : `Use tp_spares ${count} for all replicas`}.`,
         span: entry.local_ranks.span,
         related: [{ message: 'in this entry', span }],
-        predicts: ntpPrediction(context),
-        fixes: [...slotFixes(entry, context.ntp), ...failedPlans(context)],
+        fixes: slotFixes(entry, context.ntp),
       };
     }
-  },
+  }),
 };

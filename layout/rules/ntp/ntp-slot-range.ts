@@ -1,10 +1,8 @@
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { faultsOfKind } from './faults';
-import { ntpPrediction } from './prediction';
 import { slotFixes } from './slots';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpSlotRange: Rule = {
   code: 'ntp-slot-range',
@@ -12,15 +10,11 @@ export const ntpSlotRange: Rule = {
   title: 'A local slot outside the replica, or named twice',
   effect: 'the replica keeps more ranks than the others assume',
   what: 'A slot of `local_ranks` is not in `[0, tp_base)`, or is named twice.',
-  why: 'Slots outside are ignored and repeated ones count once, so the replica keeps more ranks than the others assume.',
+  why: 'Megatron-LM ignores slots outside and counts repeated ones once.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'entries');
-    if (!context) {
-      return;
-    }
+  check: atStep('entries', function* (context) {
     for (const { kind, slot, span, entry } of faultsOfKind(context, 'slot-outside', 'slot-twice')) {
       yield {
         message:
@@ -28,9 +22,8 @@ export const ntpSlotRange: Rule = {
             ? `Slot ${slot} is outside 0 to ${context.ntp.tpBase - 1} and would be ignored. Name local TP slots, not global ranks.`
             : `Slot ${slot} is named twice. Name each slot once.`,
         span,
-        predicts: ntpPrediction(context),
-        fixes: [...slotFixes(entry, context.ntp), ...failedPlans(context)],
+        fixes: slotFixes(entry, context.ntp),
       };
     }
-  },
+  }),
 };

@@ -2,9 +2,7 @@ import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
-import { ntpPrediction } from './prediction';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpSpares: Rule = {
   code: 'ntp-spares',
@@ -12,15 +10,11 @@ export const ntpSpares: Rule = {
   title: 'tp_spares leaves no active rank',
   effect: 'torch refuses the empty groups on every rank',
   what: '`tp_spares` is not less than `tp_base`.',
-  why: 'A replica without an active rank has no group: torch refuses the empty list on every rank.',
+  why: 'A replica without an active rank has no group.',
   failing: example('tp_spares: 4, non_active_ranks_per_dp: [{dp: 0, local_ranks: [0, 1, 2, 3]}]'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'sizes');
-    if (!context) {
-      return;
-    }
+  check: atStep('sizes', function* (context) {
     const { fields, tp, ntp } = context;
     // a wrong base comes first
     if (ntp.tpBase === tp && ntp.tpBase <= MAX_TP_BASE && ntp.tpSpares >= ntp.tpBase) {
@@ -28,9 +22,8 @@ export const ntpSpares: Rule = {
       yield {
         message: `tp_spares ${ntp.tpSpares} leaves no active rank of tp ${tp}. Use ${tp - 1} or fewer.`,
         span,
-        predicts: ntpPrediction(context),
-        fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null, ...failedPlans(context)],
+        fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null],
       };
     }
-  },
+  }),
 };

@@ -1,12 +1,11 @@
 import { setKey } from '../../format/edit';
 import { suggestion } from '../fixes';
+import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
-import { failedPlans } from './failedPlans';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
-import { ntpPrediction } from './prediction';
-import { contextAt } from './steps';
+import { atStep } from './steps';
 
 export const ntpUnappliedEntry: Rule = {
   code: 'ntp-unapplied-entry',
@@ -18,27 +17,19 @@ export const ntpUnappliedEntry: Rule = {
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {dp: 1, local_ranks: [3]}]'),
   passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
-  *check(facts) {
-    const context = contextAt(facts, 'entries');
-    if (!context) {
-      return;
-    }
+  check: atStep('entries', function* (context) {
     for (const fault of faultsOfKind(context, 'repeated', 'unapplied')) {
-      yield fault.kind === 'repeated' ? repeatedReport(context, fault) : unappliedReport(context, fault);
+      yield fault.kind === 'unapplied'
+        ? unappliedReport(context, fault)
+        : {
+            message: `Replica dp ${fault.dp} has an entry already, and only one of them is read. Keep one.`,
+            span: fault.entry.dp.span,
+          };
     }
-  },
+  }),
 };
 
 type Unapplied = Extract<EntryFault, { kind: 'repeated' | 'unapplied' }>;
-
-function repeatedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
-  return {
-    message: `Replica dp ${dp} has an entry already, and only one of them is read. Keep one.`,
-    span: entry.dp.span,
-    predicts: ntpPrediction(context),
-    fixes: failedPlans(context),
-  };
-}
 
 function unappliedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
   const { ntp, fields, text, span } = context;
@@ -46,15 +37,11 @@ function unappliedReport(context: NtpContext, { entry, dp }: Unapplied): Report 
   return {
     message: `Replica dp ${dp} keeps its full TP group, since num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}; yet its ranks count as reduced. Use num_reduced_tp_dp_ranks ${dp + 1}, or drop the entry.`,
     span: entry.dp.span,
-    related: count.written
-      ? [{ message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks} here`, span: count.span }]
-      : [],
-    predicts: ntpPrediction(context),
+    related: writtenRelated('num_reduced_tp_dp_ranks', count),
     fixes: [
       suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [
         setKey(text, span, 'num_reduced_tp_dp_ranks', count, dp + 1),
       ]),
-      ...failedPlans(context),
     ],
   };
 }

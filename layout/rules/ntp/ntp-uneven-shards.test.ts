@@ -45,10 +45,10 @@ test('ntp-uneven-shards', () => {
     }),
   ).toMatchInlineSnapshot(`
     "a vocabulary that divides once it is padded: nothing
-    heads that do not divide: warning at "64": num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. The slowest sets the pace.
-    a vocabulary that does not: warning at "50257": vocab_size 50257 (padded to 51200) does not divide among the 7 active slots: some hold 7315, others 7314. The slowest sets the pace.
-    so few heads that the reshard maps fail: error at "8": num_attention_heads 8 does not divide among the 5 active slots: some hold 2, others 1. The reshard maps fail with an IndexError.
-    heads that the reshard maps cannot fold: error at "112": num_attention_heads 112 does not divide among the 11 active slots: some hold 11, others 10. The reshard maps fail with an IndexError.
-    heads that they can fold: warning at "128": num_attention_heads 128 does not divide among the 11 active slots: some hold 12, others 11. The slowest sets the pace."
+    heads that do not divide: warning at "64": num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. Each step waits for the fullest. Use tp_spares 4 for equal shares.
+    a vocabulary that does not: warning at "50257": vocab_size 50257 (padded to 51200) does not divide among the 7 active slots: some hold 7315, others 7314. Each step waits for the fullest. Use tp_spares 3 for equal shares.
+    so few heads that the reshard maps fail: error at "8": num_attention_heads 8 does not divide among the 5 active slots: some hold 2, others 1. The reshard maps fail with an IndexError. Use tp_spares 4 for equal shares.
+    heads that the reshard maps cannot fold: error at "112": num_attention_heads 112 does not divide among the 11 active slots: some hold 11, others 10. The reshard maps fail with an IndexError. Use tp_spares 8 for equal shares.
+    heads that they can fold: warning at "128": num_attention_heads 128 does not divide among the 11 active slots: some hold 12, others 11. Each step waits for the fullest. Use tp_spares 8 for equal shares."
   `);
 });

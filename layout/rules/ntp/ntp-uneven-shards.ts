@@ -13,7 +13,7 @@ export const ntpUnevenShards: Rule = {
   title: 'The active slots cannot share a size evenly',
   effect: 'each step waits for the fullest rank, or the reshard maps fail',
   what: '`num_attention_heads`, `ffn_hidden_size` or `vocab_size` (padded for `tp` as Megatron-LM does) is not a multiple of `tp_base - tp_spares`. It is an error where the reshard maps then fail.',
-  why: 'Some active ranks hold more than others; each step waits for the slowest. Heads and feed-forward columns of the spare slots are folded onto the others, which stops with an IndexError where a slot has none left to give.',
+  why: 'Heads and feed-forward columns of the spare slots are folded onto the active ones. That stops with an IndexError where a slot has none left to give.',
   failing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 16}\n'),
   passing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 24}\n'),
   sources: NTP_SOURCES,
@@ -55,10 +55,15 @@ function* unevenReports(
   const least = Math.floor(size / reduced);
   const fails = step === 1 && !canFold(tpBase, tpSpares, size);
   const padded = size === field.value ? '' : ` (padded to ${size})`;
-  const effect = fails ? 'The reshard maps fail with an IndexError.' : 'The slowest sets the pace.';
+  // one active slot divides every size
+  let even = tpSpares + 1;
+  while (size % (tpBase - even) !== 0) {
+    even++;
+  }
+  const effect = fails ? 'The reshard maps fail with an IndexError.' : 'Each step waits for the fullest.';
   yield {
     severity: fails ? 'error' : 'warning',
-    message: `${name} ${field.value}${padded} does not divide among the ${reduced} active slots: some hold ${least + 1}, others ${least}. ${effect}`,
+    message: `${name} ${field.value}${padded} does not divide among the ${reduced} active slots: some hold ${least + 1}, others ${least}. ${effect} Use tp_spares ${even} for equal shares.`,
     span: field.span,
     fixes: fails ? plans : [],
   };

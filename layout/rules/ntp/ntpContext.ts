@@ -1,4 +1,4 @@
-import type { Span } from '../../diagnostic';
+import type { Related, Span } from '../../diagnostic';
 import type { NtpKeys } from '../../format/keys';
 import { type Field, type Section, valuesOf } from '../../format/spec';
 import { memoizeRecent } from '../../memoize';
@@ -52,4 +52,14 @@ export const ntpContext: (facts: LayoutFacts) => NtpContext | null = memoizeRece
 /** The numbers of a list of fields, ascending. */
 export function sortedValues(fields: readonly Field<number>[] | undefined): number[] {
   return valuesOf(fields).sort((a, b) => a - b);
+}
+
+/** Whether the model has MoE layers, whose groups are in use also without expert parallelism. */
+export function hasExperts({ model }: ModuleFacts): boolean {
+  return model.value?.num_experts.written ?? false;
+}
+
+/** Where a file asks for nonuniform TP. */
+export function ntpRelated({ keySpan }: NtpContext): readonly Related[] {
+  return [{ message: 'ntp is written here', span: keySpan }];
 }

@@ -1,14 +1,12 @@
 import { memoizeRecent } from '../../memoize';
-import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import type { LayoutFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { conflictingSlots, firstUnlikeSlices, isNtpGrid, MAX_TP_BASE } from '../../topology/ntp';
+import type { Report } from '../rule';
+import { failedPlans } from './failedPlans';
 import { entryFaults, failedRankFault, missingReplicas } from './faults';
-import { type NtpContext, ntpContext } from './ntpContext';
-
-/** Whether the model has MoE layers, whose groups are of use also without expert parallelism. */
-export function hasExperts({ model }: ModuleFacts): boolean {
-  return model.value?.num_experts.written ?? false;
-}
+import { hasExperts, type NtpContext, ntpContext } from './ntpContext';
+import { ntpPrediction } from './prediction';
 
 /**
  * What must be right, in this order: each step assumes those before it, so that one mistake has one diagnostic. A rule speaks
@@ -26,7 +24,7 @@ const STEPS = {
   experts: ({ ep, module, ntp }) => (ep === 1 && !hasExperts(module)) || ntp.placement !== 'nominal',
 } as const satisfies Readonly<Record<string, (context: NtpContext) => boolean>>;
 
-export type NtpStep = keyof typeof STEPS;
+type NtpStep = keyof typeof STEPS;
 
 /** The first step that is wrong: `off` without spares, `sound` where nothing is wrong. */
 const stepOf = memoizeRecent((context: NtpContext): NtpStep | 'off' | 'sound' => {
@@ -41,4 +39,21 @@ const stepOf = memoizeRecent((context: NtpContext): NtpStep | 'off' | 'sound' =>
 export function contextAt(facts: LayoutFacts, step: NtpStep | 'sound'): NtpContext | null {
   const context = ntpContext(facts);
   return context && stepOf(context) === step ? context : null;
+}
+
+/**
+ * The check of the rule that judges one step: its reports, with what Megatron-LM says of the file and, behind their own
+ * fixes, the plans that take the failed ranks out.
+ */
+export function atStep(
+  step: NtpStep,
+  reportsOf: (context: NtpContext) => Iterable<Report>,
+): (facts: LayoutFacts) => Iterable<Report> {
+  return function* (facts) {
+    const context = contextAt(facts, step);
+    for (const report of context ? reportsOf(context) : []) {
+      const fixes = [...(report.fixes ?? []), ...(context ? failedPlans(context) : [])];
+      yield { predicts: context && ntpPrediction(context), ...report, fixes };
+    }
+  };
 }

@@ -12,29 +12,38 @@ export interface Condition {
   readonly message: string;
   /** Megatron-LM's words. */
   readonly predicts: string | null;
-  /** Beside taking the key out, which is the last. */
-  readonly fixes?: readonly (Fix | null)[];
+  /** Besides taking the key out, which is the last. */
+  readonly fixes: readonly (Fix | null)[];
 }
 
-/** Makes the conditions on one key. */
+/**
+ * Makes the conditions on one key.
+ * @param shared fixes of each of them, behind its own
+ */
 export function conditionsOn(
   name: string,
   field: Field<unknown>,
-): (holds: boolean, message: string, predicts: string, fix?: Fix | null) => Condition {
-  return (holds, message, predicts, fix = null) => ({ name, field, holds, message, predicts, fixes: [fix] });
+  ...shared: readonly (Fix | null)[]
+): (holds: boolean, message: string, predicts: string | null, ...fixes: readonly (Fix | null)[]) => Condition {
+  return (holds, message, predicts, ...fixes) => ({
+    name,
+    field,
+    holds,
+    message,
+    predicts,
+    fixes: [...fixes, ...shared],
+  });
 }
 
 /** The report of the first condition that does not hold: Megatron-LM stops there too. */
 export function firstBroken(text: string, conditions: readonly Condition[]): Report[] {
-  const broken = conditions.find(({ holds }) => !holds);
-  return broken
-    ? [
-        {
-          message: broken.message,
-          span: broken.field.span,
-          predicts: broken.predicts,
-          fixes: [...(broken.fixes ?? []), removeFix(text, broken.name, broken.field)],
-        },
-      ]
-    : [];
+  return conditions
+    .filter(({ holds }) => !holds)
+    .slice(0, 1)
+    .map(({ message, name, field, predicts, fixes }) => ({
+      message,
+      span: field.span,
+      predicts,
+      fixes: [...fixes, removeFix(text, name, field)],
+    }));
 }

@@ -16,11 +16,6 @@ world_size: 8
 parallelism: {tp: 1}
 batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}
-`,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     const replicas = batchReplicas(facts);

@@ -16,15 +16,8 @@ export const globalBatch: Rule = {
   why: 'Every replica runs whole micro-batches. The default of the global batch leaves out the factor `gtp_remat`, so a job with generalized TP must write the size.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
+parallelism: {tp: 2}
 batch: {micro_batch_size: 2, global_batch_size: 12}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-batch: {micro_batch_size: 2, global_batch_size: 16}
 `,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -17,18 +17,13 @@ export const communicatorCount: Rule = {
   why: 'Every NCCL communicator has its own channels and buffers in GPU memory. Two communicators over the same ranks are the price of running all-gather and reduce-scatter at the same time.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  enabled: true
-  create_all_gather_group: true
+parallelism: {tp: 2}
+fsdp: {enabled: true, create_all_gather_group: true}
 `,
   passing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  enabled: true
+parallelism: {tp: 2}
+fsdp: {enabled: true}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel', 'create_all_gather_groups')],
   *check(facts) {

@@ -12,19 +12,13 @@ export const sharpDpBroken: Rule = {
   why: 'Megatron-LM runs a barrier in the data-parallel group before it stores the group where the barrier looks for it. `dp_replica` works.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-communicators:
-  use_sharp: true
+parallelism: {tp: 2}
+communicators: {use_sharp: true}
 `,
   passing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  num_distributed_optimizer_instances: 2
-communicators:
-  use_sharp: true
-  sharp_enabled_group: dp_replica
+parallelism: {tp: 2, num_distributed_optimizer_instances: 2}
+communicators: {use_sharp: true, sharp_enabled_group: dp_replica}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel', 'get_data_parallel_group')],
   *check(facts) {

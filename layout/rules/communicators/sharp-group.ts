@@ -18,20 +18,13 @@ export const sharpGroup: Rule = {
   why: 'SHARP reduces in the network switches for one kind of group: the data-parallel group, or the group across optimizer instances.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-communicators:
-  use_sharp: true
-  sharp_enabled_group: dp_replica
+parallelism: {tp: 2}
+communicators: {use_sharp: true, sharp_enabled_group: dp_replica}
 `,
   passing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  num_distributed_optimizer_instances: 2
-communicators:
-  use_sharp: true
-  sharp_enabled_group: dp_replica
+parallelism: {tp: 2, num_distributed_optimizer_instances: 2}
+communicators: {use_sharp: true, sharp_enabled_group: dp_replica}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

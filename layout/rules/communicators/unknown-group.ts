@@ -16,10 +16,8 @@ export const unknownGroup: Rule = {
   why: 'Megatron-LM accepts any name and never reports one that it does not know.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-communicators:
-  high_priority_stream_groups: [dpcp]
+parallelism: {tp: 2}
+communicators: {high_priority_stream_groups: [dpcp]}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'overwrite_nccl_comm_cfgs', 'get_nccl_options')],
   *check(facts) {

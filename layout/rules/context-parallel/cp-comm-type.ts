@@ -1,8 +1,8 @@
 import type { Fix } from '../../diagnostic';
-import { appendKey, removeField } from '../../format/edit';
+import { appendKey } from '../../format/edit';
 import { type Field, valuesOf } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { changeFix, insertFix, removeFix, replaceFix, suggestion } from '../fixes';
+import { removeFix, replaceFix, setFix, suggestion } from '../fixes';
 import { countOf, divisors } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -17,18 +17,8 @@ export const cpCommType: Rule = {
   why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly. A misspelt word is reported as `not-an-option`: the training script takes it, for all layers or in the list of one layer, and Transformer Engine stops in the first layer that has it (where `cp` is above 1).',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  cp: 8
-sequence:
-  cp_comm_type: a2a+p2p
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  cp: 8
-  hierarchical_context_parallel_sizes: [2, 4]
-sequence:
-  cp_comm_type: a2a+p2p
+parallelism: {cp: 8}
+sequence: {cp_comm_type: a2a+p2p}
 `,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
@@ -51,9 +41,9 @@ sequence:
             : [],
           predicts: '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm',
           fixes: [
-            ...(name === null ? levelsFix(grids, degrees?.cp ?? 1) : []),
+            name === null ? levelsFix(grids, degrees?.cp ?? 1) : null,
             replaceFix(field.span, 'p2p'),
-            suggestion('Remove cp_comm_type', [removeField(text, field)]),
+            removeFix(text, 'cp_comm_type', field),
           ],
         };
       }
@@ -98,26 +88,20 @@ function* sparseReport({ text }: LayoutFacts, { fields, degrees, model, sequence
       span: field?.written ? field.span : fields.cp.span,
       related: [valueRelated('experimental_attention_variant', variant)],
       predicts: 'DSAttention context parallelism currently supports cp_comm_type=allgather only.',
-      fixes: [
-        field?.written
-          ? changeFix('cp_comm_type', field.span, 'all_gather')
-          : sequence.written
-            ? insertFix(text, sequence.span, 'cp_comm_type: all_gather')
-            : null,
-      ],
+      fixes: [field && sequence.written ? setFix(text, sequence.span, 'cp_comm_type', field, 'all_gather') : null],
     };
   }
 }
 
 /** Writes two levels: as many ranks inside a node as there may be, and the rest between nodes. */
-function levelsFix({ text, root, modules }: LayoutFacts, cp: number): Fix[] {
+function levelsFix({ text, root, modules }: LayoutFacts, cp: number): Fix | null {
   const perNode = root.cluster.value?.gpus_per_node.value ?? 8;
   const inside = Math.max(1, Math.floor(perNode / (modules[0]?.degrees?.tp ?? 1)));
   const level = divisors(cp, Math.min(inside, cp - 1)).at(-1) ?? 1;
-  if (level === 1) {
-    return [];
-  }
   const line = `hierarchical_context_parallel_sizes: [${level}, ${cp / level}]`;
-  const edit = appendKey(text, root.parallelism.span, line);
-  return edit ? [suggestion(`Write ${countOf(level, 'rank')} inside a node x ${cp / level} nodes`, [edit])] : [];
+  return level === 1
+    ? null
+    : suggestion(`Write ${countOf(level, 'rank')} inside a node x ${cp / level} nodes`, [
+        appendKey(text, root.parallelism.span, line),
+      ]);
 }

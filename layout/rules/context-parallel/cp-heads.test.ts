@@ -39,8 +39,10 @@ test('cp-heads', () => {
     too few heads on a rank: error at "a2a": A tensor-parallel rank has 2 attention heads, which all-to-all cannot share among 4 context-parallel ranks. Use cp_comm_type p2p, or a smaller cp.
       = Megatron-LM: The number of attention heads needs to be divisible by CP size!
       = at "4": num_attention_heads is 4 here
+      = suggestion: Change cp_comm_type to p2p: sequence: {cp_comm_type: [-a2a-]{+p2p+}}
     too few query groups, in one layer: error at "[p2p, a2a]": A tensor-parallel rank has 2 query groups, which all-to-all cannot share among 8 context-parallel ranks. Use cp_comm_type p2p, or a smaller cp.
       = Megatron-LM: The number of attention heads needs to be divisible by CP size!
-      = at "2": num_query_groups is 2 here"
+      = at "2": num_query_groups is 2 here
+      = suggestion: Change cp_comm_type to p2p: sequence: {cp_comm_type: [-[p2p, a2a]-]{+p2p+}}"
   `);
 });

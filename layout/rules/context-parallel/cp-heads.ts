@@ -1,5 +1,6 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
+import { changeFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
@@ -16,12 +17,6 @@ export const cpHeads: Rule = {
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 2, cp: 8}
-model: {num_attention_heads: 32, num_query_groups: 8}
-sequence: {cp_comm_type: a2a}
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, cp: 4}
 model: {num_attention_heads: 32, num_query_groups: 8}
 sequence: {cp_comm_type: a2a}
 `,
@@ -48,6 +43,7 @@ sequence: {cp_comm_type: a2a}
             valueRelated(short.name === 'query groups' ? 'num_query_groups' : 'num_attention_heads', short.all),
           ],
           predicts: 'The number of attention heads needs to be divisible by CP size!',
+          fixes: [changeFix('cp_comm_type', field.span, 'p2p')],
         };
       }
     }

@@ -57,6 +57,7 @@ test('dynamic-cp', () => {
       = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true-]}
     without the loss a token: warning at "true": hybrid_context_parallel needs calculate_per_token_loss. Write calculate_per_token_loss true under sequence.
       = Megatron-LM: Hybrid context parallelism must be used with --calculate-per-token-loss
+      = suggestion: Change calculate_per_token_loss to true: sequence: {calculate_per_token_loss: [-false-]{+true+}}
       = suggestion: Remove hybrid_context_parallel: parallelism: {[-hybrid_context_parallel: true-]}
     with Megatron-FSDP: warning at "true": dynamic_context_parallel excludes Megatron-FSDP. Use one of them.
       = Megatron-LM: Dynamic context parallelism not supported with Megatron FSDP
@@ -66,12 +67,14 @@ test('dynamic-cp', () => {
       = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true, -]hybrid_context_parallel: true}
     a smallest group above all ranks: warning at "true": min_dynamic_context_parallel_size 16 is above dp x cp 8. Use 8 or less.
       = Megatron-LM: min_dynamic_context_parallel_size (16) must be <= dp_size * cp_size (8)
+      = suggestion: Change min_dynamic_context_parallel_size to 8: parallelism: {dynamic_context_parallel: true, min_dynamic_context_parallel_size: [-16-]{+8+}}
       = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true, -]min_dynamic_context_parallel_size: 16}
     a smallest group below one rank: error at "0": min_dynamic_context_parallel_size is 0, and no group is smaller than one rank. Use 1 or more.
       = Megatron-LM: min_dynamic_context_parallel_size must be >= 1, got 0
       = suggestion: Remove min_dynamic_context_parallel_size: parallelism: {dynamic_context_parallel: true[-, min_dynamic_context_parallel_size: 0-]}
-    a scheduler of another kind: error at "true": dynamic_context_parallel needs the scheduler default_dynamic_cp, not dp_balanced.
+    a scheduler of another kind: error at "true": dynamic_context_parallel needs sequence_packing_scheduler default_dynamic_cp, not dp_balanced.
       = Megatron-LM: Dynamic context parallelism requires sequence_packing_scheduler=default_dynamic_cp
+      = suggestion: Change sequence_packing_scheduler to default_dynamic_cp: sequence: {seq_length: 64, calculate_per_token_loss: true, max_seqlen_per_dp_cp_rank: 32, sequence_packing_scheduler: [-dp_balanced-]{+default_dynamic_cp+}}
       = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true-]}
     CUDA graphs without padding: error at "true": CUDA graphs of packed sequences need pad_packed_seq_alignment. Write pad_packed_seq_alignment max under sequence.
       = Megatron-LM: THD CUDA Graph requires --pad-packed-seq-alignment to be set.
@@ -80,7 +83,8 @@ test('dynamic-cp', () => {
       = Megatron-LM: THD CUDA Graph requires --pad-packed-seq-alignment='max' or --pad-packed-seq-alignment equal to --max-seqlen-per-dp-cp-rank (32), got 16.
       = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true-]}
     CUDA graphs with padding to the buffer: nothing
-    CUDA graphs by their former option: error at "true": hybrid_context_parallel excludes CUDA graphs. Leave enable_cuda_graph out.
+    CUDA graphs by their former option: error at "true": hybrid_context_parallel excludes CUDA graphs. Remove enable_cuda_graph.
+      = suggestion: Remove enable_cuda_graph: cuda_graph: {[-enable_cuda_graph: true-]}
       = suggestion: Remove hybrid_context_parallel: parallelism: {[-hybrid_context_parallel: true-]}"
   `);
 });

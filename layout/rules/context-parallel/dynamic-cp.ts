@@ -1,5 +1,7 @@
+import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
-import { type Condition, firstBroken } from '../conditions';
+import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { changeFix, removeFix, setFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron, megatronDev } from '../source';
@@ -13,15 +15,11 @@ export const dynamicCp: Rule = {
   why: 'Each sequence runs on as many ranks as its length needs, in groups of 2, 4, 8 and so on that are cut out of the data-parallel ranks.',
   failing: `layout: 1
 world_size: 6
-parallelism:
-  tp: 2
-  hybrid_context_parallel: true
+parallelism: {tp: 2, hybrid_context_parallel: true}
 `,
   passing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
-  hybrid_context_parallel: true
+parallelism: {tp: 2, hybrid_context_parallel: true}
 `,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
@@ -29,186 +27,167 @@ parallelism:
     megatronDev('megatron/core/parallel_state.py', 'create_dynamic_dp_cp_groups'),
   ],
   *check(facts) {
-    const parallelism = facts.root.parallelism.value;
-    const isDynamic = parallelism?.dynamic_context_parallel.value === true;
-    const isHybrid = parallelism?.hybrid_context_parallel.value === true;
-    if (!isDynamic && !isHybrid) {
+    const option = optionOf(facts);
+    if (!option) {
       return;
     }
-    const script = firstBroken(facts.text, isDynamic ? dynamicConditions(facts) : hybridConditions(facts));
+    const { text, trainingScript } = facts;
+    const [script] = firstBroken(text, scriptConditions(facts, option));
+    if (script) {
+      yield { ...script, severity: trainingScript ? 'error' : 'warning' };
+    }
     // a bare call of the library makes the groups all the same
-    const severity = facts.trainingScript ? 'error' : 'warning';
-    yield* script.map((report) => ({ ...report, severity }) as const);
-    const groups = firstBroken(facts.text, evenCondition(facts, isDynamic));
-    if (script.length === 0 || !facts.trainingScript) {
-      yield* groups.length > 0 || script.length > 0 ? groups : shortGroup(facts, isDynamic);
+    if (!script || !trainingScript) {
+      const groups = firstBroken(text, [evenCondition(option)]);
+      yield* groups.length > 0 || script ? groups : shortGroup(option);
     }
   },
 };
 
-interface Common {
-  readonly name: string;
-  readonly title: string;
-  readonly noPipeline: boolean;
+/** The option that is on. */
+interface Option {
+  readonly name: 'hybrid_context_parallel' | 'dynamic_context_parallel';
+  readonly title: 'Hybrid' | 'Dynamic';
+  readonly field: Field<boolean>;
+  /** Ranks in one data- and context-parallel group; undefined where they are open. */
+  readonly ranks: number | undefined;
 }
 
-function commonConditions(facts: LayoutFacts, { name, title, noPipeline }: Common): Condition[] {
-  const { root, modules } = facts;
-  const field = root.parallelism.value?.[name === 'hybrid_context_parallel' ? name : 'dynamic_context_parallel'];
-  const sequence = root.sequence.value;
-  if (!field) {
-    return [];
+function optionOf({ root, modules }: LayoutFacts): Option | null {
+  const { dynamic_context_parallel: dynamic, hybrid_context_parallel: hybrid } = root.parallelism.value ?? {};
+  const [module] = modules;
+  const ranks = module?.dp === undefined || !module.degrees ? undefined : module.dp * module.degrees.cp;
+  if (dynamic?.value === true) {
+    return { name: 'dynamic_context_parallel', title: 'Dynamic', field: dynamic, ranks };
   }
-  const base = { name, field };
-  const perToken = sequence?.calculate_per_token_loss;
+  return hybrid?.value === true ? { name: 'hybrid_context_parallel', title: 'Hybrid', field: hybrid, ranks } : null;
+}
+
+/** What the training script asks for, in its order. */
+function scriptConditions(facts: LayoutFacts, option: Option): Condition[] {
+  const common = commonConditions(facts, option);
+  return option.title === 'Hybrid'
+    ? common
+    : [...common, ...packingConditions(facts, option), ...sizeConditions(facts, option)];
+}
+
+function commonConditions({ text, root, modules, trainingScript }: LayoutFacts, option: Option): Condition[] {
+  const { name, title, field } = option;
+  const { dataloader_type: loader, calculate_per_token_loss: perToken } = root.sequence.value ?? {};
+  const graphs = root.cuda_graph.value?.enable_cuda_graph;
+  const words = `${title} context parallelism`;
+  const condition = conditionsOn(name, field);
   return [
-    {
-      ...base,
-      holds: !noPipeline || (modules[0]?.degrees?.pp ?? 1) === 1,
-      message: `${name} excludes a pipeline. Use pp 1.`,
-      predicts: `${title} not supported with pipeline parallelism`,
-    },
-    {
-      ...base,
+    condition(
+      title === 'Dynamic' || (modules[0]?.degrees?.pp ?? 1) === 1,
+      `${name} excludes a pipeline. Use pp 1.`,
+      `${words} not supported with pipeline parallelism`,
+    ),
+    condition(
       // main removes the option before it looks at it
-      holds: root.cuda_graph.value?.enable_cuda_graph.value !== true,
-      message: `${name} excludes CUDA graphs. Leave enable_cuda_graph out.`,
-      predicts: null,
-    },
-    {
-      ...base,
-      holds: root.fsdp.value?.enabled.value !== true,
-      message: `${name} excludes Megatron-FSDP. Use one of them.`,
-      predicts: `${title} not supported with Megatron FSDP`,
-    },
-    {
-      ...base,
-      holds: (sequence?.dataloader_type.value ?? 'single') === 'single',
-      message: `${name} needs dataloader_type single.`,
-      predicts: `${title} only supported with single dataloader type`,
-    },
-    {
-      ...base,
+      graphs?.value !== true,
+      `${name} excludes CUDA graphs. Remove enable_cuda_graph.`,
+      null,
+      graphs ? removeFix(text, 'enable_cuda_graph', graphs) : null,
+    ),
+    condition(
+      root.fsdp.value?.enabled.value !== true,
+      `${name} excludes Megatron-FSDP. Use one of them.`,
+      `${words} not supported with Megatron FSDP`,
+    ),
+    condition(
+      (loader?.value ?? 'single') === 'single',
+      `${name} needs dataloader_type single.`,
+      `${words} only supported with single dataloader type`,
+      loader ? changeFix('dataloader_type', loader.span, 'single') : null,
+    ),
+    condition(
       // a file that says nothing of its training script may well set it
-      holds: perToken?.value === true || (!facts.trainingScript && perToken?.written !== true),
-      message: `${name} needs calculate_per_token_loss. Write calculate_per_token_loss true under sequence.`,
-      predicts: `${title} must be used with --calculate-per-token-loss`,
-    },
-  ];
-}
-
-function hybridConditions(facts: LayoutFacts): Condition[] {
-  const name = 'hybrid_context_parallel';
-  return commonConditions(facts, { name, title: 'Hybrid context parallelism', noPipeline: true });
-}
-
-/** What the library itself asks for when it makes the groups. */
-function evenCondition(facts: LayoutFacts, isDynamic: boolean): Condition[] {
-  const name = isDynamic ? 'dynamic_context_parallel' : 'hybrid_context_parallel';
-  const field = facts.root.parallelism.value?.[name];
-  const ranks = dpCpOf(facts);
-  const title = isDynamic ? 'Dynamic' : 'Hybrid';
-  return field
-    ? [
-        {
-          name,
-          field,
-          holds: ranks === undefined || ranks % 2 === 0,
-          message: `${name} needs an even number of data- and context-parallel ranks; dp x cp is ${ranks}. Use another world or tp.`,
-          predicts: `${title} context parallel requires an even number of ranks`,
-        },
-      ]
-    : [];
-}
-
-function dynamicConditions(facts: LayoutFacts): Condition[] {
-  const { root } = facts;
-  const parallelism = root.parallelism.value;
-  const ranks = dpCpOf(facts);
-  if (!parallelism) {
-    return [];
-  }
-  const name = 'dynamic_context_parallel';
-  const base = { name, field: parallelism.dynamic_context_parallel };
-  const smallest = valueOr(parallelism.min_dynamic_context_parallel_size, 1) ?? 1;
-  const buffer = root.sequence.value?.max_seqlen_per_dp_cp_rank.value;
-  const length = root.sequence.value?.seq_length.value;
-  const total = ranks !== undefined && buffer !== undefined ? ranks * buffer : undefined;
-  return [
-    ...commonConditions(facts, { name, title: 'Dynamic context parallelism', noPipeline: false }),
-    ...packingConditions(facts, base),
-    {
-      ...base,
-      holds: ranks === undefined || smallest <= ranks,
-      message: `min_dynamic_context_parallel_size ${smallest} is above dp x cp ${ranks}. Use ${ranks} or less.`,
-      predicts: `min_dynamic_context_parallel_size (${smallest}) must be <= dp_size * cp_size (${ranks})`,
-    },
-    {
-      ...base,
-      holds: total === undefined || length === undefined || total >= length,
-      message: `The buffers of ${ranks} ranks hold ${total} tokens, fewer than seq_length ${length}. Use a larger max_seqlen_per_dp_cp_rank.`,
-      predicts: `Packed sequence buffer size (${total}) must be >= single sequence max length (${length})`,
-    },
-    {
-      ...base,
-      holds: parallelism.hybrid_context_parallel.value !== true,
-      message: 'hybrid_context_parallel is the former name of dynamic_context_parallel. Use one of them.',
-      predicts:
-        'Cannot set both hybrid_context_parallel and dynamic_context_parallel. Please use dynamic_context_parallel only.',
-    },
-    // the configuration, which is made last
-    {
-      ...base,
-      name: 'min_dynamic_context_parallel_size',
-      field: parallelism.min_dynamic_context_parallel_size,
-      holds: smallest >= 1,
-      message: `min_dynamic_context_parallel_size is ${smallest}, and no group is smaller than one rank. Use 1 or more.`,
-      predicts: `min_dynamic_context_parallel_size must be >= 1, got ${smallest}`,
-    },
+      perToken?.value === true || (!trainingScript && perToken?.written !== true),
+      `${name} needs calculate_per_token_loss. Write calculate_per_token_loss true under sequence.`,
+      `${words} must be used with --calculate-per-token-loss`,
+      perToken && root.sequence.written
+        ? setFix(text, root.sequence.span, 'calculate_per_token_loss', perToken, 'true')
+        : null,
+    ),
   ];
 }
 
 /** What dynamic context parallelism asks of the scheduler, and CUDA graphs of packed sequences. */
-function packingConditions({ root }: LayoutFacts, base: Pick<Condition, 'name' | 'field'>): Condition[] {
-  const sequence = root.sequence.value;
-  const scheduler = sequence?.sequence_packing_scheduler.value;
-  const padding = sequence?.pad_packed_seq_alignment;
-  const buffer = sequence?.max_seqlen_per_dp_cp_rank.value;
-  const graphs = root.cuda_graph.value?.cuda_graph_impl.value ?? 'none';
+function packingConditions({ root }: LayoutFacts, { name, field }: Option): Condition[] {
+  const { sequence_packing_scheduler, pad_packed_seq_alignment, max_seqlen_per_dp_cp_rank } = root.sequence.value ?? {};
+  const scheduler = sequence_packing_scheduler?.value;
+  const padding = pad_packed_seq_alignment?.value;
+  const buffer = max_seqlen_per_dp_cp_rank?.value;
+  const hasGraphs = (root.cuda_graph.value?.cuda_graph_impl.value ?? 'none') !== 'none';
+  const condition = conditionsOn(name, field);
   return [
-    {
-      ...base,
-      holds: scheduler === undefined || scheduler === 'default_dynamic_cp',
-      message: `dynamic_context_parallel needs the scheduler default_dynamic_cp, not ${scheduler}.`,
-      predicts: 'Dynamic context parallelism requires sequence_packing_scheduler=default_dynamic_cp',
-    },
-    {
-      ...base,
-      holds: graphs === 'none' || padding?.written === true,
-      message:
-        'CUDA graphs of packed sequences need pad_packed_seq_alignment. Write pad_packed_seq_alignment max under sequence.',
-      predicts: 'THD CUDA Graph requires --pad-packed-seq-alignment to be set.',
-    },
-    {
-      ...base,
-      holds: graphs === 'none' || typeof padding?.value !== 'number' || padding.value === buffer,
-      message: `CUDA graphs of packed sequences need pad_packed_seq_alignment max, or max_seqlen_per_dp_cp_rank ${buffer ?? 'of the same size'}.`,
-      predicts: `THD CUDA Graph requires --pad-packed-seq-alignment='max' or --pad-packed-seq-alignment equal to --max-seqlen-per-dp-cp-rank (${buffer ?? 'None'}), got ${padding?.value}.`,
-    },
+    condition(
+      scheduler === undefined || scheduler === 'default_dynamic_cp',
+      `dynamic_context_parallel needs sequence_packing_scheduler default_dynamic_cp, not ${scheduler}.`,
+      'Dynamic context parallelism requires sequence_packing_scheduler=default_dynamic_cp',
+      sequence_packing_scheduler
+        ? changeFix('sequence_packing_scheduler', sequence_packing_scheduler.span, 'default_dynamic_cp')
+        : null,
+    ),
+    condition(
+      !hasGraphs || pad_packed_seq_alignment?.written === true,
+      'CUDA graphs of packed sequences need pad_packed_seq_alignment. Write pad_packed_seq_alignment max under sequence.',
+      'THD CUDA Graph requires --pad-packed-seq-alignment to be set.',
+    ),
+    condition(
+      !hasGraphs || typeof padding !== 'number' || padding === buffer,
+      `CUDA graphs of packed sequences need pad_packed_seq_alignment max, or max_seqlen_per_dp_cp_rank ${buffer ?? 'of the same size'}.`,
+      `THD CUDA Graph requires --pad-packed-seq-alignment='max' or --pad-packed-seq-alignment equal to --max-seqlen-per-dp-cp-rank (${buffer ?? 'None'}), got ${padding}.`,
+    ),
   ];
 }
 
-/** Ranks in one data- and context-parallel group; undefined where they are open. */
-function dpCpOf({ modules }: LayoutFacts): number | undefined {
-  const [module] = modules;
-  return module?.dp === undefined || !module.degrees ? undefined : module.dp * module.degrees.cp;
+/** What dynamic context parallelism asks of the sizes of groups and buffers. */
+function sizeConditions({ root }: LayoutFacts, { name, field, ranks }: Option): Condition[] {
+  const { min_dynamic_context_parallel_size: least, hybrid_context_parallel: hybrid } = root.parallelism.value ?? {};
+  const smallest = (least && valueOr(least, 1)) ?? 1;
+  const buffer = root.sequence.value?.max_seqlen_per_dp_cp_rank.value;
+  const length = root.sequence.value?.seq_length.value;
+  const total = ranks !== undefined && buffer !== undefined ? ranks * buffer : undefined;
+  const condition = conditionsOn(name, field);
+  return [
+    condition(
+      ranks === undefined || smallest <= ranks,
+      `min_dynamic_context_parallel_size ${smallest} is above dp x cp ${ranks}. Use ${ranks} or less.`,
+      `min_dynamic_context_parallel_size (${smallest}) must be <= dp_size * cp_size (${ranks})`,
+      least && ranks ? changeFix('min_dynamic_context_parallel_size', least.span, ranks) : null,
+    ),
+    condition(
+      total === undefined || length === undefined || total >= length,
+      `The buffers of ${ranks} ranks hold ${total} tokens, fewer than seq_length ${length}. Use a larger max_seqlen_per_dp_cp_rank.`,
+      `Packed sequence buffer size (${total}) must be >= single sequence max length (${length})`,
+    ),
+    condition(
+      hybrid?.value !== true,
+      'hybrid_context_parallel is the former name of dynamic_context_parallel. Use one of them.',
+      'Cannot set both hybrid_context_parallel and dynamic_context_parallel. Please use dynamic_context_parallel only.',
+    ),
+    // the configuration, which is made last
+    conditionsOn('min_dynamic_context_parallel_size', least ?? field)(
+      smallest >= 1,
+      `min_dynamic_context_parallel_size is ${smallest}, and no group is smaller than one rank. Use 1 or more.`,
+      `min_dynamic_context_parallel_size must be >= 1, got ${smallest}`,
+    ),
+  ];
 }
 
-function* shortGroup(facts: LayoutFacts, isDynamic: boolean): Iterable<Report> {
-  const parallelism = facts.root.parallelism.value;
-  const ranks = dpCpOf(facts);
-  const field = isDynamic ? parallelism?.dynamic_context_parallel : parallelism?.hybrid_context_parallel;
-  if (field && ranks !== undefined && (ranks & (ranks - 1)) !== 0) {
+/** What the library itself asks for when it makes the groups. */
+function evenCondition({ name, title, field, ranks }: Option): Condition {
+  return conditionsOn(name, field)(
+    ranks === undefined || ranks % 2 === 0,
+    `${name} needs an even number of data- and context-parallel ranks; dp x cp is ${ranks}. Use another world or tp.`,
+    `${title} context parallel requires an even number of ranks`,
+  );
+}
+
+function* shortGroup({ field, ranks }: Option): Iterable<Report> {
+  if (ranks !== undefined && (ranks & (ranks - 1)) !== 0) {
     const largest = 2 ** Math.floor(Math.log2(ranks) - 1);
     const rest = ranks % largest;
     yield {

@@ -1,8 +1,7 @@
 import type { Fix } from '../../diagnostic';
-import { removeField } from '../../format/edit';
 import { type Field, valuesOf } from '../../format/spec';
 import { MAX_LEVELS, valueOr } from '../../topology/facts';
-import { changeFix, replaceFix, suggestion } from '../fixes';
+import { changeFix, removeFix, replaceFix } from '../fixes';
 import { countOf } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -17,9 +16,7 @@ export const hierarchicalCp: Rule = {
   why: 'Every context-parallel group is cut into levels, and the product of their sizes is `cp`. Megatron-LM stops with an assertion that has no message.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  cp: 8
-  hierarchical_context_parallel_sizes: [2, 2]
+parallelism: {cp: 8, hierarchical_context_parallel_sizes: [2, 2]}
 `,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
@@ -36,7 +33,7 @@ parallelism:
     }
     const product = sizes.reduce((n, size) => n * size, 1);
     const related = writtenRelated('cp', parallelism.cp);
-    const remove = suggestion('Remove hierarchical_context_parallel_sizes', [removeField(text, field)]);
+    const remove = removeFix(text, 'hierarchical_context_parallel_sizes', field);
     if (sizes.length > MAX_LEVELS) {
       const message = `${countOf(sizes.length, 'level')} are more than any cp can be cut into. Leave out those of 1.`;
       yield { message, span: field.span, related, fixes: [remove] };

@@ -1,6 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
-import { changeFix, insertFix, removeFix } from '../fixes';
-import type { Report, Rule } from '../rule';
+import { changeFix, removeFix, setFix } from '../fixes';
+import type { Rule } from '../rule';
 import { megatron } from '../source';
 
 const VARIABLE = 'CUDA_DEVICE_MAX_CONNECTIONS';
@@ -38,7 +38,13 @@ environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}
         };
       }
     } else if (field.value !== 1 && needsOne(facts)) {
-      yield oneReport(facts, field.written);
+      yield {
+        message: `Tensor and context parallelism need one queue to the GPU before Blackwell. Use ${VARIABLE} 1.`,
+        span: field.written ? field.span : environment.keySpan,
+        predicts:
+          'Using tensor model parallelism or context parallelism require setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1',
+        fixes: [setFix(facts.text, environment.span, VARIABLE, field, 1)],
+      };
     }
   },
 };
@@ -50,17 +56,4 @@ function needsOne({ root, modules }: LayoutFacts): boolean {
   const isBlackwell = /\bG?B\d{3}\b/i.test(root.cluster.value?.gpu.value ?? '');
   const overlaps = root.moe.value?.overlap_moe_expert_parallel_comm.value === true;
   return !isBlackwell && !overlaps && ((degrees?.tp ?? 1) > 1 || (degrees?.cp ?? 1) > 1);
-}
-
-function oneReport({ text, root }: LayoutFacts, isWritten: boolean): Report {
-  const { environment } = root;
-  const field = environment.value?.CUDA_DEVICE_MAX_CONNECTIONS;
-  const span = isWritten && field ? field.span : environment.keySpan;
-  return {
-    message: `Tensor and context parallelism need one queue to the GPU before Blackwell. Use ${VARIABLE} 1.`,
-    span,
-    predicts:
-      'Using tensor model parallelism or context parallelism require setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1',
-    fixes: [isWritten ? changeFix(VARIABLE, span, 1) : insertFix(text, environment.span, `${VARIABLE}: 1`)],
-  };
 }

@@ -14,9 +14,7 @@ export const denseFactorization: Rule = {
   why: 'A replica cannot be cut short. Megatron-LM stops with an error as soon as the process groups are made, after the job has waited in the queue.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 8
-  pp: 3
+parallelism: {tp: 8, pp: 3}
 `,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),

@@ -11,9 +11,7 @@ export const denseProduct: Rule = {
   why: 'Megatron-LM never reads `dp`. It runs with the derived size, so batch arithmetic done with the written one is wrong.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 4
-  dp: 2
+parallelism: {tp: 4, dp: 2}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

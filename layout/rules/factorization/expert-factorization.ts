@@ -12,15 +12,7 @@ export const expertFactorization: Rule = {
   why: 'Megatron-LM builds the expert process groups over the same ranks and stops when they do not come out even.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  ep: 3
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-  ep: 4
+parallelism: {tp: 2, ep: 3}
 `,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),

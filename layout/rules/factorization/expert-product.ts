@@ -11,10 +11,7 @@ export const expertProduct: Rule = {
   why: 'Megatron-LM never reads `expt_dp`. It runs with the derived size.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  ep: 4
-  expt_dp: 4
+parallelism: {tp: 2, ep: 4, expt_dp: 4}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

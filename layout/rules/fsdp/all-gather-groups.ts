@@ -22,22 +22,15 @@ export const allGatherGroups: Rule = {
   why: 'Megatron-LM makes the all-gather groups in its default rank order whatever the order of the job. It also counts generalized TP twice, so groups have ranks outside the world.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  gtp_remat: 2
+parallelism: {tp: 2, gtp_remat: 2}
 batch: {micro_batch_size: 1, global_batch_size: 8}
-fsdp:
-  enabled: true
-  create_all_gather_group: true
+fsdp: {enabled: true, create_all_gather_group: true}
 `,
   passing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 4
+parallelism: {tp: 4}
 batch: {micro_batch_size: 1, global_batch_size: 8}
-fsdp:
-  enabled: true
-  create_all_gather_group: true
+fsdp: {enabled: true, create_all_gather_group: true}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
   *check(facts) {

@@ -13,20 +13,13 @@ export const fsdpExpertGroup: Rule = {
   why: 'Megatron-LM makes the group only with expert parallelism. Code that asks for it gets none.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  enabled: true
-  create_expert_all_gather_group: true
+parallelism: {tp: 2}
+fsdp: {enabled: true, create_expert_all_gather_group: true}
 `,
   passing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  ep: 4
-fsdp:
-  enabled: true
-  create_expert_all_gather_group: true
+parallelism: {tp: 2, ep: 4}
+fsdp: {enabled: true, create_expert_all_gather_group: true}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
   *check(facts) {

@@ -11,19 +11,13 @@ export const fsdpGroupIdle: Rule = {
   why: 'With one replica, or with whole parameters on every rank, there is nothing to gather.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 8
-fsdp:
-  enabled: true
-  create_all_gather_group: true
+parallelism: {tp: 8}
+fsdp: {enabled: true, create_all_gather_group: true}
 `,
   passing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 4
-fsdp:
-  enabled: true
-  create_all_gather_group: true
+parallelism: {tp: 4}
+fsdp: {enabled: true, create_all_gather_group: true}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
   *check(facts) {

@@ -2,6 +2,7 @@ import { type LayoutFacts, orderOf } from '../../topology/facts';
 import { meshError } from '../../topology/fsdp-mesh';
 import { processGroups } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
+import { changeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -18,11 +19,6 @@ export const fsdpMesh: Rule = {
   failing: `layout: 1
 world_size: 8
 parallelism: {pp: 2}
-fsdp: {enabled: true}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
 fsdp: {enabled: true}
 `,
   sources: [
@@ -101,7 +97,7 @@ function firstVersion(facts: LayoutFacts): Report | null {
       severity,
       message: `Megatron-FSDP has no mesh for ${what}: it fails with a shape mismatch when it is built. Use ${pp > 1 ? 'pp 1' : 'gtp_remat 1'}, or switch it off.`,
       span: pp > 1 ? (modules[0]?.fields.pp.span ?? fsdp.enabled.span) : fsdp.enabled.span,
-      predicts: null,
+      fixes: [modules[0] && pp > 1 ? changeFix('pp', modules[0].fields.pp.span, 1) : null],
     };
   }
   return orderReport(facts) ?? outerReport(facts);

@@ -1,4 +1,4 @@
-import { changeFix, insertFix, removeFix } from '../fixes';
+import { removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { requestsOf } from './requests';
@@ -12,10 +12,8 @@ export const fsdpNotEnabled: Rule = {
   why: 'The job keeps whole parameters on every rank, so it does not save the memory that the author expects.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-fsdp:
-  create_all_gather_group: true
+parallelism: {tp: 2}
+fsdp: {create_all_gather_group: true}
 `,
   sources: [megatron('megatron/training/training.py', 'get_megatron_ddp_config')],
   *check(facts) {
@@ -37,10 +35,7 @@ fsdp:
       message: `${name} has no effect while FSDP is off. Write enabled true, or remove ${name}.`,
       span: field.span,
       related: enabled.written ? [{ message: 'enabled is false here', span: enabled.span }] : [],
-      fixes: [
-        enabled.written ? changeFix('enabled', enabled.span, 'true') : insertFix(text, root.fsdp.span, 'enabled: true'),
-        removeFix(text, name, field),
-      ],
+      fixes: [setFix(text, root.fsdp.span, 'enabled', enabled, 'true'), removeFix(text, name, field)],
     };
   },
 };

@@ -50,12 +50,15 @@ test('fsdp-options', () => {
       = suggestion: Remove megatron_fsdp_version: fsdp: {enabled: true[-, megatron_fsdp_version: 3-]}
     FSDP2 with a pipeline: error at "true": torch_fsdp2 excludes a pipeline; pp is 2. Use pp 1.
       = Megatron-LM: --use-torch-fsdp2 is not supported with pipeline parallelism
+      = suggestion: Change pp to 1: parallelism: {pp: [-2-]{+1+}}
       = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
     FSDP2 with experts: error at "true": torch_fsdp2 excludes expert parallelism; ep is 2. Use ep 1.
       = Megatron-LM: --use-torch-fsdp2 is not supported with expert parallelism
+      = suggestion: Change ep to 1: parallelism: {ep: [-2-]{+1+}}
       = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
     FSDP2 with tied embeddings: error at "true": torch_fsdp2 needs an output layer with weights of its own. Write untie_embeddings_and_output_weights true under model.
       = Megatron-LM: --use-torch-fsdp2 requires --untie-embeddings-and-output-weights
+      = suggestion: Insert untie_embeddings_and_output_weights: true: model: {num_layers: 8{+, untie_embeddings_and_output_weights: true+}}
       = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
     torch_dcp with tensor parallelism: error at "torch_dcp": ckpt_format torch_dcp excludes tensor parallelism; tp is 2. Use torch_dist.
       = Megatron-LM: --ckpt-format torch_dcp is not tested with megatron tensor parallelism.
@@ -65,8 +68,9 @@ test('fsdp-options', () => {
       = Megatron-LM: --ckpt-format fsdp_dtensor is only tested with Megatron FSDP.
       = suggestion: Change ckpt_format to torch_dist: checkpoint: {ckpt_format: [-fsdp_dtensor-]{+torch_dist+}}
       = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: fsdp_dtensor-]}
-    an optimizer that it does not run: error at "true": Megatron-FSDP does not run with the optimizer muon. Use adam or sgd.
+    an optimizer that it does not run: error at "true": Megatron-FSDP does not run with optimizer muon. Use adam or sgd.
       = Megatron-LM: Megatron-FSDP does not support the muon optimizer yet.
+      = suggestion: Change optimizer to adam: optimizer: {optimizer: [-muon-]{+adam+}}
       = suggestion: Remove enabled: fsdp: {[-enabled: true-]}
     checkpoints that generalized TP does not write: error at "torch_dcp": Generalized TP needs ckpt_format torch or torch_dist, not torch_dcp.
       = Megatron-LM: GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got 'torch_dcp'.
@@ -74,6 +78,7 @@ test('fsdp-options', () => {
       = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: torch_dcp-]}
     gradient accumulation fusion under torch FSDP2: error at "true": torch_fsdp2 excludes gradient_accumulation_fusion. Write gradient_accumulation_fusion false.
       = Megatron-LM: --use-torch-fsdp2 is not supported with gradient accumulation fusion
+      = suggestion: Change gradient_accumulation_fusion to false: optimizer: {gradient_accumulation_fusion: [-true-]{+false+}}
       = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}"
   `);
 });

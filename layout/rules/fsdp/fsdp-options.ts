@@ -1,7 +1,6 @@
-import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
-import { changeFix } from '../fixes';
+import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -14,21 +13,14 @@ export const fsdpOptions: Rule = {
   why: 'Sharded parameters are saved by formats of their own, and each implementation supports some kinds of parallelism only.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 1
-fsdp:
-  enabled: true
-checkpoint:
-  ckpt_format: torch_dist
+parallelism: {tp: 1}
+fsdp: {enabled: true}
+checkpoint: {ckpt_format: torch_dist}
 `,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
-    yield* firstBroken(facts.text, [
-      ...versions(facts),
-      ...torchFsdp2(facts),
-      ...megatronFsdp(facts),
-      ...formats(facts),
-    ]);
+    const conditions = [versions, torchFsdp2, megatronFsdp, formats].flatMap((part) => part(facts));
+    yield* firstBroken(facts.text, conditions);
   },
 };
 
@@ -37,103 +29,101 @@ function versions({ root }: LayoutFacts): Condition[] {
   const field = root.fsdp.value?.megatron_fsdp_version;
   return field
     ? [
-        {
-          name: 'megatron_fsdp_version',
-          field,
-          holds: field.value === undefined || field.value <= 2,
-          message: `There is no Megatron-FSDP version ${field.value}. Use 1 or 2.`,
-          predicts: null,
-          fixes: [1, 2].map((n) => changeFix('megatron_fsdp_version', field.span, n)),
-        },
+        conditionsOn('megatron_fsdp_version', field)(
+          field.value === undefined || field.value <= 2,
+          `There is no Megatron-FSDP version ${field.value}. Use 1 or 2.`,
+          null,
+          ...[1, 2].map((n) => changeFix('megatron_fsdp_version', field.span, n)),
+        ),
       ]
     : [];
 }
 
-function torchFsdp2({ root, modules }: LayoutFacts): Condition[] {
+function torchFsdp2({ text, root, modules }: LayoutFacts): Condition[] {
   const field = root.fsdp.value?.torch_fsdp2;
   const [module] = modules;
   if (field?.value !== true || !module?.degrees) {
     return [];
   }
-  const { pp, ep } = module.degrees;
-  const format = root.checkpoint.value?.ckpt_format.value;
-  const untied = root.model.value?.untie_embeddings_and_output_weights;
+  const { fields, degrees } = module;
+  const { use_distributed_optimizer: distributed, gradient_accumulation_fusion: fusion } = root.optimizer.value ?? {};
+  const { num_layers, untie_embeddings_and_output_weights: untied, params_dtype } = root.model.value ?? {};
+  const format = root.checkpoint.value?.ckpt_format;
   const condition = conditionsOn('torch_fsdp2', field);
   return [
     condition(
-      pp === 1,
-      `torch_fsdp2 excludes a pipeline; pp is ${pp}. Use pp 1.`,
+      degrees.pp === 1,
+      `torch_fsdp2 excludes a pipeline; pp is ${degrees.pp}. Use pp 1.`,
       '--use-torch-fsdp2 is not supported with pipeline parallelism',
+      changeFix('pp', fields.pp.span, 1),
     ),
     condition(
-      ep === 1,
-      `torch_fsdp2 excludes expert parallelism; ep is ${ep}. Use ep 1.`,
+      degrees.ep === 1,
+      `torch_fsdp2 excludes expert parallelism; ep is ${degrees.ep}. Use ep 1.`,
       '--use-torch-fsdp2 is not supported with expert parallelism',
+      changeFix('ep', fields.ep.span, 1),
     ),
     condition(
-      root.optimizer.value?.use_distributed_optimizer.value !== true,
-      'torch_fsdp2 shards the optimizer itself. Leave use_distributed_optimizer out.',
+      distributed?.value !== true,
+      'torch_fsdp2 shards the optimizer itself. Remove use_distributed_optimizer.',
       "--use-torch-fsdp2 is not supported with MCore's distributed optimizer",
+      distributed ? removeFix(text, 'use_distributed_optimizer', distributed) : null,
     ),
     condition(
-      root.optimizer.value?.gradient_accumulation_fusion.value !== true,
+      fusion?.value !== true,
       'torch_fsdp2 excludes gradient_accumulation_fusion. Write gradient_accumulation_fusion false.',
       '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
+      fusion ? changeFix('gradient_accumulation_fusion', fusion.span, 'false') : null,
     ),
     condition(
-      format === undefined || format === 'torch_dist' || format === 'torch_dcp',
-      `torch_fsdp2 needs ckpt_format torch_dist or torch_dcp, not ${format}.`,
+      format?.value === undefined || format.value === 'torch_dist' || format.value === 'torch_dcp',
+      `torch_fsdp2 needs ckpt_format torch_dist or torch_dcp, not ${format?.value}.`,
       '--use-torch-fsdp2 requires --ckpt-format torch_dist or torch_dcp',
+      format ? changeFix('ckpt_format', format.span, 'torch_dist') : null,
     ),
     condition(
-      !isDescribed(root.model.value?.num_layers) || untied?.value === true,
+      num_layers?.written !== true || untied?.value === true,
       'torch_fsdp2 needs an output layer with weights of its own. Write untie_embeddings_and_output_weights true under model.',
       '--use-torch-fsdp2 requires --untie-embeddings-and-output-weights',
+      untied ? setFix(text, root.model.span, 'untie_embeddings_and_output_weights', untied, 'true') : null,
     ),
     condition(
-      root.model.value?.params_dtype.value !== 'fp16',
-      'torch_fsdp2 does not run with fp16 yet. Use bf16.',
+      params_dtype?.value !== 'fp16',
+      'torch_fsdp2 does not run with fp16. Use params_dtype bf16.',
       '--use-torch-fsdp2 not supported with fp16 yet',
+      params_dtype ? changeFix('params_dtype', params_dtype.span, 'bf16') : null,
     ),
   ];
 }
 
-function isDescribed(field: Field<unknown> | undefined): boolean {
-  return field?.written ?? false;
-}
-
-function megatronFsdp({ root }: LayoutFacts): Condition[] {
+function megatronFsdp({ text, root }: LayoutFacts): Condition[] {
   const fsdp = root.fsdp.value;
   if (fsdp?.enabled.value !== true) {
     return [];
   }
-  const version = fsdp.megatron_fsdp_version;
-  const optimizer = root.optimizer.value;
+  const { use_distributed_optimizer: distributed, optimizer } = root.optimizer.value ?? {};
   const format = root.checkpoint.value?.ckpt_format;
-  const base = { name: 'enabled', field: fsdp.enabled };
-  const isDistributed = optimizer?.use_distributed_optimizer.value === true;
-  const kind = optimizer?.optimizer.value;
+  const kind = optimizer?.value;
+  const condition = conditionsOn('enabled', fsdp.enabled);
   return [
-    {
-      ...base,
-      holds: version.value !== 2 || !isDistributed,
-      message: 'Megatron-FSDP version 2 shards the optimizer itself. Leave use_distributed_optimizer out.',
-      predicts: '--megatron-fsdp-version 2 is not compatible with --use-distributed-optimizer',
-    },
-    {
-      ...base,
-      holds: kind === undefined || kind === 'adam' || kind === 'sgd',
-      message: `Megatron-FSDP does not run with the optimizer ${kind}. Use adam or sgd.`,
-      predicts: `Megatron-FSDP does not support the ${kind} optimizer yet.`,
-    },
-    {
-      name: 'ckpt_format',
-      field: format ?? fsdp.enabled,
-      holds: format?.value === undefined || format.value === 'fsdp_dtensor',
-      message: `Megatron-FSDP cannot write ckpt_format ${format?.value}. Use fsdp_dtensor.`,
-      fixes: [format ? changeFix('ckpt_format', format.span, 'fsdp_dtensor') : null],
-      predicts: 'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
-    },
+    condition(
+      fsdp.megatron_fsdp_version.value !== 2 || distributed?.value !== true,
+      'Megatron-FSDP version 2 shards the optimizer itself. Remove use_distributed_optimizer.',
+      '--megatron-fsdp-version 2 is not compatible with --use-distributed-optimizer',
+      distributed ? removeFix(text, 'use_distributed_optimizer', distributed) : null,
+    ),
+    condition(
+      kind === undefined || kind === 'adam' || kind === 'sgd',
+      `Megatron-FSDP does not run with optimizer ${kind}. Use adam or sgd.`,
+      `Megatron-FSDP does not support the ${kind} optimizer yet.`,
+      optimizer ? changeFix('optimizer', optimizer.span, 'adam') : null,
+    ),
+    conditionsOn('ckpt_format', format ?? fsdp.enabled)(
+      format?.value === undefined || format.value === 'fsdp_dtensor',
+      `Megatron-FSDP cannot write ckpt_format ${format?.value}. Use fsdp_dtensor.`,
+      'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
+      format ? changeFix('ckpt_format', format.span, 'fsdp_dtensor') : null,
+    ),
   ];
 }
 
@@ -143,21 +133,15 @@ function formats({ root, modules }: LayoutFacts): Condition[] {
   if (!field || !degrees) {
     return [];
   }
-  const isDcp = field.value === 'torch_dcp';
-  const condition = (holds: boolean, message: string, predicts: string): Condition => ({
-    name: 'ckpt_format',
-    field,
-    holds,
-    message,
-    predicts,
-    fixes: [changeFix('ckpt_format', field.span, 'torch_dist')],
-  });
-  const isSharded = degrees.gtpRemat > 1 || degrees.exptGtpRemat > 1;
+  const { tp, pp, gtpRemat, exptGtpRemat } = degrees;
+  const format = field.value;
+  const isDcp = format === 'torch_dcp';
+  const condition = conditionsOn('ckpt_format', field, changeFix('ckpt_format', field.span, 'torch_dist'));
   return [
     condition(
-      !isSharded || field.value === undefined || field.value === 'torch' || field.value === 'torch_dist',
-      `Generalized TP needs ckpt_format torch or torch_dist, not ${field.value}.`,
-      `GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got '${field.value}'.`,
+      (gtpRemat <= 1 && exptGtpRemat <= 1) || format === undefined || format === 'torch' || format === 'torch_dist',
+      `Generalized TP needs ckpt_format torch or torch_dist, not ${format}.`,
+      `GTP supports only --ckpt-format 'torch' (legacy) or 'torch_dist', got '${format}'.`,
     ),
     condition(
       !isDcp || root.fsdp.value?.torch_fsdp2.value === true,
@@ -165,17 +149,17 @@ function formats({ root, modules }: LayoutFacts): Condition[] {
       '--ckpt-format torch_dcp is only tested with FSDP.',
     ),
     condition(
-      !isDcp || degrees.tp <= 1,
-      `ckpt_format torch_dcp excludes tensor parallelism; tp is ${degrees.tp}. Use torch_dist.`,
+      !isDcp || tp <= 1,
+      `ckpt_format torch_dcp excludes tensor parallelism; tp is ${tp}. Use torch_dist.`,
       '--ckpt-format torch_dcp is not tested with megatron tensor parallelism.',
     ),
     condition(
-      !isDcp || degrees.pp <= 1,
-      `ckpt_format torch_dcp excludes a pipeline; pp is ${degrees.pp}. Use torch_dist.`,
+      !isDcp || pp <= 1,
+      `ckpt_format torch_dcp excludes a pipeline; pp is ${pp}. Use torch_dist.`,
       '--ckpt-format torch_dcp is not tested with megatron pipeline parallelism.',
     ),
     condition(
-      field.value !== 'fsdp_dtensor' || root.fsdp.value?.enabled.value === true,
+      format !== 'fsdp_dtensor' || root.fsdp.value?.enabled.value === true,
       'ckpt_format fsdp_dtensor needs Megatron-FSDP. Use torch_dist.',
       '--ckpt-format fsdp_dtensor is only tested with Megatron FSDP.',
     ),

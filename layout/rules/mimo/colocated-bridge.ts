@@ -20,12 +20,6 @@ modules:
   images: {num_ranks: 6, tp: 3}
   language: {num_ranks: 6, tp: 2}
 `,
-  passing: `layout: 1
-world_size: 6
-modules:
-  images: {num_ranks: 6, tp: 1}
-  language: {num_ranks: 6, tp: 2}
-`,
   sources: [megatron('megatron/core/models/mimo/comm/colocated_communicator.py', 'ColocatedBridgeCommunicator')],
   *check(facts) {
     const mimo = mimoOf(facts);

@@ -17,12 +17,6 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 4, num_ranks: 4, cp: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
   sources: [megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args')],
   *check({ modules, heterogeneous, mimoFlags }) {
     const language = heterogeneous ? modules.find(({ name }) => name === LANGUAGE_MODULE) : undefined;

@@ -15,17 +15,8 @@ export const attentionHeads: Rule = {
   why: 'Each tensor-parallel rank holds whole heads, and each head an equal part of the hidden size.',
   failing: `layout: 1
 world_size: 12
-parallelism:
-  tp: 3
-model:
-  num_attention_heads: 32
-`,
-  passing: `layout: 1
-world_size: 12
-parallelism:
-  tp: 4
-model:
-  num_attention_heads: 32
+parallelism: {tp: 3}
+model: {num_attention_heads: 32}
 `,
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

@@ -18,10 +18,8 @@ export const experts: Rule = {
   why: 'Each expert-parallel rank holds the same number of experts.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  ep: 8
-model:
-  num_experts: 12
+parallelism: {ep: 8}
+model: {num_experts: 12}
 `,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),

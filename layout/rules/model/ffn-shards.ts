@@ -14,10 +14,8 @@ export const ffnShards: Rule = {
   why: 'The configuration accepts any width. The tensor-parallel linear layers cut it into equal parts and stop where it does not come out even.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 8
-model:
-  ffn_hidden_size: 1860
+parallelism: {tp: 8}
+model: {ffn_hidden_size: 1860}
 `,
   sources: [
     megatron('megatron/core/tensor_parallel/layers.py', 'ColumnParallelLinear', 'RowParallelLinear'),

@@ -23,14 +23,6 @@ model:
   linear_num_key_heads: 8
   linear_num_value_heads: 32
 `,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 4, cp: 4}
-model:
-  experimental_attention_variant: gdn
-  linear_num_key_heads: 16
-  linear_num_value_heads: 32
-`,
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {
@@ -58,11 +50,13 @@ model:
       const [name, field] = key.value === undefined ? ['linear_num_value_heads', value] : ['linear_num_key_heads', key];
       if (field.value !== undefined && field.value % (tp * cp) !== 0) {
         const product = cp === 1 ? `tp ${tp}` : tp === 1 ? `cp ${cp}` : `tp ${tp} x cp ${cp} = ${tp * cp}`;
+        const better = nearestMultiples(tp * cp, field.value);
         yield {
-          message: `${name} ${field.value} is not a multiple of ${product}. Use ${eitherNumber(nearestMultiples(tp * cp, field.value))} heads.`,
+          message: `${name} ${field.value} is not a multiple of ${product}. Use ${eitherNumber(better)}.`,
           span: field.span,
           related: [...writtenRelated('tp', module.fields.tp), ...writtenRelated('cp', module.fields.cp)],
           predicts: `self.${name}=${field.value} must be a multiple of (self.tensor_model_parallel_size=${tp} * self.context_parallel_size=${cp}).`,
+          fixes: better.map((heads) => changeFix(name, field.span, heads)),
         };
       }
     }

@@ -14,19 +14,8 @@ export const queryGroups: Rule = {
   why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 4
-model:
-  num_attention_heads: 24
-  num_query_groups: 6
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 4
-model:
-  num_attention_heads: 24
-  num_query_groups: 8
+parallelism: {tp: 4}
+model: {num_attention_heads: 24, num_query_groups: 6}
 `,
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {

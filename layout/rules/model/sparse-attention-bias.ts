@@ -1,5 +1,5 @@
 import { patternOf } from '../../topology/stages';
-import { changeFix, insertFix } from '../fixes';
+import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { describedModels } from './describedModels';
@@ -34,11 +34,7 @@ model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}
           span: isOpen ? model.num_attention_heads.span : bias.span,
           predicts:
             'DSA uses AbsorbedMLASelfAttention, which requires add_bias_linear=False. Disable linear bias for DSA configs.',
-          fixes: [
-            isOpen
-              ? insertFix(facts.text, module.model.span, 'add_bias_linear: false')
-              : changeFix('add_bias_linear', bias.span, 'false'),
-          ],
+          fixes: [setFix(facts.text, module.model.span, 'add_bias_linear', bias, 'false')],
         };
       }
     }

@@ -1,4 +1,4 @@
-import { changeFix, insertFix, setFix } from '../fixes';
+import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { degreeRelated } from '../related';
 import type { Rule } from '../rule';
@@ -42,7 +42,7 @@ sequence: {sequence_parallel: true}
           span: experts.span,
           related,
           predicts,
-          fixes: [insertFix(facts.text, module.model.span, 'add_bias_linear: false')],
+          fixes: [setFix(facts.text, module.model.span, 'add_bias_linear', bias, 'false')],
         };
       }
     }

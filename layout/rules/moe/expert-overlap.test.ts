@@ -46,7 +46,7 @@ test('expert-overlap', () => {
       = Megatron-LM: MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.
       = suggestion: Change mtp_num_layers to 1: model: {mtp_num_layers: [-2-]{+1+}}
       = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
-    delayed weight gradients alone: error at "true": delay_wgrad_compute needs overlap_moe_expert_parallel_comm.
+    delayed weight gradients alone: error at "true": delay_wgrad_compute needs overlap_moe_expert_parallel_comm. Write overlap_moe_expert_parallel_comm true.
       = Megatron-LM: overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute
       = suggestion: Remove delay_wgrad_compute: moe: {[-delay_wgrad_compute: true-]}"
   `);

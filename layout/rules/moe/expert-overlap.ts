@@ -15,17 +15,8 @@ export const expertOverlap: Rule = {
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 1
-moe:
-  overlap_moe_expert_parallel_comm: true
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  ep: 8
-moe:
-  overlap_moe_expert_parallel_comm: true
+parallelism: {tp: 1}
+moe: {overlap_moe_expert_parallel_comm: true}
 `,
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
@@ -107,13 +98,11 @@ function delayedAlone({ root, text, trainingScript }: LayoutFacts): Report[] {
   const overlap = moe?.overlap_moe_expert_parallel_comm;
   return moe?.delay_wgrad_compute.value === true && (overlap?.written || trainingScript)
     ? firstBroken(text, [
-        {
-          name: 'delay_wgrad_compute',
-          field: moe.delay_wgrad_compute,
-          holds: false,
-          message: 'delay_wgrad_compute needs overlap_moe_expert_parallel_comm.',
-          predicts: 'overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute',
-        },
+        conditionsOn('delay_wgrad_compute', moe.delay_wgrad_compute)(
+          false,
+          'delay_wgrad_compute needs overlap_moe_expert_parallel_comm. Write overlap_moe_expert_parallel_comm true.',
+          'overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute',
+        ),
       ])
     : [];
 }

@@ -36,7 +36,7 @@ test('router-groups', () => {
     }),
   ).toMatchInlineSnapshot(`
     "8 of 256 in 4 of 8 groups: nothing
-    more experts than there are: error at "16": moe_router_topk 16 is above the 8 experts: the selection fails when it runs. Use 8 or less.
+    more experts than there are: error at "16": moe_router_topk 16 is above num_experts 8, and the selection fails when it runs. Use 8 or less.
       = suggestion: Change moe_router_topk to 8: model: {num_experts: 8, moe_router_topk: [-16-]{+8+}}
       = suggestion: Remove moe_router_topk: model: {num_experts: 8[-, moe_router_topk: 16-]}
     no groups: error at "2": moe_router_group_topk needs moe_router_num_groups. Write both, or neither.

@@ -1,5 +1,5 @@
 import type { ModuleFacts } from '../../topology/facts';
-import { firstBroken } from '../conditions';
+import { conditionsOn, firstBroken } from '../conditions';
 import { changeFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
@@ -18,53 +18,39 @@ world_size: 8
 parallelism: {ep: 8}
 model: {num_experts: 8, moe_router_topk: 16}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {ep: 8}
-model: {num_experts: 8, moe_router_topk: 2}
-`,
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { model, module } of describedModels(facts)) {
       const { num_experts: experts, moe_router_topk: topk } = model;
       const { moe_router_num_groups: groups, moe_router_group_topk: groupTopk } = model;
-      const count = experts.value;
-      const perGroup = { name: 'moe_router_group_topk', field: groupTopk };
+      const count = experts.value ?? 0;
+      const size = groups.value ?? 0;
+      const better = nearestDivisors(Math.max(1, count), size, 3);
+      const onGroups = conditionsOn('moe_router_group_topk', groupTopk);
       yield* firstBroken(facts.text, [
-        {
-          ...perGroup,
-          holds: groupTopk.value === undefined || groups.written,
-          message: 'moe_router_group_topk needs moe_router_num_groups. Write both, or neither.',
-          predicts: 'When using group limited routing, moe_router_num_groups must be specified.',
-        },
-        {
-          ...perGroup,
-          holds:
-            groupTopk.value === undefined ||
-            groups.value === undefined ||
-            count === undefined ||
-            count % groups.value === 0,
-          message: `moe_router_num_groups ${groups.value} does not divide ${count} experts. Use ${eitherNumber(nearestDivisors(count ?? 1, groups.value ?? 1, 3))}.`,
-          fixes: nearestDivisors(count ?? 1, groups.value ?? 1, 3).map((n) =>
-            changeFix('moe_router_num_groups', groups.span, n),
-          ),
-          predicts: `num_moe_experts (${count}) should be divisible by moe_router_num_groups (${groups.value}).`,
-        },
-        {
-          ...perGroup,
-          holds: groupTopk.value === undefined || groups.value === undefined || groupTopk.value <= groups.value,
-          message: `moe_router_group_topk ${groupTopk.value} is above moe_router_num_groups ${groups.value}. Use ${groups.value} or less.`,
-          fixes: [changeFix('moe_router_group_topk', groupTopk.span, groups.value ?? 1)],
-          predicts: `moe_router_group_topk (${groupTopk.value}) should be smaller than moe_router_num_groups (${groups.value}).`,
-        },
-        {
-          name: 'moe_router_topk',
-          field: topk,
-          holds: topk.value === undefined || count === undefined || topk.value <= count,
-          message: `moe_router_topk ${topk.value} is above the ${count} experts: the selection fails when it runs. Use ${count} or less.`,
-          predicts: null,
-          fixes: [changeFix('moe_router_topk', topk.span, count ?? 1)],
-        },
+        onGroups(
+          groupTopk.value === undefined || groups.written,
+          'moe_router_group_topk needs moe_router_num_groups. Write both, or neither.',
+          'When using group limited routing, moe_router_num_groups must be specified.',
+        ),
+        onGroups(
+          groupTopk.value === undefined || size === 0 || count % size === 0,
+          `moe_router_num_groups ${size} does not divide ${count} experts. Use ${eitherNumber(better)}.`,
+          `num_moe_experts (${count}) should be divisible by moe_router_num_groups (${size}).`,
+          ...better.map((n) => changeFix('moe_router_num_groups', groups.span, n)),
+        ),
+        onGroups(
+          groupTopk.value === undefined || groups.value === undefined || groupTopk.value <= size,
+          `moe_router_group_topk ${groupTopk.value} is above moe_router_num_groups ${size}. Use ${size} or less.`,
+          `moe_router_group_topk (${groupTopk.value}) should be smaller than moe_router_num_groups (${size}).`,
+          changeFix('moe_router_group_topk', groupTopk.span, size),
+        ),
+        conditionsOn('moe_router_topk', topk)(
+          topk.value === undefined || experts.value === undefined || topk.value <= count,
+          `moe_router_topk ${topk.value} is above num_experts ${count}, and the selection fails when it runs. Use ${count} or less.`,
+          null,
+          changeFix('moe_router_topk', topk.span, count),
+        ),
       ]);
       yield* unscored(module);
     }

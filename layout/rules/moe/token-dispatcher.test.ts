@@ -36,14 +36,17 @@ test('token-dispatcher', () => {
     "DeepEP in the flex dispatcher: nothing
     a file that leaves the dispatcher open: nothing
     no communication with the alltoall dispatcher: nothing
-    DeepEP in another dispatcher: error at "true": moe_enable_deepep needs the flex dispatcher, not alltoall. Use moe_token_dispatcher_type flex.
+    DeepEP in another dispatcher: error at "true": moe_enable_deepep needs moe_token_dispatcher_type flex; it is alltoall. Use flex.
       = Megatron-LM: DeepEP backend is only supported with flex token dispatcher.
+      = suggestion: Change moe_token_dispatcher_type to flex: moe: {moe_token_dispatcher_type: [-alltoall-]{+flex+}, moe_enable_deepep: true}
       = suggestion: Remove moe_enable_deepep: moe: {moe_token_dispatcher_type: alltoall[-, moe_enable_deepep: true-]}
-    DeepEP where the training script takes its own dispatcher: error at "true": moe_enable_deepep needs the flex dispatcher, not allgather, the default. Use moe_token_dispatcher_type flex.
+    DeepEP where the training script takes its own dispatcher: error at "true": moe_enable_deepep needs moe_token_dispatcher_type flex; it defaults to allgather. Use flex.
       = Megatron-LM: DeepEP backend is only supported with flex token dispatcher.
+      = suggestion: Insert moe_token_dispatcher_type: flex: moe: {moe_enable_deepep: true{+, moe_token_dispatcher_type: flex+}}
       = suggestion: Remove moe_enable_deepep: moe: {[-moe_enable_deepep: true-]}
-    the flex dispatcher without communication: error at "true": fake_process_group excludes the flex dispatcher. Use alltoall.
+    the flex dispatcher without communication: error at "true": fake_process_group excludes moe_token_dispatcher_type flex. Use alltoall.
       = Megatron-LM: Fake process group is not supported with flex token dispatcher.
+      = suggestion: Change moe_token_dispatcher_type to alltoall: moe: {moe_token_dispatcher_type: [-flex-]{+alltoall+}}
       = suggestion: Remove fake_process_group: communicators: {[-fake_process_group: true-]}"
   `);
 });

@@ -1,5 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
-import { type Condition, firstBroken } from '../conditions';
+import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { changeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -29,33 +30,31 @@ moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}
   },
 };
 
-function conditions({ root, trainingScript }: LayoutFacts): Condition[] {
+function conditions({ text, root, trainingScript }: LayoutFacts): Condition[] {
   const moe = root.moe.value;
   const fake = root.communicators.value?.fake_process_group;
   const dispatcher = moe?.moe_token_dispatcher_type;
   const isSaid = dispatcher?.value !== undefined || (trainingScript && dispatcher?.written === false);
   const deepep = moe?.moe_enable_deepep;
+  const flex = dispatcher ? setFix(text, root.moe.span, 'moe_token_dispatcher_type', dispatcher, 'flex') : null;
   return [
     ...(fake?.value === true
       ? [
-          {
-            name: 'fake_process_group',
-            field: fake,
-            holds: dispatcher?.value !== 'flex',
-            message: 'fake_process_group excludes the flex dispatcher. Use alltoall.',
-            predicts: 'Fake process group is not supported with flex token dispatcher.',
-          },
+          conditionsOn('fake_process_group', fake)(
+            dispatcher?.value !== 'flex',
+            'fake_process_group excludes moe_token_dispatcher_type flex. Use alltoall.',
+            'Fake process group is not supported with flex token dispatcher.',
+            dispatcher ? changeFix('moe_token_dispatcher_type', dispatcher.span, 'alltoall') : null,
+          ),
         ]
       : []),
     ...(deepep?.value === true
       ? [
-          {
-            name: 'moe_enable_deepep',
-            field: deepep,
-            holds: !isSaid || dispatcher?.value === 'flex',
-            message: `moe_enable_deepep needs the flex dispatcher, not ${dispatcher?.value ?? 'allgather, the default'}. Use moe_token_dispatcher_type flex.`,
-            predicts: 'DeepEP backend is only supported with flex token dispatcher.',
-          },
+          conditionsOn('moe_enable_deepep', deepep, flex)(
+            !isSaid || dispatcher?.value === 'flex',
+            `moe_enable_deepep needs moe_token_dispatcher_type flex; it ${dispatcher?.value ? `is ${dispatcher.value}` : 'defaults to allgather'}. Use flex.`,
+            'DeepEP backend is only supported with flex token dispatcher.',
+          ),
         ]
       : []),
   ];

@@ -14,9 +14,7 @@ export const nameDisagrees: Rule = {
   failing: `layout: 1
 name: llama-tp4-dp4
 world_size: 16
-parallelism:
-  tp: 2
-  pp: 2
+parallelism: {tp: 2, pp: 2}
 `,
   sources: [FORMAT_SOURCE],
   *check(facts) {

@@ -4,7 +4,7 @@ import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, NTP_SOURCES } from './example';
 import { atStep } from './steps';
 
 const MOST = grouped(MAX_TP_BASE);
@@ -17,7 +17,6 @@ export const ntpBase: Rule = {
   what: `\`tp_base\` differs from \`tp\`, or is above ${MOST}.`,
   why: 'Megatron-LM does not compare the two. Nonuniform TP is for the slots of one NVLink domain, and no domain has so many GPUs.',
   failing: example('tp_base: 8, tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('sizes', function* (context) {
     const { fields, tp, module, ntp } = context;

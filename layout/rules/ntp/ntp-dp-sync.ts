@@ -2,7 +2,7 @@ import type { Edit, Fix } from '../../diagnostic';
 import { conflictingSlots, lastSlots } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, NTP_SOURCES } from './example';
 import { type NtpContext, sortedValues } from './ntpContext';
 import { slotText } from './slots';
 import { atStep } from './steps';
@@ -15,7 +15,6 @@ export const ntpDpSync: Rule = {
   what: 'The removed slots are not the last `tp_spares` of each reduced replica (nominal placement).',
   why: 'Data-parallel groups are never rebuilt: some ranks enter the gradient all-reduce while another member has left or does not come.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('sync', function* (context) {
     const { shape, ntp, keySpan } = context;

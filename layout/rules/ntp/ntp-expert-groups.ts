@@ -14,7 +14,6 @@ export const ntpExpertGroups: Rule = {
   what: '`tp_spares` is above 0, every slot is launched, and `ep` is above 1 or the model has experts (`num_experts`).',
   why: 'Expert groups are never rebuilt, so ranks that stay wait in them for ranks that have left. Without expert parallelism they are in use too: `expt_tp` defaults to `tp`, and the gradients of experts are reduced over `ep_dp`.',
   failing: example(LAST_SLOT, 'tp: 4, ep: 2, expt_tp: 1'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('experts', function* (context) {
     const { ep, module } = context;

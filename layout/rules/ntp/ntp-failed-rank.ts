@@ -1,5 +1,5 @@
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, NTP_SOURCES } from './example';
 import { failedRankFault } from './faults';
 import { atStep } from './steps';
 
@@ -11,7 +11,6 @@ export const ntpFailedRank: Rule = {
   what: 'A rank of `failed_ranks` is not among the removed slots.',
   why: 'Megatron-LM does not read `failed_ranks`. Only the slots that `ntp` removes leave the job.',
   failing: example('failed_ranks: [3]'),
-  passing: example(`failed_ranks: [3], ${LAST_SLOT}`),
   sources: NTP_SOURCES,
   check: atStep('failedRanks', function* (context) {
     const fault = failedRankFault(context);

@@ -16,7 +16,6 @@ export const ntpGrid: Rule = {
   what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
   why: 'The helper computes global ranks for the default order, whatever order the job has.',
   failing: example(LAST_SLOT, 'tp: 4, order: dp-tp-cp-ep-pp'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('grid', function* (context) {
     if (context.pp === 1) {

@@ -5,7 +5,7 @@ import { lastSlots, MAX_WRITTEN_SLOTS } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, NTP_SOURCES } from './example';
 import { MAX_MISSING, missingReplicas } from './faults';
 import type { NtpContext } from './ntpContext';
 import { slotText } from './slots';
@@ -19,7 +19,6 @@ export const ntpMapIncomplete: Rule = {
   what: 'A replica below `num_reduced_tp_dp_ranks` has no entry in `non_active_ranks_per_dp`, or there is no map at all.',
   why: 'The code that makes the groups reads the count; the reshard maps read the entries alone.',
   failing: example('tp_spares: 1'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('map', function* (context) {
     const { ntp, fields, keySpan } = context;

@@ -12,7 +12,6 @@ export const ntpPipeline: Rule = {
   what: '`tp_spares` is above 0 and `pp` above 1.',
   why: 'Megatron-LM rebuilds the groups of the first stage only.',
   failing: example(LAST_SLOT, 'tp: 4, pp: 2', 16),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('grid', function* (context) {
     const { pp, module } = context;

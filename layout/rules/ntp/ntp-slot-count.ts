@@ -13,7 +13,6 @@ export const ntpSlotCount: Rule = {
   what: 'An entry does not name exactly `tp_spares` slots.',
   why: 'All reduced replicas must have one TP size: the reshard maps and the gradient all-reduce count on it.',
   failing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
-  passing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [2, 3]}]'),
   sources: NTP_SOURCES,
   check: atStep('entries', function* (context) {
     for (const { entry, count, span } of faultsOfKind(context, 'slot-count')) {

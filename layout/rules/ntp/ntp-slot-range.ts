@@ -1,5 +1,5 @@
 import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, NTP_SOURCES } from './example';
 import { faultsOfKind } from './faults';
 import { slotFixes } from './slots';
 import { atStep } from './steps';
@@ -12,7 +12,6 @@ export const ntpSlotRange: Rule = {
   what: 'A slot of `local_ranks` is not in `[0, tp_base)`, or is named twice.',
   why: 'Megatron-LM ignores slots outside and counts repeated ones once.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('entries', function* (context) {
     for (const { kind, slot, span, entry } of faultsOfKind(context, 'slot-outside', 'slot-twice')) {

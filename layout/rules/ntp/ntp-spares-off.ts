@@ -1,4 +1,4 @@
-import { changeFix, insertFix } from '../fixes';
+import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatronDev } from '../source';
 
@@ -25,11 +25,7 @@ ntp: {tp_spares: 0, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}
     yield {
       message: `tp_spares is 0, so the removed slots stay in. Use tp_spares ${slots}.`,
       span: ntp.tp_spares.written ? ntp.tp_spares.span : ntp.non_active_ranks_per_dp.keySpan,
-      fixes: [
-        ntp.tp_spares.written
-          ? changeFix('tp_spares', ntp.tp_spares.span, slots)
-          : insertFix(text, root.ntp.span, `tp_spares: ${slots}`),
-      ],
+      fixes: [setFix(text, root.ntp.span, 'tp_spares', ntp.tp_spares, slots)],
     };
   },
 };

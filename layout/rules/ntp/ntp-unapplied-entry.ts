@@ -2,7 +2,7 @@ import { setKey } from '../../format/edit';
 import { suggestion } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, NTP_SOURCES } from './example';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { atStep } from './steps';
@@ -15,7 +15,6 @@ export const ntpUnappliedEntry: Rule = {
   what: 'An entry names a replica at or beyond `num_reduced_tp_dp_ranks`, or a place that another entry names already.',
   why: 'Its groups stay full, with the broken GPUs in them, while the reshard maps treat it as reduced. Of two entries for one place only one is read.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {dp: 1, local_ranks: [3]}]'),
-  passing: example(LAST_SLOT),
   sources: NTP_SOURCES,
   check: atStep('entries', function* (context) {
     for (const fault of faultsOfKind(context, 'repeated', 'unapplied')) {

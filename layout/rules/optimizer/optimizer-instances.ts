@@ -19,15 +19,7 @@ export const optimizerInstances: Rule = {
   why: 'Every instance of the distributed optimizer holds an equal share of the data-parallel ranks. Megatron-LM does not support several instances with generalized tensor parallelism.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  num_distributed_optimizer_instances: 3
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  tp: 2
-  num_distributed_optimizer_instances: 4
+parallelism: {tp: 2, num_distributed_optimizer_instances: 3}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

@@ -17,11 +17,7 @@ export const orderExpertMismatch: Rule = {
   why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  pp: 2
-  ep: 2
-  order: tp-cp-ep-pp-dp
+parallelism: {tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

@@ -18,9 +18,7 @@ export const orderInvalid: Rule = {
   why: 'The order says which dimension varies fastest over the ranks. Megatron-LM matches it loosely: an unknown token ends in a bare KeyError, and a repeated one gives groups that overlap.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  tp: 2
-  order: tp-pp
+parallelism: {tp: 2, order: tp-pp}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'RankGenerator')],
   *check(facts) {

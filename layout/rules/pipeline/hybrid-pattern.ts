@@ -16,15 +16,13 @@ export const hybridPattern: Rule = {
   why: 'A pattern is the whole architecture in one line, and each of its characters is a layer. Its `|` are the pipeline stages; a pattern without them is cut into equal runs.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  pp: 4
+parallelism: {pp: 4}
 model:
   hybrid_layer_pattern: MM*-|MM*-|MM*-
 `,
   passing: `layout: 1
 world_size: 8
-parallelism:
-  pp: 4
+parallelism: {pp: 4}
 model:
   hybrid_layer_pattern: MM*-|MM*-|MM*-|MM*-
 `,

@@ -18,17 +18,8 @@ export const pipelineLayers: Rule = {
   why: 'Stages hold whole layers. Some combinations pass every check and build a model with fewer layers than its author wrote: 30 layers have run as 28, and 80 as 64.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  pp: 4
-model:
-  num_layers: 30
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  pp: 4
-model:
-  num_layers: 32
+parallelism: {pp: 4}
+model: {num_layers: 30}
 `,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -23,16 +23,14 @@ world_size: 8
 parallelism:
   pp: 4
   pipeline_model_parallel_layout: Ett|tt|tt|tL
-model:
-  num_layers: 8
+model: {num_layers: 8}
 `,
   passing: `layout: 1
 world_size: 8
 parallelism:
   pp: 4
   pipeline_model_parallel_layout: Ett|tt|tt|ttL
-model:
-  num_layers: 8
+model: {num_layers: 8}
 `,
   sources: [
     megatron('megatron/core/transformer/pipeline_parallel_layer_layout.py', 'PipelineParallelLayerLayout'),

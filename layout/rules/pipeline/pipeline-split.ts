@@ -20,8 +20,7 @@ parallelism:
   pp: 8
   account_for_embedding_in_pipeline_split: true
   account_for_loss_in_pipeline_split: true
-model:
-  num_layers: 64
+model: {num_layers: 64}
 `,
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

@@ -14,19 +14,8 @@ export const virtualPipelineLayers: Rule = {
   why: 'The interleaved schedule cuts each stage into `vpp` chunks of whole layers. The configuration accepts any `vpp`; building the model fails.',
   failing: `layout: 1
 world_size: 16
-parallelism:
-  pp: 4
-  vpp: 3
-model:
-  num_layers: 32
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism:
-  pp: 4
-  vpp: 4
-model:
-  num_layers: 32
+parallelism: {pp: 4, vpp: 3}
+model: {num_layers: 32}
 `,
   sources: [megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build')],
   *check(facts) {

@@ -2,7 +2,7 @@ import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { batchReplicas, globalBatchOf } from '../batch/replicas';
-import { changeFix, insertFix } from '../fixes';
+import { changeFix, setFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -17,17 +17,8 @@ export const virtualPipelineWindow: Rule = {
   why: 'With a group smaller than the pipeline, the first stage waits for outputs of the last stage that depend on its own next micro-batch.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  pp: 4
-  vpp: 2
+parallelism: {pp: 4, vpp: 2}
 batch: {micro_batch_size: 1, global_batch_size: 4}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  pp: 4
-  vpp: 2
-batch: {micro_batch_size: 1, global_batch_size: 16}
 `,
   sources: [megatron('megatron/core/pipeline_parallel/schedules.py', 'forward_backward_pipelining_with_interleaving')],
   *check(facts) {
@@ -55,11 +46,7 @@ batch: {micro_batch_size: 1, global_batch_size: 16}
       predicts: prediction(schedule),
       fixes: [
         group.written ? changeFix('microbatch_group_size_per_vp_stage', group.span, pp) : null,
-        ...batches.map((batch) =>
-          global.written
-            ? changeFix('global_batch_size', global.span, batch)
-            : insertFix(facts.text, facts.root.batch.span, `global_batch_size: ${batch}`),
-        ),
+        ...batches.map((size) => setFix(facts.text, facts.root.batch.span, 'global_batch_size', global, size)),
       ],
     };
   },

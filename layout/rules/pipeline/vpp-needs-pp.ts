@@ -1,7 +1,7 @@
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
-import { changeFix, insertFix, removeFix } from '../fixes';
+import { changeFix, removeFix, setFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -15,16 +15,11 @@ export const vppNeedsPp: Rule = {
   why: 'The interleaved schedule puts several chunks of layers on every stage of a pipeline. Without a pipeline there is nothing to interleave.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
-  vpp: 2
+parallelism: {tp: 2, vpp: 2}
 `,
   passing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
-  pp: 2
-  vpp: 2
+parallelism: {tp: 2, pp: 2, vpp: 2}
 `,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
@@ -49,7 +44,7 @@ parallelism:
       predicts: trainingScript
         ? 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1'
         : 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
-      fixes: [removeFix(text, 'vpp', vpp), pp.written ? changeFix('pp', pp.span, 2) : insertFix(text, span, 'pp: 2')],
+      fixes: [removeFix(text, 'vpp', vpp), setFix(text, span, 'pp', pp, 2)],
     };
   },
 };

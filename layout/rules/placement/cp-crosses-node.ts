@@ -12,15 +12,11 @@ export const cpCrossesNode: Rule = {
   why: 'Attention exchanges keys and values in every layer. Point-to-point exchange hides much of that behind computation, also across nodes. All-to-all does not; `hierarchical_context_parallel_sizes` keeps it within the node.',
   failing: `layout: 1
 cluster: {nodes: 2, gpus_per_node: 8}
-parallelism:
-  tp: 2
-  cp: 8
+parallelism: {tp: 2, cp: 8}
 `,
   passing: `layout: 1
 cluster: {nodes: 2, gpus_per_node: 8}
-parallelism:
-  tp: 2
-  cp: 4
+parallelism: {tp: 2, cp: 4}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

@@ -12,13 +12,11 @@ export const epCrossesNode: Rule = {
   why: 'Every MoE layer sends tokens to their experts and back with all-to-all. Across nodes it needs a dispatcher that is made for the network, and enough bandwidth.',
   failing: `layout: 1
 cluster: {nodes: 2, gpus_per_node: 8}
-parallelism:
-  ep: 16
+parallelism: {ep: 16}
 `,
   passing: `layout: 1
 cluster: {nodes: 2, gpus_per_node: 8}
-parallelism:
-  ep: 8
+parallelism: {ep: 8}
 `,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {

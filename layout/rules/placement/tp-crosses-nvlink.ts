@@ -16,8 +16,7 @@ export const tpCrossesNvlink: Rule = {
   why: 'Tensor parallelism communicates in every layer, forward and backward, and waits for the result. Links between domains have about a tenth of the bandwidth.',
   failing: `layout: 1
 cluster: {nodes: 2, gpus_per_node: 8}
-parallelism:
-  tp: 16
+parallelism: {tp: 16}
 `,
   sources: [otherSource('Parallelism guide of Megatron-LM: tensor parallelism within a node')],
   *check(facts) {

@@ -26,10 +26,10 @@ test('recompute-options', () => {
     "whole layers: nothing
     modules: nothing
     a file that leaves the method open: nothing
-    selective with a method: error at "uniform": Selective recomputation has no method. Leave method out, or use granularity full.
+    selective with a method: error at "uniform": Selective recomputation has no method. Remove method, or use granularity full.
       = Megatron-LM: recompute method is not yet supported for selective recomputing granularity
       = suggestion: Remove method: recompute: {granularity: selective[-, method: uniform-]}
-    selective with a number of layers: error at "4": Selective recomputation has no number of layers. Leave num_layers out, or use granularity full.
+    selective with a number of layers: error at "4": Selective recomputation has no number of layers. Remove num_layers, or use granularity full.
       = Megatron-LM: When using recompute_granularity: selective recompute_num_layers must be None.
       = suggestion: Remove num_layers: recompute: {granularity: selective[-, num_layers: 4-]}
     whole layers of the training script without a method: error at "full": Full recomputation needs a method. Write method uniform or block.
@@ -37,11 +37,12 @@ test('recompute-options', () => {
       = suggestion: Remove granularity: recompute: {[-granularity: full-]}
     whole layers of the training script without their number: error at "full": Full recomputation needs a number of layers. Write num_layers 1 under recompute.
       = Megatron-LM: When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: 4
+      = suggestion: Insert num_layers: 1: recompute: {granularity: full, method: uniform{+, num_layers: 1+}}
       = suggestion: Remove granularity: recompute: {[-granularity: full, -]method: uniform}
-    activations spread over one rank: error at "true": distribute_saved_activations needs tensor parallelism; tp is 1. Leave it out.
+    activations spread over one rank: error at "true": distribute_saved_activations needs tensor parallelism; tp is 1. Remove it.
       = Megatron-LM: can distribute recomputed activations only across tensor model parallel groups
       = suggestion: Remove distribute_saved_activations: recompute: {[-distribute_saved_activations: true-]}
-    activations spread twice: error at "true": distribute_saved_activations excludes sequence_parallel, which spreads the activations already. Leave it out.
+    activations spread twice: error at "true": distribute_saved_activations excludes sequence_parallel, which spreads the activations already. Remove it.
       = Megatron-LM: distribute_saved_activations: True must be false when sequence parallel is enabled: True
       = suggestion: Remove distribute_saved_activations: recompute: {granularity: full, method: uniform, num_layers: 1[-, distribute_saved_activations: true-]}"
   `);

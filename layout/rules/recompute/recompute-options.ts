@@ -2,6 +2,7 @@ import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { insertFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -34,7 +35,7 @@ recompute: {granularity: full, method: uniform, num_layers: 4}
 };
 
 function conditions(facts: LayoutFacts): Condition[] {
-  const { root, modules, trainingScript } = facts;
+  const { text, root, modules, trainingScript } = facts;
   const recompute = root.recompute.value;
   if (!recompute) {
     return [];
@@ -46,46 +47,39 @@ function conditions(facts: LayoutFacts): Condition[] {
   }
   const { method, num_layers: layers, distribute_saved_activations: spread } = recompute;
   const isSelective = granularity === 'selective';
-  const base = { name: 'granularity', field: recompute.granularity };
   const pp = modules[0]?.degrees?.pp ?? 1;
   const perRank = Math.floor((root.model.value?.num_layers.value ?? 0) / pp);
+  const condition = conditionsOn('granularity', recompute.granularity);
   return [
     ...ofScript,
-    {
-      name: 'method',
-      field: method,
-      holds: !isSelective || method.value === undefined,
-      message: 'Selective recomputation has no method. Leave method out, or use granularity full.',
-      predicts: 'recompute method is not yet supported for selective recomputing granularity',
-    },
-    {
-      ...base,
+    conditionsOn('method', method)(
+      !isSelective || method.value === undefined,
+      'Selective recomputation has no method. Remove method, or use granularity full.',
+      'recompute method is not yet supported for selective recomputing granularity',
+    ),
+    condition(
       // a file that says less than its training script may well leave it out
-      holds: isSelective || method.written || !trainingScript,
-      message: 'Full recomputation needs a method. Write method uniform or block.',
-      predicts: 'Using recompute_granularity: full so recompute_method must be "block" or "uniform"',
-    },
-    {
-      ...base,
-      holds: isSelective || layers.written || !trainingScript,
-      message: 'Full recomputation needs a number of layers. Write num_layers 1 under recompute.',
-      predicts: `When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: ${perRank}`,
-    },
-    {
-      name: 'num_layers',
-      field: layers,
-      holds: !isSelective || layers.value === undefined,
-      message: 'Selective recomputation has no number of layers. Leave num_layers out, or use granularity full.',
-      predicts: 'When using recompute_granularity: selective recompute_num_layers must be None.',
-    },
-    {
-      name: 'distribute_saved_activations',
-      field: spread,
-      holds: spread.value !== true || modules[0]?.sequence.value?.sequence_parallel.value !== true,
-      message:
-        'distribute_saved_activations excludes sequence_parallel, which spreads the activations already. Leave it out.',
-      predicts: 'distribute_saved_activations: True must be false when sequence parallel is enabled: True',
-    },
+      isSelective || method.written || !trainingScript,
+      'Full recomputation needs a method. Write method uniform or block.',
+      'Using recompute_granularity: full so recompute_method must be "block" or "uniform"',
+      insertFix(text, root.recompute.span, 'method: uniform'),
+    ),
+    condition(
+      isSelective || layers.written || !trainingScript,
+      'Full recomputation needs a number of layers. Write num_layers 1 under recompute.',
+      `When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: ${perRank}`,
+      insertFix(text, root.recompute.span, 'num_layers: 1'),
+    ),
+    conditionsOn('num_layers', layers)(
+      !isSelective || layers.value === undefined,
+      'Selective recomputation has no number of layers. Remove num_layers, or use granularity full.',
+      'When using recompute_granularity: selective recompute_num_layers must be None.',
+    ),
+    conditionsOn('distribute_saved_activations', spread)(
+      spread.value !== true || modules[0]?.sequence.value?.sequence_parallel.value !== true,
+      'distribute_saved_activations excludes sequence_parallel, which spreads the activations already. Remove it.',
+      'distribute_saved_activations: True must be false when sequence parallel is enabled: True',
+    ),
   ];
 }
 
@@ -100,7 +94,7 @@ function spreadConditions({ modules }: LayoutFacts, recompute: Recompute): Condi
   return [
     condition(
       module.degrees.tp > 1,
-      'distribute_saved_activations needs tensor parallelism; tp is 1. Leave it out.',
+      'distribute_saved_activations needs tensor parallelism; tp is 1. Remove it.',
       'can distribute recomputed activations only across tensor model parallel groups',
     ),
     condition(

@@ -13,10 +13,8 @@ export const denseMaskUnderCp: Rule = {
   why: 'Context parallelism splits a mask along its query dimension only, so a rank applies the wrong part of it to its keys. A causal mask needs no splitting.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  cp: 2
-sequence:
-  attention_mask: dense
+parallelism: {cp: 2}
+sequence: {attention_mask: dense}
 `,
   sources: [megatron('megatron/core/utils.py', 'get_batch_on_this_cp_rank')],
   *check(facts) {

@@ -17,10 +17,8 @@ export const sequenceDivisible: Rule = {
   why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded one by one and are exempt.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  cp: 4
-sequence:
-  seq_length: 8196
+parallelism: {cp: 4}
+sequence: {seq_length: 8196}
 `,
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -13,17 +13,8 @@ export const sequenceParallelNeedsTp: Rule = {
   why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. With `tp` 1 there is nothing to spread them over.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 1
-sequence:
-  sequence_parallel: true
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-sequence:
-  sequence_parallel: true
+parallelism: {tp: 1}
+sequence: {sequence_parallel: true}
 `,
   sources: [
     megatron('megatron/core/model_parallel_config.py', 'ModelParallelConfig.__post_init__'),

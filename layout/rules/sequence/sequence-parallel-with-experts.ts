@@ -1,5 +1,5 @@
 import { valueOr } from '../../topology/facts';
-import { changeFix, insertFix } from '../fixes';
+import { setFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -18,9 +18,7 @@ export const sequenceParallelWithExperts: Rule = {
   why: 'Without sequence parallelism every tensor-parallel rank sends the same tokens to the experts. Megatron-LM refuses to train so; it runs inference.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
-  ep: 2
+parallelism: {tp: 2, ep: 2}
 model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, add_bias_linear: false}
 sequence: {seq_length: 4096}
 batch: {micro_batch_size: 1}
@@ -39,11 +37,7 @@ batch: {micro_batch_size: 1}
           message: `Experts with tp ${degrees.tp} need sequence_parallel in training. Use sequence_parallel true, or tp 1.`,
           span: field.written ? field.span : module.sequence.keySpan,
           related: [...writtenRelated('ep', module.fields.ep), ...writtenRelated('tp', module.fields.tp)],
-          fixes: [
-            field.written
-              ? changeFix('sequence_parallel', field.span, 'true')
-              : insertFix(facts.text, module.sequence.span, 'sequence_parallel: true'),
-          ],
+          fixes: [setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true')],
         };
       }
     }

@@ -13,8 +13,7 @@ export const tpCommOverlapLength: Rule = {
   why: 'The buffers of the overlap are made for sequences of `max_seq_len` only.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
+parallelism: {tp: 2}
 sequence:
   seq_length: 4096
   max_seq_len: 8192

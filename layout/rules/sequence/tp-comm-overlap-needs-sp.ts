@@ -1,5 +1,5 @@
 import { valueOr } from '../../topology/facts';
-import { changeFix, insertFix, removeFix } from '../fixes';
+import { removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { describedSequences } from './describedSequences';
@@ -13,21 +13,10 @@ export const tpCommOverlapNeedsSp: Rule = {
   why: 'The overlap hides the all-gather and the reduce-scatter of sequence parallelism behind matrix products. Without sequence parallelism there are none.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
+parallelism: {tp: 2}
 model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}
-sequence:
-  seq_length: 64
-  tp_comm_overlap: true
+sequence: {seq_length: 64, tp_comm_overlap: true}
 batch: {micro_batch_size: 1}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-sequence:
-  sequence_parallel: true
-  tp_comm_overlap: true
 `,
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
@@ -46,9 +35,7 @@ sequence:
           predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
           fixes: [
             isOff && degrees.tp > 1
-              ? field.written
-                ? changeFix('sequence_parallel', field.span, 'true')
-                : insertFix(facts.text, module.sequence.span, 'sequence_parallel: true')
+              ? setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true')
               : null,
             removeFix(facts.text, 'tp_comm_overlap', overlap),
           ],

@@ -17,11 +17,6 @@ parallelism:
   tp: 2
   tp: 4
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 4
-`,
   sources: [
     otherSource('YAML 1.2, section 3.2.1.1'),
     megatron('examples/mimo/training/topology.py', 'create_topology'),

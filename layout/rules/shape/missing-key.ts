@@ -22,11 +22,6 @@ export const missingKey: Rule = {
 parallelism:
   tp: 2
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-`,
   sources: [FORMAT_SOURCE],
   *checkShape(read) {
     const { text, problems } = read;

@@ -15,16 +15,7 @@ export const weightShards: Rule = {
   why: 'Each of the `tp` parts of a weight is cut into the same number of shards, so their total is `tp * gtp_remat`.',
   failing: `layout: 1
 world_size: 8
-parallelism:
-  tp: 2
-  num_weight_shards: 3
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-  num_weight_shards: 4
-batch: {micro_batch_size: 1, global_batch_size: 8}
+parallelism: {tp: 2, num_weight_shards: 3}
 `,
   sources: [megatron('megatron/core/model_parallel_config.py', 'resolve_tensor_parallel_weight_shards')],
   *check(facts) {

@@ -30,9 +30,11 @@ test('megatron-version', () => {
     generalized TP on dev: error at "2": Megatron-LM dev has no generalized TP. Use main, or gtp_remat 1.
       = Megatron-LM: initialize_model_parallel() got an unexpected keyword argument 'gtp_remat_size'
       = at "dev": megatron is dev here
+      = suggestion: Change megatron to main: megatron: [-dev-]{+main+}
     generalized TP of experts on core_r0.18: error at "2": Megatron-LM core_r0.18 has no generalized TP. Use main, or gtp_remat 1.
       = Megatron-LM: initialize_model_parallel() got an unexpected keyword argument 'expert_gtp_remat_size'
       = at "core_r0.18": megatron is core_r0.18 here
+      = suggestion: Change megatron to main: megatron: [-core_r0.18-]{+main+}
     dynamic context parallelism on main: error at "true": dynamic_context_parallel is of dev, and megatron is main. Use hybrid_context_parallel, or megatron dev.
       = Megatron-LM: initialize_model_parallel() got an unexpected keyword argument 'dynamic_context_parallel'
       = suggestion: Remove dynamic_context_parallel: parallelism: {[-dynamic_context_parallel: true-]}

@@ -17,11 +17,6 @@ world_size: 8
 megatron: dev
 parallelism: {tp: 2, gtp_remat: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-megatron: main
-parallelism: {tp: 2, gtp_remat: 2}
-`,
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatronDev('megatron/core/parallel_state.py', 'initialize_model_parallel'),
@@ -53,7 +48,8 @@ function* gtpReports(facts: LayoutFacts): Iterable<Report> {
       yield {
         message: `Megatron-LM ${version} has no generalized TP${heterogeneous ? ' for modules' : ''}. Use main, or gtp_remat 1.`,
         span: field.written ? field.span : nameSpan,
-        related: [{ message: `megatron is ${version} here`, span: root.megatron.span }],
+        related: writtenRelated('megatron', root.megatron),
+        fixes: [changeFix('megatron', root.megatron.span, 'main')],
         predicts: `${call} got an unexpected keyword argument '${name}'`,
       };
     }
@@ -70,7 +66,7 @@ function* ignoredReports({ modules, root }: LayoutFacts, version: string): Itera
         severity: 'warning',
         message: `examples/mimo of Megatron-LM ${version} ignores ${name}: the module has no generalized TP. Use main, or remove it.`,
         span: fields[name].span,
-        related: [{ message: `megatron is ${version} here`, span: root.megatron.span }],
+        related: writtenRelated('megatron', root.megatron),
       };
     }
   }
@@ -125,7 +121,7 @@ function* spareReports({ root }: LayoutFacts): Iterable<Report> {
     yield {
       message: `Nonuniform TP is of dev, and megatron is ${version.value}. Use megatron dev, or drop the replica.`,
       span: ntp.keySpan,
-      related: [{ message: `megatron is ${version.value} here`, span: version.span }],
+      related: writtenRelated('megatron', version),
       predicts: "No module named 'megatron.core.distributed.nonuniform_tp'",
       fixes: [changeFix('megatron', version.span, 'dev')],
     };

@@ -20,12 +20,6 @@ modules:
   images: {num_ranks: 4, tp: 2}
   language: {rank_offset: 2, num_ranks: 6, tp: 2}
 `,
-  passing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
   sources: [megatron('examples/mimo/training/topology.py', '_validate_grid_ranges', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);

@@ -15,9 +15,14 @@ export const blockName = (dim: string, index: number): string => `${BLOCK_NAMES[
 
 /**
  * What `ranks` neighbouring ranks have in common along the dimensions of their module: `stage 0 · replica 3`.
- * @param except a dimension that is named elsewhere
+ * @param above what the blocks around say already: a dimension, `module`
  */
-export function sharedCoordinates(layout: ResolvedLayout, first: number, ranks: number, except: string | null): string {
+export function sharedCoordinates(
+  layout: ResolvedLayout,
+  first: number,
+  ranks: number,
+  above: readonly string[],
+): string {
   const modules = modulesOf(layout, first);
   const [module] = modules;
   if (!module || modules.length > 1 || numberingOf(layout)) {
@@ -29,9 +34,9 @@ export function sharedCoordinates(layout: ResolvedLayout, first: number, ranks: 
   }
   const grid = denseGrid(module);
   const shared = grid.axes.filter(
-    (axis) => axis.size > 1 && axis.name !== except && axis.stride >= ranks && axis.stride % ranks === 0,
+    (axis) => axis.size > 1 && !above.includes(axis.name) && axis.stride >= ranks && axis.stride % ranks === 0,
   );
-  const name = layout.modules.length > 1 && except === null && module.name !== null ? [module.name] : [];
+  const name = layout.modules.length > 1 && !above.includes('module') && module.name !== null ? [module.name] : [];
   return [...name, ...shared.toReversed().map((axis) => blockName(axis.name, grid.indexAlong(axis, first)))].join(
     ' · ',
   );

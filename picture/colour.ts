@@ -19,8 +19,8 @@ export const HUES = CATEGORICAL.length;
 /** What tells categories apart without colour, where cells are too small for a number. */
 const HUE_SIGNS: readonly Sign[] = ['none', 'stripes', 'dots', 'none', 'stripes', 'dots', 'none'];
 
-/** The part of the ramp that stands out from the background. */
-const RAMPS = { dark: [0.16, 1], light: [0, 0.9] } as const;
+/** The part of the ramp that stands out from the background; on paper, which turns dark on a dark page, from both. */
+const RAMPS = { dark: [0.3, 1], light: [0, 0.9], paper: [0.3, 0.92] } as const;
 
 /** More values than this are drawn in as many steps: half of what a byte holds, as the other half is for faded ranks. */
 export const MAX_STEPS = 126;
@@ -110,7 +110,7 @@ export const isRamp = ({ values, scale }: Colouring): boolean => scale === 'orde
 export const isCycle = ({ values, scale }: Colouring): boolean => scale === 'kinds' && values > CATEGORICAL.length;
 
 /** Blocks of one value smaller than this, in pixels, cannot be told apart by colours that come round again: they would be noise. */
-const SMALLEST_KIND = 6;
+const SMALLEST_KIND = 8;
 
 /** About how large blocks of one value are, in pixels as the cells. */
 export const grainSize = ({ grain = 1 }: Colouring, cell: number): number => cell * Math.sqrt(grain);
@@ -120,7 +120,7 @@ export const isPlain = (colouring: Colouring, cell: number): boolean =>
   isCycle(colouring) && grainSize(colouring, cell) < SMALLEST_KIND;
 
 /** What colours stand on: ramps leave out the end that would sink into it. */
-export type Ground = 'dark' | 'light';
+export type Ground = keyof typeof RAMPS;
 
 /** The colour of a value; transparent where a rank has none. */
 export function colourOf(value: number, colouring: Colouring, ground: Ground): string {

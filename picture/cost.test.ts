@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { check } from '../layout';
 import { type CostResult, costHeadline, costOf, gibibytes } from './cost';
 import { costDiagram } from './costDiagram';
 import type { Shape } from './diagram';
 import { traffic } from './flows';
 import { diagramSvg } from './svg';
+import { sound } from './testing';
 
-const DENSE = `layout: 1
-cluster: {nodes: 8, gpus_per_node: 8, gpu: H100-80GB}
+const DENSE = `cluster: {nodes: 8, gpus_per_node: 8, gpu: H100-80GB}
 parallelism: {tp: 8, pp: 4, vpp: 2}
 model:
   num_layers: 64
@@ -25,12 +24,9 @@ optimizer: {use_distributed_optimizer: true}
 `;
 
 function shown(text: string): { result: CostResult; title: string; texts: string[]; shapes: readonly Shape[] } {
-  const { facts, resolved } = check(text);
-  if (!facts || !resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  const result = costOf(facts, resolved);
-  const { title } = costHeadline(resolved, result);
+  const { facts, layout } = sound(text);
+  const result = costOf(facts, layout);
+  const { title } = costHeadline(layout, result);
   const { shapes } = costDiagram(result, 960);
   return { result, title, texts: textsOf(shapes), shapes };
 }
@@ -56,7 +52,7 @@ describe('the cost of a layout', () => {
   });
 
   test('without a model there is no estimate, and the keys that it needs are named', () => {
-    const { result, title, texts } = shown('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n');
+    const { result, title, texts } = shown('world_size: 8\nparallelism: {tp: 2}\n');
     expect(result.cost).toBeNull();
     expect(title).toMatch(/^The cost is not known: the file lacks model\.hidden_size, .*\.$/);
     expect(texts.join(' ')).toMatch(/^Once the file says enough, this view shows the memory /);

@@ -1,22 +1,15 @@
 import { expect, test } from 'vitest';
-import { check, sequencePlans } from '../layout';
+import { sequencePlans } from '../layout';
 import type { Diagram } from './diagram';
 import { sequenceDiagram, shareSentence, stripsOf } from './sequence';
 import { diagramSvg } from './svg';
+import { factsOf } from './testing';
 import { outlineOf, worldDiagram, worldSentence } from './world';
 
 const textsOf = (diagram: Diagram): string[] =>
   [...diagramSvg({ name: '', headline: { title: '', sub: '' }, diagram }).matchAll(/<text[^>]*>([^<]+)</g)].map(
     ([, text = '']) => text,
   );
-
-const factsOf = (text: string) => {
-  const { facts } = check(`layout: 1\n${text}`);
-  if (!facts) {
-    throw new Error('the text has no facts');
-  }
-  return facts;
-};
 
 test.each([
   ['tp: 4', 'A rank holds 2,048 of 8,192 tokens.', 'tp 3'],

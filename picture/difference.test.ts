@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { check, denseGrid, expertGrid, processGroups, type ResolvedLayout } from '../layout';
+import { denseGrid, expertGrid, processGroups, type ResolvedLayout } from '../layout';
 import { differenceOf } from './difference';
-
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  return resolved;
-};
+import { resolved } from './testing';
 
 /** What a rank is, in words: slow, and plainly right. */
 const coordinates = (layout: ResolvedLayout, rank: number) =>

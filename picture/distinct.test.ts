@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
+import type { ResolvedLayout } from '../layout';
 import { groupColouring } from './colourings';
 import { physicalPlacement } from './physical';
-
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  return resolved;
-};
+import { onNodes } from './testing';
 
 /** How many ranks lie beside a rank of another group with the same colour. */
 function alike(layout: ResolvedLayout, name: string): number {
@@ -29,15 +22,12 @@ function alike(layout: ResolvedLayout, name: string): number {
 
 describe('colours of groups side by side', () => {
   test.each([
-    ['64 ranks', 'world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4}\n'],
-    ['an odd number of nodes', 'world_size: 88\ncluster: {nodes: 11, gpus_per_node: 8}\nparallelism: {tp: 4}\n'],
-    [
-      '16,384 ranks',
-      'world_size: 16384\ncluster: {nodes: 2048, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 2, pp: 16}\n',
-    ],
-    ['32,768 ranks', 'world_size: 32768\ncluster: {nodes: 4096, gpus_per_node: 8}\nparallelism: {tp: 8, pp: 16}\n'],
-  ])('%s: neighbours always differ', (_, text) => {
-    const layout = resolved(text);
+    [8, 'tp: 4, pp: 4'],
+    [11, 'tp: 4'],
+    [2048, 'tp: 8, cp: 2, pp: 16'],
+    [4096, 'tp: 8, pp: 16'],
+  ])('%i nodes: neighbours always differ', (nodes, degrees) => {
+    const layout = onNodes(nodes, degrees);
     for (const name of ['tp', 'dp', 'pp']) {
       expect(alike(layout, name), name).toBe(0);
     }

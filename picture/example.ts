@@ -1,6 +1,6 @@
 import type { ResolvedLayout } from '../layout';
 import { type Colouring, grainSize, isCycle, isPlain } from './colour';
-import { familiesOf, rankList } from './facts';
+import { familiesOf } from './facts';
 import { leavesNode } from './reach';
 
 /** Larger groups would be most of the picture. */
@@ -9,27 +9,30 @@ const MAX_RANKS = 4096;
 /** Blocks of this size, in pixels, are told apart by their colours. */
 const SMALLEST_BLOCK = 20;
 
-/** So many runs of ranks are named. */
-const MAX_RUNS = 3;
+/** Ranks that are shown alone. */
+export interface Isolated {
+  /** Ascending. */
+  readonly ranks: readonly number[];
+  /** `group 8`. */
+  readonly name: string;
+}
 
 /** Where so many groups are drawn that colours cannot tell them apart, one of them is shown alone. */
-export interface Example {
-  /** Its ranks, ascending. */
-  readonly ranks: readonly number[];
-  /** `group 8: ranks 128, 136, …, 184`. */
-  readonly text: string;
+export interface Example extends Isolated {
   readonly leavesNode: boolean;
 }
 
-/** The group in the middle of one kind; null where that has no other, or too many ranks. */
+/** Which of many groups is the example: one inside of the picture, where it is seen better than at an edge. */
+const WHERE = 0.6;
+
+/** A group of one kind; null where that has no other, or too many ranks. */
 export function exampleOf(layout: ResolvedLayout, name: string, colouring: Colouring): Example | null {
   const family = familiesOf(layout).find((one) => one.name === name && one.size > 1);
   if (!family || !isCycle(colouring) || family.size > MAX_RANKS) {
     return null;
   }
-  const ranks = family.ranks(family.count >> 1);
-  const group = colouring.label(colouring.valueOf(ranks[0] ?? 0));
-  return { ranks, text: `${group}: ranks ${rankList(ranks, MAX_RUNS)}`, leavesNode: leavesNode(layout, name) };
+  const ranks = family.ranks(Math.floor(family.count * WHERE));
+  return { ranks, name: colouring.label(colouring.valueOf(ranks[0] ?? 0)), leavesNode: leavesNode(layout, name) };
 }
 
 /**

@@ -1,18 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
+import type { ResolvedLayout } from '../layout';
 import { findRanks } from './find';
+import { onNodes, resolved } from './testing';
 
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  return resolved;
-};
-
-const MOE = resolved(
-  'world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4, ep: 4, expt_tp: 1}\n',
-);
+const MOE = onNodes(8, 'tp: 4, pp: 4, ep: 4, expt_tp: 1');
 const MIMO = resolved(
   'world_size: 8\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}\n',
 );

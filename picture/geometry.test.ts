@@ -1,24 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
+import type { ResolvedLayout } from '../layout';
 import { fittingSize, Geometry } from './geometry';
 import { logicalPlacement } from './logical';
 import { nestingText } from './nesting';
 import { physicalPlacement } from './physical';
+import { onNodes, resolved } from './testing';
 
 const SPACE = { width: 900, height: 600 };
 
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  return resolved;
-};
-
-const MOE = resolved('world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4}\n');
-const MILLION = resolved(
-  'world_size: 1048576\ncluster: {nodes: 131072, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 4, pp: 32}\n',
-);
+const MOE = onNodes(8, 'tp: 4, pp: 4');
+const MILLION = onNodes(131072, 'tp: 8, cp: 4, pp: 32');
 const NVL72 = resolved(
   'world_size: 288\ncluster: {nodes: 72, gpus_per_node: 4, gpus_per_nvlink_domain: 72}\nparallelism: {tp: 4, pp: 6}\n',
 );
@@ -118,5 +109,14 @@ describe('level of detail', () => {
   test('what lies in what is said as it is drawn', () => {
     expect(nestingText(machines(MOE))).toBe('boxes: stage › node; cells: GPU');
     expect(nestingText(machines(MILLION))).toBe('boxes: stage; cells: GPU');
+    const modules = machines(
+      resolved(
+        'cluster: {nodes: 5, gpus_per_node: 8}\nmodules:\n  images: {num_ranks: 8}\n  language: {rank_offset: 8, num_ranks: 32, tp: 8, pp: 2}\n',
+      ),
+    );
+    expect(nestingText(modules)).toBe('boxes: module › stage › node; cells: GPU');
+    // the box around says the module
+    const { level } = modules.panels[0]?.levels.find((one) => one.level.kind === 'node') ?? {};
+    expect(level?.label?.(0)).toEqual({ title: 'node 0', detail: '' });
   });
 });

@@ -130,6 +130,11 @@ export class Geometry {
     this.cellHeight = Math.min(...this.panels.map((one) => one.cellHeight));
   }
 
+  /** The whole picture. */
+  get all(): Rect {
+    return { x: 0, y: 0, width: this.width, height: this.height };
+  }
+
   /** The shorter side of a cell, in pixels. */
   get cell(): number {
     return Math.min(this.cellWidth, this.cellHeight);

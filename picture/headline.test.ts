@@ -1,21 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
 import { changesInWords } from './changes';
 import { usualColour } from './colourings';
 import { mergedGroups } from './facts';
 import { structureHeadline, whereHeadline } from './headline';
 import { groupsSentence } from './reach';
+import { onNodes, resolved } from './testing';
 
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  return resolved;
-};
-
-const nodes = (count: number, degrees: string) =>
-  resolved(`world_size: ${8 * count}\ncluster: {nodes: ${count}, gpus_per_node: 8}\nparallelism: {${degrees}}\n`);
 const MIMO = resolved(
   'world_size: 16\ncluster: {nodes: 2, gpus_per_node: 8}\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {rank_offset: 8, num_ranks: 8, tp: 2, pp: 2}\n',
 );
@@ -23,23 +13,29 @@ const MIMO = resolved(
 describe('the answer of a view', () => {
   test.each([
     [
-      nodes(2048, 'tp: 8, cp: 2, pp: 16'),
+      onNodes(2048, 'tp: 8, cp: 2, pp: 16'),
       '16 pipeline stages of 128 nodes each; tensor parallelism stays inside every node.',
     ],
-    [nodes(4, 'tp: 8'), '4 replicas of 1 node each; tensor parallelism stays inside every node.'],
-    [nodes(4, 'tp: 16'), '2 replicas of 2 nodes each; every tp group crosses nodes.'],
-    [nodes(1, 'tp: 2, pp: 2'), '2 pipeline stages of 4 ranks each on one node; every tp group shares the node.'],
+    [onNodes(4, 'tp: 8'), '4 replicas of 1 node each; tensor parallelism stays inside every node.'],
+    [onNodes(4, 'tp: 16'), '2 replicas of 2 nodes each; every tp group crosses nodes.'],
+    [onNodes(1, 'tp: 2, pp: 2'), '2 pipeline stages of 4 ranks each on one node; every tp group shares the node.'],
     [MIMO, 'images runs on node 0, language runs on node 1.'],
+    [
+      resolved(
+        'world_size: 14\nparallelism: {tp: 8}\nntp: {tp_spares: 2, placement: packed, failed_ranks: [3, 6], non_active_ranks_per_dp: [{dp: 0, local_ranks: [3, 6]}]}\n',
+      ),
+      '2 replicas of up to 8 ranks each; 1 of 2 tp groups crosses nodes.',
+    ],
   ])('where: %#', (layout, title) => {
     expect(whereHeadline(layout).title).toBe(title);
   });
 
   test('what it is about follows: machines and degrees', () => {
-    expect(whereHeadline(nodes(8, 'tp: 4, pp: 4')).sub).toBe('64 ranks on 8 nodes of 8 GPUs · tp 4 × dp 4 × pp 4');
+    expect(whereHeadline(onNodes(8, 'tp: 4, pp: 4')).sub).toBe('64 ranks on 8 nodes of 8 GPUs · tp 4 × dp 4 × pp 4');
   });
 
   test('structure', () => {
-    const layout = nodes(2048, 'tp: 8, cp: 2, pp: 16');
+    const layout = onNodes(2048, 'tp: 8, cp: 2, pp: 16');
     expect(structureHeadline(layout, undefined, 'dense').title).toBe(
       '16 pipeline stages × 64 replicas × 2 context-parallel ranks × 8 tensor-parallel ranks',
     );
@@ -50,21 +46,21 @@ describe('the answer of a view', () => {
     ['dp', 'dp: 16 groups of 4 ranks; every group crosses 2 nodes.'],
     ['pp', 'pp: 16 groups of 4 ranks; every group crosses 4 nodes.'],
   ])('groups of %s', (name, sentence) => {
-    expect(groupsSentence(nodes(8, 'tp: 4, pp: 4'), name)).toBe(sentence);
+    expect(groupsSentence(onNodes(8, 'tp: 4, pp: 4'), name)).toBe(sentence);
   });
 
   test('groups of which only some cross nodes', () => {
-    const layout = resolved('world_size: 24\ncluster: {nodes: 3, gpus_per_node: 8}\nparallelism: {tp: 6}\n');
+    const layout = onNodes(3, 'tp: 6');
     expect(groupsSentence(layout, 'tp')).toBe('tp: 4 groups of 6 ranks; 2 cross 2 nodes.');
   });
 });
 
 describe('the usual colour', () => {
   test.each([
-    ['pp where it tells nodes apart', nodes(8, 'tp: 4, pp: 4'), 'pp'],
-    ['dp without stages', nodes(4, 'tp: 8'), 'dp'],
+    ['pp where it tells nodes apart', onNodes(8, 'tp: 4, pp: 4'), 'pp'],
+    ['dp without stages', onNodes(4, 'tp: 8'), 'dp'],
     ['the module where there are several', MIMO, 'module'],
-    ['never tp, which looks the same in every node', nodes(4, 'tp: 8, cp: 4'), 'cp'],
+    ['never tp, which looks the same in every node', onNodes(4, 'tp: 8, cp: 4'), 'cp'],
   ])('%s', (_, layout, colour) => {
     expect(usualColour(layout)).toBe(colour);
   });
@@ -72,7 +68,7 @@ describe('the usual colour', () => {
 
 describe('the groups of a rank', () => {
   test('groups with the same ranks are one, under all of their names, and say whether they leave the node', () => {
-    const groups = mergedGroups(nodes(8, 'tp: 4, pp: 4'), 5);
+    const groups = mergedGroups(onNodes(8, 'tp: 4, pp: 4'), 5);
     expect(groups.slice(0, 3).map(({ names, ranks, nodes }) => [names, ranks, nodes])).toEqual([
       [['tp', 'tp_cp', 'ep_tp', 'tp_ep_mp'], [4, 5, 6, 7], 1],
       [['pp'], [5, 21, 37, 53], 4],
@@ -84,14 +80,14 @@ describe('the groups of a rank', () => {
 
 describe('how two layouts differ, in words', () => {
   test('degrees first, then what becomes of the groups', () => {
-    expect(changesInWords(nodes(8, 'tp: 4, pp: 4'), nodes(8, 'tp: 2, pp: 4'))).toEqual([
+    expect(changesInWords(onNodes(8, 'tp: 4, pp: 4'), onNodes(8, 'tp: 2, pp: 4'))).toEqual([
       'tp 4 → 2, dp 4 → 8',
       'tp groups 16 × 4 → 32 × 2, dp groups 16 × 4 → 8 × 8',
     ]);
   });
 
   test('the world, and modules that come or go', () => {
-    expect(changesInWords(nodes(1, 'tp: 8'), nodes(2, 'tp: 8'))).toEqual([
+    expect(changesInWords(onNodes(1, 'tp: 8'), onNodes(2, 'tp: 8'))).toEqual([
       '8 ranks → 16',
       'dp 1 → 2',
       'tp groups 1 × 8 → 2 × 8',

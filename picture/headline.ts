@@ -70,14 +70,19 @@ const span = (what: string, first: number, count: number): string =>
   count === 1 ? `${what} ${grouped(first)}` : `${what}s ${grouped(first)} – ${grouped(first + count - 1)}`;
 
 function partsSentence({ gpusPerNode, worldSize }: ResolvedLayout, module: ResolvedModule): string {
-  const axes = denseGrid(module).axes.filter(({ size }) => size > 1);
+  const grid = denseGrid(module);
+  const axes = grid.axes.filter(({ size }) => size > 1);
   const parts = axes.find(({ name }) => name === 'pp') ?? axes.find(({ name }) => name === 'dp') ?? axes.at(-1);
   if (!parts) {
     return worldSize === 1 ? 'One rank holds the whole model' : `${countOf(worldSize, 'rank')} without parallelism`;
   }
   const { name, size, stride } = parts;
   const what = countOf(size, name === 'pp' ? 'pipeline stage' : name === 'dp' ? 'replica' : `${name} part`);
-  const ranks = worldSize / size;
+  const ranks = grid.size / size;
+  if (grid.size !== worldSize) {
+    // packed nonuniform TP launches fewer ranks in reduced replicas
+    return `${what} of up to ${countOf(ranks, 'rank')} each`;
+  }
   const contiguous = stride * size === worldSize;
   if (!contiguous) {
     return `${what} of ${countOf(ranks, 'rank')} each, spread over the nodes`;
@@ -106,7 +111,7 @@ function tensorSentence(layout: ResolvedLayout): string {
   const which =
     reach.crossing === family.count
       ? 'every tp group crosses'
-      : `${grouped(reach.crossing)} of ${countOf(family.count, 'tp group')} cross`;
+      : `${grouped(reach.crossing)} of ${countOf(family.count, 'tp group')} ${reach.crossing === 1 ? 'crosses' : 'cross'}`;
   return `${which} nodes`;
 }
 

@@ -17,14 +17,18 @@ const BETWEEN = 10;
 export const widthOf = (text: string, size = TITLE_SIZE): number => text.length * size * CHARACTER;
 
 /** A text in lines that are no wider than `width` pixels, unless a single word is. */
-export function linesOf(text: string, width: number, size: number): string[] {
+export const linesOf = (text: string, width: number, size: number): string[] =>
+  packed(text.split(' '), width, size, ' ');
+
+/** Parts in lines, as many in a line as fit `width` pixels: `tp 0 · pp 1 · dp 2`. */
+export function packed(parts: readonly string[], width: number, size: number, between = ' · '): string[] {
   const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = lines.length > 0 ? `${lines.at(-1)} ${word}` : word;
+  for (const part of parts) {
+    const longer = `${lines.at(-1)}${between}${part}`;
     if (lines.length > 0 && widthOf(longer, size) <= width) {
       lines[lines.length - 1] = longer;
     } else {
-      lines.push(word);
+      lines.push(part);
     }
   }
   return lines;

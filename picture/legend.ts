@@ -1,6 +1,7 @@
 import { grouped } from '../layout';
 import { type Colouring, colourOf, type Ground, isCycle, isRamp, type Sign } from './colour';
-import type { Example } from './example';
+import type { Isolated } from './example';
+import { rankList } from './facts';
 
 /** One entry of a legend. */
 export type LegendItem =
@@ -26,7 +27,7 @@ export interface Shown {
   /** How many failed ranks carry a mark that their colour does not bring. */
   readonly failed: number;
   /** How many ranks a smoke job found at fault. */
-  readonly atFault: number;
+  readonly atFault?: number;
   /** Whether ranks that differ from another layout carry corners, and of which kind. */
   readonly coordinatesDiffer: boolean;
   readonly peersDiffer: boolean;
@@ -34,15 +35,15 @@ export interface Shown {
   readonly faded: string;
   readonly links: boolean;
   /** Which ranks carry rings; empty where none does. */
-  readonly peers: string;
+  readonly peers?: string;
   /** The steps of the palette that are seen; null where that is not known yet. */
   readonly seen: ReadonlySet<number> | null;
   /** Whether the colours of single ranks are left out, since they could not be told apart. */
   readonly plain: boolean;
   /** Whether a rank has no value. */
   readonly unset: boolean;
-  /** The one group that is shown alone. */
-  readonly example: Example | null;
+  /** The ranks that are shown alone. */
+  readonly isolated: Isolated | null;
   /** How many ranks a pixel stands for; 1 or less where each rank has its own. */
   readonly ranksPerPixel: number;
   readonly nesting: string;
@@ -56,26 +57,26 @@ const MAX_KINDS = 48;
 
 /** What the colours and marks of a picture stand for: all that is seen, and nothing else. */
 export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Legend {
+  const { atFault = 0, peers = '', isolated } = shown;
   const mark = (is: boolean, kind: LegendMark, text: string): LegendItem[] =>
     is ? [{ kind: 'mark', mark: kind, text }] : [];
-  const failed = `${grouped(shown.failed)} failed`;
   return {
     name: colouring.name,
     items: [
-      ...(shown.example
-        ? one(colouring, ground, shown.example)
+      ...(isolated
+        ? alone(colouring, ground, isolated)
         : shown.plain
           ? plain(colouring)
           : colours(colouring, ground, shown.seen)),
-      ...mark(shown.unset && !shown.example, 'unset', colouring.none ?? `without ${colouring.name}`),
-      ...mark(shown.failed > 0, 'failed', failed),
-      ...mark(shown.atFault > 0, 'failed', `${grouped(shown.atFault)} at fault`),
+      ...mark(shown.unset && !isolated, 'unset', colouring.none ?? `without ${colouring.name}`),
+      ...mark(shown.failed > 0, 'failed', `${grouped(shown.failed)} failed`),
+      ...mark(atFault > 0, 'failed', `${grouped(atFault)} at fault`),
       ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
       ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
       ...mark(shown.faded !== '', 'faded', shown.faded),
-      ...mark(shown.peers !== '', 'peers', shown.peers),
+      ...mark(peers !== '', 'peers', peers),
       ...mark(shown.links, 'link', 'leaves the node'),
-      ...(shown.ranksPerPixel > 1 && !shown.plain && !shown.example
+      ...(shown.ranksPerPixel > 1 && !shown.plain && !isolated
         ? [{ kind: 'note', text: aggregation(colouring, shown.ranksPerPixel) } as const]
         : []),
       ...(shown.nesting === '' ? [] : [{ kind: 'note', text: shown.nesting } as const]),
@@ -87,10 +88,20 @@ const plain = ({ values }: Colouring): LegendItem[] => [
   { kind: 'note', text: `${grouped(values)} in all, too small to be told apart` },
 ];
 
-const one = (colouring: Colouring, ground: Ground, { ranks, text }: Example): LegendItem[] => [
-  { kind: 'note', text: `one of ${grouped(colouring.values)} is shown` },
-  { kind: 'fill', fill: colourOf(colouring.valueOf(ranks[0] ?? -1), colouring, ground), sign: 'none', text },
-];
+/** So many runs of ranks are named. */
+const MAX_RUNS = 3;
+
+function alone(colouring: Colouring, ground: Ground, { ranks, name }: Isolated): LegendItem[] {
+  const value = colouring.valueOf(ranks[0] ?? -1);
+  const words = `${name}: ranks ${rankList(ranks, MAX_RUNS)}`;
+  // ranks of several values, such as those of a search, have no fill in common
+  return ranks.every((rank) => colouring.valueOf(rank) === value)
+    ? [
+        { kind: 'note', text: `one of ${grouped(colouring.values)} is shown` },
+        { kind: 'fill', fill: colourOf(value, colouring, ground), sign: 'none', text: words },
+      ]
+    : [{ kind: 'note', text: words }];
+}
 
 /** How cells that are smaller than a pixel are joined. */
 function aggregation(colouring: Colouring, ranks: number): string {

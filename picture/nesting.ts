@@ -9,7 +9,8 @@ export const SMALLEST_TILE = 6;
 
 /** What lies inside what in a picture as it is drawn: `boxes: stage; tiles: node; cells: GPU`. */
 export function nestingText(geometry: Geometry): string {
-  const levels = geometry.panels.flatMap((panel) => panel.levels);
+  // of modules side by side, the one with most levels has them in their order
+  const levels = geometry.panels.toSorted((a, b) => b.levels.length - a.levels.length).flatMap((panel) => panel.levels);
   const word = (kind: string) => WORDS[kind] ?? kind;
   const boxes = levels.filter(({ insets }) => insets.header >= LEAST_HEADER).map(({ level }) => word(level.kind));
   const tiles = levels

@@ -71,7 +71,10 @@ function levelsOf(
   return [
     ...(part && module ? [partLevel(layout, module, part, layersOf(stages, module.name, part.name))] : []),
     ...(domains ? [domainLevel(layout, Math.ceil(perPart / perDomain))] : []),
-    nodeLevel(layout, Math.ceil(perOuter / gpusPerNode), domains ? null : (part ?? null)),
+    nodeLevel(layout, Math.ceil(perOuter / gpusPerNode), [
+      ...(part && !domains ? [part.name] : []),
+      ...(count < layout.worldSize ? ['module'] : []),
+    ]),
     ...gpuLevels(layout, Math.min(gpusPerNode, count)),
   ];
 }
@@ -125,7 +128,8 @@ function domainLevel({ gpusPerNode, gpusPerNvlinkDomain: perDomain }: ResolvedLa
   };
 }
 
-function nodeLevel(layout: ResolvedLayout, count: number, around: Axis | null): OpenLevel {
+/** @param above what the blocks around the nodes say already */
+function nodeLevel(layout: ResolvedLayout, count: number, above: readonly string[]): OpenLevel {
   const { gpusPerNode } = layout;
   return {
     kind: 'node',
@@ -134,7 +138,7 @@ function nodeLevel(layout: ResolvedLayout, count: number, around: Axis | null): 
     columns: foldings(count),
     label: (place) => ({
       title: `node ${grouped(Math.floor(place / gpusPerNode))}`,
-      detail: sharedCoordinates(layout, place, gpusPerNode, around?.name ?? null),
+      detail: sharedCoordinates(layout, place, gpusPerNode, above),
     }),
   };
 }

@@ -1,19 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
 import { logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
 import type { Placement } from './placement';
+import { resolved } from './testing';
 
 const SPACE = { width: 900, height: 600 };
 const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;
-
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved, diagnostics } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error(diagnostics.map(({ message }) => message).join('\n'));
-  }
-  return resolved;
-};
 
 /** Every rank has a cell of its own, found again by its place, and all of them are written at once as one by one. */
 function expectOneCellEach(placement: Placement, worldSize: number): void {

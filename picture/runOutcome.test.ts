@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
 import { RunOutcome, type RunReport, STANDINGS } from './runOutcome';
+import { onNodes } from './testing';
 
-const { resolved } = check('layout: 1\nworld_size: 16\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 8}\n');
-const layout: ResolvedLayout | null = resolved;
+const layout = onNodes(2, 'tp: 8');
 
 const HANG: RunReport = {
   verdict: 'hang',
@@ -16,7 +15,7 @@ const HANG: RunReport = {
   why: [],
 };
 
-const title = (report: RunReport) => layout && new RunOutcome(report).headline(layout).title;
+const title = (report: RunReport) => new RunOutcome(report).headline(layout).title;
 
 describe('a run', () => {
   test('ranks stand to the culprit by how directly they wait for it', () => {

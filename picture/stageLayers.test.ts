@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { check } from '../layout';
 import { stageLayers } from './stageLayers';
+import { factsOf } from './testing';
 
-const layersOf = (text: string) => {
-  const { facts } = check(`layout: 1\n${text}`);
-  return facts && stageLayers(facts);
-};
+const layersOf = (text: string) => stageLayers(factsOf(text));
 
 describe('the layers of pipeline stages', () => {
   test('are runs of neighbours', () => {
@@ -18,7 +15,7 @@ describe('the layers of pipeline stages', () => {
     expect(
       layersOf(
         'world_size: 4\nparallelism: {pp: 2, vpp: 2}\nmodel: {num_layers: 8}\nbatch: {micro_batch_size: 1, global_batch_size: 8}\n',
-      )?.[0]?.stages,
+      )[0]?.stages,
     ).toEqual(['layers 0 – 1, 4 – 5', 'layers 2 – 3, 6 – 7']);
   });
 

@@ -1,19 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { check, type ResolvedLayout } from '../layout';
+import type { ResolvedLayout } from '../layout';
 import { differenceOf } from './difference';
 import { type DrawingId, drawingOf, USUAL_CHOICE } from './drawing';
 import { svgOf } from './svg';
 import { csvOf } from './table';
+import { onNodes, resolved } from './testing';
 
-const resolved = (text: string): ResolvedLayout => {
-  const { resolved } = check(`layout: 1\n${text}`);
-  if (!resolved) {
-    throw new Error('the layout does not resolve');
-  }
-  return resolved;
-};
-
-const MOE = resolved('world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4}\n');
+const MOE = onNodes(8, 'tp: 4, pp: 4');
 
 const drawn = (layout: ResolvedLayout, id: DrawingId, choice = {}, name = 'moe', failed: number[] = []) =>
   svgOf({ ...drawingOf(layout, id, { ...USUAL_CHOICE, ...choice }), layout, name, failed });
@@ -43,13 +36,34 @@ describe('pictures as SVG', () => {
   });
 
   test.each([
-    ['dp', ['dp groups', 'one of 256 is shown', 'group 128: ranks 8,192, 8,208, …, 9,200']],
-    ['pp', ['pp groups', 'one of 1,024 is shown', 'group 512: ranks 512, 1,536, …, 15,872', 'leaves the node']],
+    ['dp', ['dp groups', 'one of 256 is shown', 'group 153: ranks 9,225, 9,241, …, 10,233']],
+    ['pp', ['pp groups', 'one of 1,024 is shown', 'group 614: ranks 614, 1,638, …, 15,974', 'leaves the node']],
     // blocks of eight GPUs are told apart by their colours
     ['tp', ['tp groups', '2,048 in all, neighbours differ in colour']],
   ])('groups of %s that colours cannot tell apart give way to one of them', (group, legend) => {
-    const layout = resolved('cluster: {nodes: 2048, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 2, pp: 16}\n');
+    const layout = onNodes(2048, 'tp: 8, cp: 2, pp: 16');
     expect(texts(drawn(layout, 'groups', { group })).slice(-legend.length - 1, -1)).toEqual(legend);
+  });
+
+  test('a small group in a large picture has a ring with its name', () => {
+    const svg = drawn(onNodes(131_072, 'tp: 8, cp: 4, pp: 32'), 'groups', { group: 'tp' });
+    expect(svg.match(/<circle /g)).toHaveLength(1);
+    expect(texts(svg)).toContain('group 78,643');
+  });
+
+  test('ranks that are isolated stand out, and those that are not have ink for a pale fill', () => {
+    const layout = onNodes(1, 'tp: 4');
+    const drawing = drawingOf(layout, 'groups', USUAL_CHOICE);
+    const svg = svgOf({ ...drawing, layout, name: '', failed: [], isolated: { ranks: [4, 5, 6, 7], name: 'group 1' } });
+    expect(texts(svg)).toContain('group 1: ranks 4 – 7');
+    expect(svg).toContain('<g opacity="0.25">');
+    const ink = (rank: number) => new RegExp(`fill="(#\\w+)"[^>]*>${rank}<`).exec(svg)?.[1];
+    expect([0, 3, 4, 7].map(ink)).toEqual(['#1f1f1f', '#1f1f1f', '#000000', '#000000']);
+  });
+
+  test('a long title breaks into lines, and the picture is no wider for it', () => {
+    const width = (name: string) => Number(/width="([\d.]+)"/.exec(drawn(MOE, 'physical', {}, name))?.[1]);
+    expect(width('a long name '.repeat(30))).toBe(width(''));
   });
 
   test('turn dark on a dark page: every colour of paper has another one, and the ink on fills stays', () => {
@@ -89,9 +103,7 @@ describe('pictures as SVG', () => {
   });
 
   test('a million ranks make a small file that says how many ranks a dot stands for', () => {
-    const layout = resolved(
-      'world_size: 1048576\ncluster: {nodes: 131072, gpus_per_node: 8}\nparallelism: {tp: 8, cp: 4, pp: 32}\n',
-    );
+    const layout = onNodes(131072, 'tp: 8, cp: 4, pp: 32');
     const svg = drawn(layout, 'physical');
     expect(svg.length).toBeLessThan(100_000);
     expect(texts(svg)).toContain('a dot is 16 ranks: their mean is shown');

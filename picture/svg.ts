@@ -15,10 +15,11 @@ import {
 } from './colour';
 import type { Diagram, Paint, Shape } from './diagram';
 import type { Change, Difference } from './difference';
-import { type Example, shownExample } from './example';
+import type { Drawing } from './drawing';
+import { type Isolated, shownExample } from './example';
 import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
-import { blockText, linesOf, widthOf } from './labels';
+import { blockText, linesOf, packed, widthOf } from './labels';
 import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } from './legend';
 import { linksOf } from './links';
 import { nestingText, SMALLEST_TILE } from './nesting';
@@ -26,18 +27,14 @@ import type { Placement, Rect, Space } from './placement';
 import { hasUnset, stepsSeen, writeSteps } from './steps';
 
 /** What an SVG picture shows. */
-export interface SvgPicture {
+export interface SvgPicture extends Drawing {
   readonly layout: ResolvedLayout;
   /** The name of the layout or of its file. */
   readonly name: string;
-  readonly headline: Headline;
-  readonly colouring: Colouring;
-  readonly place: (space: Space) => Placement;
-  readonly describe: (rank: number) => readonly string[];
   /** Ranks that are crossed out. */
   readonly failed: readonly number[];
-  /** The group that is shown alone where colours cannot tell groups apart. */
-  readonly example?: Example | null;
+  /** Ranks that are shown alone, whatever the colours. */
+  readonly isolated?: Isolated | null;
   /** What is different in another layout; left out where nothing is, or all. */
   readonly difference?: Difference | null;
 }
@@ -66,9 +63,12 @@ const PAPER = {
   warning: '#8a6400',
 };
 
-/** A group that is shown alone: the least size of its cells in pixels, and up to how many of them are outlined. */
+/** Ranks that are shown alone: the least size of its cells in pixels, and up to how many of them are outlined. */
 const SMALLEST_MARK = 4;
 const MAX_OUTLINED = 200;
+
+/** Ranks that lie in a circle up to this radius, in pixels, are hard to find in a large picture. */
+const LARGEST_RING = 22;
 
 /** What the colours of paper become on a dark page: one file serves both. */
 const NIGHT: readonly (readonly [string, string])[] = [
@@ -90,38 +90,37 @@ const MAX_CROSSES = 4096;
 
 /** A picture of ranks with its title, the degrees of the layout and the whole legend, as SVG: on white, or dark on a dark page. */
 export function svgOf(picture: SvgPicture): string {
-  const { headline, layout, name } = picture;
+  const { headline, layout, name, difference = null } = picture;
   const placement = picture.place(SPACE);
   const colouring = picture.colouring.arranged?.(placement) ?? picture.colouring;
   const size = fittingSize(placement, SPACE);
   const geometry = new Geometry(placement, size.width, size.height);
-  const palette = paletteOf(colouring, 'light');
+  const palette = paletteOf(colouring, 'paper');
   const factor = factorOf(placement);
   const plain = isPlain(colouring, geometry.cell);
   const width = Math.max(760, size.width);
-  const difference = picture.difference ?? null;
   const steps = stepsOf(placement, colouring, palette, layout.worldSize, difference?.changes ?? null);
-  const example = shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
-  const alone = example ? aloneSvg(geometry, example, colouring, layout.gpusPerNode) : { svg: '', links: false };
-  const nesting = nestingText(geometry);
-  const unset = hasUnset(steps, layout.worldSize);
-  const shown = {
-    plain,
-    unset,
-    example,
-    links: alone.links,
-    seen: stepsSeen(steps),
-    nesting,
-    ranksPerPixel: factor ** 2,
-  };
+  const isolated = picture.isolated ?? shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
+  const alone = isolated && aloneSvg(geometry, isolated, colouring, layout.gpusPerNode);
   const failed = picture.failed.filter((rank) => !isCrossed(colouring, rank));
-  const differing = {
-    coordinatesDiffer: (difference?.count('coordinates') ?? 0) > 0,
-    peersDiffer: (difference?.count('peers') ?? 0) > 0,
-    faded: difference ? `${grouped(layout.worldSize - difference.ranks.length)} the same` : '',
-  };
-  const rest = { ...shown, ...differing, failed: failed.length, atFault: 0, peers: '' };
-  const legend = legendSvg(colouring, rest, width);
+  const legend = legendSvg(
+    colouring,
+    {
+      plain,
+      unset: hasUnset(steps, layout.worldSize),
+      isolated,
+      links: alone?.hasLinks ?? false,
+      seen: stepsSeen(steps),
+      nesting: nestingText(geometry),
+      ranksPerPixel: factor ** 2,
+      coordinatesDiffer: (difference?.count('coordinates') ?? 0) > 0,
+      peersDiffer: (difference?.count('peers') ?? 0) > 0,
+      faded: difference ? `${grouped(layout.worldSize - difference.ranks.length)} the same` : '',
+      failed: failed.length,
+    },
+    width,
+  );
+  const cells = plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor);
   return page({
     headline,
     name,
@@ -129,12 +128,11 @@ export function svgOf(picture: SvgPicture): string {
     height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
     body: [
       boxes(geometry),
-      ...(example ? ['<g opacity="0.25">'] : []),
-      plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor),
-      ...(example ? ['</g>'] : []),
+      isolated ? `<g opacity="0.25">${cells}</g>` : cells,
       separators(geometry),
-      alone.svg,
-      factor === 1 ? numbers(geometry, picture, colouring, palette) : '',
+      alone?.svg ?? '',
+      labels(geometry, alone?.hasLinks ?? false),
+      factor === 1 ? numbers(geometry, picture, colouring, palette, isolated) : '',
       difference ? corners(geometry, difference) : '',
       crosses(geometry, failed),
       `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
@@ -295,7 +293,7 @@ function squares(
       const path = paths.get(step) ?? [];
       paths.set(step, path);
       const [width, height] = [right - first.x - gap, first.height - gap];
-      path.push(`M${n(first.x + gap / 2)} ${n(first.y + gap / 2)}h${n(width)}v${n(height)}h${n(-width)}z`);
+      path.push(rectPath({ x: first.x + gap / 2, y: first.y + gap / 2, width, height }));
     }
   }
   return [...paths]
@@ -310,8 +308,8 @@ function squares(
 function grounds({ panels }: Geometry): string {
   const path = panels.flatMap(({ columns, rows, cellWidth, cellHeight }) =>
     runsOf(rows, cellHeight).flatMap((down) =>
-      runsOf(columns, cellWidth).map(
-        (across) => `M${n(across.start)} ${n(down.start)}h${n(across.length)}v${n(down.length)}h${n(-across.length)}z`,
+      runsOf(columns, cellWidth).map((across) =>
+        rectPath({ x: across.start, y: down.start, width: across.length, height: down.length }),
       ),
     ),
   );
@@ -332,28 +330,37 @@ function squareAt(geometry: Geometry, column: number, row: number, factor: numbe
   );
 }
 
-function boxes(geometry: Geometry): string {
-  const all = { x: 0, y: 0, width: geometry.width, height: geometry.height };
-  return geometry.panels
-    .flatMap((panel) =>
-      panel.levels.filter(({ insets }) => insets.header > 0).flatMap((level) => [...panel.blocks(level, all)]),
+/** The blocks that have room for a label. */
+const labelled = (geometry: Geometry): Block[] =>
+  geometry.panels.flatMap((panel) =>
+    panel.levels.filter(({ insets }) => insets.header > 0).flatMap((level) => [...panel.blocks(level, geometry.all)]),
+  );
+
+const boxes = (geometry: Geometry): string =>
+  labelled(geometry)
+    .map(
+      ({ x, y, width, height }) =>
+        `<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" rx="4" fill="${PAPER.boxFill}" stroke="${PAPER.box}"/>`,
     )
-    .map(box)
-    .join('\n');
+    .join('');
+
+/** The labels of blocks. With a halo, they can be read where links cross them. */
+function labels(geometry: Geometry, halo: boolean): string {
+  const texts = labelled(geometry).flatMap((block) => {
+    const { x, y, width, header } = block;
+    const { title, detail } = blockText(block, width - 14);
+    const baseline = y + header / 2 + 5.5;
+    return [
+      ...(title === '' ? [] : [text(x + 7, baseline, title, { size: 12, weight: 600, fill: PAPER.text })]),
+      ...(detail === '' ? [] : [text(x + width - 7, baseline, detail, { size: 11, fill: PAPER.muted, anchor: 'end' })]),
+    ];
+  });
+  return halo ? withHalo(texts.join('')) : texts.join('');
 }
 
-function box(block: Block): string {
-  const { x, y, width, height, header } = block;
-  const label = blockText(block, width - 14);
-  const baseline = y + header / 2 + 5.5;
-  return [
-    `<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" rx="4" fill="${PAPER.boxFill}" stroke="${PAPER.box}"/>`,
-    label.title === '' ? '' : text(x + 7, baseline, label.title, { size: 12, weight: 600, fill: PAPER.text }),
-    label.detail === ''
-      ? ''
-      : text(x + width - 7, baseline, label.detail, { size: 11, fill: PAPER.muted, anchor: 'end' }),
-  ].join('');
-}
+/** Texts with an edge in the colour of boxes. */
+const withHalo = (svg: string): string =>
+  `<g stroke="${PAPER.boxFill}" stroke-width="7" stroke-linejoin="round" paint-order="stroke">${svg}</g>`;
 
 /** Lines between blocks that have no room for a label. */
 function separators({ panels, cell }: Geometry): string {
@@ -372,26 +379,48 @@ function separators({ panels, cell }: Geometry): string {
   return path.length === 0 ? '' : `<path stroke="${PAPER.boxFill}" d="${path.join('')}"/>`;
 }
 
-/** The ranks of one group, with the links between its machines. */
+/** Ranks that are shown alone, with the links between their machines; where they are hard to find, a ring with their name. */
 function aloneSvg(
   geometry: Geometry,
-  { ranks }: Example,
+  { ranks, name }: Isolated,
   colouring: Colouring,
   gpusPerNode: number,
-): { readonly svg: string; readonly links: boolean } {
+): { readonly svg: string; readonly hasLinks: boolean } {
   const links = linksOf(geometry, ranks, gpusPerNode);
   const ways = links.map(({ from, to }) => `M${n(from.x)} ${n(from.y)}L${n(to.x)} ${n(to.y)}`).join('');
-  const cells = ranks.flatMap((rank) => {
+  const [width, height] = [Math.max(SMALLEST_MARK, geometry.cellWidth), Math.max(SMALLEST_MARK, geometry.cellHeight)];
+  const centres = ranks.flatMap((rank) => geometry.centreOf(rank) ?? []);
+  const cells = new Map<string, string>();
+  for (const rank of ranks) {
     const at = geometry.centreOf(rank);
-    const [width, height] = [Math.max(SMALLEST_MARK, geometry.cellWidth), Math.max(SMALLEST_MARK, geometry.cellHeight)];
-    return at ? [`M${n(at.x - width / 2)} ${n(at.y - height / 2)}h${n(width)}v${n(height)}h${n(-width)}z`] : [];
-  });
-  const fill = colourOf(colouring.valueOf(ranks[0] ?? -1), colouring, 'light');
+    const fill = colourOf(colouring.valueOf(rank), colouring, 'paper');
+    if (at) {
+      cells.set(fill, (cells.get(fill) ?? '') + rectPath({ x: at.x - width / 2, y: at.y - height / 2, width, height }));
+    }
+  }
   const line = ranks.length > MAX_OUTLINED ? '' : ` stroke="${PAPER.text}" stroke-width="0.8"`;
-  return {
-    svg: `<path d="${ways}" fill="none" stroke="${PAPER.warning}" stroke-width="2"/><path fill="${fill}"${line} d="${cells.join('')}"/>`,
-    links: links.length > 0,
-  };
+  const marks = [...cells].map(([fill, d]) => `<path fill="${fill}"${line} d="${d}"/>`).join('');
+  const way = links.length > 0 ? `<path d="${ways}" fill="none" stroke="${PAPER.warning}" stroke-width="2"/>` : '';
+  return { svg: `${way}${marks}${ring(geometry, centres, name)}`, hasLinks: links.length > 0 };
+}
+
+/** A ring around points that lie close together, and what they are; empty where they are easy to see. */
+function ring(geometry: Geometry, points: readonly { readonly x: number; readonly y: number }[], name: string): string {
+  const [xs, ys] = [points.map(({ x }) => x), points.map(({ y }) => y)];
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const radius = Math.hypot(right - left, bottom - top) / 2 + 9;
+  if (points.length === 0 || radius > LARGEST_RING) {
+    return '';
+  }
+  const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+  const isRight = x + radius + 6 + widthOf(name) < geometry.width;
+  const caption = text(x + (radius + 6) * (isRight ? 1 : -1), y + 4, name, {
+    size: 12,
+    weight: 600,
+    fill: PAPER.text,
+    ...(isRight ? {} : { anchor: 'end' }),
+  });
+  return `<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="none" stroke="${PAPER.text}" stroke-width="1.5"/>${withHalo(caption)}`;
 }
 
 const isNumbered = ({ cellWidth, cellHeight }: Geometry): boolean =>
@@ -403,32 +432,37 @@ function numbers(
   { layout, describe, difference }: SvgPicture,
   colouring: Colouring,
   palette: Palette,
+  isolated: Isolated | null,
 ): string {
   if (!isNumbered(geometry)) {
     return '';
   }
+  const alone = isolated && new Set(isolated.ranks);
   const parts: string[] = [];
   for (let rank = 0; rank < layout.worldSize; rank++) {
     const rect = geometry.rectOfRank(rank);
     const value = colouring.valueOf(rank);
+    const isFaded = alone ? !alone.has(rank) : difference != null && difference.changeOf(rank) === 'same';
+    // the ink of a fill is unreadable on what is left of it
+    const fill = isFaded || value < 0 ? PAPER.text : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
     if (rect) {
-      const isFaded = difference != null && difference.changeOf(rank) === 'same';
-      const fill = isFaded || value < 0 ? PAPER.text : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
-      parts.push(
-        cellText(rect, String(rank), describe(rank), fill, SIGN_TEXT[colouring.statuses?.[value]?.sign ?? 'none']),
-      );
+      const sign = SIGN_TEXT[colouring.statuses?.[value]?.sign ?? 'none'];
+      parts.push(cellText(rect, [rank, sign].filter((part) => part !== '').join(' '), describe(rank), fill));
     }
   }
   return parts.join('');
 }
 
-function cellText(rect: Rect, rank: string, lines: readonly string[], fill: string, sign: string): string {
+/** A title in a cell and, where the cell is large enough, lines below it. */
+function cellText(rect: Rect, title: string, lines: readonly string[], fill: string): string {
   const { x, y, width, height } = rect;
-  const title = sign === '' ? rank : `${rank} ${sign}`;
   const large = width >= DESCRIBED.width && height >= DESCRIBED.height;
   const big = Math.min(large ? 20 : 14, height * (large ? 0.26 : 0.6), (width - 4) / (0.62 * title.length));
-  const small = Math.min(11, height * 0.15);
-  const shown = large ? lines.slice(0, Math.floor((height - big * 1.5) / (small * 1.3))) : [];
+  const small = Math.min(11, Math.max(7.5, height * 0.15));
+  // the name of a group or module keeps its line, so that cells are alike
+  const names = lines.slice(0, lines[0]?.includes(' · ') ? 0 : 1);
+  const joined = large ? [...names, ...packed(lines.slice(names.length), width - 8, small)] : [];
+  const shown = joined.slice(0, Math.floor((height - big - 6) / (small * 1.3)));
   const first = y + (height - big - shown.length * small * 1.3) / 2 + big * 0.86;
   const middle = x + width / 2;
   return [
@@ -464,16 +498,15 @@ function crosses(geometry: Geometry, failed: readonly number[]): string {
     }
     const size = Math.max(8, Math.min(rect.width, rect.height));
     const [x, y] = [rect.x + (rect.width - size) / 2, rect.y + (rect.height - size) / 2];
-    return [
-      `M${n(x)} ${n(y)}h${n(size)}v${n(size)}h${n(-size)}zl${n(size)} ${n(size)}m0 ${n(-size)}l${n(-size)} ${n(size)}`,
-    ];
+    const square = rectPath({ x, y, width: size, height: size });
+    return [`${square}l${n(size)} ${n(size)}m0 ${n(-size)}l${n(-size)} ${n(size)}`];
   });
   return paths.length > 0 ? `<path d="${paths.join('')}" fill="none" stroke="${PAPER.error}" stroke-width="2"/>` : '';
 }
 
 /** The whole legend, in as many lines as it needs. */
 function legendSvg(colouring: Colouring, shown: Shown, width: number): { svg: string; lines: number } {
-  const { name, items } = legendOf(colouring, shown, 'light');
+  const { name, items } = legendOf(colouring, shown, 'paper');
   const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
   let x = widthOf(name) + 18;
   let line = 0;
@@ -540,6 +573,8 @@ function text(x: number, y: number, words: string, { size, fill, weight, anchor 
   const from = anchor === undefined ? '' : ` text-anchor="${anchor}"`;
   return `<text x="${n(x)}" y="${n(y)}" font-size="${n(size)}" fill="${fill}"${bold}${from}>${xmlText(words)}</text>`;
 }
+
+const rectPath = ({ x, y, width, height }: Rect): string => `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
 
 /** A length with no more digits than an eye sees. */
 const n = (value: number): string => String(Math.round(value * 100) / 100);

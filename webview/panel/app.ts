@@ -238,18 +238,23 @@ export class GridApp {
       return;
     }
     const culprits = this.#state.view === 'run' && run ? run.culprits : [];
-    const { focus, previewed, highlighted } = this.#spotlight;
+    const { focus } = this.#spotlight;
     const kind = highlightedGroup({ layout, state: this.#state });
-    const isSearch = highlighted.length > 0 && focus === this.#state.rank;
     this.#screen.stage.mark({
       focus,
       peers: this.#spotlight.peers(layout, kind, this.#state.rank),
       named: this.#named(kind),
-      isolated:
-        previewed.length > 0 || (isSearch ? highlighted.length > FEW : this.#state.view === 'groups' && focus >= 0),
+      isolated: this.#isIsolated,
       failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? []), ...culprits])],
       frame: null,
     });
+  }
+
+  /** Whether the marked ranks are shown alone: those of a list entry, those of a long search, or a group. */
+  get #isIsolated(): boolean {
+    const { focus, previewed, highlighted } = this.#spotlight;
+    const isSearch = highlighted.length > 0 && focus === this.#state.rank;
+    return previewed.length > 0 || (isSearch ? highlighted.length > FEW : this.#state.view === 'groups' && focus >= 0);
   }
 
   /** What the marks that stay are: those of a search, or of the chosen rank. */
@@ -371,7 +376,11 @@ export class GridApp {
     const headline = view.headline(scene);
     if (sketch) {
       const difference = markedDifference(scene.difference, layout.worldSize);
-      return svgOf({ ...sketch, difference, layout, name, failed, headline });
+      const ranks = this.#isIsolated ? this.#spotlight.peers(layout, highlightedGroup(scene), this.#state.rank) : [];
+      const [first = -1] = this.#spotlight.highlighted.length > 0 ? [] : ranks;
+      const named = first < 0 ? 'chosen ranks' : sketch.colouring.label(sketch.colouring.valueOf(first));
+      const isolated = ranks.length > 0 ? { ranks, name: named } : null;
+      return svgOf({ ...sketch, isolated, difference, layout, name, failed, headline });
     }
     const diagram = view.diagram?.(scene, DIAGRAM_WIDTH);
     return diagram ? diagramSvg({ name, headline, diagram }) : null;

@@ -151,7 +151,7 @@ export class Screen {
         seen: bitmap?.colouring.scale === 'status' ? bitmap.seen : null,
         unset: bitmap?.unset ?? false,
         plain: this.#plain,
-        example: this.#marked.example,
+        isolated: this.#marked.example,
         ranksPerPixel: this.#factor ** 2,
         nesting: this.#nesting,
       },

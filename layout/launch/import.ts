@@ -259,6 +259,31 @@ class Session implements LaunchContext {
 
   #script({ family, job: wanted, recorded }: ImportOptions): LaunchReading {
     const run = recorded ? recordedRun(this.file, this.text, recorded) : runScript(this.file, this.text, this.readFile);
+    const started = this.#started(run, family);
+    const chosen = this.#chosenArguments(run, family);
+    const found = started ?? chosen?.[0]?.started;
+    if (!found) {
+      const facts = this.#argumentsOnly(run);
+      const note = facts
+        ? 'The file holds arguments for another script; what that one sets is unknown.'
+        : 'No command that starts a training job was found.';
+      return this.#reading(facts ? 'megatron-lm' : null, facts ?? new Facts(), [...run.problems, note]);
+    }
+    const facts = chosen ? byArgument(chosen, started, wanted) : chosenJob(found.jobs, wanted);
+    facts.trains &&= found.trains;
+    const needed = [...facts.all.values()].flatMap(
+      (one) => /^argument (\d+) of/.exec(isKnown(one) ? '' : one.unknown) ?? [],
+    );
+    const numbers = [...new Set(needed.filter((part) => /^\d+$/.test(part)))].sort((a, b) => Number(a) - Number(b));
+    if (numbers.length > 0) {
+      facts.note(`The script takes values from its arguments: ${numbers.map((number) => `$${number}`).join(', ')}.`);
+    }
+    const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
+    return this.#reading(found.family, facts, [...run.problems, ...missing]);
+  }
+
+  /** The jobs that a run of the script starts; null where it starts none of a family that is known. */
+  #started(run: ScriptRun, family: FamilyName | undefined): Started | null {
     const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
     const candidates = jobs.flatMap((job) =>
       COMMAND_FAMILIES.filter(({ name }) => family === undefined || name === family).flatMap((one) => {
@@ -268,26 +293,37 @@ class Session implements LaunchContext {
       }),
     );
     const best = Math.max(...candidates.map(({ score }) => score));
-    const chosen = candidates.filter(({ score }) => score === best);
-    const [first] = chosen;
+    const [first, ...others] = candidates.filter(({ score }) => score === best);
     if (!first) {
-      const facts = this.#argumentsOnly(run);
-      const note = facts
-        ? 'The file holds arguments for another script; what that one sets is unknown.'
-        : 'No command that starts a training job was found.';
-      return this.#reading(facts ? 'megatron-lm' : null, facts ?? new Facts(), [...run.problems, note]);
+      return null;
     }
-    const same = chosen.filter(({ family: { name } }) => name === first.family.name);
-    const facts = chosenJob(distinctJobs(same.map(({ job, family: one }) => one.read(job, this))), wanted);
-    facts.trains &&= same.every(({ job }) => !OTHER_PURPOSE.test((job.script ?? '').split('/').at(-1) ?? ''));
-    const lost = jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE;
-    if (lost) {
-      facts.note(
-        'Flags begin a command of their own: the line before them lacks its `\\`, so the job does not get them.',
-      );
+    const same = [first, ...others.filter(({ family: { name } }) => name === first.family.name)];
+    const named = distinctJobs(same.map(({ job, family: one }) => one.read(job, this)));
+    if (jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE) {
+      for (const { facts } of named) {
+        facts.note(
+          'Flags begin a command of their own: the line before them lacks its `\\`, so the job does not get them.',
+        );
+      }
     }
-    const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
-    return this.#reading(first.family.name, facts, [...run.problems, ...missing]);
+    const trains = same.every(({ job }) => !OTHER_PURPOSE.test((job.script ?? '').split('/').at(-1) ?? ''));
+    return { family: first.family.name, jobs: named, trains };
+  }
+
+  /** The jobs for each constant that the script compares an argument with; null where they do not differ. */
+  #chosenArguments(run: ScriptRun, family: FamilyName | undefined): readonly ByArgument[] | null {
+    const number = [...run.required, ...run.choices.keys()].find((name) => (run.choices.get(name)?.size ?? 0) > 0);
+    const constants = [...(number === undefined ? [] : (run.choices.get(number) ?? []))];
+    const all = constants.flatMap((constant): ByArgument[] => {
+      const chosen = runScript(this.file, this.text, this.readFile, new Map([[number ?? '', constant]]));
+      const started = this.#started(chosen, family);
+      return started ? [{ number: number ?? '', constant, isRequired: run.required.has(number ?? ''), started }] : [];
+    });
+    const base = run.required.has(number ?? '') ? null : this.#started(run, family);
+    const signatures = [base, ...all.map(({ started }) => started)].flatMap((one) =>
+      one ? [one.jobs.map(({ facts }) => signature(facts)).join()] : [],
+    );
+    return all.length > 0 && new Set(signatures).size > 1 ? all : null;
   }
 
   /** Reads a script that only sets variables with Megatron-LM's flags; null where it sets none. */
@@ -312,7 +348,6 @@ class Session implements LaunchContext {
       configurations: [],
       launcherOptions: null,
       world: {},
-      condition: null,
     };
     const facts = megatronLm.read({ ...job, args: [unknown, ...args], variables, place }, this);
     facts.trains = false;
@@ -361,31 +396,77 @@ function distinctJobs(jobs: readonly Facts[]): NamedFacts[] {
   return [...distinct.values()].map((facts, index) => ({ name: String(index + 1), facts }));
 }
 
+/** What a run of a script starts. */
+interface Started {
+  readonly family: FamilyName;
+  readonly jobs: readonly NamedFacts[];
+  readonly trains: boolean;
+}
+
+/** What a script starts when one of its arguments, which it compares with constants, is one of them. */
+interface ByArgument {
+  readonly number: string;
+  readonly constant: string;
+  /** Whether the script does nothing without the argument. */
+  readonly isRequired: boolean;
+  readonly started: Started;
+}
+
+/** The job for the argument that is wanted; without a wish, what the script does without it, or else what all agree on. */
+function byArgument(all: readonly ByArgument[], without: Started | null, wanted: string | undefined): Facts {
+  const jobs = all.flatMap(({ constant, started }) =>
+    started.jobs.map(({ name, facts }) => ({
+      name: started.jobs.length > 1 ? `${constant} ${name}` : constant,
+      facts,
+    })),
+  );
+  const [{ number, isRequired } = { number: '', isRequired: true }] = all;
+  const isOptional = !isRequired && without !== null && wanted === undefined;
+  const branches = `The script branches on its argument $${number} (${listed(jobs)})`;
+  if (!isOptional) {
+    return chosenJob(jobs, wanted, branches);
+  }
+  const facts = chosenJob(without.jobs, undefined);
+  facts.jobs.push(...jobs.map(({ name }) => name));
+  facts.note(`${branches}; the values are those without it. Choose another with --job.`);
+  return facts;
+}
+
 /** How many names of jobs a note lists. */
 const MAX_NAMES = 12;
 
-/** The job that is wanted by name or number; without a wish, what all jobs agree on. */
-function chosenJob(jobs: readonly NamedFacts[], wanted: string | undefined): Facts {
+/**
+ * The job that is wanted by name or number; without a wish, what all jobs agree on.
+ * @param several says that there are several
+ */
+function chosenJob(
+  jobs: readonly NamedFacts[],
+  wanted: string | undefined,
+  several = `The file starts ${jobs.length} different jobs (${listed(jobs)})`,
+): Facts {
   const [first] = jobs;
   if (!first) {
     return new Facts();
   }
   const chosen =
     wanted === undefined ? undefined : (jobs.find(({ name }) => name === wanted) ?? jobs[Number(wanted) - 1]);
-  const names = jobs.slice(0, MAX_NAMES).map(({ name }) => name);
-  const listed = `${names.join(', ')}${jobs.length > MAX_NAMES ? ' and others' : ''}`;
   const facts = chosen?.facts ?? mergedFacts(jobs.map((one) => one.facts));
   facts.jobs.push(...(jobs.length > 1 ? jobs.map(({ name }) => name) : []));
   if (wanted !== undefined && !chosen) {
-    facts.note(`There is no job ${wanted}. The file has ${listed}.`);
+    facts.note(`There is no job ${wanted}. The file has ${listed(jobs)}.`);
   } else if (jobs.length > 1) {
     facts.note(
       chosen
         ? `This is job ${chosen.name} of ${jobs.length}.`
-        : `The file starts ${jobs.length} different jobs (${listed}); values in which they differ are unknown. Choose one with --job.`,
+        : `${several}; values in which they differ are unknown. Choose one with --job.`,
     );
   }
   return facts;
+}
+
+function listed(jobs: readonly NamedFacts[]): string {
+  const names = jobs.slice(0, MAX_NAMES).map(({ name }) => name);
+  return `${names.join(', ')}${jobs.length > MAX_NAMES ? ' and others' : ''}`;
 }
 
 /** What several jobs have in common; where they differ, the value is unknown. */

@@ -29,11 +29,13 @@ export interface Job {
   readonly launcherOptions: Options | null;
   readonly variables: ReadonlyMap<string, Variable>;
   readonly place: Place;
-  readonly condition: string | null;
 }
 
 /** The program of a job that is flags alone, as they are pasted, or as a lost line continuation leaves them. */
 export const FLAGS_ALONE = 'flags';
+
+/** A flag, or an override such as `trainer.nnodes=2`, where a program stands. */
+const LOST_FLAG = /^(--[a-z]|\+{0,2}[A-Za-z_]\w*\.[\w.]+=)/;
 
 /** How the options before a program are told from it. */
 interface Launcher {
@@ -237,7 +239,7 @@ class Chain {
   }
 
   job(args: readonly Arg[]): Omit<Job, 'world'> {
-    const { variables, place, condition } = this.invocation;
+    const { variables, place } = this.invocation;
     const program = baseName(textOf(args[0]));
     const common = {
       launchers: this.launchers,
@@ -245,7 +247,6 @@ class Chain {
       launcherOptions: this.#launcherOptions,
       variables,
       place,
-      condition,
     };
     const isLaunched = this.launchers.some((name) => /^(torchrun\w*|accelerate|deepspeed|msrun)$/.test(name));
     if (/^python[\d.]*$/.test(program)) {
@@ -259,7 +260,7 @@ class Chain {
         args: start < 0 ? [] : args.slice(at + 1),
       };
     }
-    if (program.startsWith('--')) {
+    if (LOST_FLAG.test(startOf(args[0]))) {
       return { ...common, program: FLAGS_ALONE, script: null, args };
     }
     if (program.endsWith('.py') || this.#asModule || (isLaunched && args[0]?.kind === 'word')) {

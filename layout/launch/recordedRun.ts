@@ -43,7 +43,7 @@ export function recordedRun(file: string, text: string, commands: readonly Recor
       name,
       { kind: 'scalar', text: [{ kind: 'text', text: value, place: start, quoted: true }] },
     ]);
-    return { args: words, variables: new Map(variables), place: start, condition: null, stdin: null, outer: [] };
+    return { args: words, variables: new Map(variables), place: start, stdin: null, outer: [] };
   });
   return {
     invocations,
@@ -52,5 +52,7 @@ export function recordedRun(file: string, text: string, commands: readonly Recor
     files: new Map([[file, text]]),
     problems: [],
     scheduled: new Map(),
+    choices: new Map(),
+    required: new Set(),
   };
 }

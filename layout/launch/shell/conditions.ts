@@ -185,6 +185,7 @@ function sameVerdict(shell: Shell, left: Text, right: Text, glob: boolean): Verd
   if (a === null || b === null) {
     return null;
   }
+  shell.compares(left, b);
   return glob && right.some((piece) => piece.kind === 'text' && /[*?[]/.test(piece.text)) ? matchesGlob(a, b) : a === b;
 }
 

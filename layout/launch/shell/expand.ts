@@ -336,7 +336,8 @@ function parameter(shell: Shell, name: string): Expanded {
     if (positional) {
       return arg ? (arg.kind === 'word' ? { text: arg.text } : { items: [arg] }) : { text: [] };
     }
-    return { text: unknownText('positional', name) };
+    const chosen = shell.chosen.get(name);
+    return { text: chosen === undefined ? unknownText('positional', name) : textAt(chosen, here) };
   }
   if (/^[?$!_-]$/.test(name) || name === 'RANDOM' || name === 'LINENO') {
     return { text: unknownText('command', `$${name}`) };

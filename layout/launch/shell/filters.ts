@@ -20,6 +20,7 @@ export const FILTERS: Readonly<Record<string, (args: readonly string[], stdin: s
   tr: (args, stdin) => translated(args, stdin),
   wc: (args, stdin) => counted(args, stdin),
   cut: (args, stdin) => fieldOf(args, stdin),
+  sed: (args, stdin) => substituted(args, stdin),
   xargs: (args, stdin) => (args.length === 0 && stdin !== null ? stdin.trim().split(/\s+/).join(' ') : null),
   awk: (args, stdin) => numberOfFields(args, stdin),
 };
@@ -113,4 +114,17 @@ function numberOfFields(args: readonly string[], stdin: string | null): string |
   return delimiter === undefined || stdin === null || stdin.trim().includes('\n')
     ? null
     : String(stdin.trim().split(delimiter).length);
+}
+
+/** `sed 's/-Instruct//g; s/a/b/'` with patterns that are plain text; null for other commands. */
+function substituted(args: readonly string[], stdin: string | null): string | null {
+  const [script = ''] = args.filter((arg) => arg !== '-e');
+  const commands = script.split(';').map((command) => /^\s*s\/([\w:@ -]+)\/([\w:@. -]*)\/(g?)\s*$/.exec(command));
+  if (stdin === null || args.length > 2 || commands.includes(null)) {
+    return null;
+  }
+  return commands.reduce((text, command) => {
+    const [, from = '', to = '', all] = command ?? [];
+    return all === 'g' ? text.replaceAll(from, () => to) : text.replace(from, () => to);
+  }, stdin);
 }

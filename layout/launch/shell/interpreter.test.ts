@@ -35,6 +35,7 @@ test.each([
   ['f() { local Y=$1; X=$((Y * 2)); }\nf 4\nrun $X', ['run', '8']],
   ['X=$(echo 1,2,3 | tr , "\\n" | wc -l)\nrun $X', ['run', '3']],
   ['D=$(dirname "$0")\nrun $D $(basename $0 .sh)', ['run', 'dir', 'train']],
+  ["X=$(echo Qwen3-VL-8B-Instruct | sed 's/-Instruct//g; s/Qwen3-VL-/qwen3-/')\nrun $X", ['run', 'qwen3-8B']],
   ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L`']],
   ['run "$@" $EXTRA', ['run', '?environment variable EXTRA']],
   ['bash -c "run --x 1"', ['run', '--x', '1']],

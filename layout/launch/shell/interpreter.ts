@@ -58,6 +58,10 @@ export interface ScriptRun {
   readonly problems: readonly string[];
   /** Variables that the job scheduler sets, from the script's `#SBATCH` lines. */
   readonly scheduled: ReadonlyMap<string, Text>;
+  /** The constants that arguments of the script are compared with, by the arguments' numbers. */
+  readonly choices: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The arguments without which the script has no branch to follow. */
+  readonly required: ReadonlySet<string>;
 }
 
 /** Commands and loop passes that are followed, far beyond any script. */
@@ -66,6 +70,9 @@ const MAX_PASSES = 2_000;
 const MAX_INVOCATIONS = 400;
 /** How deep scripts, functions and substitutions may call one another. */
 const MAX_CALLS = 24;
+/** The constants that an argument is compared with, and the characters of one, that are offered as choices. */
+const MAX_CHOICES = 16;
+const MAX_CHOICE = 40;
 /** The longest script, in UTF-16 units. */
 const MAX_SCRIPT = 1024 * 1024;
 
@@ -74,9 +81,15 @@ const MAX_SCRIPT = 1024 * 1024;
  * they are certain. What depends on the environment, on arguments or on the output of a command is unknown.
  * @param file the script's path; `$0` in it
  * @param readFile gives sourced and called scripts
+ * @param chosen arguments of the script by their numbers; the others are not known
  */
-export function runScript(file: string, text: string, readFile: ReadFile): ScriptRun {
-  const interpreter = new Interpreter(readFile);
+export function runScript(
+  file: string,
+  text: string,
+  readFile: ReadFile,
+  chosen: ReadonlyMap<string, string> = new Map(),
+): ScriptRun {
+  const interpreter = new Interpreter(readFile, chosen);
   interpreter.script(file, text);
   return interpreter.result();
 }
@@ -85,13 +98,16 @@ class Interpreter implements BuiltinShell {
   state = State.empty();
   source: Source = fileSource('');
   assumed = false;
+  compared = false;
+  readonly #choices = new Map<string, Set<string>>();
+  readonly #required = new Set<string>();
+  /** The arguments that were compared since `compared` was last cleared. */
+  #arguments = new Set<string>();
   readonly missing: string[] = [];
   readonly #invocations: Invocation[] = [];
   readonly #files = new Map<string, string>();
   readonly #problems = new Set<string>();
   readonly #scheduled = new Map<string, Text>();
-  /** Conditions that are not known around the command that is being followed. */
-  #conditions: string[] = [];
   /** States that left a function early where it is not known whether they do. */
   #returns: State[] = [];
   /** What commands print inside a substitution; null outside. */
@@ -104,7 +120,10 @@ class Interpreter implements BuiltinShell {
   #passes = 0;
   #calls = 0;
 
-  constructor(readonly readFile: ReadFile) {}
+  constructor(
+    readonly readFile: ReadFile,
+    readonly chosen: ReadonlyMap<string, string>,
+  ) {}
 
   result(): ScriptRun {
     return {
@@ -114,7 +133,37 @@ class Interpreter implements BuiltinShell {
       files: this.#files,
       problems: [...this.#problems],
       scheduled: this.#scheduled,
+      choices: this.#choices,
+      required: this.#required,
     };
+  }
+
+  compares(text: Text, constant: string): void {
+    const pieces = text.filter((piece) => piece.kind !== 'text' || piece.text !== '');
+    const [only] = pieces;
+    if (pieces.length !== 1 || only?.kind !== 'unknown' || only.why !== 'positional') {
+      return;
+    }
+    this.compared = true;
+    this.#arguments.add(only.name);
+    const known = this.#choices.get(only.name) ?? new Set();
+    if (constant !== '' && !constant.startsWith('-') && constant.length <= MAX_CHOICE && known.size < MAX_CHOICES) {
+      this.#choices.set(only.name, known.add(constant));
+    }
+  }
+
+  /** Clears what was assumed of the caller before a condition. */
+  #clearAssumptions(): void {
+    this.assumed = false;
+    this.compared = false;
+    this.#arguments = new Set();
+  }
+
+  /** Takes note that the script needs the arguments that were compared last. */
+  #requireArguments(): void {
+    for (const name of this.#arguments) {
+      this.#required.add(name);
+    }
   }
 
   script(file: string, text: string): Signal {
@@ -310,7 +359,7 @@ class Interpreter implements BuiltinShell {
   /** Follows the second half of `[ -z "$X" ] && ...`; if it leaves the script, X was not empty after all. */
   #assumedOr(operator: string | undefined, follow: () => Outcome): Outcome {
     if (operator === undefined) {
-      this.assumed = false;
+      this.#clearAssumptions();
       return follow();
     }
     const assumed = this.assumed;
@@ -327,17 +376,10 @@ class Interpreter implements BuiltinShell {
   #perhaps(reason: string, follow: () => Outcome): Outcome {
     const skipped = this.state.fork();
     const output = this.#output;
-    const { signal } = this.#under(reason, follow);
+    const { signal } = follow();
     this.#join(skipped, null, signal, reason);
     this.#output = printedIn(output, this.#output, reason);
     return UNKNOWN;
-  }
-
-  #under<T>(reason: string, follow: () => T): T {
-    this.#conditions = [...this.#conditions, reason];
-    const result = follow();
-    this.#conditions = this.#conditions.slice(0, -1);
-    return result;
   }
 
   /** Joins the state of another branch with that of the one followed last, of which one may have ended the script. */
@@ -360,52 +402,70 @@ class Interpreter implements BuiltinShell {
     return this.#branches(branches, otherwise);
   }
 
+  /**
+   * Follows the branch of an `if` that runs.
+   * @param isOpen whether an earlier branch compares an argument of the script, so that any of the branches may run
+   */
   #branches(
     branches: readonly { clause: CompoundList; then: CompoundList }[],
     otherwise: CompoundList | undefined,
+    isOpen = false,
   ): Outcome {
     const [branch, ...rest] = branches;
     if (!branch) {
       return otherwise ? this.#list(otherwise.commands) : DONE;
     }
-    this.assumed = false;
+    this.#clearAssumptions();
     const { verdict, signal } = this.#list(branch.clause.commands);
     if (signal) {
       return { verdict, signal };
     }
-    const assumed = this.assumed;
-    if (verdict === null) {
-      return this.#either(branch, () => this.#branches(rest, otherwise));
+    // without arguments, none of several branches would run
+    const isChoice = this.compared && verdict === false && !otherwise && (isOpen || rest.length > 0);
+    if (isChoice) {
+      this.#requireArguments();
     }
+    if (verdict === null || isChoice) {
+      return this.#either(branch, () => this.#branches(rest, otherwise, isChoice));
+    }
+    const { assumed, compared } = this;
+    const compares = this.#arguments;
     const before = assumed ? this.state.fork() : null;
     const outcome = verdict ? this.#list(branch.then.commands) : this.#branches(rest, otherwise);
-    if (before && outcome.signal === 'exit') {
-      // the script refuses to run that way: it is meant to be given what is missing
-      this.state = before;
-      return verdict ? this.#branches(rest, otherwise) : this.#list(branch.then.commands);
+    if (!before || outcome.signal !== 'exit') {
+      return outcome;
     }
-    return outcome;
+    // the script refuses to run that way: it is meant to be given what is missing
+    this.state = before;
+    if (compared && !verdict) {
+      this.#arguments = compares;
+      this.#requireArguments();
+      return this.#either(branch, () => this.#branches(rest, otherwise));
+    }
+    return verdict ? this.#branches(rest, otherwise) : this.#list(branch.then.commands);
   }
 
   #either({ clause, then }: { clause: CompoundList; then: CompoundList }, otherwise: () => Outcome): Outcome {
     const reason = `\`${this.#excerpt(clause)}\``;
     const before = this.state.fork();
     const printed = this.#output;
-    const first = this.#under(reason, () => this.#list(then.commands));
+    const first = this.#list(then.commands);
     const taken = this.state;
     const output = this.#output;
     this.state = before;
     this.#output = printed;
-    const second = this.#under(`not ${reason}`, otherwise);
+    const second = otherwise();
     this.#output = printedIn(output, this.#output, reason);
     return { verdict: null, signal: this.#join(taken, first.signal, second.signal, reason) };
   }
 
   #case({ word: subject, items }: Case): Outcome {
     const text = expandText(this, subject);
-    const positional = text.length > 0 && text.every((piece) => piece.kind === 'unknown' && piece.why === 'positional');
-    const known = positional ? '' : literal(text);
     const reason = `\`case ${subject.text.slice(0, 60)}\` (${whyUnknown(text) ?? 'not known'})`;
+    if (text.length > 0 && text.every((piece) => piece.kind === 'unknown' && piece.why === 'positional')) {
+      return this.#caseOfArgument(text, items, reason);
+    }
+    const known = literal(text);
     for (const item of items) {
       const verdict = known === null ? null : this.#matches(known, item.pattern);
       if (verdict === null) {
@@ -416,6 +476,28 @@ class Interpreter implements BuiltinShell {
       }
     }
     return DONE;
+  }
+
+  /** Follows a `case` on an argument of the script: the branch for an empty one, or any where that one refuses. */
+  #caseOfArgument(text: Text, items: Case['items'], reason: string): Outcome {
+    this.#clearAssumptions();
+    for (const constant of items.flatMap(({ pattern }) => pattern.map((one) => literal(expandText(this, one))))) {
+      if (constant !== null && !/[*?[]/.test(constant)) {
+        this.compares(text, constant);
+      }
+    }
+    const compares = this.#arguments;
+    const empty = items.find(({ pattern }) => this.#matches('', pattern) === true);
+    const before = this.state.fork();
+    const outcome = empty ? this.#list(empty.body.commands) : DONE;
+    const isRefused = empty ? outcome.signal === 'exit' : items.length > 1;
+    if (!isRefused) {
+      return outcome;
+    }
+    this.state = before;
+    this.#arguments = compares;
+    this.#requireArguments();
+    return this.#anyCase(items, reason);
   }
 
   #matches(known: string, patterns: Case['items'][number]['pattern']): Verdict {
@@ -434,7 +516,7 @@ class Interpreter implements BuiltinShell {
     const printed = this.#output;
     for (const { body } of items) {
       this.state = before.fork();
-      const { signal } = this.#under(reason, () => this.#list(body.commands));
+      const { signal } = this.#list(body.commands);
       if (joined) {
         joined = { signal: this.#join(joined.state, joined.signal, signal, reason), state: this.state };
       } else {
@@ -632,7 +714,6 @@ class Interpreter implements BuiltinShell {
         args,
         variables: this.state.variables.all(),
         place: this.source.place(node.pos),
-        condition: this.#conditions.at(-1) ?? null,
         stdin: this.stdin,
         outer: this.#outer,
       });

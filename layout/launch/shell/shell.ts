@@ -8,8 +8,6 @@ export interface Invocation {
   /** The variables at that moment, those before the command included. */
   readonly variables: ReadonlyMap<string, Variable>;
   readonly place: Place;
-  /** In words, the condition that is not known and decides whether it runs; null where it runs for certain. */
-  readonly condition: string | null;
   /** What the command reads from a here-document or the command before it in a pipeline. */
   readonly stdin: Text | null;
   /** The words of the programs around it, such as `srun -N 4` where it stands in `bash -c`. */
@@ -24,6 +22,12 @@ export interface Shell {
   readonly missing: readonly string[];
   /** Whether an assumption was made since it was last cleared: that the script is called without arguments. */
   assumed: boolean;
+  /** Whether an argument of the script was compared with a constant since it was last cleared. */
+  compared: boolean;
+  /** The arguments of the script that the caller chose, by their numbers. */
+  readonly chosen: ReadonlyMap<string, string>;
+  /** Takes note of a constant that a text is compared with. */
+  compares(text: Text, constant: string): void;
   /** What the commands of a substitution print. */
   capture(script: ParsedScript): Text;
   assign(name: string, value: Variable): void;

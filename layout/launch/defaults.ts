@@ -96,6 +96,12 @@ export const DEFAULTS = {
     // swift/cli/main.py
     world: { nodes: 1, perNode: null },
   },
+  swiftTransformers: {
+    framework: 'ms-swift',
+    version: 'main 3602360a56',
+    source: 'swift/trainers/arguments.py',
+    values: { 'batch.micro_batch_size': 1 },
+  },
   mindspeedFsdp: {
     framework: 'MindSpeed-LLM, FSDP2',
     version: 'master c77308a1',

@@ -37,6 +37,9 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
     if (value === null || !spec || !fits(spec, value) || (hasStages && key === 'parallelism.vpp')) {
       return false;
     }
+    if (key === 'model.num_layers' && hasUnevenStages(byKey)) {
+      return false;
+    }
     if (apart.some((phase) => key.startsWith(`phases.${phase}.`))) {
       return false;
     }
@@ -66,6 +69,15 @@ export function listsStages(valueAt: (key: string) => FactValue | undefined): bo
   return (
     valueAt('parallelism.pipeline_model_parallel_layout') !== undefined ||
     (typeof pattern === 'string' && pattern.includes('|'))
+  );
+}
+
+/** Whether something that no key can hold spreads layers over stages that do not divide them. */
+function hasUnevenStages(values: ReadonlyMap<string, FactValue | null>): boolean {
+  const numberAt = (key: string) => Number(values.get(key) ?? 1);
+  const stages = numberAt('parallelism.pp') * numberAt('parallelism.vpp');
+  return (
+    values.get('parallelism.pipeline_model_parallel_layout') === null && numberAt('model.num_layers') % stages !== 0
   );
 }
 

@@ -27,6 +27,11 @@ export function isKnown<T>(found: Found<T> | undefined): found is Known<T> {
   return found !== undefined && 'value' in found;
 }
 
+/** What follows from a value alone, from the same source; what is absent or not known stays so. */
+export function mapFound<T, U>(found: Found<T> | undefined, map: (value: T) => U): Found<U> | undefined {
+  return isKnown(found) ? { value: map(found.value), source: found.source } : found;
+}
+
 /** What a framework takes where a launch file is silent, by the key of the layout. */
 export interface Defaults {
   readonly framework: string;

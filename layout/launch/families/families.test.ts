@@ -109,6 +109,48 @@ describe('Megatron-LM', () => {
   });
 });
 
+describe('scripts that branch on an argument', () => {
+  const JOB = 'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --tensor-model-parallel-size $TP';
+
+  /** The tensor-parallel sizes without a choice and for each job, and the notes. */
+  function branches(script: string) {
+    const read = (job?: string) => readLaunchFile('t.sh', `${script}\n${JOB}`, () => null, { job });
+    const tp = (job?: string) => read(job).values.find(({ key }) => key === 'parallelism.tp')?.value;
+    const { jobs, notes } = read();
+    return { tp: tp(), jobs: Object.fromEntries(jobs.map((job) => [job, tp(job)])), notes: notes.join(' ') };
+  }
+
+  test.each([
+    'case $1 in small) TP=2;; big) TP=8;; *) echo usage; exit 1;; esac',
+    'SIZE=$1\nif [ $SIZE = small ]; then TP=2; elif [ $SIZE = big ]; then TP=8; fi',
+    'if [[ "$1" == "small" ]]; then TP=2; elif [[ "$1" == "big" ]]; then TP=8; else exit 1; fi',
+  ])('one that needs it says so, and offers its branches: %s', (script) => {
+    const { tp, jobs, notes } = branches(script);
+    expect({ tp, jobs }).toEqual({ tp: null, jobs: { small: 2, big: 8 } });
+    expect(notes).toBe(
+      'The script branches on its argument $1 (small, big); values in which they differ are unknown. Choose one with --job.',
+    );
+  });
+
+  test.each(['TP=2\nif [ "$1" = big ]; then TP=8; fi', 'case "$1" in big) TP=8;; *) TP=2;; esac'])(
+    'one that does without is read without, and offers its branches: %s',
+    (script) => {
+      const { tp, jobs, notes } = branches(script);
+      expect({ tp, jobs }).toEqual({ tp: 2, jobs: { big: 8 } });
+      expect(notes).toContain('the values are those without it');
+    },
+  );
+
+  test('branches that start the same job are no choice', () => {
+    const { tp, jobs, notes } = branches('TP=2\nif [ "$1" = big ]; then X=8; fi');
+    expect({ tp, jobs, notes }).toEqual({ tp: 2, jobs: {}, notes: '' });
+  });
+
+  test('a value that is an argument is said to be one', () => {
+    expect(branches('TP=$2').notes).toBe('The script takes values from its arguments: $2.');
+  });
+});
+
 describe('frameworks on Megatron', () => {
   test('the MIMO example without module grids has the degrees of Megatron-LM', () => {
     const script = 'torchrun --nproc_per_node 8 examples/mimo/train.py --num-layers 4 --tensor-model-parallel-size 8';
@@ -222,20 +264,27 @@ describe('frameworks on Megatron', () => {
     expect(values('mindspeed', { 'c.yaml': config })).toMatchObject({ ...known, world_size: null });
   });
 
-  test.each([
-    ['', 'Et*15|t*15|t*15|t*16L'],
-    ['--mtp-num-layers 1', 'Et*15|t*15|t*15|t*16mL'],
-    ['--noop-layers 60', undefined],
-    ['--num-layers 62', undefined],
-    ['--pipeline-model-parallel-size 8', undefined],
-  ])('MindSpeed-LLM: the layers of each stage are stages, as far as they hold: %s', (flags, stages) => {
+  test.each(['', '--mtp-num-layers 1', '--num-layers 62', '--num-layer-list $LAYERS'])(
+    'MindSpeed-LLM: a list of layers decides the stages, which no rule judges: %s',
+    (flags) => {
+      const script =
+        'export HCCL_X=1\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 61 --pipeline-model-parallel-size 4 ' +
+        `--num-layer-list 15,15,15,16 ${flags}`;
+      expect(values('mindspeed', { 't.sh': script })).toMatchObject({
+        'model.num_layers': flags === '--num-layers 62' ? 62 : 61,
+        'parallelism.pipeline_model_parallel_layout': null,
+      });
+      const { diagnostics } = check(layoutYaml(readLaunchFile('t.sh', script, () => null)));
+      expect(diagnostics.map(({ code }) => code)).not.toContain('pipeline-layers');
+    },
+  );
+
+  test('a line without its backslash loses the overrides after it, which is said', () => {
     const script =
-      'export HCCL_X=1\ntorchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 61 --pipeline-model-parallel-size 4 ' +
-      `--num-layer-list 15,15,15,16 ${flags}`;
-    const found = values('mindspeed', { 't.sh': script });
-    expect(found['parallelism.pipeline_model_parallel_layout']).toBe(stages);
-    const { diagnostics } = check(layoutYaml(readLaunchFile('t.sh', script, () => null)));
-    expect(diagnostics.some(({ code }) => code.startsWith('pipeline'))).toBe(stages === undefined);
+      'python3 -m verl.trainer.main_ppo trainer.nnodes=2 \\\n  # why\n  actor_rollout_ref.rollout.tensor_model_parallel_size=4';
+    const { values: found, notes } = readLaunchFile('t.sh', script, () => null);
+    expect(found).toContainEqual({ key: 'phases.rollout.tp', value: 2, source: 'default' });
+    expect(notes.join()).toContain('lacks its `\\`');
   });
 
   test('MindSpeed-LLM: msrun gives the world', () => {
@@ -401,6 +450,34 @@ def other():
     expect(values('torchtitan', { 'a.toml': toml })).toMatchObject({ 'parallelism.tp': 2, world_size: null });
   });
 
+  test('torchtitan: degrees of early years stand under training', () => {
+    const toml =
+      '[training]\ntensor_parallel_degree = 4\nseq_len = 64\n[experimental]\npipeline_parallel_degree = 2\n[model]\nname = "a"\n';
+    expect(values('torchtitan', { 'a.toml': toml })).toMatchObject({ 'parallelism.tp': 4, 'parallelism.pp': 2 });
+  });
+
+  test.each([
+    ['pipeline_parallel_schedule = "Interleaved1F1B"', 2],
+    ['pipeline_parallel_schedule = "1F1B"', undefined],
+    ['pipeline_parallel_schedule = "Interleaved1F1B"\npipeline_parallel_layers_per_stage = 2', null],
+    ['', undefined],
+  ])('torchtitan: the schedule decides the virtual stages: %s', (schedule, vpp) => {
+    const found = values('torchtitan', { 'a.toml': `[parallelism]\npipeline_parallel_degree = 2\n${schedule}\n` });
+    expect(found['parallelism.vpp']).toBe(vpp);
+  });
+
+  test('ms-swift: Hugging Face’s trainer has a world and a batch, and no degrees', () => {
+    const script =
+      'NNODES=2 NPROC_PER_NODE=4 swift rlhf --per_device_train_batch_size 2 --max_length 64 --use_vllm true --vllm_tensor_parallel_size 2';
+    const found = values('ms-swift', { 't.sh': script });
+    expect(found).toMatchObject({ world_size: 8, 'batch.micro_batch_size': 2, 'phases.rollout.tp': 2 });
+    expect(found).not.toHaveProperty(['parallelism.tp']);
+    expect(values('ms-swift', { 't.sh': 'torchrun --nproc_per_node 2 swift/cli/sft.py --lr 1' })).toMatchObject({
+      world_size: 2,
+      'batch.micro_batch_size': 1,
+    });
+  });
+
   test('accelerate: num_processes is the world', () => {
     const config =
       'distributed_type: FSDP\nnum_machines: 2\nnum_processes: 16\nparallelism_config:\n  parallelism_config_tp_size: 2\n  parallelism_config_dp_shard_size: 8\n';
@@ -447,6 +524,16 @@ def other():
       'phases.prefill.tp': 4,
       'phases.prefill.dp': 2,
       'phases.decode.tp': 8,
+    });
+    const trt =
+      'base:\n  backend: {type: trtllm, trtllm_config: {decode: {tensor_parallel_size: 16, moe_expert_parallel_size: 8}}}';
+    const found = values('srt-slurm', { 'r.yaml': trt });
+    expect(found).toMatchObject({ 'phases.decode.tp': 16, 'phases.decode.ep': 8, 'phases.decode.engine': 'trtllm' });
+    expect(found).not.toHaveProperty(['phases.decode.dp']);
+    const second = 'schema: 2\nengine: vllm\nroles: {agg: {nodes: 1, args: {tensor-parallel-size: 4, block-size: 16}}}';
+    expect(values('srt-slurm', { 'r.yaml': second })).toMatchObject({
+      'phases.agg.tp': 4,
+      'phases.agg.engine': 'vllm',
     });
     expect(values('vllm', { 't.sh': 'vllm serve m --tensor-parallel-size 4' })).toMatchObject({ 'phases.serve.tp': 4 });
     const script = 'vllm serve m -tp 4 --data-parallel-size 2 --enable-expert-parallel';

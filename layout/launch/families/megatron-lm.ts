@@ -27,7 +27,7 @@ export const megatronLm: CommandFamily = {
       ? 0
       : isTrainingScript(job)
         ? 2
-        : hasFlag(job, '--tensor-model-parallel-size')
+        : hasFlag(job, '--tensor-model-parallel-size', '--tensor_model_parallel_size')
           ? 1.5
           : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
             ? 1

@@ -1,11 +1,11 @@
 import { DEFAULTS } from '../defaults';
-import { Facts, isKnown } from '../facts';
+import { Facts } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import type { Dialect } from '../megatron';
 import { applyOverrides } from '../omegaconf';
-import { integerOf, type Options } from '../options';
+import type { Options } from '../options';
 import { at, type Tree } from '../tree';
 import { setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
@@ -27,9 +27,6 @@ const OWN_FLAGS = [
   '--spec',
 ];
 
-/** The most layers of multi-token prediction that are written. */
-const MAX_PREDICTIONS = 64;
-
 /** MindSpeed-LLM: Megatron-LM's flags on Ascend NPUs, and its FSDP2 trainer. */
 export const mindspeed: CommandFamily = {
   name: 'mindspeed',
@@ -50,36 +47,19 @@ export const mindspeed: CommandFamily = {
     if (isFsdp(job)) {
       readFsdpCommand(job, context, facts);
     } else {
-      takeLayerList(readMegatronCommand(job, DIALECT, facts), facts);
+      readLayerList(readMegatronCommand(job, DIALECT, facts), facts);
     }
     return facts;
   },
 };
 
 /**
- * The layers of each pipeline stage, `--num-layer-list 15,15,15,16`, as the stages that Megatron-LM would be told:
- * `Et*15|t*15|t*15|t*16L`. MindSpeed-LLM ignores the list where layers are switched off, and takes no virtual stages with it
- * (mindspeed_llm/features_manager/pipeline_parallel/num_layer_list.py, c77308a1).
+ * `--num-layer-list 15,15,15,16` decides the layers of each pipeline stage, for which layouts have no key. MindSpeed-LLM
+ * ignores the list where layers are switched off (mindspeed_llm/features_manager/pipeline_parallel/num_layer_list.py, c77308a1).
  */
-function takeLayerList(options: Options, facts: Facts): void {
-  const list = options.has('noop_layers') ? undefined : options.string('num_layer_list');
-  if (!isKnown(list) || facts.number('parallelism.vpp') !== null) {
-    return;
-  }
-  const counts = list.value.split(',').map((part) => integerOf(part) ?? 0);
-  const layers = counts.reduce((sum, count) => sum + count, 0);
-  if (
-    counts.length === facts.number('parallelism.pp') &&
-    counts.every((count) => count > 0) &&
-    layers === facts.number('model.num_layers')
-  ) {
-    const predictions = 'm'.repeat(Math.min(facts.number('model.mtp_num_layers') ?? 0, MAX_PREDICTIONS));
-    const value = `E${counts.map((count) => `t*${count}`).join('|')}${predictions}L`;
-    facts.set('parallelism.pipeline_model_parallel_layout', { value, source: list.source });
-  } else {
-    facts.note(
-      `--num-layer-list ${list.value} is not one count of layers for each stage, so the layout leaves it out.`,
-    );
+function readLayerList(options: Options, facts: Facts): void {
+  if (options.has('num_layer_list') && !options.has('noop_layers')) {
+    facts.set('parallelism.pipeline_model_parallel_layout', { unknown: '--num-layer-list, which decides the stages' });
   }
 }
 

@@ -2,7 +2,7 @@ import { DEFAULTS, worldByDefault } from '../defaults';
 import { Facts, type Found } from '../facts';
 import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
-import { environmentOption, type Job, textOf } from '../launchers';
+import { environmentOption, type Job, textOf, type World } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { integerOf, isOn, type Option, Options } from '../options';
 import { at, optionsOf, type TreeMap } from '../tree';
@@ -15,23 +15,31 @@ const DIALECT: Dialect = { defaults: DEFAULTS.swift, switches: 'value', expertTp
 
 const COMMANDS = /^(sft|pt|rlhf|gkd|grpo)$/;
 
-/** ms-swift's Megatron commands (`megatron sft`, `pt`, `rlhf`), with flags that take `true` and `false`, over a YAML file. */
+/** How a command of ms-swift trains: on Megatron, or on Hugging Face's trainer. */
+type Trainer = 'megatron' | 'transformers';
+
+function trainerOf({ program, script, args }: Job): Trainer | null {
+  const isCommand = COMMANDS.test(textOf(args[0]) ?? '');
+  if ((program === 'megatron' && isCommand) || /swift\/cli\/_megatron\/\w+\.py$/.test(script ?? '')) {
+    return 'megatron';
+  }
+  const isPlain = (program === 'swift' && isCommand) || /swift\/cli\/(sft|pt|rlhf)\.py$/.test(script ?? '');
+  return isPlain ? 'transformers' : null;
+}
+
+/** ms-swift's commands (`megatron sft`, `swift sft`, `pt`, `rlhf`), with flags that take `true` and `false`, over a YAML file. */
 export const msSwift: CommandFamily = {
   name: 'ms-swift',
-  matches: (job) => (isCommand(job) || /swift\/cli\/_megatron\/\w+\.py$/.test(job.script ?? '') ? 3 : 0),
+  matches: (job) => ({ megatron: 3, transformers: 2.5, none: 0 })[trainerOf(job) ?? 'none'],
   read(job, context) {
-    const args = job.script === null && job.program === 'megatron' ? job.args.slice(1) : job.args;
+    const args = job.script === null ? job.args.slice(1) : job.args;
     const { options, positional } = readFlags(args, job.place);
     const path = positional[0]?.text ?? options.get('config')?.values[0];
     const found = path ? (context.findTree(path)?.tree ?? null) : null;
     const flags = new Options(options.entries, path && !found ? `file ${path}, which was not found` : options.blocked);
-    return readSwift(found, flags, (name) => environmentOption(job, name));
+    return readSwift(found, flags, trainerOf(job) ?? 'megatron', (name) => environmentOption(job, name), job.world);
   },
 };
-
-function isCommand({ program, args }: Job): boolean {
-  return program === 'megatron' && COMMANDS.test(textOf(args[0]) ?? '');
-}
 
 /** The YAML file of a Megatron command; with Ray, the trainer's settings stand under `train`. */
 export const msSwiftDocument: DocumentFamily = {
@@ -42,37 +50,52 @@ export const msSwiftDocument: DocumentFamily = {
     [tree, at(tree, 'train')].some((map) =>
       [...optionsOf(map).entries.keys()].some((name) => /^micro_batch_size$|_model_parallel_size$/.test(name)),
     ),
-  read: ({ tree }) => readSwift(tree, new Options(new Map(), null), () => null),
+  read: ({ tree }) => readSwift(tree, new Options(new Map(), null), 'megatron', () => null),
 };
 
-/** @param environment a variable that the command sets */
-function readSwift(tree: TreeMap | null, flags: Options, environment: (name: string) => Option | null): Facts {
+/**
+ * @param environment a variable that the command sets
+ * @param launched the world of a launcher in front of the trainer's own script
+ */
+function readSwift(
+  tree: TreeMap | null,
+  flags: Options,
+  trainer: Trainer,
+  environment: (name: string) => Option | null,
+  launched: World = {},
+): Facts {
   const facts = new Facts();
   const [train, rollout, own] = ['train', 'rollout', 'ENV'].map((name) => optionsOf(tree ? at(tree, name) : undefined));
   const entries = [optionsOf(tree ?? undefined), train, flags].flatMap((one) => [...(one?.entries ?? [])]);
   const options = new Options(new Map(entries), flags.blocked);
-  readMegatron(options, DIALECT, facts);
-  setFact(facts, 'model.params_dtype', options, 'torch_dtype', 'type');
   const length = ['packing_length', 'max_length'].find((name) => options.has(name));
+  if (trainer === 'megatron') {
+    readMegatron(options, DIALECT, facts);
+  } else {
+    setFact(facts, 'batch.micro_batch_size', options, 'per_device_train_batch_size', 'integer');
+    if (options.blocked === null) {
+      facts.takeDefaults(DEFAULTS.swiftTransformers);
+    }
+  }
+  setFact(facts, 'model.params_dtype', options, 'torch_dtype', 'type');
   if (length) {
     // seq_length is the packing length, or else the longest sample (swift/megatron/arguments/megatron_base_args.py)
     setFact(facts, 'sequence.seq_length', options, length, 'integer');
   }
-  const gpus = isOn(options.boolean('use_ray')) || train?.has('gpus') ? train?.integer('gpus') : undefined;
   const count = (name: string, otherwise: Found<number> | undefined): Found<number> | undefined => {
     const option = environment(name) ?? own?.get(name);
     return option ? countOf(option, name) : otherwise;
   };
-  setWorld(
-    facts,
-    gpus
-      ? { total: gpus }
-      : {
-          nodes: count('NNODES', worldByDefault(DEFAULTS.swift).nodes),
-          perNode: count('NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
-        },
-  );
-  deriveFromWorld(facts);
+  const gpus = isOn(options.boolean('use_ray')) || train?.has('gpus') ? train?.integer('gpus') : undefined;
+  const isLaunched = Object.values(launched).some((found) => found !== undefined);
+  const counted: World = {
+    nodes: count('NNODES', worldByDefault(DEFAULTS.swift).nodes),
+    perNode: count('NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
+  };
+  setWorld(facts, gpus ? { total: gpus } : isLaunched ? launched : counted);
+  if (trainer === 'megatron') {
+    deriveFromWorld(facts);
+  }
   readRollout(new Options(new Map([...options.entries, ...(rollout?.entries ?? [])]), null), facts);
   listUnmapped(options, MAPPED, facts);
   return facts;
@@ -82,7 +105,7 @@ const ENGINES = ['vllm', 'sglang'] as const;
 
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
-  ...['torch_dtype', 'packing_length', 'max_length'],
+  ...['torch_dtype', 'packing_length', 'max_length', 'per_device_train_batch_size'],
   ...ENGINES.flatMap((engine) => engineOptions(`${engine}_`)),
 ]);
 

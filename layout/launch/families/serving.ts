@@ -4,7 +4,8 @@ import { readFlags } from '../flags';
 import type { Job } from '../launchers';
 import { textOf } from '../launchers';
 import { isOn, type Options } from '../options';
-import { at, optionsOf, type TreeMap } from '../tree';
+import { at, optionsOf, type TreeMap, textAtPath } from '../tree';
+import { listUnmappedTree } from './keys';
 import { listUnmapped } from './megatron-lm';
 
 /** How engines spell their degrees: vLLM's and SGLang's flags with their aliases, and verl's keys. */
@@ -12,7 +13,7 @@ const DEGREES = [
   ['tp', ['tensor_parallel_size', 'tp_size', 'tp', 'tensor_model_parallel_size']],
   ['dp', ['data_parallel_size', 'dp_size', 'dp']],
   ['pp', ['pipeline_parallel_size', 'pp_size', 'pp', 'pipeline_model_parallel_size']],
-  ['ep', ['expert_parallel_size', 'ep_size', 'ep']],
+  ['ep', ['expert_parallel_size', 'ep_size', 'ep', 'moe_expert_parallel_size']],
 ] as const;
 
 /** vLLM's switch that spreads the experts over all of its ranks, tp x dp (vllm/config/parallel.py). */
@@ -76,42 +77,55 @@ function serve(job: Job, engine: string): Facts {
   return facts;
 }
 
+/** Sets the phase of one role; TensorRT-LLM has no size of its own for data parallelism. */
 function setRole(facts: Facts, role: string, engine: string, options: Options): void {
   facts.set(`phases.${role}.engine`, { value: engine, source: 'default' });
   readEngine(options, role, facts, '', 1);
+  if (engine === 'trtllm' && !options.has('data_parallel_size')) {
+    facts.delete(`phases.${role}.dp`);
+  }
 }
 
 const ROLES = ['prefill', 'decode', 'aggregated', 'agg'];
 
-/** srt-slurm's recipes: one configuration a role (`prefill`, `decode`, `agg`). */
+/** srt-slurm's recipes: one configuration a role (`prefill`, `decode`, `agg`), also under the `base` of several variants. */
 export const srtSlurm: DocumentFamily = {
   name: 'srt-slurm',
   matches: ({ tree }) => rolesOf(tree).length > 0,
   read({ tree }) {
     const facts = new Facts();
-    for (const { role, engine, options } of rolesOf(tree)) {
-      setRole(facts, role, engine, options);
+    for (const { role, engine, section } of rolesOf(tree)) {
+      setRole(facts, role, engine, optionsOf(section));
+      listUnmappedTree(section, role, MAPPED_SPELLINGS, facts);
     }
     facts.note(NOTE);
+    if (at(tree, 'base') !== undefined) {
+      facts.note('The values are those of base; variants that override them are not read.');
+    }
     return facts;
   },
 };
 
-function rolesOf(tree: TreeMap): { role: string; engine: string; options: Options }[] {
+/** Recipes spell options with hyphens or with underscores. */
+const MAPPED_SPELLINGS: ReadonlySet<string> = new Set(
+  engineOptions().flatMap((name) => [name, name.replaceAll('_', '-')]),
+);
+
+interface Role {
+  readonly role: string;
+  readonly engine: string;
+  readonly section: TreeMap;
+}
+
+/** The roles of a recipe: `backend.sglang_config.prefill`, or `roles.prefill.args` of the second schema. */
+function rolesOf(recipe: TreeMap): Role[] {
+  const tree = at(recipe, 'base') ?? recipe;
   const backend = at(tree, 'backend');
-  const type = optionsOf(backend).string('type');
-  const engine =
-    type && 'value' in type && /vllm|sglang|trtllm/.test(type.value)
-      ? (/vllm|sglang|trtllm/.exec(type.value)?.[0] ?? 'sglang')
-      : 'sglang';
-  const configurations = ['sglang_config', 'vllm_config', 'trtllm_config', 'config'].flatMap((name) => {
-    const section = at(backend, name);
-    return section ? [section] : [];
-  });
-  return configurations.flatMap((section) =>
-    ROLES.flatMap((role) => {
-      const own = at(section, role);
-      return own?.kind === 'map' ? [{ role, engine, options: optionsOf(own) }] : [];
-    }),
+  const engine = /vllm|sglang|trtllm/.exec(textAtPath(backend, 'type') ?? textAtPath(tree, 'engine') ?? '')?.[0];
+  const configurations = ['sglang_config', 'vllm_config', 'trtllm_config', 'config'].map((name) => at(backend, name));
+  return ROLES.flatMap((role) =>
+    [...configurations.map((one) => at(one, role)), at(tree, `roles.${role}.args`)].flatMap((section) =>
+      section?.kind === 'map' ? [{ role, engine: engine ?? 'sglang', section }] : [],
+    ),
   );
 }

@@ -1,5 +1,5 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { derived, Facts, isKnown } from '../facts';
+import { derived, Facts, isKnown, mapFound } from '../facts';
 import type { CommandFamily, LaunchContext, PythonFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job } from '../launchers';
@@ -151,11 +151,7 @@ function scalarOption({ values, places, place, unknown }: Option): Tree {
 
 /** Reads torchtitan's settings; `blocked` says what may set those that are absent. */
 export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts): void {
-  // commits before 2025 called the section `experimental` and `training`
-  const section = mergeTrees(
-    at(tree, 'experimental'),
-    at(tree, 'parallelism') ?? { kind: 'map', entries: new Map(), place: tree.place },
-  );
+  const section = parallelismOf(tree);
   const options = optionsOf(section, blocked);
   for (const [name, key] of Object.entries(DEGREES)) {
     facts.set(key, options.integer(name));
@@ -163,6 +159,7 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
   if (!options.has('expert_tensor_parallel_degree')) {
     facts.delete('parallelism.expt_tp');
   }
+  readSchedule(options, facts);
   for (const name of ['data_parallel_replicate_degree', 'data_parallel_shard_degree']) {
     facts.set(`fsdp.${name}`, options.integer(name));
   }
@@ -185,6 +182,36 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
     facts.takeDefaults(DEFAULTS.torchtitan);
   }
   listUnmappedTree(section, 'parallelism', TITAN_MAPPED, facts);
+}
+
+/** Pipeline schedules with several stages a rank. */
+const MULTI_STAGE = /^(interleaved|looped|zbv|dualpipe)/i;
+
+/**
+ * A schedule of several stages a rank has two of them, unless the layers of a stage are given: their number then follows from
+ * the model (torchtitan/distributed/pipeline_parallel.py).
+ */
+function readSchedule(options: Options, facts: Facts): void {
+  const schedule = options.has('pipeline_parallel_schedule') ? options.string('pipeline_parallel_schedule') : undefined;
+  if (facts.number('parallelism.pp') === 1 || (isKnown(schedule) && !MULTI_STAGE.test(schedule.value))) {
+    return;
+  }
+  const byLayers = options.has('pipeline_parallel_layers_per_stage');
+  facts.set('parallelism.vpp', byLayers ? { unknown: 'the layers of the model' } : mapFound(schedule, () => 2));
+}
+
+/** The section of the degrees, which commits before 2025 wrote under `training` and `experimental`. */
+function parallelismOf(tree: Tree): Tree {
+  const degrees = [...optionsIn(at(tree, 'training'))].filter(([name]) => name.endsWith('_degree'));
+  const training: Tree = { kind: 'map', entries: new Map(degrees), place: tree.place };
+  return [at(tree, 'experimental'), at(tree, 'parallelism')].reduce<Tree>(
+    (merged, section) => (section ? mergeTrees(merged, section) : merged),
+    training,
+  );
+}
+
+function optionsIn(tree: Tree | undefined): Iterable<[string, Tree]> {
+  return tree?.kind === 'map' ? tree.entries : [];
 }
 
 /** The settings that have a place in a layout, of the section by their names alone. */

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { type RecordedRun, recordScript } from '../jobs/recordScript';
 import { jsonText, terminalLine } from '../layout';
 import {
   FAMILIES,
@@ -7,10 +8,10 @@ import {
   type LaunchValue,
   layoutOf,
   layoutYaml,
+  SHELL_SCRIPT,
 } from '../layout/launch';
 import { type LaunchInput, launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
-import { complain, EXIT, exitWith, print } from './output';
-import { type RecordedRun, recordRun } from './recordRun';
+import { complain, EXIT, exitWith, print, SIGNAL_EXIT } from './output';
 
 interface Options {
   readonly format: 'yaml' | 'json' | 'jsonl';
@@ -32,27 +33,45 @@ export function addImportCommand(program: Command): void {
     )
     .addOption(new Option('--family <name>', 'the family of the files; detected where left out').choices(FAMILIES))
     .option('--job <name>', 'which of several jobs is read: the name of a recipe, or a number from 1')
-    .option('--run', 'EXECUTE the scripts, as you, with recording stand-ins for launchers, and read what they start')
+    .option('--run', 'EXECUTE the scripts, as you, with recording stubs for launchers, and read what they start')
     .action(async (files: string[], options: Options) => {
       const recordings = options.run ? await recordingsOf(files) : new Map<string, RecordedRun>();
       await print(output(files, options, recordings));
     });
 }
 
+/** Signals on which the command ends a script that it runs, and itself. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+
 /** Runs each script; one that cannot be run is read statically. */
 async function recordingsOf(files: readonly string[]): Promise<Map<string, RecordedRun>> {
   const recordings = new Map<string, RecordedRun>();
+  const cancelled = new AbortController();
+  const cancel = (signal: NodeJS.Signals) => cancelled.abort(signal);
+  for (const signal of SIGNALS) {
+    process.on(signal, cancel);
+  }
   for (const file of files) {
-    if (!/\.(sh|bash|slurm|sbatch|sub)$/.test(file)) {
+    if (!SHELL_SCRIPT.test(file)) {
       complain(`${file}: --run executes shell scripts alone; the file is read as it stands`);
       continue;
     }
     try {
-      recordings.set(file, await recordRun(file));
+      const run = await recordScript(file, {
+        signal: cancelled.signal,
+        mayUseNetwork: process.platform !== 'linux',
+      });
+      if (run === null) {
+        process.exit(SIGNAL_EXIT[cancelled.signal.reason as (typeof SIGNALS)[number]]);
+      }
+      recordings.set(file, run);
     } catch (error) {
       complain(`${file}: cannot be run: ${error instanceof Error ? error.message : String(error)}`);
       exitWith(EXIT.unusable);
     }
+  }
+  for (const signal of SIGNALS) {
+    process.off(signal, cancel);
   }
   return recordings;
 }

@@ -1,8 +1,8 @@
 import { relative, resolve, sep } from 'node:path';
+import type { RecordedRun } from '../jobs/recordScript';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { complain, EXIT, exitWith } from './output';
-import type { RecordedRun } from './recordRun';
 import { nearTo } from './repository';
 
 /** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */

@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './grid/panel';
 import { Server } from './languageClient';
-import { compareLaunchFiles, exportLayout, importLaunchFiles } from './launch/commands';
+import { compareLaunchFiles, exportLayout } from './launch/commands';
+import { registerImport } from './launch/importLayout';
 import { registerTransfers } from './launch/transfer';
 import { layoutDocument } from './layoutDocument';
 import { reach, watchFixes } from './milestones';
@@ -33,7 +34,7 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     }),
     command('newLayout', () => newLayout(context.extensionUri)),
     registerTransfers(),
-    command('importLaunchFile', importLaunchFiles),
+    registerImport(platform),
     command('exportLayout', async (argument) => {
       const document = await layoutDocument(argument);
       return document && exportLayout(document);

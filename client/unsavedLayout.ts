@@ -6,11 +6,22 @@ import * as vscode from 'vscode';
  * @param name what it is of, such as `dense-64gpu` or a file's name; other characters become dashes
  */
 export async function openUnsaved(name: string, content: string): Promise<vscode.TextEditor> {
-  const document = await vscode.workspace.openTextDocument(await freeLayout(homeOfNew(), plainName(name)));
+  return openUnsavedAt(await freeAddress(homeOfNew(), plainName(name)), content);
+}
+
+/** Opens a file with some content at an address of `freeAddress`. */
+export async function openUnsavedAt(
+  address: vscode.Uri,
+  content: string,
+  viewColumn?: vscode.ViewColumn,
+): Promise<vscode.TextEditor> {
+  const document = await vscode.workspace.openTextDocument(address);
   const edit = new vscode.WorkspaceEdit();
-  edit.insert(document.uri, new vscode.Position(0, 0), content);
+  edit.insert(address, new vscode.Position(0, 0), content);
   await vscode.workspace.applyEdit(edit);
-  return vscode.window.showTextDocument(document);
+  const editor = await vscode.window.showTextDocument(document, { preview: false, ...(viewColumn && { viewColumn }) });
+  editor.selection = new vscode.Selection(0, 0, 0, 0);
+  return editor;
 }
 
 /** The longest name, without its ending. */
@@ -28,20 +39,24 @@ function plainName(name: string): string {
   return plain === '' || DEVICES.test(plain) ? 'job' : plain;
 }
 
-/** The folder that new layouts are for: saving writes there and asks for no name. Undefined where there is no disk. */
-function homeOfNew(): vscode.Uri | undefined {
+/** The folder that new files are for: saving writes there and asks for no name. Undefined where there is no disk. */
+export function homeOfNew(): vscode.Uri | undefined {
   const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
   const home = typeof process === 'undefined' ? undefined : (process.env.HOME ?? process.env.USERPROFILE);
   return folder ?? (home === undefined ? undefined : vscode.Uri.file(home));
 }
 
-/** How many names are tried for a new layout. */
+/** How many names are tried for a new file. */
 const MAX_NAMES = 100;
 
-/** The address of a new layout, at which there is no file and no editor: `job.layout.yaml`, `job-2.layout.yaml`, ... */
-export async function freeLayout(folder: vscode.Uri | undefined, name: string): Promise<vscode.Uri> {
+/** The address of a new file, at which there is no file and no editor: `job.layout.yaml`, `job-2.layout.yaml`, ... */
+export async function freeAddress(
+  folder: vscode.Uri | undefined,
+  name: string,
+  ending = '.layout.yaml',
+): Promise<vscode.Uri> {
   for (let nth = 1; ; nth++) {
-    const file = `${name}${nth === 1 ? '' : `-${nth}`}.layout.yaml`;
+    const file = `${name}${nth === 1 ? '' : `-${nth}`}${ending}`;
     const uri = folder
       ? vscode.Uri.joinPath(folder, file).with({ scheme: 'untitled' })
       : vscode.Uri.from({ scheme: 'untitled', path: file });

@@ -9,6 +9,7 @@ export * from './kubernetes';
 export * from './local/backend';
 export * from './plan';
 export * from './record';
+export * from './recordScript';
 export { readRegularFile, STANDARD_INPUT } from './regularFile';
 export * from './report';
 export * from './run';

@@ -118,7 +118,7 @@ export async function runWith(
   const launch = await backend.prepare(request, signal);
   await listener.onLaunch?.(launch);
   signal.throwIfAborted();
-  const folder = await makeRunFolder();
+  const folder = await makeRunFolder('smoke');
   let saved: SavedRun | undefined;
   try {
     const result = await follow(

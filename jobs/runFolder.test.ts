@@ -30,18 +30,20 @@ function left(program: number, age: number, mode = 0o700): string {
 
 describe.skipIf(process.platform === 'win32')('a folder for a run', () => {
   test('is private and of this program', async () => {
-    expect(basename(await makeRunFolder())).toMatch(new RegExp(`^parallelism-layout-smoke-${process.pid}-\\w{6}$`));
+    expect(basename(await makeRunFolder('smoke'))).toMatch(
+      new RegExp(`^parallelism-layout-smoke-${process.pid}-\\w{6}$`),
+    );
   });
 
   test('is made beside no folder of a program that is gone', async () => {
     const old = left(GONE, 2 * HOUR);
-    await makeRunFolder();
+    await makeRunFolder('smoke');
     expect(existsSync(old)).toBe(false);
   });
 
   test('leaves folders alone that are young, of a program that runs, or that others can reach', async () => {
     const kept = [left(GONE, HOUR / 2), left(process.ppid, 2 * HOUR), left(GONE, 2 * HOUR, 0o755)];
-    await makeRunFolder();
+    await makeRunFolder('smoke');
     expect(kept.map(existsSync)).toEqual([true, true, true]);
   });
 
@@ -50,12 +52,12 @@ describe.skipIf(process.platform === 'win32')('a folder for a run', () => {
     mkdirSync(target, { mode: 0o700 });
     const link = join(parent, `parallelism-layout-smoke-${GONE}-abcdef`);
     symlinkSync(target, link);
-    await makeRunFolder();
+    await makeRunFolder('smoke');
     expect([existsSync(target), existsSync(link)]).toEqual([true, true]);
   });
 
   test('that cannot be made is reported in words', async () => {
     vi.stubEnv('TMPDIR', join(parent, 'none'));
-    await expect(makeRunFolder()).rejects.toThrow('Set TMPDIR to a folder that you can write to.');
+    await expect(makeRunFolder('smoke')).rejects.toThrow('Set TMPDIR to a folder that you can write to.');
   });
 });

@@ -3,19 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvironmentError } from './environmentError';
 
-const PREFIX = 'parallelism-layout-smoke-';
-const NAME = new RegExp(`^${PREFIX}(\\d{1,10})-\\w{6}$`);
+const NAME = /^parallelism-layout-(?:smoke|script)-(\d{1,10})-\w{6}$/;
 
 /** A folder is left alone for so long: ranks that lost their launcher may still be about to end. Milliseconds. */
 const LEAST_AGE = 60 * 60 * 1000;
 
 /**
- * Makes the private folder of a run, and removes those of runs that were killed together with their referee.
+ * Makes the private folder of a smoke job or of a recorded script, and removes those of runs that nothing could clean up after.
  * @throws EnvironmentError where the temporary folder cannot be written
  */
-export async function makeRunFolder(): Promise<string> {
+export async function makeRunFolder(kind: 'smoke' | 'script'): Promise<string> {
   try {
-    const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    const folder = await mkdtemp(join(tmpdir(), `parallelism-layout-${kind}-${process.pid}-`));
     await sweep(tmpdir());
     return folder;
   } catch (error) {

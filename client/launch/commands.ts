@@ -1,35 +1,11 @@
 import * as vscode from 'vscode';
 import type { Difference, ExportTarget } from '../../layout/launch';
 import { checkedDocument } from '../checkedDocument';
-import { reach } from '../milestones';
 import { showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
-import { freeLayout } from '../unsavedLayout';
+import { freeAddress, homeOfNew, openUnsavedAt } from '../unsavedLayout';
 import { replaceChanged } from './edits';
-import { chooseJob, chooseLaunchFiles, engine, type Launch, readLaunchFiles, relativePath } from './read';
-
-/** How many keys a message lists. */
-const MAX_LISTED = 5;
-
-/** Opens a layout of each launch file, nowhere saved yet; asks which files where none is given. */
-export async function importLaunchFiles(argument: unknown, selected: unknown): Promise<void> {
-  const given = (Array.isArray(selected) ? selected : [argument]).filter((one) => one instanceof vscode.Uri);
-  const { layoutYaml } = await engine();
-  for (const read of await readLaunchFiles(given.length > 0 ? given : await chooseLaunchFiles())) {
-    const launch = await chooseJob(read);
-    if (!launch) {
-      continue;
-    }
-    const { uri, reading } = launch;
-    const layout = await freeLayout(vscode.Uri.joinPath(uri, '..'), nameOf(uri).replace(/(?<=.)\.\w+$/, ''));
-    const document = await vscode.workspace.openTextDocument(layout);
-    const editor = await vscode.window.showTextDocument(document, { preview: false });
-    const text = layoutYaml(reading, (file) => relativePath(layout, file));
-    await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), text));
-    editor.selection = new vscode.Selection(0, 0, 0, 0);
-    reach('createdLayout');
-  }
-}
+import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relativePath } from './read';
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */
 export async function exportLayout(document: vscode.TextDocument): Promise<void> {
@@ -51,8 +27,8 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
   try {
     const plain = exported(document.getText(), chosen.target);
     const { text: content, left, notes } = chosen.record ? recorded(plain) : plain;
-    const opened = await vscode.workspace.openTextDocument({ language: languageOf(chosen.target), content });
-    await vscode.window.showTextDocument(opened, vscode.ViewColumn.Beside);
+    const address = await freeAddress(folderOf(document), exportName(document, chosen.label), endingOf(chosen.target));
+    await openUnsavedAt(address, content, vscode.ViewColumn.Beside);
     const leftOut = left.length > 0 ? [vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left))] : [];
     if (leftOut.length + notes.length > 0) {
       void showInformation([...leftOut, ...notes].join(' '));
@@ -213,17 +189,20 @@ async function namedFiles(document: vscode.TextDocument): Promise<readonly vscod
   return own && Array.isArray(names) ? names.map((name) => vscode.Uri.joinPath(own, '..', String(name))) : [];
 }
 
-function listOf(names: readonly string[]): string {
-  const more = names.length - MAX_LISTED;
-  const shown = names.slice(0, MAX_LISTED).join(', ');
-  return more > 0 ? vscode.l10n.t('{0} and {1} more', shown, more) : shown;
+/** The name of an exported layout without its ending: `train.torchrun-recorded` of `train.layout.yaml`. */
+function exportName({ uri }: vscode.TextDocument, label: string): string {
+  return `${nameOf(uri).replace(/\.layout\.ya?ml$/, '')}.${label.replace(/\W+/g, '-')}`;
 }
 
-function languageOf(target: ExportTarget): string {
+function folderOf({ uri, isUntitled }: vscode.TextDocument): vscode.Uri | undefined {
+  return isUntitled ? homeOfNew() : vscode.Uri.joinPath(uri, '..');
+}
+
+function endingOf(target: ExportTarget): string {
   if (target === 'module-grid-spec' || target === 'ntp-config') {
-    return 'python';
+    return '.py';
   }
-  return target === 'model-config' || target === 'bridge' || target === 'nemo-rl' ? 'yaml' : 'shellscript';
+  return target === 'model-config' || target === 'bridge' || target === 'nemo-rl' ? '.yaml' : '.sh';
 }
 
 function describe(target: ExportTarget): string {

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { LaunchReading } from '../../layout/launch';
+import type { ImportOptions, LaunchReading } from '../../layout/launch';
 import { showError } from '../notifications';
 import { nameOf } from '../paths';
 import { readText } from '../readText';
@@ -10,6 +10,9 @@ export const engine = () => import('../../layout/launch');
 /** The largest launch file that is read, and the largest file that one names. Bytes. */
 const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
 const MAX_NAMED_BYTES = 1024 * 1024;
+
+/** How many names a message lists. */
+const MAX_LISTED = 5;
 
 /** A launch file with what was read of it. */
 export interface Launch {
@@ -43,7 +46,7 @@ export async function readLaunchFiles(uris: readonly vscode.Uri[]): Promise<read
 }
 
 /** Reads a launch file and the files that it names in its workspace folder; or a sentence that says why it cannot. */
-export async function readLaunchFile(uri: vscode.Uri, job?: string): Promise<LaunchReading | string> {
+export async function readLaunchFile(uri: vscode.Uri, options: ImportOptions = {}): Promise<LaunchReading | string> {
   const text = await currentText(uri, MAX_LAUNCH_BYTES);
   if (text === null) {
     return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MB, or no text.', nameOf(uri));
@@ -53,20 +56,25 @@ export async function readLaunchFile(uri: vscode.Uri, job?: string): Promise<Lau
   const isInside = (path: string) => path.startsWith(root.path.endsWith('/') ? root.path : `${root.path}/`);
   const fetch = async (path: string) =>
     isInside(path) ? currentText(uri.with({ path }), MAX_NAMED_BYTES, root) : null;
-  const reading = await readLaunchFileAsync(uri.path, text, fetch, { job });
+  const reading = await readLaunchFileAsync(uri.path, text, fetch, options);
   return reading.family === null ? vscode.l10n.t('{0} starts no training job that can be read.', nameOf(uri)) : reading;
 }
 
 /** How many jobs of a file are offered. */
 const MAX_JOBS = 20;
 
-/** Asks which of the jobs of a launch file is meant, where it starts several; null where the question is cancelled. */
-export async function chooseJob(launch: Launch): Promise<Launch | null> {
+/**
+ * Asks which of the jobs of a launch file is meant, where it starts several; null where the question is cancelled.
+ * @param options how the file was read
+ */
+export async function chooseJob(launch: Launch, options: ImportOptions = {}): Promise<Launch | null> {
   const { uri, reading } = launch;
   if (reading.jobs.length === 0) {
     return launch;
   }
-  const read = await Promise.all(reading.jobs.slice(0, MAX_JOBS).map((job) => readLaunchFile(uri, job)));
+  const read = await Promise.all(
+    reading.jobs.slice(0, MAX_JOBS).map((job) => readLaunchFile(uri, { ...options, job })),
+  );
   const items = read.flatMap((one, index) => {
     const label = vscode.l10n.t('Job {0}', reading.jobs[index] ?? '');
     return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one } }];
@@ -105,4 +113,11 @@ export function relativePath(layout: vscode.Uri, file: string): string {
   const shared = common < 0 ? from.length : common;
   // a path that shares no folder but the root says more as a whole
   return shared <= 1 ? file : [...from.slice(shared).map(() => '..'), ...to.slice(shared)].join('/');
+}
+
+/** Names as a message lists them: the first ones, and how many more there are. */
+export function listOf(names: readonly string[]): string {
+  const more = names.length - MAX_LISTED;
+  const shown = names.slice(0, MAX_LISTED).join(', ');
+  return more > 0 ? vscode.l10n.t('{0} and {1} more', shown, more) : shown;
 }

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
+import { recordScript } from '../../jobs';
 import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
 import { registerVerify } from '../verify';
@@ -27,4 +28,6 @@ export const platform: Platform = {
       vscode.tasks.registerTaskProvider('parallelism-layout', new LayoutTasks(cli, host.context.globalStorageUri)),
     );
   },
+
+  recordScript: (file, signal) => recordScript(file, { signal }),
 };

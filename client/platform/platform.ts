@@ -1,5 +1,6 @@
 import type * as vscode from 'vscode';
 import type { BaseLanguageClient, LanguageClientOptions } from 'vscode-languageclient';
+import type { RecordedRun } from '../../jobs';
 import type { GridPanels } from '../grid/panel';
 
 /** What the jobs of a platform are given. */
@@ -12,6 +13,9 @@ export interface JobHost {
 /** Makes a client of the language server, which is not started yet. */
 export type CreateClient = (options: LanguageClientOptions) => BaseLanguageClient;
 
+/** Runs a shell script with recording stubs, as `recordScript` of the jobs says; null where `signal` ended it. */
+export type RecordScript = (file: string, signal: AbortSignal) => Promise<RecordedRun | null>;
+
 /** What differs between the editor on a machine and the editor in a browser. */
 export interface Platform {
   /**
@@ -22,6 +26,9 @@ export interface Platform {
 
   /** Registers what starts processes; undefined where nothing can be started. */
   readonly registerJobs?: (host: JobHost) => vscode.Disposable;
+
+  /** Runs a launch script with recording stubs; undefined where nothing can be started. */
+  readonly recordScript?: RecordScript;
 }
 
 /** Identifier and name of the client, which also name its settings and its trace. */

@@ -3,10 +3,11 @@ import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import type { Verification } from '../../jobs';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
+import { CancellableTasks } from '../cancellableTasks';
 import { checkedDocument } from '../checkedDocument';
 import type { GridPanels } from '../grid/panel';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
-import { showError, showInformation, showWarning, withProgress } from '../notifications';
+import { showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import type { JobHost } from '../platform/platform';
 import { isTrusted } from '../trust';
@@ -67,8 +68,7 @@ async function isOfRun(path: string): Promise<boolean> {
 class RunVerification implements vscode.Disposable {
   readonly #differences = new Differences();
   readonly #reports = new RunReports();
-  /** Ends the processes that still run. */
-  readonly #running = new Set<AbortController>();
+  readonly #tasks = new CancellableTasks();
 
   constructor(
     readonly cli: string,
@@ -76,9 +76,7 @@ class RunVerification implements vscode.Disposable {
   ) {}
 
   dispose(): void {
-    for (const running of this.#running) {
-      running.abort();
-    }
+    this.#tasks.dispose();
     this.#differences.dispose();
     this.#reports.dispose();
   }
@@ -106,26 +104,18 @@ class RunVerification implements vscode.Disposable {
   }
 
   async #run(document: vscode.TextDocument, paths: readonly string[]): Promise<Verification | undefined> {
-    const running = new AbortController();
-    this.#running.add(running);
     const title = vscode.l10n.t('Verifying {0} against a run', nameOf(document.uri));
-    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
     try {
-      return await withProgress(options, (_, token) => {
-        token.onCancellationRequested(() => running.abort());
+      return await this.#tasks.run(title, (signal) => {
         const folder = document.uri.scheme === 'file' ? dirname(document.uri.fsPath) : homedir();
-        return runVerify(this.cli, document.getText(), folder, paths, running.signal);
+        return runVerify(this.cli, document.getText(), folder, paths, signal);
       });
     } catch (error) {
       if (!(error instanceof VerifyError)) {
         throw error;
       }
-      if (!running.signal.aborted) {
-        void showError(vscode.l10n.t('{0} could not be verified: {1}', nameOf(document.uri), error.message));
-      }
+      void showError(vscode.l10n.t('{0} could not be verified: {1}', nameOf(document.uri), error.message));
       return undefined;
-    } finally {
-      this.#running.delete(running);
     }
   }
 

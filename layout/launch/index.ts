@@ -23,5 +23,6 @@ export { effectiveValue, type LayoutValue, layoutFileValues } from './layout-val
 export { layoutNodeValues } from './node-values';
 export { isRecordedTarget, RECORDED_TARGETS, recorded } from './record';
 export { parseRecord, type RecordedCommand } from './recordedRun';
+export { SHELL_SCRIPT } from './shell/called';
 export type { ReadFile } from './shell/interpreter';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

@@ -12,7 +12,6 @@ const STARTS =
 /** The files that start processes, and what they start: a new one must say here what a workspace can do to it. */
 const PLACES: Readonly<Record<string, string>> = {
   'cli/mcp.ts': 'this program, on a text that the client sends',
-  'cli/recordRun.ts': 'a script that a person names with import --run, with stand-ins for the programs on its PATH',
   'client/grid/lastCommit.ts': 'git, by the extension of the editor, which is off in a workspace that is not trusted',
   'client/jobs/terminal.ts': 'no process: a terminal that shows a log',
   'client/platform/node.ts': 'the language server, in the folder of the extension',
@@ -21,6 +20,8 @@ const PLACES: Readonly<Record<string, string>> = {
   'client/verify/commandLine.ts': 'this program on files that a person chooses, in a trusted workspace',
   'jobs/kubernetes/kubectl.ts': 'kubectl on PATH, after a person starts a job on a cluster of the user settings',
   'jobs/local/backend.ts': 'the interpreter of the user settings or on PATH, after a person starts a job',
+  'jobs/recordScript.ts':
+    'a script that a person names with import --run, or agrees to run in a trusted workspace, with stubs for the programs on its PATH',
   'jobs/slurm/shell.ts': 'sh, or ssh on PATH, after a person starts a job on a cluster of the user settings',
 };
 

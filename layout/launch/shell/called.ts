@@ -31,9 +31,12 @@ export function knownEnd(text: Text): string | null {
   return end?.startsWith('/') && end.length > 1 ? end.slice(1) : null;
 }
 
+/** Shell scripts, by the end of their names. */
+export const SHELL_SCRIPT = /\.(sh|bash|slurm|sbatch|sub)$/;
+
 /** The script that `bash x.sh`, `./x.sh`, `sbatch x.sh` starts, and its arguments. */
 export function scriptCalled(name: string, args: readonly Arg[]): { path: string; args: readonly Arg[] } | null {
-  const isScript = (text: string | null) => text !== null && /\.(sh|bash|slurm|sbatch|sub)$/.test(text);
+  const isScript = (text: string | null) => text !== null && SHELL_SCRIPT.test(text);
   if (isScript(name)) {
     return { path: name, args: args.slice(1) };
   }

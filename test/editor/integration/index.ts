@@ -3,6 +3,7 @@ import Mocha from 'mocha';
 import { defineTrusted } from './extension.test';
 import { defineFeatures } from './features.test';
 import { defineLaunch } from './launch.test';
+import { defineRecord } from './record.test';
 import { runTests } from './run';
 import { defineSmoke } from './smoke.test';
 import { defineUntrusted } from './untrusted.test';
@@ -18,6 +19,7 @@ export async function run(): Promise<void> {
       defineTrusted();
       defineFeatures();
       defineLaunch();
+      defineRecord();
       defineVerify();
       defineSmoke();
     }

@@ -20,6 +20,8 @@ export function defineWeb(): void {
       const commands = await vscode.commands.getCommands(true);
       assert.ok(commands.includes('parallelismLayout.showGrid'));
       assert.ok(!commands.includes('parallelismLayout.runSmokeJob'));
+      const script = vscode.Uri.joinPath(folder().uri, 'train.sh');
+      assert.equal(await vscode.commands.executeCommand('parallelismLayout.runLaunchScript', script), undefined);
       const { document } = await open('two-ranks.layout.yaml');
       const lenses = async () => {
         const found = await ask<vscode.CodeLens[]>('CodeLens', document.uri, 100);

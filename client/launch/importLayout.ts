@@ -1,0 +1,167 @@
+import * as vscode from 'vscode';
+import type { RecordedRun } from '../../jobs';
+import { CancellableTasks } from '../cancellableTasks';
+import { reach } from '../milestones';
+import { ask, showError, showInformation } from '../notifications';
+import { nameOf } from '../paths';
+import type { Platform, RecordScript } from '../platform/platform';
+import { isTrusted } from '../trust';
+import { freeAddress, openUnsavedAt } from '../unsavedLayout';
+import { replaceChanged } from './edits';
+import { chooseJob, chooseLaunchFiles, engine, type Launch, listOf, readLaunchFile, relativePath } from './read';
+
+/** A layout that was opened, with the text that was written into it. */
+interface Opened {
+  readonly document: vscode.TextDocument;
+  readonly text: string;
+}
+
+/** Registers the commands that make layouts of launch files, from their texts or by running them with recording stubs. */
+export function registerImport({ recordScript }: Platform): vscode.Disposable {
+  const tasks = new CancellableTasks();
+  const imports = new LaunchImport(tasks, recordScript);
+  return vscode.Disposable.from(
+    tasks,
+    vscode.commands.registerCommand('parallelismLayout.importLaunchFile', (argument, selected) =>
+      imports.importFiles(argument, selected),
+    ),
+    vscode.commands.registerCommand('parallelismLayout.runLaunchScript', (argument) => imports.runScript(argument)),
+  );
+}
+
+/** How long `recordScript` of the jobs lets a script run. Seconds. */
+const MAX_SECONDS = 10;
+
+class LaunchImport {
+  constructor(
+    readonly tasks: CancellableTasks,
+    readonly record: RecordScript | undefined,
+  ) {}
+
+  /** Opens a layout of each launch file, nowhere saved yet; asks which files where none is given. */
+  async importFiles(argument: unknown, selected: unknown): Promise<void> {
+    const given = (Array.isArray(selected) ? selected : [argument]).filter((one) => one instanceof vscode.Uri);
+    for (const uri of given.length > 0 ? given : await chooseLaunchFiles()) {
+      const reading = await readLaunchFile(uri);
+      if (typeof reading === 'string') {
+        void this.#offerRun(uri, showError, reading);
+        continue;
+      }
+      const launch = await chooseJob({ uri, reading });
+      if (launch) {
+        void this.#offerForUnknown(launch, await openLayout(launch));
+      }
+    }
+  }
+
+  /**
+   * Runs a shell script with recording stubs, after a person agrees, and opens a layout of what it starts.
+   * @param argument the script; left out, that of the active editor, or one that a person chooses
+   */
+  async runScript(argument: unknown): Promise<void> {
+    if (!this.record) {
+      void showError(
+        vscode.l10n.t('Launch scripts do not run in a browser: open their folder in an editor on a machine.'),
+      );
+      return;
+    }
+    if (!isTrusted(vscode.l10n.t('Launch scripts run in a trusted workspace only.'))) {
+      return;
+    }
+    const { SHELL_SCRIPT } = await engine();
+    const active = vscode.window.activeTextEditor?.document.uri;
+    const [chosen] =
+      argument instanceof vscode.Uri
+        ? [argument]
+        : active && SHELL_SCRIPT.test(active.path)
+          ? [active]
+          : await chooseLaunchFiles();
+    if (chosen && (chosen.scheme !== 'file' || !SHELL_SCRIPT.test(chosen.path))) {
+      void showError(vscode.l10n.t('{0} is not a shell script on this machine; only those run.', nameOf(chosen)));
+    } else if (chosen) {
+      await this.#run(chosen, this.record);
+    }
+  }
+
+  /** @param opened the layout of the script's text, which the new one replaces unless a person has changed it */
+  async #run(uri: vscode.Uri, record: RecordScript, opened?: Opened): Promise<void> {
+    if (!(await isRunWanted(uri))) {
+      return;
+    }
+    try {
+      await vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString())?.save();
+      const title = vscode.l10n.t('Running {0} with recording stubs', nameOf(uri));
+      const run = await this.tasks.run(title, (signal) => record(uri.fsPath, signal));
+      if (run) {
+        await openRecorded(uri, run, opened);
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      void showError(vscode.l10n.t('{0} cannot be run: {1}', nameOf(uri), reason));
+    }
+  }
+
+  /** Offers to run a script whose text leaves values unknown. */
+  async #offerForUnknown({ uri, reading }: Launch, opened: Opened): Promise<void> {
+    const unknown = reading.values.flatMap(({ key, source }) => (source === 'unknown' ? [key] : []));
+    if (unknown.length > 0 && (await this.#canRun(uri))) {
+      const text = vscode.l10n.t('The text of {0} leaves values unknown: {1}.', nameOf(uri), listOf(unknown));
+      await this.#offerRun(uri, showInformation, text, opened);
+    }
+  }
+
+  async #offerRun(uri: vscode.Uri, show: typeof showError, text: string, opened?: Opened): Promise<void> {
+    const run = vscode.l10n.t('Run with Recording Stubs...');
+    const buttons = (await this.#canRun(uri)) ? [run] : [];
+    if ((await show(text, ...buttons)) === run && this.record) {
+      await this.#run(uri, this.record, opened);
+    }
+  }
+
+  async #canRun({ scheme, path }: vscode.Uri): Promise<boolean> {
+    const { SHELL_SCRIPT } = await engine();
+    return this.record !== undefined && vscode.workspace.isTrusted && scheme === 'file' && SHELL_SCRIPT.test(path);
+  }
+}
+
+/** Says what a run does, and asks whether to start it. */
+async function isRunWanted(uri: vscode.Uri): Promise<boolean> {
+  const run = vscode.l10n.t('Run Script');
+  const detail = vscode.l10n.t(
+    'bash executes {0} as you, in its folder, for at most {1} seconds and without a network. Stubs replace launchers and programs that change files, and record how the script calls them. Redirections and absolute paths in the script still take effect.',
+    uri.fsPath,
+    MAX_SECONDS,
+  );
+  return (await ask(vscode.l10n.t('Run {0} with recording stubs?', nameOf(uri)), detail, run)) === run;
+}
+
+async function openRecorded(uri: vscode.Uri, { commands, notes }: RecordedRun, opened?: Opened): Promise<void> {
+  const options = { recorded: commands };
+  const reading = await readLaunchFile(uri, options);
+  if (typeof reading === 'string') {
+    void showError([reading, ...notes.slice(1)].join(' '));
+    return;
+  }
+  const launch = await chooseJob({ uri, reading }, options);
+  if (launch) {
+    await openLayout({ uri, reading: { ...launch.reading, notes: [...launch.reading.notes, ...notes] } }, opened);
+  }
+}
+
+/** Opens the layout of a launch file beside it, nowhere saved yet. */
+async function openLayout({ uri, reading }: Launch, opened?: Opened): Promise<Opened> {
+  const { layoutYaml } = await engine();
+  const isReusable = opened?.document.isClosed === false && opened.document.getText() === opened.text;
+  const name = nameOf(uri).replace(/(?<=.)\.\w+$/, '');
+  const address = isReusable ? opened.document.uri : await freeAddress(vscode.Uri.joinPath(uri, '..'), name);
+  const text = layoutYaml(reading, (file) => relativePath(address, file));
+  if (isReusable) {
+    const change = new vscode.WorkspaceEdit();
+    replaceChanged(change, opened.document, text);
+    await vscode.workspace.applyEdit(change);
+    return { document: opened.document, text };
+  }
+  const { document } = await openUnsavedAt(address, text);
+  reach('createdLayout');
+  return { document, text };
+}

@@ -1,0 +1,265 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseRecord, type RecordedCommand } from '../layout/launch';
+import { EnvironmentError } from './environmentError';
+import { readRegularFile } from './regularFile';
+import { makeRunFolder } from './runFolder';
+
+/** How long a script may run, in milliseconds. */
+export const RECORD_LIMIT_MS = 10_000;
+
+/** The most commands of one run that are read, the longest record of one, and of all together. Bytes. */
+const MAX_COMMANDS = 2_000;
+const MAX_RECORD_BYTES = 1024 * 1024;
+const MAX_RECORDS_BYTES = 32 * 1024 * 1024;
+
+/** Programs that a recording stub replaces: launchers, and programs that change files, processes or machines. */
+const STUBS = [
+  ...'torchrun torchrun_npu python python3 srun sbatch salloc mpirun mpiexec accelerate deepspeed ray uv poetry conda'.split(
+    ' ',
+  ),
+  ...'megatron swift axolotl vllm sglang msrun nsys numactl docker podman apptainer singularity enroot ssh scp rsync'.split(
+    ' ',
+  ),
+  ...'kubectl scontrol scancel squeue sinfo nvidia-smi rocm-smi npu-smi pkill killall kill pip pip3 apt apt-get git'.split(
+    ' ',
+  ),
+  ...'curl wget hf huggingface-cli sudo mount umount rm rmdir mv cp ln chmod chown mkdir touch dd tee tar sleep reboot'.split(
+    ' ',
+  ),
+  ...'timeout nohup stdbuf setsid xargs find bash sh'.split(' '),
+];
+
+/** Programs that a script may use: they read and print, no more. */
+const TOOLS =
+  'dirname basename cat echo printf seq expr awk gawk mawk sed grep egrep head tail cut tr wc date realpath readlink pwd true false env sort uniq test bc ls hostname whoami id nproc uname mktemp'.split(
+    ' ',
+  );
+
+/** Records a program with its environment, and follows `bash -c '...'` among its words. */
+const STUB = `#!BASH
+set +e
+record="$PARALLELISM_LAYOUT_RECORD/$EPOCHREALTIME.$$"
+{ printf '%s\\0' "$(($# + 1))" "\${0##*/}" "$@"; ENV -0; printf '\\0'; } >"$record.part" && MV "$record.part" "$record.command"
+program=\${0##*/} before=
+case $program in bash | sh) "BASH" "$@" ; exit ;; esac
+for word in "$@"; do
+  case $before in
+    -c | -lc) case $program in bash | sh | */bash | */sh) BASH -c "$word" ;; esac ;;
+    *) ;;
+  esac
+  case $word in -*) ;; *) program=$word ;; esac
+  before=$word
+done
+exit 0
+`;
+
+/** Bash calls the handler for a program that is not on `PATH`: it is recorded too. */
+const BASH_SETTINGS = `command_not_found_handle() { "$PARALLELISM_LAYOUT_FOLDER/record-command" "$@"; return 0; }
+kill() { :; }
+`;
+
+const RECORD_COMMAND = `#!BASH
+record="$PARALLELISM_LAYOUT_RECORD/$EPOCHREALTIME.$$"
+{ printf '%s\\0' "$#" "$@"; ENV -0; printf '\\0'; } >"$record.part" && MV "$record.part" "$record.command"
+`;
+
+/** What a script started, and what a reader of the result must know about the run. */
+export interface RecordedRun {
+  readonly commands: readonly RecordedCommand[];
+  readonly notes: readonly string[];
+}
+
+export interface RecordOptions {
+  /** How long the script may run, in milliseconds. */
+  readonly limit?: number;
+  /** The words that start a program without network and apart from other processes; null: there are none. Found where left out. */
+  readonly sandbox?: readonly string[] | null;
+  /** Run the script with the network where there is no sandbox, and say so in a note. */
+  readonly mayUseNetwork?: boolean;
+  /** Ends the script. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs a shell script with recording stubs for launchers. The script executes as this user, in its own directory, for a limited
+ * time, with a small environment and a private home. When the promise settles, its processes have ended and its folder is gone.
+ * @returns null where `signal` ended it
+ * @throws EnvironmentError where this machine has no bash, no sandbox or no folder for temporary files; the message says what is missing
+ */
+export async function recordScript(
+  file: string,
+  { limit = RECORD_LIMIT_MS, sandbox, mayUseNetwork = false, signal }: RecordOptions = {},
+): Promise<RecordedRun | null> {
+  const programs = { BASH: programAt('bash'), ENV: programAt('env'), MV: programAt('mv') };
+  const words = sandbox === undefined ? await networkSandbox() : sandbox;
+  if (words === null && !mayUseNetwork) {
+    throw new EnvironmentError(
+      process.platform === 'linux'
+        ? '`unshare` cannot take the network from it. Install util-linux and allow user namespaces.'
+        : 'only Linux can take the network from it.',
+    );
+  }
+  const script = realpathSync(resolve(file));
+  const folder = await makeRunFolder('script');
+  try {
+    prepare(folder, programs);
+    const end = await runToEnd([...(words ?? []), programs.BASH, script], {
+      cwd: dirname(script),
+      env: environmentOf(folder),
+      limit,
+      signal,
+      isSandboxed: words !== null,
+    });
+    return end === 'cancelled'
+      ? null
+      : {
+          commands: commandsIn(join(folder, 'record')),
+          notes: notesOf(words !== null, end === 'ended' ? null : limit),
+        };
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** A program of the system, never one from the caller's PATH; undefined where it is missing. */
+function systemProgram(name: string): string | undefined {
+  return ['/usr/bin', '/bin'].map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
+
+function programAt(name: string): string {
+  const found = systemProgram(name);
+  if (found === undefined) {
+    throw new EnvironmentError(`${name} is not on this machine; a script runs with bash on Linux or macOS.`);
+  }
+  return found;
+}
+
+function prepare(folder: string, programs: Readonly<Record<string, string>>): void {
+  const filled = (text: string) => text.replace(/\b(BASH|ENV|MV)\b/g, (name) => programs[name] ?? name);
+  for (const name of ['bin', 'record', 'home']) {
+    mkdirSync(join(folder, name));
+  }
+  writeFileSync(join(folder, 'environment.sh'), BASH_SETTINGS);
+  writeFileSync(join(folder, 'stub'), filled(STUB), { mode: 0o700 });
+  writeFileSync(join(folder, 'record-command'), filled(RECORD_COMMAND), { mode: 0o700 });
+  for (const name of STUBS) {
+    symlinkSync(join(folder, 'stub'), join(folder, 'bin', name));
+  }
+  for (const name of TOOLS) {
+    const path = systemProgram(name);
+    if (path !== undefined) {
+      symlinkSync(path, join(folder, 'bin', name));
+    }
+  }
+}
+
+function environmentOf(folder: string): NodeJS.ProcessEnv {
+  return {
+    PATH: join(folder, 'bin'),
+    HOME: join(folder, 'home'),
+    TMPDIR: join(folder, 'home'),
+    USER: 'user',
+    LC_ALL: 'C',
+    BASH_ENV: join(folder, 'environment.sh'),
+    PARALLELISM_LAYOUT_FOLDER: folder,
+    PARALLELISM_LAYOUT_RECORD: join(folder, 'record'),
+  };
+}
+
+/** The words that start a program in namespaces of its own, which end with the process that starts it; null where Linux refuses. */
+async function networkSandbox(): Promise<readonly string[] | null> {
+  const [setpriv, unshare] = ['setpriv', 'unshare'].map(systemProgram);
+  if (unshare === undefined) {
+    return null;
+  }
+  const words = [
+    ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL']),
+    ...[unshare, '--map-root-user', '--net', '--pid', '--fork', '--kill-child'],
+  ];
+  const [program = '', ...args] = words;
+  return new Promise((done) =>
+    execFile(program, [...args, programAt('true')], { timeout: 5_000 }, (error) => done(error ? null : words)),
+  );
+}
+
+interface Run {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly limit: number;
+  readonly signal: AbortSignal | undefined;
+  readonly isSandboxed: boolean;
+}
+
+/** Runs a program until it ends, its time is over, or it is cancelled; everything that it started ends with it. */
+async function runToEnd(
+  [program = '', ...args]: readonly string[],
+  { cwd, env, limit, signal, isSandboxed }: Run,
+): Promise<'ended' | 'late' | 'cancelled'> {
+  if (signal?.aborted) {
+    return 'cancelled';
+  }
+  // every process of a sandbox holds the pipe, so `close` comes when the last one is gone
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    stdio: ['ignore', 'ignore', 'ignore', isSandboxed ? 'pipe' : 'ignore'],
+    detached: true,
+  });
+  const stop = () => endGroup(child);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    stop();
+  }, limit);
+  signal?.addEventListener('abort', stop);
+  await new Promise<void>((done) => {
+    child.once('exit', stop);
+    child.once('close', () => done());
+    child.once('error', () => done());
+  });
+  clearTimeout(timer);
+  signal?.removeEventListener('abort', stop);
+  return signal?.aborted ? 'cancelled' : isLate ? 'late' : 'ended';
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    process.kill(-(pid ?? Number.NaN), 'SIGKILL');
+  } catch {
+    // the group has ended
+  }
+}
+
+/** The programs that were started, in order. */
+function commandsIn(folder: string): RecordedCommand[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.command'));
+  let left = MAX_RECORDS_BYTES;
+  return names
+    .sort()
+    .slice(0, MAX_COMMANDS)
+    .flatMap((name) => {
+      const text = textOf(join(folder, name), Math.min(left, MAX_RECORD_BYTES));
+      left -= text.length;
+      return parseRecord(text) ?? [];
+    });
+}
+
+function textOf(path: string, most: number): string {
+  try {
+    return new TextDecoder().decode(readRegularFile(path, most));
+  } catch {
+    return '';
+  }
+}
+
+function notesOf(isSandboxed: boolean, limit: number | null): string[] {
+  return [
+    'The script was executed with recording stubs for launchers and other programs; where it reads their output, they print nothing.',
+    ...(isSandboxed ? [] : ['This machine has no way to take the network from the script.']),
+    ...(limit === null
+      ? []
+      : [`The script was ended after ${limit / 1000} s; what it would have started later is not known.`]),
+  ];
+}

@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordScript } from '../../jobs';
+import { readLaunchFile } from '../../layout/launch';
+import { processesWith } from '../harness/processes';
+import { until } from '../harness/until';
+
+let folder = '';
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-record-'));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function script(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+const folders = () =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith(`parallelism-layout-script-${process.pid}-`)).length;
+
+test('what a script starts is recorded, also where it is computed, and nothing of it is really run', async () => {
+  const text = `cd / && touch "$HOME/../../touched" ${folder}/touched
+TP=$(seq 1 4 | tail -n 1)
+WORDS=$(printf '%s' "--tensor-model-parallel-size $TP")
+rm -rf ${folder}
+srun --nodes 2 bash -c "torchrun --nproc-per-node 8 pretrain_gpt.py $WORDS --num-layers 8" | tee log.txt
+my-own-launcher --flag 'a  b'
+`;
+  const before = folders();
+  const run = await recordScript(script('train.sh', text));
+  const commands = run?.commands ?? [];
+  expect(commands.map(({ args }) => args)).toContainEqual(['my-own-launcher', '--flag', 'a  b']);
+  expect(commands.map(({ args }) => args)).toContainEqual([
+    ...['torchrun', '--nproc-per-node', '8', 'pretrain_gpt.py'],
+    ...['--tensor-model-parallel-size', '4', '--num-layers', '8'],
+  ]);
+  expect(existsSync(folder)).toBe(true);
+  expect(existsSync(join(folder, 'touched'))).toBe(false);
+  expect(folders()).toBe(before);
+  expect(run?.notes[0]).toContain('was executed');
+
+  const { family, values } = readLaunchFile('train.sh', text, () => null, { recorded: commands });
+  const found = Object.fromEntries(values.map(({ key, value, source }) => [key, { value, source }]));
+  expect(family).toBe('megatron-lm');
+  expect(found['parallelism.tp']).toEqual({ value: 4, source: { file: 'train.sh', line: 3 } });
+  expect(found['model.num_layers']).toMatchObject({ value: 8 });
+});
+
+test('the environment of the caller is not that of the script', async () => {
+  process.env.PARALLELISM_LAYOUT_SECRET = 'secret';
+  try {
+    const run = await recordScript(script('secret.sh', 'NNODES=2 torchrun "$PARALLELISM_LAYOUT_SECRET" x.py\n'));
+    const [command] = run?.commands ?? [];
+    expect(command?.args).toEqual(['torchrun', '', 'x.py']);
+    expect(command?.environment).toMatchObject({ NNODES: '2' });
+    expect(command?.environment).not.toHaveProperty('PARALLELISM_LAYOUT_SECRET');
+  } finally {
+    delete process.env.PARALLELISM_LAYOUT_SECRET;
+  }
+});
+
+const ENDLESS = 'while :; do :; done &\nwhile :; do :; done\n';
+
+test('a script that does not end is ended', async () => {
+  const run = await recordScript(script('endless.sh', ENDLESS), { limit: 200 });
+  expect(run?.notes.at(-1)).toContain('ended after 0.2 s');
+  expect(processesWith('endless.sh', folder)).toEqual([]);
+});
+
+test('a script that is cancelled leaves no process and no folder', async () => {
+  const before = folders();
+  const cancelled = new AbortController();
+  const running = recordScript(script('cancelled.sh', ENDLESS), { limit: 60_000, signal: cancelled.signal });
+  await until(
+    () => processesWith('cancelled.sh', folder),
+    ({ length }) => length > 2,
+    'the script runs',
+  );
+  cancelled.abort();
+  expect(await running).toBeNull();
+  expect(processesWith('cancelled.sh', folder)).toEqual([]);
+  expect(folders()).toBe(before);
+  expect(await recordScript(script('cancelled.sh', ENDLESS), { signal: cancelled.signal })).toBeNull();
+});
+
+test.runIf(process.platform === 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
+  'a script ends with the program that runs it: %s',
+  async (signal) => {
+    const file = script('orphan.sh', ENDLESS);
+    const program = spawn(process.execPath, ['dist/cli.js', 'import', '--run', file], { stdio: 'ignore' });
+    await until(
+      () => processesWith('orphan.sh', folder, 'bash'),
+      ({ length }) => length > 2,
+      'the script runs',
+    );
+    program.kill(signal);
+    const [status] = await once(program, 'exit');
+    expect(status).toBe(signal === 'SIGTERM' ? 143 : null);
+    await until(
+      () => processesWith('orphan.sh', folder),
+      ({ length }) => length === 0,
+      'the script has ended',
+      5,
+    );
+  },
+);
+
+test.runIf(process.platform === 'linux')('a script is not run where its network cannot be taken away', async () => {
+  await expect(recordScript(script('train.sh', 'torchrun x.py\n'), { sandbox: null })).rejects.toThrow(
+    '`unshare` cannot take the network from it. Install util-linux and allow user namespaces.',
+  );
+});

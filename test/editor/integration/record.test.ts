@@ -1,0 +1,107 @@
+import { strict as assert } from 'node:assert';
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import * as vscode from 'vscode';
+import { processesWith } from '../../harness/processes';
+import { until } from '../../harness/until';
+import { folder } from './editor';
+
+/** A text of which static reading gets no tp; running it leaves a file, and starts a job with tp 4. */
+const SCRIPT = `echo run >was-run
+TP=$(seq 1 4 | tail -n 1)
+torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size $TP --num-layers 8
+`;
+const ENDLESS = 'while :; do :; done &\nwhile :; do :; done\n';
+const RUN = 'parallelismLayout.runLaunchScript';
+
+const here = (name: string) => vscode.Uri.joinPath(folder().uri, 'record', name);
+const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
+const wasRun = async () => (await vscode.workspace.fs.readDirectory(here(''))).some(([name]) => name === 'was-run');
+const layoutText = () => vscode.window.activeTextEditor?.document.getText() ?? '';
+
+/** Launch scripts that run with recording stubs, on a machine. */
+export function defineRecord(): void {
+  describe('a launch script that is run', () => {
+    const { showWarningMessage } = vscode.window;
+
+    /** Answers the modal question, which the editor does not show in a test; gives what was asked. */
+    function answer(button: string | undefined): () => string {
+      let asked = '';
+      const stub = async (message: string, { detail = '' }: vscode.MessageOptions) => {
+        asked += `${message}\n${detail}\n`;
+        return button;
+      };
+      Object.assign(vscode.window, { showWarningMessage: stub });
+      return () => asked;
+    }
+
+    beforeEach(() => put('train.sh', SCRIPT));
+
+    afterEach(async () => {
+      Object.assign(vscode.window, { showWarningMessage });
+      await vscode.commands.executeCommand('notifications.clearAll');
+      while (vscode.window.activeTextEditor) {
+        await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+      }
+      await vscode.workspace.fs.delete(here(''), { recursive: true });
+    });
+
+    it('completes the layout of its text, once a person agrees', async () => {
+      const asked = answer('Run Script');
+      await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('train.sh'));
+      assert.match(layoutText(), /^# parallelism\.tp is unknown/m);
+      assert.equal(await wasRun(), false);
+      await until(
+        async () => {
+          await vscode.commands.executeCommand('notification.acceptPrimaryAction');
+          return layoutText();
+        },
+        (text) => /^ {2}tp: 4 +# train.sh:3$/m.test(text),
+        'the value that the script computes',
+      );
+      assert.match(asked(), /^Run train\.sh with recording stubs\?\nbash executes \/.*\/record\/train\.sh as you/);
+      assert.match(layoutText(), /^# The script was executed with recording stubs/m);
+      assert.equal(vscode.window.activeTextEditor?.document.uri.path, here('train.layout.yaml').path);
+      assert.equal(await wasRun(), true);
+    });
+
+    it('does not start where a person declines', async () => {
+      const asked = answer(undefined);
+      await vscode.commands.executeCommand(RUN, here('train.sh'));
+      assert.match(asked(), /^Run train\.sh/);
+      assert.equal(await wasRun(), false);
+      assert.equal(layoutText(), '');
+    });
+
+    it('runs as its editor has it, which is saved first', async () => {
+      answer('Run Script');
+      const script = await vscode.window.showTextDocument(here('train.sh'));
+      await script.edit((edit) => edit.insert(new vscode.Position(0, 0), 'PP="--pipeline-model-parallel-size 2"\n'));
+      await script.edit((edit) => edit.insert(script.document.lineAt(3).range.end, ' $PP'));
+      await vscode.commands.executeCommand(RUN);
+      assert.match(layoutText(), /^ {2}pp: 2\b/m);
+      assert.equal(script.document.isDirty, false);
+    });
+
+    it('leaves no process and no folder when it is cancelled', async () => {
+      answer('Run Script');
+      await put('endless.sh', ENDLESS);
+      const folders = () => readdirSync(tmpdir()).filter((name) => name.includes(`-script-${process.pid}-`));
+      const processes = () => processesWith(here('endless.sh').fsPath);
+      const running = vscode.commands.executeCommand(RUN, here('endless.sh'));
+      await until(processes, ({ length }) => length > 2, 'the script runs');
+      assert.equal(folders().length, 1);
+      await vscode.commands.executeCommand('notification.acceptPrimaryAction');
+      await running;
+      assert.deepEqual([...processes(), ...folders()], []);
+      assert.equal(layoutText(), '');
+    });
+
+    it('is refused where it is no shell script', async () => {
+      const asked = answer('Run Script');
+      await put('train.py', 'print()\n');
+      await vscode.commands.executeCommand(RUN, here('train.py'));
+      assert.equal(asked(), '');
+    });
+  });
+}

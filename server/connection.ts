@@ -1,82 +1,88 @@
 import {
-  CodeActionKind,
   type Connection,
   type InitializeParams,
   LSPErrorCodes,
   ResponseError,
+  type ServerCapabilities,
+  TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { type Checked, type Plan, planLayouts, type RuleLevels } from '../layout';
-import { commandsOf, pulls, wantsSummaries, wantsWorkspace } from './clientOptions';
-import { DEFAULT_SETTINGS, settingsOf } from './clientSettings';
+import { type Plan, planLayouts, type RuleLevels } from '../layout';
+import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { Documents } from './documents';
-import { codeActions, isWanted } from './features/codeActions';
-import { codeLenses } from './features/codeLens';
-import { completion } from './features/completion';
+import { FEATURES } from './features';
 import { type MoreDiagnostics, pulledDiagnostics, watchChanges } from './features/diagnostics';
-import { documentLinks } from './features/documentLinks';
-import { documentSymbols } from './features/documentSymbols';
-import { foldingRanges } from './features/folding';
-import { formatting } from './features/formatting';
-import { hover } from './features/hover';
-import { inlayHints } from './features/inlayHints';
 import { LaunchCheck } from './features/launchCheck';
 import { LaunchDrift } from './features/launchDrift';
-import { indentNewLine } from './features/onTypeFormatting';
-import { moduleHighlights, moduleReferences, renameModule, renameRange } from './features/rename';
-import { selectionRanges } from './features/selectionRanges';
-import { semanticTokens } from './features/semanticTokens';
 import { SharedDiagnostics } from './features/sharedDiagnostics';
 import { type Files, isLayoutFile, Workspace } from './features/workspaceDiagnostics';
 import { LaunchFiles } from './launchFiles';
 import { PLAN, type PlanRequest, VIEW_TEXT } from './messages';
 
-/** Layouts of one plan: each is checked, which takes time. */
+/** The most layouts of one plan: each is checked, which takes time. */
 const MAX_PLANNED = 100;
 
 /**
- * Wires every feature to a connection.
+ * What the server can do for a client.
+ * @param hasFiles whether the server reaches files that are not open
+ */
+export function capabilitiesFor(params: InitializeParams, hasFiles: boolean): ServerCapabilities {
+  const workspaceDiagnostics = hasFiles && wantsWorkspace(params.initializationOptions);
+  return {
+    ...Object.assign({}, ...FEATURES.map(({ capabilities }) => capabilities)),
+    textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental },
+    workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+    ...(pulls(params) && { diagnosticProvider: { interFileDependencies: false, workspaceDiagnostics } }),
+  };
+}
+
+/**
+ * Connects every feature to a client.
  * @param params what the client said when it started the server
- * @param files the files that are not open; left out where the platform has none to give
+ * @param files the files that are not open; left out where the platform has none
  */
 export function serveFeatures(connection: Connection, params: InitializeParams, files?: Files): void {
   const { capabilities, initializationOptions } = params;
+  const { workspace: clientWorkspace } = capabilities;
   const documents = new Documents();
-  const commands = commandsOf(initializationOptions);
-  const refreshesHints = capabilities.workspace?.inlayHint?.refreshSupport === true;
-  const refreshesDiagnostics = capabilities.workspace?.diagnostics?.refreshSupport === true;
-  const snippets = capabilities.textDocument?.completion?.completionItem?.snippetSupport === true;
   // a client that pulls would show pushed diagnostics twice
   const pushes = !pulls(params);
   let settings = DEFAULT_SETTINGS;
-  let workspace: Workspace | undefined;
-  const launchFiles = files && new LaunchFiles(connection, documents, files, params);
-  const refreshesLenses = capabilities.workspace?.codeLens?.refreshSupport === true;
-  const refresh = () => {
-    sendAgain();
-    refreshPulled();
-  };
+
   const shared = new SharedDiagnostics(connection);
-  const drift = launchFiles && new LaunchDrift(connection, documents, launchFiles, shared, refreshesLenses, refresh);
+  const launchFiles = files && new LaunchFiles(connection, documents, files, params);
+  const drift =
+    launchFiles &&
+    new LaunchDrift(
+      connection,
+      documents,
+      launchFiles,
+      shared,
+      clientWorkspace?.codeLens?.refreshSupport === true,
+      () => refresh(),
+    );
   const launchCheck = launchFiles && new LaunchCheck(connection, documents, launchFiles, shared, capabilities);
+  if (launchFiles) {
+    documents.setLaunchFiles((uri) => launchFiles.has(uri));
+  }
+
   const more: MoreDiagnostics = drift ?? { version: 0, diagnostics: () => [], publish: () => {} };
   const sent = { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) };
   const sendAgain = watchChanges(connection, documents, sent, more);
   const refreshPulled = () => {
-    if (!pushes && refreshesDiagnostics) {
+    if (!pushes && clientWorkspace?.diagnostics?.refreshSupport === true) {
       connection.languages.diagnostics.refresh();
     }
   };
-  if (launchFiles) {
-    documents.setLaunchFiles((uri) => launchFiles.has(uri));
-  }
-  if (files && wantsWorkspace(initializationOptions)) {
-    workspace = new Workspace(
-      connection,
-      documents,
-      files,
-      pushes,
-      (uri, checked) => drift?.closed(uri, checked) ?? null,
-    );
+  const refresh = () => {
+    sendAgain();
+    refreshPulled();
+  };
+
+  const workspace =
+    files && wantsWorkspace(initializationOptions)
+      ? new Workspace(connection, documents, files, pushes, (uri, checked) => drift?.closed(uri, checked) ?? null)
+      : undefined;
+  if (workspace) {
     workspace.start(params);
   } else if (pushes) {
     documents.open.onDidClose(({ document }) => {
@@ -95,31 +101,40 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     }
     refreshPulled();
   });
-
   connection.onDidChangeConfiguration((change) => {
     const before = settings;
     settings = settingsOf(change.settings);
     if (!sameLevels(before.levels, settings.levels)) {
       documents.setLevels(settings.levels);
-      sendAgain();
+      refresh();
       launchCheck?.recheck();
       void workspace?.recheck();
-      refreshPulled();
     }
     launchCheck?.turn(settings.checksLaunchFiles);
-    if (refreshesHints) {
+    if (clientWorkspace?.inlayHint?.refreshSupport === true) {
       void connection.languages.inlayHint.refresh();
     }
   });
 
-  /** The check of the document that a request speaks of. */
-  const checkedOf = (uri: string): Checked => {
-    const checked = documents.checked(uri);
-    if (!checked) {
+  const checked = (uri: string) => {
+    const found = documents.checked(uri);
+    if (!found) {
       throw new ResponseError(LSPErrorCodes.RequestFailed, `${uri} is not open`);
     }
-    return checked;
+    return found;
   };
+  const context = {
+    connection,
+    documents,
+    commands: commandsOf(initializationOptions),
+    snippets: capabilities.textDocument?.completion?.completionItem?.snippetSupport === true,
+    launch: drift,
+    settings: () => settings,
+    checked,
+  };
+  for (const feature of FEATURES) {
+    feature.register(context);
+  }
   connection.languages.diagnostics.on(({ textDocument, previousResultId }) =>
     pulledDiagnostics(documents, textDocument.uri, more, previousResultId),
   );
@@ -127,58 +142,8 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     const previous = new Map(previousResultIds.map(({ uri, value }) => [uri, value]));
     return { items: (await workspace?.report(previous, token)) ?? [] };
   });
-  connection.onCompletion(({ textDocument, position }) => completion(checkedOf(textDocument.uri), position, snippets));
-  connection.onHover(({ textDocument, position }) => {
-    const checked = checkedOf(textDocument.uri);
-    return hover(checked, checked.lines.offsetAt(position));
-  });
-  connection.onCodeAction(({ textDocument: { uri }, range, context }) => {
-    const isLaunchFile = launchFiles?.has(uri) === true && !documents.checked(uri);
-    return [
-      ...(isLaunchFile ? [] : codeActions(uri, checkedOf(uri), range, context.only)),
-      ...(isWanted(CodeActionKind.QuickFix, context.only) ? (drift?.actions(uri, range) ?? []) : []),
-    ];
-  });
-  connection.onCodeLens(async ({ textDocument: { uri } }) => {
-    const checked = checkedOf(uri);
-    const { compareLaunchFile = '' } = commands;
-    return [...codeLenses(uri, checked, commands), ...((await drift?.lenses(uri, checked, compareLaunchFile)) ?? [])];
-  });
-  connection.languages.inlayHint.on(({ textDocument, range }) =>
-    inlayHints(checkedOf(textDocument.uri), range, settings.hints),
-  );
-  connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checkedOf(textDocument.uri)));
-  connection.onDocumentLinks(({ textDocument }) => documentLinks(checkedOf(textDocument.uri)));
-  connection.onDocumentFormatting(({ textDocument }) => formatting(checkedOf(textDocument.uri)));
-  connection.onDocumentOnTypeFormatting(({ textDocument, position }) =>
-    indentNewLine(checkedOf(textDocument.uri), position),
-  );
-  connection.languages.semanticTokens.on(({ textDocument }) => semanticTokens(checkedOf(textDocument.uri)));
-  connection.languages.semanticTokens.onRange(({ textDocument, range }) =>
-    semanticTokens(checkedOf(textDocument.uri), range),
-  );
-  connection.onFoldingRanges(({ textDocument }) => foldingRanges(checkedOf(textDocument.uri)));
-  connection.onSelectionRanges(({ textDocument, positions }) =>
-    selectionRanges(checkedOf(textDocument.uri), positions),
-  );
-  connection.onDocumentHighlight(({ textDocument, position }) => {
-    const checked = checkedOf(textDocument.uri);
-    return moduleHighlights(checked, checked.lines.offsetAt(position));
-  });
-  connection.onReferences(({ textDocument: { uri }, position }) => {
-    const checked = checkedOf(uri);
-    return moduleReferences(uri, checked, checked.lines.offsetAt(position));
-  });
-  connection.onPrepareRename(({ textDocument, position }) => {
-    const checked = checkedOf(textDocument.uri);
-    return renameRange(checked, checked.lines.offsetAt(position));
-  });
-  connection.onRenameRequest(({ textDocument: { uri }, position, newName }) => {
-    const checked = checkedOf(uri);
-    return renameModule(uri, checked, checked.lines.offsetAt(position), newName);
-  });
   connection.onRequest<Plan, void>(PLAN, ({ uri, most }: PlanRequest) =>
-    planLayouts(checkedOf(uri).text, Math.min(most, MAX_PLANNED)),
+    planLayouts(checked(uri).text, Math.min(most, MAX_PLANNED)),
   );
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
   documents.listen(connection);

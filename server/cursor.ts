@@ -37,7 +37,7 @@ export function cursorAt(lines: LineIndex, position: Position): Cursor | null {
   }
   const firstLine = flowStart(lines, line, before);
   const text = lines.text.slice(lines.lineSpan(firstLine).start, at);
-  const brackets = openBrackets(text);
+  const brackets = scanBrackets(text).open;
   const place = brackets.length > 0 ? flowPlace(lines, firstLine, text, brackets) : blockPlace(lines, line, before);
   const { word, colon, path, valueKey, siblings, flow } = place;
   // what follows the cursor belongs to a key up to its end, and to a value up to what closes it
@@ -117,7 +117,8 @@ function flowPlace(lines: LineIndex, firstLine: number, text: string, brackets: 
 /** The first line of the collection in brackets that reaches over the line of the cursor; that line itself for none. */
 function flowStart(lines: LineIndex, line: number, before: string): number {
   let first = line;
-  let missing = openBrackets(before).length > 0 ? 0 : closings(before);
+  const own = scanBrackets(before);
+  let missing = own.open.length > 0 ? 0 : own.closed;
   let least =
     before.trim() === '' ? Number.POSITIVE_INFINITY : indentOf(lines, lines.lineSpan(line).start, lines.text.length);
   let length = before.length;
@@ -128,28 +129,19 @@ function flowStart(lines: LineIndex, line: number, before: string): number {
       break;
     }
     const text = lines.text.slice(start, end);
-    const open = openBrackets(text).length;
+    const { open, closed } = scanBrackets(text);
     const indent = indentOf(lines, start, end);
     // a collection in brackets stands deeper than the key that holds it
-    if (open > missing && indent < least) {
+    if (open.length > missing && indent < least) {
       first = at;
     }
-    missing = Math.max(0, missing - open) + closings(text);
+    missing = Math.max(0, missing - open.length) + closed;
     least = text.trim() === '' ? least : Math.min(least, indent);
   }
   return first;
 }
 
-/** The places of the brackets that are open at the end of a text. */
-function openBrackets(text: string): number[] {
-  return scanBrackets(text).open;
-}
-
-/** How many brackets a text closes that it does not open. */
-function closings(text: string): number {
-  return scanBrackets(text).closed;
-}
-
+/** The places of the brackets that are open at the end of a text, and how many it closes that it does not open. */
 function scanBrackets(text: string): { open: number[]; closed: number } {
   const open: number[] = [];
   let closed = 0;
@@ -175,23 +167,16 @@ function scanBrackets(text: string): { open: number[]; closed: number } {
 
 /** The key whose value begins at an offset, read backwards; null where none stands in front of it. */
 function keyBefore(text: string, at: number): string | null {
-  const isBlank = (i: number) => /^\s$/.test(text.charAt(i));
-  let end = at;
-  while (isBlank(end - 1)) {
-    end--;
-  }
-  if (text.charAt(end - 1) !== ':') {
+  const head = text.slice(0, at).trimEnd();
+  if (!head.endsWith(':')) {
     return null;
   }
-  end--;
-  while (isBlank(end - 1)) {
-    end--;
-  }
-  let start = end;
-  while (start > 0 && /^[\w.$"'-]$/.test(text.charAt(start - 1))) {
+  const before = head.slice(0, -1).trimEnd();
+  let start = before.length;
+  while (start > 0 && /^[\w.$"'-]$/.test(before.charAt(start - 1))) {
     start--;
   }
-  return start === end ? null : unquoted(text.slice(start, end));
+  return start === before.length ? null : unquoted(before.slice(start));
 }
 
 function lastComma(inside: string): number {

@@ -5,17 +5,14 @@ import { type Checked, check, type RuleLevels } from '../layout';
 /** The language of layouts, as editors are told to name it. */
 const LANGUAGE = 'parallelism-layout';
 
-/** A check with a name of its own: a client that has its diagnostics already is told so instead of being sent them again. */
+/** A check with an identifier: a client that has its diagnostics already is told so, and they are not sent again. */
 export interface Result {
   readonly version: number;
   readonly checked: Checked;
   readonly id: string;
 }
 
-/**
- * The open documents, each checked at most once a version: every feature reads the same result, until the next version has
- * one.
- */
+/** The open documents, each checked at most once a version: every feature reads the same result. */
 export class Documents {
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
@@ -30,18 +27,18 @@ export class Documents {
     });
   }
 
-  /** How rules weigh from now on; what was checked before is checked again when it is asked for. */
+  /** Sets the severities of rules; documents are checked again when a feature next asks for them. */
   setLevels(levels: RuleLevels): void {
     this.#levels = levels;
     this.#results.clear();
   }
 
-  /** Tells apart the launch files that a client was asked to send too: they are no layouts. */
+  /** Says which documents are launch files, which the client was asked to send too. */
   setLaunchFiles(isLaunchFile: (uri: string) => boolean): void {
     this.#isLaunchFile = isLaunchFile;
   }
 
-  /** As `setLaunchFiles`, by the languages of documents. */
+  /** Says in which languages documents are launch files. */
   setLaunchLanguages(languages: ReadonlySet<string>): void {
     this.#launchLanguages = languages;
   }
@@ -64,7 +61,7 @@ export class Documents {
     return this.result(uri)?.checked ?? null;
   }
 
-  /** The same with its version and its name. */
+  /** The same with its version and its identifier. */
   result(uri: string): Result | null {
     const document = this.open.get(uri);
     if (!document || !this.isLayout(document)) {

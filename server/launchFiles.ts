@@ -9,10 +9,12 @@ import {
   DidCloseTextDocumentNotification,
   DidOpenTextDocumentNotification,
   type Disposable,
+  type DocumentSelector,
   Emitter,
   type InitializeParams,
   RAL,
   TextDocumentSyncKind,
+  type WorkspaceFolder,
 } from 'vscode-languageserver';
 import { URI, Utils } from 'vscode-uri';
 import type { LaunchReading } from '../layout/launch';
@@ -28,7 +30,7 @@ const MAX_NAMED_BYTES = 1024 * 1024;
 /** How many launch files are held. */
 const MAX_HELD = 32;
 
-/** How many files the client is asked to tell of. */
+/** How many files the client is asked to report changes of. */
 const MAX_WATCHED = 1000;
 
 /** After this long without a change an open launch file is read again. Milliseconds. */
@@ -62,17 +64,17 @@ interface Held extends LaunchAddress {
 }
 
 /**
- * The launch files that layouts name: read once, and again when they change on the disk or in the editor. What an answer
- * needs is always at hand, and nobody waits for a file.
+ * The launch files that layouts name: read once, and again when they change on the disk or in the editor. Answers use what was
+ * read last, so that no request waits for a file.
  */
 export class LaunchFiles {
   readonly #held = new Map<string, Held>();
-  readonly #folders = new Set<string>();
+  readonly #folders = new Map<string, URI>();
   readonly #timers = new Map<string, Disposable>();
   readonly #changed = new Emitter<string>();
   readonly #capabilities: ClientCapabilities;
   /**
-   * All files that the client was asked to tell of. It is not asked to stop: a document that it sent would stay open here
+   * All files that the client was asked to report. It is never asked to stop: a document that it sent would then stay open here
    * for ever.
    */
   readonly #watched = new Set<string>();
@@ -88,24 +90,25 @@ export class LaunchFiles {
     { capabilities, workspaceFolders }: InitializeParams,
   ) {
     this.#capabilities = capabilities;
-    for (const { uri } of workspaceFolders ?? []) {
-      this.#folders.add(uri);
-    }
+    const add = (folders: readonly WorkspaceFolder[]) => {
+      for (const { uri } of folders) {
+        this.#folders.set(uri, URI.parse(uri));
+      }
+    };
+    add(workspaceFolders ?? []);
     if (capabilities.workspace?.workspaceFolders) {
       connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
-        removed.forEach(({ uri }) => {
+        for (const { uri } of removed) {
           this.#folders.delete(uri);
-        });
-        added.forEach(({ uri }) => {
-          this.#folders.add(uri);
-        });
+        }
+        add(added);
       });
     }
     documents.open.onDidChangeContent(({ document: { uri } }) => this.#readSoon(uri));
     documents.open.onDidClose(({ document: { uri } }) => this.changedOnDisk(uri));
   }
 
-  /** Counts the changes of all that is held: what was derived at the same number still holds. */
+  /** Counts the changes of launch files: what was derived at the same number still holds. */
   get version(): number {
     return this.#version;
   }
@@ -121,7 +124,7 @@ export class LaunchFiles {
    */
   addressOf(layout: string, name: string): LaunchAddress | null {
     const written = URI.parse(layout);
-    const folder = [...this.#folders].map((uri) => URI.parse(uri)).find((one) => contains(one, written));
+    const folder = this.#folderOf(written);
     // a layout that is nowhere saved yet stands where it will be saved
     const own = written.scheme === 'untitled' ? folder?.with({ path: written.path }) : written;
     const root = folder ?? (own && Utils.dirname(own));
@@ -134,16 +137,19 @@ export class LaunchFiles {
   /** The address of a launch file that is open itself: it reaches its workspace folder or, in none, its own folder. */
   ownAddress(uri: string): LaunchAddress {
     const own = URI.parse(uri);
-    const folder = [...this.#folders].map((one) => URI.parse(one)).find((one) => contains(one, own));
-    return { uri, root: (folder ?? Utils.dirname(own)).toString() };
+    return { uri, root: (this.#folderOf(own) ?? Utils.dirname(own)).toString() };
+  }
+
+  #folderOf(uri: URI): URI | undefined {
+    return [...this.#folders.values()].find((folder) => contains(folder, uri));
   }
 
   /** Reads a launch file anew, without holding it. */
-  read({ uri, root }: LaunchAddress): Promise<LaunchState> {
-    return this.#reading({ uri, root }).catch((): LaunchState => ({ kind: 'unreadable' }));
+  read(address: LaunchAddress): Promise<LaunchState> {
+    return this.#reading(address).catch((): LaunchState => ({ kind: 'unreadable' }));
   }
 
-  /** Asks the client to tell of the files that decide what a launch file says, and lists them. */
+  /** Asks the client to report changes of the files that decide what a launch file says, and lists them. */
   follow({ uri }: LaunchAddress, state: LaunchState): readonly string[] {
     const dependencies = this.#dependencies(uri, state);
     this.#watch(dependencies);
@@ -170,7 +176,7 @@ export class LaunchFiles {
     }
   }
 
-  /** Lets go of launch files that no layout names any more. */
+  /** Forgets launch files that no layout names any more. */
   keep(addresses: readonly LaunchAddress[]): void {
     const named = new Set(addresses.map(keyOf));
     for (const key of [...this.#held.keys()].filter((one) => !named.has(one))) {
@@ -264,15 +270,15 @@ export class LaunchFiles {
     return [uri, ...named.map((path) => launch.with({ path }).toString())].map((one) => this.files.normal(one));
   }
 
-  /** Asks the client to tell of changes of files, on the disk and in its editors. */
+  /** Asks the client to report changes of files, on the disk and in its editors. */
   #watch(uris: readonly string[]): void {
     const fresh = uris.filter((uri) => !this.#watched.has(uri)).slice(0, MAX_WATCHED - this.#watched.size);
-    fresh.forEach((uri) => {
+    for (const uri of fresh) {
       this.#watched.add(uri);
-    });
+    }
     const registrations = registrationsFor(fresh, this.#capabilities);
     if (registrations) {
-      // a client that refuses tells of nothing, and its layouts are compared when they are opened
+      // a client that refuses reports nothing, and its layouts are compared when they are opened
       this.connection.client.register(registrations).catch(() => {});
     }
   }
@@ -299,7 +305,7 @@ function isSame(one: LaunchState, other: LaunchState): boolean {
   );
 }
 
-/** What a client is asked to tell of files, as far as it can be asked; null where it cannot. */
+/** What a client is asked to report of files, as far as it can be asked; null where it cannot. */
 function registrationsFor(
   uris: readonly string[],
   { workspace, textDocument }: ClientCapabilities,
@@ -324,16 +330,21 @@ function registrationsFor(
       const { scheme, path } = URI.parse(uri);
       return { scheme, pattern: `**/${literalGlob(path.replace(/^\/(?:[A-Za-z]:\/)?/, ''))}` };
     });
-    registrations.add(DidOpenTextDocumentNotification.type, { documentSelector });
-    // whole texts: a client sends a change once for each registration that a document matches
-    const syncKind = TextDocumentSyncKind.Full;
-    registrations.add(DidChangeTextDocumentNotification.type, { documentSelector, syncKind });
-    registrations.add(DidCloseTextDocumentNotification.type, { documentSelector });
+    addDocuments(registrations, documentSelector);
     if (textDocument?.codeAction?.dynamicRegistration) {
       registrations.add(CodeActionRequest.type, { documentSelector, codeActionKinds: [CodeActionKind.QuickFix] });
     }
   }
   return watches || opens ? registrations : null;
+}
+
+/** Registers for documents that a client sends when they open, change and close. */
+export function addDocuments(registrations: BulkRegistration, documentSelector: DocumentSelector): void {
+  registrations.add(DidOpenTextDocumentNotification.type, { documentSelector });
+  // whole texts: a client sends a change once for each registration that a document matches
+  const syncKind = TextDocumentSyncKind.Full;
+  registrations.add(DidChangeTextDocumentNotification.type, { documentSelector, syncKind });
+  registrations.add(DidCloseTextDocumentNotification.type, { documentSelector });
 }
 
 /** A glob that matches a path, and few others. */

@@ -3,11 +3,12 @@ import {
   expertGrid,
   type Grid,
   type GroupFamily,
+  LANGUAGE_MODULE,
   markdownCode,
+  processGroups,
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
-import { groupsOf } from './moduleGroups';
 
 /** The most ranks of one group that are shown. */
 const MAX_SHOWN = 8;
@@ -18,6 +19,13 @@ const MAX_WORLD_LISTED = 1_048_576;
 /** Whether the ranks of a layout's groups may be listed while someone waits. */
 export function canList({ worldSize }: ResolvedLayout): boolean {
   return worldSize <= MAX_WORLD_LISTED;
+}
+
+/** The process groups of one grid, at a cost that does not grow with the number of other modules. */
+export function groupsOf(layout: ResolvedLayout, module: string | null): GroupFamily[] {
+  // a bridge reaches from a module to the language model
+  const modules = layout.modules.filter(({ name }) => name === module || name === LANGUAGE_MODULE);
+  return processGroups({ ...layout, modules }).filter((family) => family.module === module);
 }
 
 /** Where a global rank lies, and whom it talks to, a paragraph of Markdown for each grid that holds it. */

@@ -1,6 +1,5 @@
 import type { Connection, InitializeResult } from 'vscode-languageserver';
-import { capabilitiesFor } from './capabilities';
-import { serveFeatures } from './connection';
+import { capabilitiesFor, serveFeatures } from './connection';
 import type { Files } from './features/workspaceDiagnostics';
 
 /**

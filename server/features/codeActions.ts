@@ -9,9 +9,27 @@ import {
   MAX_TRIED_AT_ONCE,
   soundFixes,
 } from '../../layout';
-import { FIX_ALL } from '../capabilities';
 import { type Rewrite, refactors } from '../refactors';
 import { diagnosticOf } from './diagnostics';
+import type { Feature } from './feature';
+
+/** The action that applies all safe fixes. */
+const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;
+
+export const codeActionFeature: Feature = {
+  capabilities: {
+    codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, CodeActionKind.RefactorRewrite, FIX_ALL] },
+  },
+  register({ connection, documents, launch, checked }) {
+    connection.onCodeAction(({ textDocument: { uri }, range, context: { only } }) => {
+      const isLaunchFile = launch?.has(uri) === true && !documents.checked(uri);
+      return [
+        ...(isLaunchFile ? [] : codeActions(uri, checked(uri), range, only)),
+        ...(isWanted(CodeActionKind.QuickFix, only) ? (launch?.actions(uri, range) ?? []) : []),
+      ];
+    });
+  },
+};
 
 /** What can be done at a range: quick fixes of its diagnostics, the safest preferred; other ways to write it; fix all. */
 export function codeActions(uri: string, checked: Checked, range: Range, only?: readonly string[]): CodeAction[] {

@@ -24,24 +24,24 @@ const SEVERITIES: Readonly<Record<Severity, DiagnosticSeverity>> = {
   information: DiagnosticSeverity.Information,
 };
 
-/** What follows a change without being asked for. */
+/** What the server sends after a change without a request. */
 export interface Sent {
   readonly diagnostics: boolean;
   readonly summaries: boolean;
 }
 
-/** What other files say of a layout. */
+/** The diagnostics that other files add to a layout. */
 export interface MoreDiagnostics {
   /** Counts the changes of those files. */
   readonly version: number;
   diagnostics(uri: string, checked: Checked): readonly Diagnostic[];
-  /** Sends what those files are told in turn. */
+  /** Sends the diagnostics of those files. */
   publish(): void;
 }
 
 /**
- * Checks documents as they change and sends what the client does not ask for itself. There is no delay: a change is checked as
- * soon as the messages that have already arrived are read, so that a burst of keys costs one check.
+ * Checks documents as they change and sends what the client does not pull. There is no delay: a change is checked as soon as the
+ * messages that have already arrived are read, so that a burst of keys costs one check.
  * @returns a function that sends what is known of all open documents again
  */
 export function watchChanges(
@@ -86,7 +86,7 @@ export function watchChanges(
   return () => documents.open.keys().forEach(update);
 }
 
-/** Answers a client that asks for the diagnostics of an open document rather than waiting for them. */
+/** Answers a client that pulls the diagnostics of an open document. */
 export function pulledDiagnostics(
   documents: Documents,
   uri: string,

@@ -1,6 +1,14 @@
 import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver';
 import { type Checked, type Entry, entriesIn, type LineIndex } from '../../layout';
 import { entrySpan } from '../locate';
+import type { Feature } from './feature';
+
+export const documentSymbolFeature: Feature = {
+  capabilities: { documentSymbolProvider: true },
+  register({ connection, checked }) {
+    connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checked(textDocument.uri)));
+  },
+};
 
 /** The most of a value that an outline shows. */
 const MAX_DETAIL = 60;

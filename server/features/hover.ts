@@ -14,8 +14,18 @@ import {
 } from '../../layout';
 import { derivedLines, moduleAt, signature, stageLines } from '../describe';
 import { type Located, locate, scalarAt, specAt } from '../locate';
-import { groupsOf } from '../moduleGroups';
-import { canList, rankLines, ranksText } from '../ranks';
+import { canList, groupsOf, rankLines, ranksText } from '../ranks';
+import type { Feature } from './feature';
+
+export const hoverFeature: Feature = {
+  capabilities: { hoverProvider: true },
+  register({ connection, checked }) {
+    connection.onHover(({ textDocument, position }) => {
+      const found = checked(textDocument.uri);
+      return hover(found, found.lines.offsetAt(position));
+    });
+  },
+};
 
 /**
  * What the key at an offset means, and what its grid works out to with the numbers of this file. On the number of a rank:

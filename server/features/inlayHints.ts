@@ -10,8 +10,18 @@ import {
   type ModuleFacts,
   type Span,
 } from '../../layout';
-import { DEFAULT_SETTINGS, type HintKind } from '../clientSettings';
+import { DEFAULT_SETTINGS, type HintKind } from '../clientOptions';
 import { layersPerStage, microBatches } from '../describe';
+import type { Feature } from './feature';
+
+export const inlayHintFeature: Feature = {
+  capabilities: { inlayHintProvider: true },
+  register({ connection, checked, settings }) {
+    connection.languages.inlayHint.on(({ textDocument, range }) =>
+      inlayHints(checked(textDocument.uri), range, settings().hints),
+    );
+  },
+};
 
 /**
  * Numbers that follow from those written, shown behind them: spans, dp, expt_dp, defaults in force.

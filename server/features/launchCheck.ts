@@ -3,17 +3,13 @@ import {
   type ClientCapabilities,
   type Connection,
   type Diagnostic,
-  DidChangeTextDocumentNotification,
-  DidCloseTextDocumentNotification,
-  DidOpenTextDocumentNotification,
   type Disposable,
   RAL,
-  TextDocumentSyncKind,
 } from 'vscode-languageserver';
 import { LineIndex, type RuleLevels, wordAt } from '../../layout';
 import type { LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
-import type { LaunchEngine, LaunchFiles } from '../launchFiles';
+import { addDocuments, type LaunchEngine, type LaunchFiles } from '../launchFiles';
 import { diagnosticOf } from './diagnostics';
 import type { SharedDiagnostics } from './sharedDiagnostics';
 
@@ -23,7 +19,7 @@ const LANGUAGES: ReadonlySet<string> = new Set(['shellscript', 'yaml']);
 /** After this long without a change a launch file is checked. Milliseconds. */
 const CHECK_DELAY = 300;
 
-/** The checker's diagnostics on launch files themselves, while a person asks for them. */
+/** Diagnostics on launch files themselves, while the setting `checkLaunchFiles` is on. */
 export class LaunchCheck {
   readonly #timers = new Map<string, Disposable>();
   readonly #shown = new Set<string>();
@@ -51,33 +47,30 @@ export class LaunchCheck {
       this.#register();
       this.recheck();
     } else {
-      [...this.#shown].forEach((uri) => {
+      for (const uri of [...this.#shown]) {
         this.#clear(uri);
-      });
+      }
     }
   }
 
-  /** Checks every open launch file again: rules weigh otherwise now. */
+  /** Checks every open launch file again, because the severities of rules have changed. */
   recheck(): void {
-    this.documents.open.keys().forEach((uri) => {
+    for (const uri of this.documents.open.keys()) {
       this.#checkSoon(uri);
-    });
+    }
   }
 
-  /** Asks the client to send launch files, for good: it would not say which of them are closed while it sends none. */
+  /** Asks the client to send launch files, once and for good: a client that stops does not report which of them it closes. */
   #register(): void {
     if (this.#isRegistered || this.capabilities.textDocument?.synchronization?.dynamicRegistration !== true) {
       return;
     }
     this.#isRegistered = true;
-    const documentSelector = [...LANGUAGES].map((language) => ({ language }));
     const registrations = BulkRegistration.create();
-    registrations.add(DidOpenTextDocumentNotification.type, { documentSelector });
-    registrations.add(DidChangeTextDocumentNotification.type, {
-      documentSelector,
-      syncKind: TextDocumentSyncKind.Full,
-    });
-    registrations.add(DidCloseTextDocumentNotification.type, { documentSelector });
+    addDocuments(
+      registrations,
+      [...LANGUAGES].map((language) => ({ language })),
+    );
     this.documents.setLaunchLanguages(LANGUAGES);
     // a client that refuses sends none
     this.connection.client.register(registrations).catch(() => {});

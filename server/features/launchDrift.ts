@@ -25,6 +25,7 @@ import type { Documents } from '../documents';
 import type { LaunchAddress, LaunchEngine, LaunchFiles, LaunchState } from '../launchFiles';
 import { ignoreAction } from './codeActions';
 import { diagnosticOf } from './diagnostics';
+import type { LaunchAnswers } from './feature';
 import type { SharedDiagnostics } from './sharedDiagnostics';
 import type { Outside } from './workspaceDiagnostics';
 
@@ -61,7 +62,7 @@ interface Placed extends SaidDifference<Difference> {
 }
 
 /** Differences between open layouts and the launch files that they name, shown on both. */
-export class LaunchDrift {
+export class LaunchDrift implements LaunchAnswers {
   readonly #compared = new Map<string, Compared>();
   /** The launch files that have differences. */
   readonly #published = new Set<string>();
@@ -87,6 +88,10 @@ export class LaunchDrift {
         this.publish();
       }
     });
+  }
+
+  has(uri: string): boolean {
+    return this.launchFiles.has(uri);
   }
 
   get version(): number {

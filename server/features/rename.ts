@@ -5,9 +5,41 @@ import {
   LSPErrorCodes,
   type Range,
   ResponseError,
+  type TextDocumentPositionParams,
   type WorkspaceEdit,
 } from 'vscode-languageserver';
 import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../../layout';
+import type { Feature } from './feature';
+
+export const renameFeature: Feature = {
+  capabilities: {
+    documentHighlightProvider: true,
+    referencesProvider: true,
+    renameProvider: { prepareProvider: true },
+  },
+  register({ connection, checked }) {
+    const at = ({ textDocument: { uri }, position }: TextDocumentPositionParams) => {
+      const found = checked(uri);
+      return { uri, found, offset: found.lines.offsetAt(position) };
+    };
+    connection.onDocumentHighlight((params) => {
+      const { found, offset } = at(params);
+      return moduleHighlights(found, offset);
+    });
+    connection.onReferences((params) => {
+      const { uri, found, offset } = at(params);
+      return moduleReferences(uri, found, offset);
+    });
+    connection.onPrepareRename((params) => {
+      const { found, offset } = at(params);
+      return renameRange(found, offset);
+    });
+    connection.onRenameRequest((params) => {
+      const { uri, found, offset } = at(params);
+      return renameModule(uri, found, offset, params.newName);
+    });
+  },
+};
 
 /** The module whose name an offset touches. */
 function moduleNamed({ facts }: Checked, offset: number): (ModuleFacts & { name: string }) | undefined {

@@ -1,4 +1,4 @@
-import { type SemanticTokens, SemanticTokensBuilder } from 'vscode-languageserver';
+import { type SemanticTokens, SemanticTokensBuilder, type SemanticTokensLegend } from 'vscode-languageserver';
 import {
   type Checked,
   childrenOf,
@@ -10,8 +10,24 @@ import {
   type Range,
   type Span,
 } from '../../layout';
-import { TOKENS_LEGEND } from '../capabilities';
 import { specAt } from '../locate';
+import type { Feature } from './feature';
+
+/** What the numbers of the semantic tokens mean. */
+const TOKENS_LEGEND = {
+  tokenTypes: ['property', 'class', 'number', 'string', 'keyword', 'enumMember', 'comment'],
+  tokenModifiers: ['declaration', 'readonly'],
+} as const satisfies SemanticTokensLegend;
+
+export const semanticTokenFeature: Feature = {
+  capabilities: { semanticTokensProvider: { legend: TOKENS_LEGEND, full: true, range: true } },
+  register({ connection, checked }) {
+    connection.languages.semanticTokens.on(({ textDocument }) => semanticTokens(checked(textDocument.uri)));
+    connection.languages.semanticTokens.onRange(({ textDocument, range }) =>
+      semanticTokens(checked(textDocument.uri), range),
+    );
+  },
+};
 
 type TokenType = (typeof TOKENS_LEGEND.tokenTypes)[number];
 

@@ -1,13 +1,13 @@
 import type { Connection, Diagnostic } from 'vscode-languageserver';
 
-/** Diagnostics of files that several features speak of: what is sent of a file replaces all that was sent before. */
+/** Diagnostics of files to which several features contribute: what is sent of a file replaces all that was sent before. */
 export class SharedDiagnostics {
   readonly #found = new Map<string, ReadonlyMap<string, readonly Diagnostic[]>>();
   readonly #sent = new Map<string, string>();
 
   constructor(readonly connection: Connection) {}
 
-  /** Sets what a feature says of a file, and sends all that is said of it if that has changed. */
+  /** Sets the diagnostics of a feature on a file, and sends those of all features if they have changed. */
   set(feature: string, uri: string, diagnostics: readonly Diagnostic[]): void {
     const all = new Map(this.#found.get(uri)).set(feature, diagnostics);
     const found = [...all.values()].flat();

@@ -41,8 +41,8 @@ export function isLayoutFile(uri: string): boolean {
 }
 
 /**
- * How many characters the texts and the diagnostics of all closed files may have together. A file beyond it is still checked,
- * and one diagnostic says that it has others: one file with many never hides that another has any.
+ * The most characters that texts and diagnostics of all closed files have together. A file beyond it is still checked, and shows
+ * one diagnostic that counts the others, so that one file with many never hides that another has any.
  */
 const MAX_WORKSPACE = 16 * 1024 * 1024;
 
@@ -58,7 +58,7 @@ const MAX_COMPARED = 200;
 
 /** The diagnostics of a file as it was last read. */
 interface Known {
-  /** Null where the file is read anew each time, because others have taken the room. */
+  /** Null where there is no room to keep it: the file is then checked at each read. */
   readonly text: string | null;
   readonly id: string;
   readonly items: readonly Diagnostic[];
@@ -70,7 +70,7 @@ interface Known {
 
 /**
  * The layout files of the workspace that are not open: checked when the server starts and when they change on the disk, so
- * that a list of problems is whole. An open document is its editor's, whatever the disk says.
+ * that the list of problems is complete. For an open document the editor's text counts, not the disk's.
  */
 export class Workspace {
   readonly #known = new Map<string, Known>();
@@ -111,7 +111,7 @@ export class Workspace {
         );
       });
     }
-    // what a closed document said may not be what the disk says
+    // the disk may say something else than the document that was closed
     this.documents.open.onDidClose(({ document }) => {
       if (this.documents.isLayout(document)) {
         void this.#closed(document.uri);
@@ -164,7 +164,7 @@ export class Workspace {
     return reports;
   }
 
-  /** Checks every file again: rules weigh otherwise now. */
+  /** Checks every file again, because the severities of rules have changed. */
   async recheck(): Promise<void> {
     const known = [...this.#known.keys()];
     for (const uri of known) {
@@ -207,7 +207,7 @@ export class Workspace {
     const before = this.#known.get(uri);
     const known = await this.#read(uri);
     if (!known) {
-      // the news of its end may have been lost behind that of its change
+      // the client may have reported a change after the deletion
       this.#forget(uri);
       return;
     }

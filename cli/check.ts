@@ -1,5 +1,6 @@
 import { lstatSync, writeFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { fileErrorText } from '../jobs/regularFile';
 import {
   applyAllFixes,
   applySafeFixes,
@@ -19,6 +20,7 @@ import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { jsonArray } from './jsonArray';
 import { withLaunchDrift } from './launchDrift';
 import { layoutFiles } from './layoutFiles';
+import { formatOption, wholeNumber } from './options';
 import { colour, complain, EXIT, exitWith, print } from './output';
 import { nearTo } from './repository';
 import { sarifText } from './sarif';
@@ -42,22 +44,15 @@ interface Options {
 export function addCheckCommand(program: Command): void {
   program
     .command('check')
-    .description('check layout files; exit status 0: clean, 1: errors found, 2: a file cannot be used')
-    .argument(
-      '<file...>',
-      'layout files, or folders of them (without what .gitignore passes over); - is standard input',
-    )
-    .addOption(
-      new Option('--format <format>', 'form of the output')
-        .choices(['text', 'json', 'jsonl', 'sarif', 'github', 'gitlab'])
-        .default('text'),
-    )
-    .option('--stdin-filename <name>', 'what standard input is called, and where its configuration is looked for')
-    .option('-q, --quiet', 'print errors alone')
-    .option('--max-warnings <n>', 'exit with 1 also where there are more warnings than this', wholeNumber)
-    .option('--fix', 'write fixes that are safe into the files')
-    .option('--unsafe', 'with --fix: also the first of the other fixes of each diagnostic')
-    .option('--statistics', 'print how often each rule fired instead; as text or json')
+    .description('check layout files')
+    .argument('<file...>', 'layout files, or folders to search (.gitignore applies); - is standard input')
+    .addOption(formatOption('text', 'json', 'jsonl', 'sarif', 'github', 'gitlab'))
+    .option('--stdin-filename <name>', 'the path of standard input, in messages and for its configuration')
+    .option('-q, --quiet', 'print errors only')
+    .option('--max-warnings <n>', 'exit with status 1 if there are more warnings', wholeNumber(0, 999_999_999))
+    .option('--fix', 'write safe fixes to the files')
+    .option('--unsafe', 'with --fix: also apply the first other fix of each diagnostic')
+    .option('--statistics', 'print how often each rule fired instead, as text or json')
     .option('-w, --watch', 'check again whenever a layout changes, until Ctrl-C')
     .addOption(new Option('--color <when>', 'colours').choices(['auto', 'always', 'never']).default('auto'))
     .addHelpText('after', HELP)
@@ -65,19 +60,15 @@ export function addCheckCommand(program: Command): void {
 }
 
 const HELP = `
+Exit status: 0 clean, 1 errors found, 2 a file cannot be used.
+
 Examples:
   parallelism-layout check jobs/                      every layout below a folder
   parallelism-layout check --fix train.layout.yaml    write the safe fixes
   git show HEAD:a.layout.yaml | parallelism-layout check --stdin-filename a.layout.yaml -
 
-Severities by rule: .parallelism-layout.yaml beside a layout or above it. One line: # layout-ignore: code reason`;
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) {
-    throw new InvalidArgumentError('Write a whole number from 0.');
-  }
-  return Number(text);
-}
+Severities by rule: .parallelism-layout.yaml in the folder of a layout or above.
+One line: # layout-ignore: code reason`;
 
 async function run(paths: string[], options: Options): Promise<void> {
   colour(options.color);
@@ -98,7 +89,7 @@ async function run(paths: string[], options: Options): Promise<void> {
 /** Why options do not go together; null where they do. */
 function whyNot(paths: readonly string[], { unsafe, fix, watch, statistics, format }: Options): string | null {
   if (unsafe && !fix) {
-    return '--unsafe goes with --fix';
+    return '--unsafe needs --fix';
   }
   if (fix && paths.includes('-')) {
     return '--fix takes files and folders, not standard input';
@@ -106,7 +97,7 @@ function whyNot(paths: readonly string[], { unsafe, fix, watch, statistics, form
   if (watch && paths.includes('-')) {
     return '--watch takes files and folders, not standard input';
   }
-  return statistics && format !== 'text' && format !== 'json' ? '--statistics goes with --format text or json' : null;
+  return statistics && format !== 'text' && format !== 'json' ? '--statistics needs --format text or json' : null;
 }
 
 async function checkAll(paths: readonly string[], options: Options): Promise<void> {
@@ -152,7 +143,7 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
   }
   const reason = writtenOrWhyNot(file, text);
   if (reason !== null) {
-    complain(`${file}: is not fixed: ${reason}`);
+    complain(`${file}: the fixes were not written: ${reason}`);
     exitWith(EXIT.unusable);
     return input;
   }
@@ -163,12 +154,12 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
 function writtenOrWhyNot(file: string, text: string): string | null {
   try {
     if (lstatSync(file).isSymbolicLink() && !nearTo(file)(file)) {
-      return 'it is a link that leads out of its repository';
+      return 'it is a link to a file outside its repository';
     }
     writeFileSync(file, text);
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return fileErrorText(error);
   }
 }
 

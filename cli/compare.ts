@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { countOf, grouped, jsonText, markdownText, type ResolvedLayout, terminalLine } from '../layout';
 import { changesInWords } from '../picture/changes';
 import { type Status, statusColouring } from '../picture/colour';
@@ -6,6 +6,7 @@ import { CHANGES, type Change, type Difference, differenceOf } from '../picture/
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { svgOf } from '../picture/svg';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
+import { formatOption } from './options';
 import { EXIT, print, refusesToList } from './output';
 
 type Format = 'text' | 'json' | 'markdown' | 'svg';
@@ -14,14 +15,11 @@ type Format = 'text' | 'json' | 'markdown' | 'svg';
 export function addCompareCommand(program: Command): void {
   program
     .command('compare')
-    .description('say and draw how two layouts differ; exit status 0 also where they do')
+    .description('show how two layouts differ, in words and as a drawing')
     .argument('<before>', 'a layout file; - is standard input')
     .argument('<after>', 'a layout file; - is standard input')
-    .addOption(
-      new Option('--format <format>', 'form of the output')
-        .choices(['text', 'json', 'markdown', 'svg'])
-        .default('text'),
-    )
+    .addOption(formatOption('text', 'json', 'markdown', 'svg'))
+    .addHelpText('after', '\nExit status: 0 whether or not they differ, 2 a file cannot be used or has errors.')
     .action((before: string, after: string, { format }: { format: Format }) => {
       const comparison = comparisonOf(before, after);
       return comparison ? print(FORMATS[format](comparison)) : undefined;

@@ -1,6 +1,6 @@
 import { dirname, join, parse as parsePath, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { readRegularFile } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile } from '../jobs/regularFile';
 import { type RuleLevels, ruleLevels } from '../layout';
 import { complain, EXIT, exitWith } from './output';
 
@@ -52,7 +52,7 @@ function readLevels(file: string): RuleLevels | null {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return null;
     }
-    refuse(file, error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error));
+    refuse(file, fileErrorText(error).split('\n')[0] ?? '');
     return NONE;
   }
 }

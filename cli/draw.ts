@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
+import { fileErrorText } from '../jobs/regularFile';
 import { type LayoutFacts, type ResolvedLayout, sequencePlans } from '../layout';
 import { colourChoices } from '../picture/colourings';
 import { costHeadline, costOf } from '../picture/cost';
@@ -81,7 +82,7 @@ interface Options {
 export function addDrawCommand(program: Command): void {
   program
     .command('draw')
-    .description('draw where ranks run, the structure of the model, who talks to whom, or what it costs')
+    .description('draw ranks on nodes, the structure of the model, process groups, or costs')
     .argument('<file>', 'a layout file; - is standard input')
     .addOption(
       new Option('--view <name>', 'what is drawn')
@@ -210,7 +211,7 @@ function save(picture: Buffer, output: string | undefined): void {
       writeFileSync(output, picture);
     }
   } catch (error) {
-    complain(`${output}: ${error instanceof Error ? error.message : String(error)}`);
+    complain(`${output}: ${fileErrorText(error)}`);
     exitWith(EXIT.unusable);
   }
 }

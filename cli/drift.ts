@@ -38,9 +38,8 @@ interface Comparison extends LaunchComparison {
 export function addDriftCommand(program: Command): void {
   program
     .command('drift')
-    .description(
-      'hold a layout against launch files; exit status 0: they agree, 1: they differ, 2: a file cannot be used',
-    )
+    .description('compare a layout with launch files')
+    .addHelpText('after', '\nExit status: 0 they agree, 1 they differ, 2 a file cannot be used.')
     .argument('<layout>', 'a layout file')
     .argument('[launch-file...]', 'launch files; without them, those that the layout names under launch.files')
     .addOption(

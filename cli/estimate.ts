@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import { countOf, jsonText, terminalLine } from '../layout';
 import {
   type Estimate,
@@ -8,17 +8,17 @@ import {
   failuresOf,
   type StageEstimate,
 } from '../layout/cost';
-import { type InputFile, inputFiles, soundLayout } from './files';
-import { complain, EXIT, exitWith, print, records } from './output';
+import { type InputFile, outputOfFiles, soundLayout } from './files';
+import { type Format, layoutFilesCommand, wholeNumber } from './options';
+import { complain, EXIT, exitWith, print } from './output';
 import { gigabytes, seconds, table } from './table';
 
 interface Options {
-  readonly format: 'text' | 'json' | 'jsonl';
-  /** GPUs whose failure is weighed. */
+  readonly format: Format;
   readonly failedGpus?: number;
 }
 
-/** An estimate with the answers to failures, where they are asked for and can be given. */
+/** An estimate, and with `--failed-gpus` the answers to failures where they are known. */
 interface Answer {
   readonly result: EstimateResult;
   readonly failures: readonly FailureAnswer[] | null;
@@ -26,39 +26,25 @@ interface Answer {
 
 /** Adds `estimate`: memory, traffic and step time of every file. */
 export function addEstimateCommand(program: Command): void {
-  program
-    .command('estimate')
-    .description('estimate memory, traffic and step time of layout files, and say how sure that is')
-    .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
+  layoutFilesCommand(program, 'estimate', 'estimate memory, traffic and step time, each with its uncertainty')
     .option(
       '--failed-gpus <n>',
-      'what the failure of as many GPUs costs: dropped replicas, nonuniform TP, spare nodes',
-      gpus,
+      'compare the answers to n failed GPUs: dropped replicas, nonuniform TP, spare nodes',
+      wholeNumber(1, 9_999_999),
     )
-    .action((files: string[], options: Options) => print(output(files, options)));
+    .action((files: string[], { format, failedGpus }: Options) =>
+      print(
+        outputOfFiles(
+          files,
+          format,
+          (input) => [jsonText(jsonOf(input.file, answerOf(input, failedGpus)))],
+          (input) => textOf(input.file, answerOf(input, failedGpus), failedGpus),
+        ),
+      ),
+    );
 }
 
-function gpus(text: string): number {
-  const value = Number(text);
-  if (!/^\d{1,7}$/.test(text) || value < 1) {
-    throw new InvalidArgumentError('Write a whole number from 1 to 9999999.');
-  }
-  return value;
-}
-
-function* output(files: readonly string[], { format, failedGpus }: Options): Iterable<string> {
-  if (format !== 'text') {
-    yield* records(format, inputFiles(files), (input) => [jsonText(jsonOf(input.file, answerOf(input, failedGpus)))]);
-    return;
-  }
-  for (const input of inputFiles(files)) {
-    const answer = answerOf(input, failedGpus);
-    yield* answer ? textOf(input.file, answer, failedGpus) : [];
-  }
-}
-
-/** The estimate of a file; null, with the reason said, where it is no layout without errors. */
+/** The estimate of a file; null, with the reason on standard error, where the layout has errors. */
 function answerOf(input: InputFile, failedGpus: number | undefined): Answer | null {
   const layout = soundLayout(input);
   if (!layout) {
@@ -120,11 +106,12 @@ function failureJson({ answer, computeKept, idleGpus, gpuHoursADay }: FailureAns
   return { answer, compute_kept: computeKept, idle_gpus: idleGpus, gpu_hours_a_day: gpuHoursADay };
 }
 
-function* textOf(file: string, { result, failures }: Answer, failedGpus = 0): Iterable<string> {
-  if (!result.ok) {
+function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<string> {
+  if (!answer?.result.ok) {
     return;
   }
-  const { estimate } = result;
+  const { failures } = answer;
+  const { estimate } = answer.result;
   yield `${terminalLine(file)}\n`;
   yield* table([
     ['stage', 'states', 'activations', 'peak', '90 % within', 'communicators'],
@@ -181,5 +168,5 @@ function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable
   if (missing.length > 0) {
     yield `  these keys would narrow it: ${missing.join(', ')}\n`;
   }
-  yield `  assumed: ${assumed.join('; ')}\n\n`;
+  yield `  assumed: ${assumed.join('; ')}\n`;
 }

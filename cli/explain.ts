@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import {
   groupMarkdown,
   groupNames,
@@ -11,6 +11,7 @@ import {
   ruleMarkdown,
   ruleOf,
 } from '../layout';
+import { formatOption } from './options';
 import { complain, EXIT, exitWith, print } from './output';
 
 type Format = 'text' | 'json';
@@ -20,8 +21,8 @@ export function addExplainCommand(program: Command): void {
   program
     .command('explain')
     .description('explain a rule, a key of the format, a flag of Megatron-LM or a process group')
-    .argument('[name]', 'code of a rule, such as world-gap; key, flag or process group; left out: list all rules')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json']).default('text'))
+    .argument('[name]', 'rule code such as world-gap, key, flag or process group; without it, all rules')
+    .addOption(formatOption('text', 'json'))
     // a flag of Megatron-LM is a name like any other here
     .allowUnknownOption()
     .action((name: string | undefined, { format }: { format: Format }) =>

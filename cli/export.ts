@@ -29,7 +29,7 @@ type Target = ExportTarget | (typeof DRAWN_TARGETS)[number];
 export function addExportCommand(program: Command): void {
   program
     .command('export')
-    .description('write a layout in the form that a framework, launcher or document takes')
+    .description('write a layout for a framework, launcher or document')
     .argument('<file>', 'a layout file; - is standard input')
     .addOption(
       new Option('--to <form>', 'what is written').choices([...EXPORT_TARGETS, ...DRAWN_TARGETS]).makeOptionMandatory(),

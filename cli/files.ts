@@ -1,9 +1,10 @@
-import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type Checked, check, hasErrors, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { levelsFor } from './config';
-import { complain, EXIT, exitWith } from './output';
+import type { Format } from './options';
+import { complain, EXIT, exitWith, records } from './output';
 
-/** No layout is this large; reading further would only cost memory. Bytes. */
+/** The largest layout file that is read. Bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** A layout file as given on the command line, checked; or the reason why it cannot be used at all. */
@@ -12,25 +13,46 @@ export type InputFile =
   | { readonly file: string; readonly error: string };
 
 /**
- * Reads and checks files one after another, so that only one is held at a time. A file that cannot be read is said on
- * standard error, sets the exit status, and does not keep the others from being checked.
+ * Reads and checks files one at a time. A file that cannot be read is reported on standard error and sets the exit status; the
+ * others are still checked.
  * @param files paths; `-` is standard input
- * @param stdinName what standard input is called
+ * @param stdinName the name of standard input in messages
  */
 export function* inputFiles(files: readonly string[], stdinName = '-'): Iterable<InputFile> {
-  for (const path of files) {
+  for (const [i, path] of files.entries()) {
     const file = path === '-' ? stdinName : path;
     try {
+      if (path === '-' && files.indexOf('-') < i) {
+        throw new UnreadableError('standard input can be read only once');
+      }
       yield { file, checked: check(readText(path), levelsFor(file)) };
     } catch (error) {
-      if (!(error instanceof Error)) {
-        throw error;
-      }
-      const reason = unusable(file, error);
+      const reason = `${file}: ${fileErrorText(error)}`;
       complain(reason);
       exitWith(EXIT.unusable);
       yield { file, error: reason };
     }
+  }
+}
+
+/** The output of a command, one layout file at a time; a blank line separates the texts of files. */
+export function* outputOfFiles(
+  files: readonly string[],
+  format: Format,
+  json: (input: InputFile) => Iterable<string>,
+  text: (input: InputFile) => Iterable<string>,
+): Iterable<string> {
+  if (format !== 'text') {
+    yield* records(format, inputFiles(files), json);
+    return;
+  }
+  let separator = '';
+  for (const input of inputFiles(files)) {
+    for (const chunk of text(input)) {
+      yield separator + chunk;
+      separator = '';
+    }
+    separator = '\n';
   }
 }
 
@@ -41,8 +63,8 @@ export interface SoundLayout extends Checked {
 }
 
 /**
- * The layout of a file that has no errors; null, with the reason on standard error and the exit status set, where it has some.
- * A file that cannot be read has been spoken of already.
+ * The layout of a file without errors. Otherwise null, with the first error on standard error and the exit status set;
+ * `inputFiles` has already reported a file that cannot be read.
  * @param status the exit status of a layout with errors
  */
 export function soundLayout(input: InputFile, status: number = EXIT.findings): SoundLayout | null {
@@ -51,43 +73,33 @@ export function soundLayout(input: InputFile, status: number = EXIT.findings): S
   }
   const { facts, resolved } = input.checked;
   if (hasErrors(input.checked) || !facts || !resolved) {
-    complainOfErrors(input.file, status);
+    complainOfErrors(input.file, input.checked, status);
     return null;
   }
   return { ...input.checked, facts, resolved };
 }
 
-/** Says that the layout of a file has errors, and sets the exit status. */
-export function complainOfErrors(file: string, status: number = EXIT.findings): void {
-  complain(`${file}: the layout has errors; \`parallelism-layout check\` shows them`);
+/** Reports the first error of a layout on standard error, and sets the exit status. */
+export function complainOfErrors(file: string, { diagnostics, lines }: Checked, status: number = EXIT.findings): void {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  const place = first ? `${file}:${lines.positionAt(first.span.start).line + 1}` : file;
+  const shown = errors.length > 1 ? `all ${errors.length} errors` : 'the fixes';
+  complain(`${place}: ${first?.message ?? 'The layout is incomplete.'} \`parallelism-layout check\` shows ${shown}.`);
   exitWith(status);
 }
 
-/** What is wrong with a file that is no text. */
-class NotTextError extends Error {}
+/** A file that is not text, or standard input that was read already. */
+class UnreadableError extends Error {}
 
 function readText(file: string): string {
   const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, MAX_FILE_BYTES);
   if (bytes.includes(0)) {
-    throw new NotTextError('is not a text file');
+    throw new UnreadableError('is not a text file');
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new NotTextError('is not UTF-8 text');
+    throw new UnreadableError('is not UTF-8 text');
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EISDIR: 'is a directory',
-  EACCES: 'permission denied',
-  ENOTDIR: 'no such file',
-  ELOOP: 'too many symbolic links',
-  ENAMETOOLONG: 'the name is too long',
-};
-
-function unusable(file: string, error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return `${file}: ${REASONS[code] ?? error.message}`;
 }

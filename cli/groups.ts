@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import {
   type Checked,
   countOf,
@@ -15,11 +15,12 @@ import {
   type Span,
   terminalLine,
 } from '../layout';
-import { type InputFile, inputFiles, soundLayout } from './files';
-import { complain, EXIT, exitWith, print, records, refusesToList } from './output';
+import { type InputFile, outputOfFiles, soundLayout } from './files';
+import { type Format, layoutFilesCommand, wholeNumber } from './options';
+import { complain, EXIT, exitWith, print, refusesToList } from './output';
 
 interface Options {
-  readonly format: 'text' | 'json' | 'jsonl';
+  readonly format: Format;
   readonly group?: string;
   readonly rank?: number;
   readonly all?: true;
@@ -27,41 +28,23 @@ interface Options {
 
 /** Adds `groups`: every process group of every file, in the order in which Megatron-LM creates them. */
 export function addGroupsCommand(program: Command): void {
-  program
-    .command('groups')
-    .description('print the process groups that layout files ask for, in creation order')
-    .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
+  layoutFilesCommand(program, 'groups', 'list the process groups of layout files, in creation order')
     .option('--group <name>', 'only the groups of this name, such as tp or dp_cp')
-    .option('--rank <rank>', 'only the groups that hold this global rank', parseRank)
-    .option('--all', 'print groups of one rank too; JSON always has them')
-    .action((files: string[], options: Options) => print(output(files, options)));
+    .option('--rank <rank>', 'only the groups that hold this global rank', wholeNumber(0))
+    .option('--all', 'list groups of one rank too; JSON always has them')
+    .action((files: string[], options: Options) =>
+      print(
+        outputOfFiles(
+          files,
+          options.format,
+          (input) => groupsJson(input, options),
+          (input) => fileText(input, options),
+        ),
+      ),
+    );
 }
 
-function parseRank(text: string): number {
-  const rank = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(rank)) {
-    throw new InvalidArgumentError('A rank is a whole number from 0.');
-  }
-  return rank;
-}
-
-function* output(files: readonly string[], options: Options): Iterable<string> {
-  if (options.format !== 'text') {
-    yield* records(options.format, inputFiles(files), (input) => groupsJson(input, options));
-    return;
-  }
-  let before = '';
-  for (const input of inputFiles(files)) {
-    for (const line of fileText(input, options)) {
-      yield before + line;
-      before = '';
-    }
-    before = '\n';
-  }
-}
-
-/** The layout whose groups a person reads: also where errors are of the model, the batch or the sequences, which is said. */
+/** The layout whose groups the text output lists. Errors of the model, the batch or the sequences do not hide it; a note says so. */
 function readableLayout(input: InputFile): ResolvedLayout | null {
   if ('error' in input) {
     return null;
@@ -69,19 +52,17 @@ function readableLayout(input: InputFile): ResolvedLayout | null {
   const { diagnostics, facts, resolved } = input.checked;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0 && facts && resolved && errors.every((error) => isApart(error, input.checked))) {
-    complain(
-      `${input.file}: the layout has errors, which \`parallelism-layout check\` shows; its process groups do not depend on them`,
-    );
+    complain(`${input.file}: \`parallelism-layout check\` shows errors that do not change the process groups below`);
     exitWith(EXIT.findings);
     return resolved;
   }
   return soundLayout(input)?.resolved ?? null;
 }
 
-/** Maps that no process group depends on. */
+/** Sections that no process group depends on. */
 const APART: ReadonlySet<string> = new Set(['model', 'batch', 'sequence']);
 
-/** Whether a value of the model, the batch or the sequences takes part in a diagnostic. */
+/** Whether a diagnostic involves a value of the model, the batch or the sequences. */
 function isApart({ span, related }: Diagnostic, { read }: Checked): boolean {
   const maps = apartSpans(read.tree.root);
   return [span, ...related.map((place) => place.span)].some(({ start }) =>
@@ -89,7 +70,7 @@ function isApart({ span, related }: Diagnostic, { read }: Checked): boolean {
   );
 }
 
-/** The places of the maps `model`, `batch` and `sequence`, of the file and of its modules. */
+/** The spans of the sections `model`, `batch` and `sequence` of the file and of its modules. */
 function apartSpans(node: Node | null): Span[] {
   return node?.kind !== 'map'
     ? []
@@ -103,7 +84,7 @@ function apartSpans(node: Node | null): Span[] {
       });
 }
 
-/** The layout of a file and the groups asked for; null, with the reason on standard error, where there are none. */
+/** The layout of a file and the selected groups; null, with the reason on standard error, where there are none. */
 function selected(input: InputFile, options: Options): { layout: ResolvedLayout; families: GroupFamily[] } | null {
   const { file } = input;
   const layout = options.format === 'text' ? readableLayout(input) : (soundLayout(input)?.resolved ?? null);
@@ -116,13 +97,13 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
     const names = [...new Set(all.map(({ name }) => name))];
     const near = nearest(options.group, names);
     complain(
-      `${file}: there is no process group \`${options.group}\`${near ? `; did you mean \`${near}\`?` : ''} Groups here: ${names.join(', ')}`,
+      `${file}: there is no process group \`${options.group}\`; ${near ? `did you mean \`${near}\`?` : `this layout has ${names.join(', ')}`}`,
     );
     exitWith(EXIT.unusable);
     return null;
   }
   if (options.rank !== undefined && options.rank >= layout.worldSize) {
-    complain(`${file}: there is no rank ${options.rank} in a world of ${layout.worldSize}`);
+    complain(`${file}: there is no rank ${options.rank}; ranks go from 0 to ${layout.worldSize - 1}`);
     exitWith(EXIT.unusable);
     return null;
   }
@@ -133,22 +114,22 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
   return { layout, families: named.filter((family) => family.indicesOf(rank).length > 0) };
 }
 
-/** The most members of groups that are listed: more than all groups of the largest world that is listed have together. */
+/** The largest total number of group members that is listed; all groups of the largest listed world have fewer. */
 const MAX_MEMBERS = 2 ** 28;
 
-/** Whether groups have too many members to list, as those of thousands of modules on the same ranks; says so. */
+/** Reports groups with too many members to list, such as those of thousands of modules on the same ranks. */
 function refusesMembers(file: string, families: readonly GroupFamily[]): boolean {
   const members = families.reduce((sum, { count, size }) => sum + count * size, 0);
   if (members > MAX_MEMBERS) {
     complain(
-      `${file}: groups with ${grouped(members)} members together are more than can be listed; up to ${grouped(MAX_MEMBERS)} are. Ask for --rank or --group`,
+      `${file}: the groups have ${grouped(members)} members; at most ${grouped(MAX_MEMBERS)} are listed. Select some with --rank or --group`,
     );
     exitWith(EXIT.unusable);
   }
   return members > MAX_MEMBERS;
 }
 
-/** The lists of one family, those of one rank only where one is asked for. */
+/** The rank lists of one family; with `rank`, only the lists that hold it. */
 function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Array | readonly number[]> {
   return rank === undefined ? family.all() : family.indicesOf(rank).map((index) => family.ranks(index));
 }
@@ -193,7 +174,7 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
   }
 }
 
-/** What a bridge says beside its groups. */
+/** The JSON fields that only bridges have. */
 function bridgeOf(family: GroupFamily): object {
   return isBridge(family) ? { direction: family.direction, scale: family.scale } : {};
 }

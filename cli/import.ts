@@ -24,7 +24,7 @@ interface Options {
 export function addImportCommand(program: Command): void {
   program
     .command('import')
-    .description('read a launch script, recipe, configuration or log as a layout; exit status 2: a file cannot be used')
+    .description('read a launch script, recipe, configuration or log as a layout')
     .argument('<file...>', 'launch files; - is standard input')
     .addOption(
       new Option('--format <format>', 'form of the output; json and jsonl both print one object a line')

@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path';
 import type { RecordedRun } from '../jobs/recordScript';
-import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { complain, EXIT, exitWith } from './output';
 import { nearTo } from './repository';
@@ -65,8 +65,7 @@ function launchText(file: string): string | { readonly error: string } {
     const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, MAX_LAUNCH_BYTES);
     return bytes.includes(0) ? { error: 'is not a text file' } : new TextDecoder().decode(bytes);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : '';
-    return { error: code === 'ENOENT' ? 'no such file' : error instanceof Error ? error.message : 'cannot be read' };
+    return { error: fileErrorText(error) };
   }
 }
 

@@ -1,15 +1,16 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
-import { readRegularFile } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { complain, EXIT, exitWith } from './output';
 
 /** Which files of a folder are layouts. */
 const LAYOUT = /\.layout\.ya?ml$/;
 
-/** Folders that are never searched. */
+/** Folders that are not searched. */
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
 
-/** Deeper folders are a mistake, such as a link to one's own parent. */
+/** Folders below this depth are not searched. */
 const MAX_DEPTH = 64;
 
 /** The largest `.gitignore` that is read. Bytes. */
@@ -23,7 +24,7 @@ interface Rules {
 
 /**
  * The layout files of the command line's arguments. A folder is replaced by every layout file below it, sorted, except those that a
- * `.gitignore` excludes. Links to folders are not followed.
+ * `.gitignore` excludes. Links to folders are not followed. A folder that cannot be read is reported and sets the exit status.
  */
 export function* layoutFiles(paths: readonly string[]): Iterable<string> {
   for (const path of paths) {
@@ -37,7 +38,7 @@ export function* layoutFiles(paths: readonly string[]): Iterable<string> {
   }
 }
 
-/** The folders that are searched for the command line's arguments, and those of the files among them. */
+/** The folders that `layoutFiles` searches, and the folders of the files among the arguments. */
 export function* layoutFolders(paths: readonly string[]): Iterable<string> {
   for (const path of paths) {
     if (isFolder(path)) {
@@ -50,7 +51,7 @@ export function* layoutFolders(paths: readonly string[]): Iterable<string> {
   }
 }
 
-/** A folder and the layouts that lie in it, not below it. */
+/** A folder and the layout files directly in it. */
 interface Folder {
   readonly folder: string;
   readonly files: readonly string[];
@@ -58,7 +59,7 @@ interface Folder {
 
 function* foldersIn(folder: string, above: readonly Rules[], depth: number): Iterable<Folder> {
   const rules = [...above, ...rulesOf(folder)];
-  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = entriesOf(folder);
   const files = entries.filter((entry) => !entry.isDirectory() && LAYOUT.test(entry.name));
   yield {
     folder,
@@ -72,6 +73,16 @@ function* foldersIn(folder: string, above: readonly Rules[], depth: number): Ite
   }
 }
 
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    complain(`${folder}: ${fileErrorText(error)}`);
+    exitWith(EXIT.unusable);
+    return [];
+  }
+}
+
 function rulesOf(folder: string): Rules[] {
   try {
     return [
@@ -82,7 +93,7 @@ function rulesOf(folder: string): Rules[] {
   }
 }
 
-/** Whether the nearest rules that speak of a path pass it over; `end` is a slash behind a folder. */
+/** Whether the nearest matching rules exclude a path; `end` is the slash that a folder's path ends with. */
 function isIgnored(path: string, end: '' | '/', rules: readonly Rules[]): boolean {
   for (const { folder, rules: own } of [...rules].reverse()) {
     const { ignored, unignored } = own.test(relative(folder, path).split(sep).join('/') + end);

@@ -4,7 +4,7 @@ import { terminalLine } from '../layout';
 import { version } from '../package.json';
 import { complain, EXIT, watchOutput } from './output';
 
-/** The commands in the order of the help; what one needs is loaded when it is named. */
+/** The commands in the order of the help; each is loaded when it is named. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   check: async () => (await import('./check')).addCheckCommand,
   groups: async () => (await import('./groups')).addGroupsCommand,
@@ -25,15 +25,21 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   mcp: async () => addMcpCommand,
 };
 
+const EXIT_HELP = `
+Exit status: 0 nothing found, 1 errors or differences found, 2 a file or option
+cannot be used. Colours: NO_COLOR, FORCE_COLOR.`;
+
 const program = new Command('parallelism-layout')
   .description('Check, enumerate and smoke-test the parallelism layout of large GPU training jobs.')
   .version(version)
+  .configureHelp({ subcommandTerm: (command) => command.name() })
+  .addHelpText('after', EXIT_HELP)
   .showHelpAfterError('(run with --help for the usage)')
-  // what is wrong with an argument quotes it
+  // error messages quote arguments, which may hold control characters
   .configureOutput({ outputError: (text, write) => write(text.split('\n').map(terminalLine).join('\n')) })
   .exitOverride();
 
-/** Adds the command that is named; all for the help, for completion scripts and for a name that is unknown. */
+/** Adds the named command; for the help, completion scripts and an unknown name, adds all. */
 async function addCommands(name = ''): Promise<void> {
   const isAlone = Object.hasOwn(COMMANDS, name) && name !== 'completion';
   for (const [command, load] of Object.entries(COMMANDS)) {
@@ -47,24 +53,26 @@ function addMcpCommand(): void {
   program
     .command('mcp')
     .description(
-      'serve check, groups, estimate, plan, explain, import and drift to an assistant (Model Context Protocol over stdio)',
+      'serve check, groups, estimate, plan, explain, import and drift over the Model Context Protocol (stdio)',
     )
     // a bundle of its own, so that no other command loads the protocol
     .action(async () => (await import('./mcp.js')).serveMcp());
 }
 
 async function main(): Promise<void> {
-  await addCommands(process.argv[2]);
-  await program.parseAsync();
+  watchOutput();
+  try {
+    await addCommands(process.argv[2]);
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      process.exitCode = EXIT.internal;
+    } else if (error.exitCode !== 0) {
+      process.exitCode = EXIT.unusable;
+    }
+  }
 }
 
-watchOutput();
-
-main().catch((error: unknown) => {
-  if (!(error instanceof CommanderError)) {
-    complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exitCode = EXIT.internal;
-  } else if (error.exitCode !== 0) {
-    process.exitCode = EXIT.unusable;
-  }
-});
+/** Resolves when the command has ended; tests that run the bundle inside their process wait for it. */
+export const ended = main();

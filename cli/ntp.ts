@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import {
   hasErrors,
   isPacked,
@@ -14,43 +14,44 @@ import {
   syncConflicts,
   terminalLine,
 } from '../layout';
-import { complainOfErrors, type InputFile, inputFiles } from './files';
-import { complain, EXIT, exitWith, print, records, refusesToList } from './output';
+import { complainOfErrors, type InputFile, outputOfFiles } from './files';
+import { type Format, layoutFilesCommand, wholeNumber } from './options';
+import { complain, EXIT, exitWith, print, refusesToList } from './output';
 
 interface Options {
-  readonly format: 'text' | 'json' | 'jsonl';
+  readonly format: Format;
   readonly numShards?: number;
   readonly partitionSize?: number;
 }
 
-/** Adds `ntp`: what nonuniform TP makes of a layout. */
+/** Adds `ntp`: what nonuniform TP changes in a layout. */
 export function addNtpCommand(program: Command): void {
-  program
-    .command('ntp')
-    .description('print what nonuniform TP makes of a layout: active slots, spares, replacement groups, reshard splits')
-    .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
-    .option('--num-shards <n>', 'units of a parameter, such as heads: print its splits too', positive)
-    .option('--partition-size <m>', 'elements of its partition dimension on one rank', positive)
+  layoutFilesCommand(
+    program,
+    'ntp',
+    'list what nonuniform TP changes: active slots, spares, replacement groups, reshard splits',
+  )
+    .option('--num-shards <n>', 'units of a parameter, such as heads: print its splits too', wholeNumber(1))
+    .option('--partition-size <m>', 'elements of its partition dimension on one rank', wholeNumber(1))
     .action((files: string[], options: Options) => {
       if ((options.numShards === undefined) !== (options.partitionSize === undefined)) {
-        complain('--num-shards and --partition-size go together');
+        complain('--num-shards needs --partition-size, and the other way round');
         exitWith(EXIT.unusable);
         return undefined;
       }
-      return print(output(files, options));
+      const report = (input: InputFile) => reportOf(input, options);
+      return print(
+        outputOfFiles(
+          files,
+          options.format,
+          (input) => jsonOf(report(input)),
+          (input) => textOf(report(input)),
+        ),
+      );
     });
 }
 
-function positive(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value)) {
-    throw new InvalidArgumentError('It must be a whole number from 1.');
-  }
-  return value;
-}
-
-/** The local ranks of one slice that go on. */
+/** The local ranks of one slice that stay active. */
 interface ActiveSlice {
   readonly dp: number;
   readonly cp: number;
@@ -60,7 +61,7 @@ interface ActiveSlice {
 
 /** What the command prints of one file. */
 interface NtpReport extends NtpRecord {
-  /** Whether the file has an `ntp` section with output. */
+  /** Whether the file has an `ntp` section that can be evaluated. */
   readonly known: boolean;
 }
 
@@ -75,17 +76,6 @@ interface NtpRecord {
   readonly dp_sync_conflicts: readonly object[];
   readonly send_splits?: ReshardSplits['send'];
   readonly recv_splits?: ReshardSplits['recv'];
-}
-
-function* output(files: readonly string[], options: Options): Iterable<string> {
-  if (options.format !== 'text') {
-    yield* records(options.format, inputFiles(files), (input) => jsonOf(reportOf(input, options)));
-    return;
-  }
-  for (const input of inputFiles(files)) {
-    const report = reportOf(input, options);
-    yield* report.known ? textOf(report) : [];
-  }
 }
 
 function reportOf(input: InputFile, options: Options): NtpReport {
@@ -114,16 +104,16 @@ function reportOf(input: InputFile, options: Options): NtpReport {
     return none;
   }
   if (!ntp || !degrees || dp === undefined || checked.facts?.heterogeneous) {
-    complainOfErrors(file);
+    complainOfErrors(file, checked);
     return none;
   }
   if (refusesToList(file, ntp.tpBase * degrees.cp * dp)) {
     return none;
   }
-  // what goes wrong is shown too: the conflicts are there to be seen
+  // the output lists the conflicts that the errors are about
   const ok = !hasErrors(checked);
   if (!ok) {
-    complainOfErrors(file);
+    complainOfErrors(file, checked);
   }
   const shape = { cp: degrees.cp, dp };
   return { ...none, known: true, ok, ...topologyOf(ntp, shape), ...splitsOf(file, ntp, options) };
@@ -134,21 +124,21 @@ function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'known' 
   return {
     tp_spares: ntp.tpSpares,
     active: activeSlices(ntp, shape),
-    // packed, the spares are not launched, every group is explicit, and no group has a member that leaves
+    // with packed placement the spares are not launched, and no group has a member that leaves
     spares: packed ? [] : spareRanks(ntp, shape),
     groups: packed ? explicitGroups(ntp, shape) : replacementGroups(ntp, shape),
     dp_sync_conflicts: packed ? [] : syncConflicts(ntp, shape),
   };
 }
 
-/** One slice after another: a world may have millions. */
+/** A generator, because a world may have millions of slices. */
 function* activeSlices(ntp: ResolvedNtp, shape: NtpShape): Iterable<ActiveSlice> {
   for (const { dp, cp, active } of reducedSlices(ntp, shape)) {
     yield { dp, cp, pp: 0, local_ranks: active };
   }
 }
 
-/** One group after another: a world may have millions. */
+/** A generator, because a world may have millions of groups. */
 function* explicitGroups(ntp: ResolvedNtp, shape: NtpShape): Iterable<{ name: string; ranks: readonly number[] }> {
   for (const { name, count, ranks } of packedFamilies(ntp, shape)) {
     for (let index = 0; index < count; index++) {
@@ -171,6 +161,7 @@ function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: 
 }
 
 function* textOf({
+  known,
   file,
   tp_spares,
   active,
@@ -179,6 +170,9 @@ function* textOf({
   dp_sync_conflicts,
   send_splits,
 }: NtpReport): Iterable<string> {
+  if (!known) {
+    return;
+  }
   yield `${terminalLine(file)}: ${tp_spares} spares a reduced slice, ${spares.length} ranks leave: [`;
   yield* joined(spares, ', ', String);
   yield ']\n';
@@ -194,7 +188,7 @@ function* textOf({
   }
 }
 
-/** The report as one line of JSON, list by list. */
+/** The report as one line of JSON, in chunks. */
 function* jsonOf({ known: _, ...report }: NtpReport): Iterable<string> {
   let separator = '{';
   for (const [key, value] of Object.entries(report)) {

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { grouped, terminalLine } from '../layout';
 
-/** What a run of the command line found, as its exit status says it; the gravest file decides. */
+/** Exit statuses; with several files, the most severe one counts. */
 export const EXIT = { clean: 0, findings: 1, unusable: 2, internal: 70 } as const;
 
-/** Sets the exit status unless a graver one is set already. */
+/** Sets the exit status unless a more severe one is set already. */
 export function exitWith(status: number): void {
   process.exitCode = Math.max(Number(process.exitCode ?? EXIT.clean), status);
 }
 
-/** Writes chunks to standard output, waiting where the reader is slower, so that no output is ever held whole. */
+/** Writes chunks to standard output and waits for a slow reader, so that the output is never held whole in memory. */
 export async function print(chunks: Iterable<string>): Promise<void> {
   let buffer = '';
   for (const chunk of chunks) {
@@ -24,14 +24,14 @@ export async function print(chunks: Iterable<string>): Promise<void> {
 
 async function write(text: string): Promise<void> {
   if (text !== '' && !process.stdout.destroyed && !process.stdout.write(text)) {
-    // a reader that is gone ends the wait too: `watchOutput` decides what that means
+    // a closed reader ends the wait, too: `watchOutput` handles it
     await once(process.stdout, 'drain').catch(() => undefined);
   }
 }
 
 /**
- * One JSON record an item: as JSON lines, or as one array.
- * @param record the JSON of an item in chunks, so that none is held whole
+ * One JSON record an item, as JSON lines or as one array.
+ * @param record gives the JSON of an item in chunks
  */
 export function* records<T>(
   format: 'json' | 'jsonl',
@@ -56,8 +56,8 @@ export const SIGNAL_EXIT = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 14
 let endCommand: (() => void) | undefined;
 
 /**
- * Lets a command end by itself when the reader of its output is gone: it has more to do than to print.
- * @returns undoes it
+ * Calls `end` instead of exiting when the reader of the output is gone: for commands that have to clean up.
+ * @returns removes the handler
  */
 export function onOutputClosed(end: () => void): () => void {
   endCommand = end;
@@ -66,10 +66,7 @@ export function onOutputClosed(end: () => void): () => void {
   };
 }
 
-/**
- * Ends the program when its output can no longer be written. A reader that stops reading (`| head`) must not turn errors into
- * success: the status is then that of SIGPIPE.
- */
+/** Exits with the status of SIGPIPE when the reader of the output is gone (`| head`), so that errors do not turn into success. */
 export function watchOutput(): void {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code !== 'EPIPE') {
@@ -81,40 +78,43 @@ export function watchOutput(): void {
       process.exit(SIGNAL_EXIT.SIGPIPE);
     }
   });
-  // what people would have read of the progress is lost; the output still counts
+  // only progress and messages are lost
   process.stderr.on('error', () => undefined);
 }
 
-/** Says on standard error what is not part of the output. */
+/** Prints a message on standard error. */
 export function complain(message: string): void {
   process.stderr.write(`parallelism-layout: ${terminalLine(message)}\n`);
 }
 
-/** The most ranks that are listed one by one: four million, far beyond any job. */
+/** The largest world whose ranks are listed one by one. */
 const MAX_LISTED_RANKS = 2 ** 22;
 
-/** Whether ranks are too many to list; says so, and sets the exit status. */
+/** Whether ranks are too many to list; if so, reports it and sets the exit status. */
 export function refusesToList(file: string, ranks: number): boolean {
   if (ranks <= MAX_LISTED_RANKS) {
     return false;
   }
   const [count, most] = [ranks, MAX_LISTED_RANKS].map(grouped);
-  complain(`${file}: ${count} ranks are more than can be listed; up to ${most} are`);
+  complain(`${file}: ${count} ranks are too many to list; the limit is ${most}`);
   exitWith(EXIT.unusable);
   return true;
 }
 
-/** Whether colours are wanted: as an option says, or where standard output is a terminal and NO_COLOR is not set. */
-let colours = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;
+/** Whether output has colours without `--color`: NO_COLOR before FORCE_COLOR, else on terminals other than `dumb`. */
+let colours = (): boolean => {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  return !NO_COLOR && (FORCE_COLOR ? FORCE_COLOR !== '0' : process.stdout.isTTY === true && TERM !== 'dumb');
+};
 
-/** Decides on colours for the rest of the run. */
+/** Sets `--color`. */
 export function colour(when: 'auto' | 'always' | 'never'): void {
   if (when !== 'auto') {
     colours = () => when === 'always';
   }
 }
 
-/** What a terminal is told to begin a style, and to end it. */
+/** SGR codes that begin and end a style. */
 const STYLES = {
   bold: [1, 22],
   red: [31, 39],
@@ -126,7 +126,7 @@ const STYLES = {
 
 type Style = keyof typeof STYLES;
 
-/** Styles text where standard output is a terminal that shows colours. Node.js has a function for it from 20.15 on. */
+/** Styles text where the output has colours. (Node.js has `util.styleText` only from 20.12 on.) */
 export function styled(style: Style | readonly Style[], text: string): string {
   if (!colours()) {
     return text;

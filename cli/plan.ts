@@ -1,12 +1,13 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import { jsonText, terminalLine } from '../layout';
 import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
 import { inputFiles } from './files';
+import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, print, records } from './output';
 import { gigabytes, seconds, table } from './table';
 
 interface Options {
-  readonly format: 'text' | 'json' | 'jsonl';
+  readonly format: Format;
   readonly top: number;
   readonly show?: number;
 }
@@ -15,20 +16,12 @@ interface Options {
 export function addPlanCommand(program: Command): void {
   program
     .command('plan')
-    .description("list the layouts of a file's model, world and batch that fit its GPUs, the quickest first")
+    .description('list the layouts of the same model, world and batch that fit the GPUs, fastest first')
     .argument('<file>', 'a layout file with cluster.gpu; its degrees do not matter; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
-    .option('--top <n>', 'how many layouts are listed', positive, 10)
-    .option('--show <n>', 'print the n-th layout as a file instead', positive)
+    .addOption(formatOption('text', 'json', 'jsonl'))
+    .option('--top <n>', 'how many layouts are listed', wholeNumber(1, 1000), 10)
+    .option('--show <n>', 'print the n-th layout as a file instead', wholeNumber(1, 1000))
     .action((file: string, options: Options) => print(output(file, options)));
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 1000) {
-    throw new InvalidArgumentError('Write a whole number from 1 to 1000.');
-  }
-  return value;
 }
 
 function* output(file: string, options: Options): Iterable<string> {

@@ -1,31 +1,21 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
-import { type InputFile, inputFiles, soundLayout } from './files';
-import { complain, EXIT, exitWith, print, records } from './output';
-
-type Format = 'text' | 'json' | 'jsonl';
+import { type InputFile, outputOfFiles, soundLayout } from './files';
+import { type Format, layoutFilesCommand } from './options';
+import { complain, EXIT, exitWith, print } from './output';
 
 /** Adds `sequence`: which tokens of a sequence each rank of a replica holds. */
 export function addSequenceCommand(program: Command): void {
-  program
-    .command('sequence')
-    .description('print which token positions each context- and tensor-parallel rank holds')
-    .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
-    .action((files: string[], { format }: { format: Format }) => print(output(files, format)));
+  layoutFilesCommand(
+    program,
+    'sequence',
+    'list the token positions that each context- and tensor-parallel rank holds',
+  ).action((files: string[], { format }: { format: Format }) =>
+    print(outputOfFiles(files, format, fileJson, fileText)),
+  );
 }
 
-function* output(files: readonly string[], format: Format): Iterable<string> {
-  if (format !== 'text') {
-    yield* records(format, inputFiles(files), fileJson);
-    return;
-  }
-  for (const input of inputFiles(files)) {
-    yield* fileText(input);
-  }
-}
-
-/** The plans of a file's grids that describe a sequence; null, with the reason said, where there are none. */
+/** The sequence plans of a file; null, with the reason on standard error, where there are none. */
 function plansOf(input: InputFile): ModuleSequence[] | null {
   const layout = soundLayout(input);
   if (!layout) {
@@ -33,7 +23,7 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
   }
   const plans = sequencePlans(layout.facts);
   if (plans.length === 0) {
-    complain(`${input.file}: no \`sequence\` with a \`seq_length\` that its ranks can share is written`);
+    complain(`${input.file}: no sequence to split. Write \`sequence.seq_length\``);
     exitWith(EXIT.findings);
     return null;
   }

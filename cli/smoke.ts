@@ -23,6 +23,7 @@ import {
 import { readClusterFile } from '../jobs/clusterFile';
 import { type Checked, hasErrors, jsonText, safeJson } from '../layout';
 import { inputFiles } from './files';
+import { type Format, formatOption } from './options';
 import { complain, EXIT, exitWith, onOutputClosed, print, SIGNAL_EXIT } from './output';
 import { smokeReport } from './smokeReport';
 import { diagnosticTexts } from './text';
@@ -36,29 +37,33 @@ interface Options {
   readonly backend?: CommBackend;
   readonly dryRun?: boolean;
   readonly attach?: boolean;
-  readonly format: 'text' | 'json' | 'jsonl';
+  readonly format: Format;
 }
 
 const EXIT_HELP = `
-Exit status: 0 passed; 1 failed, or no verdict; 2 cannot run; 130, 143 or 129 cancelled by SIGINT, SIGTERM or SIGHUP;
-141 nobody reads the output.`;
+--format json prints the result; jsonl prints the events as they arrive.
 
-/** Adds `smoke`: proves on real machines that the process groups of a layout work. */
+Exit status: 0 passed; 1 failed, or no verdict; 2 cannot run; 130, 143 or 129
+cancelled by SIGINT, SIGTERM or SIGHUP; 141 the output was closed.`;
+
+/** Adds `smoke`: runs the process groups of a layout on real machines. */
 export function addSmokeCommand(program: Command): void {
   program
     .command('smoke')
-    .description('prove on a cluster that every process group comes up and moves data correctly')
+    .description('run every process group of a layout on a cluster, with small checked collectives')
     .argument('<file>', 'the layout file')
     .option('--cluster <name>', 'the cluster to run on', LOCAL.name)
-    .option('--clusters <file>', 'a YAML file with a list of clusters')
-    .addOption(new Option('--backend <backend>', "instead of the cluster's own").choices(['auto', 'nccl', 'gloo']))
-    .option('--dry-run', 'print the command and the plan, and run nothing')
-    .option('--attach', 'follow the newest job that an earlier run has left on the cluster, and start none')
+    .option('--clusters <file>', 'YAML file that lists the clusters')
     .addOption(
-      new Option('--format <format>', 'text for people, the result as json, or the events as jsonl')
-        .choices(['text', 'json', 'jsonl'])
-        .default('text'),
+      new Option('--backend <backend>', 'communication backend; default: that of the cluster').choices([
+        'auto',
+        'nccl',
+        'gloo',
+      ]),
     )
+    .option('--dry-run', 'print the command and the plan without running them')
+    .option('--attach', 'follow the newest job that an earlier run left on the cluster')
+    .addOption(formatOption('text', 'json', 'jsonl'))
     .addHelpText('after', EXIT_HELP)
     .action(smoke);
 }
@@ -150,7 +155,7 @@ function starter(request: SmokeRequest<Cluster>, { attach }: Options): Run {
   }
   const saved = savedRuns(runs).find(({ cluster }) => cluster.name === request.cluster.name);
   if (!saved) {
-    throw new EnvironmentError(`no run has left a job on ${request.cluster.name}`);
+    throw new EnvironmentError(`No unfinished job is known on cluster ${request.cluster.name}.`);
   }
   return (listener, signal) => attachSmoke(saved, listener, signal, runs);
 }

@@ -1,41 +1,21 @@
-import { type Command, Option } from 'commander';
-import { jsonText, lossOf, type Stage, type StagePlan, stagePlans, terminalLine } from '../layout';
-import { type InputFile, inputFiles, soundLayout } from './files';
-import { complain, EXIT, exitWith, print, records } from './output';
-
-interface Options {
-  readonly format: 'text' | 'json' | 'jsonl';
-}
+import type { Command } from 'commander';
+import { countOf, jsonText, lossOf, type Stage, type StagePlan, stagePlans, terminalLine } from '../layout';
+import { type InputFile, outputOfFiles, soundLayout } from './files';
+import { type Format, layoutFilesCommand } from './options';
+import { complain, EXIT, exitWith, print } from './output';
 
 /** Adds `stages`: which layers each pipeline stage of every file holds. */
 export function addStagesCommand(program: Command): void {
-  program
-    .command('stages')
-    .description('print the layers that each pipeline stage of layout files holds')
-    .argument('<file...>', 'layout files; - is standard input')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'jsonl']).default('text'))
-    .action((files: string[], options: Options) => print(output(files, options)));
-}
-
-function* output(files: readonly string[], { format }: Options): Iterable<string> {
-  if (format !== 'text') {
-    yield* records(format, inputFiles(files), json);
-    return;
-  }
-  for (const input of inputFiles(files)) {
-    const { stages } = stagesOf(input);
-    yield* stages.length > 0 ? text(input.file, stages) : [];
-  }
+  layoutFilesCommand(program, 'stages', 'list the layers of each pipeline stage of layout files').action(
+    (files: string[], { format }: { format: Format }) => print(outputOfFiles(files, format, json, text)),
+  );
 }
 
 function json(input: InputFile): string[] {
   return [jsonText({ file: input.file, ...stagesOf(input) })];
 }
 
-/**
- * The stages of a file, module by module, also where something else is wrong with it. What is wrong, and which layers are lost,
- * is said on standard error.
- */
+/** The stages of a file, module by module, also of a layout with errors. Errors and lost layers go to standard error. */
 function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: readonly Stage[] } {
   if ('error' in input) {
     return { ok: false, stages: [] };
@@ -50,10 +30,11 @@ function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: re
     return { ok: false, stages };
   }
   if (stages.length === 0) {
-    const reason = plans.length > 0 ? 'there are over 100,000 layers or stages' : 'no number of layers is known';
-    complain(
-      `${input.file}: ${reason}. ${plans.length > 0 ? 'Write fewer.' : 'Write `model.num_layers`, a pipeline layout or a hybrid pattern.'}`,
-    );
+    const reason =
+      plans.length > 0
+        ? 'more than 100,000 layers or stages'
+        : 'the number of layers is not known. Write `model.num_layers`, a pipeline layout or a hybrid pattern';
+    complain(`${input.file}: ${reason}`);
     exitWith(EXIT.unusable);
   }
   return { ok: stages.length > 0, stages };
@@ -64,8 +45,11 @@ function lossLine(plan: StagePlan): string {
   return `${name === null ? '' : `${terminalLine(name)}: `}${lossOf(plan)}`;
 }
 
-function* text(file: string, stages: readonly Stage[]): Iterable<string> {
-  yield `${terminalLine(file)}: ${stages.length} ${stages.length === 1 ? 'stage' : 'stages'}\n`;
+function* text(input: InputFile): Iterable<string> {
+  const { stages } = stagesOf(input);
+  if (stages.length > 0) {
+    yield `${terminalLine(input.file)}: ${countOf(stages.length, 'stage')}\n`;
+  }
   for (const { module, pp, vpp, layers } of stages) {
     yield `${module === null ? '' : `${terminalLine(module)} `}pp ${pp}, vpp ${vpp}: ${layers.length === 0 ? 'no layers' : layers.join(' ')}\n`;
   }

@@ -1,22 +1,25 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { readEvidence, SourceError, type Verification, verify } from '../jobs';
-import { jsonText } from '../layout';
+import { countOf, jsonText } from '../layout';
 import { inputFiles, soundLayout } from './files';
+import { formatOption } from './options';
 import { complain, EXIT, exitWith, print } from './output';
 import { verificationSarif, verificationText } from './verifyReport';
 
 type Format = 'text' | 'json' | 'sarif';
 
-/** Adds `verify`: the process groups of a real job against its layout, and who keeps it from going on. */
+/** How many unusable files a message names. */
+const MAX_REASONS = 3;
+
+/** Adds `verify`: compares the process groups of a real job with its layout, and names the ranks that block it. */
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
-    .description(
-      "verify a job's process groups from its dumps and logs; exit status 0: healthy, 1: a fault, 2: unusable input",
-    )
-    .argument('<layout>', 'layout file; - is standard input')
+    .description('compare the process groups of a real job with its layout, and name the ranks that block it')
+    .argument('<layout>', 'a layout file; - is standard input')
     .argument('<path...>', 'Flight Recorder dumps, NCCL RAS answers, recorder files and logs: files, folders, patterns')
-    .addOption(new Option('--format <format>', 'form of the output').choices(['text', 'json', 'sarif']).default('text'))
+    .addOption(formatOption('text', 'json', 'sarif'))
+    .addHelpText('after', '\nExit status: 0 healthy, 1 a fault, 2 a file cannot be used.')
     .action((layout: string, paths: string[], { format }: { format: Format }) => {
       const found = verified(layout, paths);
       return found ? print(FORMATS[format](found)) : undefined;
@@ -33,7 +36,7 @@ const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>
   },
 };
 
-/** What is found, with the exit status set; null, with the reason on standard error, where the input cannot be used. */
+/** The verification, with the exit status set; null, with the reason on standard error, where the input cannot be used. */
 function verified(file: string, paths: readonly string[]): Verification | null {
   for (const input of inputFiles([file])) {
     const sound = soundLayout(input, EXIT.unusable);
@@ -43,7 +46,13 @@ function verified(file: string, paths: readonly string[]): Verification | null {
     try {
       const evidence = readEvidence(paths);
       if (evidence.files.every(({ kind }) => kind === 'other')) {
-        return unusable(`${paths.join(', ')}: no Flight Recorder dump, NCCL RAS answer, recorder file or log of torch`);
+        const reasons = evidence.files.slice(0, MAX_REASONS).map(({ file, note }) => `${file}: ${note}`);
+        const more = evidence.files.length - reasons.length;
+        return unusable(
+          reasons.length === 0
+            ? `${paths.join(', ')}: the folder is empty`
+            : `${reasons.join('; ')}${more > 0 ? `; and ${countOf(more, 'more file')}` : ''}`,
+        );
       }
       const found = verify(file, sound, evidence);
       exitWith(found.verdict === 'healthy' ? EXIT.clean : EXIT.findings);

@@ -1,4 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
+import { fileErrorText } from '../jobs/regularFile';
 import { layoutFolders } from './layoutFiles';
 import { complain, EXIT } from './output';
 
@@ -76,7 +77,7 @@ class WatchedFolders {
       watcher.on('error', () => this.#forget(folder));
       this.#watchers.set(folder, watcher);
     } catch (error) {
-      complain(`${folder}: is not watched: ${error instanceof Error ? error.message : String(error)}`);
+      complain(`${folder}: is not watched: ${fileErrorText(error)}`);
     }
   }
 

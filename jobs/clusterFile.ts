@@ -1,7 +1,7 @@
 import { parse, YAMLParseError } from 'yaml';
 import { ClusterError, parseClusters } from './clusters';
 import type { Cluster } from './kinds';
-import { readRegularFile, UnsuitableFileError } from './regularFile';
+import { fileErrorText, readRegularFile, UnsuitableFileError } from './regularFile';
 
 /** The largest cluster file that is read, in bytes. */
 const MAX_BYTES = 256 * 1024;
@@ -12,24 +12,17 @@ const MAX_BYTES = 256 * 1024;
  */
 export function readClusterFile(path: string): Cluster[] {
   try {
-    const data: unknown = parse(readRegularFile(path, MAX_BYTES).toString('utf8'), {
-      maxAliasCount: 100,
-      logLevel: 'error',
-    });
+    const text = readRegularFile(path, MAX_BYTES).toString('utf8');
+    if (text.includes('\0')) {
+      throw new ClusterError('is not a text file');
+    }
+    const data: unknown = parse(text, { maxAliasCount: 100, logLevel: 'error' });
     return parseClusters(typeof data === 'object' && data !== null && 'clusters' in data ? data.clusters : data);
   } catch (error) {
-    if (
-      error instanceof ClusterError ||
-      error instanceof YAMLParseError ||
-      error instanceof UnsuitableFileError ||
-      isSystemError(error)
-    ) {
-      throw new ClusterError(`${path}: ${error.message}`);
+    const isKnown = [ClusterError, YAMLParseError, UnsuitableFileError].some((kind) => error instanceof kind);
+    if (isKnown || (error instanceof Error && 'code' in error)) {
+      throw new ClusterError(`${path}: ${fileErrorText(error)}`);
     }
     throw error;
   }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error;
 }

@@ -1,19 +1,41 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
-/** A file is no regular file, or is larger than it may be; the message says which. */
+/** A file is not a regular file, or is too large; the message says which. */
 export class UnsuitableFileError extends Error {}
+
+/** Short texts for the system errors that people meet most often. */
+const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'no such file or folder',
+  EISDIR: 'is a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space left on the device',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+/** Why a file cannot be read or written, without the path and the system call that Node.js adds. */
+export function fileErrorText(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return String(error);
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return SYSTEM_ERRORS[code] ?? error.message;
+}
 
 /** Standard input, which may be a pipe. */
 export const STANDARD_INPUT = 0;
 
-/** Bytes that are read at once. */
+/** Bytes read at once. */
 const PIECE = 256 * 1024;
 
 /**
- * Reads a regular file, or a pipe that is given by its number. Devices and named pipes are refused before they are read: one may
- * never end. What is opened is what is looked at, so nothing can be put in its place in between.
- * @param most bytes; no more are ever held
- * @throws UnsuitableFileError, or the system's own error
+ * Reads a regular file, or standard input. Devices and named pipes are refused: reading one may never end. The type is checked on
+ * the open descriptor, so the file cannot be replaced between the check and the read.
+ * @param most the largest size in bytes
+ * @throws UnsuitableFileError, or a system error
  */
 export function readRegularFile(path: string | typeof STANDARD_INPUT, most: number): Buffer {
   if (path === STANDARD_INPUT) {
@@ -28,15 +50,15 @@ export function readRegularFile(path: string | typeof STANDARD_INPUT, most: numb
 }
 
 /**
- * Opens a regular file, hands its descriptor and its size in bytes to `use`, and closes it.
- * @throws UnsuitableFileError, or the system's own error
+ * Opens a regular file, passes its descriptor and its size in bytes to `use`, and closes it.
+ * @throws UnsuitableFileError, or a system error
  */
 export function withRegularFile<T>(path: string, use: (file: number, size: number) => T): T {
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stat = fstatSync(file);
     if (!stat.isFile()) {
-      throw new UnsuitableFileError(stat.isDirectory() ? 'is a directory' : 'is no regular file');
+      throw new UnsuitableFileError(stat.isDirectory() ? 'is a directory' : 'is not a regular file');
     }
     return use(file, stat.size);
   } finally {

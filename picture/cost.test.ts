@@ -54,7 +54,7 @@ describe('the cost of a layout', () => {
   test('without a model there is no estimate, and the keys that it needs are named', () => {
     const { result, title, texts } = shown('world_size: 8\nparallelism: {tp: 2}\n');
     expect(result.cost).toBeNull();
-    expect(title).toMatch(/^The cost is not known: the file lacks model\.hidden_size, .*\.$/);
+    expect(title).toMatch(/^The cost is not known: the layout lacks model\.hidden_size, .*\.$/);
     expect(texts.join(' ')).toMatch(/^Once the file says enough, this view shows the memory /);
   });
 

@@ -40,17 +40,9 @@ export type CostResult =
 /** The cost of a layout without errors. */
 export function costOf(facts: LayoutFacts, layout: ResolvedLayout): CostResult {
   const result = estimateOf(facts, layout);
-  if (result.ok) {
-    return { cost: costFrom(facts, result.estimate), reason: null };
-  }
-  const { missing, reason } = result;
-  return {
-    cost: null,
-    reason:
-      reason.startsWith(missing.join(', ')) && missing.length > 0
-        ? `The cost is not known: the file lacks ${missing.join(', ')}.`
-        : `The cost is not known: ${reason}.`,
-  };
+  return result.ok
+    ? { cost: costFrom(facts, result.estimate), reason: null }
+    : { cost: null, reason: `The cost is not known: ${result.reason}.` };
 }
 
 function costFrom(facts: LayoutFacts, estimate: Estimate): Cost {

@@ -1,6 +1,6 @@
 import { fstatSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { UnsuitableFileError, withRegularFile } from '../regularFile';
+import { fileErrorText, UnsuitableFileError, withRegularFile } from '../regularFile';
 import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
@@ -29,6 +29,8 @@ const MAX_DEPTH = 4;
 const MAX_ENTRIES = 2 ** 20;
 
 const NS_PER_MS = 1e6;
+
+const NO_SOURCE = 'is no Flight Recorder dump, NCCL RAS answer, recorder file or torch log';
 
 /** All that the files of a run say. */
 export interface Evidence {
@@ -82,7 +84,7 @@ function expanded(path: string): string[] {
   }
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) {
-    throw new SourceError(`${path}: no such file`);
+    throw new SourceError(`${path}: no such file or folder`);
   }
   return stat.isDirectory() ? filesUnder(path, 0) : [path];
 }
@@ -99,7 +101,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
   } catch (error) {
-    throw new SourceError(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SourceError(`${folder}: ${fileErrorText(error)}`);
   }
 }
 
@@ -140,7 +142,7 @@ export class EvidenceReader {
       if (!(error instanceof Error && ('code' in error || error instanceof UnsuitableFileError))) {
         throw error;
       }
-      this.#note(file, 'other', null, false, error.message);
+      this.#note(file, 'other', null, false, fileErrorText(error));
     }
   }
 
@@ -282,7 +284,7 @@ export class EvidenceReader {
 
   #logFile(file: string, start: string): void {
     if (start.includes('\0')) {
-      this.#note(file, 'other', null, false, 'is no dump, RAS answer, recorder file or log');
+      this.#note(file, 'other', null, false, NO_SOURCE);
       return;
     }
     let telling = false;
@@ -290,11 +292,7 @@ export class EvidenceReader {
       telling ||= isTellingLine(line);
       this.#log.line(line);
     });
-    const note = telling
-      ? whole
-        ? ''
-        : `only the first ${MAX_LOG / 2 ** 30} GiB were read`
-      : 'is no dump, RAS answer, recorder file or log of torch';
+    const note = telling ? (whole ? '' : `only the first ${MAX_LOG / 2 ** 30} GiB were read`) : NO_SOURCE;
     this.#note(file, telling ? 'log' : 'other', null, telling && whole, note);
   }
 }

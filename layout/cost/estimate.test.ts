@@ -74,7 +74,7 @@ test('what cannot be done without is named, and nothing is guessed in its place'
   expect(result).toEqual({
     ok: false,
     reason:
-      'model.hidden_size, model.num_attention_heads, model.num_layers, batch.micro_batch_size, sequence.seq_length: without them there is no estimate',
+      'the layout lacks model.hidden_size, model.num_attention_heads, model.num_layers, batch.micro_batch_size, sequence.seq_length',
     missing: [
       'model.hidden_size',
       'model.num_attention_heads',

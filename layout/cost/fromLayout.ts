@@ -90,7 +90,7 @@ class Reader {
     const micro = this.#needed('batch.micro_batch_size', this.#root.batch.value?.micro_batch_size);
     const length = this.#needed('sequence.seq_length', this.module.sequence.value?.seq_length);
     if (!sizes || !stages || micro === null || length === null) {
-      return `${this.notes.missing.join(', ')}: without ${this.notes.missing.length === 1 ? 'it' : 'them'} there is no estimate`;
+      return `the layout lacks ${this.notes.missing.join(', ')}`;
     }
     if (!degrees || dp === undefined || exptDp === undefined) {
       return 'the degrees do not divide the ranks';

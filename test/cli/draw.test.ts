@@ -1,34 +1,12 @@
-import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NODE } from '../harness/programs';
-
-const CLI = resolve('dist/cli.js');
+import { cli, cliProcess } from '../harness/commandLine';
 
 let folder = '';
 
-interface Ended {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Draws by the built command line in a folder of its own. */
-const draw = (...args: string[]): Promise<Ended> => run(CLI, 'draw', ...args);
-
-function run(program: string, ...args: string[]): Promise<Ended> {
-  return new Promise((done) => {
-    const child = execFile(
-      NODE,
-      [program, ...args],
-      { cwd: folder, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, NO_COLOR: '1' } },
-      (_, stdout, stderr) => done({ status: child.exitCode ?? -1, stdout, stderr }),
-    );
-    child.stdin?.end();
-  });
-}
+const draw = (...args: string[]) => cli(folder, 'draw', ...args);
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-draw-'));
@@ -69,9 +47,9 @@ describe('draw', () => {
   });
 
   test.each([
-    [['bad.layout.yaml'], 1, 'the layout has errors'],
+    [['bad.layout.yaml'], 1, 'bad.layout.yaml:5: tp 8 x pp 3 = 24 ranks a replica'],
     [['missing.layout.yaml'], 2, 'no such file'],
-    [['vast.layout.yaml'], 2, '1,073,741,824 ranks are more than can be listed'],
+    [['vast.layout.yaml'], 2, '1,073,741,824 ranks are too many to list'],
     [['good.layout.yaml', '--view', 'failures'], 2, 'no rank is spare or failed'],
     [['good.layout.yaml', '--view', 'nonsense'], 2, 'Allowed choices are where, structure'],
     [['good.layout.yaml', '--colour', 'zz'], 2, 'no colouring is called zz; there is tp, dp, pp'],
@@ -88,7 +66,7 @@ describe('draw', () => {
   });
 
   test.each([
-    ['cost', 'The cost is not known: the file lacks model.hidden_size'],
+    ['cost', 'The cost is not known: the layout lacks model.hidden_size'],
     ['world', 'Every rank belongs to exactly one module.'],
   ])('the view %s is a diagram', async (view, title) => {
     const { status, stdout, stderr } = await draw('good.layout.yaml', '--view', view);
@@ -120,7 +98,8 @@ describe('draw', () => {
   test('PNG, where the library is not installed: says what to do', async () => {
     const alone = join(folder, 'alone');
     cpSync(resolve('dist'), alone, { recursive: true, filter: (path) => !path.endsWith('.map') });
-    const done = await run(join(alone, 'cli.js'), 'draw', 'good.layout.yaml', '--format', 'png');
+    const program = join(alone, 'cli.js');
+    const done = await cliProcess(folder, ['draw', 'good.layout.yaml', '--format', 'png'], { program });
     expect(done.status).toBe(2);
     expect(done.stderr).toContain('PNG needs @resvg/resvg-js: run `npm install @resvg/resvg-js`');
   });

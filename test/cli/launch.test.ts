@@ -1,24 +1,12 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NODE } from '../harness/programs';
-
-const CLI = resolve('dist/cli.js');
+import { cli as run } from '../harness/commandLine';
 
 let folder = '';
 
-/** Runs the built command line. */
-function cli(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
-  return new Promise((done) => {
-    const options = { cwd: folder, env: { ...process.env, NO_COLOR: '1' } };
-    const child = execFile(NODE, [CLI, ...args], options, (_, stdout, stderr) =>
-      done({ status: child.exitCode ?? -1, stdout, stderr }),
-    );
-    child.stdin?.end();
-  });
-}
+const cli = (...args: string[]) => run(folder, ...args);
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-launch-'));
@@ -108,7 +96,7 @@ test('check says where a layout differs from the launch files that it names', as
   const { status, stdout } = await cli('check', 'named.layout.yaml', 'ignored.layout.yaml');
   expect(status).toBe(0);
   expect(stdout).toContain(
-    'named.layout.yaml:3:28: information[launch-drift]: This layout is not compared with no.sh: no such file.',
+    'named.layout.yaml:3:28: information[launch-drift]: This layout is not compared with no.sh: no such file or folder.',
   );
   expect(stdout).toContain('named.layout.yaml:4:19: warning[launch-drift]: env-tp.sh says tp 4');
   expect(stdout).not.toContain('ignored.layout.yaml:');

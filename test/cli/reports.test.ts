@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -7,7 +6,7 @@ import Ajv4 from 'ajv-draft-04';
 import type { Log } from 'sarif';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { check, RULES } from '../../layout';
-import { NODE } from '../harness/programs';
+import { cli } from '../harness/commandLine';
 
 const folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-reports-'));
 beforeAll(() => {
@@ -24,18 +23,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a command prints; findings set its exit status. */
-function outputOf(...args: readonly string[]): unknown {
-  const options = { cwd: folder, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, stdio: 'pipe' } as const;
-  try {
-    return JSON.parse(execFileSync(NODE, [resolve('dist/cli.js'), ...args], options));
-  } catch (error) {
-    if (error instanceof Error && 'stdout' in error) {
-      return JSON.parse(String(error.stdout));
-    }
-    throw error;
-  }
-}
+const outputOf = async (...args: readonly string[]): Promise<unknown> =>
+  JSON.parse((await cli(folder, ...args)).stdout);
 
 describe('SARIF 2.1.0', () => {
   const schema = JSON.parse(
@@ -57,14 +46,14 @@ describe('SARIF 2.1.0', () => {
       'verify of other groups',
       ['verify', '--format', 'sarif', 'four.layout.yaml', resolve('test/golden/data/flight/mapping-pp2dp2')],
     ],
-  ])('%s prints a valid log with results', (_, args) => {
-    const log = outputOf(...args) as Log;
+  ])('%s prints a valid log with results', async (_, args) => {
+    const log = (await outputOf(...args)) as Log;
     expect(fits(log), ajv.errorsText(fits.errors)).toBe(true);
     expect(log.runs[0]?.results?.length).toBeGreaterThan(0);
   });
 
-  test('every rule that can fire is a result of a rule that the log describes', () => {
-    const log = outputOf('check', '--format', 'sarif', '.') as Log;
+  test('every rule that can fire is a result of a rule that the log describes', async () => {
+    const log = (await outputOf('check', '--format', 'sarif', '.')) as Log;
     const [run] = log.runs;
     const described = run?.tool.driver.rules?.map(({ id }) => id) ?? [];
     expect(described).toEqual(RULES.map(({ code }) => code));
@@ -108,8 +97,10 @@ const CODE_QUALITY = {
   },
 };
 
-test('the code quality report of GitLab has its form, and a fingerprint of its own for each issue', () => {
-  const issues = outputOf('check', '--format', 'gitlab', '.', 'missing.layout.yaml') as { fingerprint: string }[];
+test('the code quality report of GitLab has its form, and a fingerprint of its own for each issue', async () => {
+  const issues = (await outputOf('check', '--format', 'gitlab', '.', 'missing.layout.yaml')) as {
+    fingerprint: string;
+  }[];
   const ajv = new Ajv();
   expect(ajv.validate(CODE_QUALITY, issues), ajv.errorsText()).toBe(true);
   expect(issues.length).toBeGreaterThan(RULES.length / 2);

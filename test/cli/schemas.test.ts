@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OUTPUT_NAMES, type OutputName, outputSchema } from '../../cli/outputSchemas';
-import { NODE } from '../harness/programs';
+import { cli } from '../harness/commandLine';
 import { flawsBy } from '../harness/schemas';
 
 const EXAMPLES = readdirSync('examples')
@@ -40,12 +39,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function outputOf(args: readonly string[]): Promise<string> {
-  const options = { cwd: folder, maxBuffer: 256 * 1024 * 1024 };
-  return new Promise((done) => {
-    execFile(NODE, [resolve('dist/cli.js'), ...args], options, (_, stdout) => done(stdout)).stdin?.end();
-  });
-}
+const outputOf = async (args: readonly string[]) => (await cli(folder, ...args)).stdout;
 
 /** Commands with one JSON value on standard output. */
 const RUNS: readonly { readonly command: OutputName; readonly args: readonly string[] }[] = [

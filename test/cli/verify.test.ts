@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Verification } from '../../jobs';
-import { NODE } from '../harness/programs';
+import { cli } from '../harness/commandLine';
 
-const CLI = resolve('dist/cli.js');
 const RUNS = resolve('test/golden/data/flight');
 const folder = mkdtempSync(join(tmpdir(), 'verify-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -21,21 +19,7 @@ writeFileSync(
   '[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: \u001b]0;x\u0007\u202e\n',
 );
 
-interface Done {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the built command line as a person or a script would. */
-function verify(...args: string[]): Promise<Done> {
-  return new Promise((done) => {
-    const options = { cwd: folder, env: { ...process.env, NO_COLOR: '1' } };
-    const child = execFile(NODE, [CLI, 'verify', ...args], options, (_, stdout, stderr) =>
-      done({ status: child.exitCode ?? -1, stdout, stderr }),
-    );
-  });
-}
+const verify = (...args: string[]) => cli(folder, 'verify', ...args);
 
 describe('verify', () => {
   test('ends with 0 on a healthy run and 1 on a fault', async () => {
@@ -74,10 +58,10 @@ describe('verify', () => {
   });
 
   test.each([
-    ['a layout with errors', ['bad.layout.yaml', '.'], 'the layout has errors'],
+    ['a layout with errors', ['bad.layout.yaml', '.'], 'bad.layout.yaml:4: tp 3 does not divide 4 ranks.'],
     ['a path that is not there', [LAYOUT, 'nowhere'], 'nowhere: no such file'],
     ['a pattern without files', [LAYOUT, 'x_*'], 'no file matches'],
-    ['files that are no sources', [LAYOUT, 'pp.layout.yaml'], 'no Flight Recorder dump'],
+    ['files that are no sources', [LAYOUT, 'pp.layout.yaml'], 'pp.layout.yaml: is no Flight Recorder dump'],
   ])('ends with 2 for %s', async (_, args, message) => {
     const done = await verify(...args);
     expect(done.status).toBe(2);

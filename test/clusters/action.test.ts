@@ -74,7 +74,8 @@ test('the summary draws what changed in each layout of the pull request', () => 
   const { status, stderr } = step('Summarize', { LAYOUT_PATHS: 'jobs\n', LAYOUT_BASE: base });
   expect({ status, stderr }).toEqual({
     status: 0,
-    stderr: 'parallelism-layout: ./jobs/c.layout.yaml: the layout has errors; `parallelism-layout check` shows them\n',
+    stderr:
+      'parallelism-layout: ./jobs/c.layout.yaml:3: tp 3 does not divide 16 ranks. Use tp 1, 2 or 4. `parallelism-layout check` shows the fixes.\n',
   });
   expect(readFileSync(summary, 'utf8')).toMatchInlineSnapshot(`
     "## Parallelism layouts

@@ -256,7 +256,7 @@ describe('what it costs', () => {
 
   test('what the file does not say stays unknown, and is named', () =>
     withPanel(plain, { state: { view: 'cost' } }, async ({ page }) => {
-      await page.locator('h1').getByText('The cost is not known: the file lacks model.hidden_size').waitFor();
+      await page.locator('h1').getByText('The cost is not known: the layout lacks model.hidden_size').waitFor();
       expect(await page.locator('.numbers').count()).toBe(0);
     }));
 });

@@ -181,10 +181,8 @@ export const cssColour = (word: number): string => `rgb(${word & 255}, ${(word >
 
 /** Black or white, whichever reads better on a fill (relative luminance, WCAG 2). */
 export function inkOn(fill: string): '#000000' | '#ffffff' {
-  const channels = fill.startsWith('#')
-    ? (fill.match(/[\da-f]{2}/gi) ?? []).map((part) => Number.parseInt(part, 16))
-    : (fill.match(/\d+/g) ?? []).map(Number);
-  const [r = 0, g = 0, b = 0] = channels.map((channel) => channel / 255);
-  const linear = (channel: number) => (channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
+  const { r, g, b } = rgb(fill);
+  const linear = (value: number) =>
+    value <= 0.04045 * 255 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4;
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.18 ? '#000000' : '#ffffff';
 }

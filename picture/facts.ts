@@ -8,7 +8,6 @@ import {
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
-import { nodesOf } from './nodes';
 import { numberingOf } from './numbering';
 
 /** One process group of a rank, for the list beside the picture. */
@@ -48,6 +47,21 @@ export function groupNames(layout: ResolvedLayout): string[] {
         .map(({ name }) => name),
     ),
   ];
+}
+
+/** On how many machines of `gpus` neighbouring ranks some ranks lie. */
+export function nodesOf(ranks: ArrayLike<number>, gpus: number): number {
+  let count = 0;
+  let last = -1;
+  for (let i = 0; i < ranks.length; i++) {
+    const node = Math.floor((ranks[i] ?? 0) / gpus);
+    if (node < last) {
+      return new Set(Array.from(ranks, (rank) => Math.floor(rank / gpus))).size;
+    }
+    count += node === last ? 0 : 1;
+    last = node;
+  }
+  return count;
 }
 
 /** The modules that hold a rank: several where they are colocated. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ResolvedLayout } from '../layout';
+import { nestingText } from './blocks';
 import { fittingSize, Geometry } from './geometry';
 import { logicalPlacement } from './logical';
-import { nestingText } from './nesting';
 import { physicalPlacement } from './physical';
 import { onNodes, resolved } from './testing';
 

@@ -7,6 +7,7 @@ import {
   type ResolvedLayout,
   type ResolvedModule,
 } from '../layout';
+import { nested } from './blocks';
 import { familiesOf } from './facts';
 import { type Flow, traffic } from './flows';
 import { groupsSentence, nvlinkRanks, reachOf } from './reach';
@@ -128,10 +129,7 @@ export function structureHeadline(
     return { title: [...parts, ...more].join('; '), sub: subject(layout) };
   }
   const axes = one ? (grid === 'dense' ? denseGrid(one) : expertGrid(one)).axes.filter(({ size }) => size > 1) : [];
-  const order = ['pp', 'dp', 'expt_dp'];
-  const rank = ({ name }: Axis) => (order.includes(name) ? order.indexOf(name) : order.length);
-  const sorted = [...axes].sort((a, b) => rank(a) - rank(b) || b.stride - a.stride);
-  const words = sorted.map(({ name, size }) => `${grouped(size)} ${WORDS[name] ?? name}`);
+  const words = nested(axes).map(({ name, size }) => `${grouped(size)} ${WORDS[name] ?? name}`);
   return { title: words.length > 0 ? words.join(' × ') : 'One rank, without parallelism', sub: subject(layout) };
 }
 

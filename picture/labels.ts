@@ -18,7 +18,7 @@ export const widthOf = (text: string, size = TITLE_SIZE): number => text.length 
 
 /** A text in lines that are no wider than `width` pixels, unless a single word is. */
 export const linesOf = (text: string, width: number, size: number): string[] =>
-  packed(text.split(' '), width, size, ' ');
+  packed(text.split(' ').filter(Boolean), width, size, ' ');
 
 /** Parts in lines, as many in a line as fit `width` pixels: `tp 0 · pp 1 · dp 2`. */
 export function packed(parts: readonly string[], width: number, size: number, between = ' · '): string[] {

@@ -1,10 +1,9 @@
-import { type Axis, countOf, denseGrid, expertGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { blockName, layersOf } from './blocks';
+import { type Axis, denseGrid, expertGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
+import { boxLevel, layersOf, moduleLevel, nested } from './blocks';
 import { numberingOf } from './numbering';
-import { arranged, type OpenPanel } from './panels';
 import { Placement, type Space } from './placement';
 import type { StageLayers } from './stageLayers';
-import { foldings, type OpenLevel } from './tiling';
+import { arranged, foldings, type OpenLevel, type OpenPanel } from './tiling';
 
 /** Which grid of a module is drawn. */
 export type GridKind = 'dense' | 'expert';
@@ -27,9 +26,6 @@ const DOWN = ['cp', 'ep', 'gtp_remat', 'expt_gtp_remat'];
 /** More ranks than this in one row of a box make it a strip. */
 const MAX_ROW = 8;
 
-/** Dimensions that are drawn as boxes, the outermost first; others lie inside of them. */
-const NESTED = ['pp', 'dp', 'expt_dp'];
-
 /** The dimensions along which ranks can be laid out: those longer than 1 in any module. */
 export function logicalDims(layout: ResolvedLayout, grid: GridKind): string[] {
   const names = layout.modules.flatMap((module) => axesOf(module, grid).map(({ name }) => name));
@@ -39,8 +35,7 @@ export function logicalDims(layout: ResolvedLayout, grid: GridKind): string[] {
 /** The dimensions of cells when nobody chose: empty for none. */
 export function usualAxes(names: readonly string[]): { across: string; down: string } {
   const inner = [...ACROSS, ...DOWN].filter((name) => names.includes(name));
-  const outer = NESTED.filter((name) => names.includes(name));
-  const across = inner[0] ?? outer.at(-1) ?? '';
+  const across = inner[0] ?? ['expt_dp', 'dp', 'pp'].find((name) => names.includes(name)) ?? '';
   return { across, down: inner.find((name) => name !== across) ?? '' };
 }
 
@@ -73,32 +68,20 @@ function partOf(
   const { name, rankOffset } = module;
   const axes = axesOf(module, choice.grid);
   const { across, down } = chosenAxes(axes, choice);
-  const boxes = axes
-    .filter((axis) => axis !== across && axis !== down)
-    .sort((a, b) => depthOf(a) - depthOf(b) || b.stride - a.stride);
+  const boxes = nested(axes.filter((axis) => axis !== across && axis !== down));
   const count = module.dense.reduce((product, { size }) => product * size, 1);
-  const frame: OpenLevel = {
-    kind: 'module',
-    stride: count,
-    size: 1,
-    columns: [1],
-    label: () => ({ title: name ?? '', detail: countOf(module.numRanks, 'rank') }),
-  };
   const levels: OpenLevel[] = [
-    ...(isNamed ? [frame] : []),
-    ...boxes.map((axis) => boxLevel(axis, rankOffset, layersOf(stages, name, axis.name))),
+    ...(isNamed ? [moduleLevel(module, count)] : []),
+    ...boxes.map((axis) => {
+      const layers = layersOf(stages, name, axis.name);
+      return boxLevel(axis, rankOffset, foldings(axis.size), (index) => layers[index] ?? '');
+    }),
     ...(down ? [bareLevel(down, [1])] : []),
     // a dimension that has a box to itself is folded into rows where it is long: every cell says its own coordinate
     ...(across ? [bareLevel(across, down ? [across.size] : rowsOf(across.size, boxes.length > 0))] : []),
   ];
   return { offset: rankOffset, count, levels };
 }
-
-/** How deep a dimension is nested when it is drawn as boxes. */
-const depthOf = ({ name }: Axis): number => {
-  const depth = NESTED.indexOf(name);
-  return depth < 0 ? NESTED.length : depth;
-};
 
 function chosenAxes(axes: readonly Axis[], choice: LogicalChoice): { across?: Axis; down?: Axis } {
   const usual = usualAxes(axes.map(({ name }) => name));
@@ -123,14 +106,3 @@ const rowsOf = (size: number, isBoxed: boolean): readonly number[] =>
   isBoxed
     ? [size, ...foldings(size).filter((columns) => size > MAX_ROW && size % columns === 0 && columns >= MAX_ROW / 2)]
     : foldings(size);
-
-const boxLevel = ({ name, stride, size }: Axis, offset: number, layers: readonly string[]): OpenLevel => ({
-  kind: name,
-  stride,
-  size,
-  columns: foldings(size),
-  label: (place) => {
-    const index = Math.floor((place - offset) / stride) % size;
-    return { title: blockName(name, index), detail: layers[index] ?? '' };
-  },
-});

@@ -1,9 +1,8 @@
-import { type Axis, countOf, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { blockName, layersOf, sharedCoordinates } from './blocks';
-import { arranged, type OpenPanel } from './panels';
+import { type Axis, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
+import { boxLevel, layersOf, moduleLevel, sharedCoordinates } from './blocks';
 import { Placement, type Space } from './placement';
 import type { StageLayers } from './stageLayers';
-import { foldings, type OpenLevel } from './tiling';
+import { arranged, foldings, type OpenLevel, type OpenPanel } from './tiling';
 
 /** Modules are drawn apart up to this many; beyond, each would be too small to be named. */
 const MAX_APART = 12;
@@ -30,28 +29,14 @@ function partsOf(layout: ResolvedLayout, stages: readonly StageLayers[]): OpenPa
     modules.reduce((sum, { numRanks }) => sum + numRanks, 0) === worldSize &&
     bounds.every((rank) => rank % gpusPerNode === 0);
   if (!apart) {
-    return [
-      {
-        offset: 0,
-        count: worldSize,
-        levels: levelsOf(layout, 0, worldSize, modules.length === 1 ? modules[0] : undefined, stages),
-      },
-    ];
+    const module = modules.length === 1 ? modules[0] : undefined;
+    return [{ offset: 0, count: worldSize, levels: levelsOf(layout, 0, worldSize, module, stages) }];
   }
-  return modules.map((module) => ({
-    offset: module.rankOffset,
-    count: module.numRanks,
-    levels: [moduleLevel(module), ...levelsOf(layout, module.rankOffset, module.numRanks, module, stages)],
-  }));
+  return modules.map((module) => {
+    const { rankOffset: offset, numRanks: count } = module;
+    return { offset, count, levels: [moduleLevel(module, count), ...levelsOf(layout, offset, count, module, stages)] };
+  });
 }
-
-const moduleLevel = ({ name, numRanks }: ResolvedModule): OpenLevel => ({
-  kind: 'module',
-  stride: numRanks,
-  size: 1,
-  columns: [1],
-  label: () => ({ title: name ?? '', detail: countOf(numRanks, 'rank') }),
-});
 
 /** The levels of the machines that hold ranks `[offset, offset + count)`. */
 function levelsOf(
@@ -69,7 +54,7 @@ function levelsOf(
   const perPart = part?.stride ?? count;
   const perOuter = domains ? perDomain : perPart;
   return [
-    ...(part && module ? [partLevel(layout, module, part, layersOf(stages, module.name, part.name))] : []),
+    ...(part && module ? [partLevel(layout, module, part, stages)] : []),
     ...(domains ? [domainLevel(layout, Math.ceil(perPart / perDomain))] : []),
     nodeLevel(layout, Math.ceil(perOuter / gpusPerNode), [
       ...(part && !domains ? [part.name] : []),
@@ -88,43 +73,40 @@ function outermostPart(module: ResolvedModule, count: number, unit: number): Axi
   return whole ? axis : undefined;
 }
 
-/** A dimension as blocks of nodes; `layers` is what each holds, where it is known. */
-function partLevel(
-  { gpusPerNode }: ResolvedLayout,
-  { rankOffset }: ResolvedModule,
-  { name, size, stride }: Axis,
-  layers: readonly string[],
-): OpenLevel {
-  const nodes = (place: number) => {
+/** The nodes of the blocks of `ranks` ranks: `nodes 0 – 17`. */
+const nodesFrom =
+  ({ gpusPerNode }: ResolvedLayout, ranks: number) =>
+  (place: number): string => {
     const first = Math.floor(place / gpusPerNode);
-    return `nodes ${grouped(first)} – ${grouped(first + stride / gpusPerNode - 1)}`;
+    return `nodes ${grouped(first)} – ${grouped(first + ranks / gpusPerNode - 1)}`;
   };
-  return {
-    kind: name,
-    stride,
-    size,
-    columns: foldings(size),
-    label: (place) => {
-      const index = Math.floor((place - rankOffset) / stride) % size;
-      const held = layers[index];
-      return { title: blockName(name, index), detail: held === undefined ? nodes(place) : `${held} · ${nodes(place)}` };
-    },
-  };
+
+/** The outermost dimension as blocks of nodes, with the layers that each holds where they are known. */
+function partLevel(
+  layout: ResolvedLayout,
+  { name, rankOffset }: ResolvedModule,
+  part: Axis,
+  stages: readonly StageLayers[],
+): OpenLevel {
+  const layers = layersOf(stages, name, part.name);
+  const nodes = nodesFrom(layout, part.stride);
+  return boxLevel(part, rankOffset, foldings(part.size), (index, place) =>
+    [layers[index] ?? '', nodes(place)].filter(Boolean).join(' · '),
+  );
 }
 
-function domainLevel({ gpusPerNode, gpusPerNvlinkDomain: perDomain }: ResolvedLayout, count: number): OpenLevel {
+function domainLevel(layout: ResolvedLayout, count: number): OpenLevel {
+  const { gpusPerNvlinkDomain: perDomain } = layout;
+  const nodes = nodesFrom(layout, perDomain);
   return {
     kind: 'NVLink domain',
     stride: perDomain,
     size: count,
     columns: foldings(count),
-    label: (place) => {
-      const first = Math.floor(place / gpusPerNode);
-      return {
-        title: `NVLink domain ${grouped(Math.floor(place / perDomain))}`,
-        detail: `nodes ${grouped(first)} – ${grouped(first + perDomain / gpusPerNode - 1)}`,
-      };
-    },
+    label: (place) => ({
+      title: `NVLink domain ${grouped(Math.floor(place / perDomain))}`,
+      detail: nodes(place),
+    }),
   };
 }
 

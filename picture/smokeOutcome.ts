@@ -1,7 +1,8 @@
-import type { GroupFamily, ResolvedLayout } from '../layout';
-import type { Colouring, Status } from './colour';
+import { countOf, type GroupFamily, type ResolvedLayout } from '../layout';
+import { type Colouring, type Status, statusColouring } from './colour';
 import { familyColouring } from './colourings';
-import { familiesOf } from './facts';
+import { familiesOf, rankList } from './facts';
+import { type Headline, subject } from './headline';
 
 /** How one process group fared in a smoke job. */
 export interface GroupResult {
@@ -28,7 +29,7 @@ export const OUTCOMES: readonly Status[] = [
   { label: 'no result', fill: '#9a9a9a', sign: 'dots' },
   { label: 'failed', fill: '#d55e00', sign: 'cross' },
 ];
-const [PASSED, MISSING, FAILED] = [0, 1, 2];
+const [PASSED, MISSING, FAILED] = [0, 1, 2] as const;
 
 /** What the job says when all went well. */
 export const PASSED_VERDICT = 'ok';
@@ -69,7 +70,7 @@ export class SmokeOutcome {
   }
 
   /** The place in `OUTCOMES` of a group. */
-  outcomeOf({ module, name }: GroupFamily, index: number): number {
+  outcomeOf({ module, name }: GroupFamily, index: number): typeof PASSED | typeof MISSING | typeof FAILED {
     const result = this.#results.get(keyOf(module, name, index));
     return result === undefined ? MISSING : result.ok ? PASSED : FAILED;
   }
@@ -87,7 +88,7 @@ export class SmokeOutcome {
       let fastest: number | null = null;
       for (let index = 0; index < family.count; index++) {
         const outcome = this.outcomeOf(family, index);
-        counts[outcome === FAILED ? 2 : outcome === MISSING ? 1 : 0]++;
+        counts[outcome]++;
         if (outcome !== PASSED) {
           open.push(index);
         }
@@ -105,19 +106,14 @@ export class SmokeOutcome {
   /** Ranks by the worst outcome among the groups of one name, or of all where the name is empty. */
   outcomeColouring(name: string): Colouring {
     const families = this.families.filter((family) => name === '' || family.name === name);
-    const of = (rank: number): number =>
-      families.reduce(
-        (worst, family) =>
-          family.indicesOf(rank).reduce((most, index) => Math.max(most, this.outcomeOf(family, index)), worst),
-        this.suspects.has(rank) ? (FAILED ?? 2) : -1,
+    const outcomeOf = (rank: number): number => {
+      const outcomes = families.flatMap((family) =>
+        family.indicesOf(rank).map((index) => this.outcomeOf(family, index)),
       );
+      return Math.max(-1, ...outcomes, ...(this.suspects.has(rank) ? [FAILED] : []));
+    };
     return {
-      name: name === '' ? 'result of all groups' : `result of ${name}`,
-      scale: 'status',
-      values: OUTCOMES.length,
-      statuses: OUTCOMES,
-      label: (value) => OUTCOMES[value]?.label ?? '',
-      valueOf: of,
+      ...statusColouring(name === '' ? 'result of all groups' : `result of ${name}`, OUTCOMES, outcomeOf),
       fill: (into, code) => {
         const worst = new Int8Array(into.length).fill(-1);
         for (const family of families) {
@@ -130,7 +126,7 @@ export class SmokeOutcome {
           }
         }
         for (const rank of this.suspects) {
-          worst[rank] = FAILED ?? 2;
+          worst[rank] = FAILED;
         }
         worst.forEach((outcome, rank) => {
           if (outcome >= 0) {
@@ -163,3 +159,40 @@ export class SmokeOutcome {
 }
 
 const keyOf = (module: string | null, name: string, index: number): string => `${module ?? ''}/${name}/${index}`;
+
+/** A link is called slow when it has less than this share of the fastest of its kind. */
+const SLOW = 0.9;
+
+/** Whether the smoke job passed, and the worst that it found. */
+export const smokeHeadline = (layout: ResolvedLayout, outcome: SmokeOutcome | null): Headline => ({
+  title: outcome ? sentence(outcome) : 'No smoke job has run for this layout yet.',
+  sub: subject(layout),
+});
+
+function sentence(outcome: SmokeOutcome): string {
+  const { verdict } = outcome.message;
+  const families = outcome.outcomes();
+  if (verdict !== PASSED_VERDICT) {
+    const failed = families.find(({ counts }) => counts[FAILED] > 0);
+    const [index] = failed?.open ?? [];
+    const where =
+      failed && index !== undefined
+        ? `; ${failed.family.name} group ${index} (ranks ${rankList(failed.family.ranks(index), 4)})`
+        : '';
+    const suspects = [...outcome.suspects];
+    const fault =
+      suspects.length > 0 ? `; at fault: ${suspects.length === 1 ? 'rank' : 'ranks'} ${rankList(suspects, 4)}` : '';
+    return `Smoke job: ${verdict.replaceAll('_', ' ')}${where}${fault}.`;
+  }
+  const groups = families.reduce((sum, { family }) => sum + family.count, 0);
+  const [worst] = families
+    .flatMap(({ family, slowest, fastest }) =>
+      slowest && fastest ? [{ family, slowest, share: slowest.busGBs / fastest }] : [],
+    )
+    .sort((a, b) => a.share - b.share);
+  const slow =
+    worst && worst.share < SLOW
+      ? `; the slowest link is ${worst.family.name} group ${worst.slowest.index} at ${worst.slowest.busGBs.toPrecision(3)} GB/s, ${Math.round(100 * worst.share)} % of the fastest`
+      : '';
+  return `Smoke job: passed, ${countOf(groups, 'process group')}${slow}.`;
+}

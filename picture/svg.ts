@@ -1,5 +1,6 @@
-import { grouped, type ResolvedLayout, xmlText } from '../layout';
+import { grouped, type ResolvedLayout } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
+import { nestingText, SMALLEST_TILE } from './blocks';
 import {
   type Colouring,
   colourOf,
@@ -19,10 +20,10 @@ import type { Drawing } from './drawing';
 import { type Isolated, shownExample } from './example';
 import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
-import { blockText, linesOf, packed, widthOf } from './labels';
+import { blockText, packed, widthOf } from './labels';
 import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } from './legend';
 import { linksOf } from './links';
-import { nestingText, SMALLEST_TILE } from './nesting';
+import { isRole, moved, n, page, paper, tag, text } from './paper';
 import type { Placement, Rect, Space } from './placement';
 import { hasUnset, stepsSeen, writeSteps } from './steps';
 
@@ -39,9 +40,8 @@ export interface SvgPicture extends Drawing {
   readonly difference?: Difference | null;
 }
 
-/** The space for the ranks, in pixels, and around it. */
+/** The space for the ranks, and from one line of the legend to the next, in pixels. */
 const SPACE: Space = { width: 1200, height: 720 };
-const MARGIN = 24;
 const LEGEND_LINE = 22;
 
 /** At most so many squares are drawn: those of more cells are joined, as they are on a screen. */
@@ -51,39 +51,12 @@ const MAX_SQUARES = 65_536;
 const NUMBERED = { width: 22, height: 13 };
 const DESCRIBED = { width: 48, height: 44 };
 
-/** The colours of paper. */
-const PAPER = {
-  // not quite white, which is the ink on dark fills
-  ground: '#fefefe',
-  text: '#1f1f1f',
-  muted: '#595959',
-  box: '#a8a8a8',
-  boxFill: '#f5f5f5',
-  error: '#c72e0f',
-  warning: '#8a6400',
-};
-
 /** Ranks that are shown alone: the least size of its cells in pixels, and up to how many of them are outlined. */
 const SMALLEST_MARK = 4;
 const MAX_OUTLINED = 200;
 
 /** Ranks that lie in a circle up to this radius, in pixels, are hard to find in a large picture. */
 const LARGEST_RING = 22;
-
-/** What the colours of paper become on a dark page: one file serves both. */
-const NIGHT: readonly (readonly [string, string])[] = [
-  [PAPER.ground, '#1f1f1f'],
-  [PAPER.text, '#d4d4d4'],
-  [PAPER.muted, '#a0a0a0'],
-  [PAPER.box, '#6a6a6a'],
-  [PAPER.boxFill, '#2a2a2a'],
-  [PAPER.error, '#f85149'],
-  [PAPER.warning, '#e2b340'],
-];
-
-const STYLE = `<style>@media (prefers-color-scheme:dark){${NIGHT.flatMap(([day, night]) =>
-  ['fill', 'stroke'].map((paint) => `[${paint}="${day}"]{${paint}:${night}}`),
-).join('')}}</style>`;
 
 /** Ranks that failed are crossed out one by one up to this many. */
 const MAX_CROSSES = 4096;
@@ -128,62 +101,16 @@ export function svgOf(picture: SvgPicture): string {
     height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
     body: [
       boxes(geometry),
-      isolated ? `<g opacity="0.25">${cells}</g>` : cells,
+      isolated ? tag('g', { opacity: 0.25 }, cells) : cells,
       separators(geometry),
       alone?.svg ?? '',
       labels(geometry, alone?.hasLinks ?? false),
       factor === 1 ? numbers(geometry, picture, colouring, palette, isolated) : '',
       difference ? corners(geometry, difference) : '',
       crosses(geometry, failed),
-      `<g transform="translate(0 ${n(size.height + 20)})">${legend.svg}</g>`,
+      moved(0, size.height + 20, legend.svg),
     ],
   });
-}
-
-/** The title and the line below it: how large they are, and from one line to the next, in pixels. */
-const TITLE_SIZE = 19;
-const TITLE_LINE = 25;
-const SUB_SIZE = 13;
-const SUB_LINE = 20;
-
-/** How much wider than other text bold text is. */
-const BOLD = 1.08;
-
-/** A sheet of paper: the title, the line below it, and what is drawn under both. */
-function page(sheet: {
-  readonly headline: Headline;
-  readonly name: string;
-  readonly width: number;
-  readonly height: number;
-  readonly body: readonly string[];
-}): string {
-  const { headline, name, body } = sheet;
-  const sub = [name, headline.sub].filter(Boolean).join(' · ');
-  const titles = linesOf(headline.title, sheet.width / BOLD, TITLE_SIZE);
-  const subs = linesOf(sub, sheet.width, SUB_SIZE);
-  const top = MARGIN + titles.length * TITLE_LINE + subs.length * SUB_LINE + 16;
-  const width = sheet.width + 2 * MARGIN;
-  const height = top + sheet.height + MARGIN;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${n(width)}" height="${n(height)}" viewBox="0 0 ${n(width)} ${n(height)}" font-family="system-ui, 'DejaVu Sans', sans-serif">`,
-    `<title>${xmlText(headline.title)}</title>`,
-    `<desc>${xmlText(sub)}</desc>`,
-    STYLE,
-    `<rect width="100%" height="100%" fill="${PAPER.ground}"/>`,
-    ...titles.map((line, i) =>
-      text(MARGIN, MARGIN + 18 + i * TITLE_LINE, line, { size: TITLE_SIZE, weight: 600, fill: PAPER.text }),
-    ),
-    ...subs.map((line, i) =>
-      text(MARGIN, MARGIN + titles.length * TITLE_LINE + 15 + i * SUB_LINE, line, {
-        size: SUB_SIZE,
-        fill: PAPER.muted,
-      }),
-    ),
-    `<g transform="translate(${MARGIN} ${top})">`,
-    ...body,
-    '</g>',
-    '</svg>\n',
-  ].join('\n');
 }
 
 /** What an SVG file of a diagram shows. */
@@ -203,37 +130,26 @@ export function diagramSvg({ name, headline, diagram }: DiagramPicture): string 
   return page({ headline, name, width, height, body: shapes.map(shapeSvg) });
 }
 
-const paperOf = (paint: Paint): string => (isRole(paint) ? PAPER[paint] : paint);
-
-const isRole = (paint: Paint): paint is keyof typeof PAPER => paint in PAPER;
+const paintOf = (paint: Paint): string => (isRole(paint) ? paper(paint) : paint);
 
 function shapeSvg(shape: Shape): string {
-  switch (shape.kind) {
-    case 'group':
-      return `<g transform="translate(0 ${n(shape.y)})">${shape.shapes.map(shapeSvg).join('')}</g>`;
-    case 'text': {
-      const { x, y, words, size, paint, weight, anchor } = shape;
-      return text(x, y, words, {
-        size,
-        fill: paperOf(paint),
-        ...(weight === undefined ? {} : { weight }),
-        ...(anchor === undefined ? {} : { anchor }),
-      });
-    }
-    case 'rect': {
-      const { x, y, width, height } = shape;
-      return `<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}"${lookSvg(shape)}/>`;
-    }
-    case 'path': {
-      const { d, lineWidth } = shape;
-      return `<path d="${d}"${lookSvg(shape)}${lineWidth === undefined ? '' : ` stroke-width="${lineWidth}"`}/>`;
-    }
+  if (shape.kind === 'group') {
+    return moved(0, shape.y, shape.shapes.map(shapeSvg).join(''));
   }
-}
-
-function lookSvg({ fill, stroke, fade }: Pick<Extract<Shape, { kind: 'rect' }>, 'fill' | 'stroke' | 'fade'>): string {
-  const shown = fade === undefined ? '' : ` opacity="${n(1 - fade)}"`;
-  return ` fill="${fill ? paperOf(fill) : 'none'}"${stroke ? ` stroke="${paperOf(stroke)}"` : ''}${shown}`;
+  if (shape.kind === 'text') {
+    const { x, y, words, paint, ...look } = shape;
+    return text(x, y, words, { ...look, fill: paintOf(paint) });
+  }
+  const look = {
+    fill: shape.fill ? paintOf(shape.fill) : 'none',
+    stroke: shape.stroke && paintOf(shape.stroke),
+    opacity: shape.fade === undefined ? undefined : 1 - shape.fade,
+  };
+  if (shape.kind === 'rect') {
+    const { x, y, width, height } = shape;
+    return tag('rect', { x, y, width, height, ...look });
+  }
+  return tag('path', { d: shape.d, ...look, 'stroke-width': shape.lineWidth });
 }
 
 /** The side of the squares of cells that are joined. */
@@ -297,9 +213,13 @@ function squares(
     }
   }
   return [...paths]
-    .map(
-      ([step, path]) =>
-        `<path fill="${cssColour(palette.words[step & ~FADE] ?? 0)}"${step & FADE ? ` fill-opacity="${FADED}"` : ''}${gap === 0 ? ' shape-rendering="crispEdges"' : ''} d="${path.join('')}"/>`,
+    .map(([step, path]) =>
+      tag('path', {
+        fill: cssColour(palette.words[step & ~FADE] ?? 0),
+        'fill-opacity': step & FADE ? FADED : undefined,
+        'shape-rendering': gap === 0 ? 'crispEdges' : undefined,
+        d: path.join(''),
+      }),
     )
     .join('\n');
 }
@@ -313,7 +233,7 @@ function grounds({ panels }: Geometry): string {
       ),
     ),
   );
-  return `<path fill="${PAPER.box}" d="${path.join('')}"/>`;
+  return tag('path', { fill: paper('box'), d: path.join('') });
 }
 
 /** A square of cells, as far as they lie in one block. */
@@ -338,9 +258,8 @@ const labelled = (geometry: Geometry): Block[] =>
 
 const boxes = (geometry: Geometry): string =>
   labelled(geometry)
-    .map(
-      ({ x, y, width, height }) =>
-        `<rect x="${n(x)}" y="${n(y)}" width="${n(width)}" height="${n(height)}" rx="4" fill="${PAPER.boxFill}" stroke="${PAPER.box}"/>`,
+    .map(({ x, y, width, height }) =>
+      tag('rect', { x, y, width, height, rx: 4, fill: paper('boxFill'), stroke: paper('box') }),
     )
     .join('');
 
@@ -351,8 +270,10 @@ function labels(geometry: Geometry, halo: boolean): string {
     const { title, detail } = blockText(block, width - 14);
     const baseline = y + header / 2 + 5.5;
     return [
-      ...(title === '' ? [] : [text(x + 7, baseline, title, { size: 12, weight: 600, fill: PAPER.text })]),
-      ...(detail === '' ? [] : [text(x + width - 7, baseline, detail, { size: 11, fill: PAPER.muted, anchor: 'end' })]),
+      ...(title === '' ? [] : [text(x + 7, baseline, title, { size: 12, weight: 600, fill: paper('text') })]),
+      ...(detail === ''
+        ? []
+        : [text(x + width - 7, baseline, detail, { size: 11, fill: paper('muted'), anchor: 'end' })]),
     ];
   });
   return halo ? withHalo(texts.join('')) : texts.join('');
@@ -360,7 +281,7 @@ function labels(geometry: Geometry, halo: boolean): string {
 
 /** Texts with an edge in the colour of boxes. */
 const withHalo = (svg: string): string =>
-  `<g stroke="${PAPER.boxFill}" stroke-width="7" stroke-linejoin="round" paint-order="stroke">${svg}</g>`;
+  tag('g', { stroke: paper('boxFill'), 'stroke-width': 7, 'stroke-linejoin': 'round', 'paint-order': 'stroke' }, svg);
 
 /** Lines between blocks that have no room for a label. */
 function separators({ panels, cell }: Geometry): string {
@@ -376,7 +297,7 @@ function separators({ panels, cell }: Geometry): string {
         ...across.flatMap(({ start, length }) => [...ys].map((y) => `M${n(start)} ${n(y)}h${n(length)}`)),
       ]);
   });
-  return path.length === 0 ? '' : `<path stroke="${PAPER.boxFill}" d="${path.join('')}"/>`;
+  return path.length === 0 ? '' : tag('path', { stroke: paper('boxFill'), d: path.join('') });
 }
 
 /** Ranks that are shown alone, with the links between their machines; where they are hard to find, a ring with their name. */
@@ -398,10 +319,13 @@ function aloneSvg(
       cells.set(fill, (cells.get(fill) ?? '') + rectPath({ x: at.x - width / 2, y: at.y - height / 2, width, height }));
     }
   }
-  const line = ranks.length > MAX_OUTLINED ? '' : ` stroke="${PAPER.text}" stroke-width="0.8"`;
-  const marks = [...cells].map(([fill, d]) => `<path fill="${fill}"${line} d="${d}"/>`).join('');
-  const way = links.length > 0 ? `<path d="${ways}" fill="none" stroke="${PAPER.warning}" stroke-width="2"/>` : '';
-  return { svg: `${way}${marks}${ring(geometry, centres, name)}`, hasLinks: links.length > 0 };
+  const line = ranks.length > MAX_OUTLINED ? {} : { stroke: paper('text'), 'stroke-width': 0.8 };
+  const parts = [
+    ...(links.length > 0 ? [tag('path', { d: ways, fill: 'none', stroke: paper('warning'), 'stroke-width': 2 })] : []),
+    ...[...cells].map(([fill, d]) => tag('path', { fill, ...line, d })),
+    ring(geometry, centres, name),
+  ];
+  return { svg: parts.join(''), hasLinks: links.length > 0 };
 }
 
 /** A ring around points that lie close together, and what they are; empty where they are easy to see. */
@@ -417,10 +341,11 @@ function ring(geometry: Geometry, points: readonly { readonly x: number; readonl
   const caption = text(x + (radius + 6) * (isRight ? 1 : -1), y + 4, name, {
     size: 12,
     weight: 600,
-    fill: PAPER.text,
-    ...(isRight ? {} : { anchor: 'end' }),
+    fill: paper('text'),
+    anchor: isRight ? undefined : 'end',
   });
-  return `<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="none" stroke="${PAPER.text}" stroke-width="1.5"/>${withHalo(caption)}`;
+  const circle = tag('circle', { cx: x, cy: y, r: radius, fill: 'none', stroke: paper('text'), 'stroke-width': 1.5 });
+  return circle + withHalo(caption);
 }
 
 const isNumbered = ({ cellWidth, cellHeight }: Geometry): boolean =>
@@ -444,7 +369,7 @@ function numbers(
     const value = colouring.valueOf(rank);
     const isFaded = alone ? !alone.has(rank) : difference != null && difference.changeOf(rank) === 'same';
     // the ink of a fill is unreadable on what is left of it
-    const fill = isFaded || value < 0 ? PAPER.text : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
+    const fill = isFaded || value < 0 ? paper('text') : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
     if (rect) {
       const sign = SIGN_TEXT[colouring.statuses?.[value]?.sign ?? 'none'];
       parts.push(cellText(rect, [rank, sign].filter((part) => part !== '').join(' '), describe(rank), fill));
@@ -487,7 +412,8 @@ function corners(geometry: Geometry, difference: Difference): string {
       .flatMap((rank) => geometry.rectOfRank(rank) ?? [])
       .map(({ x, y, width }) => `M${n(x + width - size)} ${n(y)}h${n(size)}v${n(size)}z`)
       .join('');
-  return `<g stroke="${PAPER.text}"><path d="${path('coordinates')}" fill="${PAPER.text}"/><path d="${path('peers')}" fill="${PAPER.ground}"/></g>`;
+  const filled = tag('path', { d: path('coordinates'), fill: paper('text') });
+  return tag('g', { stroke: paper('text') }, filled + tag('path', { d: path('peers'), fill: paper('ground') }));
 }
 
 function crosses(geometry: Geometry, failed: readonly number[]): string {
@@ -501,13 +427,15 @@ function crosses(geometry: Geometry, failed: readonly number[]): string {
     const square = rectPath({ x, y, width: size, height: size });
     return [`${square}l${n(size)} ${n(size)}m0 ${n(-size)}l${n(-size)} ${n(size)}`];
   });
-  return paths.length > 0 ? `<path d="${paths.join('')}" fill="none" stroke="${PAPER.error}" stroke-width="2"/>` : '';
+  return paths.length > 0
+    ? tag('path', { d: paths.join(''), fill: 'none', stroke: paper('error'), 'stroke-width': 2 })
+    : '';
 }
 
 /** The whole legend, in as many lines as it needs. */
 function legendSvg(colouring: Colouring, shown: Shown, width: number): { svg: string; lines: number } {
   const { name, items } = legendOf(colouring, shown, 'paper');
-  const parts: string[] = [text(0, 11, name, { size: 12, fill: PAPER.muted })];
+  const parts: string[] = [text(0, 11, name, { size: 12, fill: paper('muted') })];
   let x = widthOf(name) + 18;
   let line = 0;
   for (const item of items) {
@@ -516,7 +444,7 @@ function legendSvg(colouring: Colouring, shown: Shown, width: number): { svg: st
       x = 0;
       line++;
     }
-    parts.push(`<g transform="translate(${n(x)} ${line * LEGEND_LINE})">${itemSvg(item)}</g>`);
+    parts.push(moved(x, line * LEGEND_LINE, itemSvg(item)));
     x += wide;
   }
   return { svg: parts.join(''), lines: line + 1 };
@@ -524,14 +452,23 @@ function legendSvg(colouring: Colouring, shown: Shown, width: number): { svg: st
 
 const RAMP_WIDTH = 180;
 
+/** A swatch of a legend. */
+const swatch = (look: Readonly<Record<string, string | number>>): string =>
+  tag('rect', { width: 13, height: 13, rx: 2, ...look });
+
 /** Marks of a legend, those that are drawn on paper. */
 const MARKS: Readonly<Partial<Record<LegendMark, string>>> = {
-  failed: `<path d="M1 1h11v11h-11zl11 11m0 -11l-11 11" fill="none" stroke="${PAPER.error}" stroke-width="1.6"/>`,
-  link: `<path d="M0 7h14" stroke="${PAPER.warning}" stroke-width="2.5"/>`,
-  coordinates: `<path d="M0 0h13v13z" fill="${PAPER.text}"/>`,
-  otherPeers: `<path d="M0 0h13v13z" fill="${PAPER.ground}" stroke="${PAPER.text}"/>`,
-  faded: `<rect width="13" height="13" rx="2" fill="${PAPER.muted}" fill-opacity="0.3"/>`,
-  unset: `<rect width="13" height="13" rx="2" fill="none" stroke="${PAPER.muted}" stroke-dasharray="3 2"/>`,
+  failed: tag('path', {
+    d: 'M1 1h11v11h-11zl11 11m0 -11l-11 11',
+    fill: 'none',
+    stroke: paper('error'),
+    'stroke-width': 1.6,
+  }),
+  link: tag('path', { d: 'M0 7h14', stroke: paper('warning'), 'stroke-width': 2.5 }),
+  coordinates: tag('path', { d: 'M0 0h13v13z', fill: paper('text') }),
+  otherPeers: tag('path', { d: 'M0 0h13v13z', fill: paper('ground'), stroke: paper('text') }),
+  faded: swatch({ fill: paper('muted'), 'fill-opacity': 0.3 }),
+  unset: swatch({ fill: 'none', stroke: paper('muted'), 'stroke-dasharray': '3 2' }),
 };
 
 function itemWidth(item: LegendItem): number {
@@ -542,39 +479,23 @@ function itemWidth(item: LegendItem): number {
 }
 
 function itemSvg(item: LegendItem): string {
-  const caption = (x: number, words: string) => text(x, 11, words, { size: 12, fill: PAPER.text });
+  const caption = (x: number, words: string) => text(x, 11, words, { size: 12, fill: paper('text') });
   switch (item.kind) {
     case 'note':
-      return text(0, 11, item.text, { size: 12, fill: PAPER.muted });
+      return text(0, 11, item.text, { size: 12, fill: paper('muted') });
     case 'mark':
       return `${MARKS[item.mark] ?? ''}${caption(20, item.text)}`;
     case 'fill':
-      return `<rect width="13" height="13" rx="2" fill="${item.fill}" stroke="#555555"/>${caption(20, [SIGN_TEXT[item.sign], item.text].filter(Boolean).join(' '))}`;
+      return `${swatch({ fill: item.fill, stroke: '#555555' })}${caption(20, [SIGN_TEXT[item.sign], item.text].filter(Boolean).join(' '))}`;
     case 'ramp': {
       const from = widthOf(item.from) + 8;
       const step = RAMP_WIDTH / item.fills.length;
-      const fills = item.fills.map(
-        (fill, i) => `<rect x="${n(from + i * step)}" width="${n(step + 0.5)}" height="13" fill="${fill}"/>`,
+      const fills = item.fills.map((fill, i) =>
+        tag('rect', { x: from + i * step, width: step + 0.5, height: 13, fill }),
       );
       return `${caption(0, item.from)}${fills.join('')}${caption(from + RAMP_WIDTH + 8, item.to)}`;
     }
   }
 }
 
-interface TextStyle {
-  readonly size: number;
-  readonly fill: string;
-  readonly weight?: number;
-  readonly anchor?: 'middle' | 'end';
-}
-
-function text(x: number, y: number, words: string, { size, fill, weight, anchor }: TextStyle): string {
-  const bold = weight === undefined ? '' : ` font-weight="${weight}"`;
-  const from = anchor === undefined ? '' : ` text-anchor="${anchor}"`;
-  return `<text x="${n(x)}" y="${n(y)}" font-size="${n(size)}" fill="${fill}"${bold}${from}>${xmlText(words)}</text>`;
-}
-
 const rectPath = ({ x, y, width, height }: Rect): string => `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;
-
-/** A length with no more digits than an eye sees. */
-const n = (value: number): string => String(Math.round(value * 100) / 100);

@@ -1,6 +1,6 @@
 import { divisors } from '../layout';
 import { legibility } from './geometry';
-import { type Level, panelOf, type Space } from './placement';
+import { type Level, type Panel, panelOf, type Space } from './placement';
 
 /** A level whose rows are still to be chosen: how many blocks may stand side by side. */
 export interface OpenLevel extends Omit<Level, 'columns'> {
@@ -56,4 +56,52 @@ function* choices(levels: readonly OpenLevel[]): Generator<readonly Level[]> {
       yield [{ ...first, columns }, ...tail];
     }
   }
+}
+
+/** A part of a picture whose place is still to be chosen. */
+export interface OpenPanel {
+  readonly offset: number;
+  readonly count: number;
+  readonly levels: readonly OpenLevel[];
+}
+
+/** At most so many parts stand side by side. */
+const MAX_BESIDE = 8;
+
+/** Places the parts of a picture in rows, as many in a row as lets the worst of them be read best in a space. */
+export function arranged(parts: readonly OpenPanel[], space: Space): readonly Panel[] {
+  const all = Array.from({ length: Math.min(parts.length, MAX_BESIDE) }, (_, i) => inRows(parts, i + 1, space));
+  const worths = all.map((panels) => worstOf(panels, space));
+  return all[worths.indexOf(Math.max(...worths))] ?? [];
+}
+
+function inRows(parts: readonly OpenPanel[], perRow: number, space: Space): Panel[] {
+  const countOf = (some: readonly OpenPanel[]) => some.reduce((sum, { count }) => sum + count, 0);
+  const panels: Panel[] = [];
+  let y = 0;
+  for (let from = 0; from < parts.length; from += perRow) {
+    const row = parts.slice(from, from + perRow);
+    const height = (space.height * countOf(row)) / countOf(parts);
+    let x = 0;
+    let high = 0;
+    for (const { offset, count, levels } of row) {
+      const width = (space.width * count) / countOf(row);
+      const panel = panelOf(tiled(levels, { width, height }), offset, count, x, y);
+      panels.push(panel);
+      x += panel.width;
+      high = Math.max(high, panel.height);
+    }
+    y += high;
+  }
+  return panels;
+}
+
+/** How well the worst part of a picture can be read. */
+function worstOf(panels: readonly Panel[], space: Space): number {
+  const width = space.width / Math.max(...panels.map((panel) => panel.x + panel.width));
+  const height = space.height / Math.max(...panels.map((panel) => panel.y + panel.height));
+  const worths = panels.map((panel) =>
+    legibility(panel.levels, { width: width * panel.width, height: height * panel.height }),
+  );
+  return Math.min(...worths);
 }

@@ -9,13 +9,13 @@ import {
   type MergedGroup,
   mergedGroups,
   modulesOf,
+  nodesOf,
   placeOf,
   rankList,
   ranksOfGroup,
   standing,
 } from '../../picture/facts';
 import { degreesOf } from '../../picture/headline';
-import { nodesOf } from '../../picture/nodes';
 import { numberingOf } from '../../picture/numbering';
 import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';

@@ -1,10 +1,10 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import { nestingText } from '../../picture/blocks';
 import { isCrossed, isPlain } from '../../picture/colour';
 import { markedDifference } from '../../picture/difference';
 import { isDrawn } from '../../picture/drawing';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
-import { nestingText } from '../../picture/nesting';
 import type { RankBitmap } from '../render/bitmap';
 import type { Viewport } from '../render/canvas';
 import { factorFor, type Marked } from '../render/paint';

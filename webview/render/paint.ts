@@ -1,3 +1,4 @@
+import { SMALLEST_TILE } from '../../picture/blocks';
 import {
   type Colouring,
   colourOf,
@@ -15,7 +16,6 @@ import { type Example, shownExample } from '../../picture/example';
 import { type Block, firstBeyond, type Geometry, type PanelGeometry, type Run, runsOf } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
 import { linksOf } from '../../picture/links';
-import { SMALLEST_TILE } from '../../picture/nesting';
 import type { Placement, Rect } from '../../picture/placement';
 import type { RankBitmap } from './bitmap';
 import { addRect, addSign } from './shapes';

@@ -2,8 +2,7 @@ import { countOf, grouped } from '../../layout';
 import { coordinateLines } from '../../picture/drawing';
 import { rankList } from '../../picture/facts';
 import { physicalPlacement } from '../../picture/physical';
-import { smokeHeadline } from '../../picture/smokeHeadline';
-import { type FamilyOutcome, OUTCOMES, type SmokeOutcome } from '../../picture/smokeOutcome';
+import { type FamilyOutcome, OUTCOMES, type SmokeOutcome, smokeHeadline } from '../../picture/smokeOutcome';
 import { button, h, picker } from '../panel/dom';
 import type { Scene, View } from './view';
 

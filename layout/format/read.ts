@@ -34,18 +34,18 @@ export interface ReadLayout {
 /** Reads a layout file's text against the one description of its keys. Never throws. */
 export function readLayout(text: string): ReadLayout {
   const tree = parseTree(text);
-  const unread = (problems: readonly Problem[]) => ({ text, tree, root: null, problems, tooSmall: [] });
+  const refused = (problems: readonly Problem[]) => ({ text, tree, root: null, problems, tooSmall: [] });
   const { root } = tree;
   if (tree.problem) {
-    return unread([]);
+    return refused([]);
   }
   if (root === null || (root.kind === 'scalar' && root.value === null)) {
-    return unread([
+    return refused([
       { kind: 'empty', start: Math.max(startOfLine(text, text.length), text.startsWith('\ufeff') ? 1 : 0) },
     ]);
   }
   if (root.kind !== 'map') {
-    return unread([{ kind: 'wrong-type', spec: FORMAT, node: root, path: '' }]);
+    return refused([{ kind: 'wrong-type', spec: FORMAT, node: root, path: '' }]);
   }
   const reader = new Reader();
   const section = reader.section(FORMAT, root, root.span, '');
@@ -66,15 +66,23 @@ class Reader {
 
   /** Reads a map: its known keys become fields, all others are problems. */
   section<K extends Keys>(spec: MapSpec<K>, node: MapNode, keySpan: Span, path: string): Section<K> {
-    const entries = this.#entriesOf(node);
-    this.#unknownKeys(spec, entries, path);
-    const fields: Record<string, Field<unknown>> = {};
+    const keys = keysOf(spec);
+    const fields: Record<string, Field<unknown> | undefined> = { ...unread(spec) };
+    let known = 0;
+    for (const entry of node.entries) {
+      const keySpec = keys.get(entry.key);
+      if (keySpec && !fields[entry.key]) {
+        known++;
+        fields[entry.key] = this.#field(keySpec, entry, path === '' ? entry.key : `${path}.${entry.key}`);
+      }
+    }
+    // most maps hold nothing but known keys, each once
+    if (known < node.entries.length) {
+      this.#unknownKeys(spec, this.#entriesOf(node), path);
+    }
     const missing = { written: false, value: undefined, span: keySpan, keySpan };
-    for (const [name, keySpec] of keyList(spec)) {
-      const entry = entries.get(name);
-      if (entry) {
-        fields[name] = this.#field(keySpec, entry, path === '' ? name : `${path}.${name}`);
-      } else {
+    for (const [name, keySpec] of keys) {
+      if (!fields[name]) {
         fields[name] = missing;
         if (keySpec.required && !this.full) {
           this.problems.push({ kind: 'missing-key', name, spec: keySpec, map: node, keySpan, path });
@@ -248,8 +256,11 @@ function plainValue(node: Node): unknown {
   }
 }
 
-/** The keys of a map's spec as a list, made once: a file of many modules reads the same spec over and over. */
-const keyList = memoize((spec: MapSpec): readonly [string, KeySpec][] => Object.entries(spec.keys));
+/** The keys of a map's spec, made once: a file of many modules reads the same spec over and over. */
+const keysOf = memoize((spec: MapSpec): ReadonlyMap<string, KeySpec> => new Map(Object.entries(spec.keys)));
+
+/** All keys of a map without their fields. V8 copies it fast and keeps the copy compact; an object that grows it does not. */
+const unread = memoize((spec: MapSpec) => Object.fromEntries(Object.keys(spec.keys).map((name) => [name, undefined])));
 
 /** How much of a name is shown as part of a path: it may be as long as the file. */
 const MAX_PATH_WORD = 80;

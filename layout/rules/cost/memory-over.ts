@@ -26,6 +26,10 @@ batch: {micro_batch_size: 4, global_batch_size: 64}
 `,
   sources: [otherSource('docs/cost.md: formulas, constants, and how wrong they are')],
   *check(facts) {
+    const cluster = facts.root.cluster.value;
+    if (!cluster?.gpu.written && !cluster?.gpu_memory.written) {
+      return;
+    }
     for (const [index, made] of costJobs(facts).entries()) {
       const module = facts.modules[index];
       const memory = made.ok ? made.job.hardware.gpu.memoryBytes : 0;

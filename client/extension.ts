@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { GridPanels } from './grid/panel';
-import { Server } from './languageClient';
+import type { Server } from './languageClient';
 import { compareLaunchFiles, exportLayout } from './launch/commands';
 import { registerImport } from './launch/importLayout';
 import { registerTransfers } from './launch/transfer';
@@ -13,17 +13,14 @@ import { reportIssue } from './reportIssue';
 import { createStatus } from './status';
 import { copyYamlSettings, offerYamlSettings } from './yamlSettings';
 
-let server: Server | undefined;
+let server: Promise<Server> | undefined;
 
 /** Starts the extension on a platform. Commands and panels are there at once; the language server starts meanwhile. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  const createClient = platform.createClient(vscode.Uri.joinPath(context.extensionUri, 'dist'));
-  server = new Server(createClient, output, platform.registerJobs !== undefined);
   const panels = new GridPanels(context.extensionUri);
   context.subscriptions.push(
     output,
-    createStatus(server),
     panels.register(),
     command('showGrid', async (argument) => {
       const document = await layoutDocument(argument);
@@ -45,7 +42,7 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     }),
     command('planLayouts', async (argument) => {
       const document = await layoutDocument(argument);
-      return server && document && planLayouts(server, document);
+      return server && document && planLayouts(await server, document);
     }),
     offerYamlSettings(context),
     watchFixes(),
@@ -63,15 +60,31 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     void setContext('canRun');
   }
   void setContext('active');
-  void server.start();
+  server = startServer(context, platform, output);
 }
 
 export async function deactivate(): Promise<void> {
-  await server?.dispose();
+  await (await server)?.dispose();
+}
+
+/** Loads and starts the language server's client, which takes longer to load than all else that activation needs. */
+async function startServer(
+  { extensionUri, subscriptions }: vscode.ExtensionContext,
+  platform: Platform,
+  output: vscode.LogOutputChannel,
+): Promise<Server> {
+  // the command or the editor that waits for the activation goes on first
+  await new Promise((resume) => setTimeout(resume));
+  const createClient = await platform.clients(vscode.Uri.joinPath(extensionUri, 'dist'));
+  const { Server } = await import('./languageClient');
+  const started = new Server(createClient, output, platform.registerJobs !== undefined);
+  subscriptions.push(createStatus(started));
+  void started.start();
+  return started;
 }
 
 async function restart(): Promise<void> {
-  await server?.restart();
+  await (await server)?.restart();
 }
 
 /** Tells menus what holds from now on. */

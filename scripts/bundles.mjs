@@ -12,6 +12,10 @@ const shared = {
     build.onResolve({ filter: /^(\.\.\/)+layout(\/cost)?$/ }, () => ({ path: './layout.js', external: true }));
     build.onResolve({ filter: /^(\.\.\/)+layout\/launch$/ }, () => ({ path: './launch.js', external: true }));
     build.onResolve({ filter: /^yaml$/ }, () => ({ path: './yaml.js', external: true }));
+    build.onResolve({ filter: /^vscode-languageclient(\/node)?$/ }, () => ({
+      path: './languageclient.js',
+      external: true,
+    }));
   },
 };
 
@@ -41,6 +45,13 @@ export const BUNDLES = [
   // read when a launch file is first imported, exported or compared
   { ...node, entryPoints: ['layout/launch/index.ts'], outfile: 'dist/launch.js' },
   { ...node, entryPoints: ['client/nodeMain.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
+  // read when the commands of the extension are there
+  {
+    ...node,
+    entryPoints: ['node_modules/vscode-languageclient/lib/node/main.js'],
+    outfile: 'dist/languageclient.js',
+    external: ['vscode'],
+  },
   { ...node, entryPoints: ['server/stdio.ts'], outfile: 'dist/server.js' },
   { ...node, entryPoints: ['cli/main.ts'], outfile: 'dist/cli.js', external: ['./mcp.js'] },
   { ...node, entryPoints: ['cli/mcp.ts'], outfile: 'dist/mcp.js' },

@@ -34,7 +34,11 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const without = (...keys) => Object.fromEntries(Object.entries(manifest).filter(([key]) => !keys.includes(key)));
 const only = (...keys) => Object.fromEntries(keys.map((key) => [key, manifest[key]]));
 
-const desktop = stage('desktop', [...EXTENSION, ...PROGRAMS, 'dist/extension.js'], without(...OWN, 'browser'));
+const desktop = stage(
+  'desktop',
+  [...EXTENSION, ...PROGRAMS, 'dist/extension.js', 'dist/languageclient.js'],
+  without(...OWN, 'browser'),
+);
 const web = stage('web', [...EXTENSION, 'dist/web/extension.js', 'dist/web/server.js'], without(...OWN, 'main'));
 const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'dist/mcp.js', 'schemas'], only(...NPM));
 

@@ -19,10 +19,10 @@ export type RecordScript = (file: string, signal: AbortSignal) => Promise<Record
 /** What differs between the editor on a machine and the editor in a browser. */
 export interface Platform {
   /**
-   * How clients of the language server are made.
+   * Loads what makes clients of the language server.
    * @param dist the folder of the bundles
    */
-  createClient(dist: vscode.Uri): CreateClient;
+  clients(dist: vscode.Uri): Promise<CreateClient>;
 
   /** Registers what starts processes; undefined where nothing can be started. */
   readonly registerJobs?: (host: JobHost) => vscode.Disposable;

@@ -6,7 +6,7 @@ import { CLIENT, type Platform } from './platform';
 
 /** The editor in a browser: the server is a worker, and nothing can be started. */
 export const platform: Platform = {
-  createClient(dist) {
+  async clients(dist) {
     return (options) => {
       let worker: Worker | undefined;
       const start = async () => {

@@ -10,13 +10,21 @@ import { NODE } from '../harness/programs';
 interface Opened {
   readonly files: readonly string[];
   readonly manifest: Readonly<Record<string, unknown>>;
+  /** The bundles that its programs load. */
+  readonly loaded: readonly string[];
 }
+
+/** The files beside a program that it loads. */
+const loadedBy = (program: string) =>
+  [...program.matchAll(/\b(?:require|import)\("\.\/([\w-]+\.js)"\)/g)].map(([, file]) => `dist/${file}`);
 
 async function openVsix(file: string): Promise<Opened> {
   const { files } = await JSZip.loadAsync(readFileSync(file));
   const within = Object.keys(files).filter((path) => path.startsWith('extension/'));
   const manifest = JSON.parse((await files['extension/package.json']?.async('string')) ?? '');
-  return { manifest, files: within.map((path) => path.slice('extension/'.length)) };
+  const programs = within.filter((path) => /^extension\/dist\/[^/]+\.js$/.test(path));
+  const texts = await Promise.all(programs.map((path) => files[path]?.async('string') ?? ''));
+  return { manifest, files: within.map((path) => path.slice('extension/'.length)), loaded: texts.flatMap(loadedBy) };
 }
 
 /** Every text of a manifest that is the path of a file or a folder. */
@@ -29,8 +37,10 @@ function pathsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(pathsIn) : [];
 }
 
-const missingFrom = ({ files, manifest }: Opened) =>
-  pathsIn(manifest).filter((path) => !files.some((file) => file === path || file.startsWith(`${path}/`)));
+const missingFrom = ({ files, manifest, loaded }: Opened) =>
+  [...pathsIn(manifest), ...loaded].filter(
+    (path) => !files.some((file) => file === path || file.startsWith(`${path}/`)),
+  );
 
 /** What no package may hold. */
 const STRAY = /\.map$|\.ts$|\.test\.|node_modules|__pycache__|\.pyc$/;
@@ -44,10 +54,11 @@ describe.each([
     opened = await openVsix(file);
   });
 
-  test('holds every file that its manifest names, and has one entry', () => {
+  test('holds every file that its manifest names or its programs load, and has one entry', () => {
     const { manifest } = opened;
     expect(pathsIn(manifest).length).toBeGreaterThan(15);
-    expect(missingFrom(opened)).toEqual([]);
+    // the protocol of assistants is served from the npm package alone
+    expect(missingFrom(opened).filter((path) => path !== 'dist/mcp.js')).toEqual([]);
     expect([manifest.main, manifest.browser].filter(Boolean)).toEqual([script]);
     expect(manifest[entry]).toBe(script);
   });
@@ -79,9 +90,12 @@ describe('parallelism-layout.tgz', () => {
   });
   afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-  test('holds every file that its manifest names, and needs no other package', () => {
+  test('holds every file that its manifest names or its programs load, and needs no other package', () => {
     expect(Object.values(manifest().bin)).toHaveLength(2);
-    expect(missingFrom({ manifest: manifest(), files: files() })).toEqual([]);
+    const programs = files().filter((path) => /^dist\/[^/]+\.js$/.test(path));
+    const loaded = programs.flatMap((path) => loadedBy(readFileSync(join(folder, path), 'utf8')));
+    expect(loaded).toContain('dist/layout.js');
+    expect(missingFrom({ manifest: manifest(), files: files(), loaded })).toEqual([]);
     expect(manifest()).not.toHaveProperty('dependencies');
     expect(manifest()).not.toHaveProperty('private');
     expect(files()).toContain('dist/THIRD-PARTY-NOTICES.txt');

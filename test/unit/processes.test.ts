@@ -14,7 +14,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'cli/mcp.ts': 'this program, on a text that the client sends',
   'client/grid/lastCommit.ts': 'git, by the extension of the editor, which is off in a workspace that is not trusted',
   'client/jobs/terminal.ts': 'no process: a terminal that shows a log',
-  'client/platform/node.ts': 'the language server, in the folder of the extension',
+  'client/platform/nodeClient.ts': 'the language server, in the folder of the extension',
   'client/platform/web.ts': 'no process: the language server as a worker of the browser',
   'client/tasks.ts': 'this program on layout files, as a task that a person starts',
   'client/verify/commandLine.ts': 'this program on files that a person chooses, in a trusted workspace',
@@ -37,7 +37,7 @@ test('processes start in known places only', () => {
 });
 
 test('no process of ours takes modules that NODE_OPTIONS names from the folder of a workspace', () => {
-  const places = ['client/platform/node.ts', 'client/tasks.ts', 'client/verify/commandLine.ts'];
+  const places = ['client/platform/nodeClient.ts', 'client/tasks.ts', 'client/verify/commandLine.ts'];
   expect(places.filter((path) => !readFileSync(path, 'utf8').includes("NODE_OPTIONS: ''"))).toEqual([]);
 });
 

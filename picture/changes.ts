@@ -1,11 +1,8 @@
 import { countOf, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { familiesOf } from './facts';
+import { familiesOf, KINDS, kindOrder } from './facts';
 
 /** So many kinds of process groups are named in a summary; they follow from the degrees. */
 const MAX_KINDS = 4;
-
-/** The kinds of groups that people ask for first. */
-const KINDS = ['tp', 'cp', 'ep', 'pp', 'dp'];
 
 /** How two layouts differ, in words: `tp 4 → 2, dp 4 → 8`, then `tp groups 16 × 4 → 32 × 2`. */
 export function changesInWords(before: ResolvedLayout, after: ResolvedLayout): string[] {
@@ -28,22 +25,20 @@ function moduleChanges(
   if (!before || !after) {
     return [`${name ?? 'parallelism'} ${before ? 'is gone' : 'is new'}`];
   }
-  const sizes = (module: ResolvedModule) =>
-    new Map([...module.expert, ...module.dense].map((dim) => [dim.name, dim.size] as const));
-  const [old, now] = [sizes(before), sizes(after)];
-  const isSame = (one: string, other: string) =>
-    [old, now].every((all) => (all.get(one) ?? 1) === (all.get(other) ?? 1));
+  const dimsOf = ({ dense, expert }: ResolvedModule) => [...expert, ...dense];
+  const sizeIn = (module: ResolvedModule, dim: string) =>
+    dimsOf(module).findLast(({ name }) => name === dim)?.size ?? 1;
+  const [old, now] = [(dim: string) => sizeIn(before, dim), (dim: string) => sizeIn(after, dim)];
+  const isSame = (one: string, other: string) => [old, now].every((size) => size(one) === size(other));
   // without expert parallelism the grid of the experts says nothing new
-  const isDense = [old, now].every((all) => (all.get('ep') ?? 1) === 1) && isSame('expt_tp', 'tp');
-  const dims = [...new Set([...old.keys(), ...now.keys()])].filter(
-    (dim) =>
-      (old.get(dim) ?? 1) !== (now.get(dim) ?? 1) &&
-      !(dim.startsWith('expt_') && (isDense || isSame(dim, dim.slice('expt_'.length)))),
+  const isDense = old('ep') === 1 && now('ep') === 1 && isSame('expt_tp', 'tp');
+  const names = new Set([...dimsOf(before), ...dimsOf(after)].map((dim) => dim.name));
+  const dims = [...names].filter(
+    (dim) => old(dim) !== now(dim) && !(dim.startsWith('expt_') && (isDense || isSame(dim, dim.slice('expt_'.length)))),
   );
-  const order = (dim: string) => (KINDS.includes(dim) ? KINDS.indexOf(dim) : KINDS.length);
   const changes = dims
-    .sort((a, b) => order(a) - order(b))
-    .map((dim) => `${dim} ${grouped(old.get(dim) ?? 1)} → ${grouped(now.get(dim) ?? 1)}`);
+    .sort((a, b) => kindOrder(a) - kindOrder(b))
+    .map((dim) => `${dim} ${grouped(old(dim))} → ${grouped(now(dim))}`);
   const moved =
     before.rankOffset === after.rankOffset
       ? []

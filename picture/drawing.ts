@@ -12,8 +12,7 @@ import { hasRoles, roleColouring } from './roles';
 import type { StageLayers } from './stageLayers';
 
 /** The pictures of ranks that follow from a layout alone. */
-const DRAWINGS = ['physical', 'logical', 'groups', 'ntp'] as const;
-export type DrawingId = (typeof DRAWINGS)[number];
+export type DrawingId = 'physical' | 'logical' | 'groups' | 'ntp';
 
 /** What a person chose for a picture; what the layout does not have has its usual value. */
 export interface DrawingChoice extends LogicalChoice {
@@ -27,7 +26,7 @@ export const USUAL_CHOICE: DrawingChoice = { colour: '', group: '', grid: 'dense
 export interface Drawing {
   readonly headline: Headline;
   readonly colouring: Colouring;
-  /** Where ranks stand. */
+  /** Where ranks are drawn. */
   readonly place: (space: Space) => Placement;
   /** The lines under the number of a rank in a large cell. */
   readonly describe: (rank: number) => readonly string[];
@@ -108,7 +107,7 @@ function groups(layout: ResolvedLayout, choice: DrawingChoice, { stages, flows }
     place: (space) => physicalPlacement(layout, space, stages),
     describe: (rank) => {
       const value = colouring.valueOf(rank);
-      return [...(value < 0 ? ['no group'] : [colouring.label(value)]), ...coordinateLines(layout, rank)];
+      return [value < 0 ? 'no group' : colouring.label(value), ...coordinateLines(layout, rank)];
     },
   };
 }
@@ -139,9 +138,6 @@ export function coordinateLines(layout: ResolvedLayout, rank: number): string[] 
     return [];
   }
   const coordinates = coordinatesOf(layout, module, rank);
-  const lines = module.name === null ? [] : [module.name];
-  for (let i = 0; i < coordinates.length; i += 2) {
-    lines.push(coordinates.slice(i, i + 2).join(' · '));
-  }
-  return lines;
+  const pairs = coordinates.flatMap((_, i) => (i % 2 === 0 ? coordinates.slice(i, i + 2).join(' · ') : []));
+  return module.name === null ? pairs : [module.name, ...pairs];
 }

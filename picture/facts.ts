@@ -39,15 +39,9 @@ export function familiesOf(layout: ResolvedLayout): readonly GroupFamily[] {
 }
 
 /** The names of the process groups that hold more than one rank. */
-export function groupNames(layout: ResolvedLayout): string[] {
-  return [
-    ...new Set(
-      familiesOf(layout)
-        .filter(({ size }) => size > 1)
-        .map(({ name }) => name),
-    ),
-  ];
-}
+export const groupNames = (layout: ResolvedLayout): string[] => [
+  ...new Set(familiesOf(layout).flatMap(({ name, size }) => (size > 1 ? name : []))),
+];
 
 /** On how many machines of `gpus` neighbouring ranks some ranks lie. */
 export function nodesOf(ranks: ArrayLike<number>, gpus: number): number {
@@ -93,20 +87,12 @@ export function standing(layout: ResolvedLayout, rank: number): string {
   return modules.join('; ') || (rank < layout.worldSize ? 'in no module' : 'not in the world');
 }
 
-/** The groups of one name that a rank is in. */
-export function groupsNamed(layout: ResolvedLayout, rank: number, name: string): RankGroup[] {
-  return familiesOf(layout)
-    .filter((family) => family.name === name && family.size > 1)
-    .flatMap((family) => family.indicesOf(rank).map((index) => rankGroup(family, index)));
-}
-
-/** Every process group of more than one rank that a rank is in, with its peers. */
-function groupsOf(layout: ResolvedLayout, rank: number): RankGroup[] {
-  return familiesOf(layout)
-    .filter(({ size }) => size > 1)
+/** The process groups of more than one rank that a rank is in: those of one name, or all. */
+export const groupsNamed = (layout: ResolvedLayout, rank: number, name?: string): RankGroup[] =>
+  familiesOf(layout)
+    .filter((family) => family.size > 1 && (name === undefined || family.name === name))
     .flatMap((family) => family.indicesOf(rank).map((index) => rankGroup(family, index)))
     .filter(({ size }) => size > 1);
-}
 
 /** Groups of a rank that have the same ranks, under all of their names. */
 export interface MergedGroup extends RankGroup {
@@ -116,26 +102,31 @@ export interface MergedGroup extends RankGroup {
   readonly nodes: number | null;
 }
 
-/** The order in which kinds of groups are listed: the tightest first. */
-const KINDS = ['tp', 'cp', 'ep', 'pp', 'dp', 'dp_cp', 'ep_dp', 'mp'];
+/** The kinds of groups that people ask for first, the tightest first. */
+export const KINDS: readonly string[] = ['tp', 'cp', 'ep', 'pp', 'dp'];
+
+/** The place of a kind of groups in a list. */
+export function kindOrder(name: string): number {
+  const all = [...KINDS, 'dp_cp', 'ep_dp', 'mp'];
+  return all.includes(name) ? all.indexOf(name) : all.length;
+}
 
 /** The process groups of a rank, each once with all of its names. */
 export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[] {
   const merged = new Map<string, RankGroup[]>();
-  for (const group of groupsOf(layout, rank)) {
+  const groups = groupsNamed(layout, rank).sort(
+    (a, b) => kindOrder(a.name) - kindOrder(b.name) || a.name.length - b.name.length,
+  );
+  for (const group of groups) {
     const key = group.ranks ? group.ranks.join() : `${group.module}/${group.name}`;
     merged.set(key, [...(merged.get(key) ?? []), group]);
   }
-  const order = (name: string) => (KINDS.includes(name) ? KINDS.indexOf(name) : KINDS.length);
   return [...merged.values()]
-    .map((groups) => {
-      const sorted = groups.sort((a, b) => order(a.name) - order(b.name) || a.name.length - b.name.length);
-      const [first = groups[0]] = sorted;
-      const names = [...new Set(sorted.map(({ name }) => name))];
-      const nodes = first?.ranks ? nodesOf(first.ranks, layout.gpusPerNode) : null;
-      return { name: '', module: null, index: 0, size: 0, ranks: null, ...first, names, nodes };
+    .flatMap(([first, ...others]) => {
+      const names = [...new Set([first, ...others].flatMap((group) => group?.name ?? []))];
+      return first ? [{ ...first, names, nodes: first.ranks && nodesOf(first.ranks, layout.gpusPerNode) }] : [];
     })
-    .sort((a, b) => order(a.name) - order(b.name) || a.size - b.size);
+    .sort((a, b) => kindOrder(a.name) - kindOrder(b.name) || a.size - b.size);
 }
 
 /** A kind of process groups of one module, under all names that have the same groups. */

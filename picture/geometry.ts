@@ -35,6 +35,15 @@ function insetsOf({ label }: Pick<PlacedLevel, 'label'>, width: number, height: 
   return grown === 0 ? NONE : { header: HEADER * grown, gap: GAP * grown, padding: PADDING * grown };
 }
 
+/** How large the blocks of a level are in the block around them, what their boxes take, and what is left inside of each. */
+function blockSizes(level: PlacedLevel, around: Space) {
+  const [stepX, stepY] = [around.width / level.columns, around.height / level.rows];
+  const insets = insetsOf(level, stepX, stepY);
+  const { header, gap, padding } = insets;
+  const inner = { width: stepX - 2 * (gap + padding), height: stepY - 2 * gap - header - padding };
+  return { stepX, stepY, insets, inner };
+}
+
 /** One level of a panel where it is drawn, in pixels from the upper left corner of the picture. */
 export interface LevelGeometry {
   readonly level: PlacedLevel;
@@ -71,20 +80,16 @@ export class PanelGeometry {
     let [xs, ys]: [Float64Array, Float64Array] = [Float64Array.of(rect.x), Float64Array.of(rect.y)];
     let { width, height } = rect;
     this.levels = panel.levels.map((level) => {
-      const [stepX, stepY] = [width / level.columns, height / level.rows];
-      const insets = insetsOf(level, stepX, stepY);
+      const { stepX, stepY, insets, inner } = blockSizes(level, { width, height });
       const { header, gap, padding } = insets;
       const [outerX, outerY] = [repeated(xs, level.columns, stepX), repeated(ys, level.rows, stepY)];
-      width = stepX - 2 * (gap + padding);
-      height = stepY - 2 * gap - header - padding;
+      ({ width, height } = inner);
       xs = gap + padding > 0 ? outerX.map((x) => x + gap + padding) : outerX;
       ys = gap + header > 0 ? outerY.map((y) => y + gap + header) : outerY;
       return { level, stepX, stepY, insets, xs: outerX, ys: outerY };
     });
-    this.columns = xs;
-    this.rows = ys;
-    this.cellWidth = width;
-    this.cellHeight = height;
+    [this.columns, this.rows] = [xs, ys];
+    [this.cellWidth, this.cellHeight] = [width, height];
   }
 
   /** The blocks of a level that touch a part of the picture, row by row. */
@@ -226,19 +231,18 @@ const LABELLED = 2.6;
 
 /** How well nested levels can be read in a space: the larger, the better; below 0 where cells have no size left. */
 export function legibility(levels: readonly PlacedLevel[], space: Space): number {
-  let { width, height } = space;
+  let cell = space;
   let worth = 1;
   for (const level of levels) {
-    const [stepX, stepY] = [width / level.columns, height / level.rows];
-    const { header, gap, padding } = insetsOf(level, stepX, stepY);
+    const { stepX, stepY, insets, inner } = blockSizes(level, cell);
     if (level.label) {
       const ratio = Math.max(stepX / stepY / MAX_LONG, stepY / stepX / MAX_TALL, 1);
-      worth *= (header / HEADER) * (LABELLED - 1) + 1;
+      worth *= (insets.header / HEADER) * (LABELLED - 1) + 1;
       worth /= Math.sqrt(ratio);
     }
-    width = stepX - 2 * (gap + padding);
-    height = stepY - 2 * gap - header - padding;
+    cell = inner;
   }
+  const { width, height } = cell;
   if (width <= 0 || height <= 0) {
     return Math.min(width, height) - 1;
   }

@@ -100,15 +100,15 @@ function moduleRow(
 /** A phase of a reinforcement-learning job: the ranks that it takes while the others wait. */
 function phaseRow({ name, start, count, engine, degrees }: PhaseRow, index: number, reach: number): HTMLElement {
   const span = { start, end: start + count };
-  const text = [spanText(span), degrees].filter(Boolean).join(' · ');
-  const bar = h('span', { class: 'bar' }, h('span', { class: 'bar-text' }, text));
+  const detail = [engine, degrees || countOf(count, 'rank')].join(' · ');
+  const bar = h('span', { class: 'bar' }, h('span', { class: 'bar-text' }, spanText(span)));
   bar.style.backgroundColor = moduleFill(index);
   bar.style.color = inkOn(moduleFill(index));
   place(bar, span, reach);
   return h(
     'div',
     { class: 'world-row' },
-    h('div', { class: 'world-name' }, h('strong', {}, name), h('span', {}, `${engine}, ${countOf(count, 'rank')}`)),
+    h('div', { class: 'world-name' }, h('strong', {}, name), h('span', {}, detail)),
     h('div', { class: 'track' }, bar),
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type CostResult, costHeadline, costOf, gibibytes } from './cost';
+import { type CostResult, costHeadline, costOf, memory } from './cost';
 import { costDiagram } from './costDiagram';
 import type { Shape } from './diagram';
 import { traffic } from './flows';
@@ -60,7 +60,7 @@ describe('the cost of a layout', () => {
 
   test('a job inside one NVLink domain sends nothing out of it', () => {
     const text = DENSE.replace('nodes: 8,', 'nodes: 1,').replace('tp: 8, pp: 4, vpp: 2', 'tp: 8');
-    expect(shown(text).title).toMatch(/^A rank needs about .* a rank sends [\d.]+ [GT]B a step, all over NVLink\.$/);
+    expect(shown(text).title).toMatch(/^A rank .* a rank sends [\d.]+ [GT]B a step, all over NVLink\.$/);
   });
 
   test('every stage, the limit, every group and the schedule are drawn', () => {
@@ -80,6 +80,7 @@ describe('the cost of a layout', () => {
     const { title, shapes } = shown(DENSE.replace('micro_batch_size: 1', 'micro_batch_size: 8'));
     const [, needs = '0'] = /about ([\d,]+) of 80 GiB/.exec(title) ?? [];
     expect(Number(needs.replace(',', ''))).toBeGreaterThan(80);
+    expect(title).toMatch(/^Stage 0 does not fit: it needs about /);
     expect(JSON.stringify(shapes)).toContain('"paint":"error"');
   });
 
@@ -100,7 +101,7 @@ describe('the cost of a layout', () => {
 });
 
 test('quantities have units that people read', () => {
-  expect([gibibytes(85_899_345_920), gibibytes(3 * 2 ** 30)]).toEqual(['80 GiB', '3.0 GiB']);
+  expect([memory(85_899_345_920), memory(3 * 2 ** 30)]).toEqual(['80 GiB', '3.0 GiB']);
   expect([traffic(0), traffic(1234), traffic(3.1e9), traffic(481e9), traffic(2.5e13)]).toEqual([
     '0 B',
     '1.2 kB',

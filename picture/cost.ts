@@ -1,4 +1,4 @@
-import { grouped, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { gibibytes, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { costJobs, type Estimate, estimateOf, microbatches } from '../layout/cost';
 import { type Flow, sentOver, traffic } from './flows';
 import { type Headline, subject } from './headline';
@@ -87,36 +87,34 @@ function pipelineOf(facts: LayoutFacts, { pipeline }: Estimate): Cost['pipeline'
   };
 }
 
-const GIB = 2 ** 30;
-
 /** Memory as GPUs are sold: `61 GiB`. */
-export const gibibytes = (bytes: number): string => `${gibibyteNumber(bytes)} GiB`;
-
-function gibibyteNumber(bytes: number): string {
-  const value = bytes / GIB;
-  return value < 9.95 ? value.toFixed(1) : grouped(Math.round(value));
-}
+export const memory = (bytes: number): string => `${gibibytes(bytes)} GiB`;
 
 /** All that a rank of a stage needs, in bytes. */
 export const totalOf = ({ states, activations, communicators }: StageCost): number =>
   states + activations + communicators;
 
-/** The stage that needs most. */
-const fullestOf = (stages: readonly StageCost[]): StageCost | undefined =>
-  stages.reduce<StageCost | undefined>((most, one) => (most && totalOf(most) >= totalOf(one) ? most : one), undefined);
-
 /** Whether the layout fits, and what travels. */
 export function costHeadline(layout: ResolvedLayout, { cost, reason }: CostResult): Headline {
-  const fullest = cost && fullestOf(cost.stages);
+  const fullest = cost?.stages.toSorted((a, b) => totalOf(b) - totalOf(a))[0];
   if (!cost || !fullest) {
     return { title: reason ?? 'No estimate.', sub: subject(layout) };
   }
   const who = cost.stages.length === 1 ? 'A rank' : `${fullest.name.charAt(0).toUpperCase()}${fullest.name.slice(1)}`;
-  const needs =
-    cost.gpuBytes === null
-      ? `${who} needs about ${gibibytes(totalOf(fullest))} of a GPU that the file does not name`
-      : `${who} needs about ${gibibyteNumber(totalOf(fullest))} of ${gibibytes(cost.gpuBytes)}`;
+  const needs = `${who} ${needsSentence(fullest, cost.gpuBytes)}`;
   return { title: `${needs}; ${sentSentence(layout, cost.flows)}.`, sub: subject(layout) };
+}
+
+/** What a stage needs of its GPU, and whether it fits as far as nine of ten measured runs tell. */
+function needsSentence(stage: StageCost, gpuBytes: number | null): string {
+  const total = totalOf(stage);
+  if (gpuBytes === null) {
+    return `needs about ${memory(total)} of a GPU that the file does not name`;
+  }
+  if (total > gpuBytes) {
+    return `${stage.low > gpuBytes ? 'does not fit' : 'probably does not fit'}: it needs about ${gibibytes(total)} of ${memory(gpuBytes)}`;
+  }
+  return `needs about ${gibibytes(total)} of ${memory(gpuBytes)}${stage.high > gpuBytes ? ', and may need more than there is' : ''}`;
 }
 
 function sentSentence({ gpusPerNode, gpusPerNvlinkDomain }: ResolvedLayout, flows: readonly Flow[]): string {

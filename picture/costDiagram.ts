@@ -1,10 +1,9 @@
 import { grouped } from '../layout';
-import { type Cost, type CostResult, gibibytes, type StageCost, totalOf } from './cost';
+import { type Cost, type CostResult, memory, type StageCost, totalOf } from './cost';
 import {
   type Diagram,
   type Key,
   keysOf,
-  lowered,
   type Paint,
   type Part,
   type Shape,
@@ -48,72 +47,68 @@ export function costDiagram({ cost }: CostResult, width: number): Diagram {
 
 const n = (value: number): number => Math.round(value * 100) / 100;
 
-/** More stages than this: the fullest are shown. */
+/** More rows than this: the fullest stages are shown. */
 const MAX_STAGES = 24;
 
+/** Where bars begin under the title of a section, in pixels. */
+const BARS_TOP = 42;
+
 function memoryPart({ stages, gpuBytes }: Cost, width: number): Part {
-  const all = merged(stages);
-  const least = all.length > MAX_STAGES ? (all.map(totalOf).sort((a, b) => b - a)[MAX_STAGES - 1] ?? 0) : 0;
-  const shown = all.filter((stage) => totalOf(stage) >= least).slice(0, MAX_STAGES);
+  const all = rowsOf(stages);
+  const fullest = all.toSorted((a, b) => totalOf(b.stage) - totalOf(a.stage)).slice(0, MAX_STAGES);
+  const shown = all.filter((row) => fullest.includes(row));
   const left = Math.min(width * 0.35, Math.max(...shown.map(({ name }) => widthOf(name))) + 12);
-  const right = 62;
-  const room = Math.max(40, width - left - right);
-  const most = 1.02 * Math.max(gpuBytes ?? 0, ...shown.map(({ high }) => high));
+  const room = Math.max(40, width - left - 62);
+  const most = 1.02 * Math.max(gpuBytes ?? 0, ...shown.map(({ stage }) => stage.high));
   const x = (bytes: number) => left + (room * bytes) / most;
-  const top = 42;
   const step = shown.length > 12 ? 22 : 27;
-  const rows = shown.flatMap((stage, i) => stageRow(stage, { x, y: top + i * step, width, gpuBytes }));
-  const bottom = top + shown.length * step;
-  const keys = keysOf(
-    [
-      { fill: STATES, words: 'states' },
-      { fill: ACTIVATIONS, words: 'activations' },
-      { fill: COMMUNICATORS, words: 'communicators (outside of torch)' },
-      { fill: 'whisker', words: 'range of nine in ten measured runs' },
-    ],
-    width,
-  );
-  const more =
-    all.length > shown.length
-      ? [
-          textAt(0, bottom + keys.height + 20, `the ${shown.length} fullest of ${stages.length} stages`, {
-            paint: 'muted',
-          }),
-        ]
-      : [];
-  return {
-    shapes: [
-      titleAt(0, 'Memory of a rank'),
-      ...rows,
-      ...(gpuBytes === null ? [] : limit(x(gpuBytes), top, bottom, `${gibibytes(gpuBytes)} a GPU`, width)),
-      lowered(keys, bottom + 6),
-      ...more,
-    ],
-    height: bottom + 6 + keys.height + more.length * 18,
-  };
+  const bottom = BARS_TOP + shown.length * step;
+  const rows = shown.flatMap((row, i) => rowShapes(row, { x, y: BARS_TOP + i * step, width, gpuBytes }));
+  const limit = gpuBytes === null ? [] : limitShapes(x(gpuBytes), bottom, `${memory(gpuBytes)} a GPU`, width);
+  const count = shown.reduce((sum, one) => sum + one.count, 0);
+  const more = count < stages.length ? [`the ${count} fullest of ${stages.length} stages`] : [];
+  return stacked([
+    { shapes: [titleAt(0, 'Memory of a rank'), ...rows, ...limit], height: bottom + 6 },
+    keysOf(
+      [
+        { fill: STATES, words: 'states' },
+        { fill: ACTIVATIONS, words: 'activations' },
+        { fill: COMMUNICATORS, words: 'communicators (outside of torch)' },
+        { fill: 'whisker', words: 'range of nine in ten measured runs' },
+      ],
+      width,
+    ),
+    ...more.map((words) => wrapped(words, width, 'muted')),
+  ]);
 }
 
-/** Neighbouring stages that need the same are one row: `stage 1 – 14`. */
-function merged(stages: readonly StageCost[]): StageCost[] {
-  const rows: { first: StageCost; last: StageCost }[] = [];
+/** Neighbouring stages that need the same, as one row: `stage 1 – 14`. */
+interface StageRow {
+  readonly name: string;
+  readonly stage: StageCost;
+  /** How many stages it stands for. */
+  readonly count: number;
+}
+
+function rowsOf(stages: readonly StageCost[]): StageRow[] {
+  const rows: StageRow[] = [];
   for (const stage of stages) {
     const row = rows.at(-1);
-    if (row && isAlike(row.first, stage)) {
-      row.last = stage;
+    if (row && isAlike(row.stage, stage)) {
+      const last = /\d+$/.exec(stage.name)?.[0] ?? stage.name;
+      rows[rows.length - 1] = { ...row, name: `${row.stage.name} – ${last}`, count: row.count + 1 };
     } else {
-      rows.push({ first: stage, last: stage });
+      rows.push({ name: stage.name, stage, count: 1 });
     }
   }
-  return rows.map(({ first, last }) => ({
-    ...first,
-    name: first === last ? first.name : `${first.name} – ${/\d+$/.exec(last.name)?.[0] ?? last.name}`,
-  }));
+  return rows;
 }
 
 const isAlike = (one: StageCost, other: StageCost): boolean =>
   one.name.replace(/\d+$/, '') === other.name.replace(/\d+$/, '') &&
   one.states === other.states &&
-  one.activations === other.activations;
+  one.activations === other.activations &&
+  one.communicators === other.communicators;
 
 interface RowPlace {
   readonly x: (bytes: number) => number;
@@ -124,7 +119,7 @@ interface RowPlace {
 
 const BAR = 14;
 
-function stageRow(stage: StageCost, { x, y, width, gpuBytes }: RowPlace): Shape[] {
+function rowShapes({ name, stage }: StageRow, { x, y, width, gpuBytes }: RowPlace): Shape[] {
   const ends = [stage.states, stage.states + stage.activations, totalOf(stage)];
   const bars = [STATES, ACTIVATIONS, COMMUNICATORS].map(
     (fill, i): Shape => ({
@@ -138,10 +133,10 @@ function stageRow(stage: StageCost, { x, y, width, gpuBytes }: RowPlace): Shape[
   );
   const over = gpuBytes !== null && totalOf(stage) > gpuBytes;
   return [
-    textAt(0, y + 11, stage.name),
+    textAt(0, y + 11, name),
     ...bars,
     whisker(n(x(stage.low)), n(x(stage.high)), y + BAR + 4),
-    textAt(width, y + 11, gibibytes(totalOf(stage)), {
+    textAt(width, y + 11, memory(totalOf(stage)), {
       anchor: 'end',
       ...(over ? { paint: 'error', weight: 600 } : {}),
     }),
@@ -149,11 +144,11 @@ function stageRow(stage: StageCost, { x, y, width, gpuBytes }: RowPlace): Shape[
 }
 
 /** The line that bars must not cross, with its words above. */
-function limit(x: number, top: number, bottom: number, text: string, width: number): Shape[] {
-  const half = widthOf(text) / 2;
+function limitShapes(x: number, bottom: number, words: string, width: number): Shape[] {
+  const half = widthOf(words) / 2;
   return [
-    { kind: 'path', d: `M${n(x)} ${top - 5}L${n(x)} ${bottom}`, stroke: 'error', lineWidth: 2 },
-    textAt(Math.min(Math.max(x, half), width - half), top - 9, text, { anchor: 'middle', weight: 600 }),
+    { kind: 'path', d: `M${n(x)} ${BARS_TOP - 5}L${n(x)} ${bottom}`, stroke: 'error', lineWidth: 2 },
+    textAt(Math.min(Math.max(x, half), width - half), BARS_TOP - 9, words, { anchor: 'middle', weight: 600 }),
   ];
 }
 
@@ -165,44 +160,47 @@ const THICKNESS = 110;
 const THINNEST = 1.5;
 const FLOW_STEP = 24;
 
+/** What travels over which link. */
+const TIERS = [
+  { tier: 'nvlink', fill: NVLINK, words: 'over NVLink' },
+  { tier: 'network', fill: NETWORK, words: 'over the network' },
+] as const;
+
 function trafficPart(flows: readonly Flow[], width: number): Part {
-  const ordered = (['nvlink', 'network'] as const).flatMap((tier) => topFlows(flows, tier));
-  const total = ordered.reduce((sum, { bytes }) => sum + bytes, 0);
-  const thick = (bytes: number) => Math.max(THINNEST, (THICKNESS * bytes) / total);
-  const top = 34;
-  const texts = Math.min(width * 0.62, Math.max(...ordered.map((flow) => widthOf(flowText(flow)))) + 12);
+  const bands = TIERS.flatMap(({ tier, fill }) => topFlows(flows, tier).map((flow) => ({ flow, fill })));
+  const total = bands.reduce((sum, { flow }) => sum + flow.bytes, 0);
+  const thick = ({ bytes }: Flow) => Math.max(THINNEST, (THICKNESS * bytes) / total);
+  const texts = Math.min(width * 0.62, Math.max(...bands.map(({ flow }) => widthOf(flowText(flow)))) + 12);
   const [start, end] = [Math.min(64, width * 0.18), width - texts];
-  const heights = ordered.map(({ bytes }) => Math.max(FLOW_STEP, thick(bytes) + 8));
+  const heights = bands.map(({ flow }) => Math.max(FLOW_STEP, thick(flow) + 8));
   const high = heights.reduce((sum, one) => sum + one, 0);
-  const source = ordered.reduce((sum, { bytes }) => sum + thick(bytes), 0);
-  let from = top + (high - source) / 2;
-  const begin = from;
-  let to = top;
-  const bands = ordered.flatMap((flow, i) => {
-    const wide = thick(flow.bytes);
+  const source = bands.reduce((sum, { flow }) => sum + thick(flow), 0);
+  const begin = 34 + (high - source) / 2;
+  let [from, to] = [begin, 34];
+  const shapes = bands.flatMap(({ flow, fill }, i) => {
+    const wide = thick(flow);
     const middle = to + (heights[i] ?? 0) / 2;
-    const band = bandShape([start + 6, from], [end - 10, middle - wide / 2], wide, flow.tier);
+    const d = bandPath([start + 6, from], [end - 10, middle - wide / 2], wide);
     from += wide;
     to += heights[i] ?? 0;
-    return [band, textAt(end, middle + 4, flowText(flow))];
+    return [{ kind: 'path', d, fill } as const, textAt(end, middle + 4, flowText(flow))];
   });
-  const keys: Key[] = (['nvlink', 'network'] as const)
-    .filter((tier) => sentOver(flows, tier) > 0)
-    .map((tier) => ({
-      fill: tier === 'nvlink' ? NVLINK : NETWORK,
-      words: `${tier === 'nvlink' ? 'over NVLink' : 'over the network'} ${traffic(sentOver(flows, tier))}`,
-    }));
-  const legend = keysOf(keys, width);
-  return {
-    shapes: [
-      titleAt(0, 'What a rank sends in a step'),
-      textAt(0, begin + source / 2 + 4, 'a rank', { weight: 600 }),
-      { kind: 'rect', x: start, y: n(begin), width: 6, height: n(source), fill: 'text' },
-      ...bands,
-      lowered(legend, top + high + 8),
-    ],
-    height: top + high + 8 + legend.height,
-  };
+  const keys = TIERS.flatMap(({ tier, fill, words }) => {
+    const sent = sentOver(flows, tier);
+    return sent > 0 ? [{ fill, words: `${words} ${traffic(sent)}` }] : [];
+  });
+  return stacked([
+    {
+      shapes: [
+        titleAt(0, 'What a rank sends in a step'),
+        textAt(0, begin + source / 2 + 4, 'a rank', { weight: 600 }),
+        { kind: 'rect', x: start, y: n(begin), width: 6, height: n(source), fill: 'text' },
+        ...shapes,
+      ],
+      height: 34 + high + 8,
+    },
+    keysOf(keys, width),
+  ]);
 }
 
 const flowText = ({ group, carries, bytes }: Flow): string => `${group} · ${carries} · ${traffic(bytes)}`;
@@ -224,20 +222,13 @@ function topFlows(flows: readonly Flow[], tier: Flow['tier']): Flow[] {
     : sorted;
 }
 
-/** A band from one point to another that leaves and arrives level. */
-function bandShape(
-  [x0, y0]: readonly [number, number],
-  [x1, y1]: readonly [number, number],
-  wide: number,
-  tier: Flow['tier'],
-): Shape {
+type Point = readonly [x: number, y: number];
+
+/** A band of a thickness from one point to another that leaves and arrives level. */
+function bandPath([x0, y0]: Point, [x1, y1]: Point, wide: number): string {
   const middle = n((x0 + x1) / 2);
   const [a, b, c, d] = [n(y0), n(y1), n(y1 + wide), n(y0 + wide)];
-  return {
-    kind: 'path',
-    d: `M${n(x0)} ${a}C${middle} ${a} ${middle} ${b} ${n(x1)} ${b}L${n(x1)} ${c}C${middle} ${c} ${middle} ${d} ${n(x0)} ${d}Z`,
-    fill: tier === 'nvlink' ? NVLINK : NETWORK,
-  };
+  return `M${n(x0)} ${a}C${middle} ${a} ${middle} ${b} ${n(x1)} ${b}L${n(x1)} ${c}C${middle} ${c} ${middle} ${d} ${n(x0)} ${d}Z`;
 }
 
 /** More stages than this have no room for a row each; more passes than this are too many to draw. */
@@ -247,59 +238,46 @@ const MAX_PASSES = 6000;
 /** A forward pass is so wide where there is room: its micro-batch can be read then. In pixels. */
 const PASS = 13;
 
+/** Where the timeline of a stage begins, after its name. */
+const TIMELINE = 62;
+
 function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): Part {
   const { stages, chunks, microbatches, bubble } = pipeline;
   const kind = chunks > 1 ? `interleaved 1F1B, ${chunks} chunks a stage` : '1F1B';
-  const head = titleAt(0, 'Pipeline schedule');
   const says = `${kind} · ${grouped(microbatches)} micro-batches a step · about ${percent(bubble)} of the step is waiting`;
   const caption = wrapped(says, width, 'muted');
-  const from = 18 + caption.height + 6;
+  const head = [
+    { shapes: [titleAt(0, 'Pipeline schedule')], height: 18 },
+    { ...caption, height: caption.height + 6 },
+  ];
   if (stages > MAX_ROWS) {
-    return { shapes: [head, lowered(caption, 18)], height: from };
+    return stacked(head);
   }
-  const left = 62;
-  const count = drawnMicrobatches(pipeline, width - left);
+  const count = drawnMicrobatches(pipeline, width - TIMELINE);
   const passes = scheduleOf({ ...pipeline, microbatches: count });
-  const end = Math.max(...passes.map((pass) => pass.end));
-  const unit = (width - left) / end;
+  const unit = (width - TIMELINE) / Math.max(...passes.map((pass) => pass.end));
   const step = stages <= 8 ? 22 : stages <= 16 ? 16 : 9;
-  const rows = Array.from({ length: stages }, (_, stage) => stage);
-  const named = rows.filter((stage) => step >= 14 || stage % 8 === 0);
-  const bottom = from + stages * step;
-  const keys = keysOf(
-    [
-      { fill: FORWARD, words: 'forward' },
-      { fill: BACKWARD, words: 'backward' },
-      ...(chunks > 1 ? [{ fill: FORWARD, fade: 0.6, words: 'paler: later chunks' } as const] : []),
-      { fill: 'boxFill', stroke: 'box', words: 'waiting' },
+  const named = Array.from({ length: stages }, (_, stage) => stage).filter((stage) => step >= 14 || stage % 8 === 0);
+  const ground = { x: TIMELINE, y: 0, width: n(width - TIMELINE), height: stages * step - 2 };
+  const timeline: Part = {
+    shapes: [
+      ...named.map((stage) => textAt(0, stage * step + step / 2 + 4, `stage ${stage}`)),
+      { kind: 'rect', ...ground, fill: 'boxFill', stroke: 'box' },
+      ...passes.flatMap((pass) => passShapes(pass, { step, unit, chunks })),
     ],
-    width,
-  );
+    height: stages * step + 8,
+  };
+  const keys: Key[] = [
+    { fill: FORWARD, words: 'forward' },
+    { fill: BACKWARD, words: 'backward' },
+    ...(chunks > 1 ? [{ fill: FORWARD, fade: 0.6, words: 'paler: later chunks' } as const] : []),
+    { fill: 'boxFill', stroke: 'box', words: 'waiting' },
+  ];
   const note =
     count < microbatches
       ? `Drawn with ${count} of ${grouped(microbatches)} micro-batches; all chunks are drawn equally long.`
       : 'All chunks are drawn equally long.';
-  const notes = wrapped(note, width, 'muted');
-  return {
-    shapes: [
-      head,
-      lowered(caption, 18),
-      ...named.map((stage) => textAt(0, from + stage * step + step / 2 + 4, `stage ${stage}`)),
-      {
-        kind: 'rect',
-        x: left,
-        y: from,
-        width: n(width - left),
-        height: stages * step - 2,
-        fill: 'boxFill',
-        stroke: 'box',
-      },
-      ...passes.flatMap((pass) => passShapes(pass, { left, from, step, unit, chunks })),
-      lowered(keys, bottom + 8),
-      lowered(notes, bottom + 8 + keys.height),
-    ],
-    height: bottom + 8 + keys.height + notes.height,
-  };
+  return stacked([...head, timeline, keysOf(keys, width), wrapped(note, width, 'muted')]);
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
@@ -314,16 +292,15 @@ function drawnMicrobatches({ stages, chunks, microbatches, group }: NonNullable<
 }
 
 interface Timeline {
-  readonly left: number;
-  readonly from: number;
+  /** From one stage to the next, and the length of a forward pass, in pixels. */
   readonly step: number;
   readonly unit: number;
   readonly chunks: number;
 }
 
-function passShapes(pass: Pass, { left, from, step, unit, chunks }: Timeline): Shape[] {
+function passShapes(pass: Pass, { step, unit, chunks }: Timeline): Shape[] {
   const { stage, chunk, microbatch, isBackward, start, end } = pass;
-  const [x, y] = [left + start * unit, from + stage * step];
+  const [x, y] = [TIMELINE + start * unit, stage * step];
   const [wide, high] = [(end - start) * unit, step - 2];
   const number = String(microbatch);
   const gap = wide > 5 ? 0.5 : 0;
@@ -364,4 +341,6 @@ function notesPart({ missing, assumed, seconds }: Cost, width: number): Part {
 }
 
 const time = (seconds: number): string =>
-  seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(1)} s`;
+  seconds < 1
+    ? `${Math.round(1000 * seconds)} ms`
+    : `${seconds < 100 ? seconds.toFixed(1) : grouped(Math.round(seconds))} s`;

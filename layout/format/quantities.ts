@@ -24,10 +24,10 @@ export function parseDuration(text: string): number | null {
   return Number.isFinite(seconds) && seconds > 0 ? seconds : null;
 }
 
-/** Bytes in GiB, as short as it is worth: `9.4`, `61`. The unit is left to the text around it. */
+/** Bytes in GiB, as short as it is worth: `9.4`, `61`, `2,128`. The unit is left to the text around it. */
 export function gibibytes(bytes: number): string {
   const value = bytes / 2 ** 30;
-  return Math.abs(value) < 10 ? value.toFixed(1) : value.toFixed(0);
+  return Math.abs(value) < 9.95 ? value.toFixed(1) : grouped(Math.round(value));
 }
 
 /** A whole number with its thousands separated; far quicker than formatting for a locale. */

@@ -1,4 +1,4 @@
-import { type Cost, costHeadline, gibibytes, totalOf } from '../../picture/cost';
+import { type Cost, costHeadline, memory, totalOf } from '../../picture/cost';
 import { costDiagram } from '../../picture/costDiagram';
 import { traffic } from '../../picture/flows';
 import { h } from '../panel/dom';
@@ -36,11 +36,11 @@ function numbers({ stages, flows }: Cost): HTMLElement {
         .slice(0, MAX_ROWS)
         .map((stage) => [
           stage.name,
-          gibibytes(stage.states),
-          gibibytes(stage.activations),
-          gibibytes(stage.communicators),
-          gibibytes(totalOf(stage)),
-          `${gibibytes(stage.low)} – ${gibibytes(stage.high)}`,
+          memory(stage.states),
+          memory(stage.activations),
+          memory(stage.communicators),
+          memory(totalOf(stage)),
+          `${memory(stage.low)} – ${memory(stage.high)}`,
         ]),
     ),
     tableOf(

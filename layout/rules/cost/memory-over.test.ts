@@ -34,7 +34,7 @@ test('memory-over', () => {
     it fits with sharded states: nothing
     layers beyond number: nothing
     states and activations do not fit: nothing
-    memory that the file gives: warning at "2": Each GPU needs about 69 GiB (64 to 89) and has 37: 59 of states, 10.0 of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
+    memory that the file gives: warning at "2": Each GPU needs about 69 GiB (64 to 89) and has 37: 59 of states, 10 of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "40GB": a GPU has 37 GiB
     the fullest stage of a pipeline: warning at "parallelism": Pipeline stage 0 needs about 173 GiB (161 to 225) and has 80: 36 of states, 137 of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "A100": a GPU has 80 GiB

@@ -9,6 +9,7 @@ import { notCheckedBy } from './rules/frameworks';
 import { RULES } from './rules/registry';
 import { type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
+import { openedFields } from './rules/shape/meaning';
 import { unusedIgnore, unusedReports } from './rules/shape/unused-ignore';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
@@ -49,7 +50,7 @@ const NO_LEVELS: RuleLevels = new Map();
  */
 export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   const read = readLayout(text);
-  const facts = read.root && layoutFacts(read, read.root);
+  const facts = read.root && layoutFacts(read, openedFields(read, read.root));
   const lines = new LineIndex(text);
   const sifted = sift(listed(text, allDiagnostics(read, facts)), ignoresOf(text, lines, read.tree.root), lines);
   const unused = unusedReports(text, { ...sifted, unused: sifted.unused.filter(isDecided) }, CODES).slice(

@@ -1,8 +1,8 @@
-import { FORMAT } from '../../format/keys';
+import { FORMAT, type RootKeys } from '../../format/keys';
 import { nearest } from '../../format/nearest';
 import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
-import type { MapSpec } from '../../format/spec';
+import type { Field, MapSpec, NamedField, Section } from '../../format/spec';
 import { synonymOf } from '../../format/synonyms';
 import type { MapNode } from '../../format/tree';
 import { memoize, memoizeRecent } from '../../memoize';
@@ -25,8 +25,11 @@ export interface Elsewhere {
   readonly isThere: boolean;
 }
 
-/** What an unknown key most likely means: the flag of a key of the same map, a key of another map, or a misspelt key. */
-export type Meaning = Elsewhere | { readonly kind: 'flag' | 'misspelt'; readonly name: string };
+/**
+ * What an unknown key most likely means: the flag of a key of the same map (`twice` where that is written, too), a key of
+ * another map, or a misspelt key.
+ */
+export type Meaning = Elsewhere | { readonly kind: 'flag' | 'twice' | 'misspelt'; readonly name: string };
 
 /** The unknown keys of a file with what they mean; null where nothing is like one. */
 export const meaningsOf: (read: ReadLayout) => ReadonlyMap<UnknownKey, Meaning | null> = memoizeRecent(
@@ -41,8 +44,8 @@ export const meaningsOf: (read: ReadLayout) => ReadonlyMap<UnknownKey, Meaning |
 function meaningOf(root: MapNode | null, modules: MapNode | null, problem: UnknownKey): Meaning | null {
   const { entry, spec, siblings } = problem;
   const name = flagOwner(spec, entry.key);
-  if (name !== null && !siblings.has(name)) {
-    return { kind: 'flag', name };
+  if (name !== null) {
+    return { kind: siblings.has(name) ? 'twice' : 'flag', name };
   }
   const elsewhere = elsewhereOf(root, modules, problem, entry.key);
   if (elsewhere) {
@@ -62,16 +65,59 @@ function meaningOf(root: MapNode | null, modules: MapNode | null, problem: Unkno
   return synonym === null ? null : elsewhereOf(root, modules, problem, synonym);
 }
 
-/** Whether an unknown key of the file means one of some keys of the map at a path, so that these are not missing as well. */
-export function isMeant(read: ReadLayout, path: string, names: readonly string[]): boolean {
+/** The path of the key that an unknown key means: `parallelism.tp`. */
+function meantPath({ path }: UnknownKey, meaning: Meaning): string[] {
+  const home = meaning.kind === 'elsewhere' ? meaning.path : path;
+  return [...(home === '' ? [] : home.split('.')), meaning.name];
+}
+
+/** Whether an unknown key of the file means a key of the map at a path, so that this is not missing as well. */
+export function isMeant(read: ReadLayout, path: string, name: string): boolean {
+  const wanted = path === '' ? name : `${path}.${name}`;
+  return [...meaningsOf(read)].some(
+    ([problem, meaning]) => meaning !== null && meantPath(problem, meaning).join('.') === wanted,
+  );
+}
+
+/** The fields of a map, whatever its keys. */
+interface Fields {
+  readonly [name: string]: Field<unknown>;
+}
+
+/**
+ * The fields of a file in which those are written, with a value that nobody knows, that an unknown key means: rules judge
+ * nothing by the default of a key that is merely misspelt.
+ */
+export function openedFields(read: ReadLayout, root: Section<RootKeys>): Section<RootKeys> {
+  let all: Fields = root;
   for (const [problem, meaning] of meaningsOf(read)) {
-    const home = meaning?.kind === 'elsewhere' ? meaning.path : problem.path;
-    // a key that belongs under `parallelism` makes that section, too
-    if (meaning && ((home === path && names.includes(meaning.name)) || (path === '' && names.includes(home)))) {
-      return true;
+    if (meaning) {
+      const { keySpan, value } = problem.entry;
+      const open = { written: true, value: undefined, keySpan, span: value.span };
+      all = withField(all, meantPath(problem, meaning), open);
     }
   }
-  return false;
+  return all as Section<RootKeys>;
+}
+
+/** The fields with another one at a path, or at its first part that is not written. */
+function withField(fields: Fields, [name = '', ...rest]: readonly string[], open: Field<unknown>): Fields {
+  const field = fields[name];
+  if (!field || (field.written && rest.length === 0)) {
+    return fields;
+  }
+  return { ...fields, [name]: field.written ? { ...field, value: opened(field.value, rest, open) } : open };
+}
+
+/** The value of a section, or of named sections, with an open field at a path inside it. */
+function opened(value: unknown, path: readonly string[], open: Field<unknown>): unknown {
+  if (Array.isArray(value)) {
+    const [inside, ...rest] = path;
+    return value.map((one: NamedField<unknown>) =>
+      one.name === inside ? { ...one, value: opened(one.value, rest, open) } : one,
+    );
+  }
+  return typeof value === 'object' && value !== null ? withField(value as Fields, path, open) : value;
 }
 
 /** The keys of a map by the flags of Megatron-LM that they become. */

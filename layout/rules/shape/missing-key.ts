@@ -33,7 +33,7 @@ parallelism:
       };
     }
     for (const problem of problemsOf(problems, 'missing-key')) {
-      if (!isMeant(read, problem.path, [problem.name])) {
+      if (!isMeant(read, problem.path, problem.name)) {
         yield requiredReport(read, problem);
       }
     }
@@ -86,9 +86,9 @@ function placeholder(name: string, spec: KeySpec): string {
 }
 
 function* missingWorld(facts: LayoutFacts): Iterable<Report> {
-  const { root, modules, read } = facts;
+  const { root, modules } = facts;
   const names = ['world_size', 'cluster'] as const;
-  if (names.some((name) => root[name].written) || isMeant(read, '', names)) {
+  if (names.some((name) => root[name].written)) {
     return;
   }
   const ends = modules.map(({ rankOffset, ranks, denseModel }) => (rankOffset ?? 0) + (ranks ?? denseModel ?? 1));
@@ -101,9 +101,9 @@ function* missingWorld(facts: LayoutFacts): Iterable<Report> {
 }
 
 function* missingDegrees(facts: LayoutFacts): Iterable<Report> {
-  const { root, read } = facts;
+  const { root } = facts;
   const names = ['parallelism', 'modules'] as const;
-  if (names.some((name) => root[name].written) || isMeant(read, '', names)) {
+  if (names.some((name) => root[name].written)) {
     return;
   }
   yield {
@@ -118,9 +118,9 @@ function insertBehindLayout({ text, span, root }: LayoutFacts, line: string) {
   return insertFix(text, { start: span.start, end: root.layout.written ? root.layout.span.end : span.end }, line);
 }
 
-function* missingRanks({ text, read }: LayoutFacts, module: ModuleFacts): Iterable<Report> {
+function* missingRanks({ text }: LayoutFacts, module: ModuleFacts): Iterable<Report> {
   const { own, name, nameSpan, span, denseModel } = module;
-  if (!own || own.num_ranks.written || own.dp.written || isMeant(read, `modules.${name}`, ['num_ranks', 'dp'])) {
+  if (!own || own.num_ranks.written || own.dp.written) {
     return;
   }
   const ranks = denseModel ?? 1;

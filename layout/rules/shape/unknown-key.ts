@@ -40,6 +40,12 @@ function unknownReport(read: ReadLayout, problem: UnknownKey, meaning: Meaning |
         span: keySpan,
         fixes: [renameFix(entry, meaning.name), remove],
       };
+    case 'twice':
+      return {
+        message: `${key} is the Megatron-LM flag of ${meaning.name}, which is written too. Remove one.`,
+        span: keySpan,
+        fixes: [remove],
+      };
     case 'elsewhere': {
       const place = meaning.path === '' ? 'the top level' : meaning.path;
       const home = `${meaning.path === '' ? 'at' : 'under'} ${place}${meaning.isThere ? ', which has it already' : ''}`;

@@ -144,7 +144,7 @@ describe('aliases', () => {
 
 describe('what is no layout', () => {
   test.each([
-    ['a: [1', 5, /^A `\[` is not closed/],
+    ['a: [1', 5, /^A '\[' is not closed/],
     ['a: "x', 5, /quote/],
     ['a: b: c', 3, /^A key stands in the value of another/],
     ['a: 1\n b: 2', 3, /./],

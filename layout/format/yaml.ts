@@ -114,7 +114,7 @@ function errorSpan({ pos }: YAMLError, text: string): Span {
 
 function messageOf({ code, message }: YAMLError): string {
   if (code === 'MULTIPLE_DOCS') {
-    return 'A second document begins here; a layout file holds one. Remove `---`.';
+    return "A second document begins here; a layout file holds one. Remove '---'.";
   }
   const [pattern, ours] = OUR_WORDS.find(([theirs]) => theirs.test(message)) ?? [];
   return pattern === undefined || ours === undefined ? message : message.replace(pattern, ours);
@@ -123,18 +123,18 @@ function messageOf({ code, message }: YAMLError): string {
 /** What the parser says, and what to do about it. */
 const OUR_WORDS: readonly (readonly [theirs: RegExp, ours: string])[] = [
   [/^Missing closing ["']quote.*/, 'A quoted text is not closed.'],
-  [/^Flow .* end with a }$/, 'A `{` is not closed.'],
-  [/^Flow .* end with a ]$/, 'A `[` is not closed.'],
+  [/^Flow .* end with a }$/, "A '{' is not closed."],
+  [/^Flow .* end with a ]$/, "A '[' is not closed."],
   [
     /^Implicit (?:map keys need to be followed by map values|keys need to be on a single line)$/,
-    'A key needs a colon, a space and a value: `tp: 2`.',
+    "A key needs a colon, a space and a value, as in 'tp: 2'.",
   ],
   [
     /^Nested mappings are not allowed in compact mappings$/,
     'A key stands in the value of another. Write it on a line of its own, indented like its neighbours.',
   ],
   [/^All mapping items must start at the same column$/, 'The keys of a map must be indented alike.'],
-  [/^Plain value cannot start with reserved character (.)$/, 'A value cannot begin with `$1`. Put it in quotes.'],
+  [/^Plain value cannot start with reserved character (.)$/, "A value cannot begin with '$1'. Put it in quotes."],
 ];
 
 /** A node behind an anchor, and what an alias of it adds to the tree. */

@@ -19,7 +19,18 @@ export function suggestion(title: string, edits: readonly (Edit | null)[]): Fix 
 
 function fixOf(title: string, applicability: Applicability, all: readonly (Edit | null)[]): Fix | null {
   const edits = all.filter((edit) => edit !== null);
-  return edits.length === all.length && edits.length > 0 ? { title, applicability, edits } : null;
+  const isWhole = edits.length === all.length && edits.length > 0;
+  return isWhole ? { title, applicability, edits: joinInsertions(edits) } : null;
+}
+
+/** Several keys appended at one place would overlap: they become one edit. */
+function joinInsertions(edits: readonly Edit[]): Edit[] {
+  const byPlace = new Map<string, Edit>();
+  for (const { span, newText } of edits) {
+    const place = `${span.start}-${span.end}`;
+    byPlace.set(place, { span, newText: (byPlace.get(place)?.newText ?? '') + newText });
+  }
+  return [...byPlace.values()];
 }
 
 /** Suggests another value for a named key. */

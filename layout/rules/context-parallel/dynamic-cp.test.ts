@@ -47,6 +47,7 @@ test('dynamic-cp', () => {
     off: nothing
     hybrid with a pipeline: warning at "true": hybrid_context_parallel excludes a pipeline. Use pp 1.
       = Megatron-LM: Hybrid context parallelism not supported with pipeline parallelism
+      = suggestion: Change pp to 1: parallelism: {pp: [-2-]{+1+}, hybrid_context_parallel: true}
       = suggestion: Remove hybrid_context_parallel: parallelism: {pp: 2[-, hybrid_context_parallel: true-]}
     an odd number of ranks: error at "true": hybrid_context_parallel needs an even number of data- and context-parallel ranks; dp x cp is 7. Use another world or tp.
       = Megatron-LM: Hybrid context parallel requires an even number of ranks

@@ -82,6 +82,7 @@ function commonConditions({ text, root, modules, trainingScript }: LayoutFacts, 
       title === 'Dynamic' || (modules[0]?.degrees?.pp ?? 1) === 1,
       `${name} excludes a pipeline. Use pp 1.`,
       `${words} not supported with pipeline parallelism`,
+      modules[0] ? changeFix('pp', modules[0].fields.pp.span, 1) : null,
     ),
     condition(
       // main removes the option before it looks at it

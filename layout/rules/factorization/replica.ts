@@ -7,7 +7,7 @@ import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../num
 import type { Report } from '../rule';
 
 /** One factor of a replica: how it is called, its size, and where the file says it. */
-interface Factor {
+export interface Factor {
   readonly name: string;
   readonly size: number;
   readonly field: Field<number>;
@@ -15,13 +15,17 @@ interface Factor {
   readonly from?: 'tp';
 }
 
-/** One replica of the dense or of the expert grid. */
-export interface Replica {
+/** The ranks that one replica of a grid takes. */
+export interface ReplicaRanks {
   /** `a replica` or `an expert replica`. */
   readonly title: string;
   readonly factors: readonly Factor[];
   /** Ranks in one replica: the product of the factors. */
   readonly ranks: number;
+}
+
+/** One replica of the dense or of the expert grid. */
+export interface Replica extends ReplicaRanks {
   /** How many replicas the file says that there are. */
   readonly dp: Field<number>;
   readonly dpName: string;
@@ -77,8 +81,7 @@ export function undividedReport(facts: LayoutFacts, module: ModuleFacts, replica
   const ranks = module.ranks ?? 0;
   const culprit = culpritOf(replica, ranks);
   const multiples = nearestMultiples(replica.ranks, ranks);
-  // the culprit's other factors divide the ranks, so any divisor of what is left fits
-  const better = culprit ? nearestDivisors((ranks * culprit.size) / replica.ranks, culprit.size, 3) : [];
+  const better = culprit ? fittingSizes(replica, culprit, ranks) : [];
   const own = ownTensorSize(replica, ranks);
   const advice = culprit ? `${culprit.name} ${eitherNumber(better)}` : `${module.ranksName} ${eitherNumber(multiples)}`;
   return {
@@ -119,22 +122,27 @@ export function* productReports(
   };
 }
 
+/** The sizes of a factor nearest to its own with which the replica divides the ranks; its other factors divide them. */
+export function fittingSizes(replica: ReplicaRanks, { size }: Factor, ranks: number): number[] {
+  return nearestDivisors((ranks * size) / replica.ranks, size, 3);
+}
+
 /** What is wrong, with the factors above 1. */
-function problemOf(replica: Replica, ranks: number): string {
+export function problemOf(replica: ReplicaRanks, ranks: number): string {
   const product = productOf(replica);
   return factorsOf(replica).length < 2
     ? `${product} does not divide ${countOf(ranks, 'rank')}.`
     : `${product} = ${countOf(replica.ranks, 'rank')} ${replica.title}, which does not divide ${grouped(ranks)}.`;
 }
 
-function productOf(replica: Replica): string {
+function productOf(replica: ReplicaRanks): string {
   return factorsOf(replica)
     .map(({ name, size }) => `${name} ${size}`)
     .join(' x ');
 }
 
 /** The factors above 1. */
-function factorsOf({ factors }: Replica): readonly Factor[] {
+function factorsOf({ factors }: ReplicaRanks): readonly Factor[] {
   return factors.filter(({ size }) => size > 1);
 }
 
@@ -142,7 +150,7 @@ function factorsOf({ factors }: Replica): readonly Factor[] {
  * The factor that alone spoils the division: without it the others divide the ranks. Null where the number of ranks
  * itself is the likelier culprit.
  */
-function culpritOf(replica: Replica, ranks: number): Factor | null {
+export function culpritOf(replica: ReplicaRanks, ranks: number): Factor | null {
   const suspects = factorsOf(replica).filter(
     ({ size, field }) => field.written && ranks % (replica.ranks / size) === 0,
   );

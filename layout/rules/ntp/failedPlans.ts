@@ -1,4 +1,4 @@
-import type { Edit, Fix } from '../../diagnostic';
+import type { Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import { memoizeRecent } from '../../memoize';
 import { parallelismDims } from '../../topology/generators';
@@ -74,20 +74,5 @@ function planFix(
         ]
       : []),
   ].filter((edit) => edit !== null);
-  return suggestion(title, joinInsertions(edits));
-}
-
-/** Several keys appended at one place would overlap: they become one edit. */
-function joinInsertions(edits: readonly Edit[]): Edit[] {
-  const result: Edit[] = [];
-  for (const edit of edits) {
-    const same = result.findIndex(({ span }) => span.start === edit.span.start && span.end === edit.span.end);
-    const before = result[same];
-    if (before) {
-      result[same] = { span: before.span, newText: before.newText + edit.newText };
-    } else {
-      result.push(edit);
-    }
-  }
-  return result;
+  return suggestion(title, edits);
 }

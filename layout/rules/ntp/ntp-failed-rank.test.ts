@@ -15,6 +15,7 @@ test('ntp-failed-rank', () => {
       'failed ranks of two replicas': ntp('failed_ranks: [7, 15]'),
       'a failed rank that does not exist': ntp('failed_ranks: [16]'),
       'a failed first slot': ntp('failed_ranks: [8]'),
+      'a failed rank in a pipeline': ntp('failed_ranks: [3]', 32, 'tp: 8, pp: 2'),
     }),
   ).toMatchInlineSnapshot(`
     "failed ranks that have left: nothing
@@ -27,7 +28,8 @@ test('ntp-failed-rank', () => {
       = suggestion: Derive the spares from failed_ranks: ntp: {failed_ranks: [7, 15]{+, tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [7]}]+}}
     a failed rank that does not exist: error at "16": Rank 16 does not exist: the world has ranks 0 to 15. Name ranks of the whole grid.
     a failed first slot: error at "8": Rank 8 has failed but stays active. Remove slot 0 of replica dp 1.
-      = suggestion: Launch the healthy slots only (packed placement): world_size: [-16-]{+14+} | ntp: {failed_ranks: [8]{+, tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [0]}], placement: packed+}}"
+      = suggestion: Launch the healthy slots only (packed placement): world_size: [-16-]{+14+} | ntp: {failed_ranks: [8]{+, tp_spares: 1, num_reduced_tp_dp_ranks: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}, {dp: 1, local_ranks: [0]}], placement: packed+}}
+    a failed rank in a pipeline: error at "3": Rank 3 has failed but stays active. Nonuniform TP needs pp 1, the default order and no generalized TP: change the grid, or drop the replica."
   `);
 });
 

@@ -1,7 +1,7 @@
 import type { Rule } from '../rule';
 import { example, NTP_SOURCES } from './example';
 import { failedRankFault } from './faults';
-import { atStep } from './steps';
+import { atStep, isSupportedGrid } from './steps';
 
 export const ntpFailedRank: Rule = {
   code: 'ntp-failed-rank',
@@ -18,10 +18,13 @@ export const ntpFailedRank: Rule = {
       const { rank, span, world } = fault;
       const { tp, shape } = context;
       const replica = Math.floor(rank / (tp * shape.cp));
+      const advice = isSupportedGrid(context)
+        ? `Remove slot ${rank % tp} of replica dp ${replica}.`
+        : 'Nonuniform TP needs pp 1, the default order and no generalized TP: change the grid, or drop the replica.';
       const message =
         rank >= world
           ? `Rank ${rank} does not exist: the world has ranks 0 to ${world - 1}. Name ranks of the whole grid.`
-          : `Rank ${rank} has failed but stays active. Remove slot ${rank % tp} of replica dp ${replica}.`;
+          : `Rank ${rank} has failed but stays active. ${advice}`;
       yield { message, span };
     }
   }),

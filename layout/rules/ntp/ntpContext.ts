@@ -42,7 +42,7 @@ function allReadable(fields: Section<NtpKeys>): boolean {
   return (
     [fields.tp_base, fields.tp_spares, fields.num_reduced_tp_dp_ranks].every(isReadable) &&
     (fields.failed_ranks.value ?? []).every(isReadable) &&
-    (fields.non_active_ranks_per_dp.value ?? []).every(isReadable)
+    (fields.non_active_ranks_per_dp.value ?? []).every(({ value }) => value?.dp.value !== undefined)
   );
 }
 

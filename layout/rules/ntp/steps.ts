@@ -8,12 +8,17 @@ import { entryFaults, failedRankFault, missingReplicas } from './faults';
 import { hasExperts, type NtpContext, ntpContext } from './ntpContext';
 import { ntpPrediction } from './prediction';
 
+/** Whether Megatron-LM makes the groups of nonuniform TP for a grid: tp, cp and dp in that order, and nothing else. */
+export function isSupportedGrid({ pp, facts: { root }, module }: NtpContext): boolean {
+  return pp === 1 && isNtpGrid(parallelismDims(root, module)?.dense ?? []);
+}
+
 /**
  * What must be right, in this order: each step assumes those before it, so that one mistake has one diagnostic. A rule speaks
  * where its own step is the first that is wrong.
  */
 const STEPS = {
-  grid: ({ pp, facts: { root }, module }) => pp === 1 && isNtpGrid(parallelismDims(root, module)?.dense ?? []),
+  grid: isSupportedGrid,
   sizes: ({ ntp, tp, shape }) =>
     ntp.tpBase === tp && ntp.tpBase <= MAX_TP_BASE && ntp.tpSpares < ntp.tpBase && ntp.numReducedTpDpRanks <= shape.dp,
   entries: (context) => entryFaults(context).length === 0,

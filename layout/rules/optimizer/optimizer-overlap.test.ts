@@ -33,7 +33,7 @@ test('optimizer-overlap', () => {
     with Megatron-FSDP: nothing
     without a distributed optimizer: warning at "true": overlap_param_gather needs use_distributed_optimizer. Write use_distributed_optimizer true.
       = Megatron-LM: --overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon
-      = suggestion: Switch on use_distributed_optimizer and overlap_grad_reduce: optimizer: {overlap_param_gather: true{+, overlap_grad_reduce: true+}{+, use_distributed_optimizer: true+}}
+      = suggestion: Switch on use_distributed_optimizer and overlap_grad_reduce: optimizer: {overlap_param_gather: true{+, use_distributed_optimizer: true, overlap_grad_reduce: true+}}
       = suggestion: Remove overlap_param_gather: optimizer: {[-overlap_param_gather: true-]}
     without the reduction: error at "true": overlap_param_gather needs overlap_grad_reduce. Write overlap_grad_reduce true.
       = Megatron-LM: Must use --overlap-param-gather with --overlap-grad-reduce

@@ -18,6 +18,7 @@ test('order-invalid', () => {
       'the dense grid comes first': job(16, 'tp: 2, cp: 2, ep: 2, order: tp-dp-pp'),
       'also where the expert grid does not divide': job(16, 'tp: 2, cp: 2, ep: 3, order: tp-dp-pp'),
       'ep left out': job(16, 'tp: 2, ep: 4, order: tp-cp-dp-pp'),
+      'ep left out, and pp in front': job(16, 'tp: 2, pp: 2, ep: 4, order: pp-tp-dp'),
     }),
   ).toMatchInlineSnapshot(`
     "dims of size 1 may be left out: nothing
@@ -44,8 +45,9 @@ test('order-invalid', () => {
     tp of size 1 must be named too: error at "cp-dp-pp": The order leaves out tp, which must be named even where it is 1. Write tp-cp-dp-pp.
       = suggestion: Change order to tp-cp-dp-pp: parallelism: {order: [-cp-dp-pp-]{+tp-cp-dp-pp+}}
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {order: [-cp-dp-pp-]{+tp-cp-ep-dp-pp+}}
-    the dense grid comes first: error at "tp-dp-pp": The order leaves out cp, which is 2. Write tp-dp-cp-pp.
+    the dense grid comes first: error at "tp-dp-pp": The order leaves out cp, which is 2. Write tp-dp-cp-ep-pp.
       = Megatron-LM: The size of (cp) is (2), but you haven'tspecified the order (tp-gtp_remat-dp-pp).
+      = suggestion: Change order to tp-dp-cp-ep-pp: parallelism: {tp: 2, cp: 2, ep: 2, order: [-tp-dp-pp-]{+tp-dp-cp-ep-pp+}}
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, cp: 2, ep: 2, order: [-tp-dp-pp-]{+tp-cp-ep-dp-pp+}}
     also where the expert grid does not divide: error[expert-factorization] at "3": expt_tp 2 x ep 3 = 6 ranks an expert replica, which does not divide 16. Use ep 1, 2 or 4.
       = Megatron-LM: world_size (16) is not divisible by expert_tensor_model_pipeline_parallel size (6)
@@ -62,6 +64,10 @@ test('order-invalid', () => {
     ep left out: error at "tp-cp-dp-pp": The order leaves out ep, which is 4. Write tp-cp-dp-ep-pp.
       = Megatron-LM: The size of (ep) is (4), but you haven'tspecified the order (tp-gtp_remat-cp-dp-pp).
       = suggestion: Change order to tp-cp-dp-ep-pp: parallelism: {tp: 2, ep: 4, order: [-tp-cp-dp-pp-]{+tp-cp-dp-ep-pp+}}
-      = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, ep: 4, order: [-tp-cp-dp-pp-]{+tp-cp-ep-dp-pp+}}"
+      = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, ep: 4, order: [-tp-cp-dp-pp-]{+tp-cp-ep-dp-pp+}}
+    ep left out, and pp in front: error at "pp-tp-dp": The order leaves out ep, which is 4. Write tp-dp-ep-pp.
+      = Megatron-LM: The size of (ep) is (4), but you haven'tspecified the order (pp-tp-gtp_remat-dp).
+      = suggestion: Change order to tp-dp-ep-pp: parallelism: {tp: 2, pp: 2, ep: 4, order: [-pp-tp-dp-]{+tp-dp-ep-pp+}}
+      = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, pp: 2, ep: 4, order: [-pp-tp-dp-]{+tp-cp-ep-dp-pp+}}"
   `);
 });

@@ -81,20 +81,36 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
   const { dense, expert } = sizes;
   const gtp = injectsGtp(facts.root, module);
   const inDense = missingDim(denseOrder(order, gtp), dense);
-  const dim = inDense ?? (expert && missingDim(expertOrder(order, gtp), expert));
+  const missing = (tokens: string) =>
+    missingDim(denseOrder(tokens, gtp), dense) ?? (expert && missingDim(expertOrder(tokens, gtp), expert));
+  const dim = missing(order);
   if (dim === null) {
     return;
   }
   const size = (inDense === null && expert ? expert : dense)[dim];
   const span = orderSpan(facts, module);
-  const tokens = order.split('-');
-  const last = tokens.at(-1)?.toLowerCase() === 'pp' ? tokens.length - 1 : tokens.length;
-  const before = dim === 'tp' ? 0 : last;
-  const completed = [...tokens.slice(0, before), dim, ...tokens.slice(before)].join('-');
+  const better = completed(order, missing, module.dp !== module.exptDp);
   yield {
-    message: `The order leaves out ${dim}, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write ${completed}.`,
+    message: `The order leaves out ${dim}, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write ${better}.`,
     span,
     predicts: orderPrediction(order, dense, expert, gtp),
-    fixes: [...new Set([completed, DEFAULT_ORDER])].map((better) => changeFix('order', span, better)),
+    fixes: [...new Set([better, DEFAULT_ORDER])].map((one) => changeFix('order', span, one)),
   };
+}
+
+/**
+ * An order with every dimension that it must name.
+ * @param missing the first dimension that an order leaves out
+ * @param isPpLast whether only an order that ends in pp gives dense and expert layers the same pipelines
+ */
+function completed(order: string, missing: (order: string) => string | null, isPpLast: boolean): string {
+  let tokens = order.split('-');
+  for (const _ of ORDER_TOKENS) {
+    const dim = missing(tokens.join('-'));
+    const isLast = tokens.at(-1)?.toLowerCase() === 'pp';
+    const at = dim === 'tp' ? 0 : tokens.length - (isLast ? 1 : 0);
+    tokens = dim === null ? tokens : [...tokens.slice(0, at), dim, ...tokens.slice(at)];
+  }
+  const others = tokens.filter((token) => token.toLowerCase() !== 'pp');
+  return (isPpLast && others.length < tokens.length ? [...others, 'pp'] : tokens).join('-');
 }

@@ -1,5 +1,10 @@
+import type { Span } from '../../diagnostic';
+import type { PhaseKeys } from '../../format/keys';
+import type { Section } from '../../format/spec';
 import { valueOr } from '../../topology/facts';
-import { countOf } from '../numbers';
+import { culpritOf, type Factor, fittingSizes, problemOf, type ReplicaRanks } from '../factorization/replica';
+import { changeFix } from '../fixes';
+import { eitherNumber } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -15,54 +20,62 @@ world_size: 8
 parallelism: {tp: 2}
 phases: {rollout: {engine: vllm, tp: 3}}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-phases: {rollout: {engine: vllm, tp: 4}}
-`,
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check({ root, world }) {
     for (const { name, value: phase, keySpan } of root.phases.value ?? []) {
       const offset = phase && valueOr(phase.rank_offset, 0);
-      if (!phase || offset === undefined || world.size === undefined) {
+      const ranks = phase?.num_ranks.written ? phase.num_ranks.value : (world.size ?? 0) - (offset ?? 0);
+      if (!phase || offset === undefined || ranks === undefined || world.size === undefined) {
         continue;
       }
-      const [tp, gtp, cp, pp, ep] = [phase.tp, phase.gtp_remat, phase.cp, phase.pp, phase.ep].map(
-        (field) => valueOr(field, 1) ?? 1,
-      ) as [number, number, number, number, number];
-      const ranks = phase.num_ranks.written ? phase.num_ranks.value : world.size - offset;
-      if (ranks === undefined) {
-        continue;
-      }
-      const dense = tp * gtp * cp * pp;
-      // vLLM and SGLang spread experts over the ranks of tp
-      const serves = valueOr(phase.engine, 'megatron') !== 'megatron';
-      const exptTp = valueOr(phase.expt_tp, serves ? Math.max(1, Math.floor(tp / ep)) : tp) ?? tp;
-      const expert = exptTp * ep * pp;
-      const report = (message: string): Report => ({ message, span: keySpan });
       if (offset + ranks > world.size || ranks <= 0) {
-        yield report(
-          `Phase '${name}' ends at rank ${offset + ranks}, beyond the world of ${world.size}. Use fewer ranks.`,
-        );
-      } else if (ranks % dense !== 0) {
-        yield report(
-          `${problemOf(ranks, 'a replica', { tp, gtp_remat: gtp, cp, pp })} Use other degrees for phase '${name}'.`,
-        );
-      } else if (ep > 1 && ranks % expert !== 0) {
-        yield report(
-          `${problemOf(ranks, 'an expert replica', { expt_tp: exptTp, ep, pp })} Use another ep for phase '${name}'.`,
-        );
+        yield {
+          message: `Phase '${name}' ends at rank ${offset + ranks}, beyond the world of ${world.size}. Use fewer ranks.`,
+          span: keySpan,
+        };
+        continue;
+      }
+      const replica = replicasOf(phase).find((one) => ranks % one.ranks !== 0);
+      if (replica) {
+        yield undividedReport(replica, ranks, name, keySpan);
       }
     }
   },
 };
 
-/** `tp 3 does not divide its 8 ranks.`, without factors of 1. */
-function problemOf(ranks: number, title: string, sizes: Readonly<Record<string, number>>): string {
-  const factors = Object.entries(sizes).filter(([, size]) => size > 1);
-  const product = factors.map(([name, size]) => `${name} ${size}`).join(' x ');
-  const all = factors.reduce((total, [, size]) => total * size, 1);
-  return factors.length < 2
-    ? `${product} does not divide ${countOf(ranks, 'rank')}.`
-    : `${product} = ${countOf(all, 'rank')} ${title}, which does not divide ${ranks}.`;
+/** A replica of the phase, and one of its experts. */
+function replicasOf(phase: Section<PhaseKeys>): ReplicaRanks[] {
+  const factor = (name: 'tp' | 'gtp_remat' | 'cp' | 'pp' | 'ep'): Factor => ({
+    name,
+    size: valueOr(phase[name], 1) ?? 1,
+    field: phase[name],
+  });
+  const [tp, pp, ep] = [factor('tp'), factor('pp'), factor('ep')];
+  // vLLM and SGLang spread experts over the ranks of tp
+  const serves = valueOr(phase.engine, 'megatron') !== 'megatron';
+  const exptTp = {
+    name: 'expt_tp',
+    size: valueOr(phase.expt_tp, serves ? Math.max(1, Math.floor(tp.size / ep.size)) : tp.size) ?? tp.size,
+    field: phase.expt_tp,
+  };
+  const replica = (title: string, ...factors: readonly Factor[]): ReplicaRanks => ({
+    title,
+    factors,
+    ranks: factors.reduce((product, { size }) => product * size, 1),
+  });
+  return [
+    replica('a replica', tp, factor('gtp_remat'), factor('cp'), pp),
+    ...(ep.size > 1 ? [replica('an expert replica', exptTp, ep, pp)] : []),
+  ];
+}
+
+function undividedReport(replica: ReplicaRanks, ranks: number, name: string, keySpan: Span): Report {
+  const culprit = culpritOf(replica, ranks);
+  const better = culprit ? fittingSizes(replica, culprit, ranks) : [];
+  const advice = culprit ? `${culprit.name} ${eitherNumber(better)}` : 'other degrees';
+  return {
+    message: `${problemOf(replica, ranks)} Use ${advice} for phase '${name}'.`,
+    span: culprit?.field.span ?? keySpan,
+    fixes: culprit ? better.map((size) => changeFix(culprit.name, culprit.field.span, size)) : [],
+  };
 }

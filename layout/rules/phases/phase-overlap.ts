@@ -1,3 +1,4 @@
+import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
 import { type PhaseSpan, phaseSpans } from './phaseSpans';
@@ -33,6 +34,7 @@ phases:
         yield {
           message: `Phases '${furthest.field.name}' (ranks ${furthest.start} to ${furthest.end - 1}) and '${span.field.name}' (ranks ${span.start} to ${span.end - 1}) share ranks ${span.start} to ${furthest.end - 1} only. Give both the same ranks, or start '${span.field.name}' at rank ${furthest.end}.`,
           span: span.field.keySpan,
+          fixes: [setFix(facts.text, span.field.span, 'rank_offset', span.phase.rank_offset, furthest.end)],
           related: [{ message: `'${furthest.field.name}' is here`, span: furthest.field.keySpan }],
         };
       }

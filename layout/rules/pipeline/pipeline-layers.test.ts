@@ -26,24 +26,26 @@ test('pipeline-layers', () => {
       'an end takes more layers than there are': job(16, 'pp: 4', `model: {num_layers: 8, ${FIRST}: 11}`),
       'vpp does not divide the first stage': job(16, 'pp: 4, vpp: 2', `model: {num_layers: 16, ${FIRST}: 3}`),
       'vpp does not divide the other stages': job(16, 'pp: 4, vpp: 2', `model: {num_layers: 13, ${FIRST}: 4}`),
+      'layers that only stages of other sizes can share': job(64, 'pp: 4', 'model: {num_layers: 61}'),
     }),
   ).toMatchInlineSnapshot(`
     "equal stages: nothing
     a smaller first stage: nothing
     smaller ends: nothing
     ends that are the whole pipeline: nothing
-    pp does not divide the layers: error at "4": pp 4 does not divide 30 layers. Use pp 2, 3 or 5, or 28 or 32 layers.
+    pp does not divide the layers: error at "4": pp 4 does not divide 30 layers. Use pp 2, 3 or 5, or num_layers_in_last_pipeline_stage 6, or 28 or 32 layers.
       = Megatron-LM: num_layers=30 should be divisible by config.pipeline_model_parallel_size=4
       = at "30": num_layers is 30 here
       = suggestion: Change pp to 2: parallelism: {pp: [-4-]{+2+}}
+      = suggestion: Insert num_layers_in_last_pipeline_stage: 6: model: {num_layers: 30{+, num_layers_in_last_pipeline_stage: 6+}}
       = suggestion: Change num_layers to 28: model: {num_layers: [-30-]{+28+}}
       = suggestion: Change num_layers to 32: model: {num_layers: [-30-]{+32+}}
-    the training script has words of its own: error at "3": pp 3 does not divide 8 layers. Use pp 1, 2 or 4, or 6 or 9 layers.
+    the training script has words of its own: error at "3": pp 3 does not divide 8 layers. Use pp 2 or 4, or num_layers_in_last_pipeline_stage 2, or 6 or 9 layers.
       = Megatron-LM: Number of layers should be divisible by the pipeline-model-parallel size
       = at "8": num_layers is 8 here
       = suggestion: Change pp to 2: parallelism: {pp: [-3-]{+2+}}
       = suggestion: Change pp to 4: parallelism: {pp: [-3-]{+4+}}
-      = suggestion: Change pp to 1: parallelism: {pp: [-3-]{+1+}}
+      = suggestion: Insert num_layers_in_last_pipeline_stage: 2: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8{+, num_layers_in_last_pipeline_stage: 2+}}
       = suggestion: Change num_layers to 9: model: {num_layers: [-8-]{+9+}, hidden_size: 64, num_attention_heads: 8}
       = suggestion: Change num_layers to 6: model: {num_layers: [-8-]{+6+}, hidden_size: 64, num_attention_heads: 8}
     the first stage leaves a rest: error at "1": The first stage leaves 7 layers, which 3 other stages cannot share equally. Use num_layers 7 or 10.
@@ -78,6 +80,12 @@ test('pipeline-layers', () => {
     vpp does not divide the other stages: error at "4": vpp 2 does not divide the 3 layers of each other stage. Use vpp 1.
       = Megatron-LM: number of layers on each middle pipeline rank:3 must be divisible by virtualpipeline parallel degree 2
       = at "13": num_layers is 13 here
-      = suggestion: Change vpp to 1: parallelism: {pp: 4, vpp: [-2-]{+1+}}"
+      = suggestion: Change vpp to 1: parallelism: {pp: 4, vpp: [-2-]{+1+}}
+    layers that only stages of other sizes can share: error at "4": pp 4 does not divide 61 layers. Use num_layers_in_last_pipeline_stage 13, or 60 or 64 layers.
+      = Megatron-LM: num_layers=61 should be divisible by config.pipeline_model_parallel_size=4
+      = at "61": num_layers is 61 here
+      = suggestion: Insert num_layers_in_last_pipeline_stage: 13: model: {num_layers: 61{+, num_layers_in_last_pipeline_stage: 13+}}
+      = suggestion: Change num_layers to 60: model: {num_layers: [-61-]{+60+}}
+      = suggestion: Change num_layers to 64: model: {num_layers: [-61-]{+64+}}"
   `);
 });

@@ -2,7 +2,7 @@ import type { Edit, Fix, Related } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
-import { changeFix, suggestion } from '../fixes';
+import { changeFix, setFix, suggestion } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -58,15 +58,22 @@ function unplaced(facts: LayoutFacts, { module, first, last, layers }: Pipeline)
   };
 }
 
-function* evenReports(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pipeline): Iterable<Report> {
+function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> {
+  const { module, layers, total, pp, vpp, last } = pipeline;
   if (total % pp === 0) {
     return;
   }
   const field = module.fields.pp;
-  const sizes = nearestDivisors(total, pp, 3);
+  const sizes = nearestDivisors(total, pp, 3).filter((size) => size >= pp / 2 && size <= pp * 2);
   const more = nearestMultiples(pp, total);
+  const rest = vpp === undefined ? lastStage(total, pp) : null;
+  const ways = [
+    ...(sizes.length > 0 ? [`pp ${eitherNumber(sizes)}`] : []),
+    ...(rest === null ? [] : [`${LAST} ${rest}`]),
+    `${eitherNumber(more)} layers`,
+  ];
   yield {
-    message: `pp ${pp} does not divide ${countOf(total, 'layer')}. Use pp ${eitherNumber(sizes)}, or ${eitherNumber(more)} layers.`,
+    message: `pp ${pp} does not divide ${countOf(total, 'layer')}. Use ${ways.join(', or ')}.`,
     span: field.written ? field.span : layers.span,
     related: [valueRelated('num_layers', layers)],
     // with interleaving the script leaves this to the model
@@ -76,9 +83,18 @@ function* evenReports(facts: LayoutFacts, { module, layers, total, pp, vpp }: Pi
         : `num_layers=${total} should be divisible by config.pipeline_model_parallel_size=${pp}`,
     fixes: [
       ...sizes.map((size) => (field.written ? changeFix('pp', field.span, size) : null)),
+      rest === null ? null : setFix(facts.text, module.model.span, LAST, last, rest),
       ...more.map((n) => changeFix('num_layers', layers.span, n)),
     ],
   };
+}
+
+const LAST = 'num_layers_in_last_pipeline_stage';
+
+/** Layers of a last stage that takes what equal other stages leave; null where there is no such split. */
+function lastStage(total: number, pp: number): number | null {
+  const rests = [Math.ceil(total / pp), Math.floor(total / pp)].map((each) => total - each * (pp - 1));
+  return total > pp ? (rests.find((rest) => rest > 0) ?? null) : null;
 }
 
 /** A pipeline of which one end or both have sizes of their own, and what they leave for the other stages. */

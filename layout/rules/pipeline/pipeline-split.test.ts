@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, reports } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { pipelineSplit } from './pipeline-split';
 
 const BOTH = 'account_for_embedding_in_pipeline_split: true, account_for_loss_in_pipeline_split: true';
@@ -18,6 +18,7 @@ test('pipeline-split', () => {
         `pp: 4, ${BOTH}`,
         'model: {num_layers: 14, num_layers_in_first_pipeline_stage: 2}',
       ),
+      'chunks by two keys': scriptJob(8, 'pp: 4, vpp: 2, num_layers_per_virtual_pipeline_stage: 1'),
     }),
   ).toMatchInlineSnapshot(`
     "62 layers with both ends: nothing
@@ -36,6 +37,11 @@ test('pipeline-split', () => {
       = suggestion: Change num_layers to 24: model: {num_layers: [-16-]{+24+}}
     beside the size of the first stage: error at "true": Sizes of the first or last stage exclude the other ways to split the layers. Use one of them.
       = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
-      = at "14": num_layers is 14 here"
+      = at "14": num_layers is 14 here
+    chunks by two keys: error at "1": num_layers_per_virtual_pipeline_stage and vpp both set the virtual stages. Remove one.
+      = Megatron-LM: No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank,--pipeline-model-parallel-layout. args.num_layers_per_virtual_pipeline_stage=1, args.num_virtual_stages_per_pipeline_rank=2, args.pipeline_model_parallel_layout=None.
+      = at "8": num_layers is 8 here
+      = suggestion: Remove vpp: parallelism: {pp: 4, [-vpp: 2, -]num_layers_per_virtual_pipeline_stage: 1}
+      = suggestion: Remove num_layers_per_virtual_pipeline_stage: parallelism: {pp: 4, vpp: 2[-, num_layers_per_virtual_pipeline_stage: 1-]}"
   `);
 });

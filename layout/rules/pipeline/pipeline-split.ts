@@ -52,6 +52,17 @@ function splitReport(facts: LayoutFacts, plan: StagePlan): Report {
     related: layers ? [valueRelated('num_layers', layers)] : [],
     predicts: error?.checked ? error.message : null,
   };
+  if (error?.message.startsWith('No more than one')) {
+    const { vpp: chunks, num_layers_per_virtual_pipeline_stage: size } = facts.root.parallelism.value ?? {};
+    return {
+      ...base,
+      message: 'num_layers_per_virtual_pipeline_stage and vpp both set the virtual stages. Remove one.',
+      fixes: [
+        chunks ? removeFix(facts.text, 'vpp', chunks) : null,
+        size ? removeFix(facts.text, 'num_layers_per_virtual_pipeline_stage', size) : null,
+      ],
+    };
+  }
   if (first !== null || last !== null) {
     return {
       ...base,

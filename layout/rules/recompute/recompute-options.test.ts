@@ -34,6 +34,7 @@ test('recompute-options', () => {
       = suggestion: Remove num_layers: recompute: {granularity: selective[-, num_layers: 4-]}
     whole layers of the training script without a method: error at "full": Full recomputation needs a method. Write method uniform or block.
       = Megatron-LM: Using recompute_granularity: full so recompute_method must be "block" or "uniform"
+      = suggestion: Insert method: uniform, num_layers: 1: recompute: {granularity: full{+, method: uniform, num_layers: 1+}}
       = suggestion: Remove granularity: recompute: {[-granularity: full-]}
     whole layers of the training script without their number: error at "full": Full recomputation needs a number of layers. Write num_layers 1 under recompute.
       = Megatron-LM: When using recompute_granularity: full recompute_num_layers must be between 1 and num_layers_per_pipeline_rank: 4

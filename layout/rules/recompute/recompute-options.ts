@@ -1,8 +1,9 @@
+import { appendKey } from '../../format/edit';
 import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
-import { insertFix } from '../fixes';
+import { insertFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 
@@ -49,6 +50,7 @@ function conditions(facts: LayoutFacts): Condition[] {
   const isSelective = granularity === 'selective';
   const pp = modules[0]?.degrees?.pp ?? 1;
   const perRank = Math.floor((root.model.value?.num_layers.value ?? 0) / pp);
+  const lines = ['method: uniform', ...(layers.written ? [] : ['num_layers: 1'])];
   const condition = conditionsOn('granularity', recompute.granularity);
   return [
     ...ofScript,
@@ -62,7 +64,10 @@ function conditions(facts: LayoutFacts): Condition[] {
       isSelective || method.written || !trainingScript,
       'Full recomputation needs a method. Write method uniform or block.',
       'Using recompute_granularity: full so recompute_method must be "block" or "uniform"',
-      insertFix(text, root.recompute.span, 'method: uniform'),
+      suggestion(
+        `Insert ${lines.join(', ')}`,
+        lines.map((line) => appendKey(text, root.recompute.span, line)),
+      ),
     ),
     condition(
       isSelective || layers.written || !trainingScript,

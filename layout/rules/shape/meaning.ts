@@ -4,7 +4,7 @@ import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
 import type { Field, MapSpec, NamedField, Section } from '../../format/spec';
 import { synonymOf } from '../../format/synonyms';
-import type { MapNode } from '../../format/tree';
+import type { Entry, MapNode, Node } from '../../format/tree';
 import { memoize, memoizeRecent } from '../../memoize';
 
 /** A key that its map does not have. */
@@ -186,4 +186,18 @@ const sectionsOf = memoize((spec: MapSpec): readonly KnownMap[] =>
 function childMap(node: MapNode | null, name: string): MapNode | null {
   const value = node?.entries.find(({ key }) => key === name)?.value;
   return value?.kind === 'map' ? value : null;
+}
+
+/** The entries that a path leads through, from the file's own. */
+export function entriesAt(root: Node | null, path: string): Entry[] {
+  const found: Entry[] = [];
+  for (const name of path === '' ? [] : path.split('.')) {
+    const map: Node | null | undefined = found.length === 0 ? root : found.at(-1)?.value;
+    const entry = map?.kind === 'map' ? map.entries.find(({ key }) => key === name) : undefined;
+    if (!entry) {
+      return found;
+    }
+    found.push(entry);
+  }
+  return found;
 }

@@ -58,9 +58,8 @@ function requiredReport(
   read: ReadLayout,
   { name, spec, map, keySpan, path }: Extract<Problem, { kind: 'missing-key' }>,
 ): Report {
-  const place = path === '' ? 'The file' : path;
   return {
-    message: `${place} needs the key ${name}. ${plainText(spec.doc)}`,
+    message: `${name} is missing${path === '' ? '' : ` under ${path}`}. ${plainText(spec.doc)}`,
     span: path === '' ? firstLine(read.text) : keySpan,
     fixes: [insertFix(read.text, map.span, `${name}: ${derived(read, path, name) ?? placeholder(name, spec)}`)],
   };
@@ -118,14 +117,19 @@ function insertBehindLayout({ text, span, root }: LayoutFacts, line: string) {
   return insertFix(text, { start: span.start, end: root.layout.written ? root.layout.span.end : span.end }, line);
 }
 
-function* missingRanks({ text }: LayoutFacts, module: ModuleFacts): Iterable<Report> {
+function* missingRanks({ text, modules, world }: LayoutFacts, module: ModuleFacts): Iterable<Report> {
   const { own, name, nameSpan, span, denseModel } = module;
   if (!own || own.num_ranks.written || own.dp.written) {
     return;
   }
-  const ranks = denseModel ?? 1;
+  const replica = denseModel ?? 1;
+  // up to the next module, or to the end of the world
+  const start = module.rankOffset ?? 0;
+  const ends = [...modules.map(({ rankOffset = 0 }) => rankOffset), world.size ?? 0].filter((end) => end > start);
+  const room = Math.min(...ends) - start;
+  const ranks = room % replica === 0 ? room : replica;
   yield {
-    message: `'${name}' needs num_ranks or dp. One replica takes ${countOf(ranks, 'rank')}.`,
+    message: `'${name}' needs num_ranks or dp, and one replica takes ${countOf(replica, 'rank')}. Write num_ranks ${ranks}.`,
     span: nameSpan,
     fixes: [insertFix(text, span, `num_ranks: ${ranks}`)],
   };

@@ -7,12 +7,15 @@ test('not-an-option', () => {
     reports(notAnOption, {
       'a misspelt word': job(8, 'tp: 2', 'smoke: {checks: [group]}'),
       'a word like none of them': job(8, 'tp: 2', 'ntp: {placement: elsewhere}'),
+      'the word of PyTorch': job(8, 'tp: 2', 'fsdp: {enabled: true, data_parallel_sharding_strategy: FULL_SHARD}'),
     }),
   ).toMatchInlineSnapshot(`
     "a misspelt word: error at "group": smoke.checks[0] is 'group', which is not one of its choices. Did you mean groups?
       = safe fix: Change to groups: smoke: {checks: [[-group-]{+groups+}]}
     a word like none of them: error at "elsewhere": ntp.placement is 'elsewhere', which is not one of its choices. Use nominal or packed.
       = suggestion: Change to nominal: ntp: {placement: [-elsewhere-]{+nominal+}}
-      = suggestion: Change to packed: ntp: {placement: [-elsewhere-]{+packed+}}"
+      = suggestion: Change to packed: ntp: {placement: [-elsewhere-]{+packed+}}
+    the word of PyTorch: error at "FULL_SHARD": fsdp.data_parallel_sharding_strategy is 'FULL_SHARD', which is not one of its choices. Did you mean optim_grads_params?
+      = safe fix: Change to optim_grads_params: fsdp: {enabled: true, data_parallel_sharding_strategy: [-FULL_SHARD-]{+optim_grads_params+}}"
   `);
 });

@@ -8,6 +8,14 @@ import { FORMAT_SOURCE } from '../source';
 /** More choices than these are not offered one by one. */
 const MAX_CHOICES = 4;
 
+/** What other frameworks call a choice. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  // PyTorch's ShardingStrategy, and DeepSpeed's stages of ZeRO
+  ...['full_shard', 'zero3'].map((word) => [word, 'optim_grads_params'] as const),
+  ...['shard_grad_op', 'zero2'].map((word) => [word, 'optim_grads'] as const),
+  ['zero1', 'optim'],
+]);
+
 export const notAnOption: Rule = {
   code: 'not-an-option',
   severity: 'error',
@@ -26,7 +34,8 @@ smoke:
   *checkShape({ problems }) {
     for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {
       const written = String(node.value ?? '');
-      const near = nearest(written, options);
+      const meant = OTHER_WORDS.get(written.toLowerCase()) ?? '';
+      const near = options.includes(meant) ? meant : nearest(written, options);
       const advice = near ? `Did you mean ${near}?` : `Use ${either(options)}.`;
       yield {
         message: `${path} is '${written}', which is not one of its choices. ${advice}`,

@@ -11,6 +11,13 @@ test('unknown-key', () => {
       'a misspelt key of the whole file': block('parallelism: {tp: 2}', 'clutser: {nodes: 1, gpus_per_node: 8}'),
       'the name of a flag': job(8, 'tensor_model_parallel_size: 2'),
       'a flag as the shell has it': job(8, '--pipeline-model-parallel-size: 2'),
+      'a flag beside its key': job(8, 'ep: 2, expert_model_parallel_size: 2'),
+      'nothing follows from the default of a flag': job(64, 'tensor_model_parallel_size: 8, dp: 8'),
+      'nor from that of a key in the wrong map': job(
+        8,
+        'pp: 2, decoder_first_pipeline_num_layers: 3',
+        'model: {num_layers: 7}',
+      ),
       'a flag of another map': block('parallelism: {tp: 2}', 'num_layers: 4'),
       'a degree at the top level': block('parallelism:', '  pp: 2', 'tp: 2'),
       'a degree at the top level of a file without parallelism': block('tp: 2'),
@@ -51,6 +58,12 @@ test('unknown-key', () => {
     a flag as the shell has it: error at "--pipeline-model-parallel-size": Write pp: --pipeline-model-parallel-size is its Megatron-LM flag.
       = safe fix: Rename to pp: parallelism: {[---pipeline-model-parallel-size-]{+pp+}: 2}
       = suggestion: Remove --pipeline-model-parallel-size: parallelism: {[---pipeline-model-parallel-size: 2-]}
+    a flag beside its key: error at "expert_model_parallel_size": expert_model_parallel_size is the Megatron-LM flag of ep, which is written too. Remove one.
+      = suggestion: Remove expert_model_parallel_size: parallelism: {ep: 2[-, expert_model_parallel_size: 2-]}
+    nothing follows from the default of a flag: error at "tensor_model_parallel_size": Write tp: tensor_model_parallel_size is its Megatron-LM flag.
+      = safe fix: Rename to tp: parallelism: {[-tensor_model_parallel_size-]{+tp+}: 8, dp: 8}
+    nor from that of a key in the wrong map: error at "decoder_first_pipeline_num_layers": num_layers_in_first_pipeline_stage belongs under model: decoder_first_pipeline_num_layers is its Megatron-LM flag.
+      = safe fix: Move to model: parallelism: {pp: 2[-, decoder_first_pipeline_num_layers: 3-]} | model: {num_layers: 7{+, num_layers_in_first_pipeline_stage: 3+}}
     a flag of another map: error at "num_layers": num_layers belongs under model.
       = safe fix: Move to model: [-num_layers: 4-]{+model: {num_layers: 4}+}
       = suggestion: Remove num_layers: [-num_layers: 4⏎-]

@@ -2,11 +2,11 @@ import type { Edit, Fix } from '../../diagnostic';
 import { appendKey, lineBreak, removeField, startOfLine } from '../../format/edit';
 import type { ReadLayout } from '../../format/read';
 import { synonymOf } from '../../format/synonyms';
-import type { Entry, MapNode, Node } from '../../format/tree';
+import type { Entry, MapNode } from '../../format/tree';
 import { removeFix, safeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
-import { type Elsewhere, type Meaning, meaningsOf, type UnknownKey } from './meaning';
+import { type Elsewhere, entriesAt, type Meaning, meaningsOf, type UnknownKey } from './meaning';
 
 export const unknownKey: Rule = {
   code: 'unknown-key',
@@ -126,20 +126,6 @@ function moveFix(
   }
   const start = before.keySpan.start;
   return safeFix(title, [{ span: { start, end: start }, newText: `${newText}${lineBreak(text)}` }, removal]);
-}
-
-/** The entries that a path leads through, from the file's own. */
-function entriesAt(root: Node | null, path: string): Entry[] {
-  const found: Entry[] = [];
-  for (const name of path === '' ? [] : path.split('.')) {
-    const map: Node | null | undefined = found.length === 0 ? root : found.at(-1)?.value;
-    const entry = map?.kind === 'map' ? map.entries.find(({ key }) => key === name) : undefined;
-    if (!entry) {
-      return found;
-    }
-    found.push(entry);
-  }
-  return found;
 }
 
 /** A line behind the first entry of a map: its end may be what moves away. */

@@ -15,6 +15,9 @@ test('wrong-type', () => {
       'a number for a name': job(8, 'tp: 2', 'name: 8'),
       'a number for a map': 'layout: 1\nworld_size: 8\nparallelism: 2\n',
       'a map for a number': 'layout: 1\nworld_size: {a: 1}\nparallelism: {tp: 2}\n',
+      'a list of keys': 'layout: 1\nworld_size: 8\nparallelism:\n  - tp: 2\n  - pp: 2\n',
+      'no value in the words of Python': job(8, 'tp: 2, pp: None'),
+      'no value for a key that must be there': 'layout: null\nworld_size: 8\nparallelism: {tp: 2}\n',
       'no value': 'layout: 1\nworld_size:\nparallelism: {tp: 2}\n',
       'a size without a unit that is known': job(8, 'tp: 2', 'smoke: {timeout: soon}'),
       'a file that is no map': '- layout\n',
@@ -39,6 +42,11 @@ test('wrong-type', () => {
       = safe fix: Change to "8": name: [-8-]{+"8"+}
     a number for a map: error at "2": parallelism must be a map of keys, not 2.
     a map for a number: error at "{a: 1}": world_size must be a whole number, not a map.
+    a list of keys: error at "- tp: 2\\n  - pp: 2": parallelism must be a map of keys, not a list.
+      = safe fix: Write the items as keys: [-  - -]{+    +}tp: 2 | [-  - -]{+    +}pp: 2
+    no value in the words of Python: error at "None": parallelism.pp must be a whole number, not 'None'.
+      = suggestion: Remove pp: parallelism: {tp: 2[-, pp: None-]}
+    no value for a key that must be there: error at "null": layout has no value; it must be a whole number.
     no value: error at "": world_size has no value; it must be a whole number.
     a size without a unit that is known: error at "soon": smoke.timeout must be a duration with a unit, such as 60s, not 'soon'.
     a file that is no map: error at "- layout": A layout is a map of keys such as 'layout: 1', not a list.

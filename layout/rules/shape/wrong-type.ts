@@ -5,10 +5,11 @@ import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
 import type { Node } from '../../format/tree';
 import { wantedText } from '../../format/typeText';
-import { safeFix } from '../fixes';
+import { removeFix, safeFix } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
+import { entriesAt } from './meaning';
 
 /** The longest piece of a value that a message quotes, in characters. */
 const MAX_QUOTED = 40;
@@ -31,7 +32,13 @@ parallelism:
       yield {
         message: messageOf(spec, node, path),
         span: node.span,
-        fixes: [castFix(spec, node), colonFix(text, spec, node), indentFix(text, tree.root, spec, path)],
+        fixes: [
+          castFix(spec, node),
+          colonFix(text, spec, node),
+          indentFix(text, tree.root, spec, path),
+          itemsFix(text, spec, node),
+          absentFix(text, tree.root, spec, node, path),
+        ],
       };
     }
   },
@@ -83,6 +90,28 @@ function indentFix(text: string, root: Node | null, spec: KeySpec, path: string)
     `Indent ${both(names)} under ${path}`,
     children.map(({ keySpan }) => ({ span: { start: keySpan.start, end: keySpan.start }, newText: '  ' })),
   );
+}
+
+/** Makes keys of the items of a list that stands in place of a map: `- tp: 8`; null where they are none. */
+function itemsFix(text: string, spec: KeySpec, node: Node): Fix | null {
+  const items = spec.type === 'map' && node.kind === 'list' && !node.flow ? node.items : [];
+  const dashes = items.map(({ kind, span }) => {
+    const start = startOfLine(text, span.start);
+    const before = text.slice(start, span.start);
+    return kind === 'map' && /^ *- +$/.test(before)
+      ? { span: { start, end: span.start }, newText: before.replace('-', ' ') }
+      : null;
+  });
+  return safeFix('Write the items as keys', dashes);
+}
+
+/** Removes a key that other languages would give no value: `pp: null`. */
+function absentFix(text: string, root: Node | null, spec: KeySpec, node: Node, path: string): Fix | null {
+  const entry = entriesAt(root, path).at(-1);
+  const isNothing = node.kind === 'scalar' && /^(none|null|~)$/i.test(node.source);
+  return isNothing && !spec.required && entry?.value === node
+    ? removeFix(text, entry.key, { keySpan: entry.keySpan, span: node.span })
+    : null;
 }
 
 /** The same value in the form that its key takes; null where there is none. */

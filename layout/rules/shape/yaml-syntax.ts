@@ -22,7 +22,10 @@ parallelism:
   sources: [otherSource('YAML 1.2')],
   *checkShape({ text, tree: { problem } }) {
     if (problem?.kind === 'syntax') {
-      yield indentReport(text, problem) ?? { message: sentence(problem.message), span: problem.span };
+      yield (text.length > MAX_TRIED ? null : (indentReport(text, problem) ?? colonReport(text))) ?? {
+        message: sentence(problem.message),
+        span: problem.span,
+      };
     }
   },
 };
@@ -34,9 +37,6 @@ const MAX_TRIED = 64 * 1024;
 
 /** Says that a line is indented otherwise than its neighbour, where that alone is what is wrong; null elsewhere. */
 function indentReport(text: string, { span }: TreeProblem): Report | null {
-  if (text.length > MAX_TRIED) {
-    return null;
-  }
   const line = keyLineAt(text, startOfLine(text, span.start));
   const above = line && keyLineAbove(text, line.start);
   const tabs = line?.indent.includes('\t') ? tabsReport(text, line) : null;
@@ -45,6 +45,32 @@ function indentReport(text: string, { span }: TreeProblem): Report | null {
   }
   // the parser may report the line in front of the one that is at fault
   return line && above ? (reindented(text, line, above) ?? nextReport(text, line)) : line && nextReport(text, line);
+}
+
+/** The report and the fix that put a colon behind each key without one, as in `tp=2`, if the text is valid then. */
+function colonReport(text: string): Report | null {
+  const lines = [...text.matchAll(/^([ \t]*)([\w-]+)([ \t]*=[ \t]*|[ \t]+)(\S+)[ \t]*\r?$/gm)].map(
+    ({ index, 1: indent = '', 2: key = '', 3: between = '', 4: value = '' }) => {
+      const start = index + indent.length;
+      const end = start + key.length;
+      return {
+        span: { start: end, end: end + between.length },
+        newText: ': ',
+        start,
+        written: `${key}: ${value}`,
+        value,
+      };
+    },
+  );
+  const edits = lines.map(({ span, newText }) => ({ span, newText }));
+  const [first] = lines;
+  return !first || parseTree(applyEdits(text, edits)).problem
+    ? null
+    : {
+        message: `A key needs a colon, a space and a value. Write '${first.written}'.`,
+        span: { start: first.start, end: first.span.end + first.value.length },
+        fixes: [safeFix('Write colons behind the keys', edits)],
+      };
 }
 
 /** The report and the fix that write two spaces for every tab that indents, if the text is valid then. */

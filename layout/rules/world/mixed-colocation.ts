@@ -1,10 +1,10 @@
 import type { Fix } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
-import { suggestion, worldSizeEdits } from '../fixes';
+import { suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { placeEdits } from './place';
+import { placeEdits, sideBySideFix } from './place';
 import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
 
 export const mixedColocation: Rule = {
@@ -48,20 +48,12 @@ function apartFixes(facts: LayoutFacts, placed: readonly ModuleSpan[], { start, 
   const sharing = placed.filter((one) => one.start === start && one.end === end);
   const share = (end - start) / sharing.length;
   const cut = sharing.map((one, i) => placeEdits(facts, one, start + i * share, start + (i + 1) * share));
-  const sizes = placed.map((one) => one.end - one.start);
-  const startOf = (i: number) => sizes.slice(0, i).reduce((sum, size) => sum + size, 0);
-  const world = startOf(placed.length);
-  const moved = placed.map((one, i) => placeEdits(facts, one, startOf(i), startOf(i + 1)));
-  const edits = [...moved, worldSizeEdits(facts, world)];
   const names = sharing.map(({ name }) => `'${name}'`);
   return [
     suggestion(
       `Divide ${rangeText(start, end)} among ${both(names)}`,
       cut.flatMap((one) => one ?? [null]),
     ),
-    suggestion(
-      `Lay the modules side by side and change world_size to ${world}`,
-      edits.flatMap((one) => one ?? [null]),
-    ),
+    sideBySideFix(facts, placed),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Edit, Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
-import { suggestion } from '../fixes';
+import { suggestion, worldSizeEdits } from '../fixes';
 import { countOf } from '../numbers';
 import type { ModuleSpan } from './spans';
 
@@ -27,6 +27,20 @@ export function placeEdits(
     isResized && own.dp.written ? { span: own.dp.span, newText: String(ranks / denseModel) } : null,
   ];
   return edits.filter((edit) => edit !== null);
+}
+
+/** Gives each module ranks of its own, in the order of the file, in a world that holds them all. */
+export function sideBySideFix(facts: LayoutFacts, placed: readonly ModuleSpan[]): Fix | null {
+  const sizes = placed.map(({ start, end }) => end - start);
+  const startOf = (i: number) => sizes.slice(0, i).reduce((sum, size) => sum + size, 0);
+  const world = startOf(placed.length);
+  const isGrown = world !== facts.world.size;
+  const edits = placed.map((one, i) => placeEdits(facts, one, startOf(i), startOf(i + 1)));
+  const all = [...edits, isGrown ? worldSizeEdits(facts, world) : []];
+  return suggestion(
+    `Lay the modules side by side${isGrown ? ` and change world_size to ${world}` : ''}`,
+    all.flatMap((one) => one ?? [null]),
+  );
 }
 
 /** Gives a module another number of ranks from the same first one; null where whole replicas do not fill them. */

@@ -27,6 +27,11 @@ test('world-gap', () => {
       ),
       'by flags, a module that starts late': modules(8, 'images: {dp: 2}', 'language: {rank_offset: 4, dp: 2, tp: 2}'),
       'with a cluster that shrinks by whole nodes': `${modules(8, 'language: {num_ranks: 4, tp: 2}')}cluster: {nodes: 2, gpus_per_node: 4}\n`,
+      'modules that all begin at rank 0': modules(
+        8,
+        'images: {num_ranks: 4, tp: 2}',
+        'language: {num_ranks: 4, tp: 2, pp: 2}',
+      ),
     }),
   ).toMatchInlineSnapshot(`
     "every rank has a module: nothing
@@ -61,6 +66,11 @@ test('world-gap', () => {
       = Megatron-LM: Module grids must partition the world [0, 8) with no gaps, got {'language': (0, 4)}
       = at "language": 'language' covers ranks 0 to 3
       = suggestion: Give 'language' 8 ranks: language: {num_ranks: [-4-]{+8+}, tp: 2}
-      = suggestion: Change world_size to 4: world_size: [-8-]{+4+} | cluster: {nodes: [-2-]{+1+}, gpus_per_node: 4}"
+      = suggestion: Change world_size to 4: world_size: [-8-]{+4+} | cluster: {nodes: [-2-]{+1+}, gpus_per_node: 4}
+    modules that all begin at rank 0: error at "8": No module has ranks 4 to 7. Give each module ranks of its own, or use world_size 4.
+      = Megatron-LM: Module grids must partition the world [0, 8) with no gaps, got {'images': (0, 4), 'language': (0, 4)}
+      = at "images": 'images' covers ranks 0 to 3
+      = at "language": 'language' covers ranks 0 to 3
+      = suggestion: Lay the modules side by side: language: {num_ranks: 4, tp: 2, pp: 2{+, rank_offset: 4+}}"
   `);
 });

@@ -6,8 +6,8 @@ import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
-import { placeEdits, resizeFix } from './place';
-import { coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';
+import { placeEdits, resizeFix, sideBySideFix } from './place';
+import { type Coverage, coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';
 
 export const worldGap: Rule = {
   code: 'world-gap',
@@ -32,14 +32,14 @@ modules:
     const { placed, world } = coverage;
     const gaps = gapsBetween(placed, world);
     if (gaps.length > 0) {
-      yield gapReport(facts, placed, world, gaps);
+      yield gapReport(facts, coverage, world, gaps);
     }
   },
 };
 
 function gapReport(
   facts: LayoutFacts,
-  placed: readonly ModuleSpan[],
+  { placed, colocated }: Coverage,
   world: number,
   gaps: readonly RankSpan[],
 ): Report {
@@ -48,9 +48,11 @@ function gapReport(
   const more = gaps.length > shown.length ? [`${gaps.length - shown.length} more ranges`] : [];
   const gap = gaps[0] ?? { start: 0, end: 0 };
   const { start: gapStart, end: gapEnd } = gap;
-  const before = placed.find(({ end }) => end === gapStart);
-  const after = placed.find(({ start }) => start === gapEnd);
+  const isShared = placed.length > 1 && colocated;
+  const before = isShared ? undefined : placed.find(({ end }) => end === gapStart);
+  const after = isShared ? undefined : placed.find(({ start }) => start === gapEnd);
   const ways = [
+    ...(isShared ? ['give each module ranks of its own'] : []),
     ...(before ? [`grow '${before.name}' by ${countOf(gapEnd - gapStart, 'rank')}`] : []),
     ...(after ? [`start '${after.name}' at rank ${gapStart}`] : []),
     ...(gapEnd === world ? [`use world_size ${gapStart}`] : []),
@@ -59,11 +61,15 @@ function gapReport(
   return {
     message: `No module has ${both([...shown, ...more])}${gaps.length > 1 ? ` (${countOf(missing, 'rank')})` : ''}. ${sentenceOf(ways)}`,
     span: at?.written ? at.span : gapEnd === world ? facts.world.span : facts.root.modules.keySpan,
-    related: [...(before ? [spanRelated(before)] : []), ...(after ? [spanRelated(after)] : [])],
+    related: [
+      ...(isShared ? placed.map(spanRelated) : []),
+      ...(before ? [spanRelated(before)] : []),
+      ...(after ? [spanRelated(after)] : []),
+    ],
     predicts: facts.mimoFlags
       ? flagsCoverPrediction(placed, world)
       : `Module grids must partition the world [0, ${world}) with no gaps, got ${rangesOf(placed)}`,
-    fixes: gapFixes(facts, placed, world, gap, before, after),
+    fixes: [isShared ? sideBySideFix(facts, placed) : null, ...gapFixes(facts, placed, world, gap, before, after)],
   };
 }
 

@@ -17,7 +17,7 @@ const SCHEMA = pathToFileURL(resolve('schemas/layout.schema.json')).href;
 const peers = 'bench/peers/node_modules';
 const noDelay = ['--require', resolve('bench/noDelay.cjs')];
 
-/** Each server (the JSON server is asked for its findings, which it otherwise puts off), what it calls the language, and the same data in that language. */
+/** Each server (the JSON server is asked for its diagnostics, which it otherwise puts off), what it calls the language, and the same data in that language. */
 const SERVERS = {
   ours: {
     args: ['dist/server.js'],
@@ -88,8 +88,8 @@ class Client {
     }
   }
 
-  /** Waits for the next findings, asked for where the server does not send them. */
-  async findings() {
+  /** Waits for the next diagnostics, requested where the server does not send them. */
+  async diagnostics() {
     if (this.pulls) {
       await this.connection.sendRequest('json/validate', this.uri);
     } else {
@@ -102,11 +102,11 @@ class Client {
     this.uri = `file:///bench/job.${extension}`;
     this.text = text(yaml);
     this.at = this.#editedPlace();
-    const found = this.pulls ? null : this.findings();
+    const found = this.pulls ? null : this.diagnostics();
     await this.connection.sendNotification('textDocument/didOpen', {
       textDocument: { uri: this.uri, languageId: language, version: 1, text: this.text },
     });
-    await (found ?? this.findings());
+    await (found ?? this.diagnostics());
   }
 
   /** The digit of the `tp` in the middle of the file. */
@@ -128,16 +128,16 @@ class Client {
   }
 
   async timedEdit() {
-    const found = this.pulls ? null : this.findings();
+    const found = this.pulls ? null : this.diagnostics();
     const start = performance.now();
     await this.edit();
-    await (found ?? this.findings());
+    await (found ?? this.diagnostics());
     return performance.now() - start;
   }
 
   /** A request sent right behind an edit. */
   async timedRequest(method) {
-    const found = this.pulls ? Promise.resolve() : this.findings();
+    const found = this.pulls ? Promise.resolve() : this.diagnostics();
     const start = performance.now();
     const edited = this.edit();
     await this.connection.sendRequest(method, { textDocument: { uri: this.uri }, position: this.at });
@@ -146,7 +146,7 @@ class Client {
     return time;
   }
 
-  /** A person types 31 keys, 30 ms apart; how long after the last the findings are there. */
+  /** A person types 31 keys, 30 ms apart; the time from the last to its diagnostics. */
   async burst() {
     for (let key = 0; key < 30; key++) {
       await this.edit();
@@ -157,7 +157,7 @@ class Client {
     }
     const start = performance.now();
     await this.edit();
-    // the YAML server does not say which version its findings are of: the last ones count
+    // the YAML server does not say which version its diagnostics belong to: the last ones count
     do {
       await new Promise((done) => setTimeout(done, 100));
     } while (performance.now() - Math.max(start, this.#published) < 2000);
@@ -264,10 +264,10 @@ async function measure(lines) {
 function summary({ starts, opens, edits, completion, hover, bursts, memory }) {
   return {
     'start -> initialize': median(starts),
-    'open -> first findings': median(opens),
-    'edit -> findings p50': median(edits),
-    'edit -> findings p95': percentile(edits, 0.95),
-    'edit -> findings p99': percentile(edits, 0.99),
+    'open -> first diagnostics': median(opens),
+    'edit -> diagnostics p50': median(edits),
+    'edit -> diagnostics p95': percentile(edits, 0.95),
+    'edit -> diagnostics p99': percentile(edits, 0.99),
     'completion after an edit': median(completion),
     'hover after an edit': median(hover),
     'last key of a burst': bursts.length > 0 ? median(bursts) : Number.NaN,
@@ -278,7 +278,7 @@ function summary({ starts, opens, edits, completion, hover, bursts, memory }) {
 /** The most that ours may take, as shares of the YAML server's and of the JSON server's. */
 const TARGETS = {
   'start -> initialize': { yaml: 0.5 },
-  'edit -> findings p50': { yaml: [undefined, 1 / 4, 1 / 8], json: [undefined, 1.2, 1.5] },
+  'edit -> diagnostics p50': { yaml: [undefined, 1 / 4, 1 / 8], json: [undefined, 1.2, 1.5] },
   'completion after an edit': { yaml: [undefined, 1 / 4, undefined] },
   'hover after an edit': { yaml: [undefined, 1 / 4, undefined] },
   'memory after all edits': { yaml: 0.8 },

@@ -12,19 +12,17 @@ const CODE_TEXTS = 'l10n/bundle.l10n.json';
 
 /** Keys of the manifest whose values people see. */
 const SEEN = new Set([
-  ...[
-    'title',
-    'shortTitle',
-    'category',
-    'description',
-    'markdownDescription',
-    'enumDescriptions',
-    'altText',
-    'contents',
-  ],
+  'title',
+  'shortTitle',
+  'category',
+  'description',
+  'markdownDescription',
+  'enumDescriptions',
+  'altText',
+  'contents',
 ]);
 
-/** Where the keys of `SEEN` mean so, and where `name` does too. */
+/** Parts of the manifest that hold such keys, and the part where people see `name` too. */
 const ROOTS = ['capabilities', 'contributes'];
 const NAMED = /^contributes\.views\./;
 const GENERATED = 'contributes.configuration.properties.parallelismLayout.clusters';

@@ -2,14 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fileErrorText } from '../jobs/regularFile';
-import { type LayoutFacts, type ResolvedLayout, sequencePlans } from '../layout';
+import { type ResolvedLayout, sequencePlans } from '../layout';
 import { colourChoices } from '../picture/colourings';
 import { costHeadline, costOf } from '../picture/cost';
 import { costDiagram } from '../picture/costDiagram';
-import type { Diagram } from '../picture/diagram';
 import { type DrawingId, drawingOf, hasDrawing, USUAL_CHOICE } from '../picture/drawing';
 import { groupNames } from '../picture/facts';
-import { type Headline, subject } from '../picture/headline';
+import { subject } from '../picture/headline';
 import type { GridKind } from '../picture/logical';
 import { failedRanks } from '../picture/roles';
 import { sequenceDiagram, shareSentence } from '../picture/sequence';
@@ -19,6 +18,15 @@ import { csvOf } from '../picture/table';
 import { outlineOf, worldDiagram, worldSentence } from '../picture/world';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { complain, EXIT, exitWith, refusesToList } from './output';
+
+/** What is drawn: a layout without errors, what its picture is called, and the options. */
+interface Subject extends SoundLayout {
+  readonly name: string;
+  readonly options: Options;
+}
+
+/** A picture as SVG, or why there is none. */
+type Svg = { readonly text: string } | { readonly problem: string };
 
 /** The views that are pictures of ranks, by the names that the rank grid shows, and by those of its state. */
 const PICTURES: Readonly<Record<string, DrawingId>> = {
@@ -31,41 +39,41 @@ const PICTURES: Readonly<Record<string, DrawingId>> = {
   ntp: 'ntp',
 };
 
-/** A view that is no picture of ranks: its answer and its diagram; null where the layout has nothing to show in it. */
-type Draught = (facts: LayoutFacts, layout: ResolvedLayout) => { headline: Headline; diagram: Diagram } | null;
-
-const world: Draught = (facts, layout) => {
-  const outline = outlineOf(facts);
-  return {
-    headline: { title: worldSentence(outline), sub: subject(layout) },
-    diagram: worldDiagram(outline, DIAGRAM_WIDTH),
-  };
+/** The views that are diagrams, which cost the same whatever the size of the world. */
+const DIAGRAMS: Readonly<Record<string, (subject: Subject) => Svg>> = {
+  cost: costSvg,
+  tokens: tokensSvg,
+  sequence: tokensSvg,
+  world: worldSvg,
 };
 
-const tokens: Draught = (facts, layout) => {
-  const sequences = sequencePlans(facts);
-  return sequences.length === 0
-    ? null
-    : {
-        headline: { title: sequences.map(shareSentence).join(' '), sub: subject(layout) },
-        diagram: sequenceDiagram(sequences, DIAGRAM_WIDTH),
-      };
-};
-
-const cost: Draught = (facts, layout) => {
+function costSvg({ name, facts, resolved: layout }: Subject): Svg {
   const result = costOf(facts, layout);
-  return { headline: costHeadline(layout, result), diagram: costDiagram(result, DIAGRAM_WIDTH) };
-};
+  const diagram = costDiagram(result, DIAGRAM_WIDTH);
+  return { text: diagramSvg({ name, headline: costHeadline(layout, result), diagram }) };
+}
 
-const DIAGRAMS: Readonly<Record<string, Draught>> = { cost, tokens, sequence: tokens, world };
+function tokensSvg({ name, facts, resolved: layout }: Subject): Svg {
+  const sequences = sequencePlans(facts);
+  const headline = { title: sequences.map(shareSentence).join(' '), sub: subject(layout) };
+  return sequences.length === 0
+    ? { problem: 'the file does not say how long sequences are (`sequence.seq_length`)' }
+    : { text: diagramSvg({ name, headline, diagram: sequenceDiagram(sequences, DIAGRAM_WIDTH) }) };
+}
+
+function worldSvg({ name, facts, resolved: layout }: Subject): Svg {
+  const outline = outlineOf(facts);
+  const headline = { title: worldSentence(outline), sub: subject(layout) };
+  return { text: diagramSvg({ name, headline, diagram: worldDiagram(outline, DIAGRAM_WIDTH) }) };
+}
 
 /** The view that is numbers alone. */
 const TABLE = 'table';
 
-/** The library that turns SVG into PNG. It is native code, so it is not shipped: who wants PNG installs it beside this tool. */
+/** The library that turns SVG into PNG. It is native code, so it is not shipped but installed beside this tool. */
 const RASTERIZER = '@resvg/resvg-js';
 
-/** The library knows no `system-ui`, and would write with serifs. */
+/** The library has no `system-ui`, and would write with serifs. */
 const SANS = { darwin: 'Helvetica', win32: 'Segoe UI' }[String(process.platform)] ?? 'DejaVu Sans';
 
 interface Options {
@@ -112,95 +120,74 @@ async function draw(file: string, options: Options): Promise<void> {
   for (const input of inputFiles([file])) {
     const layout = soundLayout(input);
     if (layout) {
-      await drawLayout(file, layout, options);
+      const name = layout.resolved.name ?? (file === '-' ? '' : basename(file));
+      await drawLayout(file, { ...layout, name, options });
     }
   }
 }
 
-async function drawLayout(file: string, sound: SoundLayout, options: Options): Promise<void> {
-  const { resolved: layout, facts } = sound;
-  const isTable = options.view === TABLE;
-  const format = options.format ?? (isTable ? 'csv' : 'svg');
-  const draught = DIAGRAMS[options.view];
-  // a diagram costs the same whatever the size of the world
-  if (!draught && refusesToList(file, layout.worldSize)) {
-    return;
-  }
+async function drawLayout(file: string, drawn: Subject): Promise<void> {
+  const { view, output, format = view === TABLE ? 'csv' : 'svg' } = drawn.options;
+  const { resolved: layout } = drawn;
+  const diagram = DIAGRAMS[view];
   const refuse = (problem: string) => {
     complain(`${file}: ${problem}`);
     exitWith(EXIT.unusable);
   };
-  if (isTable !== (format === 'csv')) {
-    refuse(isTable ? 'the table is written as csv' : 'only the view `table` is written as csv');
-  } else if (isTable) {
-    save(Buffer.from(csvOf(layout)), options.output);
+  if (!diagram && refusesToList(file, layout.worldSize)) {
+    return;
+  }
+  if ((view === TABLE) !== (format === 'csv')) {
+    refuse(view === TABLE ? 'the table is written as csv' : 'only the view `table` is written as csv');
+  } else if (view === TABLE) {
+    save(Buffer.from(csvOf(layout)), output);
   } else {
-    const svg = draught ? diagramOf(file, draught, facts, layout) : pictureOf(file, sound, options);
+    const svg = diagram ? diagram(drawn) : pictureSvg(drawn);
     if ('problem' in svg) {
       refuse(svg.problem);
     } else {
-      await savePicture(svg.text, format, options.output);
+      await savePicture(svg.text, format, output);
     }
   }
 }
 
-/** A picture as SVG, or why there is none. */
-type Svg = { readonly text: string } | { readonly problem: string };
-
-const nameOf = (file: string, layout: ResolvedLayout): string => layout.name ?? (file === '-' ? '' : basename(file));
-
-function diagramOf(file: string, draught: Draught, facts: LayoutFacts, layout: ResolvedLayout): Svg {
-  const drawn = draught(facts, layout);
-  return drawn
-    ? { text: diagramSvg({ name: nameOf(file, layout), ...drawn }) }
-    : { problem: 'the file does not say how long sequences are (`sequence.seq_length`)' };
-}
-
-function pictureOf(file: string, { resolved: layout, facts }: SoundLayout, options: Options): Svg {
+function pictureSvg({ name, facts, resolved: layout, options }: Subject): Svg {
   const view = PICTURES[options.view] ?? 'physical';
   const problem = whyNot(layout, view, options);
   if (problem !== null) {
     return { problem };
   }
   const { colour = '', group = '', module = '', grid } = options;
-  const choice = { ...USUAL_CHOICE, colour, group, module, grid };
   const known = { stages: stageLayers(facts), flows: costOf(facts, layout).cost?.flows ?? [] };
-  const drawing = drawingOf(layout, view, choice, known);
-  return { text: svgOf({ ...drawing, layout, name: nameOf(file, layout), failed: failedRanks(layout) }) };
+  const drawing = drawingOf(layout, view, { ...USUAL_CHOICE, colour, group, module, grid }, known);
+  return { text: svgOf({ ...drawing, layout, name, failed: failedRanks(layout) }) };
 }
 
 async function savePicture(svg: string, format: 'svg' | 'png' | 'csv', output: string | undefined): Promise<void> {
   const picture = format === 'png' ? await rasterized(svg) : Buffer.from(svg);
-  if (picture === null) {
-    complain(
-      `PNG needs ${RASTERIZER}: run \`npm install ${RASTERIZER}\` where this tool is installed, or use --format svg`,
-    );
-    exitWith(EXIT.unusable);
-  } else {
+  if (picture) {
     save(picture, output);
+    return;
   }
+  complain(
+    `PNG needs ${RASTERIZER}: run \`npm install ${RASTERIZER}\` where this tool is installed, or use --format svg`,
+  );
+  exitWith(EXIT.unusable);
 }
 
 /** Why a picture that was asked for cannot be drawn; null where it can. */
 function whyNot(layout: ResolvedLayout, view: DrawingId, { colour, group, module }: Options): string | null {
-  const unknown = (what: string, name: string | undefined, known: readonly string[]) =>
-    name === undefined || known.includes(name) ? null : `no ${what} is called ${name}; there is ${known.join(', ')}`;
   if (!hasDrawing(layout, view)) {
     return 'no rank is spare or failed, so there is nothing to draw in this view';
   }
-  return (
-    unknown(
-      'colouring',
-      colour,
-      colourChoices(layout).map(({ id }) => id),
-    ) ??
-    unknown('process group with peers', group, groupNames(layout)) ??
-    unknown(
-      'module',
-      module,
-      layout.modules.flatMap(({ name }) => name ?? []),
-    )
-  );
+  const modules = layout.modules.flatMap(({ name }) => name ?? []);
+  const asked = [
+    { what: 'colouring', name: colour, known: colourChoices(layout).map(({ id }) => id) },
+    { what: 'process group with peers', name: group, known: groupNames(layout) },
+    { what: 'module', name: module, known: modules },
+  ];
+  const wrong = asked.find(({ name, known }) => name !== undefined && !known.includes(name));
+  return wrong ? `no ${wrong.what} is called ${wrong.name}; there is ${wrong.known.join(', ')}` : null;
 }
 
 function save(picture: Buffer, output: string | undefined): void {
@@ -220,13 +207,11 @@ function save(picture: Buffer, output: string | undefined): void {
 async function rasterized(svg: string): Promise<Buffer | null> {
   try {
     const library: unknown = await import(RASTERIZER);
-    return isRasterizer(library)
-      ? Buffer.from(
-          new library.Resvg(svg, { fitTo: { mode: 'zoom', value: 2 }, font: { defaultFontFamily: SANS } })
-            .render()
-            .asPng(),
-        )
-      : null;
+    if (!isRasterizer(library)) {
+      return null;
+    }
+    const options = { fitTo: { mode: 'zoom', value: 2 }, font: { defaultFontFamily: SANS } };
+    return Buffer.from(new library.Resvg(svg, options).render().asPng());
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).endsWith('MODULE_NOT_FOUND')) {
       return null;

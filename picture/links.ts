@@ -1,9 +1,28 @@
 import type { Geometry } from './geometry';
 
-/** A way between two ranks, in pixels of the picture. */
+/** A point in pixels of the picture. */
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A way between two ranks. */
 export interface Link {
-  readonly from: { readonly x: number; readonly y: number };
-  readonly to: { readonly x: number; readonly y: number };
+  readonly from: Point;
+  readonly to: Point;
+}
+
+/** Ranks that lie in a circle up to this radius, in pixels, are hard to find in a large picture. */
+const LARGEST_RING = 22;
+
+/** A ring around ranks that are hard to find; null where they are easy to see. */
+export function ringOf(geometry: Geometry, ranks: readonly number[]): (Point & { readonly radius: number }) | null {
+  const points = ranks.flatMap((rank) => geometry.centreOf(rank) ?? []);
+  const [xs, ys] = [points.map(({ x }) => x), points.map(({ y }) => y)];
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const radius = Math.hypot(right - left, bottom - top) / 2 + 9;
+  const isSmall = geometry.cell < SMALL_CELL && radius <= LARGEST_RING;
+  return isSmall ? { x: (left + right) / 2, y: (top + bottom) / 2, radius } : null;
 }
 
 /** More links would cover what they join. */

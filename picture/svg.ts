@@ -22,7 +22,7 @@ import { type Block, fittingSize, Geometry, runsOf } from './geometry';
 import type { Headline } from './headline';
 import { blockText, packed, widthOf } from './labels';
 import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } from './legend';
-import { linksOf } from './links';
+import { linksOf, ringOf } from './links';
 import { isRole, moved, n, page, paper, tag, text } from './paper';
 import type { Placement, Rect, Space } from './placement';
 import { hasUnset, stepsSeen, writeSteps } from './steps';
@@ -54,9 +54,6 @@ const DESCRIBED = { width: 48, height: 44 };
 /** Ranks that are shown alone: the least size of its cells in pixels, and up to how many of them are outlined. */
 const SMALLEST_MARK = 4;
 const MAX_OUTLINED = 200;
-
-/** Ranks that lie in a circle up to this radius, in pixels, are hard to find in a large picture. */
-const LARGEST_RING = 22;
 
 /** Ranks that failed are crossed out one by one up to this many. */
 const MAX_CROSSES = 4096;
@@ -303,14 +300,14 @@ function separators({ panels, cell }: Geometry): string {
 /** Ranks that are shown alone, with the links between their machines; where they are hard to find, a ring with their name. */
 function aloneSvg(
   geometry: Geometry,
-  { ranks, name }: Isolated,
+  isolated: Isolated,
   colouring: Colouring,
   gpusPerNode: number,
 ): { readonly svg: string; readonly hasLinks: boolean } {
+  const { ranks } = isolated;
   const links = linksOf(geometry, ranks, gpusPerNode);
   const ways = links.map(({ from, to }) => `M${n(from.x)} ${n(from.y)}L${n(to.x)} ${n(to.y)}`).join('');
   const [width, height] = [Math.max(SMALLEST_MARK, geometry.cellWidth), Math.max(SMALLEST_MARK, geometry.cellHeight)];
-  const centres = ranks.flatMap((rank) => geometry.centreOf(rank) ?? []);
   const cells = new Map<string, string>();
   for (const rank of ranks) {
     const at = geometry.centreOf(rank);
@@ -323,20 +320,18 @@ function aloneSvg(
   const parts = [
     ...(links.length > 0 ? [tag('path', { d: ways, fill: 'none', stroke: paper('warning'), 'stroke-width': 2 })] : []),
     ...[...cells].map(([fill, d]) => tag('path', { fill, ...line, d })),
-    ring(geometry, centres, name),
+    ringSvg(geometry, isolated),
   ];
   return { svg: parts.join(''), hasLinks: links.length > 0 };
 }
 
-/** A ring around points that lie close together, and what they are; empty where they are easy to see. */
-function ring(geometry: Geometry, points: readonly { readonly x: number; readonly y: number }[], name: string): string {
-  const [xs, ys] = [points.map(({ x }) => x), points.map(({ y }) => y)];
-  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-  const radius = Math.hypot(right - left, bottom - top) / 2 + 9;
-  if (points.length === 0 || radius > LARGEST_RING) {
+/** A ring around ranks that are hard to find, and what they are. */
+function ringSvg(geometry: Geometry, { ranks, name }: Isolated): string {
+  const ring = ringOf(geometry, ranks);
+  if (!ring) {
     return '';
   }
-  const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+  const { x, y, radius } = ring;
   const isRight = x + radius + 6 + widthOf(name) < geometry.width;
   const caption = text(x + (radius + 6) * (isRight ? 1 : -1), y + 4, name, {
     size: 12,

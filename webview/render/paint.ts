@@ -15,7 +15,7 @@ import type { Change } from '../../picture/difference';
 import { type Example, shownExample } from '../../picture/example';
 import { type Block, firstBeyond, type Geometry, type PanelGeometry, type Run, runsOf } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
-import { linksOf } from '../../picture/links';
+import { linksOf, ringOf } from '../../picture/links';
 import type { Placement, Rect } from '../../picture/placement';
 import type { RankBitmap } from './bitmap';
 import { addRect, addSign } from './shapes';
@@ -524,6 +524,12 @@ export class Painter {
     // rings around many small cells would hide them
     const isDense = isolated && peers.length > MAX_RINGS && cell < SMALL_CELL;
     const links = isolated && this.#isolate(picture, bitmap, peers);
+    const ring = isolated && ringOf(geometry, peers);
+    if (ring) {
+      const path = new Path2D();
+      path.arc(ring.x, ring.y, ring.radius, 0, 2 * Math.PI);
+      this.#strokeTwice(path, theme.foreground, 1.5);
+    }
     if (!isDense) {
       this.#strokeTwice(this.#rings(peers), theme.foreground, line);
     }

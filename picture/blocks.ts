@@ -1,6 +1,6 @@
 import { type Axis, countOf, denseGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
 import { modulesOf } from './facts';
-import type { Geometry } from './geometry';
+import type { Geometry, LevelGeometry } from './geometry';
 import { LEAST_HEADER } from './labels';
 import { numberingOf } from './numbering';
 import type { BlockLabel } from './placement';
@@ -85,26 +85,34 @@ export function sharedCoordinates(
 export const SMALLEST_TILE = 6;
 
 /** What lies inside what in a picture as it is drawn: `boxes: stage; tiles: node; cells: GPU`. */
-export function nestingText(geometry: Geometry): string {
-  // of modules side by side, the one with most levels has them in their order
-  const levels = geometry.panels.toSorted((a, b) => b.levels.length - a.levels.length).flatMap((panel) => panel.levels);
-  const named = levels.filter(({ level }) => level.label);
-  const boxes = named.filter(({ insets }) => insets.header >= LEAST_HEADER);
-  const tiles = named.filter(
-    ({ insets, stepX, stepY }) => insets.header < LEAST_HEADER && Math.min(stepX, stepY) >= SMALLEST_TILE,
+export function nestingText({ panels }: Geometry): string {
+  const isBox = ({ insets }: LevelGeometry) => insets.header >= LEAST_HEADER;
+  const isTile = ({ insets, stepX, stepY }: LevelGeometry) =>
+    insets.header < LEAST_HEADER && Math.min(stepX, stepY) >= SMALLEST_TILE;
+  const named = (is: (level: LevelGeometry) => boolean) =>
+    panels.map(({ levels }) =>
+      levels.filter((level) => level.level.label && is(level)).map(({ level }) => wordFor(level.kind)),
+    );
+  const cells = panels.map(({ levels }) =>
+    levels.flatMap(({ level: { kind, label, size, columns } }) => {
+      if (label || size === 1) {
+        return [];
+      }
+      return kind === 'GPU' ? kind : `${kind} ${columns > 1 ? 'across' : 'down'}`;
+    }),
   );
-  const cells = levels.flatMap(({ level: { kind, label, size, columns } }) => {
-    if (label || size === 1) {
-      return [];
-    }
-    return kind === 'GPU' ? kind : `${kind} ${columns > 1 ? 'across' : 'down'}`;
-  });
-  const part = (what: string, words: readonly string[], between: string) =>
-    words.length > 0 ? [`${what}: ${[...new Set(words)].join(between)}`] : [];
-  const kindsOf = (all: typeof levels) => all.map(({ level }) => wordFor(level.kind));
   return [
-    ...part('boxes', kindsOf(boxes), ' › '),
-    ...part('tiles', kindsOf(tiles), ' › '),
-    ...part('cells', cells, ', '),
+    ...chainText('boxes', named(isBox), ' › '),
+    ...chainText('tiles', named(isTile), ' › '),
+    ...chainText('cells', cells, ', '),
   ].join('; ');
+}
+
+/** The nesting in each of several parts of a picture, without those that another part has too. */
+function chainText(what: string, chains: readonly (readonly string[])[], between: string): string[] {
+  const isIn = (chain: readonly string[], other: readonly string[]) =>
+    chain.length < other.length && chain.every((word) => other.includes(word));
+  const longest = chains.filter((chain) => chain.length > 0 && !chains.some((other) => isIn(chain, other)));
+  const texts = new Set(longest.map((chain) => chain.join(between)));
+  return texts.size > 0 ? [`${what}: ${[...texts].join(' or ')}`] : [];
 }

@@ -7,6 +7,7 @@ import { physicalPlacement } from './physical';
 import { onNodes, resolved } from './testing';
 
 const SPACE = { width: 900, height: 600 };
+const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;
 
 const MOE = onNodes(8, 'tp: 4, pp: 4');
 const MILLION = onNodes(131072, 'tp: 8, cp: 4, pp: 32');
@@ -93,8 +94,7 @@ describe('level of detail', () => {
 
   test('every replica has a label of its own, however many there are', () => {
     const layout = resolved('world_size: 131072\nparallelism: {tp: 8, cp: 4, pp: 16}\n');
-    const choice = { grid: 'dense', across: '', down: '', module: '' } as const;
-    const placement = logicalPlacement(layout, choice, SPACE);
+    const placement = logicalPlacement(layout, CHOICE, SPACE);
     const { width, height } = fittingSize(placement, SPACE);
     const near = new Geometry(placement, width * 12, height * 12);
     const stage = near.panels.flatMap((panel) =>
@@ -115,6 +115,12 @@ describe('level of detail', () => {
       ),
     );
     expect(nestingText(modules)).toBe('boxes: module › stage › node; cells: GPU');
+    const sideBySide =
+      'modules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}\n';
+    const placement = logicalPlacement(resolved(`world_size: 8\n${sideBySide}`), CHOICE, SPACE);
+    expect(nestingText(new Geometry(placement, SPACE.width, SPACE.height))).toBe(
+      'boxes: module › replica or module › stage; cells: tp across',
+    );
     // the box around says the module
     const { level } = modules.panels[0]?.levels.find((one) => one.level.kind === 'node') ?? {};
     expect(level?.label?.(0)).toEqual({ title: 'node 0', detail: '' });

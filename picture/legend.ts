@@ -1,4 +1,4 @@
-import { grouped } from '../layout';
+import { countOf, grouped } from '../layout';
 import { type Colouring, colourOf, type Ground, isCycle, isRamp, type Sign } from './colour';
 import type { Isolated } from './example';
 import { rankList } from './facts';
@@ -40,6 +40,8 @@ export interface Shown {
   readonly seen: ReadonlySet<number> | null;
   /** Whether the colours of single ranks are left out, since they could not be told apart. */
   readonly plain: boolean;
+  /** How many slots have no rank: packed placement does not launch them. */
+  readonly vacant?: number;
   /** Whether a rank has no value. */
   readonly unset: boolean;
   /** The ranks that are shown alone. */
@@ -57,7 +59,7 @@ const MAX_KINDS = 48;
 
 /** What the colours and marks of a picture stand for: all that is seen, and nothing else. */
 export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Legend {
-  const { atFault = 0, peers = '', isolated } = shown;
+  const { atFault = 0, peers = '', vacant = 0, isolated } = shown;
   const mark = (is: boolean, kind: LegendMark, text: string): LegendItem[] =>
     is ? [{ kind: 'mark', mark: kind, text }] : [];
   return {
@@ -69,6 +71,7 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
           ? plain(colouring)
           : colours(colouring, ground, shown.seen)),
       ...mark(shown.unset && !isolated, 'unset', colouring.none ?? `without ${colouring.name}`),
+      ...mark(vacant > 0, 'unset', `${countOf(vacant, 'slot')} without a rank`),
       ...mark(shown.failed > 0, 'failed', `${grouped(shown.failed)} failed`),
       ...mark(atFault > 0, 'failed', `${grouped(atFault)} at fault`),
       ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),

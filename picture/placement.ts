@@ -81,7 +81,11 @@ export class Placement {
 
   /** The cell of a rank, or null where the picture does not hold it. */
   cellOf(rank: number): { readonly x: number; readonly y: number } | null {
-    const place = this.numbering ? this.numbering.placeOf(rank) : rank;
+    return this.cellOfPlace(this.numbering ? this.numbering.placeOf(rank) : rank);
+  }
+
+  /** The cell of a place, launched or not; null for none of the picture. */
+  cellOfPlace(place: number): { readonly x: number; readonly y: number } | null {
     const panel = this.panels.find(({ offset, count }) => place >= offset && place < offset + count);
     if (!panel) {
       return null;

@@ -61,6 +61,15 @@ describe('pictures as SVG', () => {
     expect([0, 3, 4, 7].map(ink)).toEqual(['#1f1f1f', '#1f1f1f', '#000000', '#000000']);
   });
 
+  test('slots that packed placement does not launch are dashed and counted', () => {
+    const layout = resolved(
+      'world_size: 14\nparallelism: {tp: 8}\nntp: {tp_spares: 2, placement: packed, failed_ranks: [3, 6], non_active_ranks_per_dp: [{dp: 0, local_ranks: [3, 6]}]}\n',
+    );
+    const svg = drawn(layout, 'ntp');
+    expect(texts(svg)).toContain('2 slots without a rank');
+    expect(/<path d="([^"]*)"[^>]*stroke-dasharray/.exec(svg)?.[1]?.match(/z/g)).toHaveLength(2);
+  });
+
   test('a long title breaks into lines, and the picture is no wider for it', () => {
     const width = (name: string) => Number(/width="([\d.]+)"/.exec(drawn(MOE, 'physical', {}, name))?.[1]);
     expect(width('a long name '.repeat(30))).toBe(width(''));

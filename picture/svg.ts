@@ -55,6 +55,9 @@ const DESCRIBED = { width: 48, height: 44 };
 const SMALLEST_MARK = 4;
 const MAX_OUTLINED = 200;
 
+/** Slots without a rank are looked for among so many: those of the reduced replicas, which are the first ones. */
+const MAX_SLOTS = 65_536;
+
 /** Ranks that failed are crossed out one by one up to this many. */
 const MAX_CROSSES = 4096;
 
@@ -73,6 +76,7 @@ export function svgOf(picture: SvgPicture): string {
   const isolated = picture.isolated ?? shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
   const alone = isolated && aloneSvg(geometry, isolated, colouring, layout.gpusPerNode);
   const failed = picture.failed.filter((rank) => !isCrossed(colouring, rank));
+  const vacant = vacantSlots(geometry);
   const legend = legendSvg(
     colouring,
     {
@@ -87,6 +91,7 @@ export function svgOf(picture: SvgPicture): string {
       peersDiffer: (difference?.count('peers') ?? 0) > 0,
       faded: difference ? `${grouped(layout.worldSize - difference.ranks.length)} the same` : '',
       failed: failed.length,
+      vacant: vacant.length,
     },
     width,
   );
@@ -100,6 +105,9 @@ export function svgOf(picture: SvgPicture): string {
       boxes(geometry),
       isolated ? tag('g', { opacity: 0.25 }, cells) : cells,
       separators(geometry),
+      vacant.length === 0
+        ? ''
+        : tag('path', { d: vacant.join(''), fill: 'none', stroke: paper('muted'), 'stroke-dasharray': '3 2' }),
       alone?.svg ?? '',
       labels(geometry, alone?.hasLinks ?? false),
       factor === 1 ? numbers(geometry, picture, colouring, palette, isolated) : '',
@@ -279,6 +287,17 @@ function labels(geometry: Geometry, halo: boolean): string {
 /** Texts with an edge in the colour of boxes. */
 const withHalo = (svg: string): string =>
   tag('g', { stroke: paper('boxFill'), 'stroke-width': 7, 'stroke-linejoin': 'round', 'paint-order': 'stroke' }, svg);
+
+/** The cells of slots that packed placement does not launch. */
+function vacantSlots(geometry: Geometry): string[] {
+  const { numbering } = geometry.placement;
+  const places = Array.from({ length: Math.min(numbering?.places ?? 0, MAX_SLOTS) }, (_, place) => place);
+  return places.flatMap((place) => {
+    const at = numbering?.rankAt(place) === -1 ? geometry.placement.cellOfPlace(place) : null;
+    const rect = at && geometry.rectOf(at.x, at.y);
+    return rect ? rectPath({ x: rect.x + 1, y: rect.y + 1, width: rect.width - 2, height: rect.height - 2 }) : [];
+  });
+}
 
 /** Lines between blocks that have no room for a label. */
 function separators({ panels, cell }: Geometry): string {

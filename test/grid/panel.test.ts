@@ -279,6 +279,18 @@ describe('pictures for documents', () => {
       expect(saved).toEqual([{ type: 'save', format: 'svg', data: stdout }]);
     }),
   );
+
+  test('the group of the chosen rank is exported alone', () =>
+    withPanel(moe, { state: { view: 'groups', group: 'dp', rank: 24 } }, async ({ page }) => {
+      await openMenu(page, 'More');
+      await control(page, 'Export SVG').click();
+      const [saved] = await until(
+        () => sent(page, 'save'),
+        (all) => all.length === 1,
+        'the view is saved',
+      );
+      expect(JSON.stringify(saved)).toContain('group 4: ranks 16, 20, 24, 28<');
+    }));
 });
 
 describe('failed ranks', () => {

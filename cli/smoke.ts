@@ -7,10 +7,10 @@ import {
   type CommBackend,
   dryRunScript,
   EnvironmentError,
-  Estimate,
   type JobState,
   LOCAL,
   prepareSmoke,
+  RemainingTime,
   runSmoke,
   runsFolder,
   type SmokeListener,
@@ -167,7 +167,7 @@ async function run(
   options: Options,
   signal: AbortSignal,
 ): Promise<void> {
-  const estimate = new Estimate(undefined, Date.now());
+  const estimate = new RemainingTime(undefined, Date.now());
   const result = await starter(request, options)(
     {
       onLaunch: ({ notes }) => {

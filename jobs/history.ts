@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RECORD_VERSION, type RunDetail, type RunRecord } from './record';
+import { RECORD_VERSION, type RunDetail, type RunRecord } from './runRecord';
 
 /** How many runs are kept; the oldest go first. */
 const MAX_RUNS = 100;

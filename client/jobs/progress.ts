@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { Estimate, type JobState, type SmokeProgress } from '../../jobs';
+import { type JobState, RemainingTime, type SmokeProgress } from '../../jobs';
 import { withProgress } from '../notifications';
 
 /** Which share of a run is behind it once its ranks are up, once they have torch, and once their groups are made. */
@@ -16,13 +16,13 @@ export interface Step {
 /** Follows a run and puts into words how far it is. */
 export class RunProgress implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<Step>();
-  readonly #estimate: Estimate;
+  readonly #estimate: RemainingTime;
   #step: Step = { text: vscode.l10n.t('getting ready'), share: 0 };
   readonly onDidChange = this.#changed.event;
 
   /** @param before how long the last passed run of this layout there took, in seconds */
   constructor(before: number | undefined) {
-    this.#estimate = new Estimate(before, Date.now());
+    this.#estimate = new RemainingTime(before, Date.now());
   }
 
   get step(): Step {

@@ -1,6 +1,6 @@
 import { groupNameOf, type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
 import type { RunGroup } from './evidence';
-import { LayoutGroups, WORLD_DESC } from './groups';
+import { LayoutGroups, WORLD_DESC } from './groupComparison';
 
 /** How many ways to place the ranks are tried, and how many groups each is tried on before it counts as fitting. */
 const MAX_TRIED = 20_000;

@@ -1,5 +1,5 @@
 import type { Entry, Operation, RunGroup } from './evidence';
-import type { RankRun, Run } from './run';
+import type { RankRun, Run } from './rankRun';
 
 /** In what the members of a group disagree. */
 export type MismatchKind = 'op' | 'size' | 'dtype' | 'order';

@@ -1,5 +1,5 @@
 import type { Place, RunGroup } from './evidence';
-import type { LayoutGroups } from './groups';
+import type { LayoutGroups } from './groupComparison';
 import type { RankLog } from './log';
 import type { RasAnswer, RasMember } from './ras';
 import type { Recording } from './recorder';

@@ -1,5 +1,5 @@
 import type { Entry, RunGroup } from './evidence';
-import type { RankRun } from './run';
+import type { RankRun } from './rankRun';
 
 /** A place where ranks that should run the same program do not. */
 export interface Divergence {

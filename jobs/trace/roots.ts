@@ -1,9 +1,9 @@
-import type { Context, Suspect } from './context';
 import type { Entry } from './evidence';
 import { disagreement } from './mismatch';
 import { nextByHabit } from './programs';
-import type { RankRun, Run } from './run';
+import type { RankRun, Run } from './rankRun';
 import { type MayWait, mayWait } from './silent';
+import type { RunContext, Suspect } from './suspect';
 import { operationText, ranksText, rounded, stackTexts } from './texts';
 import type { Wait, WaitGraph } from './waits';
 
@@ -20,7 +20,7 @@ const MAX_REASONS = 3;
 export function rootSuspects(
   run: Run,
   graph: WaitGraph,
-  context: Context,
+  context: RunContext,
   explained: ReadonlySet<number>,
   most: number,
 ): Suspect[] {
@@ -55,7 +55,7 @@ export function rootSuspects(
 }
 
 /** How sure it can be that a rank without a whole dump is at fault, rather than another one that it waits for itself. */
-function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run, context: Context): number {
+function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run, context: RunContext): number {
   if (answer === 'for-seen') {
     return 0.4;
   }
@@ -73,7 +73,7 @@ function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run
 }
 
 /** Whether a rank waits in the operation that ranks with the same program do in its place. */
-function isUsual({ rank, entry }: Wait, run: Run, context: Context): boolean {
+function isUsual({ rank, entry }: Wait, run: Run, context: RunContext): boolean {
   const program = context.programOf(rank);
   return [...run.ranks.values()].every((other) => {
     const group = context.programOf(other.rank) === program ? context.groupLike(entry.group, other.rank) : undefined;
@@ -86,7 +86,7 @@ function isUsual({ rank, entry }: Wait, run: Run, context: Context): boolean {
  * Ranks that others seem to keep waiting, but that are ahead of them: they have entered an operation that none of the others would
  * do next, as these have always gone on with another one, of which nobody waits for them.
  */
-function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, context: Context): Suspect[] {
+function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, context: RunContext): Suspect[] {
   const late = new Set(roots.map(([rank]) => rank));
   const waits = new Map(roots.flatMap(([, all]) => all).map((wait) => [wait.rank, wait]));
   const surprised = roots.every(([rank, all]) => {
@@ -115,7 +115,7 @@ function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, contex
   }));
 }
 
-function isSameStep(a: Entry, b: Entry, context: Context): boolean {
+function isSameStep(a: Entry, b: Entry, context: RunContext): boolean {
   return context.nameOf(a) === context.nameOf(b) && a.operation.name === b.operation.name;
 }
 
@@ -125,7 +125,7 @@ function idleRanks(run: Run): number[] {
 }
 
 /** A rank in no operation that only a rank without a dump can be waiting for. */
-function idleSuspect(rank: number, run: Run, context: Context): Suspect {
+function idleSuspect(rank: number, run: Run, context: RunContext): Suspect {
   const own = run.ranks.get(rank);
   return { rank, confidence: 0.4, lost: false, because: own ? standText(own, context) : [] };
 }
@@ -145,7 +145,7 @@ function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWai
 }
 
 /** The confidence in each of the ranks without a dump that may be at fault; less where a rank that is seen may be, too. */
-function silentShare(ranks: readonly number[], othersSeen: boolean, run: Run, context: Context): number {
+function silentShare(ranks: readonly number[], othersSeen: boolean, run: Run, context: RunContext): number {
   if (othersSeen) {
     return 0.4;
   }
@@ -167,7 +167,7 @@ function rootSuspect(
     context,
     share,
     seen,
-  }: { readonly run: Run; readonly context: Context; readonly share: number; readonly seen: boolean },
+  }: { readonly run: Run; readonly context: RunContext; readonly share: number; readonly seen: boolean },
 ): Suspect {
   const own = run.ranks.get(rank);
   const end = endOf(rank, context);
@@ -205,7 +205,7 @@ function rootSuspect(
 }
 
 /** `Ranks 0 and 1 entered tp all_reduce #4; rank 2 did not.` */
-function waitedText(rank: number, wait: Wait, context: Context): string {
+function waitedText(rank: number, wait: Wait, context: RunContext): string {
   const entered = wait.entry.p2p ? [wait.rank] : membersIn(wait);
   const missing = wait.absent.includes(rank) ? `rank ${rank} did not` : `rank ${rank} is not known to have`;
   return `${ranksText(entered, true)} entered ${operationText(wait.entry, context)}; ${missing}.`;
@@ -217,7 +217,7 @@ function membersIn(wait: Wait): number[] {
 }
 
 /** Where a rank that waits for nobody stands. */
-function standText(rank: RankRun, context: Context): string[] {
+function standText(rank: RankRun, context: RunContext): string[] {
   const last = rank.evidence.entries.at(-1);
   if (!rank.whole) {
     return [
@@ -233,7 +233,7 @@ function standText(rank: RankRun, context: Context): string[] {
 }
 
 /** Ranks that a log or RAS calls gone, where nobody is seen to wait. */
-export function endedSuspects(run: Run, context: Context): Suspect[] {
+export function endedSuspects(run: Run, context: RunContext): Suspect[] {
   const told = [...context.logs.keys()].flatMap((rank) => {
     const end = endOf(rank, context);
     return end ? [{ rank, confidence: 0.9, lost: true, because: [end] }] : [];
@@ -248,7 +248,7 @@ export function endedSuspects(run: Run, context: Context): Suspect[] {
 }
 
 /** The process that torchrun saw end first, with an exit code that tells nothing. */
-function firstEnded({ logs }: Context): Suspect[] {
+function firstEnded({ logs }: RunContext): Suspect[] {
   return [...logs.values()]
     .filter(({ end, error }) => end?.first && end.code > 0 && error === null)
     .map(({ rank, end }) => ({
@@ -277,7 +277,7 @@ const signalName = (number: number): string =>
   SIGNALS[number] === undefined ? `signal ${number}` : `signal ${number}, ${SIGNALS[number]}`;
 
 /** How a log says that a process ended by itself; null where it does not, or where another rank's end may have caused it. */
-function endOf(rank: number, { logs }: Context): string | null {
+function endOf(rank: number, { logs }: RunContext): string | null {
   const log = logs.get(rank);
   if (!log || log.failures.length > 0) {
     return null;

@@ -1,6 +1,6 @@
 import type { Entry, RunGroup } from './evidence';
 import { disagreement } from './mismatch';
-import type { RankRun, Run } from './run';
+import type { RankRun, Run } from './rankRun';
 import type { Wait } from './waits';
 
 /** Whether a rank that left no dump may wait itself: for a rank that is seen not to come, or for another silent one. */

@@ -1,12 +1,12 @@
-import type { Context } from './context';
 import type { Entry } from './evidence';
 import { stackOf } from './flightDump';
+import type { RunContext } from './suspect';
 
 /** How many ranks are named in one sentence. */
 const MAX_NAMED = 8;
 
 /** `tp all_reduce #4`, with the other end of a transfer. */
-export function operationText(entry: Entry, context: Pick<Context, 'nameOf'>): string {
+export function operationText(entry: Entry, context: Pick<RunContext, 'nameOf'>): string {
   const { operation, group, seq } = entry;
   const peer = operation.peer === null ? undefined : group.ranks[operation.peer];
   const end = peer === undefined ? '' : operation.name === 'send' ? ` to rank ${peer}` : ` from rank ${peer}`;

@@ -1,10 +1,10 @@
 import { countOf } from '../../layout';
-import type { Context, Suspect } from './context';
 import type { Entry, Operation } from './evidence';
 import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from './mismatch';
 import { brokenHabit, type Divergence, divergenceAmong, isResolved } from './programs';
+import type { RankRun, Run } from './rankRun';
 import { endedSuspects, rootSuspects } from './roots';
-import type { RankRun, Run } from './run';
+import type { RunContext, Suspect } from './suspect';
 import { operationText, ranksText, rounded, stackTexts } from './texts';
 import type { Mismatch, Verdict } from './verification';
 import { type Wait, type WaitGraph, waitGraph, waitsFor } from './waits';
@@ -23,7 +23,7 @@ export interface Assessment {
 }
 
 /** Finds who keeps a run from going on. Ranks that do another thing than their peers come first: waits follow from that. */
-export function assess(run: Run, context: Context): Assessment {
+export function assess(run: Run, context: RunContext): Assessment {
   const graph = waitGraph(run);
   const divergences = graph.waits.size > 0 || graph.stalled.size > 0 ? divergencesOf(run, graph, context) : [];
   const found = mismatchOf(run, graph, divergences.filter(isResolved), context);
@@ -63,7 +63,7 @@ function waiting(run: Run, roots: readonly Suspect[]): Pick<Assessment, 'verdict
 }
 
 /** Nobody is waited for who does not wait. */
-function quiet(run: Run, graph: WaitGraph, context: Context): Assessment {
+function quiet(run: Run, graph: WaitGraph, context: RunContext): Assessment {
   const [stalled] = graph.stalled.values();
   const base = { suspects: [], mismatch: null, graph };
   if (stalled) {
@@ -103,7 +103,7 @@ function quiet(run: Run, graph: WaitGraph, context: Context): Assessment {
 }
 
 /** Whether ranks with the same program have come equally far. */
-function isLevel(run: Run, context: Context): boolean {
+function isLevel(run: Run, context: RunContext): boolean {
   const places = new Map<string, number>();
   return [...run.ranks.values()].every(({ rank, evidence }) => {
     const program = context.programOf(rank);
@@ -114,7 +114,7 @@ function isLevel(run: Run, context: Context): boolean {
 }
 
 /** Ranks that wait for each other in a ring: some of them take the operations in another order. */
-function cycle(run: Run, graph: WaitGraph, context: Context): Assessment {
+function cycle(run: Run, graph: WaitGraph, context: RunContext): Assessment {
   const ring = ringOf(graph);
   const why = [`${ranksText(ring, true)} wait for one another: they take the same operations in different order.`];
   if (ring.some((rank) => run.ranks.get(rank)?.whole !== true)) {
@@ -175,7 +175,7 @@ function ringOf(graph: WaitGraph): number[] {
 }
 
 /** Whether a rank has entered fewer operations than another one with the same program. */
-function isBehindPeers(rank: number, run: Run, context: Context): boolean {
+function isBehindPeers(rank: number, run: Run, context: RunContext): boolean {
   const ring = run.ranks.get(rank);
   const own = ring?.whole ? (ring.evidence.entries.at(-1)?.record ?? 0) : Number.POSITIVE_INFINITY;
   const program = context.programOf(rank);
@@ -196,7 +196,7 @@ function mismatchOf(
   run: Run,
   graph: WaitGraph,
   divergences: readonly Divergence[],
-  context: Context,
+  context: RunContext,
 ): FoundMismatch | null {
   const held = graph.waits.size > 0 || graph.stalled.size > 0;
   const [conflict] = [...conflicts(run), ...(held ? transferConflicts(run) : [])];
@@ -207,7 +207,7 @@ function mismatchOf(
   return first ? divergenceMismatch(first, divergences, context) : null;
 }
 
-function divergencesOf(run: Run, graph: WaitGraph, context: Context): Divergence[] {
+function divergencesOf(run: Run, graph: WaitGraph, context: RunContext): Divergence[] {
   const programs = new Map<string, RankRun[]>();
   for (const rank of run.ranks.values()) {
     if (rank.whole) {
@@ -227,7 +227,7 @@ function divergencesOf(run: Run, graph: WaitGraph, context: Context): Divergence
   });
 }
 
-function divergenceMismatch(first: Divergence, all: readonly Divergence[], context: Context): FoundMismatch {
+function divergenceMismatch(first: Divergence, all: readonly Divergence[], context: RunContext): FoundMismatch {
   const suspects = all.map((divergence) => ({
     rank: divergence.rank,
     confidence: confidenceIn(divergence),
@@ -248,7 +248,7 @@ function divergenceMismatch(first: Divergence, all: readonly Divergence[], conte
   };
 }
 
-function divergenceKind({ did, expected }: Divergence, context: Context): MismatchKind {
+function divergenceKind({ did, expected }: Divergence, context: RunContext): MismatchKind {
   return context.nameOf(did) === expected.name && did.operation.name === expected.operation ? 'dtype' : 'order';
 }
 
@@ -259,7 +259,7 @@ function confidenceIn({ peers, breaksHabit }: Divergence): number {
   return peers > 1 || breaksHabit ? 0.9 : 0.7;
 }
 
-function divergenceTexts({ did, expected, peers, breaksHabit }: Divergence, context: Context): string[] {
+function divergenceTexts({ did, expected, peers, breaksHabit }: Divergence, context: RunContext): string[] {
   const at = `It entered ${operationText(did, context)} where`;
   const type = did.operation.dtype === expected.dtype ? '' : ` of ${expected.dtype}`;
   const instead = `${expected.name} ${expected.operation}${type}`;
@@ -276,7 +276,7 @@ function conflictMismatch(
   conflict: Conflict,
   divergences: readonly Divergence[],
   run: Run,
-  context: Context,
+  context: RunContext,
 ): FoundMismatch {
   const odd = oddOnes(conflict, divergences, run, context);
   const camp = camps(conflict);
@@ -315,7 +315,7 @@ interface OddOnes {
 }
 
 /** Which members of a conflict do the wrong thing: by their peers, by the camps, by sibling groups, by their own history. */
-function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Run, context: Context): OddOnes {
+function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Run, context: RunContext): OddOnes {
   const diverging = divergences.filter(({ rank }) => conflict.byRank.has(rank));
   if (diverging.length > 0) {
     const peers = Math.max(...diverging.map((one) => one.peers));
@@ -337,7 +337,7 @@ function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Ru
 }
 
 /** What groups of the same name did in the same place. */
-function bySiblings(conflict: Conflict, run: Run, context: Context): OddOnes | null {
+function bySiblings(conflict: Conflict, run: Run, context: RunContext): OddOnes | null {
   const [sample] = conflict.byRank.values();
   const name = sample && context.nameOf(sample);
   const programs = new Set([...conflict.byRank.keys()].map((rank) => context.programOf(rank)));
@@ -363,7 +363,7 @@ function bySiblings(conflict: Conflict, run: Run, context: Context): OddOnes | n
 }
 
 /** What ranks with the programs of two ends sent and received in the same place. */
-function byTransferSiblings({ byRank }: Conflict, run: Run, context: Context): OddOnes | null {
+function byTransferSiblings({ byRank }: Conflict, run: Run, context: RunContext): OddOnes | null {
   const sides = [...byRank].map(([rank, entry]) => {
     const nth = run.ranks
       .get(rank)
@@ -447,7 +447,7 @@ function differenceText(
   entry: Entry,
   other: { readonly operation: Entry['operation']; readonly ranks: readonly number[] },
   what: MismatchKind,
-  context: Context,
+  context: RunContext,
 ): string {
   const theirs = { ...entry, operation: other.operation };
   return `It entered ${operationText(entry, context)} as ${signature(entry, what)}; ${ranksText(other.ranks)} as ${signature(theirs, what)}.`;
@@ -460,7 +460,7 @@ function signature({ operation }: Entry, what: MismatchKind): string {
   return what === 'dtype' ? operation.dtype : operation.name;
 }
 
-function byRankText(entries: readonly Entry[], ranks: readonly number[], context: Context): Record<string, string> {
+function byRankText(entries: readonly Entry[], ranks: readonly number[], context: RunContext): Record<string, string> {
   return Object.fromEntries(
     entries.slice(0, MAX_BY_RANK).map((entry, i) => {
       const { input, dtype } = entry.operation;

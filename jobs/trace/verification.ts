@@ -1,4 +1,4 @@
-import type { GroupDifference, UnexpectedGroups } from './groups';
+import type { GroupDifference, UnexpectedGroups } from './groupComparison';
 import type { MismatchKind } from './mismatch';
 
 /** What a run is found to be. */

@@ -1,12 +1,12 @@
 import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
 import { type Cause, causeOf } from './cause';
-import type { Context } from './context';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
-import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groups';
+import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
 import type { RankLog } from './log';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
-import { Run } from './run';
+import { Run } from './rankRun';
 import type { Evidence } from './sources';
+import type { RunContext } from './suspect';
 import { type Assessment, assess } from './verdict';
 import type { Culprit, ExplainedDifference, SourceKind, Verification, Victim } from './verification';
 import { waitsFor } from './waits';
@@ -90,7 +90,7 @@ function deviatingRanks(
     : [];
 }
 
-function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras: RasByRank | null): Context {
+function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras: RasByRank | null): RunContext {
   const names = new Map<RunGroup, string>();
   const nameOf = (group: RunGroup) => {
     const name = names.get(group) ?? layout.nameOf(group);
@@ -169,7 +169,7 @@ function placeOf(
   return { host: own?.host ?? other?.host ?? null, gpu: own?.gpu ?? other?.gpu ?? null };
 }
 
-function victimsOf({ graph }: Assessment, culprits: readonly Culprit[], context: Context): Victim[] {
+function victimsOf({ graph }: Assessment, culprits: readonly Culprit[], context: RunContext): Victim[] {
   const atFault = new Set(culprits.map(({ rank }) => rank));
   return [...graph.waits.values()]
     .filter(({ rank }) => !atFault.has(rank))

@@ -1,5 +1,5 @@
 import type { Entry, RunGroup } from './evidence';
-import type { Entered, RankRun, Run } from './run';
+import type { Entered, RankRun, Run } from './rankRun';
 
 /** A rank that waits in an operation, and for whom. */
 export interface Wait {

@@ -56,35 +56,29 @@ describe('a hostile layout', () => {
   const file = `${HOSTILE.replaceAll(/[\0/]/g, '').slice(0, 120)}.layout.yaml`;
   writeFileSync(join(folder, file), layout);
 
-  test('arrives word for word, and nothing of it is carried out', { timeout: 120 * SECONDS }, async () => {
-    const { status, out, err } = await call(process.execPath, [CLI, 'smoke', '--format', 'jsonl', '--', file]);
-    expect(status, err).toBe(0);
-    const lines = out.trim().split('\n');
-    expect(lines.map(flawOfEvent).filter((flaw) => flaw !== null)).toEqual([]);
-    const events = lines.map((line) => JSON.parse(line));
-    expect(events[0]).toMatchObject({ ev: 'start', layout: HOSTILE });
-    const modules = new Set(events.filter(({ ev }) => ev === 'group').map(({ module }) => module));
-    expect(modules).toEqual(new Set(['language', HOSTILE]));
-    expect(existsSync(join(folder, 'pwned'))).toBe(false);
-  });
-
-  test('is shown to people without what a terminal obeys', { timeout: 120 * SECONDS }, async () => {
+  test('is shown without control characters', { timeout: 120 * SECONDS }, async () => {
     const { status, out, err } = await call(process.execPath, [CLI, 'smoke', '--', file]);
     expect(status, err).toBe(0);
     expect(out).toMatch(/passed: \d+ process groups/);
     expect(out).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u);
   });
 
-  test('does the same as a script of a dry run, in a real shell', { timeout: 120 * SECONDS }, async () => {
+  test('arrives word for word, also through the script of a dry run in a real shell, and runs nothing', {
+    timeout: 120 * SECONDS,
+  }, async () => {
     const dry = await call(process.execPath, [CLI, 'smoke', '--dry-run', '--', file]);
     expect(dry.status, dry.err).toBe(0);
     mkdirSync(join(folder, 'script'), { recursive: true });
     writeFileSync(join(folder, 'script', 'run.sh'), dry.out);
     const { status, out, err } = await call('/bin/sh', ['script/run.sh']);
     expect(status, err).toBe(0);
-    const [start] = out.split('\n');
-    expect(JSON.parse(start ?? '')).toMatchObject({ ev: 'start', layout: HOSTILE });
-    expect(out).toContain('"verdict":"ok"');
+    const lines = out.trim().split('\n');
+    expect(lines.map(flawOfEvent).filter((flaw) => flaw !== null)).toEqual([]);
+    const events = lines.map((line) => JSON.parse(line));
+    expect(events[0]).toMatchObject({ ev: 'start', layout: HOSTILE });
+    expect(events.at(-1)).toMatchObject({ ev: 'end', verdict: 'ok' });
+    const modules = new Set(events.filter(({ ev }) => ev === 'group').map(({ module }) => module));
+    expect(modules).toEqual(new Set(['language', HOSTILE]));
     expect(existsSync(join(folder, 'pwned'))).toBe(false);
   });
 });
@@ -123,24 +117,12 @@ describe('a fault', () => {
       'rank-lost',
       /Rank 1 on \S+ ended with status 7\. It was .* tp group 0 \[0, 1\]/,
     ],
-    [
-      'a rank that is stopped',
-      `1:stop@run:${tp}`,
-      'op-timeout',
-      /tp group 0 \[0, 1\].*rank\(s\) \[1\] hold the others up/,
-    ],
     ['a corrupted value', `1:data@run:${tp}`, 'wrong-data', /Rank\(s\) \[1\] sent wrong data in tp group 0 \[0, 1\]/],
     [
       'groups in another order',
       `1:swap@plan:${tp - 1}`,
       'plan-mismatch',
       /Rank 1 on \S+ would create .* in another order/,
-    ],
-    [
-      'a wrong member list',
-      `1:members@plan:${tp}`,
-      'plan-mismatch',
-      /Rank 1 on \S+ would create tp \[.* another list of groups/,
     ],
   ])('of %s is named at the line of the layout', { timeout: 150 * SECONDS }, async (_, fault, code, message) => {
     const clusters = join(folder, 'clusters.json');

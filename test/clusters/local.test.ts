@@ -5,17 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { outputSchema } from '../../cli/outputSchemas';
-import {
-  chooseBackend,
-  EnvironmentError,
-  LOCAL,
-  parseEvent,
-  prepareSmoke,
-  runSmoke,
-  type SmokeProgress,
-  smokePlan,
-} from '../../jobs';
+import { LOCAL, parseEvent, prepareSmoke, runSmoke, type SmokeProgress, smokePlan } from '../../jobs';
 import { check } from '../../layout';
+import { cli as inProcess } from '../harness/commandLine';
 import { processesWith } from '../harness/processes';
 import { flawOfEvent, flawsBy } from '../harness/schemas';
 
@@ -27,12 +19,12 @@ const SECONDS = 1000;
 const folder = mkdtempSync(join(tmpdir(), 'smoke-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function planOf(text: string, file = FILE) {
+function planOf(text: string) {
   const { resolved, facts } = check(text);
   if (!resolved || !facts) {
     throw new Error('the layout has errors');
   }
-  return smokePlan(resolved, facts, file, 'gloo');
+  return smokePlan(resolved, facts, FILE, 'gloo');
 }
 
 const plan = planOf(readFileSync(FILE, 'utf8'));
@@ -45,91 +37,6 @@ mkdirSync(process.env.TMPDIR);
 function jobProcesses(): string[] {
   return processesWith('smoke_job.py', join(folder, 'runs'));
 }
-
-describe('the plan', () => {
-  test('says for every family of groups the line of the layout that it comes from', () => {
-    const text = readFileSync(FILE, 'utf8').split('\n');
-    const line = (name: string, module: string) =>
-      text[(plan.groups.find((family) => family.name === name && family.module === module)?.line ?? 0) - 1]?.trim();
-    expect(line('tp', 'images')).toBe('tp: 2');
-    expect(line('pp', 'language')).toBe('pp: 2');
-    expect(line('cp', 'language')).toBe('language:');
-    expect(plan.groups.every(({ file }) => file === FILE)).toBe(true);
-  });
-
-  test('is what the layout asks for', () => {
-    const text = `layout: 1\nworld_size: 2\nparallelism: {tp: 2}\nsmoke: {checks: [groups], payload: 1KiB, iterations: 7, timeout: 90s}\n`;
-    expect(planOf(text)).toMatchObject({
-      world_size: 2,
-      checks: ['groups'],
-      payload_bytes: 1024,
-      iterations: 7,
-      limits: { operation: 90 },
-    });
-  });
-
-  test('holds every group of the largest worlds; a world beyond them is refused, however large it is', () => {
-    const world = (ranks: number) =>
-      `layout: 1\nworld_size: ${ranks}\nparallelism: {tp: 8, pp: 16, ep: 8, expt_tp: 1}\n`;
-    const { groups } = planOf(world(2 ** 17));
-    expect(groups.find(({ name }) => name === 'tp')?.ranks).toHaveLength(2 ** 14);
-    expect(() => planOf(world(2 ** 20))).toThrow(/^The process groups of 1,048,576 ranks have .* 5,000,000 at most/);
-    expect(() => planOf(world(2 ** 30))).toThrow(EnvironmentError);
-  });
-
-  const overlapOf = (text: string) => planOf(`layout: 1\nsmoke: {checks: [all_gather_overlap]}\n${text}`);
-
-  test('makes a second communicator for the check of overlap, where the layout has none', () => {
-    const { groups, overlap } = overlapOf('world_size: 4\nparallelism: {tp: 2}\n');
-    const flat = groups.flatMap(({ name, check, ranks }) => ranks.map((members) => ({ name, check, members })));
-    const [pair] = overlap ?? [];
-    expect(flat[pair?.group ?? -1]).toEqual({ name: 'dp_cp', check: undefined, members: [0, 2] });
-    expect(flat[pair?.other ?? -1]).toEqual({ name: 'dp_cp_ag', check: 'all_gather_overlap', members: [0, 2] });
-  });
-
-  test('has nothing to overlap without data parallelism, and does not unless asked', () => {
-    expect(overlapOf('world_size: 2\nparallelism: {tp: 2}\n').overlap).toEqual([]);
-    expect(plan.overlap).toBeUndefined();
-  });
-
-  test('carries the spares of nonuniform TP, and its replacement groups after those of the layout', () => {
-    const text = readFileSync('examples/ntp-64gpu.layout.yaml', 'utf8');
-    const { spares, groups } = planOf(`${text}\nsmoke: {checks: [groups, ntp]}\n`);
-    expect(spares).toEqual([6, 7]);
-    expect(groups.at(-1)).toMatchObject({ name: 'tp', check: 'ntp', ranks: [[0, 1, 2, 3, 4, 5]] });
-    expect(groups.filter(({ check }) => check !== undefined)).toHaveLength(1);
-    const packed = text.replace('world_size: 64', 'world_size: 62').replace(/cluster:[\s\S]*?\n\n/, '');
-    expect(planOf(`${packed}  placement: packed\nsmoke: {checks: [groups, ntp]}\n`)).toMatchObject({ spares: [] });
-  });
-
-  test('says which tokens every rank of a replica holds', () => {
-    const { sequence } = planOf(
-      'layout: 1\nworld_size: 4\nparallelism: {tp: 2, cp: 2}\nsequence: {seq_length: 16, sequence_parallel: true}\nsmoke: {checks: [sequence]}\n',
-    );
-    const share = (cp_rank: number, tp_rank: number, ranges: number[][]) => ({ cp_rank, tp_rank, ranges });
-    expect(sequence).toEqual([
-      {
-        module: null,
-        length: 16,
-        gather: ['tp', 'cp'],
-        shares: [share(0, 0, [[0, 4]]), share(0, 1, [[12, 16]]), share(1, 0, [[4, 8]]), share(1, 1, [[8, 12]])],
-      },
-    ]);
-  });
-});
-
-describe('the backend', () => {
-  test('is gloo where there is no GPU, or where it is asked for', () => {
-    expect(chooseBackend('auto', { gpus: 0 }, 8)).toBe('gloo');
-    expect(chooseBackend('gloo', { gpus: 4 }, 8)).toBe('gloo');
-    expect(chooseBackend('auto', { gpus: 8 }, 8)).toBe('nccl');
-  });
-
-  test('never lets two ranks share a GPU', () => {
-    expect(() => chooseBackend('auto', { gpus: 4 }, 8)).toThrow(EnvironmentError);
-    expect(() => chooseBackend('nccl', { gpus: 0 }, 8)).toThrow(/8 ranks, but torch sees 0 GPUs/);
-  });
-});
 
 describe('what a person is asked before a run on this machine', () => {
   const codes = async (text: string, backend?: 'gloo') => {
@@ -156,65 +63,6 @@ describe('the interpreter', () => {
   test('that is not there, or is no Python, is refused with the reason', async () => {
     expect(String(await prepare('/no/such/python'))).toContain('/no/such/python: not found');
     expect(String(await prepare('/bin/echo'))).toContain('/bin/echo: is no Python interpreter');
-  });
-});
-
-describe('an event', () => {
-  interface EventSchema {
-    readonly required: readonly string[];
-    readonly properties: { readonly ev: { readonly const: string } };
-  }
-  const schema = JSON.parse(readFileSync('schemas/smoke-events.schema.json', 'utf8')) as { oneOf: EventSchema[] };
-  const group = { group: 3, kind: 'tp', idx: 1, ranks: [2, 3] };
-  const ops = { all_reduce: { bytes: 4, ms: 1, busGBs: 2 }, x: { skipped: 'no' } };
-  const limits = { join: 1, import: 1, gate: 1, operation: 1, beat: 1, total: 1 };
-  const whole: Record<string, Record<string, unknown>> = {
-    start: { version: 1, job: 'local', world: 8, groups: 9, layout: 'x', wall: 1.5, limits },
-    rank: { rank: 1, host: 'a', local: 1, pid: 7 },
-    phase: { name: 'join', ok: true },
-    group: { ok: true, ms: 1, ops, ...group },
-    check: { name: 'ntp', ok: false, skipped: 'no' },
-    fault: { code: 'op_timeout', exit: 15, msg: 'stuck', suspect: [3], host: 'a', ...group },
-    end: { ok: false, verdict: 'op_timeout', exit: 15, secs: 3 },
-  };
-  test('of the check `bandwidth` tells of one group at one payload', () => {
-    expect(parseEvent(JSON.stringify({ ev: 'check', t: 1, name: 'bandwidth', ok: true, ops, ...group }))).toEqual({
-      ev: 'check',
-      name: 'bandwidth',
-      ok: true,
-      measured: { ops: { all_reduce: ops.all_reduce }, skippedOps: { x: 'no' }, module: null, ...group },
-    });
-  });
-
-  test('of the check `all_gather_overlap` tells the ratio', () => {
-    const found = { ev: 'check', t: 1, name: 'all_gather_overlap', ok: true, ratio: 1.12, msg: 'faster', ...group };
-    expect(parseEvent(JSON.stringify(found))).toMatchObject({ ok: true, ratio: 1.12, msg: 'faster' });
-  });
-
-  /** What the schema requires and no reader here needs. */
-  const unread: Record<string, string[]> = { start: ['job', 'wall', 'limits'], rank: ['local'] };
-
-  test.each(schema.oneOf.map(({ required, properties }) => ({ ev: properties.ev.const, required })))(
-    '$ev is read, and refused without a field that it must have',
-    ({ ev, required }) => {
-      const event = { ev, t: 1, ...whole[ev] };
-      expect(parseEvent(JSON.stringify(event))).toMatchObject({ ev });
-      for (const key of required.filter((name) => !unread[ev]?.includes(name))) {
-        expect(parseEvent(JSON.stringify({ ...event, [key]: undefined })), key).toBeNull();
-        expect(parseEvent(JSON.stringify({ ...event, [key]: { wrong: 'type' } })), key).toBeNull();
-      }
-    },
-  );
-
-  test('names the culprits of a fault, whichever way the job names them', () => {
-    const culprits = (fields: object) => parseEvent(JSON.stringify({ ev: 'fault', t: 1, ...whole.fault, ...fields }));
-    expect(culprits({})).toMatchObject({ culprits: [3], group: 3, module: null, host: 'a' });
-    expect(culprits({ suspect: undefined, missing: [1, 2] })).toMatchObject({ culprits: [1, 2] });
-    expect(culprits({ suspect: undefined, rank: 5 })).toMatchObject({ culprits: [5] });
-  });
-
-  test.each(['', 'x', 'null', '[]', '{"ev":"other","t":1}'])('%j is none', (line) => {
-    expect(parseEvent(line)).toBeNull();
   });
 });
 
@@ -353,27 +201,22 @@ describe('the command line', () => {
     expect(out).toContain('"backend": "nccl"');
   });
 
-  test('refuses a layout with errors, a file that is not there, and a cluster that nobody knows', async () => {
+  test('refuses a layout with errors, and an unknown cluster', async () => {
     const bad = join(folder, 'bad.layout.yaml');
     writeFileSync(bad, 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n');
-    const errors = await outcome(cli(bad));
+    const errors = await inProcess(folder, 'smoke', bad);
     expect(errors.status).toBe(2);
-    expect(errors.err).toContain('error[dense-factorization]');
-    expect((await outcome(cli(join(folder, 'none.layout.yaml')))).status).toBe(2);
-    const unknown = await outcome(cli(two, '--cluster', 'moon'));
-    expect(unknown.status).toBe(2);
-    expect(unknown.err).toContain('moon');
+    expect(errors.stderr).toContain('error[dense-factorization]');
+    const stderr = 'parallelism-layout: there is no cluster moon; known: local\n';
+    expect(await inProcess(folder, 'smoke', two, '--cluster', 'moon')).toEqual({ status: 2, stdout: '', stderr });
   });
 
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('ends with a status of its own on %s, and leaves nothing behind', async (signal, status) => {
+  // the referee's own tests cover SIGTERM and SIGHUP
+  test('ends with a status of its own on SIGINT, and leaves nothing behind', async () => {
     const child = cli(FILE, '--format', 'jsonl');
-    signalInTheMiddle(child, signal);
+    signalInTheMiddle(child, 'SIGINT');
     const done = await outcome(child);
-    expect(done.status).toBe(status);
+    expect(done.status).toBe(130);
     expect(done.out).toContain('"verdict":"cancelled"');
     expect([...jobProcesses(), ...readdirSync(join(folder, 'runs'))]).toEqual([]);
   });

@@ -7,25 +7,23 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
-  attachWith,
+  attachSmoke,
   DETACH,
   DetachedError,
   dryRunScript,
   EnvironmentError,
   type JobState,
   parseClusters,
-  runWith,
+  runSmoke,
   Shell,
   type SlurmCluster,
   type SmokeEvent,
   type SmokeResult,
   savedRuns,
   saveRun,
-  secondsOf,
   slurmBackendWith,
   smokePlan,
 } from '../../jobs';
-import { endingOf, jobState, parseState } from '../../jobs/slurm/states';
 import { check, shellQuoted } from '../../layout';
 import { processesWith } from '../harness/processes';
 import { until } from '../harness/until';
@@ -72,7 +70,7 @@ class Followed {
     const cluster: SlurmCluster = { ...here(), ...settings };
     this.runs = join(lab.folder, `runs-${cluster.name}`);
     const request = { plan: planOf(text), cluster, job: resolve('smoke') };
-    this.result = runWith(backend, request, this.listener(), this.abort.signal, this.runs);
+    this.result = runSmoke(request, this.listener(), this.abort.signal, this.runs, backend);
   }
 
   listener() {
@@ -138,46 +136,6 @@ async function expectNothingLeft(): Promise<void> {
   await until(() => processesWith(`${lab.folder}/work`), isEmpty, 'no process is left');
   expect(filesUnder(join(lab.folder, 'work')).filter((name) => name.includes('smoke-'))).toEqual([]);
 }
-
-describe('a time of Slurm', () => {
-  test.each([
-    ['5', 300],
-    ['5:30', 330],
-    ['1:00:00', 3600],
-    ['1-2', 93_600],
-    ['1-2:3', 93_780],
-    ['1-2:3:4', 93_784],
-  ])('%s is %d s', (text, seconds) => expect(secondsOf(text)).toBe(seconds));
-});
-
-describe('what Slurm says', () => {
-  test.each([
-    ['PENDING|Resources|', 'queued', 'Resources (it is next, once enough nodes are free)'],
-    ['PENDING|QOSMaxGRESPerUser|', 'queued', 'QOSMaxGRESPerUser (a limit of its quality of service is reached)'],
-    ['PENDING|SomethingNew|', 'queued', 'SomethingNew'],
-    ['RUNNING|None|n[1-2]', 'running', 'n[1-2]'],
-    ['SUSPENDED|None|n1', 'running', 'n1 (suspended)'],
-    ['COMPLETING|None|n1', 'ending', 'completing'],
-  ])('%s of a job that it has', (said, phase, detail) => {
-    expect(jobState('7', parseState(said))).toEqual({ job: '7', phase, detail });
-    expect(endingOf('7', parseState(said), '')).toBeNull();
-  });
-
-  test.each([
-    ['CANCELLED by 1000|None|n1', 'job_cancelled'],
-    ['TIMEOUT|TimeLimit|n1', 'time_limit'],
-    ['DEADLINE|None|n1', 'time_limit'],
-    ['NODE_FAIL|None|n1', 'node_failed'],
-    ['BOOT_FAIL|None|n1', 'node_failed'],
-    ['OUT_OF_MEMORY|None|n1', 'out_of_memory'],
-    ['PREEMPTED|None|n1', 'preempted'],
-    ['COMPLETED|None|n1', undefined],
-    ['FAILED|NonZeroExitCode|n1', undefined],
-    ['UNKNOWN|None|', undefined],
-  ])('%s of a job that has ended', (said, code) => {
-    expect(endingOf('7', parseState(said), 'n1')?.code).toBe(code);
-  });
-});
 
 describe('a job of Slurm', () => {
   afterEach(expectNothingLeft);
@@ -285,7 +243,7 @@ describe('a job of Slurm', () => {
       throw new Error('the run was forgotten');
     }
     expect(lab.jobs()).toEqual([saved.ticket.job]);
-    const result = await attachWith(backend, saved, run.listener(), new AbortController().signal, run.runs);
+    const result = await attachSmoke(saved, run.listener(), new AbortController().signal, run.runs, backend);
     expect(result).toMatchObject({ ok: true, verdict: 'ok' });
     expect(run.events.map(({ ev }) => ev)).toEqual(expect.arrayContaining(['start', 'rank', 'group', 'end']));
     expect(savedRuns(run.runs)).toEqual([]);
@@ -301,7 +259,7 @@ describe('a job of Slurm', () => {
       plan: planOf(layout(2)),
       ticket: { job: '99999', folder },
     });
-    const result = await attachWith(backend, saved, {}, new AbortController().signal, join(lab.folder, 'runs'));
+    const result = await attachSmoke(saved, {}, new AbortController().signal, join(lab.folder, 'runs'), backend);
     expect(result).toMatchObject({ ok: false, verdict: 'unknown', fault: null, lastWords: ['the last word'] });
     expect(savedRuns(join(lab.folder, 'runs'))).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ResolvedLayout } from '../layout';
 import type { GroupOperations } from './events';
-import type { SmokeResult } from './run';
+import type { SmokeResult } from './smokeRun';
 import { type KindOfGroups, kindsOf, type Speed } from './speeds';
 
 /** Version of the form of a record; one of another version is not read. */

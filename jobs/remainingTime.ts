@@ -1,7 +1,7 @@
-import type { SmokeProgress } from './run';
+import type { SmokeProgress } from './smokeRun';
 
 /** Foretells how long a run will still take: by an earlier run of the same layout there, else by the pace of its groups. */
-export class Estimate {
+export class RemainingTime {
   #firstGroup: { at: number; done: number } | undefined;
 
   /**

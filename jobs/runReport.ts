@@ -1,4 +1,4 @@
-import { type RunRecord, type Slowdown, slowdowns } from './record';
+import { type RunRecord, type Slowdown, slowdowns } from './runRecord';
 import { bandwidthText, bytesText, type KindOfGroups, measuresSpeed, nameOfKind, speedText } from './speeds';
 import { foldTracebacks, type Traceback } from './tracebacks';
 

@@ -3,7 +3,7 @@ import type { RankLog } from './log';
 import type { Programs } from './silent';
 
 /** What the verdict needs of the layout and of other files. */
-export interface Context extends Programs {
+export interface RunContext extends Programs {
   /** What the layout calls the group of an operation. */
   nameOf(entry: Entry): string;
   /** The machine that the layout puts a rank on. */

@@ -3,7 +3,7 @@ import { check, groupNameOf, placedLayout, placementOf, processGroups, type Reso
 import { loadGolden } from '../../test/golden/golden';
 import { causeOf } from './cause';
 import type { RunGroup } from './evidence';
-import { compareGroups, LayoutGroups } from './groups';
+import { compareGroups, LayoutGroups } from './groupComparison';
 
 function layoutOf(text: string): ResolvedLayout {
   const { resolved } = check(`layout: 1\n${text}\n`);

@@ -2,23 +2,19 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SubmittedRuns } from '../../client/jobs/submittedRuns';
+import { check } from '../layout';
 import {
-  Estimate,
   type GroupOperations,
-  LOCAL,
   layoutHash,
   RECORD_VERSION,
+  RemainingTime,
   RunHistory,
   type RunRecord,
   recordOf,
   reportOf,
-  type SmokePlan,
   type SmokeResult,
-  saveRun,
   slowdowns,
-} from '../../jobs';
-import { check } from '../../layout';
+} from '.';
 
 const group = (kind: string, idx: number, busGBs: number): GroupOperations => ({
   group: idx,
@@ -134,36 +130,6 @@ describe('the history', () => {
   });
 });
 
-describe('the runs whose jobs outlive a window', () => {
-  let root: string;
-  beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'smoke-submitted-'));
-  });
-  afterEach(() => rmSync(root, { recursive: true, force: true }));
-
-  const request = run(1);
-  const plan = { version: 1, name: 'one', world_size: 4 } as unknown as SmokePlan;
-  const job = { cluster: LOCAL, plan, ticket: { job: '7' } };
-
-  test('are found again with what they were asked for, until they are forgotten', async () => {
-    const runs = new SubmittedRuns(root);
-    const folder = await runs.folderFor({ id: 'a', request });
-    saveRun(folder, job);
-    const [found, ...rest] = await new SubmittedRuns(root).load();
-    expect(found).toMatchObject({ id: 'a', folder, request: { uri: request.uri }, saved: { ticket: { job: '7' } } });
-    expect(rest).toEqual([]);
-    await runs.forget('a');
-    expect(await runs.load()).toEqual([]);
-  });
-
-  test('are not those that ended with their window: of these nothing stays', async () => {
-    const runs = new SubmittedRuns(root);
-    await runs.folderFor({ id: 'never-submitted', request });
-    expect(await runs.load()).toEqual([]);
-    expect(readdirSync(root)).toEqual([]);
-  });
-});
-
 describe('what became slower', () => {
   const slow = { groups: [group('tp', 0, 300), group('tp', 1, 200)] };
 
@@ -223,14 +189,14 @@ describe('the estimate', () => {
   const at = (groups: number) => ({ ranks: 4, world: 4, ready: true, made: 1, groups, allGroups: 10 });
 
   test('knows nothing at first, and then goes by the pace of the groups', () => {
-    const estimate = new Estimate(undefined, 0);
+    const estimate = new RemainingTime(undefined, 0);
     expect(estimate.secondsLeft(at(0), 5000)).toBeUndefined();
     expect(estimate.secondsLeft(at(2), 6000)).toBeUndefined();
     expect(estimate.secondsLeft(at(4), 8000)).toBe(6);
   });
 
   test('goes by the last run before there are groups, as long as that took', () => {
-    const estimate = new Estimate(20, 0);
+    const estimate = new RemainingTime(20, 0);
     expect(estimate.secondsLeft(at(0), 5000)).toBe(15);
     expect(estimate.secondsLeft(at(0), 25_000)).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { verificationReport } from './report';
 import type { Verification } from './verification';
+import { verificationReport } from './verificationReport';
 
 const FOUND: Verification = {
   layout: '-',

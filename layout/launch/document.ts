@@ -226,7 +226,7 @@ function yamlLines(layout: LayoutData, path: string, depth: number, sources: Rea
   return Object.entries(layout).flatMap(([key, value]) => {
     const indent = '  '.repeat(depth);
     const whole = path === '' ? key : `${path}.${key}`;
-    const name = stringify(key).trimEnd();
+    const name = valueText(key);
     if (isMap(value)) {
       return [`${indent}${name}:`, ...yamlLines(value, whole, depth + 1, sources)];
     }
@@ -236,8 +236,21 @@ function yamlLines(layout: LayoutData, path: string, depth: number, sources: Rea
   });
 }
 
+/** A value that YAML reads back from its own characters; null for those that may need quotes. */
+function plainYaml(value: FactValue): string | null {
+  if (typeof value === 'number' || typeof value === 'boolean') {
+    return String(value);
+  }
+  const isWord = typeof value === 'string' && /^[A-Za-z][\w-]*$/.test(value);
+  return isWord && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(value) ? value : null;
+}
+
 /** A value on one line; what a terminal or a log of CI would obey is written as an escape, which JSON and YAML share. */
 function valueText(value: FactValue): string {
+  const plain = plainYaml(value);
+  if (plain !== null) {
+    return plain;
+  }
   const text = stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
   return text === terminalLine(text) ? text : jsonText(value);
 }

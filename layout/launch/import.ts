@@ -260,7 +260,7 @@ class Session implements LaunchContext {
   #script({ family, job: wanted, recorded }: ImportOptions): LaunchReading {
     const run = recorded ? recordedRun(this.file, this.text, recorded) : runScript(this.file, this.text, this.readFile);
     const started = this.#started(run, family);
-    const chosen = this.#chosenArguments(run, family);
+    const chosen = this.#byArgument(run, started, family);
     const found = started ?? chosen?.[0]?.started;
     if (!found) {
       const facts = this.#argumentsOnly(run);
@@ -310,20 +310,24 @@ class Session implements LaunchContext {
     return { family: first.family.name, jobs: named, trains };
   }
 
-  /** The jobs for each constant that the script compares an argument with; null where they do not differ. */
-  #chosenArguments(run: ScriptRun, family: FamilyName | undefined): readonly ByArgument[] | null {
-    const number = [...run.required, ...run.choices.keys()].find((name) => (run.choices.get(name)?.size ?? 0) > 0);
-    const constants = [...(number === undefined ? [] : (run.choices.get(number) ?? []))];
-    const all = constants.flatMap((constant): ByArgument[] => {
-      const chosen = runScript(this.file, this.text, this.readFile, new Map([[number ?? '', constant]]));
+  /**
+   * The jobs for each constant that the script compares one of its arguments with; null where they do not differ.
+   * @param without what the script starts without the argument
+   */
+  #byArgument(run: ScriptRun, without: Started | null, family: FamilyName | undefined): readonly ByArgument[] | null {
+    const number = [...run.required, ...run.choices.keys()].find((name) => run.choices.has(name));
+    if (number === undefined) {
+      return null;
+    }
+    const isRequired = run.required.has(number);
+    const all = [...(run.choices.get(number) ?? [])].flatMap((constant): ByArgument[] => {
+      const chosen = runScript(this.file, this.text, this.readFile, new Map([[number, constant]]));
       const started = this.#started(chosen, family);
-      return started ? [{ number: number ?? '', constant, isRequired: run.required.has(number ?? ''), started }] : [];
+      return started ? [{ number, constant, isRequired, started }] : [];
     });
-    const base = run.required.has(number ?? '') ? null : this.#started(run, family);
-    const signatures = [base, ...all.map(({ started }) => started)].flatMap((one) =>
-      one ? [one.jobs.map(({ facts }) => signature(facts)).join()] : [],
-    );
-    return all.length > 0 && new Set(signatures).size > 1 ? all : null;
+    const runs = [...(isRequired || !without ? [] : [without]), ...all.map(({ started }) => started)];
+    const signatures = new Set(runs.map(({ jobs }) => jobs.map(({ facts }) => signature(facts)).join()));
+    return signatures.size > 1 ? all : null;
   }
 
   /** Reads a script that only sets variables with Megatron-LM's flags; null where it sets none. */

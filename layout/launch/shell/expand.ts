@@ -42,7 +42,7 @@ type Token = Piece | Arg | null;
 
 /** The arguments that a word becomes after expansion and splitting. */
 export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
-  if (!syntax.parts) {
+  if (isPlain(syntax) || !syntax.parts) {
     return [word(textAt(syntax.value, shell.source.place(syntax.pos), true))];
   }
   const alternatives = braceAlternatives(syntax);
@@ -73,6 +73,11 @@ export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
   }
   close();
   return args;
+}
+
+/** Whether a word holds nothing to expand: the parser is then spared to look for its parts, which most of a script's words lack. */
+function isPlain({ text }: SyntaxWord): boolean {
+  return /^[\w./:=,@%+-]+$|^[[\]]$/.test(text);
 }
 
 /** The arguments that words become, as many as any script passes on. */
@@ -107,7 +112,7 @@ function isChoiceArg(token: Piece | Arg): token is Extract<Arg, { kind: 'choice'
 
 /** The text that a word becomes where it is not split: in assignments, tests and here-documents. */
 export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text {
-  if (!syntax.parts) {
+  if ((syntax.type === 'Word' && isPlain(syntax)) || !syntax.parts) {
     const text = syntax.type === 'Word' ? syntax.value : syntax.text;
     return textAt(text, shell.source.place(syntax.pos));
   }

@@ -93,6 +93,10 @@ export function word(text: Text): Word {
 
 /** The characters of a text, or null where some of it is not known. */
 export function literal(text: Text): string | null {
+  const [only] = text;
+  if (text.length === 1 && only?.kind === 'text') {
+    return only.text;
+  }
   let all = '';
   for (const piece of text) {
     if (piece.kind === 'text') {
@@ -185,6 +189,10 @@ export function quotedAs(text: Text, quoted: boolean): Text {
 
 /** Splits a text into words where unquoted blanks stand, as the shell does after expanding it. */
 export function splitWords(text: Text): Arg[] {
+  const [only] = text;
+  if (text.length === 1 && only?.kind === 'text' && (only.quoted || /^\S+$/.test(only.text))) {
+    return [word(text)];
+  }
   const args: Arg[] = [];
   let open: Piece[] | null = null;
   const close = () => {

@@ -6,12 +6,13 @@ import {
   type NamedFile,
   namedLaunchFiles,
   notCompared,
+  type Related,
   type SaidDifference,
   type Span,
   saidDifferences,
 } from '../layout';
-import { type Difference, type Drift, driftBetween, type LaunchReading } from '../layout/launch';
-import { readLaunch } from './launchFiles';
+import { type Difference, type Drift, driftBetween, type LaunchReading, layoutFix } from '../layout/launch';
+import { readLaunch, shownPath } from './launchFiles';
 import { nearTo } from './repository';
 
 /** A layout held against one launch file. */
@@ -76,5 +77,21 @@ function driftOf(layout: string, checked: Checked, named: NamedFile, file: strin
     const note = notCompared(checked, named, why ?? '');
     return note ? [note] : [];
   }
-  return compareWith(layout, checked, file ?? '', read.reading).said.map(({ diagnostic }) => diagnostic);
+  const { reading } = read;
+  return compareWith(layout, checked, file ?? '', reading).said.map(({ difference, diagnostic }) => {
+    const fix = layoutFix({ file: layout, text: checked.text, reading, difference });
+    return {
+      ...diagnostic,
+      related: [...diagnostic.related, ...placeOf(difference, diagnostic, named)],
+      fixes: fix ? [{ title: fix.title, applicability: 'suggestion', edits: [fix.edit] }] : [],
+    };
+  });
+}
+
+/** Where the layout names the launch file, with the line of that file that sets the value. */
+function placeOf({ key, launch }: Difference, { span }: Diagnostic, named: NamedFile): Related[] {
+  const { source } = launch;
+  return typeof source === 'string' || named.span.start === span.start
+    ? []
+    : [{ message: `${shownPath(source.file)}:${source.line} sets ${key}`, span: named.span }];
 }

@@ -99,6 +99,9 @@ test('check says where a layout differs from the launch files that it names', as
     'named.layout.yaml:3:28: information[launch-drift]: This layout is not compared with no.sh: no such file or folder.',
   );
   expect(stdout).toContain('named.layout.yaml:4:19: warning[launch-drift]: env-tp.sh says tp 4');
+  expect(stdout).toMatch(
+    /= line 3: env-tp\.sh:\d+ sets parallelism\.tp\n +(. line .*\n +)*= fix: Change tp to 4, as train\.sh says/,
+  );
   expect(stdout).not.toContain('ignored.layout.yaml:');
 });
 

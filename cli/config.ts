@@ -65,7 +65,7 @@ function levelsOf(file: string, value: unknown): RuleLevels {
     return NONE;
   }
   for (const key of others) {
-    refuse(file, `has no key \`${key}\`; it has rules`);
+    refuse(file, `has no key '${key}'; it has rules`);
   }
   const { levels, problems } = ruleLevels(isMap && 'rules' in value ? value.rules : undefined);
   for (const problem of problems) {

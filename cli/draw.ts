@@ -57,7 +57,7 @@ function tokensSvg({ name, facts, resolved: layout }: Subject): Svg {
   const sequences = sequencePlans(facts);
   const headline = { title: sequences.map(shareSentence).join(' '), sub: subject(layout) };
   return sequences.length === 0
-    ? { problem: 'the file does not say how long sequences are (`sequence.seq_length`)' }
+    ? { problem: 'the file does not say how long sequences are (sequence.seq_length)' }
     : { text: diagramSvg({ name, headline, diagram: sequenceDiagram(sequences, DIAGRAM_WIDTH) }) };
 }
 
@@ -106,11 +106,9 @@ export function addDrawCommand(program: Command): void {
     )
     .option('-o, --output <file>', 'where the picture is written; standard output without it')
     .option('--colour <dimension>', 'what colours the ranks: tp, pp, module, node, ...')
-    .option('--group <kind>', 'the kind of process group that the view `groups` shows')
+    .option('--group <kind>', 'the kind of process group that the view groups shows')
     .addOption(
-      new Option('--grid <grid>', 'which grid the view `structure` shows')
-        .choices(['dense', 'expert'])
-        .default('dense'),
+      new Option('--grid <grid>', 'which grid the view structure shows').choices(['dense', 'expert']).default('dense'),
     )
     .option('--module <name>', 'the module whose grid is shown where modules share their ranks')
     .action(draw);
@@ -138,7 +136,7 @@ async function drawLayout(file: string, drawn: Subject): Promise<void> {
     return;
   }
   if ((view === TABLE) !== (format === 'csv')) {
-    refuse(view === TABLE ? 'the table is written as csv' : 'only the view `table` is written as csv');
+    refuse(view === TABLE ? 'the table is written as csv' : 'only the view table is written as csv');
   } else if (view === TABLE) {
     save(Buffer.from(csvOf(layout)), output);
   } else {
@@ -170,7 +168,7 @@ async function savePicture(svg: string, format: 'svg' | 'png' | 'csv', output: s
     return;
   }
   complain(
-    `PNG needs ${RASTERIZER}: run \`npm install ${RASTERIZER}\` where this tool is installed, or use --format svg`,
+    `PNG needs ${RASTERIZER}: run 'npm install ${RASTERIZER}' where this tool is installed, or use --format svg`,
   );
   exitWith(EXIT.unusable);
 }

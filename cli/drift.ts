@@ -52,7 +52,7 @@ export function addDriftCommand(program: Command): void {
     );
   program
     .command('drift-texts', { hidden: true })
-    .description('drift of {"layout": TEXT, "launch": TEXT} on standard input, as JSON, for `mcp`')
+    .description('drift of {"layout": TEXT, "launch": TEXT} on standard input, as JSON, for mcp')
     .action(() => {
       const comparison = comparedTexts();
       return comparison ? print(output([comparison], 'json')) : undefined;

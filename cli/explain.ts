@@ -55,7 +55,7 @@ function* explain(name: string, format: Format): Iterable<string> {
   if (pages.length === 0) {
     const names = [...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()];
     const near = nearest(name, names) ?? names.find((one) => name.length > 2 && one.startsWith(name));
-    complain(`there is no rule, key or process group \`${name}\`${near ? `; did you mean \`${near}\`?` : ''}`);
+    complain(`there is no rule, key or process group '${name}'${near ? `; did you mean ${near}?` : ''}`);
     exitWith(EXIT.unusable);
   }
   if (format === 'json') {

@@ -85,7 +85,7 @@ export function complainOfErrors(file: string, { diagnostics, lines }: Checked, 
   const [first] = errors;
   const place = first ? `${file}:${lines.positionAt(first.span.start).line + 1}` : file;
   const shown = errors.length > 1 ? `all ${errors.length} errors` : 'the fixes';
-  complain(`${place}: ${first?.message ?? 'The layout is incomplete.'} \`parallelism-layout check\` shows ${shown}.`);
+  complain(`${place}: ${first?.message ?? 'The layout is incomplete.'} 'parallelism-layout check' shows ${shown}.`);
   exitWith(status);
 }
 

@@ -52,7 +52,7 @@ function readableLayout(input: InputFile): ResolvedLayout | null {
   const { diagnostics, facts, resolved } = input.checked;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0 && facts && resolved && errors.every((error) => isApart(error, input.checked))) {
-    complain(`${input.file}: \`parallelism-layout check\` shows errors that do not change the process groups below`);
+    complain(`${input.file}: 'parallelism-layout check' shows errors that do not change the process groups below`);
     exitWith(EXIT.findings);
     return resolved;
   }
@@ -97,7 +97,7 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
     const names = [...new Set(all.map(({ name }) => name))];
     const near = nearest(options.group, names);
     complain(
-      `${file}: there is no process group \`${options.group}\`; ${near ? `did you mean \`${near}\`?` : `this layout has ${names.join(', ')}`}`,
+      `${file}: there is no process group '${options.group}'; ${near ? `did you mean ${near}?` : `this layout has ${names.join(', ')}`}`,
     );
     exitWith(EXIT.unusable);
     return null;

@@ -98,7 +98,7 @@ function reportOf(input: InputFile, options: Options): NtpReport {
   const dp = checked.facts?.modules[0]?.dp;
   if (checked.facts?.root.ntp.written === false) {
     complain(
-      `${file}: the file has no \`ntp\`. Write \`ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}\` to leave out one slot of the first replica; \`parallelism-layout explain ntp\` says more`,
+      `${file}: the file has no ntp. Write 'ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}' to leave out one slot of the first replica; 'parallelism-layout explain ntp' says more`,
     );
     exitWith(EXIT.findings);
     return none;

@@ -49,7 +49,7 @@ function* planned(file: string, plan: Plan, { format, show }: Options): Iterable
   } else if (plan.ok && layouts.length > 0) {
     yield `${terminalLine(file)}: ${plan.fitting} of ${plan.tried} layouts fit; the quickest of each grid, by estimate\n`;
     yield* table([HEAD, ...layouts.map(cells)]);
-    yield '  `--show 1` prints the first as a file\n';
+    yield '  --show 1 prints the first as a file\n';
   }
 }
 

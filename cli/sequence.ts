@@ -23,7 +23,7 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
   }
   const plans = sequencePlans(layout.facts);
   if (plans.length === 0) {
-    complain(`${input.file}: no sequence to split. Write \`sequence.seq_length\``);
+    complain(`${input.file}: no sequence to split. Write sequence.seq_length`);
     exitWith(EXIT.findings);
     return null;
   }

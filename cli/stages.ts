@@ -33,7 +33,7 @@ function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: re
     const reason =
       plans.length > 0
         ? 'more than 100,000 layers or stages'
-        : 'the number of layers is not known. Write `model.num_layers`, a pipeline layout or a hybrid pattern';
+        : 'the number of layers is not known. Write model.num_layers, a pipeline layout or a hybrid pattern';
     complain(`${input.file}: ${reason}`);
     exitWith(EXIT.unusable);
   }

@@ -97,7 +97,7 @@ export async function recordScript(
   if (words === null && !mayUseNetwork) {
     throw new EnvironmentError(
       process.platform === 'linux'
-        ? '`unshare` cannot take the network from it. Install util-linux and allow user namespaces.'
+        ? 'unshare cannot take the network from it. Install util-linux and allow user namespaces.'
         : 'only Linux can take the network from it.',
     );
   }

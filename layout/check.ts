@@ -80,9 +80,9 @@ export function ruleLevels(value: unknown): { readonly levels: RuleLevels; reado
   for (const [code, level] of isMap ? Object.entries(value) : []) {
     const known = LEVELS.find((one) => one === level);
     if (!CODES.includes(code)) {
-      problems.push(`there is no rule \`${code}\``);
+      problems.push(`there is no rule '${code}'`);
     } else if (known === undefined) {
-      problems.push(`\`${code}\` must be off, information, warning or error`);
+      problems.push(`${code} must be off, information, warning or error`);
     } else {
       levels.set(code, known);
     }

@@ -43,7 +43,7 @@ const REASONS: readonly (readonly [string, string])[] = [
   ['BeginTime', 'its time has not come'],
   ['Dependency', 'it waits for another job'],
   ['Reservation', 'its reservation has not begun'],
-  ['JobHeldUser', 'it is held: `scontrol release` lets it go'],
+  ['JobHeldUser', "it is held: 'scontrol release' lets it go"],
   ['JobHeldAdmin', 'it is held by an administrator'],
   ['PartitionTimeLimit', 'it can never start: it asks for more time than the partition gives'],
   ['PartitionNodeLimit', 'it can never start: it asks for more nodes than the partition gives'],

@@ -66,13 +66,13 @@ export function renameModule(uri: string, checked: Checked, offset: number, newN
   }
   const refuse = (message: string) => new ResponseError(LSPErrorCodes.RequestFailed, message);
   if (!/^[A-Za-z_][\w.-]*$/.test(newName)) {
-    throw refuse(`\`${newName}\` cannot name a module: use letters, digits, \`_\`, \`.\` and \`-\`.`);
+    throw refuse(`'${newName}' cannot name a module: use letters, digits, '_', '.' and '-'.`);
   }
   if (checked.facts?.modules.some((other) => other !== module && other.name === newName)) {
-    throw refuse(`There is a module \`${newName}\` already.`);
+    throw refuse(`There is a module '${newName}' already.`);
   }
   if (module.name === LANGUAGE_MODULE && newName !== LANGUAGE_MODULE) {
-    throw refuse(`Exactly one module must be named \`${LANGUAGE_MODULE}\`; name another one so first.`);
+    throw refuse(`Exactly one module must be named '${LANGUAGE_MODULE}': give another one this name first.`);
   }
   return { changes: { [uri]: [{ range: checked.lines.rangeOf(module.nameSpan), newText: newName }] } };
 }

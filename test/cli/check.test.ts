@@ -232,9 +232,9 @@ describe('a configuration in a folder above the layout', () => {
   });
 
   test.each([
-    ['rules: {dense-factorisation: off}\n', 'there is no rule `dense-factorisation`'],
-    ['rules: {dense-factorization: never}\n', '`dense-factorization` must be off, information, warning or error'],
-    ['rule: {}\n', 'has no key `rule`; it has rules'],
+    ['rules: {dense-factorisation: off}\n', "there is no rule 'dense-factorisation'"],
+    ['rules: {dense-factorization: never}\n', 'dense-factorization must be off, information, warning or error'],
+    ['rule: {}\n', "has no key 'rule'; it has rules"],
     ['- 1\n', 'must be a map with the key rules'],
     ['rules: [\n', 'Flow sequence in block collection must be sufficiently indented'],
   ])('%j is refused in words', async (configuration, reason) => {

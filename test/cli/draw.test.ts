@@ -57,7 +57,7 @@ describe('draw', () => {
     [['good.layout.yaml', '-o', 'no/such/folder.svg'], 2, 'no/such/folder.svg'],
     [['good.layout.yaml', '--view', 'tokens'], 2, 'the file does not say how long sequences are'],
     [['good.layout.yaml', '--view', 'table', '--format', 'svg'], 2, 'the table is written as csv'],
-    [['good.layout.yaml', '--format', 'csv'], 2, 'only the view `table` is written as csv'],
+    [['good.layout.yaml', '--format', 'csv'], 2, 'only the view table is written as csv'],
   ])('says what is wrong: %j', async (args, status, message) => {
     const done = await draw(...args);
     expect(done.status).toBe(status);
@@ -101,6 +101,6 @@ describe('draw', () => {
     const program = join(alone, 'cli.js');
     const done = await cliProcess(folder, ['draw', 'good.layout.yaml', '--format', 'png'], { program });
     expect(done.status).toBe(2);
-    expect(done.stderr).toContain('PNG needs @resvg/resvg-js: run `npm install @resvg/resvg-js`');
+    expect(done.stderr).toContain("PNG needs @resvg/resvg-js: run 'npm install @resvg/resvg-js'");
   });
 });

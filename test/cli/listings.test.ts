@@ -78,7 +78,7 @@ describe('groups', () => {
   test('names the groups there are when asked for another', async () => {
     const { status, stderr } = await cli('groups', '--group', 'tpp', 'good.layout.yaml');
     expect(status).toBe(2);
-    expect(stderr).toContain('did you mean `tp`?');
+    expect(stderr).toContain('did you mean tp?');
   });
 
   test('refuses a layout with errors', async () => {
@@ -101,7 +101,7 @@ describe('groups', () => {
     const { status, stdout, stderr } = await cli('groups', '--group', 'tp', 'heads.layout.yaml');
     expect(status).toBe(1);
     expect(stderr).toBe(
-      'parallelism-layout: heads.layout.yaml: `parallelism-layout check` shows errors that do not change the process groups below\n',
+      "parallelism-layout: heads.layout.yaml: 'parallelism-layout check' shows errors that do not change the process groups below\n",
     );
     expect(stdout).toContain('tp: 4 x 2\n');
     const json = await cli('groups', '--format', 'jsonl', 'heads.layout.yaml');
@@ -151,7 +151,7 @@ describe('sequence, ntp, explain', () => {
       status: 1,
       stdout: '',
       stderr:
-        'parallelism-layout: good.layout.yaml: the file has no `ntp`. Write `ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}` to leave out one slot of the first replica; `parallelism-layout explain ntp` says more\n',
+        "parallelism-layout: good.layout.yaml: the file has no ntp. Write 'ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}' to leave out one slot of the first replica; 'parallelism-layout explain ntp' says more\n",
     });
   });
 
@@ -184,14 +184,14 @@ describe('sequence, ntp, explain', () => {
   });
 
   test.each([
-    ['wrld-gap', '`world-gap`'],
-    ['micro_batch_sise', '`micro_batch_size`'],
-    ['intra_dp_pc', '`intra_dp_cp`'],
+    ['wrld-gap', 'world-gap'],
+    ['micro_batch_sise', 'micro_batch_size'],
+    ['intra_dp_pc', 'intra_dp_cp'],
   ])('explain corrects %s', async (name, near) => {
     const { status, stderr } = await cli('explain', name);
     expect(status).toBe(2);
     expect(stderr).toBe(
-      `parallelism-layout: there is no rule, key or process group \`${name}\`; did you mean ${near}?\n`,
+      `parallelism-layout: there is no rule, key or process group '${name}'; did you mean ${near}?\n`,
     );
   });
 });

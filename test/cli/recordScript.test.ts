@@ -115,6 +115,6 @@ test.runIf(process.platform === 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
 
 test.runIf(process.platform === 'linux')('a script is not run where its network cannot be taken away', async () => {
   await expect(recordScript(script('train.sh', 'torchrun x.py\n'), { sandbox: null })).rejects.toThrow(
-    '`unshare` cannot take the network from it. Install util-linux and allow user namespaces.',
+    'unshare cannot take the network from it. Install util-linux and allow user namespaces.',
   );
 });

@@ -75,7 +75,7 @@ test('the summary draws what changed in each layout of the pull request', () => 
   expect({ status, stderr }).toEqual({
     status: 0,
     stderr:
-      'parallelism-layout: ./jobs/c.layout.yaml:3: tp 3 does not divide 16 ranks. Use tp 1, 2 or 4. `parallelism-layout check` shows the fixes.\n',
+      "parallelism-layout: ./jobs/c.layout.yaml:3: tp 3 does not divide 16 ranks. Use tp 1, 2 or 4. 'parallelism-layout check' shows the fixes.\n",
   });
   expect(readFileSync(summary, 'utf8')).toMatchInlineSnapshot(`
     "## Parallelism layouts

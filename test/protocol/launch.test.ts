@@ -310,7 +310,7 @@ test('a comment of the layout silences a difference on both files, and is offere
     range: found?.range,
     context: { diagnostics: [] },
   });
-  const ignore = actions.find(({ title }) => title === 'Ignore `launch-drift` on this line');
+  const ignore = actions.find(({ title }) => title === 'Ignore launch-drift on this line');
   expect(Object.values(ignore?.edit?.changes ?? {})[0]?.[0]?.newText).toBe(' # layout-ignore: launch-drift');
   const text = LAYOUT.replace('tp: 4', 'tp: 4 # layout-ignore: launch-drift');
   await server.connection.sendNotification('textDocument/didChange', {

@@ -1,6 +1,6 @@
 import { type Colouring, FADE, isRamp, MAX_STEPS } from './colour';
 
-/** What stands for a square of cells that is smaller than a pixel. */
+/** How the values of cells that are smaller than a pixel become one. */
 export type Joining =
   /** The worst condition: one failed rank in a million is seen. */
   | 'worst'
@@ -17,7 +17,7 @@ export const joiningOf = (colouring: Colouring): Joining =>
 export const TILE = 8;
 
 /**
- * Joins squares of `factor` x `factor` cells, each a step of a palette. Ranks that stand back yield to others, and empty cells
+ * Joins squares of `factor` x `factor` cells, each a step of a palette. Faded ranks count only where there are no others, and empty cells
  * count only where there is nothing else.
  * @param from the first row of squares, a multiple of `TILE`, and `to` the one after the last
  */
@@ -63,7 +63,7 @@ function joinRow(into: Uint8Array, rows: Uint8Array, width: number, factor: numb
   }
 }
 
-/** The highest step; a rank that stands back yields to one that does not. */
+/** The highest step of the ranks that are not faded, or of those that are where there are no others. */
 function worstOf(rows: Uint8Array, width: number, left: number, right: number): number {
   let worst = MAX_STEPS;
   let most = -1;
@@ -80,7 +80,7 @@ function worstOf(rows: Uint8Array, width: number, left: number, right: number): 
   return worst;
 }
 
-/** The mean step of the ranks that do not stand back, or of those that do where there are no others. */
+/** The mean step of the ranks that are not faded, or of those that are where there are no others. */
 function meanOf(rows: Uint8Array, width: number, left: number, right: number): number {
   let [sum, count, faded, fadedCount] = [0, 0, 0, 0];
   for (let start = 0; start < rows.length; start += width) {

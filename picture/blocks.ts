@@ -40,7 +40,7 @@ export const moduleLevel = ({ name, numRanks }: ResolvedModule, places: number):
 /**
  * The boxes of a dimension.
  * @param offset the first place of the module
- * @param detailOf what stands beside the name of the block with an index, which begins at a place
+ * @param detailOf the text beside the name of the block with an index, which begins at a place
  */
 export function boxLevel(
   { name, stride, size }: Axis,

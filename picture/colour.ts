@@ -41,11 +41,11 @@ export interface Status {
   readonly sign: Sign;
 }
 
-/** Whether the colour of a rank brings a cross of its own, as that of a failed one does. */
+/** Whether the sign of a rank's colour is a cross already, as that of a failed rank is. */
 export const isCrossed = (colouring: Colouring, rank: number): boolean =>
   colouring.statuses?.[colouring.valueOf(rank)]?.sign === 'cross';
 
-/** What is drawn on a cell so that its condition is told without its colour. */
+/** A mark on a cell that says its condition without colour. */
 export type Sign = 'none' | 'cross' | 'stripes' | 'dots';
 
 /** How ranks are coloured: a value a rank, and what each value is called. */
@@ -62,15 +62,15 @@ export interface Colouring {
   readonly label: (value: number) => string;
   /** One a value, for the scale `status`. */
   readonly statuses?: readonly Status[];
-  /** The colour of each value as its place in the list of seven, where colours do not go round by themselves. */
+  /** The colour of each value as its place in the list of seven, where colours do not just repeat in turn. */
   readonly hues?: Uint8Array;
-  /** The same, with colours that tell apart what is drawn side by side in a picture. */
+  /** The same colouring with different colours for values that are neighbours in a picture. */
   readonly arranged?: (placement: Placement) => Colouring;
   /** As `writeValues`, where there is a faster way than to ask for each rank. */
   readonly fill?: (into: RankNumbers, code: (value: number) => number) => void;
 }
 
-/** A number a rank: its value, or a byte that stands for that. */
+/** A number for each rank: its value, or the code of that as a byte. */
 export type RankNumbers = Int32Array | Uint8Array;
 
 /** A colouring by the condition of ranks. */
@@ -106,10 +106,10 @@ export function writeValues(colouring: Colouring, into: RankNumbers, code: (valu
 /** Whether values are steps of a ramp. */
 export const isRamp = ({ values, scale }: Colouring): boolean => scale === 'ordered' && values > CATEGORICAL.length;
 
-/** Whether colours stand for several values each. */
+/** Whether each colour is that of several values. */
 export const isCycle = ({ values, scale }: Colouring): boolean => scale === 'kinds' && values > CATEGORICAL.length;
 
-/** Blocks of one value smaller than this, in pixels, cannot be told apart by colours that come round again: they would be noise. */
+/** Blocks of one value smaller than this, in pixels, cannot be told apart by repeating colours. */
 const SMALLEST_KIND = 8;
 
 /** About how large blocks of one value are, in pixels as the cells. */
@@ -119,7 +119,7 @@ export const grainSize = ({ grain = 1 }: Colouring, cell: number): number => cel
 export const isPlain = (colouring: Colouring, cell: number): boolean =>
   isCycle(colouring) && grainSize(colouring, cell) < SMALLEST_KIND;
 
-/** What colours stand on: ramps leave out the end that would sink into it. */
+/** The background of a picture: ramps leave out the end that is too close to it. */
 export type Ground = keyof typeof RAMPS;
 
 /** The colour of a value; transparent where a rank has none. */
@@ -141,7 +141,7 @@ export const moduleFill = (index: number): `#${string}` => CATEGORICAL[index % C
 /** Marks the step of a rank that is faded. */
 export const FADE = 128;
 
-/** The colours of a bitmap, as few as a byte can tell. */
+/** The colours of a bitmap: at most 128, and the same faded. */
 export interface Palette {
   /** Little-endian RGBA words: one a step, at `MAX_STEPS` the one of ranks without a value, and above 127 all of them faded. */
   readonly words: Uint32Array;

@@ -105,7 +105,7 @@ export function costHeadline(layout: ResolvedLayout, { cost, reason }: CostResul
   return { title: `${needs}; ${sentSentence(layout, cost.flows)}.`, sub: subject(layout) };
 }
 
-/** What a stage needs of its GPU, and whether it fits as far as nine of ten measured runs tell. */
+/** What a stage needs of its GPU, and whether it fits by the range of nine in ten measured runs. */
 function needsSentence(stage: StageCost, gpuBytes: number | null): string {
   const total = totalOf(stage);
   if (gpuBytes === null) {

@@ -28,7 +28,7 @@ const BACKWARD: Paint = '#e69f00';
 /** Between two sections, in pixels. */
 const BETWEEN = 26;
 
-/** What stands for the picture where the file does not say enough; the headline says what it lacks. */
+/** The text in place of the picture where the file does not say enough; the headline says what it lacks. */
 const UNKNOWN =
   'Once the file says enough, this view shows the memory of each pipeline stage, what a rank sends in a step, and the pipeline schedule.';
 
@@ -86,7 +86,7 @@ function memoryPart({ stages, gpuBytes }: Cost, width: number): Part {
 interface StageRow {
   readonly name: string;
   readonly stage: StageCost;
-  /** How many stages it stands for. */
+  /** How many stages. */
   readonly count: number;
 }
 

@@ -12,7 +12,7 @@ import { writeValues } from './colour';
 import { colouringBy } from './colourings';
 import { familiesOf } from './facts';
 
-/** How a rank of one layout stands in another; the worst last. */
+/** How a rank differs between two layouts; the largest difference last. */
 export const CHANGES = ['same', 'peers', 'coordinates', 'absent'] as const;
 export type Change = (typeof CHANGES)[number];
 
@@ -50,7 +50,7 @@ export class Difference {
   }
 }
 
-/** A difference that marks on ranks tell; null where none differs, or all do: the summary in words says that. */
+/** The difference that is marked on ranks; null where no rank differs, or all do, which the summary in words says. */
 export const markedDifference = (difference: Difference | null, worldSize: number): Difference | null =>
   difference && difference.ranks.length > 0 && difference.ranks.length < worldSize ? difference : null;
 

@@ -36,7 +36,7 @@ export function exampleOf(layout: ResolvedLayout, name: string, colouring: Colou
 }
 
 /**
- * The example, where it is shown alone: colours by themselves would be noise.
+ * The example, where colours cannot tell groups apart.
  * @param cell the size of a cell in pixels
  * @param isNumbered whether cells carry their rank
  */

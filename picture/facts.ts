@@ -63,7 +63,7 @@ export function modulesOf(layout: ResolvedLayout, rank: number): ResolvedModule[
   return layout.modules.filter(({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks);
 }
 
-/** Where a rank stands along every dimension longer than 1: `tp 1`, `pp 0`. */
+/** The coordinates of a rank along every dimension longer than 1: `tp 1`, `pp 0`. */
 export function coordinatesOf(layout: ResolvedLayout, module: ResolvedModule, rank: number): string[] {
   const place = numberingOf(layout)?.placeOf(rank) ?? rank;
   const dense = denseGrid(module);
@@ -79,7 +79,7 @@ export function coordinatesOf(layout: ResolvedLayout, module: ResolvedModule, ra
   ];
 }
 
-/** Where a rank stands, in one line: its module and its coordinates, or that nobody has it. */
+/** The module and the coordinates of a rank in one line, or that it is in no module. */
 export function standing(layout: ResolvedLayout, rank: number): string {
   const modules = modulesOf(layout, rank).map((module) =>
     [module.name ?? '', coordinatesOf(layout, module, rank).join(', ')].filter(Boolean).join(' '),

@@ -19,7 +19,7 @@ export interface Matches {
 /** What a search finds: ranks, or why there are none. */
 export type Found = Matches | { readonly problem: string };
 
-/** Words that stand for ranks in a condition: `failed`, `differs`, ... */
+/** The ranks in each condition that a search can name: `failed`, `differs`, ... */
 export type Conditions = Readonly<Record<string, readonly number[]>>;
 
 /** Coordinates along one dimension: all of these. */

@@ -226,19 +226,19 @@ export function fittingSize(placement: Placement, space: Space): Space {
 const MAX_LONG = 3.2;
 const MAX_TALL = 1.4;
 
-/** How much more a picture is worth for each level whose blocks have room for their label. */
+/** By how much each level whose blocks have room for their label raises the score of a picture. */
 const LABELLED = 2.6;
 
 /** How well nested levels can be read in a space: the larger, the better; below 0 where cells have no size left. */
 export function legibility(levels: readonly PlacedLevel[], space: Space): number {
   let cell = space;
-  let worth = 1;
+  let score = 1;
   for (const level of levels) {
     const { stepX, stepY, insets, inner } = blockSizes(level, cell);
     if (level.label) {
       const ratio = Math.max(stepX / stepY / MAX_LONG, stepY / stepX / MAX_TALL, 1);
-      worth *= (insets.header / HEADER) * (LABELLED - 1) + 1;
-      worth /= Math.sqrt(ratio);
+      score *= (insets.header / HEADER) * (LABELLED - 1) + 1;
+      score /= Math.sqrt(ratio);
     }
     cell = inner;
   }
@@ -247,9 +247,9 @@ export function legibility(levels: readonly PlacedLevel[], space: Space): number
     return Math.min(width, height) - 1;
   }
   const long = Math.min(width, MAX_WIDE * height) * Math.min(height, MAX_HIGH * width);
-  // beyond the largest cell more space is worth little
+  // beyond the largest cell more space gains little
   const most = MAX_CELL.width * MAX_CELL.height;
-  return worth * (Math.min(long, most) + 0.05 * Math.max(0, long - most));
+  return score * (Math.min(long, most) + 0.05 * Math.max(0, long - most));
 }
 
 /** The index of the first number beyond a value in an ascending list. */

@@ -31,16 +31,15 @@ export function subject(layout: ResolvedLayout): string {
 
 /** The degrees of a module that are more than 1: `tp 4 × dp 4 × pp 4`, and those of its experts. */
 export function degreesOf(module: ResolvedModule): string {
-  const product = (axes: readonly Axis[]) =>
-    axes
-      .filter(({ size }) => size > 1)
-      .map(({ name, size }) => `${name} ${grouped(size)}`)
-      .join(' × ');
   const expert = expertGrid(module);
   const experts =
-    expert.sizeOf('ep') > 1 ? [`experts ${product(expert.axes.filter(({ name }) => name !== 'pp'))}`] : [];
-  return [product(denseGrid(module).axes), ...experts].filter(Boolean).join(', ');
+    expert.sizeOf('ep') > 1 ? [`experts ${productText(expert.axes.filter(({ name }) => name !== 'pp'))}`] : [];
+  return [productText(denseGrid(module).axes), ...experts].filter(Boolean).join(', ');
 }
+
+/** Degrees that are more than 1: `tp 4 × dp 4`. */
+export const productText = (dims: readonly Pick<Axis, 'name' | 'size'>[]): string =>
+  dims.flatMap(({ name, size }) => (size > 1 ? `${name} ${grouped(size)}` : [])).join(' × ');
 
 /** Where each part of the model runs. */
 export function whereHeadline(layout: ResolvedLayout): Headline {

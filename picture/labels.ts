@@ -53,7 +53,7 @@ export function blockText({ level, place, header }: Block, room: number): BlockL
     [label.title, short].find((text) => (widthOf(text) + widthOf('0'.repeat(missing))) * 1.06 <= room) ?? '';
   const left = room - widthOf(title) * 1.06 - BETWEEN;
   const parts = label.detail.split(' · ');
-  // the coarser parts stand first: the finer ones go first
+  // the coarser parts come first: the finer ones are left out first
   const details = parts.map((_, i) => parts.slice(0, parts.length - i).join(' · '));
   return { title, detail: title === '' ? '' : (details.find((text) => widthOf(text, TITLE_SIZE - 1) <= left) ?? '') };
 }

@@ -46,7 +46,7 @@ export interface Shown {
   readonly unset: boolean;
   /** The ranks that are shown alone. */
   readonly isolated: Isolated | null;
-  /** How many ranks a pixel stands for; 1 or less where each rank has its own. */
+  /** How many ranks are drawn as one dot; 1 or less where each has its own. */
   readonly ranksPerPixel: number;
   readonly nesting: string;
 }
@@ -57,7 +57,7 @@ const RAMP_STEPS = 40;
 /** Up to so many values each has an entry of its own. */
 const MAX_KINDS = 48;
 
-/** What the colours and marks of a picture stand for: all that is seen, and nothing else. */
+/** The meaning of all colours and marks that are seen in a picture, and of no others. */
 export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Legend {
   const { atFault = 0, peers = '', vacant = 0, isolated } = shown;
   const mark = (is: boolean, kind: LegendMark, text: string): LegendItem[] =>
@@ -151,5 +151,5 @@ function ramp(colouring: Colouring, ground: Ground): LegendItem {
   return { kind: 'ramp', fills, from: colouring.label(0), to: colouring.label(last) };
 }
 
-/** What stands for a sign in text. */
+/** A sign in text. */
 export const SIGN_TEXT: Readonly<Record<Sign, string>> = { none: '', cross: '✕', stripes: '//', dots: '…' };

@@ -11,15 +11,15 @@ export type GridKind = 'dense' | 'expert';
 /** What a person wants to see along which axis; names that a module does not have are passed over. */
 export interface LogicalChoice {
   readonly grid: GridKind;
-  /** The dimension whose ranks stand side by side; empty for the usual one. */
+  /** The dimension whose ranks lie side by side; empty for the usual one. */
   readonly across: string;
-  /** The dimension whose ranks stand one under another; empty for the usual one. */
+  /** The dimension whose ranks lie one under another; empty for the usual one. */
   readonly down: string;
   /** The module whose grid is drawn where modules share their ranks. */
   readonly module: string;
 }
 
-/** Dimensions that are drawn as cells side by side and one under another, where nobody chose: the tightest first. */
+/** Dimensions that are drawn as cells side by side and one under another unless others are chosen: the tightest first. */
 const ACROSS = ['tp', 'expt_tp'];
 const DOWN = ['cp', 'ep', 'gtp_remat', 'expt_gtp_remat'];
 
@@ -32,7 +32,7 @@ export function logicalDims(layout: ResolvedLayout, grid: GridKind): string[] {
   return [...new Set(names)];
 }
 
-/** The dimensions of cells when nobody chose: empty for none. */
+/** The dimensions of cells unless others are chosen: empty for none. */
 export function usualAxes(names: readonly string[]): { across: string; down: string } {
   const inner = [...ACROSS, ...DOWN].filter((name) => names.includes(name));
   const across = inner[0] ?? ['expt_dp', 'dp', 'pp'].find((name) => names.includes(name)) ?? '';
@@ -41,7 +41,7 @@ export function usualAxes(names: readonly string[]): { across: string; down: str
 
 /**
  * The structure of the model as nested boxes: stages hold replicas, replicas hold ranks, one dimension across and one down.
- * Modules on ranks of their own stand beside or under each other.
+ * Modules on ranks of their own lie beside or under each other.
  */
 export function logicalPlacement(
   layout: ResolvedLayout,
@@ -101,7 +101,7 @@ const bareLevel = ({ name, stride, size }: Axis, columns: readonly number[]): Op
   label: null,
 });
 
-/** How many ranks may stand side by side: in a box all of them where they are few. */
+/** How many ranks may lie side by side: in a box all of them where they are few. */
 const rowsOf = (size: number, isBoxed: boolean): readonly number[] =>
   isBoxed
     ? [size, ...foldings(size).filter((columns) => size > MAX_ROW && size % columns === 0 && columns >= MAX_ROW / 2)]

@@ -14,7 +14,7 @@ export interface Space {
   readonly height: number;
 }
 
-/** What stands above a block: its name, and what its ranks have in common. */
+/** The label of a block: its name, and what its ranks have in common. */
 export interface BlockLabel {
   readonly title: string;
   readonly detail: string;
@@ -28,7 +28,7 @@ export interface Level {
   readonly stride: number;
   /** How many blocks lie in the block around them. */
   readonly size: number;
-  /** How many of them stand side by side. */
+  /** How many of them lie side by side. */
   readonly columns: number;
   /** The label of the block that begins at a place; null for bare rows and columns of cells, which have no box. */
   readonly label: ((place: number) => BlockLabel) | null;
@@ -72,7 +72,7 @@ export class Placement {
 
   constructor(
     readonly panels: readonly Panel[],
-    /** Which rank stands in a place; left out where places are ranks. */
+    /** Which rank is in a place; left out where places are ranks. */
     readonly numbering: Numbering | null = null,
   ) {
     this.width = Math.max(1, ...panels.map(({ x, width }) => x + width));

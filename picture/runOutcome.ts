@@ -26,7 +26,7 @@ export interface RunReport {
   readonly why: readonly string[];
 }
 
-/** How a rank stands to those that keep others waiting; the worst last. */
+/** What a rank has to do with the hang of a run; the worst last. */
 export const STANDINGS: readonly Status[] = [
   { label: 'does not wait', fill: '#6e6e6e', sign: 'dots' },
   { label: 'in groups unlike the layout', fill: '#cc79a7', sign: 'stripes' },
@@ -58,7 +58,7 @@ export class RunOutcome {
     }
   }
 
-  /** Ranks by how they stand to the culprits. */
+  /** Ranks by their part in the hang. */
   get colouring(): Colouring {
     return statusColouring('run', STANDINGS, (rank) => this.#standing.get(rank) ?? IDLE);
   }

@@ -5,29 +5,29 @@ import type { Placement } from './placement';
  * Writes the step in the palette of every cell of a picture, row by row. It stops now and then, so that something else can be
  * done meanwhile.
  * @param into a byte a cell
- * @param stands which ranks stand out (not 0) where the others stand back; null where all are alike
+ * @param highlighted which ranks are not faded (not 0); null where none is faded
  */
 export function* writeSteps(
   placement: Placement,
   colouring: Colouring,
   palette: Palette,
   worldSize: number,
-  stands: Uint8Array | null,
+  highlighted: Uint8Array | null,
   into: Uint8Array,
 ): Generator<void> {
   const ranks = new Uint8Array(worldSize).fill(MAX_STEPS);
   writeValues(colouring, ranks, (value) => palette.codes[value] ?? MAX_STEPS);
-  if (stands) {
-    fade(ranks, stands);
+  if (highlighted) {
+    fade(ranks, highlighted);
   }
   yield* placement.spread(ranks, into, MAX_STEPS);
 }
 
-/** Fades the steps of ranks that stand back. */
-function fade(steps: Uint8Array, stands: Uint8Array): void {
+/** Fades the steps of ranks that are not highlighted. */
+function fade(steps: Uint8Array, highlighted: Uint8Array): void {
   for (let rank = 0; rank < steps.length; rank++) {
     const step = steps[rank] ?? MAX_STEPS;
-    if (step !== MAX_STEPS && stands[rank] === 0) {
+    if (step !== MAX_STEPS && highlighted[rank] === 0) {
       steps[rank] = step | FADE;
     }
   }

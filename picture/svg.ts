@@ -171,10 +171,10 @@ function stepsOf(
   colouring: Colouring,
   palette: Palette,
   worldSize: number,
-  stands: Uint8Array | null,
+  highlighted: Uint8Array | null,
 ): Uint8Array {
   const steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
-  const work = writeSteps(placement, colouring, palette, worldSize, stands, steps);
+  const work = writeSteps(placement, colouring, palette, worldSize, highlighted, steps);
   while (!work.next().done) {
     // in one go
   }
@@ -453,13 +453,13 @@ function legendSvg(colouring: Colouring, shown: Shown, width: number): { svg: st
   let x = widthOf(name) + 18;
   let line = 0;
   for (const item of items) {
-    const wide = itemWidth(item) + 18;
-    if (x > 0 && x + wide > width) {
+    const entry = itemSvg(item);
+    if (x > 0 && x + entry.width + 18 > width) {
       x = 0;
       line++;
     }
-    parts.push(moved(x, line * LEGEND_LINE, itemSvg(item)));
-    x += wide;
+    parts.push(moved(x, line * LEGEND_LINE, entry.svg));
+    x += entry.width + 18;
   }
   return { svg: parts.join(''), lines: line + 1 };
 }
@@ -485,31 +485,23 @@ const MARKS: Readonly<Partial<Record<LegendMark, string>>> = {
   unset: swatch({ fill: 'none', stroke: paper('muted'), 'stroke-dasharray': '3 2' }),
 };
 
-function itemWidth(item: LegendItem): number {
-  if (item.kind === 'ramp') {
-    return RAMP_WIDTH + 16 + widthOf(item.from) + widthOf(item.to);
+/** An entry of a legend, and how wide it is. */
+function itemSvg(item: LegendItem): { readonly svg: string; readonly width: number } {
+  if (item.kind === 'note') {
+    return { svg: text(0, 11, item.text, { size: 12, fill: paper('muted') }), width: widthOf(item.text) };
   }
-  return widthOf(item.text) + (item.kind === 'note' ? 0 : item.kind === 'fill' && item.sign !== 'none' ? 36 : 20);
-}
-
-function itemSvg(item: LegendItem): string {
   const caption = (x: number, words: string) => text(x, 11, words, { size: 12, fill: paper('text') });
-  switch (item.kind) {
-    case 'note':
-      return text(0, 11, item.text, { size: 12, fill: paper('muted') });
-    case 'mark':
-      return `${MARKS[item.mark] ?? ''}${caption(20, item.text)}`;
-    case 'fill':
-      return `${swatch({ fill: item.fill, stroke: '#555555' })}${caption(20, [SIGN_TEXT[item.sign], item.text].filter(Boolean).join(' '))}`;
-    case 'ramp': {
-      const from = widthOf(item.from) + 8;
-      const step = RAMP_WIDTH / item.fills.length;
-      const fills = item.fills.map((fill, i) =>
-        tag('rect', { x: from + i * step, width: step + 0.5, height: 13, fill }),
-      );
-      return `${caption(0, item.from)}${fills.join('')}${caption(from + RAMP_WIDTH + 8, item.to)}`;
-    }
+  if (item.kind === 'ramp') {
+    const from = widthOf(item.from) + 8;
+    const step = RAMP_WIDTH / item.fills.length;
+    const fills = item.fills.map((fill, i) => tag('rect', { x: from + i * step, width: step + 0.5, height: 13, fill }));
+    const end = from + RAMP_WIDTH + 8;
+    return { svg: `${caption(0, item.from)}${fills.join('')}${caption(end, item.to)}`, width: end + widthOf(item.to) };
   }
+  const isFill = item.kind === 'fill';
+  const words = isFill && item.sign !== 'none' ? `${SIGN_TEXT[item.sign]} ${item.text}` : item.text;
+  const sign = isFill ? swatch({ fill: item.fill, stroke: '#555555' }) : (MARKS[item.mark] ?? '');
+  return { svg: `${sign}${caption(20, words)}`, width: 20 + widthOf(words) };
 }
 
 const rectPath = ({ x, y, width, height }: Rect): string => `M${n(x)} ${n(y)}h${n(width)}v${n(height)}h${n(-width)}z`;

@@ -2,18 +2,18 @@ import { divisors } from '../layout';
 import { legibility } from './geometry';
 import { type Level, type Panel, panelOf, type Space } from './placement';
 
-/** A level whose rows are still to be chosen: how many blocks may stand side by side. */
+/** A level whose rows are still to be chosen: how many blocks may lie side by side. */
 export interface OpenLevel extends Omit<Level, 'columns'> {
   readonly columns: readonly number[];
 }
 
-/** How much less a picture is worth where its last row is cut short. */
+/** By how much the score of a picture falls where its last row is cut short. */
 const RAGGED = 0.7;
 
 /** At most so many ways to lay out one level are tried. */
 const MAX_TRIES = 14;
 
-/** The numbers of blocks that may stand side by side where `count` of them fill rows. */
+/** The numbers of blocks that may lie side by side where `count` of them fill rows. */
 export function foldings(count: number): readonly number[] {
   const even = divisors(count);
   const side = Math.ceil(Math.sqrt(count));
@@ -30,19 +30,19 @@ export function tiled(levels: readonly OpenLevel[], space: Space): readonly Leve
   let best: readonly Level[] = levels.map((level) => ({ ...level, columns: level.columns[0] ?? 1 }));
   let most = Number.NEGATIVE_INFINITY;
   for (const candidate of choices(levels)) {
-    const worth = worthOf(candidate, space);
-    if (worth > most) {
-      most = worth;
+    const score = scoreOf(candidate, space);
+    if (score > most) {
+      most = score;
       best = candidate;
     }
   }
   return best;
 }
 
-function worthOf(levels: readonly Level[], space: Space): number {
+function scoreOf(levels: readonly Level[], space: Space): number {
   const ragged = levels.filter((level) => level.size % level.columns !== 0).length;
-  const worth = legibility(panelOf(levels, 0, 1).levels, space);
-  return worth < 0 ? worth : worth * RAGGED ** ragged;
+  const score = legibility(panelOf(levels, 0, 1).levels, space);
+  return score < 0 ? score : score * RAGGED ** ragged;
 }
 
 function* choices(levels: readonly OpenLevel[]): Generator<readonly Level[]> {
@@ -65,14 +65,14 @@ export interface OpenPanel {
   readonly levels: readonly OpenLevel[];
 }
 
-/** At most so many parts stand side by side. */
+/** At most so many parts lie side by side. */
 const MAX_BESIDE = 8;
 
 /** Places the parts of a picture in rows, as many in a row as lets the worst of them be read best in a space. */
 export function arranged(parts: readonly OpenPanel[], space: Space): readonly Panel[] {
   const all = Array.from({ length: Math.min(parts.length, MAX_BESIDE) }, (_, i) => inRows(parts, i + 1, space));
-  const worths = all.map((panels) => worstOf(panels, space));
-  return all[worths.indexOf(Math.max(...worths))] ?? [];
+  const scores = all.map((panels) => worstOf(panels, space));
+  return all[scores.indexOf(Math.max(...scores))] ?? [];
 }
 
 function inRows(parts: readonly OpenPanel[], perRow: number, space: Space): Panel[] {
@@ -100,8 +100,8 @@ function inRows(parts: readonly OpenPanel[], perRow: number, space: Space): Pane
 function worstOf(panels: readonly Panel[], space: Space): number {
   const width = space.width / Math.max(...panels.map((panel) => panel.x + panel.width));
   const height = space.height / Math.max(...panels.map((panel) => panel.y + panel.height));
-  const worths = panels.map((panel) =>
+  const scores = panels.map((panel) =>
     legibility(panel.levels, { width: width * panel.width, height: height * panel.height }),
   );
-  return Math.min(...worths);
+  return Math.min(...scores);
 }

@@ -1,6 +1,7 @@
 import { countOf, gapsBetween, grouped, type LayoutFacts, phaseSpans, type RankSpan, valueOr } from '../layout';
 import { inkOn, moduleFill } from './colour';
 import { type Diagram, lowered, type Part, type Shape, stacked, textAt, titleAt } from './diagram';
+import { productText } from './headline';
 import { shortened, widthOf } from './labels';
 
 /** A module as far as the file says where it lies: what can be drawn of a layout that is not whole. */
@@ -40,25 +41,16 @@ export function outlineOf(facts: LayoutFacts | null): WorldOutline {
 
 function phaseRows(facts: LayoutFacts): PhaseRow[] {
   return Array.from(phaseSpans(facts), ({ field: { name }, phase, start, end }) => {
-    const size = (dim: 'tp' | 'gtp_remat' | 'cp' | 'pp' | 'ep') => valueOr(phase[dim], 1) ?? 1;
     const count = end - start;
-    const dp = count / (size('tp') * size('gtp_remat') * size('cp') * size('pp'));
-    const degrees = [
-      ['tp', size('tp')],
-      ['gtp_remat', size('gtp_remat')],
-      ['cp', size('cp')],
-      ['dp', Number.isInteger(dp) ? dp : 1],
-      ['pp', size('pp')],
-    ] as const;
-    const text = degrees.flatMap(([dim, degree]) => (degree > 1 ? `${dim} ${grouped(degree)}` : [])).join(' × ');
-    const experts = size('ep') > 1 ? [`ep ${grouped(size('ep'))}`] : [];
-    return {
-      name,
-      engine: valueOr(phase.engine, 'megatron') ?? 'megatron',
-      start,
-      count,
-      degrees: [text, ...experts].filter(Boolean).join(', '),
-    };
+    const sizes = (['tp', 'gtp_remat', 'cp', 'pp', 'ep'] as const).map((dim) => ({
+      name: dim,
+      size: valueOr(phase[dim], 1) ?? 1,
+    }));
+    const dense = sizes.slice(0, -1);
+    const dp = count / dense.reduce((product, { size }) => product * size, 1);
+    const all = [...dense.slice(0, -1), { name: 'dp', size: Number.isInteger(dp) ? dp : 1 }, ...dense.slice(-1)];
+    const degrees = [productText(all), productText(sizes.slice(-1))].filter(Boolean).join(', ');
+    return { name, engine: valueOr(phase.engine, 'megatron') ?? 'megatron', start, count, degrees };
   });
 }
 
@@ -154,7 +146,7 @@ function overlaps(spans: readonly RankSpan[]): RankSpan[] {
   return found;
 }
 
-/** About so many ticks stand under the axis. */
+/** About so many ticks are on the axis. */
 const TICKS = 5;
 
 /** Round ranks along the axis: multiples of a power of two, and the last rank. */
@@ -174,11 +166,11 @@ export const spanText = ({ start, end }: RankSpan): string =>
 /** One line of the diagram: the ranks of a module or a phase, or a fault, which has no fill. */
 interface Row {
   readonly name: string;
-  /** What stands under the name. */
+  /** The line under the name. */
   readonly detail: string;
   readonly span: RankSpan;
   readonly fill: `#${string}` | null;
-  /** What stands in the bar, or beside it. */
+  /** The texts for the bar, the longest first; the last may stand beside it. */
   readonly words: readonly string[];
 }
 

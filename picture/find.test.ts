@@ -1,15 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { ResolvedLayout } from '../layout';
 import { findRanks } from './find';
-import { onNodes, resolved } from './testing';
+import { modulesOf, onNodes, PACKED } from './testing';
 
 const MOE = onNodes(8, 'tp: 4, pp: 4, ep: 4, expt_tp: 1');
-const MIMO = resolved(
-  'world_size: 8\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}\n',
-);
-const PACKED = resolved(
-  'world_size: 7\nparallelism: {tp: 4}\nntp: {tp_spares: 1, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]}\n',
-);
+const MIMO = modulesOf(8, 'num_ranks: 4, tp: 2', 'rank_offset: 4, num_ranks: 4, tp: 2, pp: 2');
 
 const found = (layout: ResolvedLayout, text: string, conditions = {}) => {
   const matches = findRanks(layout, text, conditions);
@@ -43,8 +38,8 @@ describe('finding ranks', () => {
   });
 
   test('packed placement numbers the ranks that are launched', () => {
-    expect(found(PACKED, 'tp=2')).toEqual([1, 5]);
-    expect(found(PACKED, 'tp=1')).toEqual([4]);
+    expect(found(PACKED, 'tp=2')).toEqual([2, 8]);
+    expect(found(PACKED, 'tp=3')).toEqual([9]);
   });
 
   test('a word stands for ranks in a condition', () => {

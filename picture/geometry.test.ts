@@ -4,7 +4,7 @@ import { nestingText } from './blocks';
 import { fittingSize, Geometry } from './geometry';
 import { logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
-import { onNodes, resolved } from './testing';
+import { gridOf, modulesOf, onNodes, resolved } from './testing';
 
 const SPACE = { width: 900, height: 600 };
 const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;
@@ -93,7 +93,7 @@ describe('level of detail', () => {
   });
 
   test('every replica has a label of its own, however many there are', () => {
-    const layout = resolved('world_size: 131072\nparallelism: {tp: 8, cp: 4, pp: 16}\n');
+    const layout = gridOf(131_072, 'tp: 8, cp: 4, pp: 16');
     const placement = logicalPlacement(layout, CHOICE, SPACE);
     const { width, height } = fittingSize(placement, SPACE);
     const near = new Geometry(placement, width * 12, height * 12);
@@ -115,9 +115,8 @@ describe('level of detail', () => {
       ),
     );
     expect(nestingText(modules)).toBe('boxes: module › stage › node; cells: GPU');
-    const sideBySide =
-      'modules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}\n';
-    const placement = logicalPlacement(resolved(`world_size: 8\n${sideBySide}`), CHOICE, SPACE);
+    const sideBySide = modulesOf(8, 'num_ranks: 4, tp: 2', 'rank_offset: 4, num_ranks: 4, tp: 2, pp: 2');
+    const placement = logicalPlacement(sideBySide, CHOICE, SPACE);
     expect(nestingText(new Geometry(placement, SPACE.width, SPACE.height))).toBe(
       'boxes: module › replica or module › stage; cells: tp across',
     );

@@ -4,7 +4,7 @@ import { usualColour } from './colourings';
 import { mergedGroups } from './facts';
 import { structureHeadline, whereHeadline } from './headline';
 import { groupsSentence } from './reach';
-import { onNodes, resolved } from './testing';
+import { onNodes, PACKED, resolved } from './testing';
 
 const MIMO = resolved(
   'world_size: 16\ncluster: {nodes: 2, gpus_per_node: 8}\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {rank_offset: 8, num_ranks: 8, tp: 2, pp: 2}\n',
@@ -20,12 +20,7 @@ describe('the answer of a view', () => {
     [onNodes(4, 'tp: 16'), '2 replicas of 2 nodes each; every tp group crosses nodes.'],
     [onNodes(1, 'tp: 2, pp: 2'), '2 pipeline stages of 4 ranks each on one node; every tp group shares the node.'],
     [MIMO, 'images runs on node 0, language runs on node 1.'],
-    [
-      resolved(
-        'world_size: 14\nparallelism: {tp: 8}\nntp: {tp_spares: 2, placement: packed, failed_ranks: [3, 6], non_active_ranks_per_dp: [{dp: 0, local_ranks: [3, 6]}]}\n',
-      ),
-      '2 replicas of up to 8 ranks each; 1 of 2 tp groups crosses nodes.',
-    ],
+    [PACKED, '2 replicas of up to 8 ranks each; 1 of 2 tp groups crosses nodes.'],
   ])('where: %#', (layout, title) => {
     expect(whereHeadline(layout).title).toBe(title);
   });

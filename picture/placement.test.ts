@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { ResolvedLayout } from '../layout';
 import { logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
 import type { Placement } from './placement';
-import { resolved } from './testing';
+import { gridOf, modulesOf, onNodes, PACKED, resolved } from './testing';
 
 const SPACE = { width: 900, height: 600 };
 const CHOICE = { grid: 'dense', across: '', down: '', module: '' } as const;
@@ -23,53 +24,47 @@ function expectOneCellEach(placement: Placement, worldSize: number): void {
   }
 }
 
-const LAYOUTS: readonly [name: string, text: string][] = [
-  ['one node', 'world_size: 8\nparallelism: {tp: 2, pp: 2}\n'],
-  [
-    'eight nodes',
-    'world_size: 64\ncluster: {nodes: 8, gpus_per_node: 8}\nparallelism: {tp: 4, pp: 4, ep: 4, expt_tp: 1}\n',
-  ],
-  ['a prime number of nodes', 'world_size: 88\ncluster: {nodes: 11, gpus_per_node: 8}\nparallelism: {tp: 8}\n'],
+const LAYOUTS: readonly [name: string, layout: ResolvedLayout][] = [
+  ['one node', gridOf(8, 'tp: 2, pp: 2')],
+  ['eight nodes', onNodes(8, 'tp: 4, pp: 4, ep: 4, expt_tp: 1')],
+  ['a prime number of nodes', onNodes(11, 'tp: 8')],
   [
     'large NVLink domains',
-    'world_size: 288\ncluster: {nodes: 72, gpus_per_node: 4, gpus_per_nvlink_domain: 72}\nparallelism: {tp: 4, cp: 2, pp: 6}\n',
+    resolved(
+      'cluster: {nodes: 72, gpus_per_node: 4, gpus_per_nvlink_domain: 72}\nparallelism: {tp: 4, cp: 2, pp: 6}\n',
+    ),
   ],
   [
     'small NVLink domains',
-    'world_size: 32\ncluster: {nodes: 4, gpus_per_node: 8, gpus_per_nvlink_domain: 4}\nparallelism: {tp: 4}\n',
+    resolved('cluster: {nodes: 4, gpus_per_node: 8, gpus_per_nvlink_domain: 4}\nparallelism: {tp: 4}\n'),
   ],
-  ['one dimension', 'world_size: 48\nparallelism: {tp: 1}\n'],
-  ['no parallelism', 'world_size: 1\nparallelism: {tp: 1}\n'],
+  ['one dimension', gridOf(48, 'tp: 1')],
+  ['no parallelism', gridOf(1, 'tp: 1')],
+  ['modules apart', modulesOf(12, 'num_ranks: 4, tp: 2', 'rank_offset: 4, num_ranks: 8, tp: 2, pp: 2')],
+  ['modules together', modulesOf(8, 'num_ranks: 8, tp: 2', 'num_ranks: 8, tp: 4, pp: 2')],
+  ['another order', gridOf(64, 'tp: 2, cp: 2, pp: 4, order: tp-pp-cp-ep-dp')],
+  ['packed nonuniform TP', PACKED],
   [
-    'modules apart',
-    'world_size: 12\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 8, tp: 2, pp: 2}\n',
-  ],
-  [
-    'modules together',
-    'world_size: 8\nmodules:\n  images: {num_ranks: 8, tp: 2}\n  language: {num_ranks: 8, tp: 4, pp: 2}\n',
-  ],
-  ['another order', 'world_size: 64\nparallelism: {tp: 2, cp: 2, pp: 4, order: tp-pp-cp-ep-dp}\n'],
-  [
-    'packed nonuniform TP',
-    'world_size: 58\nparallelism: {tp: 8, cp: 2}\nntp: {tp_spares: 3, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1, 6, 7]}]}\n',
+    'packed nonuniform TP with context parallelism',
+    resolved(
+      'world_size: 58\nparallelism: {tp: 8, cp: 2}\nntp: {tp_spares: 3, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1, 6, 7]}]}\n',
+    ),
   ],
 ];
 
 describe('where ranks are drawn', () => {
-  test.each(LAYOUTS)('physical view of %s: every rank has its own cell', (_, text) => {
-    const layout = resolved(text);
+  test.each(LAYOUTS)('physical view of %s: every rank has its own cell', (_, layout) => {
     expectOneCellEach(physicalPlacement(layout, SPACE), layout.worldSize);
   });
 
-  test.each(LAYOUTS)('logical view of %s: every rank has its own cell', (_, text) => {
-    const layout = resolved(text);
+  test.each(LAYOUTS)('logical view of %s: every rank has its own cell', (_, layout) => {
     for (const grid of ['dense', 'expert'] as const) {
       expectOneCellEach(logicalPlacement(layout, { ...CHOICE, grid }, SPACE), layout.worldSize);
     }
   });
 
   test('whatever is chosen for the axes, every rank keeps a cell', () => {
-    const layout = resolved('world_size: 128\nparallelism: {tp: 4, cp: 2, pp: 4}\n');
+    const layout = gridOf(128, 'tp: 4, cp: 2, pp: 4');
     for (const across of ['tp', 'cp', 'pp', 'dp']) {
       for (const down of ['tp', 'cp', 'pp', 'dp']) {
         expectOneCellEach(logicalPlacement(layout, { ...CHOICE, across, down }, SPACE), 128);
@@ -78,7 +73,7 @@ describe('where ranks are drawn', () => {
   });
 
   test('the chosen dimensions run across and down', () => {
-    const layout = resolved('world_size: 32\nparallelism: {tp: 4, pp: 4}\n');
+    const layout = gridOf(32, 'tp: 4, pp: 4');
     const placement = logicalPlacement(layout, { ...CHOICE, across: 'pp', down: 'tp' }, SPACE);
     const at = (rank: number) => placement.cellOf(rank) ?? { x: -1, y: -1 };
     expect(at(1)).toEqual({ x: at(0).x, y: at(0).y + 1 });
@@ -86,14 +81,11 @@ describe('where ranks are drawn', () => {
   });
 
   test('packed placement leaves the places of spares empty', () => {
-    const layout = resolved(
-      'world_size: 7\nparallelism: {tp: 4}\nntp: {tp_spares: 1, placement: packed, failed_ranks: [1], non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]}\n',
-    );
-    const placement = logicalPlacement(layout, { ...CHOICE, across: 'tp', down: 'dp' }, SPACE);
-    const rows = [0, 1].map((y) => [0, 1, 2, 3].map((x) => placement.rankAt(x, y)));
+    const placement = logicalPlacement(PACKED, { ...CHOICE, across: 'tp', down: 'dp' }, SPACE);
+    const rows = [0, 1].map((y) => Array.from({ length: 8 }, (_, x) => placement.rankAt(x, y)));
     expect(rows).toEqual([
-      [0, -1, 1, 2],
-      [3, 4, 5, 6],
+      [0, 1, 2, -1, 3, 4, -1, 5],
+      [6, 7, 8, 9, 10, 11, 12, 13],
     ]);
   });
 });

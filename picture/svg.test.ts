@@ -4,7 +4,7 @@ import { differenceOf } from './difference';
 import { type DrawingId, drawingOf, USUAL_CHOICE } from './drawing';
 import { svgOf } from './svg';
 import { csvOf } from './table';
-import { onNodes, resolved } from './testing';
+import { modulesOf, onNodes, PACKED, resolved } from './testing';
 
 const MOE = onNodes(8, 'tp: 4, pp: 4');
 
@@ -62,10 +62,7 @@ describe('pictures as SVG', () => {
   });
 
   test('slots that packed placement does not launch are dashed and counted', () => {
-    const layout = resolved(
-      'world_size: 14\nparallelism: {tp: 8}\nntp: {tp_spares: 2, placement: packed, failed_ranks: [3, 6], non_active_ranks_per_dp: [{dp: 0, local_ranks: [3, 6]}]}\n',
-    );
-    const svg = drawn(layout, 'ntp');
+    const svg = drawn(PACKED, 'ntp');
     expect(texts(svg)).toContain('2 slots without a rank');
     expect(/<path d="([^"]*)"[^>]*stroke-dasharray/.exec(svg)?.[1]?.match(/z/g)).toHaveLength(2);
   });
@@ -89,14 +86,13 @@ describe('pictures as SVG', () => {
   });
 
   test('say what differs from another layout', () => {
-    const modules = (tp: number) =>
-      resolved(`world_size: 8\nmodules:\n  a: {num_ranks: 4, tp: ${tp}}\n  b: {rank_offset: 4, num_ranks: 4}\n`);
+    const modules = (tp: number) => modulesOf(8, `num_ranks: 4, tp: ${tp}`, 'rank_offset: 4, num_ranks: 4');
     const layout = modules(2);
     const difference = differenceOf(modules(1), layout);
     const svg = svgOf({ ...drawingOf(layout, 'physical', USUAL_CHOICE), layout, name: '', failed: [], difference });
     expect(texts(svg).slice(-6)).toEqual([
-      'a',
-      'b',
+      'images',
+      'language',
       'other coordinates',
       'other peers',
       '4 the same',
@@ -148,9 +144,7 @@ describe('the table as comma-separated values', () => {
   });
 
   test('a name is never a formula', () => {
-    const layout = resolved(
-      'world_size: 2\nmodules:\n  images: {num_ranks: 1}\n  language: {rank_offset: 1, num_ranks: 1}\n',
-    );
+    const layout = modulesOf(2, 'num_ranks: 1', 'rank_offset: 1, num_ranks: 1');
     const evil = { ...layout, modules: layout.modules.map((module) => ({ ...module, name: '=1+"1"' })) };
     expect(csvOf(evil).split('\n')[1]).toContain(`"'=1+""1"""`);
   });

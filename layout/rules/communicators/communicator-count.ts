@@ -14,7 +14,7 @@ export const communicatorCount: Rule = {
   title: 'Communicators of a job with separate all-gather groups',
   effect: 'each extra communicator takes GPU memory and start-up time',
   what: 'The layout makes separate all-gather groups. The diagnostic counts the communicators of a rank: the process groups of 2 ranks or more that it is in, each name by itself even where another has the same ranks.',
-  why: 'Every NCCL communicator has its own channels and buffers in GPU memory. Two communicators over the same ranks are the price of running all-gather and reduce-scatter at the same time.',
+  why: 'Every NCCL communicator has its own channels and buffers in GPU memory. Two communicators over the same ranks let all-gather and reduce-scatter run at the same time.',
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 2}

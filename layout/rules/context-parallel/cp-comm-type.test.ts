@@ -46,7 +46,7 @@ test('cp-comm-type', () => {
       = Megatron-LM: --hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm
       = suggestion: Change to p2p: language: {num_ranks: 8, cp: 2, sequence: {cp_comm_type: [-a2a+p2p-]{+p2p+}}}
       = suggestion: Remove cp_comm_type: language: {num_ranks: 8, cp: 2, sequence: {[-cp_comm_type: a2a+p2p-]}}
-    a list of another length than the layers: error at "[p2p, a2a, p2p]": cp_comm_type lists 3 ways for 8 layers. Use one a layer, or one for all.
+    a list of another length than the layers: error at "[p2p, a2a, p2p]": cp_comm_type lists 3 types for 8 layers. Use one a layer, or one for all.
       = Megatron-LM: Length of cp_comm_type (3) should equal to the total number of transformer layers (8)!
       = suggestion: Remove cp_comm_type: sequence: {[-cp_comm_type: [p2p, a2a, p2p]-]}
     sparse attention with the default exchange: error at "2": Sparse attention under context parallelism needs cp_comm_type all_gather.

@@ -13,8 +13,8 @@ export const cpCommType: Rule = {
   severity: 'error',
   title: 'cp_comm_type does not fit the context parallelism',
   effect: 'Megatron-LM stops; a library call trains without context parallelism',
-  what: '`cp_comm_type` is `a2a+p2p`, but `hierarchical_context_parallel_sizes` says nothing of the levels between which it changes over. A module of `modules` cannot say it. A list names one way a layer, and has another length than the model has layers. Sparse attention (`experimental_attention_variant: dsa`) exchanges in another way than `all_gather`.',
-  why: 'All-to-all runs inside the first level and point-to-point between the others. Megatron-LM stops when it reads the arguments; a library call without them goes on with context parallelism switched off, and trains wrongly. A misspelt word is reported as `not-an-option`: the training script takes it, for all layers or in the list of one layer, and Transformer Engine stops in the first layer that has it (where `cp` is above 1).',
+  what: '`cp_comm_type` is `a2a+p2p` and `hierarchical_context_parallel_sizes` is not written (a module cannot have it); or a list of types has another length than the model has layers; or sparse attention (`experimental_attention_variant: dsa`) uses another type than `all_gather`.',
+  why: 'The sizes are the levels: all-to-all runs inside the first, point-to-point between the others.',
   failing: `layout: 1
 world_size: 16
 parallelism: {cp: 8}
@@ -67,7 +67,7 @@ function* lengthReport(
   const ways = typeof field?.value === 'string' ? 1 : (field?.value?.length ?? 1);
   if (field && ways > 1 && cp > 1 && layers !== undefined && ways !== layers) {
     yield {
-      message: `cp_comm_type lists ${countOf(ways, 'way')} for ${countOf(layers, 'layer')}. Use one a layer, or one for all.`,
+      message: `cp_comm_type lists ${countOf(ways, 'type')} for ${countOf(layers, 'layer')}. Use one a layer, or one for all.`,
       span: field.span,
       predicts: `Length of cp_comm_type (${ways}) should equal to the total number of transformer layers (${layers})!`,
       fixes: [removeFix(text, 'cp_comm_type', field)],

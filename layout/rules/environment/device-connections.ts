@@ -8,7 +8,7 @@ const VARIABLE = 'CUDA_DEVICE_MAX_CONNECTIONS';
 export const deviceConnections: Rule = {
   code: 'device-connections',
   severity: 'error',
-  title: 'CUDA_DEVICE_MAX_CONNECTIONS does not go with the parallelism',
+  title: 'CUDA_DEVICE_MAX_CONNECTIONS does not suit the parallelism',
   effect: 'Megatron-LM stops on every rank',
   what: 'The file writes `environment`, and there `CUDA_DEVICE_MAX_CONNECTIONS` is not 1 though tensor or context parallelism is on (GPUs before Blackwell), or it is 1 under FSDP.',
   why: 'With one queue to the GPU the communication of tensor and context parallelism starts before the computation that hides it. FSDP needs more than one queue to run both at a time.',

@@ -11,7 +11,7 @@ export const denseFactorization: Rule = {
   title: 'The ranks do not divide into whole replicas',
   effect: 'Megatron-LM stops on every rank',
   what: 'The number of ranks (`world_size` under `parallelism`, `num_ranks` of a module) is not a multiple of `tp * gtp_remat * cp * pp`, the ranks that one replica of the model takes.',
-  why: 'A replica cannot be cut short. Megatron-LM stops with an error as soon as the process groups are made, after the job has waited in the queue.',
+  why: 'Megatron-LM builds whole replicas only. The error comes when the process groups are made, after the job has waited in the queue.',
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 8, pp: 3}

@@ -5,10 +5,10 @@ import { denseReplica, productReports } from './replica';
 export const denseProduct: Rule = {
   code: 'dense-product',
   severity: 'error',
-  title: 'dp is not what the ranks give',
+  title: 'dp differs from the derived size',
   effect: 'Megatron-LM runs with another dp than the file says',
   what: '`dp` is derived: the ranks divided by `tp * gtp_remat * cp * pp`. The file writes another number.',
-  why: 'Megatron-LM never reads `dp`. It runs with the derived size, so batch arithmetic done with the written one is wrong.',
+  why: 'Megatron-LM never reads `dp`, so batch arithmetic with the written size is wrong.',
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 4, dp: 2}

@@ -8,8 +8,8 @@ export const expertFactorization: Rule = {
   severity: 'error',
   title: 'The ranks do not divide into whole expert replicas',
   effect: 'Megatron-LM stops on every rank',
-  what: 'The number of ranks is not a multiple of `expt_tp * ep * expt_gtp_remat * pp`. The expert grid covers the same ranks as the dense grid with degrees of its own; `ep` need not divide `dp`, but this product must divide the ranks.',
-  why: 'Megatron-LM builds the expert process groups over the same ranks and stops when they do not come out even.',
+  what: 'The number of ranks is not a multiple of `expt_tp * ep * expt_gtp_remat * pp`. `ep` need not divide `dp`.',
+  why: 'Experts have a grid of their own over the same ranks as the dense layers.',
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 2, ep: 3}

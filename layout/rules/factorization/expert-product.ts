@@ -5,10 +5,10 @@ import { expertReplica, productReports } from './replica';
 export const expertProduct: Rule = {
   code: 'expert-product',
   severity: 'error',
-  title: 'expt_dp is not what the ranks give',
+  title: 'expt_dp differs from the derived size',
   effect: 'Megatron-LM runs with another expt_dp than the file says',
   what: '`expt_dp` is derived: the ranks divided by `expt_tp * ep * expt_gtp_remat * pp`. The file writes another number.',
-  why: 'Megatron-LM never reads `expt_dp`. It runs with the derived size.',
+  why: 'Megatron-LM never reads `expt_dp`.',
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 2, ep: 4, expt_dp: 4}

@@ -10,7 +10,7 @@ export const fsdpExpertGroup: Rule = {
   title: 'An expert all-gather group without expert parallelism',
   effect: 'Megatron-LM makes no such group and reports nothing',
   what: '`create_expert_all_gather_group` is true while `ep` is 1.',
-  why: 'Megatron-LM makes the group only with expert parallelism. Code that asks for it gets none.',
+  why: 'Only expert parallelism has experts to gather. Code that asks for the group gets none.',
   failing: `layout: 1
 world_size: 16
 parallelism: {tp: 2}

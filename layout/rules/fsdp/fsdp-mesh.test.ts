@@ -28,7 +28,7 @@ test('fsdp-mesh', () => {
     off: nothing
     a pipeline: error at "2": Megatron-FSDP has no mesh for a pipeline (pp 2): it fails with a shape mismatch when it is built. Use pp 1, or switch it off.
       = suggestion: Change pp to 1: parallelism: {pp: [-2-]{+1+}}
-    tp outside: error at "dp-cp-tp-ep-pp": The mesh of Megatron-FSDP wants tp innermost and ep directly above it; the order is dp-cp-tp-ep-pp. Use the default order.
+    tp outside: error at "dp-cp-tp-ep-pp": The mesh of Megatron-FSDP needs tp innermost and ep directly above it; the order is dp-cp-tp-ep-pp. Use the default order.
       = Megatron-LM: [Megatron-FSDP] Current rank 0 in the mesh ranks [[0, 2, 4, 6], [1, 3, 5, 7]] does not match the group ranks [0, 1, 2, 3].
     version 2 with tensor parallelism: error at "2": Version 2 takes data and expert parallelism only; tp is 2, pp 1, cp 1. Use version 1.
       = Megatron-LM: MFSDP v2 does not currently support: tensor_model_parallel_size=2, pipeline_model_parallel_size=1, context_parallel_size=1

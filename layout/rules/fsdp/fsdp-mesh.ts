@@ -12,7 +12,7 @@ const MAX_QUOTED_WORLD = 512;
 export const fsdpMesh: Rule = {
   code: 'fsdp-mesh',
   severity: 'error',
-  title: 'A device mesh that Megatron-FSDP cannot lay',
+  title: 'A grid that Megatron-FSDP has no device mesh for',
   effect: 'Megatron-LM stops on every rank',
   what: 'Megatron-FSDP is on with a pipeline, with generalized tensor parallelism, or with an order in which `tp` is not innermost or `ep` not directly above it. Version 2 takes data and expert parallelism only. Outer sharding needs `optim_grads_params`.',
   why: 'The mesh has dimensions for data, tensor and expert parallelism only, in one order, and compares its rows with the process groups.',
@@ -113,7 +113,7 @@ function orderReport(facts: LayoutFacts): Report | null {
   const error = isQuoted ? meshError(layout, processGroups(layout)) : null;
   return error
     ? {
-        message: `The mesh of Megatron-FSDP wants tp innermost and ep directly above it; the order is ${orderOf(facts.root)}. Use the default order.`,
+        message: `The mesh of Megatron-FSDP needs tp innermost and ep directly above it; the order is ${orderOf(facts.root)}. Use the default order.`,
         span: facts.root.parallelism.value?.order.span ?? facts.root.fsdp.span,
         predicts: error.checked ? error.message : null,
       }

@@ -6,12 +6,7 @@ export const launchDrift: Rule = {
   severity: 'warning',
   title: 'A layout and a launch file that it names differ',
   effect: 'the job that starts is not the one that the layout describes',
-  what:
-    'A file under `launch.files` gives a value otherwise than the layout does. It is compared where both sides know the value: the ' +
-    "framework's default counts where the launch file is silent and the layout is not, and the layout's default where the layout is " +
-    'silent and the launch file is not. A value that the launch file leaves unknown is never a difference. The editor shows it on both ' +
-    'files; `parallelism-layout check` shows it on the layout, and `parallelism-layout drift` ends with status 1. A comment on the line of ' +
-    'the layout, or on that of `launch.files` where the layout does not write the key, silences it on both.',
+  what: 'A file under `launch.files` gives another value than the layout. Defaults of the framework and of the layout count; a value that the launch file leaves unknown does not. The editor shows the difference in both files, `parallelism-layout check` on the layout; `parallelism-layout drift` exits with 1. A comment on the line of the layout silences it in both, or on that of `launch.files` where the layout does not write the key.',
   why: 'A job is started from its script, and read, checked and estimated by its layout.',
   failing: `layout: 1
 world_size: 16

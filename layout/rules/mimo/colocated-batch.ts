@@ -12,7 +12,7 @@ export const colocatedBatch: Rule = {
   title: 'The bridge cannot split the micro-batch',
   effect: 'Megatron-LM stops in the first step',
   what: 'For modules that share their ranks: `micro_batch_size` is not divisible by the scale of the bridge, the ratio of the two `dp` sizes.',
-  why: 'The bridge splits the batch of the side with fewer replicas among the ranks of the other, and stops when that leaves a rest.',
+  why: 'The bridge splits the batch of the side with fewer replicas among the ranks of the other.',
   failing: `layout: 1
 world_size: 4
 modules:

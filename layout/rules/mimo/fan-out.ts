@@ -12,7 +12,7 @@ export const fanOut: Rule = {
   title: 'The encoder cannot share the micro-batch',
   effect: 'Megatron-LM stops when it reads the arguments',
   what: "For modules on ranks of their own: `micro_batch_size` times the language model's `dp` (and `gtp_remat`) is not divisible by an encoder's `dp`.",
-  why: "Each step the encoder's replicas share the samples that the language model consumes. Megatron-LM stops when they do not come out even.",
+  why: "Each step the encoder's replicas share the samples that the language model consumes.",
   failing: `layout: 1
 world_size: 8
 modules:

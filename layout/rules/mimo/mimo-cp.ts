@@ -10,7 +10,7 @@ export const mimoCp: Rule = {
   title: 'Context parallelism in a job of modules',
   effect: 'the grids come up, but the training loop of examples/mimo stops',
   what: 'The language module has `cp` above 1 and does not share its ranks with encoders. It is an error in a file that says the sizes by `dp`, as the flags of examples/mimo do.',
-  why: 'The grids come up, but the training loop of examples/mimo accepts `cp` 1 only and stops.',
+  why: '`validate_hetero_grid_args` of examples/mimo accepts `cp` 1 only.',
   failing: `layout: 1
 world_size: 8
 modules:

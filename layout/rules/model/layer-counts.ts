@@ -9,7 +9,7 @@ import { describedModels } from './describedModels';
 export const layerCounts: Rule = {
   code: 'layer-counts',
   severity: 'error',
-  title: 'A size of the model beside that of its encoder',
+  title: 'num_layers or seq_length beside that of an encoder',
   effect: 'Megatron-LM stops on every rank',
   what: '`num_layers` and `encoder_num_layers` are both written, or `seq_length` and `encoder_seq_length` of a whole training job.',
   why: 'An encoder-decoder model has `encoder_num_layers` and `decoder_num_layers`, any other `num_layers`; Megatron-LM takes the one for the other where it is missing.',

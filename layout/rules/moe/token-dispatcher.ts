@@ -7,7 +7,7 @@ import { megatron } from '../source';
 export const tokenDispatcher: Rule = {
   code: 'token-dispatcher',
   severity: 'error',
-  title: 'The token dispatcher does not go with its options',
+  title: 'An option that the token dispatcher does not support',
   effect: 'Megatron-LM stops on every rank',
   what: '`moe_enable_deepep` is on with another dispatcher than `flex`, or the `flex` dispatcher stands beside `fake_process_group`.',
   why: 'DeepEP is a backend of the flex dispatcher, whose kernels speak to real ranks.',

@@ -12,7 +12,7 @@ type Switch = 'use_distributed_optimizer' | 'overlap_grad_reduce' | 'overlap_par
 export const optimizerOverlap: Rule = {
   code: 'optimizer-overlap',
   severity: 'error',
-  title: 'Overlap of the optimizer without what it needs',
+  title: 'Optimizer overlap without the options that it needs',
   effect: 'Megatron-LM stops on every rank',
   what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` or without an interleaved pipeline; or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
   why: 'Parameters are gathered only where the optimizer shards them.',

@@ -11,7 +11,7 @@ export const virtualPipelineLayers: Rule = {
   title: 'vpp does not divide the layers of a stage',
   effect: 'Megatron-LM stops when it builds the model',
   what: 'The layers of one pipeline stage, `num_layers / pp`, are not a multiple of `vpp`.',
-  why: 'The interleaved schedule cuts each stage into `vpp` chunks of whole layers. The configuration accepts any `vpp`; building the model fails.',
+  why: 'The interleaved schedule cuts each stage into `vpp` chunks of whole layers. The configuration accepts any `vpp`.',
   failing: `layout: 1
 world_size: 16
 parallelism: {pp: 4, vpp: 3}

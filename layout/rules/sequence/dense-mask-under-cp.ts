@@ -10,7 +10,7 @@ export const denseMaskUnderCp: Rule = {
   title: 'A dense mask under context parallelism',
   effect: 'each rank applies the wrong part of the mask, and the model trains wrongly',
   what: '`attention_mask` is `dense` and `cp` is above 1.',
-  why: 'Context parallelism splits a mask along its query dimension only, so a rank applies the wrong part of it to its keys. A causal mask needs no splitting.',
+  why: 'Context parallelism splits a mask along its query dimension only. A causal mask needs no splitting.',
   failing: `layout: 1
 world_size: 8
 parallelism: {cp: 2}

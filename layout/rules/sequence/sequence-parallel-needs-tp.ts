@@ -9,7 +9,7 @@ export const sequenceParallelNeedsTp: Rule = {
   severity: 'warning',
   title: 'Sequence parallelism without tensor parallelism',
   effect: 'the training script switches sequence parallelism off; a bare configuration stops',
-  what: '`sequence_parallel` is true and `tp` is 1. ',
+  what: '`sequence_parallel` is true and `tp` is 1.',
   why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. With `tp` 1 there is nothing to spread them over.',
   failing: `layout: 1
 world_size: 8

@@ -12,9 +12,9 @@ export const unknownKey: Rule = {
   code: 'unknown-key',
   severity: 'error',
   title: 'Unknown key',
-  effect: 'the key has no effect',
+  effect: 'the key is ignored',
   what: 'A key is misspelt, is the name of a Megatron-LM flag, or is written in the wrong map.',
-  why: 'An unknown key has no effect: the degree that its author meant keeps its default.',
+  why: 'The degree that its author meant keeps its default.',
   failing: `layout: 1
 world_size: 8
 parallelism:

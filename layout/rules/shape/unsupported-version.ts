@@ -8,7 +8,7 @@ export const unsupportedVersion: Rule = {
   code: 'unsupported-version',
   severity: 'error',
   title: 'Unknown version of the format',
-  effect: 'keys may mean something else',
+  effect: 'the checker may misread the file',
   what: `\`layout\` is not ${FORMAT_VERSION}.`,
   why: 'A file of a later version may mean something else by the same keys.',
   failing: `layout: 2

@@ -7,10 +7,10 @@ import { FORMAT_SOURCE } from '../source';
 export const unusedIgnore: Rule = {
   code: 'unused-ignore',
   severity: 'information',
-  title: 'A comment silences a rule that says nothing here',
+  title: 'A layout-ignore comment that silences nothing',
   effect: 'the comment would hide a later mistake',
   what: 'A comment `# layout-ignore: code` names a rule that has nothing to say of its line, or that does not exist. A comment at the end of a line speaks of that line, one on a line of its own of the next line.',
-  why: 'The mistake that the comment was written for is gone; the comment would hide the next one.',
+  why: 'The mistake that the comment was written for is gone.',
   failing: `layout: 1
 world_size: 8
 parallelism:

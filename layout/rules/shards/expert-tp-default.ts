@@ -9,7 +9,7 @@ export const expertTpDefault: Rule = {
   title: 'expt_tp is not written',
   effect: 'the expert grid depends on how the job is launched',
   what: 'A module has `ep` and `tp` above 1 and does not write `expt_tp`.',
-  why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`: the same numbers mean two different expert grids, depending on how the job is launched.',
+  why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`.',
   failing: `layout: 1
 world_size: 8
 modules:

@@ -13,7 +13,7 @@ export const languageModule: Rule = {
   title: 'No module is called language',
   effect: 'Megatron-LM stops on every rank',
   what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
-  why: 'Megatron-LM finds the language model by this name and stops where none has it.',
+  why: 'Megatron-LM finds the language model by this name.',
   failing: `layout: 1
 world_size: 8
 modules:

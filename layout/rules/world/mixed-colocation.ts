@@ -13,7 +13,7 @@ export const mixedColocation: Rule = {
   title: 'Some modules share ranks, others do not',
   effect: 'Megatron-LM stops on every rank',
   what: 'Two or more modules have the same span while another has a different one.',
-  why: 'A job is either colocated as a whole (all modules on all ranks) or not at all; Megatron-LM does not support a mixture.',
+  why: 'A job is colocated as a whole (all modules on all ranks) or not at all.',
   failing: `layout: 1
 world_size: 8
 modules:

@@ -12,7 +12,7 @@ export const worldClusterMismatch: Rule = {
   title: 'world_size and cluster disagree',
   effect: 'the launcher waits for ranks that never start',
   what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, as do `phases` that do not take them all; both are allowed and reported as information, once.',
-  why: 'One rank runs on each GPU: ranks beyond the GPUs never start, and the launcher waits for them.',
+  why: 'Each GPU runs one rank.',
   failing: `layout: 1
 world_size: 12
 cluster: {nodes: 1, gpus_per_node: 8}

@@ -15,7 +15,7 @@ export const worldGap: Rule = {
   title: 'Some ranks belong to no module',
   effect: 'Megatron-LM stops on every rank',
   what: 'The modules together do not cover every rank of `[0, world_size)`.',
-  why: 'A rank without a module has nothing to run: its GPU would stand idle.',
+  why: 'A rank without a module has nothing to run.',
   failing: `layout: 1
 world_size: 8
 modules:

@@ -13,7 +13,7 @@ export const worldOverflow: Rule = {
   title: 'A module reaches beyond the world',
   effect: 'Megatron-LM stops on every rank',
   what: '`rank_offset + num_ranks` of a module is more than `world_size`.',
-  why: 'The ranks beyond the world do not exist. Megatron-LM refuses to build the grid.',
+  why: 'The ranks beyond the world do not exist.',
   failing: `layout: 1
 world_size: 8
 modules:

@@ -13,7 +13,7 @@ export const worldOverlap: Rule = {
   title: 'Two modules share some ranks but not all',
   effect: 'Megatron-LM stops on every rank',
   what: 'The spans `[rank_offset, rank_offset + num_ranks)` of two modules overlap without being equal.',
-  why: 'Modules either share all their ranks (colocated) or none. Megatron-LM stops otherwise.',
+  why: 'Modules share all their ranks (colocated) or none.',
   failing: `layout: 1
 world_size: 8
 modules:

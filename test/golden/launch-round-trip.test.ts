@@ -12,7 +12,8 @@ import {
   readLaunchFile,
 } from '../../layout/launch';
 import { passingText } from '../../layout/rules/page';
-import { layoutText, loadGolden } from './golden';
+import { loadGolden } from './golden';
+import { type ParallelInput, parallelText, type TopologyInput, topologyText } from './inputs';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples');
 
@@ -135,30 +136,10 @@ test.each(HOMOGENEOUS)('%s: what is exported is imported again', (target) => {
   }
 });
 
-interface Input {
-  readonly world_size: number;
-  readonly etp: number | null;
-  readonly [degree: string]: unknown;
-}
-
-const DEGREES = ['tp', 'gtp_remat', 'cp', 'pp', 'vpp', 'ep', 'expt_gtp_remat', 'order'];
-const OTHERS = ['num_distributed_optimizer_instances', 'hierarchical_context_parallel_sizes'];
-
 /** The layouts that Megatron-LM accepts, the examples, and the files on which no rule fires. */
 const ALL: readonly string[] = [
-  ...loadGolden<Input, unknown>('homogeneous')
-    .filter(({ ok }) => ok)
-    .map(({ input }) => {
-      const parallelism = Object.fromEntries([...DEGREES, ...OTHERS].map((key) => [key, input[key]]));
-      return layoutText({ world_size: input.world_size, parallelism: { ...parallelism, expt_tp: input.etp } });
-    }),
-  ...loadGolden<{ readonly world_size: number; readonly specs: readonly { readonly name: string }[] }, unknown>(
-    'hetero',
-  )
-    .filter(({ ok }) => ok)
-    .map(({ input: { world_size, specs } }) =>
-      layoutText({ world_size, modules: Object.fromEntries(specs.map(({ name, ...rest }) => [name, rest])) }),
-    ),
+  ...loadGolden<ParallelInput, unknown>('homogeneous').flatMap(({ ok, input }) => (ok ? parallelText(input) : [])),
+  ...loadGolden<TopologyInput, unknown>('hetero').flatMap(({ ok, input }) => (ok ? (topologyText(input) ?? []) : [])),
   ...readdirSync(EXAMPLES)
     .filter((name) => name.endsWith('.layout.yaml'))
     .map((name) => readFileSync(join(EXAMPLES, name), 'utf8')),

@@ -2,36 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { applyEdits, check, type Diagnostic, hasErrors, soundFixes } from '../../layout';
-import { layoutText, loadGolden } from './golden';
+import { loadGolden } from './golden';
+import { type ParallelInput, parallelText, type TopologyInput, topologyText } from './inputs';
 
 const errorsOf = (text: string): readonly Diagnostic[] =>
   check(text).diagnostics.filter(({ severity }) => severity === 'error');
 
-interface HeteroInput {
-  readonly world_size: number;
-  readonly specs: readonly ({ readonly name: string } & Readonly<Record<string, unknown>>)[];
-}
-
-interface HomogeneousInput extends Readonly<Record<string, unknown>> {
-  readonly world_size: number;
-}
-
-const heteroText = ({ world_size, specs }: HeteroInput) =>
-  layoutText({ world_size, modules: Object.fromEntries(specs.map(({ name, ...degrees }) => [name, degrees])) });
-
-function homogeneousText(input: HomogeneousInput): string {
-  const { world_size, tp, pp, vpp, cp, ep, etp, gtp_remat, expt_gtp_remat, order } = input;
-  return layoutText({
-    world_size,
-    parallelism: { tp, gtp_remat, cp, pp, vpp, ep, expt_tp: etp, expt_gtp_remat, order },
-  });
-}
-
-function goldenTexts(): string[] {
-  const hetero = loadGolden<HeteroInput, unknown>('hetero').map(({ input }) => heteroText(input));
-  const homogeneous = loadGolden<HomogeneousInput, unknown>('homogeneous').map(({ input }) => homogeneousText(input));
-  return [...hetero, ...homogeneous];
-}
+/** The layouts of the recorded grids. */
+const goldenTexts: readonly string[] = [
+  ...loadGolden<TopologyInput, unknown>('hetero').flatMap(({ input }) => topologyText(input) ?? []),
+  ...loadGolden<ParallelInput, unknown>('homogeneous').map(({ input }) => parallelText(input)),
+];
 
 const examples = readdirSync('examples').map((name) => readFileSync(join('examples', name), 'utf8'));
 
@@ -49,7 +30,7 @@ function* mutations(text: string): Iterable<string> {
 
 describe('one mistake, one diagnostic', () => {
   test('a single wrong number in a valid layout mostly gives a single error', () => {
-    const valid = [...examples, ...goldenTexts()].filter((text) => !hasErrors(check(text)));
+    const valid = [...examples, ...goldenTexts].filter((text) => !hasErrors(check(text)));
     const counts = new Map<number, number>();
     for (const mutated of valid.flatMap((text) => [...mutations(text)])) {
       const { length } = errorsOf(mutated);
@@ -68,7 +49,7 @@ describe('one mistake, one diagnostic', () => {
 describe('fixes', () => {
   test('every fix of a golden invalid layout leaves it without that diagnostic and with no new error', () => {
     let offered = 0;
-    for (const text of goldenTexts()) {
+    for (const text of goldenTexts) {
       const checked = check(text);
       for (const diagnostic of checked.diagnostics.filter(({ severity }) => severity === 'error')) {
         for (const { title, edits } of soundFixes(checked, [diagnostic]).get(diagnostic) ?? []) {
@@ -87,7 +68,7 @@ describe('fixes', () => {
   });
 
   test('most golden invalid layouts with a single error have a fix that holds', () => {
-    const single = goldenTexts().filter((text) => errorsOf(text).length === 1);
+    const single = goldenTexts.filter((text) => errorsOf(text).length === 1);
     const fixable = single.filter((text) => {
       const checked = check(text);
       return checked.diagnostics.some(

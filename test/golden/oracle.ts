@@ -1,23 +1,10 @@
 /*
  * Megatron-LM's checks of sizes said again, one after another in the order in which its code makes them, with its words:
  * what a layout is held against where no recorded case exists. Written without the engine, and held against the recorded
- * cases itself. Each function gives the first error, or null where Megatron-LM accepts.
+ * cases itself. Each function gives the errors in the order of the checks; Megatron-LM raises the first.
  */
 
-type Verdict = string | null;
-
-/** The first of some checks that fails: what is not tried yet costs nothing. */
-function first(...checks: readonly (() => Verdict)[]): Verdict {
-  for (const check of checks) {
-    const verdict = check();
-    if (verdict !== null) {
-      return verdict;
-    }
-  }
-  return null;
-}
-
-const when = (fails: boolean, message: string): Verdict => (fails ? message : null);
+import type { ParallelInput, SpecInput } from './inputs';
 
 const product = (sizes: readonly number[]): number => sizes.reduce((n, size) => n * size, 1);
 
@@ -25,66 +12,53 @@ const list = (numbers: readonly number[]): string => `[${numbers.join(', ')}]`;
 
 const count = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
-/** One argument list of `ModuleGridSpec`. */
-export interface SpecInput {
-  readonly name: string;
-  readonly num_ranks: number;
-  readonly tp: number;
-  readonly gtp_remat: number;
-  readonly cp: number;
-  readonly pp: number;
-  readonly ep: number;
-  readonly expt_tp: number;
-  readonly expt_gtp_remat: number;
-  readonly rank_offset: number;
-}
-
 /** `ModuleGridSpec` for each module, then `create_topology`. */
-export function topologyVerdict(world: number, specs: readonly SpecInput[]): Verdict {
+export function* topologyErrors(world: number, specs: readonly SpecInput[]): Iterable<string> {
   const spans = specs.map(({ name, rank_offset: from, num_ranks }) => ({ name, from, to: from + num_ranks }));
   const shown = `{${spans.map(({ name, from, to }) => `'${name}': (${from}, ${to})`).join(', ')}}`;
   const languages = specs.filter(({ name }) => name === 'language').length;
   const same = spans.every(({ from, to }) => from === spans[0]?.from && to === spans[0].to);
   const apart = spans.every((a, i) => spans.slice(i + 1).every((b) => a.to <= b.from || b.to <= a.from));
   const covered = new Set(spans.flatMap(({ from, to }) => count(to - from).map((i) => from + i)));
-  return first(
-    ...specs.map((spec) => () => specVerdict(spec)),
-    () => when(specs.length === 0, 'create_topology requires at least one ModuleGridSpec'),
-    () =>
-      when(
-        languages !== 1,
-        `create_topology requires exactly one spec named 'language' (the language module), got ${languages}`,
-      ),
-    ...specs.map((spec) => () => gridVerdict(world, spec)),
-    () => when(!same && !apart, `Module grids must either fully share ranks or be pairwise disjoint, got ${shown}`),
-    () =>
-      when(covered.size !== world, `Module grids must partition the world [0, ${world}) with no gaps, got ${shown}`),
-  );
+  for (const spec of specs) {
+    yield* specErrors(spec);
+  }
+  if (specs.length === 0) {
+    yield 'create_topology requires at least one ModuleGridSpec';
+  }
+  if (languages !== 1) {
+    yield `create_topology requires exactly one spec named 'language' (the language module), got ${languages}`;
+  }
+  for (const spec of specs) {
+    yield* gridErrors(world, spec);
+  }
+  if (!same && !apart) {
+    yield `Module grids must either fully share ranks or be pairwise disjoint, got ${shown}`;
+  }
+  if (covered.size !== world) {
+    yield `Module grids must partition the world [0, ${world}) with no gaps, got ${shown}`;
+  }
 }
 
-function specVerdict({ num_ranks, tp, gtp_remat, cp, pp, ep, expt_tp, expt_gtp_remat }: SpecInput): Verdict {
+function* specErrors({ num_ranks, tp, gtp_remat, cp, pp, ep, expt_tp, expt_gtp_remat }: SpecInput): Iterable<string> {
   const dense = tp * gtp_remat * cp * pp;
   const expert = expt_tp * ep * expt_gtp_remat * pp;
-  return first(
-    () => when(num_ranks % dense !== 0, `num_ranks (${num_ranks}) must be divisible by tp*gtp_remat*cp*pp (${dense})`),
-    () =>
-      when(
-        num_ranks % expert !== 0,
-        `num_ranks (${num_ranks}) must be divisible by expt_tp*ep*expt_gtp_remat*pp (${expert})`,
-      ),
-  );
+  if (num_ranks % dense !== 0) {
+    yield `num_ranks (${num_ranks}) must be divisible by tp*gtp_remat*cp*pp (${dense})`;
+  }
+  if (num_ranks % expert !== 0) {
+    yield `num_ranks (${num_ranks}) must be divisible by expt_tp*ep*expt_gtp_remat*pp (${expert})`;
+  }
 }
 
-function gridVerdict(world: number, { num_ranks, rank_offset, tp, gtp_remat, cp, pp }: SpecInput): Verdict {
+function* gridErrors(world: number, { num_ranks, rank_offset, tp, gtp_remat, cp, pp }: SpecInput): Iterable<string> {
   const shape = list([tp, gtp_remat, cp, num_ranks / (tp * gtp_remat * cp * pp), pp]);
-  return first(
-    () => when(rank_offset < 0, `rank_offset must be non-negative, got ${rank_offset}`),
-    () =>
-      when(
-        num_ranks > world - rank_offset,
-        `Grid shape ${shape} is over sized with world size ${world} and rank offset ${rank_offset}`,
-      ),
-  );
+  if (rank_offset < 0) {
+    yield `rank_offset must be non-negative, got ${rank_offset}`;
+  }
+  if (num_ranks > world - rank_offset) {
+    yield `Grid shape ${shape} is over sized with world size ${world} and rank offset ${rank_offset}`;
+  }
 }
 
 /** Whether all modules of a topology that is accepted share their ranks. */
@@ -94,29 +68,11 @@ export function isColocated(specs: readonly SpecInput[]): boolean {
   );
 }
 
-/** Arguments of `initialize_model_parallel`. */
-export interface ParallelInput {
-  readonly world_size: number;
-  readonly tp: number;
-  readonly gtp_remat: number;
-  readonly cp: number;
-  readonly pp: number;
-  readonly vpp: number | null;
-  readonly ep: number;
-  readonly etp: number | null;
-  readonly expt_gtp_remat: number;
-  readonly num_distributed_optimizer_instances: number;
-  readonly order: string;
-  readonly hierarchical_context_parallel_sizes: readonly number[] | null;
-  readonly use_sharp: boolean;
-  readonly sharp_enabled_group: string | null;
-}
-
 /** A rank order that the loose matching of names ends in a failure without words. */
 export const MALFORMED_ORDER = 'malformed order';
 
 /** `initialize_model_parallel`. */
-export function parallelVerdict(input: ParallelInput): Verdict {
+export function* parallelErrors(input: ParallelInput): Iterable<string> {
   const { world_size: world, tp, gtp_remat, cp, pp, vpp, ep, expt_gtp_remat, order } = input;
   const instances = input.num_distributed_optimizer_instances;
   const levels = input.hierarchical_context_parallel_sizes ?? [];
@@ -126,66 +82,60 @@ export function parallelVerdict(input: ParallelInput): Verdict {
   const exptDp = world / expertModel;
   const dense = { tp, pp, dp, ep: 1, cp, gtp_remat };
   const expert = { tp: input.etp ?? tp, pp, dp: exptDp, ep, cp: 1, gtp_remat: expt_gtp_remat };
-  return first(
-    () => sharpVerdict(input),
-    () =>
-      when(
-        (gtp_remat > 1 || expt_gtp_remat > 1) && instances > 1,
-        'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.',
-      ),
-    () => when(world % model !== 0, `world_size (${world}) is not divisible by ${model}`),
-    () =>
-      when(vpp !== null && pp <= 1, 'pipeline-model-parallel size should be greater than 1 with interleaved schedule'),
-    () => orderVerdict(injected(order, ['tp']), dense),
-    () =>
-      when(
-        world % expertModel !== 0,
-        `world_size (${world}) is not divisible by expert_tensor_model_pipeline_parallel size (${expertModel})`,
-      ),
-    () => orderVerdict(injected(order, ['ep', 'tp']), expert),
-    () =>
-      when(
-        !order.endsWith('pp') && pp !== 1 && exptDp !== dp,
-        'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same',
-      ),
-    () => {
-      const [own, other] = [
-        pipelines(injected(order, ['tp']), dense),
-        pipelines(injected(order, ['ep', 'tp']), expert),
-      ];
-      return when(
-        own !== other,
-        `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${own} and ${other}`,
-      );
-    },
-    () => when((dp * cp) % instances !== 0, 'Data parallel size should be divisible by partial DistOpt shard factor'),
-    () =>
-      when(
-        input.use_sharp && (input.sharp_enabled_group ?? 'dp') === 'dp',
-        'data parallel group with CP (with GTP_remat) is not initialized',
-      ),
-    () => when(levels.length > 0 && product(levels) !== cp, ''),
-    () =>
-      when(exptDp % instances !== 0, 'Expert data parallel size should be divisible by partial DistOpt shard factor'),
-  );
+  yield* sharpErrors(input);
+  if ((gtp_remat > 1 || expt_gtp_remat > 1) && instances > 1) {
+    yield 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.';
+  }
+  if (world % model !== 0) {
+    yield `world_size (${world}) is not divisible by ${model}`;
+  }
+  if (vpp !== null && pp <= 1) {
+    yield 'pipeline-model-parallel size should be greater than 1 with interleaved schedule';
+  }
+  yield* orderErrors(injected(order, ['tp']), dense);
+  if (world % expertModel !== 0) {
+    yield `world_size (${world}) is not divisible by expert_tensor_model_pipeline_parallel size (${expertModel})`;
+  }
+  yield* orderErrors(injected(order, ['ep', 'tp']), expert);
+  if (!order.endsWith('pp') && pp !== 1 && exptDp !== dp) {
+    yield 'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same';
+  }
+  const own = pipelines(injected(order, ['tp']), dense);
+  const other = pipelines(injected(order, ['ep', 'tp']), expert);
+  if (own !== other) {
+    yield `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${own} and ${other}`;
+  }
+  if ((dp * cp) % instances !== 0) {
+    yield 'Data parallel size should be divisible by partial DistOpt shard factor';
+  }
+  if (input.use_sharp && (input.sharp_enabled_group ?? 'dp') === 'dp') {
+    yield 'data parallel group with CP (with GTP_remat) is not initialized';
+  }
+  if (levels.length > 0 && product(levels) !== cp) {
+    yield '';
+  }
+  if (exptDp % instances !== 0) {
+    yield 'Expert data parallel size should be divisible by partial DistOpt shard factor';
+  }
 }
 
-function sharpVerdict({
+function* sharpErrors({
   use_sharp,
   sharp_enabled_group: group,
   num_distributed_optimizer_instances: instances,
-}: ParallelInput): Verdict {
+}: ParallelInput): Iterable<string> {
   if (!use_sharp) {
-    return when(group !== null, 'sharp_enabled_group is only valid when use_sharp is True');
+    if (group !== null) {
+      yield 'sharp_enabled_group is only valid when use_sharp is True';
+    }
+    return;
   }
-  return first(
-    () => when(group !== null && group !== 'dp' && group !== 'dp_replica', 'Invalid sharp_enabled_group'),
-    () =>
-      when(
-        group === 'dp_replica' && instances <= 1,
-        'dp_replica group requires num_distributed_optimizer_instances > 1',
-      ),
-  );
+  if (group !== null && group !== 'dp' && group !== 'dp_replica') {
+    yield 'Invalid sharp_enabled_group';
+  }
+  if (group === 'dp_replica' && instances <= 1) {
+    yield 'dp_replica group requires num_distributed_optimizer_instances > 1';
+  }
 }
 
 type Sizes = Readonly<Record<string, number>>;
@@ -203,13 +153,16 @@ function injected(order: string, anchors: readonly string[]): string {
 const NAMES = ['tp', 'pp', 'dp', 'ep', 'cp', 'gtp_remat'];
 
 /** `RankGenerator`: names are looked for anywhere in the text. */
-function orderVerdict(order: string, sizes: Sizes): Verdict {
+function* orderErrors(order: string, sizes: Sizes): Iterable<string> {
   const absent = NAMES.find((name) => !order.toLowerCase().includes(name) && sizes[name] !== 1);
   const tokens = orderTokens(order);
   const malformed = new Set(tokens).size !== tokens.length || NAMES.some((name) => !tokens.includes(name));
-  return absent
-    ? `The size of (${absent}) is (${sizes[absent]}), but you haven'tspecified the order (${order}).`
-    : when(malformed || tokens.length !== NAMES.length, MALFORMED_ORDER);
+  if (absent) {
+    yield `The size of (${absent}) is (${sizes[absent]}), but you haven'tspecified the order (${order}).`;
+  }
+  if (malformed || tokens.length !== NAMES.length) {
+    yield MALFORMED_ORDER;
+  }
 }
 
 function orderTokens(order: string): string[] {
@@ -255,7 +208,7 @@ export interface FlagsInput {
 }
 
 /** `validate_hetero_grid_args`, then `build_module_grid_specs`. */
-export function flagsVerdict(input: FlagsInput): Verdict {
+export function* flagsErrors(input: FlagsInput): Iterable<string> {
   const {
     world_size: world,
     encoder,
@@ -278,41 +231,47 @@ export function flagsVerdict(input: FlagsInput): Verdict {
   const cover = `covered=${list(covered)}, world=${list(count(world))}`;
   const isWhole = covered.join() === count(world).join();
   const expert = exptTp * ep * ((input.expt_shards ?? exptTp) / exptTp) * pp;
-  return first(
-    () => when(cp !== 1, 'hetero MIMO training currently supports CP=1 only'),
-    () => when((experts ?? 0) % ep !== 0, `--num-experts (${experts}) must be divisible by --llm-ep (${ep})`),
-    () => shardsVerdict(input.shards, tp, 'tensor_parallel_num_weight_shards', 'tensor_model_parallel_size'),
-    () =>
-      shardsVerdict(
-        input.expt_shards,
-        exptTp,
-        'expert_tensor_parallel_num_weight_shards',
-        'expert_tensor_parallel_size',
-      ),
-    () => when(!encoder && offset !== 0, '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE'),
-    () =>
-      when(
-        !encoder && !isWhole,
-        `--llm-only requires the language grid to cover every torchrun rank exactly once; ${cover}`,
-      ),
-    () =>
-      when(
-        encoder !== null && (micro * dp * gtp) % encoder.dp !== 0,
-        `--micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got ${micro} * ${dp} * ${gtp} % ${encoder?.dp} != 0)`,
-      ),
-    () => when(shared.length > 0, `hetero MIMO expects disjoint module rank spans; spans overlap at ${list(shared)}`),
-    () => when(!isWhole, `The non-colocated module grids must cover every torchrun rank exactly once; ${cover}`),
-    () =>
-      when(size % expert !== 0, `num_ranks (${size}) must be divisible by expt_tp*ep*expt_gtp_remat*pp (${expert})`),
+  if (cp !== 1) {
+    yield 'hetero MIMO training currently supports CP=1 only';
+  }
+  if ((experts ?? 0) % ep !== 0) {
+    yield `--num-experts (${experts}) must be divisible by --llm-ep (${ep})`;
+  }
+  yield* shardsErrors(input.shards, tp, 'tensor_parallel_num_weight_shards', 'tensor_model_parallel_size');
+  yield* shardsErrors(
+    input.expt_shards,
+    exptTp,
+    'expert_tensor_parallel_num_weight_shards',
+    'expert_tensor_parallel_size',
   );
+  if (!encoder && offset !== 0) {
+    yield '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE';
+  }
+  if (!encoder && !isWhole) {
+    yield `--llm-only requires the language grid to cover every torchrun rank exactly once; ${cover}`;
+  }
+  if (encoder !== null && (micro * dp * gtp) % encoder.dp !== 0) {
+    yield `--micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got ${micro} * ${dp} * ${gtp} % ${encoder?.dp} != 0)`;
+  }
+  if (shared.length > 0) {
+    yield `hetero MIMO expects disjoint module rank spans; spans overlap at ${list(shared)}`;
+  }
+  if (!isWhole) {
+    yield `The non-colocated module grids must cover every torchrun rank exactly once; ${cover}`;
+  }
+  if (size % expert !== 0) {
+    yield `num_ranks (${size}) must be divisible by expt_tp*ep*expt_gtp_remat*pp (${expert})`;
+  }
 }
 
 /** `resolve_tensor_parallel_weight_shards`. */
-function shardsVerdict(shards: number | null, tp: number, name: string, tpName: string): Verdict {
-  return first(
-    () => when(shards !== null && shards < tp, `${name} (${shards}) must be >= ${tpName} (${tp}).`),
-    () => when(shards !== null && shards % tp !== 0, `${name} (${shards}) must be divisible by ${tpName} (${tp}).`),
-  );
+function* shardsErrors(shards: number | null, tp: number, name: string, tpName: string): Iterable<string> {
+  if (shards !== null && shards < tp) {
+    yield `${name} (${shards}) must be >= ${tpName} (${tp}).`;
+  }
+  if (shards !== null && shards % tp !== 0) {
+    yield `${name} (${shards}) must be divisible by ${tpName} (${tp}).`;
+  }
 }
 
 /** What a `TransformerConfig` and the model that is built by it ask of the sizes. */
@@ -334,69 +293,53 @@ export interface ModelInput {
 export const SILENT_LOSS = 'layers lost without a word';
 
 /** `TransformerConfig.__post_init__`, then `get_num_layers_to_build`. */
-export function modelVerdict(input: ModelInput): Verdict {
+export function* modelErrors(input: ModelInput): Iterable<string> {
   const { tp, pp, vpp, ep, layers, heads, experts } = input;
   const groups = input.groups ?? heads;
   const even = input.first === null && input.last === null;
   const perStage = layers / pp;
-  return first(
-    () =>
-      when(
-        heads % tp !== 0,
-        `num_attention_heads (${heads}) must be a multiple of tensor_model_parallel_size (${tp}).`,
-      ),
-    () =>
-      when(
-        groups % tp !== 0 && tp % groups !== 0,
-        `num_query_groups (${groups}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`,
-      ),
-    () => when(ep > 1 && experts === null, 'num_moe_experts must be non None to use expert-parallel.'),
-    () => (even ? null : unevenVerdict(input)),
-    () =>
-      when(
-        even && layers % pp !== 0,
-        `num_layers=${layers} should be divisible by config.pipeline_model_parallel_size=${pp}`,
-      ),
-    () =>
-      when(
-        even && vpp !== null && perStage % vpp !== 0,
-        `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`,
-      ),
-  );
+  if (heads % tp !== 0) {
+    yield `num_attention_heads (${heads}) must be a multiple of tensor_model_parallel_size (${tp}).`;
+  }
+  if (groups % tp !== 0 && tp % groups !== 0) {
+    yield `num_query_groups (${groups}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`;
+  }
+  if (ep > 1 && experts === null) {
+    yield 'num_moe_experts must be non None to use expert-parallel.';
+  }
+  if (!even) {
+    yield* unevenErrors(input);
+  }
+  if (even && layers % pp !== 0) {
+    yield `num_layers=${layers} should be divisible by config.pipeline_model_parallel_size=${pp}`;
+  }
+  if (even && vpp !== null && perStage % vpp !== 0) {
+    yield `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`;
+  }
 }
 
-function unevenVerdict({ layers, pp, vpp, first: start, last: end }: ModelInput): Verdict {
+function* unevenErrors({ layers, pp, vpp, first: start, last: end }: ModelInput): Iterable<string> {
   const middle = layers - (start ?? 0) - (end ?? 0);
   const stages = pp - (start === null ? 0 : 1) - (end === null ? 0 : 1);
   const rest = (size: number | null) => (vpp === null || size === null ? 0 : size % vpp);
-  return first(
-    () =>
-      when(
-        rest(start) !== 0,
-        `number of layers at first stage: ${start}must be divisible by virtual pipelineparallel degree ${vpp}`,
-      ),
-    () =>
-      when(
-        rest(end) !== 0,
-        `number of layers at last stage: ${end}must be divisible by virtual pipelineparallel degree ${vpp}`,
-      ),
-    () =>
-      when(
-        (middle !== 0) !== (stages !== 0),
-        `Mismatch: ${middle} middle layers remaining but ${stages} middle PP stages available.`,
-      ),
-    () =>
-      when(
-        stages !== 0 && middle % stages !== 0,
-        `number of layers at middle stage: ${middle} must be divisible bythe middle pipeline model parallel size ${stages}`,
-      ),
-    () =>
-      when(
-        stages !== 0 && rest(middle / stages) !== 0,
-        `number of layers on each middle pipeline rank:${middle / stages} must be divisible by virtualpipeline parallel degree ${vpp}`,
-      ),
-    () => when(middle < 0 || stages < 0, SILENT_LOSS),
-  );
+  if (rest(start) !== 0) {
+    yield `number of layers at first stage: ${start}must be divisible by virtual pipelineparallel degree ${vpp}`;
+  }
+  if (rest(end) !== 0) {
+    yield `number of layers at last stage: ${end}must be divisible by virtual pipelineparallel degree ${vpp}`;
+  }
+  if ((middle !== 0) !== (stages !== 0)) {
+    yield `Mismatch: ${middle} middle layers remaining but ${stages} middle PP stages available.`;
+  }
+  if (stages !== 0 && middle % stages !== 0) {
+    yield `number of layers at middle stage: ${middle} must be divisible bythe middle pipeline model parallel size ${stages}`;
+  }
+  if (stages !== 0 && rest(middle / stages) !== 0) {
+    yield `number of layers on each middle pipeline rank:${middle / stages} must be divisible by virtualpipeline parallel degree ${vpp}`;
+  }
+  if (middle < 0 || stages < 0) {
+    yield SILENT_LOSS;
+  }
 }
 
 /** A command line of the training script. */
@@ -415,7 +358,7 @@ export interface ScriptInput extends ModelInput {
 }
 
 /** `validate_args`, then what the configuration and the model ask. */
-export function scriptVerdict(input: ScriptInput): Verdict {
+export function* scriptErrors(input: ScriptInput): Iterable<string> {
   const { world_size: world, tp, cp, pp, ep, vpp, shards, layers, heads, hidden, experts, levels, micro } = input;
   const gtp = (shards ?? tp) / tp;
   const model = tp * gtp * pp * cp;
@@ -425,58 +368,46 @@ export function scriptVerdict(input: ScriptInput): Verdict {
   // sequence parallelism is switched off without tensor parallelism
   const sequence_parallel = input.sequence_parallel && tp > 1;
   const even = vpp === null && input.first === null && input.last === null;
-  return first(
-    () => shardsVerdict(shards, tp, 'tensor_parallel_num_weight_shards', 'tensor_model_parallel_size'),
-    () =>
-      when(
-        world % model !== 0,
-        `world size (${world}) is not divisible by total_model_size (total_model_size=${model})`,
-      ),
-    () => when(levels !== null && product(levels) !== cp, ''),
-    () =>
-      when(
-        input.cp_comm_type === 'a2a+p2p' && levels === null,
-        '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm',
-      ),
-    () =>
-      when(
-        global % (micro * dp * gtp) !== 0,
-        `eval_global_batch_size (${global}) must be divisible by eval_micro_batch_size (${micro}) * data_parallel_size (${dp}) * gtp_weight_remat_size (${gtp})`,
-      ),
-    () => when(even && layers % pp !== 0, 'Number of layers should be divisible by the pipeline-model-parallel size'),
-    () =>
-      when(
-        vpp !== null && pp <= 1,
-        'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
-      ),
-    () => when(hidden % heads !== 0, ''),
-    () =>
-      when(
-        cp > 1 && length % (2 * cp) !== 0,
-        'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.',
-      ),
-    () =>
-      when(
-        most !== null && most < length,
-        `max_position_embeddings (${most}) must be greater than or equal to seq_length (${length}).`,
-      ),
-    () =>
-      when(
-        input.tp_comm_overlap && !sequence_parallel,
-        'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
-      ),
-    () => when(ep > 1 && experts === null, 'num_experts must be non None to use expert model parallelism'),
-    () =>
-      when(
-        ep > 1 && (experts ?? 0) % ep !== 0,
-        'Number of experts should be a multiple of expert model parallel_size.',
-      ),
-    () => modelVerdict({ ...input, sequence_parallel }),
-    // the first MoE layer of the first step; the missing space is Megatron's
-    () =>
-      when(
-        experts !== null && tp > 1 && !sequence_parallel,
-        'During training, performance may degrade if MoE and tensor parallelismare enabled without also enabling sequence parallelism.',
-      ),
-  );
+  yield* shardsErrors(shards, tp, 'tensor_parallel_num_weight_shards', 'tensor_model_parallel_size');
+  if (world % model !== 0) {
+    yield `world size (${world}) is not divisible by total_model_size (total_model_size=${model})`;
+  }
+  if (levels !== null && product(levels) !== cp) {
+    yield '';
+  }
+  if (input.cp_comm_type === 'a2a+p2p' && levels === null) {
+    yield '--hierarchical-context-parallel-sizes must be set when a2a+p2p is used in cp comm';
+  }
+  if (global % (micro * dp * gtp) !== 0) {
+    yield `eval_global_batch_size (${global}) must be divisible by eval_micro_batch_size (${micro}) * data_parallel_size (${dp}) * gtp_weight_remat_size (${gtp})`;
+  }
+  if (even && layers % pp !== 0) {
+    yield 'Number of layers should be divisible by the pipeline-model-parallel size';
+  }
+  if (vpp !== null && pp <= 1) {
+    yield 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1';
+  }
+  if (hidden % heads !== 0) {
+    yield '';
+  }
+  if (cp > 1 && length % (2 * cp) !== 0) {
+    yield 'seq-length should be a multiple of 2 * context-parallel-size if context-parallel-size > 1.';
+  }
+  if (most !== null && most < length) {
+    yield `max_position_embeddings (${most}) must be greater than or equal to seq_length (${length}).`;
+  }
+  if (input.tp_comm_overlap && !sequence_parallel) {
+    yield 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled';
+  }
+  if (ep > 1 && experts === null) {
+    yield 'num_experts must be non None to use expert model parallelism';
+  }
+  if (ep > 1 && (experts ?? 0) % ep !== 0) {
+    yield 'Number of experts should be a multiple of expert model parallel_size.';
+  }
+  yield* modelErrors({ ...input, sequence_parallel });
+  // the first MoE layer of the first step; the missing space is that of Megatron-LM
+  if (experts !== null && tp > 1 && !sequence_parallel) {
+    yield 'During training, performance may degrade if MoE and tensor parallelismare enabled without also enabling sequence parallelism.';
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { check, contextRanges, sequenceShares } from '../../layout';
-import { layoutText, loadGolden, predictions } from './golden';
+import { contextRanges, sequenceShares } from '../../layout';
+import { layoutText, loadGolden, testLayouts } from './golden';
 
 interface Input {
   readonly kind: 'shard' | 'cp_batch';
@@ -50,24 +50,7 @@ describe('who holds which tokens', () => {
   });
 });
 
-const SWITCHED_OFF = 'Cannot use sequence parallelism without tensor parallelism';
-
-describe('which sequences are refused', () => {
+testLayouts<Input, Expect>('which sequences are refused', 'sequence', {
   // a layout describes a stage that has embeddings, and a sequence of at least one token
-  const expressible = cases.filter(({ input }) => input.embeddings !== false && input.S > 0);
-
-  test.each(expressible)('$id', ({ input, ok, error }) => {
-    const checked = check(textOf(input));
-    const found = predictions(checked);
-    if (ok) {
-      expect(found).toEqual([]);
-    } else if (error?.message === SWITCHED_OFF) {
-      // the training script only switches it off, so it stands as a warning
-      expect(checked.diagnostics.map(({ predicts }) => predicts)).toContain(SWITCHED_OFF);
-    } else if (error?.origin === 'megatron') {
-      expect(found).toContain(error.message);
-    } else {
-      expect(found).not.toEqual([]);
-    }
-  });
+  text: ({ input }) => (input.embeddings !== false && input.S > 0 ? textOf(input) : null),
 });

@@ -51,6 +51,9 @@ const MAX_SQUARES = 65_536;
 const NUMBERED = { width: 22, height: 13 };
 const DESCRIBED = { width: 48, height: 44 };
 
+/** Lines that would have to be smaller than this to fit a cell are left out. */
+const SMALLEST_TEXT = 6;
+
 /** Ranks that are shown alone: the least size of its cells in pixels, and up to how many of them are outlined. */
 const SMALLEST_MARK = 4;
 const MAX_OUTLINED = 200;
@@ -401,14 +404,17 @@ function cellText(rect: Rect, title: string, lines: readonly string[], fill: str
   // the name of a group or module keeps its line, so that cells are alike
   const names = lines.slice(0, lines[0]?.includes(' · ') ? 0 : 1);
   const joined = large ? [...names, ...packed(lines.slice(names.length), width - 8, small)] : [];
-  const shown = joined.slice(0, Math.floor((height - big - 6) / (small * 1.3)));
+  const sizeOf = (line: string) => Math.min(small, (width - 4) / (0.56 * line.length));
+  const shown = joined
+    .filter((line) => sizeOf(line) >= SMALLEST_TEXT)
+    .slice(0, Math.floor((height - big - 6) / (small * 1.3)));
   const first = y + (height - big - shown.length * small * 1.3) / 2 + big * 0.86;
   const middle = x + width / 2;
   return [
     text(middle, first, title, { size: big, weight: 600, fill, anchor: 'middle' }),
     ...shown.map((line, i) =>
       text(middle, first + small * (0.2 + 1.3 * (i + 1)), line, {
-        size: Math.min(small, (width - 4) / (0.56 * line.length)),
+        size: sizeOf(line),
         fill,
         anchor: 'middle',
       }),

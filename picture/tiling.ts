@@ -65,33 +65,41 @@ export interface OpenPanel {
   readonly levels: readonly OpenLevel[];
 }
 
-/** At most so many parts lie side by side. */
+/** At most so many parts lie in one row or column. */
 const MAX_BESIDE = 8;
 
-/** Places the parts of a picture in rows, as many in a row as lets the worst of them be read best in a space. */
+/** Places the parts of a picture in rows or columns, as many in each as lets the worst of them be read best in a space. */
 export function arranged(parts: readonly OpenPanel[], space: Space): readonly Panel[] {
-  const all = Array.from({ length: Math.min(parts.length, MAX_BESIDE) }, (_, i) => inRows(parts, i + 1, space));
+  const most = Math.min(parts.length, MAX_BESIDE);
+  const all = Array.from({ length: most }, (_, i) => i + 1).flatMap((perLine) => [
+    inLines(parts, perLine, space, false),
+    ...(perLine > 1 && perLine < most ? [inLines(parts, perLine, space, true)] : []),
+  ]);
   const scores = all.map((panels) => worstOf(panels, space));
   return all[scores.indexOf(Math.max(...scores))] ?? [];
 }
 
-function inRows(parts: readonly OpenPanel[], perRow: number, space: Space): Panel[] {
+/** Parts in rows, or in columns, of `perLine` each; every part has space by its number of ranks. */
+function inLines(parts: readonly OpenPanel[], perLine: number, space: Space, isColumns: boolean): Panel[] {
   const countOf = (some: readonly OpenPanel[]) => some.reduce((sum, { count }) => sum + count, 0);
   const panels: Panel[] = [];
-  let y = 0;
-  for (let from = 0; from < parts.length; from += perRow) {
-    const row = parts.slice(from, from + perRow);
-    const height = (space.height * countOf(row)) / countOf(parts);
-    let x = 0;
-    let high = 0;
-    for (const { offset, count, levels } of row) {
-      const width = (space.width * count) / countOf(row);
+  let across = 0;
+  for (let from = 0; from < parts.length; from += perLine) {
+    const line = parts.slice(from, from + perLine);
+    const share = countOf(line) / countOf(parts);
+    let [along, thick] = [0, 0];
+    for (const { offset, count, levels } of line) {
+      const own = count / countOf(line);
+      const [width, height] = isColumns
+        ? [space.width * share, space.height * own]
+        : [space.width * own, space.height * share];
+      const [x, y] = isColumns ? [across, along] : [along, across];
       const panel = panelOf(tiled(levels, { width, height }), offset, count, x, y);
       panels.push(panel);
-      x += panel.width;
-      high = Math.max(high, panel.height);
+      along += isColumns ? panel.height : panel.width;
+      thick = Math.max(thick, isColumns ? panel.width : panel.height);
     }
-    y += high;
+    across += thick;
   }
   return panels;
 }

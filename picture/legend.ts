@@ -92,7 +92,7 @@ const plain = ({ values }: Colouring): LegendItem[] => [
 ];
 
 /** So many runs of ranks are named. */
-const MAX_RUNS = 3;
+const MAX_RUNS = 5;
 
 function alone(colouring: Colouring, ground: Ground, { ranks, name }: Isolated): LegendItem[] {
   const value = colouring.valueOf(ranks[0] ?? -1);

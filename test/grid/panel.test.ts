@@ -624,7 +624,7 @@ describe('a million ranks', () => {
   test('of groups too small to be told apart one is shown, and the legend says so', () =>
     withPanel(MILLION, { state: { view: 'groups', group: 'dp' } }, async ({ page }) => {
       await page.locator('.legend').getByText('one of 1,024 is shown').waitFor();
-      await hasPixels(page, rgbOf('#e69f00'), 500);
+      await hasPixels(page, rgbOf('#0072b2'), 500);
       for (const hue of ['#d55e00', '#009e73', '#f0e442']) {
         expect(await pixelsOf(page, rgbOf(hue))).toBe(0);
       }

@@ -184,14 +184,27 @@ type Flag = readonly [flag: string, ...values: string[]];
 function megatronOptions(writer: Writer): [name: string, value: FactValue][] {
   writer.requireHomogeneous('flags of Megatron-LM');
   const options: [string, FactValue][] = [];
-  for (const [names, key, kind] of PLAIN_OPTIONS) {
-    const value = writer.written(key);
-    const [name = ''] = names.split(' ');
+  for (const option of PLAIN_OPTIONS) {
+    const value = writer.written(option.key);
     if (value !== undefined) {
-      options.push([name, kind === 'off' ? value !== true : value]);
+      options.push([option.names[0], optionValue(option, value)]);
     }
   }
   return [...options, ...jointOptions(writer)];
+}
+
+/** The value of an option; one that turns something off is on where its key is false. */
+function optionValue({ kind }: (typeof PLAIN_OPTIONS)[number], value: FactValue): FactValue {
+  return kind === 'off' ? value !== true : value;
+}
+
+/** An option as a flag with its words: none for a switch that is off. */
+function flagsOf([name, value]: [name: string, value: FactValue]): Flag[] {
+  const flag = wordOf(`--${name.replaceAll('_', '-')}`);
+  if (typeof value === 'boolean') {
+    return value ? [[flag]] : [];
+  }
+  return [[flag, ...(Array.isArray(value) ? value : [value]).map(wordOf)]];
 }
 
 /** Keys that Megatron-LM spells differently. */
@@ -239,13 +252,7 @@ function shardOptions(writer: Writer, tp: string, remat: string, name: string): 
 }
 
 function megatronFlags(writer: Writer): Flag[] {
-  return megatronOptions(writer).flatMap(([name, value]): Flag[] => {
-    const flag = wordOf(`--${name.replaceAll('_', '-')}`);
-    if (typeof value === 'boolean') {
-      return value ? [[flag]] : [];
-    }
-    return [[flag, ...(Array.isArray(value) ? value : [value]).map(wordOf)]];
-  });
+  return megatronOptions(writer).flatMap(flagsOf);
 }
 
 /** A value as a word of a shell command, whatever the layout holds. */
@@ -341,7 +348,7 @@ const MEGATRON_LM_ALONE: ReadonlySet<string> = new Set(['step_batch_size_schedul
 /** Megatron Bridge's configuration as YAML overrides of a recipe. */
 function bridge(writer: Writer): string {
   const sections: Record<string, Record<string, FactValue>> = {};
-  const byName = new Map(PLAIN_OPTIONS.map(([names, key]) => [names.split(' ')[0] ?? '', key]));
+  const byName = new Map<string, string>(PLAIN_OPTIONS.map(({ names, key }) => [names[0], key]));
   for (const [name, value] of megatronOptions(writer).filter(([name]) => !MEGATRON_LM_ALONE.has(name))) {
     const section = DDP.includes(name) ? 'ddp' : (BRIDGE_SECTIONS[byName.get(name)?.split('.')[0] ?? ''] ?? 'model');
     if (name !== 'group_query_attention') {
@@ -381,15 +388,12 @@ function mimoArguments(writer: Writer): string {
   }
   flags.push(['--llm-dp', String(replicas(writer, 'language'))]);
   flags.push(...moduleShards(writer));
-  for (const [names, key] of PLAIN_OPTIONS) {
-    const value = /^(model|sequence)\./.test(key)
-      ? writer.written(`modules.language.${key}`)
-      : /^batch\./.test(key)
-        ? writer.written(key)
-        : undefined;
-    if (value !== undefined && value !== false) {
-      const flag = `--${(names.split(' ')[0] ?? '').replaceAll('_', '-')}`;
-      flags.push(value === true ? [flag] : [flag, ...(Array.isArray(value) ? value : [value]).map(wordOf)]);
+  for (const option of PLAIN_OPTIONS) {
+    const { key, names } = option;
+    const ofModule = /^(model|sequence)\./.test(key) ? `modules.language.${key}` : null;
+    const value = ofModule !== null || key.startsWith('batch.') ? writer.written(ofModule ?? key) : undefined;
+    if (value !== undefined) {
+      flags.push(...flagsOf([names[0], optionValue(option, value)]));
     }
   }
   const groups = writer.written('modules.language.model.num_query_groups');

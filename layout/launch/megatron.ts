@@ -1,7 +1,7 @@
 import { FORMAT } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
-import { type Defaults, derived, type Facts, type FactValue, type Found, isKnown } from './facts';
-import { firstOf, isOn, type Options } from './options';
+import { type Defaults, derived, type Facts, type FactValue, type Found, isKnown, mapFound } from './facts';
+import { firstOf, isOn, type Options, typeOf } from './options';
 
 /** How a framework that builds on Megatron-LM spells its options. */
 export interface Dialect {
@@ -22,113 +22,50 @@ export interface Dialect {
 
 type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'integers' | 'expression' | 'number';
 
-/** The keys that an option becomes as it is: names of the option, the key, how its value is read. */
-const PLAIN: readonly (readonly [names: string, key: string, kind: Kind])[] = [
-  ['tensor_model_parallel_size', 'parallelism.tp', 'integer'],
-  ['pipeline_model_parallel_size', 'parallelism.pp', 'integer'],
-  ['context_parallel_size', 'parallelism.cp', 'integer'],
-  ['expert_model_parallel_size', 'parallelism.ep', 'integer'],
-  ['expert_tensor_parallel_size', 'parallelism.expt_tp', 'integer'],
-  ['tensor_parallel_num_weight_shards', 'parallelism.num_weight_shards', 'integer'],
-  ['expert_tensor_parallel_num_weight_shards', 'parallelism.expt_num_weight_shards', 'integer'],
-  ['num_distributed_optimizer_instances', 'parallelism.num_distributed_optimizer_instances', 'integer'],
-  ['hierarchical_context_parallel_sizes', 'parallelism.hierarchical_context_parallel_sizes', 'integers'],
-  [
-    'microbatch_group_size_per_virtual_pipeline_stage microbatch_group_size_per_vp_stage',
-    'parallelism.microbatch_group_size_per_vp_stage',
-    'integer',
-  ],
-  ['pipeline_model_parallel_layout', 'parallelism.pipeline_model_parallel_layout', 'text'],
-  ['account_for_embedding_in_pipeline_split', 'parallelism.account_for_embedding_in_pipeline_split', 'switch'],
-  ['account_for_loss_in_pipeline_split', 'parallelism.account_for_loss_in_pipeline_split', 'switch'],
-  ['hybrid_context_parallel', 'parallelism.hybrid_context_parallel', 'switch'],
-  ['dynamic_context_parallel', 'parallelism.dynamic_context_parallel', 'switch'],
-  ['min_dynamic_context_parallel_size', 'parallelism.min_dynamic_context_parallel_size', 'integer'],
-  ['num_layers', 'model.num_layers', 'integer'],
-  [
-    'decoder_first_pipeline_num_layers num_layers_in_first_pipeline_stage',
-    'model.num_layers_in_first_pipeline_stage',
-    'integer',
-  ],
-  [
-    'decoder_last_pipeline_num_layers num_layers_in_last_pipeline_stage',
-    'model.num_layers_in_last_pipeline_stage',
-    'integer',
-  ],
-  ['encoder_num_layers', 'model.encoder_num_layers', 'integer'],
-  ['decoder_num_layers', 'model.decoder_num_layers', 'integer'],
-  ['num_attention_heads', 'model.num_attention_heads', 'integer'],
-  ['hidden_size', 'model.hidden_size', 'integer'],
-  ['ffn_hidden_size', 'model.ffn_hidden_size', 'integer'],
-  ['moe_ffn_hidden_size', 'model.moe_ffn_hidden_size', 'integer'],
-  ['kv_channels', 'model.kv_channels', 'integer'],
-  ['num_experts num_moe_experts', 'model.num_experts', 'integer'],
-  ['moe_router_topk', 'model.moe_router_topk', 'integer'],
-  ['moe_router_score_function', 'model.moe_router_score_function', 'text'],
-  ['moe_router_pre_softmax', 'model.moe_router_pre_softmax', 'switch'],
-  ['moe_router_num_groups', 'model.moe_router_num_groups', 'integer'],
-  ['moe_router_group_topk', 'model.moe_router_group_topk', 'integer'],
-  ['moe_layer_freq', 'model.moe_layer_freq', 'expression'],
-  ['moe_shared_expert_intermediate_size', 'model.moe_shared_expert_intermediate_size', 'integer'],
-  ['vocab_size', 'model.vocab_size', 'integer'],
-  ['make_vocab_size_divisible_by', 'model.make_vocab_size_divisible_by', 'integer'],
-  ['mtp_num_layers', 'model.mtp_num_layers', 'integer'],
-  ['hybrid_layer_pattern hybrid_override_pattern', 'model.hybrid_layer_pattern', 'text'],
-  ['mamba_num_heads', 'model.mamba_num_heads', 'integer'],
-  ['mamba_num_groups', 'model.mamba_num_groups', 'integer'],
-  ['multi_latent_attention', 'model.multi_latent_attention', 'switch'],
-  ['untie_embeddings_and_output_weights', 'model.untie_embeddings_and_output_weights', 'switch'],
-  ['seq_length', 'sequence.seq_length', 'integer'],
-  ['max_position_embeddings', 'sequence.max_seq_len', 'integer'],
-  ['encoder_seq_length', 'sequence.encoder_seq_length', 'integer'],
-  ['decoder_seq_length', 'sequence.decoder_seq_length', 'integer'],
-  ['sequence_parallel', 'sequence.sequence_parallel', 'switch'],
-  ['tp_comm_overlap', 'sequence.tp_comm_overlap', 'switch'],
-  ['cp_comm_type', 'sequence.cp_comm_type', 'texts'],
-  ['micro_batch_size', 'batch.micro_batch_size', 'integer'],
-  ['global_batch_size', 'batch.global_batch_size', 'integer'],
-  ['rampup_batch_size', 'batch.rampup_batch_size', 'integers'],
-  ['eval_micro_batch_size', 'batch.eval_micro_batch_size', 'integer'],
-  ['eval_global_batch_size', 'batch.eval_global_batch_size', 'integer'],
-  ['use_distributed_optimizer', 'optimizer.use_distributed_optimizer', 'switch'],
-  ['overlap_grad_reduce', 'optimizer.overlap_grad_reduce', 'switch'],
-  ['overlap_param_gather', 'optimizer.overlap_param_gather', 'switch'],
-  ['optimizer', 'optimizer.optimizer', 'text'],
-  ['recompute_granularity', 'recompute.granularity', 'text'],
-  ['recompute_method', 'recompute.method', 'text'],
-  ['recompute_num_layers', 'recompute.num_layers', 'integer'],
-  ['recompute_modules', 'recompute.modules', 'texts'],
-  ['moe_token_dispatcher_type', 'moe.moe_token_dispatcher_type', 'text'],
-  ['overlap_moe_expert_parallel_comm', 'moe.overlap_moe_expert_parallel_comm', 'switch'],
-  ['use_megatron_fsdp use_custom_fsdp', 'fsdp.enabled', 'switch'],
-  ['use_torch_fsdp2', 'fsdp.torch_fsdp2', 'switch'],
-  ['data_parallel_sharding_strategy', 'fsdp.data_parallel_sharding_strategy', 'text'],
-  ['outer_dp_sharding_strategy', 'fsdp.outer_dp_sharding_strategy', 'text'],
-  ['create_all_gather_group', 'fsdp.create_all_gather_group', 'switch'],
-  ['use_sharp', 'communicators.use_sharp', 'switch'],
-  ['sharp_enabled_group', 'communicators.sharp_enabled_group', 'text'],
-  ['high_priority_stream_groups', 'communicators.high_priority_stream_groups', 'texts'],
-];
+/** An option that becomes a key as it is: its names, the flag's first, and how its value is read. */
+interface PlainOption {
+  readonly names: readonly [string, ...string[]];
+  readonly key: string;
+  readonly kind: Kind;
+}
+
+/** Names that options have beside their flag, by the key. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  'parallelism.microbatch_group_size_per_vp_stage': 'microbatch_group_size_per_vp_stage',
+  'model.num_layers_in_first_pipeline_stage': 'num_layers_in_first_pipeline_stage',
+  'model.num_layers_in_last_pipeline_stage': 'num_layers_in_last_pipeline_stage',
+  'model.num_experts': 'num_moe_experts',
+  'model.hybrid_layer_pattern': 'hybrid_override_pattern',
+  'fsdp.enabled': 'use_custom_fsdp',
+};
+
+/** How the value of a key is read, by the key's type. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  integer: 'integer',
+  share: 'number',
+  boolean: 'switch',
+  string: 'text',
+  enum: 'text',
+  either: 'expression',
+  'list of integer': 'integers',
+  'list of any': 'integers',
+  'list of string': 'texts',
+  'list of enum': 'texts',
+};
+
+/** How values are read where the type of their key does not say it. */
+const OTHER_KINDS: Readonly<Record<string, Kind>> = {
+  'parallelism.pipeline_model_parallel_layout': 'text',
+  'sequence.cp_comm_type': 'texts',
+};
 
 /** Options that are read together with others, not as a key of their own. */
 const JOINT = [
-  'num_query_groups',
-  'group_query_attention',
-  'bf16',
-  'fp16',
-  'swiglu',
-  'quick_geglu',
-  'gated_linear_unit',
-  'use_tp_pp_dp_mapping',
-  'num_virtual_stages_per_pipeline_rank',
-  'num_layers_per_virtual_pipeline_stage',
+  ...['num_query_groups', 'group_query_attention', 'use_tp_pp_dp_mapping', 'world_size', 'data_parallel_size'],
+  ...['bf16', 'fp16', 'params_dtype', 'swiglu', 'quick_geglu', 'gated_linear_unit'],
+  ...['num_virtual_stages_per_pipeline_rank', 'num_layers_per_virtual_pipeline_stage'],
   'virtual_pipeline_model_parallel_size',
-  'world_size',
-  'data_parallel_size',
-  'params_dtype',
 ];
-
-type PlainOption = (typeof PLAIN)[number];
 
 /** The sections of a layout whose keys are options of Megatron-LM. */
 const SECTIONS = [
@@ -136,56 +73,34 @@ const SECTIONS = [
   'communicators',
 ];
 
-/** The further keys of the format that name their flag. */
-function flaggedKeys(): readonly PlainOption[] {
-  const derivedOnly = ['gtp_weight_remat_size', 'expert_gtp_weight_remat_size'];
-  const known = new Set([...PLAIN.flatMap(([names]) => names.split(' ')), ...JOINT, ...derivedOnly]);
-  return SECTIONS.flatMap((section) => {
-    const keys = (FORMAT.keys as Keys)[section];
-    return Object.entries(keys?.type === 'map' ? (keys.keys as Keys) : {}).flatMap(([key, spec]): PlainOption[] => {
-      const name = /^--([\w-]+)$/.exec(spec.flag ?? '')?.[1]?.replaceAll('-', '_') ?? null;
-      const kind = name !== null && !known.has(name) ? kindOf(spec) : null;
-      const isInverted = kind === 'switch' && /^(no|disable)_/.test(name ?? '') && !/^(no|disable)_/.test(key);
-      if (name !== null && isInverted) {
-        return [[name, `${section}.${key}`, 'off']];
-      }
-      return name !== null && kind !== null ? [[name, `${section}.${key}`, kind]] : [];
-    });
-  });
-}
+/** Every option that becomes a key as it is, in the order of the format, which names the flag of each key. */
+export const PLAIN_OPTIONS: readonly PlainOption[] = SECTIONS.flatMap((section) => {
+  const keys = (FORMAT.keys as Keys)[section];
+  return Object.entries(keys?.type === 'map' ? (keys.keys as Keys) : {}).flatMap(([name, spec]) =>
+    plainOption(`${section}.${name}`, name, spec),
+  );
+});
 
-function kindOf(spec: KeySpec): Kind | null {
-  switch (spec.type) {
-    case 'integer':
-      return 'integer';
-    case 'share':
-      return 'number';
-    case 'boolean':
-      return 'switch';
-    case 'string':
-    case 'enum':
-      return 'text';
-    case 'either':
-      return 'expression';
-    case 'list':
-      return spec.items.type === 'integer' || spec.items.type === 'any' ? 'integers' : 'texts';
-    default:
-      return null;
+function plainOption(key: string, name: string, spec: KeySpec): PlainOption[] {
+  const flag = /^--([\w-]+)$/.exec(spec.flag ?? '')?.[1]?.replaceAll('-', '_');
+  const kind = OTHER_KINDS[key] ?? KINDS[spec.type === 'list' ? `list of ${spec.items.type}` : spec.type];
+  if (flag === undefined || kind === undefined || JOINT.includes(flag) || Object.values(OTHER_NAMES).includes(flag)) {
+    return [];
   }
+  const isInverted = kind === 'switch' && /^(no|disable)_/.test(flag) && !/^(no|disable)_/.test(name);
+  const other = OTHER_NAMES[key];
+  return [{ names: [flag, ...(other === undefined ? [] : [other])], key, kind: isInverted ? 'off' : kind }];
 }
-
-/** Every option that becomes a key as it is: its names, the key, and how its value is read. */
-export const PLAIN_OPTIONS: readonly PlainOption[] = [...PLAIN, ...flaggedKeys()];
 
 /** Every option that has a place in a layout. */
 export const MEGATRON_OPTIONS: ReadonlySet<string> = new Set([
-  ...PLAIN_OPTIONS.flatMap(([names]) => names.split(' ')),
+  ...PLAIN_OPTIONS.flatMap(({ names }) => names),
   ...JOINT,
 ]);
 
 /** Megatron-LM's switches that scripts use most: what follows one is not its value. */
 export const MEGATRON_SWITCHES: ReadonlySet<string> = new Set([
-  ...PLAIN_OPTIONS.flatMap(([names, , kind]) => (kind === 'switch' ? names.split(' ') : [])),
+  ...PLAIN_OPTIONS.flatMap(({ names, kind }) => (kind === 'switch' || kind === 'off' ? names : [])),
   ...['group_query_attention', 'bf16', 'fp16', 'swiglu', 'quick_geglu', 'use_tp_pp_dp_mapping', 'use_mcore_models'],
   ...['use_flash_attn', 'no_masked_softmax_fusion', 'disable_bias_linear', 'normalization_zero_centered', 'mock_data'],
 ]);
@@ -195,8 +110,8 @@ export const MEGATRON_SWITCHES: ReadonlySet<string> = new Set([
  * something that is not known could have set it.
  */
 export function readMegatron(options: Options, dialect: Dialect, facts: Facts): void {
-  for (const [names, key, kind] of PLAIN_OPTIONS) {
-    facts.set(key, readOption(options, names.split(' '), kind, dialect));
+  for (const option of PLAIN_OPTIONS) {
+    facts.set(option.key, readOption(options, option, dialect));
   }
   readJoint(options, dialect, facts);
   if (dialect.resolved) {
@@ -206,7 +121,7 @@ export function readMegatron(options: Options, dialect: Dialect, facts: Facts): 
   applyValidation(options, dialect, facts);
 }
 
-function readOption(options: Options, names: readonly string[], kind: Kind, dialect: Dialect): Found | undefined {
+function readOption(options: Options, { names, kind }: PlainOption, dialect: Dialect): Found | undefined {
   if (!names.some((name) => options.has(name)) && (options.blocked !== null || dialect.resolved)) {
     // many options exist: that an absent one is not known is said once, for the keys that matter
     return undefined;
@@ -219,7 +134,7 @@ function readOption(options: Options, names: readonly string[], kind: Kind, dial
     case 'switch':
       return onOff(options, names, dialect);
     case 'off':
-      return inverted(onOff(options, names, dialect));
+      return mapFound(onOff(options, names, dialect), (isOn) => !isOn);
     case 'text':
       return options.string(...names);
     case 'integers':
@@ -235,15 +150,9 @@ function onOff(options: Options, names: readonly string[], { switches }: Dialect
   return switches === 'bare' ? options.flag(...names) : options.boolean(...names);
 }
 
-/** What a switch that turns something off leaves of it. */
-function inverted(found: Found<boolean> | undefined): Found<boolean> | undefined {
-  return isKnown(found) ? { value: !found.value, source: found.source } : found;
-}
-
 /** Several values as a list, one value as it is. */
 function oneOrMore(options: Options, names: readonly string[]): Found | undefined {
-  const found = options.list(false, ...names);
-  return isKnown(found) && found.value.length === 1 ? { value: found.value[0] ?? '', source: found.source } : found;
+  return mapFound(options.list(false, ...names), (values) => (values.length === 1 ? (values[0] ?? '') : values));
 }
 
 function numberOrText(options: Options, names: readonly string[]): Found | undefined {
@@ -263,13 +172,13 @@ function readJoint(options: Options, dialect: Dialect, facts: Facts): void {
   facts.set('model.gated_linear_unit', gated);
   if (options.has('use_tp_pp_dp_mapping')) {
     const mapping = onOff(options, ['use_tp_pp_dp_mapping'], dialect);
-    facts.set(
-      'parallelism.order',
-      isKnown(mapping)
-        ? { value: mapping.value ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp', source: mapping.source }
-        : mapping,
-    );
+    facts.set('parallelism.order', mapFound(mapping, orderOf));
   }
+}
+
+/** The order of the ranks, with and without `--use-tp-pp-dp-mapping`. */
+export function orderOf(isMapped: boolean): string {
+  return isMapped ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
 }
 
 /** Key/value heads are in force only with `--group-query-attention` (argument_utils.py, core_transformer_config_from_args). */
@@ -281,6 +190,8 @@ function readGroups(options: Options, dialect: Dialect, facts: Facts): void {
       'model.num_query_groups',
       groups ?? (options.blocked === null ? { value: 1, source: 'default' } : undefined),
     );
+  } else if (dialect.resolved && isKnown(grouped)) {
+    facts.set('model.num_query_groups', asDefault(facts.get('model.num_attention_heads')));
   } else if (grouped && !isKnown(grouped)) {
     facts.set('model.num_query_groups', grouped);
   } else if (groups && options.blocked !== null) {
@@ -303,26 +214,8 @@ function readType(options: Options, dialect: Dialect, facts: Facts): void {
       facts.set('model.params_dtype', found);
     }
   }
-  const type = options.has('params_dtype') ? options.string('params_dtype') : undefined;
-  const names: Readonly<Record<string, string>> = {
-    'torch.bfloat16': 'bf16',
-    'torch.float16': 'fp16',
-    'torch.half': 'fp16',
-    'torch.float32': 'fp32',
-    'torch.float': 'fp32',
-    bf16: 'bf16',
-    fp16: 'fp16',
-    fp32: 'fp32',
-    bfloat16: 'bf16',
-    float16: 'fp16',
-    float32: 'fp32',
-  };
-  if (type && isKnown(type)) {
-    const value = names[type.value];
-    facts.set(
-      'model.params_dtype',
-      value === undefined ? { unknown: `the type ${type.value}` } : { value, source: type.source },
-    );
+  if (options.has('params_dtype')) {
+    facts.set('model.params_dtype', typeOf(options.string('params_dtype')) ?? facts.get('model.params_dtype'));
   }
 }
 

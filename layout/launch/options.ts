@@ -121,3 +121,17 @@ export function firstOf<T>(...found: readonly (Found<T> | undefined)[]): Found<T
 export function isOn(found: Found | undefined): boolean {
   return isKnown(found) && found.value === true;
 }
+
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ bf16: 'bf16', bfloat16: 'bf16', fp16: 'fp16', float16: 'fp16', half: 'fp16' },
+  ...{ fp32: 'fp32', float32: 'fp32', float: 'fp32' },
+};
+
+/** A type of weights such as `torch.bfloat16` as layouts spell it; unknown where it is another. */
+export function typeOf(found: Found<string> | undefined): Found<string> | undefined {
+  if (!isKnown(found)) {
+    return found;
+  }
+  const type = TYPES[found.value.replace(/^torch\./, '')];
+  return type === undefined ? { unknown: `the type ${found.value}` } : { value: type, source: found.source };
+}

@@ -28,7 +28,7 @@ const configs = (JSON.parse(goldenText('megatron_configs.json')) as readonly Con
 );
 
 const KEYS: ReadonlyMap<string, string> = new Map(
-  PLAIN_OPTIONS.flatMap(([names, key]) => names.split(' ').map((name) => [name, key] as const)),
+  PLAIN_OPTIONS.flatMap(({ names, key }) => names.map((name) => [name, key] as const)),
 );
 
 /** The file as it stands in the tests: a flag of a value, `true` for a switch. */

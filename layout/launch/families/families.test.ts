@@ -84,13 +84,20 @@ describe('Megatron-LM', () => {
     const log =
       '[default0]:------------------------ arguments ------------------------\n' +
       '0:   data_parallel_size .............................. 4\n' +
+      '  group_query_attention ........................... False\n' +
+      '  num_attention_heads ............................. 16\n' +
       '  num_experts ..................................... None\n' +
+      '  num_query_groups ................................ 1\n' +
+      '  use_tp_pp_dp_mapping ............................ True\n' +
       '[default0]:  tensor_model_parallel_size ...................... 2\n' +
       '  world_size ...................................... 8\n' +
       '-------------------- end of arguments ---------------------\n  tensor_model_parallel_size .... 64\n';
     expect(values('megatron-log', { 'out.log': log })).toEqual({
       'parallelism.tp': 2,
       'parallelism.dp': 4,
+      'parallelism.order': 'tp-cp-ep-pp-dp',
+      'model.num_attention_heads': 16,
+      'model.num_query_groups': 16,
       world_size: 8,
     });
   });

@@ -1,5 +1,5 @@
-import type { Facts } from '../facts';
-import type { Options } from '../options';
+import type { Facts, Found } from '../facts';
+import { type Options, typeOf } from '../options';
 import { at, optionOf, optionsOf, type Tree } from '../tree';
 
 /** How a value of a configuration file becomes a fact. */
@@ -25,27 +25,14 @@ export function setFact(facts: Facts, key: string, options: Options, name: strin
   if (!options.has(name)) {
     return;
   }
-  if (kind === 'type') {
-    const found = options.string(name);
-    const type = found && 'value' in found ? TYPES[found.value.replace(/^torch\./, '')] : undefined;
-    facts.set(key, found && 'value' in found ? (type ? { value: type, source: found.source } : undefined) : found);
-    return;
-  }
-  facts.set(
-    key,
-    kind === 'integer' ? options.integer(name) : kind === 'text' ? options.string(name) : options.boolean(name),
-  );
+  facts.set(key, READERS[kind](options, name));
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  bfloat16: 'bf16',
-  bf16: 'bf16',
-  float16: 'fp16',
-  half: 'fp16',
-  fp16: 'fp16',
-  float32: 'fp32',
-  float: 'fp32',
-  fp32: 'fp32',
+const READERS: Readonly<Record<ValueKind, (options: Options, name: string) => Found | undefined>> = {
+  integer: (options, name) => options.integer(name),
+  text: (options, name) => options.string(name),
+  boolean: (options, name) => options.boolean(name),
+  type: (options, name) => typeOf(options.string(name)),
 };
 
 /** Lists the values of a map, and of the maps in it, for which a layout has no key. */

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '../defaults';
-import { Facts, isKnown } from '../facts';
+import { Facts } from '../facts';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { type Option, Options } from '../options';
 import { listUnmapped } from './megatron-lm';
@@ -23,13 +23,6 @@ export function readArgumentDump(file: string, text: string): Facts {
   listUnmapped(options, MEGATRON_OPTIONS, facts);
   facts.set('world_size', options.has('world_size') ? options.integer('world_size') : { unknown: 'world_size' });
   facts.set('parallelism.dp', options.has('data_parallel_size') ? options.integer('data_parallel_size') : undefined);
-  const mapping = options.has('use_tp_pp_dp_mapping') ? options.boolean('use_tp_pp_dp_mapping') : undefined;
-  if (isKnown(mapping)) {
-    facts.set('parallelism.order', {
-      value: mapping.value ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp',
-      source: mapping.source,
-    });
-  }
   return facts;
 }
 

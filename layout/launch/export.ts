@@ -1,10 +1,9 @@
 import { stringify } from 'yaml';
 import type { Checked, Diagnostic } from '..';
 import { jsonText, shellWord } from '../escape';
-import { type FactValue, isKnown } from './facts';
-import { effectiveValue, type LayoutValue, layoutFileValues, listsOfMaps, worldOf } from './layout-values';
+import type { FactValue } from './facts';
+import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
-import { optionsOf, type Tree, type TreeList } from './tree';
 
 /** What a layout can be written as. */
 export const EXPORT_TARGETS = [
@@ -59,9 +58,9 @@ export function exportLayout(text: string, target: ExportTarget, settings: Launc
   if (!values) {
     throw new Error('The layout cannot be read.');
   }
-  const writer = new Writer(values, listsOfMaps('', text), settings);
+  const writer = new Writer(values, settings);
   const written = WRITERS[target](writer);
-  const left = [...values.keys(), ...writer.lists.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
+  const left = [...values.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
   return { text: written, left, notes: notesOf(writer, target) };
 }
 
@@ -120,7 +119,7 @@ const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
   'megatron-args': (writer) => lines(megatronFlags(writer)),
   'model-config': modelConfig,
   bridge,
-  torchrun: (writer) => `${torchrun(writer)}\n`,
+  torchrun: (writer) => command(launcher(writer, 'pretrain_gpt.py'), megatronFlags(writer)),
   sbatch,
   'mimo-args': mimoArguments,
   'module-grid-spec': moduleGridSpecs,
@@ -138,8 +137,6 @@ class Writer {
 
   constructor(
     readonly values: Values,
-    /** The lists of maps, which no flag can hold. */
-    readonly lists: ReadonlyMap<string, TreeList>,
     readonly settings: LauncherSettings,
   ) {}
 
@@ -157,11 +154,33 @@ class Writer {
     return this.written(key) ?? effectiveValue(this.values, key);
   }
 
-  /** The nodes of the world, which stand in the form. */
-  cluster(): Nodes | null {
-    for (const key of ['cluster.nodes', 'cluster.gpus_per_node', 'world_size']) {
+  /** The options that the keys which the layout writes become. */
+  renamed(names: readonly (readonly [key: string, option: string])[]): [option: string, value: FactValue][] {
+    return names.flatMap(([key, option]): [string, FactValue][] => {
+      const value = this.written(key);
+      return value === undefined ? [] : [[option, value]];
+    });
+  }
+
+  /** Takes note of keys that the form needs no option for, as it derives them. */
+  derives(...keys: readonly string[]): void {
+    for (const key of keys) {
       this.written(key);
     }
+  }
+
+  /** The nodes of the world. Throws where the layout has none. */
+  world(): Nodes {
+    const cluster = this.cluster();
+    if (!cluster) {
+      throw new Error('The layout has no world: write world_size, or cluster.');
+    }
+    return cluster;
+  }
+
+  /** The nodes of the world, which stand in the form. */
+  cluster(): Nodes | null {
+    this.derives('cluster.nodes', 'cluster.gpus_per_node', 'world_size');
     return nodesOf(this.values);
   }
 
@@ -236,8 +255,7 @@ function jointOptions(writer: Writer): [string, FactValue][] {
   }
   if (writer.used.has('world_size') || writer.used.has('cluster.nodes')) {
     // data parallelism is never an option: it follows from the world
-    writer.written('parallelism.dp');
-    writer.written('parallelism.expt_dp');
+    writer.derives('parallelism.dp', 'parallelism.expt_dp');
   }
   return options;
 }
@@ -287,25 +305,12 @@ function number(text: string): FactValue {
 }
 
 function launcher(writer: Writer, program: string): string {
-  const cluster = writer.cluster();
-  if (!cluster) {
-    throw new Error('The layout has no world: write world_size, or cluster.');
-  }
-  return `torchrun --nnodes ${cluster.nodes} --nproc-per-node ${cluster.perNode} ${program}`;
-}
-
-function torchrun(writer: Writer): string {
-  return [launcher(writer, 'pretrain_gpt.py'), ...megatronFlags(writer).map((flag) => flag.join(' '))].join(
-    ' \\\n    ',
-  );
+  const { nodes, perNode } = writer.world();
+  return `torchrun --nnodes ${nodes} --nproc-per-node ${perNode} ${program}`;
 }
 
 function sbatch(writer: Writer): string {
-  const cluster = writer.cluster();
-  if (!cluster) {
-    throw new Error('The layout has no world: write world_size, or cluster.');
-  }
-  const { nodes, perNode } = cluster;
+  const { nodes, perNode } = writer.world();
   const head = [
     '#!/bin/bash',
     `#SBATCH --nodes=${nodes}`,
@@ -320,8 +325,7 @@ function sbatch(writer: Writer): string {
   const { srun = {}, setup = [], python = 'python' } = writer.settings;
   const options = Object.entries(srun).map(([name, value]) => ` --${name}=${shellWord(value)}`);
   const start = `srun${options.join('')} ${shellWord(python)} pretrain_gpt.py`;
-  const command = [start, ...megatronFlags(writer).map((flag) => flag.join(' '))].join(' \\\n    ');
-  return `${[...head, '', ...setup, ...variables, command].join('\n')}\n`;
+  return [...head, '', ...setup, ...variables, command(start, megatronFlags(writer))].join('\n');
 }
 
 /** The sections of Megatron Bridge's configuration that are not `model`. */
@@ -402,7 +406,7 @@ function mimoArguments(writer: Writer): string {
   );
   const type = writer.written('modules.language.model.params_dtype') ?? 'bf16';
   flags.push(...(type === 'fp32' ? [] : ([[wordOf(`--${String(type)}`)]] as const)));
-  return `${[launcher(writer, 'examples/mimo/train.py'), ...flags.map((flag) => flag.join(' '))].join(' \\\n    ')}\n`;
+  return command(launcher(writer, 'examples/mimo/train.py'), flags);
 }
 
 /** The encoder of the example has tp and dp alone. */
@@ -501,9 +505,9 @@ const NON_ACTIVE = 'ntp.non_active_ranks_per_dp';
  * The removed slots as Python's dict: keys are `dp`, or `(dp, cp, pp)` for one slice. Null where there are none, and where an
  * entry names only one of cp and pp, for which the dict has no key.
  */
-function nonActiveRanks({ lists, used }: Writer): string | null {
-  const list = lists.get(NON_ACTIVE);
-  const entries = (list?.items ?? []).map(nonActiveEntry);
+function nonActiveRanks({ values, used }: Writer): string | null {
+  const list = values.get(NON_ACTIVE)?.value;
+  const entries = Array.isArray(list) ? list.map(nonActiveEntry) : [];
   if (!list || entries.includes(null)) {
     return null;
   }
@@ -511,15 +515,16 @@ function nonActiveRanks({ lists, used }: Writer): string | null {
   return `{${entries.join(', ')}}`;
 }
 
-function nonActiveEntry(tree: Tree): string | null {
-  const options = optionsOf(tree);
-  const [dp, cp, pp] = ['dp', 'cp', 'pp'].map((name) => (options.has(name) ? options.integer(name) : undefined));
-  const ranks = options.list(true, 'local_ranks');
-  if (!isKnown(dp) || !isKnown(ranks) || isKnown(cp) !== isKnown(pp)) {
+function nonActiveEntry(entry: FactValue): string | null {
+  const fields = new Map<string, FactValue>(typeof entry === 'object' ? Object.entries(entry) : []);
+  const [dp, cp, pp] = ['dp', 'cp', 'pp'].map((name) => fields.get(name));
+  const ranks = fields.get('local_ranks');
+  const isSlice = Number.isInteger(cp) && Number.isInteger(pp);
+  const isReplica = cp === undefined && pp === undefined;
+  if (!Number.isInteger(dp) || !Array.isArray(ranks) || !ranks.every(Number.isInteger) || (!isSlice && !isReplica)) {
     return null;
   }
-  const key = isKnown(cp) && isKnown(pp) ? `(${dp.value}, ${cp.value}, ${pp.value})` : String(dp.value);
-  return `${key}: [${ranks.value.join(', ')}]`;
+  return `${isSlice ? `(${dp}, ${cp}, ${pp})` : dp}: [${ranks.join(', ')}]`;
 }
 
 const VERL = 'actor_rollout_ref';
@@ -538,90 +543,75 @@ const ROLE_OPTIONS: readonly (readonly [key: string, option: string])[] = [
 function verl(writer: Writer): string {
   writer.requireHomogeneous('overrides of verl');
   const cluster = writer.cluster();
-  const overrides: string[] = ['actor_rollout_ref.actor.strategy=megatron'];
-  const ownReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
-  for (const [key, option] of ROLE_OPTIONS) {
-    const value = writer.written(`parallelism.${key}`);
-    const reference = ownReference ? writer.written(`phases.reference.${key}`) : value;
-    overrides.push(...(value === undefined ? [] : [`${VERL}.actor.megatron.${option}=${String(value)}`]));
-    overrides.push(...(reference === undefined ? [] : [`${VERL}.ref.megatron.${option}=${String(reference)}`]));
-  }
-  const parallel = writer.written('sequence.sequence_parallel') ?? false;
-  overrides.push(`${VERL}.actor.megatron.sequence_parallel=${parallel === true ? 'True' : 'False'}`);
-  const optimizer = writer.written('optimizer.use_distributed_optimizer');
-  overrides.push(
-    ...(optimizer === undefined
-      ? []
-      : [`${VERL}.actor.megatron.use_distributed_optimizer=${optimizer === true ? 'True' : 'False'}`]),
+  const hasReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
+  const degrees = (section: string, role: string) =>
+    writer.renamed(ROLE_OPTIONS.map(([key, option]) => [`${section}.${key}`, `${VERL}.${role}.megatron.${option}`]));
+  const overrides: [string, FactValue][] = [
+    [`${VERL}.actor.strategy`, 'megatron'],
+    ...degrees('parallelism', 'actor'),
+    ...degrees(hasReference ? 'phases.reference' : 'parallelism', 'ref'),
+    [`${VERL}.actor.megatron.sequence_parallel`, writer.written('sequence.sequence_parallel') ?? false],
+    ...writer.renamed([
+      ['optimizer.use_distributed_optimizer', `${VERL}.actor.megatron.use_distributed_optimizer`],
+      ['batch.micro_batch_size', `${VERL}.actor.ppo_micro_batch_size_per_gpu`],
+      ...['engine', 'tp', 'dp', 'ep', 'pp'].map(
+        (key) => [`phases.rollout.${key}`, `${VERL}.rollout.${VERL_ROLLOUT[key]}`] as const,
+      ),
+    ]),
+    ...(cluster ? Object.entries({ 'trainer.nnodes': cluster.nodes, 'trainer.n_gpus_per_node': cluster.perNode }) : []),
+  ];
+  writer.derives('phases.reference.engine', 'parallelism.dp', 'parallelism.expt_dp');
+  const words = overrides.map(([name, value]) =>
+    wordOf(`${name}=${value === true ? 'True' : value === false ? 'False' : String(value)}`),
   );
-  const micro = writer.written('batch.micro_batch_size');
-  overrides.push(...(micro === undefined ? [] : [`${VERL}.actor.ppo_micro_batch_size_per_gpu=${String(micro)}`]));
-  overrides.push(...rollout(writer));
-  writer.written('phases.reference.engine');
-  writer.written('parallelism.dp');
-  writer.written('parallelism.expt_dp');
-  if (cluster) {
-    overrides.push(`trainer.nnodes=${cluster.nodes}`, `trainer.n_gpus_per_node=${cluster.perNode}`);
-  }
-  return `${['python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer', ...overrides.map(wordOf)].join(' \\\n    ')}\n`;
+  return `${['python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer', ...words].join(' \\\n    ')}\n`;
 }
 
-function rollout(writer: Writer): string[] {
-  const keys = [
-    ['engine', 'name'],
-    ['tp', 'tensor_model_parallel_size'],
-    ['dp', 'data_parallel_size'],
-    ['ep', 'expert_parallel_size'],
-    ['pp', 'pipeline_model_parallel_size'],
-  ] as const;
-  return keys.flatMap(([key, option]) => {
-    const value = writer.written(`phases.rollout.${key}`);
-    return value === undefined ? [] : [`${VERL}.rollout.${option}=${String(value)}`];
-  });
-}
+const VERL_ROLLOUT: Readonly<Record<string, string>> = {
+  engine: 'name',
+  tp: 'tensor_model_parallel_size',
+  dp: 'data_parallel_size',
+  ep: 'expert_parallel_size',
+  pp: 'pipeline_model_parallel_size',
+};
 
 /** A NeMo-RL recipe with the Megatron engine. */
 function nemoRl(writer: Writer): string {
   writer.requireHomogeneous('a recipe of NeMo-RL');
-  const megatron: Record<string, FactValue> = { enabled: true };
-  for (const [key, option] of ROLE_OPTIONS) {
-    const value = key === 'expt_tp' ? writer.meant('parallelism.expt_tp') : writer.written(`parallelism.${key}`);
-    if (value !== undefined) {
-      megatron[option] = value;
-    }
-  }
-  for (const [key, option] of [
-    ['sequence.sequence_parallel', 'sequence_parallel'],
-    ['model.num_layers_in_first_pipeline_stage', 'num_layers_in_first_pipeline_stage'],
-    ['model.num_layers_in_last_pipeline_stage', 'num_layers_in_last_pipeline_stage'],
-    ['moe.moe_token_dispatcher_type', 'moe_token_dispatcher_type'],
-  ] as const) {
-    const value = writer.written(key);
-    if (value !== undefined) {
-      megatron[option] = value;
-    }
-  }
+  // the recipe's default is 1, not tp
+  const expertTp = writer.meant('parallelism.expt_tp');
+  const megatron = Object.fromEntries([
+    ['enabled', true],
+    ...writer.renamed(ROLE_OPTIONS.map(([key, option]) => [`parallelism.${key}`, option])),
+    ...(expertTp === undefined ? [] : [['expert_tensor_parallel_size', expertTp]]),
+    ...writer.renamed([
+      ['sequence.sequence_parallel', 'sequence_parallel'],
+      ['model.num_layers_in_first_pipeline_stage', 'num_layers_in_first_pipeline_stage'],
+      ['model.num_layers_in_last_pipeline_stage', 'num_layers_in_last_pipeline_stage'],
+      ['moe.moe_token_dispatcher_type', 'moe_token_dispatcher_type'],
+    ]),
+  ]);
+  const policy = writer.renamed([
+    ['batch.micro_batch_size', 'train_micro_batch_size'],
+    ['batch.global_batch_size', 'train_global_batch_size'],
+    ['sequence.seq_length', 'max_total_sequence_length'],
+  ]);
+  const backend = writer.renamed([['phases.rollout.engine', 'backend']]);
+  const engine = writer.renamed([
+    ['phases.rollout.tp', 'tensor_parallel_size'],
+    ['phases.rollout.pp', 'pipeline_parallel_size'],
+    ['phases.rollout.ep', 'expert_parallel_size'],
+  ]);
+  const section = backend[0]?.[1] === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
+  const generation = { ...Object.fromEntries(backend), [section]: Object.fromEntries(engine) };
   const cluster = writer.cluster();
-  const engine = writer.written('phases.rollout.engine');
-  const generation = definedOnly({
-    tensor_parallel_size: writer.written('phases.rollout.tp'),
-    pipeline_parallel_size: writer.written('phases.rollout.pp'),
-    expert_parallel_size: writer.written('phases.rollout.ep'),
-  });
-  const section = engine === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
-  const policy = definedOnly({
-    train_micro_batch_size: writer.written('batch.micro_batch_size'),
-    train_global_batch_size: writer.written('batch.global_batch_size'),
-    max_total_sequence_length: writer.written('sequence.seq_length'),
-  });
-  const hasGeneration = engine !== undefined || Object.keys(generation).length > 0;
-  writer.written('parallelism.dp');
+  writer.derives('parallelism.dp');
   return stringify(
     {
       policy: {
-        ...policy,
+        ...Object.fromEntries(policy),
         megatron_cfg: megatron,
-        ...(hasGeneration && { generation: { ...definedOnly({ backend: engine }), [section]: generation } }),
+        ...(backend.length + engine.length > 0 && { generation }),
       },
       ...(cluster && { cluster: { num_nodes: cluster.nodes, gpus_per_node: cluster.perNode } }),
     },
@@ -629,16 +619,9 @@ function nemoRl(writer: Writer): string {
   );
 }
 
-function definedOnly(values: Readonly<Record<string, FactValue | undefined>>): Record<string, FactValue> {
-  return Object.fromEntries(
-    Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-  );
-}
-
 function torchtitan(writer: Writer): string {
   writer.requireHomogeneous('flags of torchtitan');
-  const flags: Flag[] = [];
-  for (const [key, option] of [
+  const options = writer.renamed([
     ['parallelism.tp', 'parallelism.tensor_parallel_degree'],
     ['parallelism.pp', 'parallelism.pipeline_parallel_degree'],
     ['parallelism.cp', 'parallelism.context_parallel_degree'],
@@ -646,12 +629,15 @@ function torchtitan(writer: Writer): string {
     ['sequence.seq_length', 'training.seq_len'],
     ['batch.micro_batch_size', 'training.local_batch_size'],
     ['batch.global_batch_size', 'training.global_batch_size'],
-  ] as const) {
-    const value = writer.written(key);
-    if (value !== undefined) {
-      flags.push([`--${option}`, wordOf(value)]);
-    }
-  }
-  writer.written('parallelism.dp');
-  return `${[launcher(writer, '-m torchtitan.train'), ...flags.map((flag) => flag.join(' '))].join(' \\\n    ')}\n`;
+  ]);
+  writer.derives('parallelism.dp');
+  return command(
+    launcher(writer, '-m torchtitan.train'),
+    options.map(([name, value]) => [`--${name}`, wordOf(value)]),
+  );
+}
+
+/** A command with its flags, one a line. */
+function command(start: string, flags: readonly Flag[]): string {
+  return `${[start, ...flags.map((flag) => flag.join(' '))].join(' \\\n    ')}\n`;
 }

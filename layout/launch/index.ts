@@ -19,8 +19,7 @@ export {
   readLaunchFile,
   readLaunchFileAsync,
 } from './import';
-export { effectiveValue, type LayoutValue, layoutFileValues } from './layout-values';
-export { layoutNodeValues } from './node-values';
+export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './layout-values';
 export { isRecordedTarget, RECORDED_TARGETS, recorded } from './record';
 export { parseRecord, type RecordedCommand } from './recordedRun';
 export { SHELL_SCRIPT } from './shell/called';

@@ -1,8 +1,8 @@
 import { FORMAT } from '../format/keys';
+import { type Node, parseTree } from '../format/tree';
 import { DERIVED_FROM, specOf } from './document';
 import type { FactValue } from './facts';
 import type { Place } from './shell/values';
-import { parseYamlTree, type Tree, type TreeList } from './tree';
 
 /** One value of a layout file with its place. */
 export interface LayoutValue {
@@ -12,58 +12,42 @@ export interface LayoutValue {
 
 /** The values that a layout file writes, by the path of their key; null where it is no map. */
 export function layoutFileValues(file: string, text: string): ReadonlyMap<string, LayoutValue> | null {
-  const tree = parseYamlTree(file, text);
-  if (!tree) {
-    return null;
-  }
+  const { root } = parseTree(text);
+  return root?.kind === 'map' ? layoutNodeValues(file, root) : null;
+}
+
+/**
+ * As `layoutFileValues`, from a tree that has been parsed already: for callers that compare at every keystroke.
+ * @param file the layout's path
+ */
+export function layoutNodeValues(file: string, root: Node | null): ReadonlyMap<string, LayoutValue> {
   const values = new Map<string, LayoutValue>();
-  collect(tree, '', values);
+  collect(file, root, '', values);
   return values;
 }
 
-function collect(tree: Tree, path: string, values: Map<string, LayoutValue>): void {
-  for (const [name, value] of tree.kind === 'map' ? tree.entries : []) {
-    const whole = path === '' ? name : `${path}.${name}`;
+function collect(file: string, node: Node | null, path: string, values: Map<string, LayoutValue>): void {
+  for (const { key, value } of node?.kind === 'map' ? node.entries : []) {
+    const whole = path === '' ? key : `${path}.${key}`;
     const plain = plainOf(value);
     if (value.kind === 'map') {
-      collect(value, whole, values);
-    } else if (plain !== null) {
-      values.set(whole, { value: plain, place: value.place });
+      collect(file, value, whole, values);
+    } else if (plain !== null && !values.has(whole)) {
+      values.set(whole, { value: plain, place: { file, offset: value.span.start } });
     }
   }
 }
 
-function plainOf(tree: Tree): FactValue | null {
-  if (tree.kind === 'scalar') {
-    return tree.value;
+function plainOf(node: Node): FactValue | null {
+  if (node.kind === 'scalar') {
+    return typeof node.value === 'bigint' ? Number(node.value) : node.value;
   }
-  if (tree.kind === 'map') {
-    const entries = [...tree.entries].map(([name, value]) => [name, plainOf(value)] as const);
-    return Object.fromEntries(entries.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+  if (node.kind === 'map') {
+    const entries = node.entries.map(({ key, value }) => [key, value ? plainOf(value) : null] as const);
+    return Object.fromEntries(entries.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
   }
-  const items = tree.items.map(plainOf);
-  return items.includes(null) ? null : items.flatMap((item) => (item === null ? [] : [item]));
-}
-
-/** The lists of a layout file whose items are maps, by the path of their key. */
-export function listsOfMaps(file: string, text: string): ReadonlyMap<string, TreeList> {
-  const tree = parseYamlTree(file, text);
-  const lists = new Map<string, TreeList>();
-  if (tree) {
-    collectLists(tree, '', lists);
-  }
-  return lists;
-}
-
-function collectLists(tree: Tree, path: string, lists: Map<string, TreeList>): void {
-  for (const [name, value] of tree.kind === 'map' ? tree.entries : []) {
-    const whole = path === '' ? name : `${path}.${name}`;
-    if (value.kind === 'map') {
-      collectLists(value, whole, lists);
-    } else if (value.kind === 'list' && value.items.some(({ kind }) => kind === 'map')) {
-      lists.set(whole, value);
-    }
-  }
+  const items = node.items.map(plainOf);
+  return items.some((item) => item === null) ? null : items.filter((item) => item !== null);
 }
 
 /** The world size of a layout: written, or its cluster's. */

@@ -61,7 +61,9 @@ export const vllm: CommandFamily = {
 export const sglang: CommandFamily = {
   name: 'sglang',
   matches: (job) =>
-    /^sglang(\.launch_server|_router\.launch_server|\.bench_\w+)$/.test(job.script ?? '') ||
+    /^sglang(\.launch_server|_router\.launch_server|\.bench_(one_batch\w*|offline_throughput))$/.test(
+      job.script ?? '',
+    ) ||
     (job.program === 'sglang' && textOf(job.args[0]) === 'serve')
       ? 1
       : 0,

@@ -28,7 +28,10 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   ':': () => DONE,
   true: () => DONE,
   false: () => ({ verdict: false, signal: null }),
-  exit: (shell) => ({ verdict: null, signal: shell.isCaptured ? null : 'exit' }),
+  exit: (shell, [status]) => {
+    const isFailure = /^[1-9]/.test((status?.kind === 'word' && literal(status.text)) || '0');
+    return { verdict: null, signal: shell.isCaptured ? null : isFailure ? 'refuse' : 'exit' };
+  },
   return: () => ({ verdict: null, signal: 'return' }),
   break: () => ({ verdict: true, signal: 'break' }),
   continue: () => ({ verdict: true, signal: 'continue' }),

@@ -27,6 +27,11 @@ test.each([
   ['if [[ -n "$TP" && $TP -gt 1 ]]; then X=--a; else X=--b; fi\nrun $X', ['run', '--b']],
   ['if [ "$1" = big ]; then X=2; else X=1; fi\nrun $X', ['run', '1']],
   ['if [ $# -lt 1 ]; then echo usage; exit 1; fi\nrun $1', ['run', '?argument 1 of the script']],
+  [
+    'need() { M=(); for V in "$@"; do if [ -z "${!V}" ]; then M+=("$V"); fi; done; if [ ${#M[@]} -gt 0 ]; then exit 1; fi; }\nneed TP PP\nrun $TP',
+    ['run', '?environment variable TP'],
+  ],
+  ['X=4\n[ $X -gt 2 ] && exit 1\nif [ $X = 2 ]; then X=0; else exit 2; fi\nrun $X', ['run', '4']],
   ['if [ "$MODE" = big ]; then X=2; else X=1; fi\nrun $X', ['run', '?choice of 2']],
   ['case 7b in 8b) X=1;; 7*) X=2;; *) X=3;; esac\nrun $X', ['run', '2']],
   ['for i in 1 2 3; do X+=$i; done\nrun $X', ['run', '?environment variable X']],

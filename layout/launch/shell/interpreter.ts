@@ -20,7 +20,7 @@ import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from
 import { testVerdict, type Verdict } from './conditions';
 import { arithmeticValue, expandArgs, expandList, expandText, gathered } from './expand';
 import { FILTERS } from './filters';
-import { DONE, type Outcome, type Signal, UNKNOWN } from './outcome';
+import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './outcome';
 import { matchesGlob } from './patterns';
 import type { Invocation } from './shell';
 import { candidatePaths, joinPath, MAX_PATH, SLURM_VARIABLES, sbatchDirectives } from './sources';
@@ -356,16 +356,16 @@ class Interpreter implements BuiltinShell {
     return outcome;
   }
 
-  /** Follows the second half of `[ -z "$X" ] && ...`; if it leaves the script, X was not empty after all. */
+  /** Follows the second half of `[ -z "$X" ] && ...`; if the script refuses to run so, X was not empty after all. */
   #assumedOr(operator: string | undefined, follow: () => Outcome): Outcome {
     if (operator === undefined) {
       this.#clearAssumptions();
       return follow();
     }
-    const assumed = this.assumed;
-    const before = assumed ? this.state.fork() : null;
+    const { assumed } = this;
+    const before = this.state.fork();
     const outcome = follow();
-    if (before && outcome.signal === 'exit') {
+    if (isRefused(outcome, assumed)) {
       this.state = before;
       return UNKNOWN;
     }
@@ -384,9 +384,9 @@ class Interpreter implements BuiltinShell {
 
   /** Joins the state of another branch with that of the one followed last, of which one may have ended the script. */
   #join(other: State, otherSignal: Signal, signal: Signal, reason: string): Signal {
-    if (signal === 'exit' || otherSignal === 'exit') {
-      this.state = signal === 'exit' ? other : this.state;
-      return signal === 'exit' ? otherSignal : signal;
+    if (endsScript(signal) || endsScript(otherSignal)) {
+      this.state = endsScript(signal) ? other : this.state;
+      return endsScript(signal) ? otherSignal : signal;
     }
     if ((signal === 'return') !== (otherSignal === 'return')) {
       this.#returns.push(signal === 'return' ? this.state : other);
@@ -430,19 +430,22 @@ class Interpreter implements BuiltinShell {
     }
     const { assumed, compared } = this;
     const compares = this.#arguments;
-    const before = assumed ? this.state.fork() : null;
+    const before = this.state.fork();
     const outcome = verdict ? this.#list(branch.then.commands) : this.#branches(rest, otherwise);
-    if (!before || outcome.signal !== 'exit') {
+    if (!isRefused(outcome, assumed)) {
       return outcome;
     }
-    // the script refuses to run that way: it is meant to be given what is missing
+    // a script is read as it runs: it is meant to be given what is missing
     this.state = before;
     if (compared && !verdict) {
       this.#arguments = compares;
       this.#requireArguments();
       return this.#either(branch, () => this.#branches(rest, otherwise));
     }
-    return verdict ? this.#branches(rest, otherwise) : this.#list(branch.then.commands);
+    if (verdict) {
+      return this.#branches(rest, otherwise);
+    }
+    return assumed ? this.#list(branch.then.commands) : DONE;
   }
 
   #either({ clause, then }: { clause: CompoundList; then: CompoundList }, otherwise: () => Outcome): Outcome {
@@ -490,8 +493,7 @@ class Interpreter implements BuiltinShell {
     const empty = items.find(({ pattern }) => this.#matches('', pattern) === true);
     const before = this.state.fork();
     const outcome = empty ? this.#list(empty.body.commands) : DONE;
-    const isRefused = empty ? outcome.signal === 'exit' : items.length > 1;
-    if (!isRefused) {
+    if (empty ? !endsScript(outcome.signal) : items.length <= 1) {
       return outcome;
     }
     this.state = before;
@@ -548,7 +550,7 @@ class Interpreter implements BuiltinShell {
       if (outcome.signal === 'break') {
         break;
       }
-      if (outcome.signal === 'exit' || outcome.signal === 'return') {
+      if (endsScript(outcome.signal) || outcome.signal === 'return') {
         return outcome;
       }
     }
@@ -598,7 +600,7 @@ class Interpreter implements BuiltinShell {
       if (outcome.signal === 'break' || isStuck || ++this.#passes > MAX_PASSES) {
         return DONE;
       }
-      if (outcome.signal === 'exit' || outcome.signal === 'return') {
+      if (endsScript(outcome.signal) || outcome.signal === 'return') {
         return outcome;
       }
     }
@@ -795,7 +797,7 @@ class Interpreter implements BuiltinShell {
     this.source = before.source;
     this.state.positional = before.positional;
     const { verdict, signal } = outcome;
-    return { verdict, signal: signal === 'exit' ? 'exit' : null };
+    return { verdict, signal: endsScript(signal) ? signal : null };
   }
 
   /** Remembers a file that a command writes: `cat > run.sh <<EOF`, `echo ... > file`, `tee file`. */
@@ -840,7 +842,7 @@ class Interpreter implements BuiltinShell {
       found.written ? writtenSource(this.source.file, found.written) : fileSource(found.path),
     );
     this.state.positional = before;
-    return { verdict: true, signal: signal === 'exit' ? 'exit' : null };
+    return { verdict: true, signal: endsScript(signal) ? signal : null };
   }
 
   evaluate(text: Text): Outcome {
@@ -871,6 +873,14 @@ class Interpreter implements BuiltinShell {
     const line = text.slice(file.offset, file.offset + (node.end - node.pos)).split('\n')[0] ?? '';
     return line.length > 80 ? `${line.slice(0, 80)}...` : line.trim();
   }
+}
+
+/**
+ * Whether commands leave the script because it is not called as it wants to be.
+ * @param assumed whether they run because of what the caller is taken to leave out
+ */
+function isRefused({ signal }: Outcome, assumed: boolean): boolean {
+  return signal === 'refuse' || (assumed && signal === 'exit');
 }
 
 /** What is printed where it is not known which of two branches runs. */

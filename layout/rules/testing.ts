@@ -33,12 +33,12 @@ export function modules(ranks: number, ...lines: readonly string[]): string {
   return ['layout: 1', `world_size: ${ranks}`, 'modules:', ...lines.map((line) => `  ${line}`), ''].join('\n');
 }
 
-/**
- * All that is said of each file, under the file's name: see `report`. `job one: nothing` where that is nothing.
- */
+/** What is said of each file, as `report` writes it, behind the file's name; files of which nothing is said are left out. */
 export function reports(rule: Rule, files: Readonly<Record<string, string>>): string {
   return Object.entries(files)
-    .map(([name, text]) => `${name}: ${report(rule, text).replaceAll('\n', '\n  ') || 'nothing'}`)
+    .map(([name, text]) => ({ name, said: report(rule, text).replaceAll('\n', '\n  ') }))
+    .filter(({ said }) => said !== '')
+    .map(({ name, said }) => `${name}: ${said}`)
     .join('\n');
 }
 

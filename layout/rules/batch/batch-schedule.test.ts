@@ -3,28 +3,26 @@ import { job, reports } from '../testing';
 import { batchSchedule } from './batch-schedule';
 
 test('batch-schedule', () => {
-  expect(
-    reports(batchSchedule, {
-      'two steps': job(8, 'tp: 1', 'batch: {step_batch_size_schedule: "0:8 64K:16"}'),
-      'an entry without a colon': job(8, 'tp: 1', 'batch: {step_batch_size_schedule: x}'),
-      'a threshold that is not 0': job(
-        8,
-        'tp: 1',
-        'batch: {step_batch_size_schedule: "64:8"}',
-        'sequence: {seq_length: 64}',
-      ),
-      'a threshold twice': job(
-        8,
-        'tp: 1',
-        'batch: {step_batch_size_schedule: "0:8 64:8 100:9"}',
-        'sequence: {seq_length: 64}',
-      ),
-      'beside a global batch': job(8, 'tp: 1', 'batch: {global_batch_size: 8, step_batch_size_schedule: "0:8"}'),
-      'a ramp': job(8, 'tp: 1', 'batch: {rampup_batch_size: [8, 8, 1000]}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "two steps: nothing
-    an entry without a colon: error at "x": The schedule is refused: Invalid schedule entry "x". Expected format: "THRESHOLD:BATCH_SIZE". Write entries such as '0:8 64K:16'.
+  const said = reports(batchSchedule, {
+    'two steps': job(8, 'tp: 1', 'batch: {step_batch_size_schedule: "0:8 64K:16"}'),
+    'an entry without a colon': job(8, 'tp: 1', 'batch: {step_batch_size_schedule: x}'),
+    'a threshold that is not 0': job(
+      8,
+      'tp: 1',
+      'batch: {step_batch_size_schedule: "64:8"}',
+      'sequence: {seq_length: 64}',
+    ),
+    'a threshold twice': job(
+      8,
+      'tp: 1',
+      'batch: {step_batch_size_schedule: "0:8 64:8 100:9"}',
+      'sequence: {seq_length: 64}',
+    ),
+    'beside a global batch': job(8, 'tp: 1', 'batch: {global_batch_size: 8, step_batch_size_schedule: "0:8"}'),
+    'a ramp': job(8, 'tp: 1', 'batch: {rampup_batch_size: [8, 8, 1000]}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "an entry without a colon: error at "x": The schedule is refused: Invalid schedule entry "x". Expected format: "THRESHOLD:BATCH_SIZE". Write entries such as '0:8 64K:16'.
       = Megatron-LM: Invalid schedule entry "x". Expected format: "THRESHOLD:BATCH_SIZE"
       = suggestion: Remove step_batch_size_schedule: batch: {[-step_batch_size_schedule: x-]}
     a threshold that is not 0: error at "\\"64:8\\"": The schedule is refused: first schedule entry must have threshold 0, got 1. Write entries such as '0:8 64K:16'.

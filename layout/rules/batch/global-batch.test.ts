@@ -3,45 +3,42 @@ import { job, reports, scriptJob } from '../testing';
 import { globalBatch } from './global-batch';
 
 test('global-batch', () => {
-  expect(
-    reports(globalBatch, {
-      'whole micro-batches': scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 16' }),
-      'no global batch without generalized TP': job(8, 'tp: 2', 'batch: {micro_batch_size: 1}'),
-      'replicas that cannot share the batch, in the library': job(
-        8,
-        'tp: 2',
-        'batch: {micro_batch_size: 2, global_batch_size: 12}',
-      ),
-      'replicas that cannot share the batch, in the training script': scriptJob(16, 'tp: 2', {
-        batch: 'micro_batch_size: 1, global_batch_size: 12',
-      }),
-      'a batch smaller than one micro-batch for every replica': job(
-        8,
-        '',
-        'batch: {micro_batch_size: 4, global_batch_size: 16}',
-      ),
-      'generalized TP counts': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1, global_batch_size: 6}'),
-      'generalized TP without a global batch': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1}'),
-      'the replicas of the language module share the batch':
-        'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\nbatch: {micro_batch_size: 2, global_batch_size: 12}\n',
-      'beside a batch of evaluation that fits': scriptJob(8, 'tp: 1', {
-        batch: 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16',
-      }),
-      'a batch that is rounded down': job(
-        8,
-        'tp: 2',
-        'batch: {micro_batch_size: 2, global_batch_size: 12, decrease_batch_size_if_needed: true}',
-      ),
-      'a batch that is rounded down to nothing': job(
-        8,
-        'tp: 2',
-        'batch: {micro_batch_size: 2, global_batch_size: 4, decrease_batch_size_if_needed: true}',
-      ),
+  const said = reports(globalBatch, {
+    'whole micro-batches': scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 16' }),
+    'no global batch without generalized TP': job(8, 'tp: 2', 'batch: {micro_batch_size: 1}'),
+    'replicas that cannot share the batch, in the library': job(
+      8,
+      'tp: 2',
+      'batch: {micro_batch_size: 2, global_batch_size: 12}',
+    ),
+    'replicas that cannot share the batch, in the training script': scriptJob(16, 'tp: 2', {
+      batch: 'micro_batch_size: 1, global_batch_size: 12',
     }),
-  ).toMatchInlineSnapshot(`
-    "whole micro-batches: nothing
-    no global batch without generalized TP: nothing
-    replicas that cannot share the batch, in the library: error at "12": global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
+    'a batch smaller than one micro-batch for every replica': job(
+      8,
+      '',
+      'batch: {micro_batch_size: 4, global_batch_size: 16}',
+    ),
+    'generalized TP counts': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1, global_batch_size: 6}'),
+    'generalized TP without a global batch': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1}'),
+    'the replicas of the language module share the batch':
+      'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\nbatch: {micro_batch_size: 2, global_batch_size: 12}\n',
+    'beside a batch of evaluation that fits': scriptJob(8, 'tp: 1', {
+      batch: 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16',
+    }),
+    'a batch that is rounded down': job(
+      8,
+      'tp: 2',
+      'batch: {micro_batch_size: 2, global_batch_size: 12, decrease_batch_size_if_needed: true}',
+    ),
+    'a batch that is rounded down to nothing': job(
+      8,
+      'tp: 2',
+      'batch: {micro_batch_size: 2, global_batch_size: 4, decrease_batch_size_if_needed: true}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "replicas that cannot share the batch, in the library: error at "12": global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.
       = Megatron-LM: global batch size (12) is not divisible by micro batch size (2) times data parallel size (4)
       = at "parallelism": 8 ranks give dp 4
       = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 2, global_batch_size: [-12-]{+8+}}
@@ -74,7 +71,6 @@ test('global-batch', () => {
       = at "parallelism": 8 ranks give dp 8
       = suggestion: Change global_batch_size to 8: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+8+}, eval_global_batch_size: 16}
       = suggestion: Change global_batch_size to 16: batch: {micro_batch_size: 1, global_batch_size: [-12-]{+16+}, eval_global_batch_size: 16}
-    a batch that is rounded down: nothing
     a batch that is rounded down to nothing: error at "4": global_batch_size 4 is rounded down to 0: it is less than micro_batch_size 2 x dp 4 = 8. Use 8.
       = Megatron-LM: number of microbatches should be at least 1, got 0.
       = at "parallelism": 8 ranks give dp 4

@@ -9,29 +9,25 @@ const GROUP = 'fsdp: {enabled: true, create_all_gather_group: true}';
 const BATCH = 'batch: {micro_batch_size: 1, global_batch_size: 1024}';
 
 test('communicator-count', () => {
-  expect(
-    reports(communicatorCount, {
-      'no separate group': job(16, 'tp: 2', 'fsdp: {enabled: true}'),
-      'FSDP is off': job(16, 'tp: 2', 'fsdp: {enabled: false, create_all_gather_group: true}'),
-      'modules make no such groups': `layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\n${GROUP}\n`,
-      'every group of two ranks or more counts once by its name': job(16, 'tp: 2', GROUP),
-      'the ends of a pipeline also hold the embedding group': job(16, 'tp: 2, pp: 4', GROUP),
-      'with two stages every stage is an end': job(16, 'tp: 2, pp: 2', GROUP),
-      'context-parallel ranks gather too': job(8, 'tp: 4, cp: 2', GROUP),
-      'experts have a group of their own': job(16, 'tp: 2, ep: 2', GROUP),
-      'an order that changes neither group': job(16, 'tp: 2, pp: 2, order: tp-dp-cp-ep-pp', GROUP),
-      'generalized TP of experts, whose group is not asked for': job(
-        16,
-        'ep: 4, expt_gtp_remat: 2',
-        BATCH,
-        'fsdp: {enabled: true, create_all_gather_group: true, create_expert_all_gather_group: false}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "no separate group: nothing
-    FSDP is off: nothing
-    modules make no such groups: nothing
-    every group of two ranks or more counts once by its name: information at "parallelism": Each rank holds 14 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
+  const said = reports(communicatorCount, {
+    'no separate group': job(16, 'tp: 2', 'fsdp: {enabled: true}'),
+    'FSDP is off': job(16, 'tp: 2', 'fsdp: {enabled: false, create_all_gather_group: true}'),
+    'modules make no such groups': `layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\n${GROUP}\n`,
+    'every group of two ranks or more counts once by its name': job(16, 'tp: 2', GROUP),
+    'the ends of a pipeline also hold the embedding group': job(16, 'tp: 2, pp: 4', GROUP),
+    'with two stages every stage is an end': job(16, 'tp: 2, pp: 2', GROUP),
+    'context-parallel ranks gather too': job(8, 'tp: 4, cp: 2', GROUP),
+    'experts have a group of their own': job(16, 'tp: 2, ep: 2', GROUP),
+    'an order that changes neither group': job(16, 'tp: 2, pp: 2, order: tp-dp-cp-ep-pp', GROUP),
+    'generalized TP of experts, whose group is not asked for': job(
+      16,
+      'ep: 4, expt_gtp_remat: 2',
+      BATCH,
+      'fsdp: {enabled: true, create_all_gather_group: true, create_expert_all_gather_group: false}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "every group of two ranks or more counts once by its name: information at "parallelism": Each rank holds 14 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
     the ends of a pipeline also hold the embedding group: information at "parallelism": Each rank holds 15 communicators, 16 at the two ends of the pipeline. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here

@@ -3,23 +3,20 @@ import { job, reports } from '../testing';
 import { hierarchicalCp } from './hierarchical-cp';
 
 test('hierarchical-cp', () => {
-  expect(
-    reports(hierarchicalCp, {
-      'levels that make cp': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]'),
-      'no levels': job(16, 'cp: 8, hierarchical_context_parallel_sizes: []'),
-      'levels that do not': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),
-      'one level': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [4]'),
-      'levels that no last one completes': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [3, 2]'),
-      'more levels than any cp has': job(
-        16,
-        `cp: 8, hierarchical_context_parallel_sizes: [${Array(33).fill(1).join(', ')}]`,
-      ),
-      'an unusable level has one diagnostic': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, x]'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "levels that make cp: nothing
-    no levels: nothing
-    levels that do not: error at "[2, 2]": The sizes multiply to 2 x 2 = 4, but cp is 8. Use sizes with product 8, or cp 4.
+  const said = reports(hierarchicalCp, {
+    'levels that make cp': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 4]'),
+    'no levels': job(16, 'cp: 8, hierarchical_context_parallel_sizes: []'),
+    'levels that do not': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),
+    'one level': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [4]'),
+    'levels that no last one completes': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [3, 2]'),
+    'more levels than any cp has': job(
+      16,
+      `cp: 8, hierarchical_context_parallel_sizes: [${Array(33).fill(1).join(', ')}]`,
+    ),
+    'an unusable level has one diagnostic': job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, x]'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "levels that do not: error at "[2, 2]": The sizes multiply to 2 x 2 = 4, but cp is 8. Use sizes with product 8, or cp 4.
       = Megatron-LM: an assertion without a message
       = at "8": cp is 8 here
       = suggestion: Change to [2, 4]: parallelism: {cp: 8, hierarchical_context_parallel_sizes: [-[2, 2]-]{+[2, 4]+}}

@@ -11,30 +11,24 @@ const file = (gpu: string, batch: string, more = '') =>
 const SMALL = 'micro_batch_size: 1, global_batch_size: 64';
 
 test('memory-over', () => {
-  expect(
-    reports(memoryOver, {
-      'no GPU is named': file('', SMALL),
-      'it fits': file(', gpu: B200', SMALL),
-      'it fits with sharded states': file(', gpu: H100', SMALL, 'optimizer: {use_distributed_optimizer: true}\n'),
-      'layers beyond number': file(', gpu: H100', SMALL).replace('num_layers: 32', 'num_layers: 1000000000'),
-      'states and activations do not fit': file(', gpu: H100', 'micro_batch_size: 2, global_batch_size: 64'),
-      'memory that the file gives': file(
-        ', gpu: A100, gpu_memory: 40GB',
-        SMALL,
-        'optimizer: {overlap_grad_reduce: true}\n',
-      ),
-      'the fullest stage of a pipeline': file(', gpu: A100', 'micro_batch_size: 8, global_batch_size: 64').replace(
-        '{tp: 2}',
-        '{pp: 4}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "no GPU is named: nothing
-    it fits: nothing
-    it fits with sharded states: nothing
-    layers beyond number: nothing
-    states and activations do not fit: nothing
-    memory that the file gives: warning at "2": Each GPU needs about 69 GiB (64 to 89) and has 37: 59 of states, 10 of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
+  const said = reports(memoryOver, {
+    'no GPU is named': file('', SMALL),
+    'it fits': file(', gpu: B200', SMALL),
+    'it fits with sharded states': file(', gpu: H100', SMALL, 'optimizer: {use_distributed_optimizer: true}\n'),
+    'layers beyond number': file(', gpu: H100', SMALL).replace('num_layers: 32', 'num_layers: 1000000000'),
+    'states and activations do not fit': file(', gpu: H100', 'micro_batch_size: 2, global_batch_size: 64'),
+    'memory that the file gives': file(
+      ', gpu: A100, gpu_memory: 40GB',
+      SMALL,
+      'optimizer: {overlap_grad_reduce: true}\n',
+    ),
+    'the fullest stage of a pipeline': file(', gpu: A100', 'micro_batch_size: 8, global_batch_size: 64').replace(
+      '{tp: 2}',
+      '{pp: 4}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "memory that the file gives: warning at "2": Each GPU needs about 69 GiB (64 to 89) and has 37: 59 of states, 10 of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "40GB": a GPU has 37 GiB
     the fullest stage of a pipeline: warning at "parallelism": Pipeline stage 0 needs about 173 GiB (161 to 225) and has 80: 36 of states, 137 of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "A100": a GPU has 80 GiB

@@ -3,35 +3,30 @@ import { job, reports, scriptJob } from '../testing';
 import { denseFactorization } from './dense-factorization';
 
 test('dense-factorization', () => {
-  expect(
-    reports(denseFactorization, {
-      'one replica': job(8, 'tp: 8'),
-      'several replicas': job(64, 'tp: 2, cp: 2, pp: 4'),
-      'a module without num_ranks takes what dp needs':
-        'layout: 1\nworld_size: 6\nmodules: {language: {dp: 2, tp: 3}}\n',
-      'one degree does not divide the ranks': job(8, 'tp: 3'),
-      'the degree that spoils the division is underlined': job(64, 'tp: 3, pp: 4'),
-      'no single degree spoils the division: the ranks are underlined': job(20, 'tp: 8, pp: 8'),
-      'a cluster grows by whole nodes along with world_size': job(
-        20,
-        'tp: 8, pp: 8',
-        'cluster: {nodes: 5, gpus_per_node: 4}',
-      ),
-      'packed placement launches fewer ranks than the grid has': job(
-        16,
-        'tp: 8',
-        'ntp: {tp_spares: 1, placement: packed, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}',
-      ),
-      'generalized TP counts': job(12, 'tp: 2, gtp_remat: 4'),
-      'the training script has words of its own': scriptJob(6, 'tp: 4'),
-      'a module names num_ranks': 'layout: 1\nworld_size: 12\nmodules:\n  language: {num_ranks: 12, tp: 4, pp: 2}\n',
-      'a huge world is checked without listing divisors': job(2 ** 31, 'tp: 3'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "one replica: nothing
-    several replicas: nothing
-    a module without num_ranks takes what dp needs: nothing
-    one degree does not divide the ranks: error at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
+  const said = reports(denseFactorization, {
+    'one replica': job(8, 'tp: 8'),
+    'several replicas': job(64, 'tp: 2, cp: 2, pp: 4'),
+    'a module without num_ranks takes what dp needs': 'layout: 1\nworld_size: 6\nmodules: {language: {dp: 2, tp: 3}}\n',
+    'one degree does not divide the ranks': job(8, 'tp: 3'),
+    'the degree that spoils the division is underlined': job(64, 'tp: 3, pp: 4'),
+    'no single degree spoils the division: the ranks are underlined': job(20, 'tp: 8, pp: 8'),
+    'a cluster grows by whole nodes along with world_size': job(
+      20,
+      'tp: 8, pp: 8',
+      'cluster: {nodes: 5, gpus_per_node: 4}',
+    ),
+    'packed placement launches fewer ranks than the grid has': job(
+      16,
+      'tp: 8',
+      'ntp: {tp_spares: 1, placement: packed, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}',
+    ),
+    'generalized TP counts': job(12, 'tp: 2, gtp_remat: 4'),
+    'the training script has words of its own': scriptJob(6, 'tp: 4'),
+    'a module names num_ranks': 'layout: 1\nworld_size: 12\nmodules:\n  language: {num_ranks: 12, tp: 4, pp: 2}\n',
+    'a huge world is checked without listing divisors': job(2 ** 31, 'tp: 3'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "one degree does not divide the ranks: error at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
       = Megatron-LM: world_size (8) is not divisible by 3
       = at "8": world_size is 8 here
       = suggestion: Change tp to 2: parallelism: {tp: [-3-]{+2+}}

@@ -3,19 +3,16 @@ import { job, reports } from '../testing';
 import { denseProduct } from './dense-product';
 
 test('dense-product', () => {
-  expect(
-    reports(denseProduct, {
-      'the derived dp may be written': job(16, 'tp: 4, dp: 4'),
-      'one degree beside dp': job(16, 'tp: 4, dp: 2'),
-      'several degrees beside dp': job(16, 'tp: 2, pp: 2, dp: 2'),
-      'no degree beside dp': job(16, 'dp: 2'),
-      'a module with num_ranks and dp':
-        'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2, dp: 2}\n',
-      'ranks that do not divide are reported alone': job(16, 'tp: 3, dp: 2'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "the derived dp may be written: nothing
-    one degree beside dp: error at "2": dp is 2, but 16 ranks / tp 4 = 4. Write dp 4, or leave it out.
+  const said = reports(denseProduct, {
+    'the derived dp may be written': job(16, 'tp: 4, dp: 4'),
+    'one degree beside dp': job(16, 'tp: 4, dp: 2'),
+    'several degrees beside dp': job(16, 'tp: 2, pp: 2, dp: 2'),
+    'no degree beside dp': job(16, 'dp: 2'),
+    'a module with num_ranks and dp': 'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2, dp: 2}\n',
+    'ranks that do not divide are reported alone': job(16, 'tp: 3, dp: 2'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "one degree beside dp: error at "2": dp is 2, but 16 ranks / tp 4 = 4. Write dp 4, or leave it out.
       = at "16": world_size is 16 here
       = at "4": tp is 4 here
       = suggestion: Change dp to 4: parallelism: {tp: 4, dp: [-2-]{+4+}}

@@ -3,22 +3,19 @@ import { job, reports } from '../testing';
 import { expertFactorization } from './expert-factorization';
 
 test('expert-factorization', () => {
-  expect(
-    reports(expertFactorization, {
-      'ep need not divide dp': job(16, 'tp: 4, ep: 8, expt_tp: 1'),
-      'experts over all ranks': job(16, 'tp: 2, ep: 8'),
-      'ep does not divide the ranks': job(16, 'ep: 3'),
-      'expt_tp defaults to tp': job(16, 'tp: 2, ep: 3'),
-      'a written expt_tp is the culprit': job(16, 'tp: 2, ep: 2, expt_tp: 3'),
-      'the dense grid does not divide either: it alone is reported': job(16, 'tp: 3, ep: 3'),
-      'a module names num_ranks':
-        'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2, ep: 3, expt_tp: 1}\n',
-      'the default of expt_tp is what does not fit': job(16, 'tp: 4, ep: 8'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "ep need not divide dp: nothing
-    experts over all ranks: nothing
-    ep does not divide the ranks: error at "3": ep 3 does not divide 16 ranks. Use ep 1, 2 or 4.
+  const said = reports(expertFactorization, {
+    'ep need not divide dp': job(16, 'tp: 4, ep: 8, expt_tp: 1'),
+    'experts over all ranks': job(16, 'tp: 2, ep: 8'),
+    'ep does not divide the ranks': job(16, 'ep: 3'),
+    'expt_tp defaults to tp': job(16, 'tp: 2, ep: 3'),
+    'a written expt_tp is the culprit': job(16, 'tp: 2, ep: 2, expt_tp: 3'),
+    'the dense grid does not divide either: it alone is reported': job(16, 'tp: 3, ep: 3'),
+    'a module names num_ranks':
+      'layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2, ep: 3, expt_tp: 1}\n',
+    'the default of expt_tp is what does not fit': job(16, 'tp: 4, ep: 8'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "ep does not divide the ranks: error at "3": ep 3 does not divide 16 ranks. Use ep 1, 2 or 4.
       = Megatron-LM: world_size (16) is not divisible by expert_tensor_model_pipeline_parallel size (3)
       = at "16": world_size is 16 here
       = suggestion: Change ep to 2: parallelism: {ep: [-3-]{+2+}}

@@ -3,45 +3,42 @@ import { job, reports } from '../testing';
 import { fsdpOptions } from './fsdp-options';
 
 test('fsdp-options', () => {
-  expect(
-    reports(fsdpOptions, {
-      'Megatron-FSDP with its format': job(
-        8,
-        'tp: 2',
-        'fsdp: {enabled: true}',
-        'checkpoint: {ckpt_format: fsdp_dtensor}',
-      ),
-      FSDP2: job(8, 'tp: 2', 'fsdp: {torch_fsdp2: true}', 'checkpoint: {ckpt_format: torch_dist}'),
-      'another format': job(8, 'tp: 2', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch}'),
-      'a version that is not': job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 3}'),
-      'FSDP2 with a pipeline': job(8, 'pp: 2', 'fsdp: {torch_fsdp2: true}'),
-      'FSDP2 with experts': job(8, 'ep: 2', 'fsdp: {torch_fsdp2: true}'),
-      'FSDP2 with tied embeddings': job(8, 'tp: 1', 'fsdp: {torch_fsdp2: true}', 'model: {num_layers: 8}'),
-      'torch_dcp with tensor parallelism': job(
-        8,
-        'tp: 2',
-        'fsdp: {torch_fsdp2: true}',
-        'checkpoint: {ckpt_format: torch_dcp}',
-      ),
-      'a format without its implementation': job(8, 'tp: 2', 'checkpoint: {ckpt_format: fsdp_dtensor}'),
-      'an optimizer that it does not run': job(8, 'tp: 2', 'fsdp: {enabled: true}', 'optimizer: {optimizer: muon}'),
-      'checkpoints that generalized TP does not write': job(
-        8,
-        'gtp_remat: 2',
-        'batch: {micro_batch_size: 1, global_batch_size: 8}',
-        'checkpoint: {ckpt_format: torch_dcp}',
-      ),
-      'gradient accumulation fusion under torch FSDP2': job(
-        8,
-        'tp: 1',
-        'fsdp: {torch_fsdp2: true}',
-        'optimizer: {gradient_accumulation_fusion: true}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "Megatron-FSDP with its format: nothing
-    FSDP2: nothing
-    another format: error at "torch": Megatron-FSDP cannot write ckpt_format torch. Use fsdp_dtensor.
+  const said = reports(fsdpOptions, {
+    'Megatron-FSDP with its format': job(
+      8,
+      'tp: 2',
+      'fsdp: {enabled: true}',
+      'checkpoint: {ckpt_format: fsdp_dtensor}',
+    ),
+    FSDP2: job(8, 'tp: 2', 'fsdp: {torch_fsdp2: true}', 'checkpoint: {ckpt_format: torch_dist}'),
+    'another format': job(8, 'tp: 2', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch}'),
+    'a version that is not': job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 3}'),
+    'FSDP2 with a pipeline': job(8, 'pp: 2', 'fsdp: {torch_fsdp2: true}'),
+    'FSDP2 with experts': job(8, 'ep: 2', 'fsdp: {torch_fsdp2: true}'),
+    'FSDP2 with tied embeddings': job(8, 'tp: 1', 'fsdp: {torch_fsdp2: true}', 'model: {num_layers: 8}'),
+    'torch_dcp with tensor parallelism': job(
+      8,
+      'tp: 2',
+      'fsdp: {torch_fsdp2: true}',
+      'checkpoint: {ckpt_format: torch_dcp}',
+    ),
+    'a format without its implementation': job(8, 'tp: 2', 'checkpoint: {ckpt_format: fsdp_dtensor}'),
+    'an optimizer that it does not run': job(8, 'tp: 2', 'fsdp: {enabled: true}', 'optimizer: {optimizer: muon}'),
+    'checkpoints that generalized TP does not write': job(
+      8,
+      'gtp_remat: 2',
+      'batch: {micro_batch_size: 1, global_batch_size: 8}',
+      'checkpoint: {ckpt_format: torch_dcp}',
+    ),
+    'gradient accumulation fusion under torch FSDP2': job(
+      8,
+      'tp: 1',
+      'fsdp: {torch_fsdp2: true}',
+      'optimizer: {gradient_accumulation_fusion: true}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "another format: error at "torch": Megatron-FSDP cannot write ckpt_format torch. Use fsdp_dtensor.
       = Megatron-LM: Megatron-FSDP requires the \`fsdp_dtensor\` checkpointing format.
       = suggestion: Change ckpt_format to fsdp_dtensor: checkpoint: {ckpt_format: [-torch-]{+fsdp_dtensor+}}
       = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: torch-]}

@@ -3,24 +3,22 @@ import { modules, reports } from '../testing';
 import { fanOut } from './fan-out';
 
 test('fan-out', () => {
-  expect(
-    reports(fanOut, {
-      'samples that come out even':
-        modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
-        'batch: {micro_batch_size: 2, global_batch_size: 8}\n',
-      'too few samples':
-        modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
-        'batch: {micro_batch_size: 1, global_batch_size: 8}\n',
-      'one replica of the language model':
-        modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 4}') +
-        'batch: {micro_batch_size: 3, global_batch_size: 12}\n',
-      'generalized TP counts':
-        modules(12, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 8, tp: 4, gtp_remat: 2}') +
-        'batch: {micro_batch_size: 1, global_batch_size: 12}\n',
-    }),
-  ).toMatchInlineSnapshot(`
-    "samples that come out even: nothing
-    too few samples: error at "1": micro_batch_size 1 x dp 2 = 2 samples, which the 4 replicas of 'images' cannot share equally. Use micro_batch_size 2.
+  const said = reports(fanOut, {
+    'samples that come out even':
+      modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
+      'batch: {micro_batch_size: 2, global_batch_size: 8}\n',
+    'too few samples':
+      modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}') +
+      'batch: {micro_batch_size: 1, global_batch_size: 8}\n',
+    'one replica of the language model':
+      modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 4}') +
+      'batch: {micro_batch_size: 3, global_batch_size: 12}\n',
+    'generalized TP counts':
+      modules(12, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 8, tp: 4, gtp_remat: 2}') +
+      'batch: {micro_batch_size: 1, global_batch_size: 12}\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "too few samples: error at "1": micro_batch_size 1 x dp 2 = 2 samples, which the 4 replicas of 'images' cannot share equally. Use micro_batch_size 2.
       = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 2 * 1 % 4 != 0)
       = at "images": 'images' has dp 4
       = at "language": 'language' has dp 2

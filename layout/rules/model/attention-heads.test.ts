@@ -3,26 +3,22 @@ import { job, reports, scriptJob } from '../testing';
 import { attentionHeads } from './attention-heads';
 
 test('attention-heads', () => {
-  expect(
-    reports(attentionHeads, {
-      'a whole model': scriptJob(16, 'tp: 2, pp: 2'),
-      'heads without tp': job(16, 'pp: 2', 'model: {num_attention_heads: 7}'),
-      'hidden_size outside the training script': job(16, 'tp: 2', 'model: {num_attention_heads: 8, hidden_size: 60}'),
-      'tp does not divide the heads': job(12, 'tp: 3', 'model: {num_attention_heads: 32}'),
-      'the heads do not divide hidden_size, in the training script': scriptJob(16, 'tp: 2', {
-        model: 'num_layers: 8, hidden_size: 60, num_attention_heads: 8',
-      }),
-      'both are wrong: the script asserts the hidden size first, without a message': scriptJob(48, 'tp: 3', {
-        model: 'num_layers: 8, hidden_size: 60, num_attention_heads: 8',
-      }),
-      'a module has a model of its own':
-        'layout: 1\nworld_size: 6\nmodules:\n  language: {num_ranks: 6, tp: 3, model: {num_attention_heads: 8}}\n',
+  const said = reports(attentionHeads, {
+    'a whole model': scriptJob(16, 'tp: 2, pp: 2'),
+    'heads without tp': job(16, 'pp: 2', 'model: {num_attention_heads: 7}'),
+    'hidden_size outside the training script': job(16, 'tp: 2', 'model: {num_attention_heads: 8, hidden_size: 60}'),
+    'tp does not divide the heads': job(12, 'tp: 3', 'model: {num_attention_heads: 32}'),
+    'the heads do not divide hidden_size, in the training script': scriptJob(16, 'tp: 2', {
+      model: 'num_layers: 8, hidden_size: 60, num_attention_heads: 8',
     }),
-  ).toMatchInlineSnapshot(`
-    "a whole model: nothing
-    heads without tp: nothing
-    hidden_size outside the training script: nothing
-    tp does not divide the heads: error at "3": tp 3 does not divide 32 attention heads. Use tp 1, 2 or 4, or 30 or 33 heads.
+    'both are wrong: the script asserts the hidden size first, without a message': scriptJob(48, 'tp: 3', {
+      model: 'num_layers: 8, hidden_size: 60, num_attention_heads: 8',
+    }),
+    'a module has a model of its own':
+      'layout: 1\nworld_size: 6\nmodules:\n  language: {num_ranks: 6, tp: 3, model: {num_attention_heads: 8}}\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "tp does not divide the heads: error at "3": tp 3 does not divide 32 attention heads. Use tp 1, 2 or 4, or 30 or 33 heads.
       = Megatron-LM: num_attention_heads (32) must be a multiple of tensor_model_parallel_size (3).
       = at "32": num_attention_heads is 32 here
       = suggestion: Change tp to 2: parallelism: {tp: [-3-]{+2+}}

@@ -5,19 +5,16 @@ import { experts } from './experts';
 const MODEL = 'num_layers: 8, hidden_size: 64, num_attention_heads: 8';
 
 test('experts', () => {
-  expect(
-    reports(experts, {
-      'ep divides the experts': job(16, 'ep: 8', 'model: {num_experts: 16}'),
-      'a model of which only some sizes are told may have experts': job(16, 'ep: 8', 'model: {num_layers: 8}'),
-      'ep does not divide the experts': job(16, 'ep: 8', 'model: {num_experts: 12}'),
-      'a whole model has no experts': job(16, 'ep: 8', `model: {${MODEL}}`),
-      'the training script has words of its own': scriptJob(16, 'ep: 8'),
-      'a width of experts without experts': job(16, 'tp: 2', `model: {${MODEL}, moe_ffn_hidden_size: 128}`),
-    }),
-  ).toMatchInlineSnapshot(`
-    "ep divides the experts: nothing
-    a model of which only some sizes are told may have experts: nothing
-    ep does not divide the experts: error at "8": ep 8 does not divide 12 experts. Use ep 4, 6 or 12, or 8 or 16 experts.
+  const said = reports(experts, {
+    'ep divides the experts': job(16, 'ep: 8', 'model: {num_experts: 16}'),
+    'a model of which only some sizes are told may have experts': job(16, 'ep: 8', 'model: {num_layers: 8}'),
+    'ep does not divide the experts': job(16, 'ep: 8', 'model: {num_experts: 12}'),
+    'a whole model has no experts': job(16, 'ep: 8', `model: {${MODEL}}`),
+    'the training script has words of its own': scriptJob(16, 'ep: 8'),
+    'a width of experts without experts': job(16, 'tp: 2', `model: {${MODEL}, moe_ffn_hidden_size: 128}`),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "ep does not divide the experts: error at "8": ep 8 does not divide 12 experts. Use ep 4, 6 or 12, or 8 or 16 experts.
       = Megatron-LM: Number of experts should be a multiple of expert model parallel_size.
       = at "12": num_experts is 12 here
       = suggestion: Change ep to 4: parallelism: {ep: [-8-]{+4+}}

@@ -5,22 +5,19 @@ import { linearAttentionHeads } from './linear-attention-heads';
 const model = (facts: string) => `model: {experimental_attention_variant: gdn, ${facts}}`;
 
 test('linear-attention-heads', () => {
-  expect(
-    reports(linearAttentionHeads, {
-      'heads that divide': job(16, 'tp: 4, cp: 2', model('linear_num_key_heads: 16, linear_num_value_heads: 32')),
-      'another attention': job(16, 'tp: 16', 'model: {linear_num_key_heads: 8}'),
-      'tp and cp': job(16, 'tp: 4, cp: 4', model('linear_num_key_heads: 8, linear_num_value_heads: 32')),
-      'value heads alone': job(16, 'tp: 16', model('linear_num_value_heads: 24')),
-      'value heads that key heads do not divide': job(
-        8,
-        'tp: 2',
-        model('linear_num_key_heads: 16, linear_num_value_heads: 24'),
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "heads that divide: nothing
-    another attention: nothing
-    tp and cp: error at "8": linear_num_key_heads 8 is not a multiple of tp 4 x cp 4 = 16. Use 16.
+  const said = reports(linearAttentionHeads, {
+    'heads that divide': job(16, 'tp: 4, cp: 2', model('linear_num_key_heads: 16, linear_num_value_heads: 32')),
+    'another attention': job(16, 'tp: 16', 'model: {linear_num_key_heads: 8}'),
+    'tp and cp': job(16, 'tp: 4, cp: 4', model('linear_num_key_heads: 8, linear_num_value_heads: 32')),
+    'value heads alone': job(16, 'tp: 16', model('linear_num_value_heads: 24')),
+    'value heads that key heads do not divide': job(
+      8,
+      'tp: 2',
+      model('linear_num_key_heads: 16, linear_num_value_heads: 24'),
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "tp and cp: error at "8": linear_num_key_heads 8 is not a multiple of tp 4 x cp 4 = 16. Use 16.
       = Megatron-LM: self.linear_num_key_heads=8 must be a multiple of (self.tensor_model_parallel_size=4 * self.context_parallel_size=4).
       = at "4": tp is 4 here
       = at "4": cp is 4 here

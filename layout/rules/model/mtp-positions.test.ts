@@ -5,23 +5,17 @@ import { mtpPositions } from './mtp-positions';
 const model = (keys: string) => job(8, 'tp: 1', `model: {${keys}}`);
 
 test('mtp-positions', () => {
-  expect(
-    reports(mtpPositions, {
-      rope: model('num_layers: 8, mtp_num_layers: 1, position_embedding_type: rope'),
-      none: model('num_layers: 8, mtp_num_layers: 1, position_embedding_type: none'),
-      'learned positions without MTP': model('num_layers: 8, position_embedding_type: learned_absolute'),
-      'no MTP layers': model('num_layers: 8, mtp_num_layers: 0, position_embedding_type: learned_absolute'),
-      'positions that are not said': model('num_layers: 8, mtp_num_layers: 1'),
-      'learned positions': model('num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute'),
-      'MTP layers of a hybrid pattern': model('hybrid_layer_pattern: M*/M*, position_embedding_type: yarn'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "rope: nothing
-    none: nothing
-    learned positions without MTP: nothing
-    no MTP layers: nothing
-    positions that are not said: nothing
-    learned positions: error at "learned_absolute": MTP does not run with learned_absolute positions. Use rope or none.
+  const said = reports(mtpPositions, {
+    rope: model('num_layers: 8, mtp_num_layers: 1, position_embedding_type: rope'),
+    none: model('num_layers: 8, mtp_num_layers: 1, position_embedding_type: none'),
+    'learned positions without MTP': model('num_layers: 8, position_embedding_type: learned_absolute'),
+    'no MTP layers': model('num_layers: 8, mtp_num_layers: 0, position_embedding_type: learned_absolute'),
+    'positions that are not said': model('num_layers: 8, mtp_num_layers: 1'),
+    'learned positions': model('num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute'),
+    'MTP layers of a hybrid pattern': model('hybrid_layer_pattern: M*/M*, position_embedding_type: yarn'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "learned positions: error at "learned_absolute": MTP does not run with learned_absolute positions. Use rope or none.
       = Megatron-LM: Multi-Token Prediction (MTP) is not supported with learned_absolute position embedding type.The supported position embedding types are rope and none.
       = at "1": mtp_num_layers is 1 here
       = suggestion: Change to rope: model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: [-learned_absolute-]{+rope+}}

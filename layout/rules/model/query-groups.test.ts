@@ -3,25 +3,18 @@ import { job, reports } from '../testing';
 import { queryGroups } from './query-groups';
 
 test('query-groups', () => {
-  expect(
-    reports(queryGroups, {
-      'a multiple of tp': job(16, 'tp: 4', 'model: {num_query_groups: 8}'),
-      'a divisor of tp': job(16, 'tp: 4', 'model: {num_query_groups: 2}'),
-      'neither a multiple nor a divisor of tp': job(
-        16,
-        'tp: 4',
-        'model: {num_attention_heads: 24, num_query_groups: 6}',
-      ),
-      'where tp does not divide the heads, only that is reported': job(
-        16,
-        'tp: 4',
-        'model: {num_attention_heads: 6, num_query_groups: 6}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "a multiple of tp: nothing
-    a divisor of tp: nothing
-    neither a multiple nor a divisor of tp: error at "6": num_query_groups 6 is neither a multiple nor a divisor of tp 4. Use num_query_groups 2, 4 or 8.
+  const said = reports(queryGroups, {
+    'a multiple of tp': job(16, 'tp: 4', 'model: {num_query_groups: 8}'),
+    'a divisor of tp': job(16, 'tp: 4', 'model: {num_query_groups: 2}'),
+    'neither a multiple nor a divisor of tp': job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}'),
+    'where tp does not divide the heads, only that is reported': job(
+      16,
+      'tp: 4',
+      'model: {num_attention_heads: 6, num_query_groups: 6}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "neither a multiple nor a divisor of tp: error at "6": num_query_groups 6 is neither a multiple nor a divisor of tp 4. Use num_query_groups 2, 4 or 8.
       = Megatron-LM: num_query_groups (6) must be a multiple or divisor of tensor_model_parallel_size (4).
       = at "4": tp is 4 here
       = suggestion: Change num_query_groups to 4: model: {num_attention_heads: 24, num_query_groups: [-6-]{+4+}}

@@ -3,18 +3,14 @@ import { job, reports } from '../testing';
 import { expertBias } from './expert-bias';
 
 test('expert-bias', () => {
-  expect(
-    reports(expertBias, {
-      'no biases': job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: false}'),
-      'nothing said': job(8, 'tp: 2', 'model: {num_experts: 8}'),
-      'experts that are not cut': job(8, 'tp: 2, expt_tp: 1', 'model: {num_experts: 8, add_bias_linear: true}'),
-      biases: job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: true}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "no biases: nothing
-    nothing said: nothing
-    experts that are not cut: nothing
-    biases: error at "true": Experts with biases need expt_tp 1; it is 2. Use add_bias_linear false, or expt_tp 1.
+  const said = reports(expertBias, {
+    'no biases': job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: false}'),
+    'nothing said': job(8, 'tp: 2', 'model: {num_experts: 8}'),
+    'experts that are not cut': job(8, 'tp: 2, expt_tp: 1', 'model: {num_experts: 8, add_bias_linear: true}'),
+    biases: job(8, 'tp: 2', 'model: {num_experts: 8, add_bias_linear: true}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "biases: error at "true": Experts with biases need expt_tp 1; it is 2. Use add_bias_linear false, or expt_tp 1.
       = Megatron-LM: Bias in Moe is only supported when ETP==1
       = at "2": expt_tp defaults to tp, which is 2 here
       = suggestion: Change add_bias_linear to false: model: {num_experts: 8, add_bias_linear: [-true-]{+false+}}

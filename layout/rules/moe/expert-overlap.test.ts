@@ -3,30 +3,27 @@ import { job, reports, scriptJob } from '../testing';
 import { expertOverlap } from './expert-overlap';
 
 test('expert-overlap', () => {
-  expect(
-    reports(expertOverlap, {
-      'with experts in parallel': job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}'),
-      'with an interleaved pipeline': job(8, 'pp: 2, vpp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'),
-      'a plain pipeline': job(8, 'pp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'),
-      'no experts in parallel': job(8, 'tp: 2', 'moe: {overlap_moe_expert_parallel_comm: true}'),
-      'the allgather dispatcher': job(
-        8,
-        'ep: 8',
-        'moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: allgather}',
-      ),
-      'full recomputation': job(
-        8,
-        'ep: 8',
-        'moe: {overlap_moe_expert_parallel_comm: true}',
-        'recompute: {granularity: full}',
-      ),
-      'two MTP layers': job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}', 'model: {mtp_num_layers: 2}'),
-      'delayed weight gradients alone': scriptJob(8, 'tp: 1', { moe: 'delay_wgrad_compute: true' }),
-    }),
-  ).toMatchInlineSnapshot(`
-    "with experts in parallel: nothing
-    with an interleaved pipeline: nothing
-    a plain pipeline: error at "true": overlap_moe_expert_parallel_comm needs an interleaved pipeline. Write vpp, or use pp 1.
+  const said = reports(expertOverlap, {
+    'with experts in parallel': job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+    'with an interleaved pipeline': job(8, 'pp: 2, vpp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+    'a plain pipeline': job(8, 'pp: 2, ep: 4', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+    'no experts in parallel': job(8, 'tp: 2', 'moe: {overlap_moe_expert_parallel_comm: true}'),
+    'the allgather dispatcher': job(
+      8,
+      'ep: 8',
+      'moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: allgather}',
+    ),
+    'full recomputation': job(
+      8,
+      'ep: 8',
+      'moe: {overlap_moe_expert_parallel_comm: true}',
+      'recompute: {granularity: full}',
+    ),
+    'two MTP layers': job(8, 'ep: 8', 'moe: {overlap_moe_expert_parallel_comm: true}', 'model: {mtp_num_layers: 2}'),
+    'delayed weight gradients alone': scriptJob(8, 'tp: 1', { moe: 'delay_wgrad_compute: true' }),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "a plain pipeline: error at "true": overlap_moe_expert_parallel_comm needs an interleaved pipeline. Write vpp, or use pp 1.
       = Megatron-LM: If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when pipeline_model_parallel_size > 1
       = suggestion: Insert vpp: 2: parallelism: {pp: 2, ep: 4{+, vpp: 2+}}
       = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}

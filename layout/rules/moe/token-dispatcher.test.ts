@@ -3,40 +3,32 @@ import { job, reports, scriptJob } from '../testing';
 import { tokenDispatcher } from './token-dispatcher';
 
 test('token-dispatcher', () => {
-  expect(
-    reports(tokenDispatcher, {
-      'DeepEP in the flex dispatcher': job(
-        8,
-        'ep: 8',
-        'moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}',
-      ),
-      'a file that leaves the dispatcher open': job(8, 'ep: 8', 'moe: {moe_enable_deepep: true}'),
-      'no communication with the alltoall dispatcher': job(
-        8,
-        'ep: 8',
-        'moe: {moe_token_dispatcher_type: alltoall}',
-        'communicators: {fake_process_group: true}',
-      ),
-      'DeepEP in another dispatcher': job(
-        8,
-        'ep: 8',
-        'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}',
-      ),
-      'DeepEP where the training script takes its own dispatcher': scriptJob(8, 'tp: 1', {
-        moe: 'moe_enable_deepep: true',
-      }),
-      'the flex dispatcher without communication': job(
-        8,
-        'ep: 8',
-        'moe: {moe_token_dispatcher_type: flex}',
-        'communicators: {fake_process_group: true}',
-      ),
+  const said = reports(tokenDispatcher, {
+    'DeepEP in the flex dispatcher': job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}'),
+    'a file that leaves the dispatcher open': job(8, 'ep: 8', 'moe: {moe_enable_deepep: true}'),
+    'no communication with the alltoall dispatcher': job(
+      8,
+      'ep: 8',
+      'moe: {moe_token_dispatcher_type: alltoall}',
+      'communicators: {fake_process_group: true}',
+    ),
+    'DeepEP in another dispatcher': job(
+      8,
+      'ep: 8',
+      'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}',
+    ),
+    'DeepEP where the training script takes its own dispatcher': scriptJob(8, 'tp: 1', {
+      moe: 'moe_enable_deepep: true',
     }),
-  ).toMatchInlineSnapshot(`
-    "DeepEP in the flex dispatcher: nothing
-    a file that leaves the dispatcher open: nothing
-    no communication with the alltoall dispatcher: nothing
-    DeepEP in another dispatcher: error at "true": moe_enable_deepep needs moe_token_dispatcher_type flex; it is alltoall. Use flex.
+    'the flex dispatcher without communication': job(
+      8,
+      'ep: 8',
+      'moe: {moe_token_dispatcher_type: flex}',
+      'communicators: {fake_process_group: true}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "DeepEP in another dispatcher: error at "true": moe_enable_deepep needs moe_token_dispatcher_type flex; it is alltoall. Use flex.
       = Megatron-LM: DeepEP backend is only supported with flex token dispatcher.
       = suggestion: Change moe_token_dispatcher_type to flex: moe: {moe_token_dispatcher_type: [-alltoall-]{+flex+}, moe_enable_deepep: true}
       = suggestion: Remove moe_enable_deepep: moe: {moe_token_dispatcher_type: alltoall[-, moe_enable_deepep: true-]}

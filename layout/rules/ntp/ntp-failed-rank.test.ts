@@ -7,19 +7,17 @@ import { ntpFailedRank } from './ntp-failed-rank';
 import { entry, map, ntp } from './testing';
 
 test('ntp-failed-rank', () => {
-  expect(
-    reports(ntpFailedRank, {
-      'failed ranks that have left': ntp(`tp_spares: 2, failed_ranks: [7], ${map(entry(0, '6, 7'))}`),
-      'a failed rank that stays': ntp(`tp_spares: 2, failed_ranks: [5], ${map(entry(0, '6, 7'))}`),
-      'a failed rank with nothing else': ntp('failed_ranks: [7]'),
-      'failed ranks of two replicas': ntp('failed_ranks: [7, 15]'),
-      'a failed rank that does not exist': ntp('failed_ranks: [16]'),
-      'a failed first slot': ntp('failed_ranks: [8]'),
-      'a failed rank in a pipeline': ntp('failed_ranks: [3]', 32, 'tp: 8, pp: 2'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "failed ranks that have left: nothing
-    a failed rank that stays: error at "5": Rank 5 has failed but stays active. Remove slot 5 of replica dp 0.
+  const said = reports(ntpFailedRank, {
+    'failed ranks that have left': ntp(`tp_spares: 2, failed_ranks: [7], ${map(entry(0, '6, 7'))}`),
+    'a failed rank that stays': ntp(`tp_spares: 2, failed_ranks: [5], ${map(entry(0, '6, 7'))}`),
+    'a failed rank with nothing else': ntp('failed_ranks: [7]'),
+    'failed ranks of two replicas': ntp('failed_ranks: [7, 15]'),
+    'a failed rank that does not exist': ntp('failed_ranks: [16]'),
+    'a failed first slot': ntp('failed_ranks: [8]'),
+    'a failed rank in a pipeline': ntp('failed_ranks: [3]', 32, 'tp: 8, pp: 2'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "a failed rank that stays: error at "5": Rank 5 has failed but stays active. Remove slot 5 of replica dp 0.
       = suggestion: Derive the spares from failed_ranks: ntp: {tp_spares: [-2-]{+3+}, failed_ranks: [5], non_active_ranks_per_dp: [-[{dp: 0, local_ranks: [6, 7]}]-]{+[{dp: 0, local_ranks: [5, 6, 7]}]+}{+, num_reduced_tp_dp_ranks: 1+}}
       = suggestion: Launch the healthy slots only (packed placement): world_size: [-16-]{+15+} | ntp: {tp_spares: [-2-]{+1+}, failed_ranks: [5], non_active_ranks_per_dp: [-[{dp: 0, local_ranks: [6, 7]}]-]{+[{dp: 0, local_ranks: [5]}]+}{+, num_reduced_tp_dp_ranks: 1, placement: packed+}}
     a failed rank with nothing else: error at "7": Rank 7 has failed but stays active. Remove slot 7 of replica dp 0.

@@ -4,48 +4,41 @@ import { ntpUnevenShards } from './ntp-uneven-shards';
 import { entry, map, ntp } from './testing';
 
 test('ntp-uneven-shards', () => {
-  expect(
-    reports(ntpUnevenShards, {
-      'a vocabulary that divides once it is padded': ntp(
-        `tp_spares: 4, ${map(entry(0, '4, 5, 6, 7'))}`,
-        16,
-        'tp: 8',
-        'model: {vocab_size: 50257}',
-      ),
-      'heads that do not divide': ntp(
-        `tp_spares: 2, ${map(entry(0, '6, 7'))}`,
-        16,
-        'tp: 8',
-        'model: {num_attention_heads: 64}',
-      ),
-      'a vocabulary that does not': ntp(
-        `tp_spares: 1, ${map(entry(0, '7'))}`,
-        16,
-        'tp: 8',
-        'model: {vocab_size: 50257}',
-      ),
-      'so few heads that the reshard maps fail': ntp(
-        `tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`,
-        16,
-        'tp: 8',
-        'model: {num_attention_heads: 8}',
-      ),
-      'heads that the reshard maps cannot fold': ntp(
-        `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
-        32,
-        'tp: 16',
-        'model: {num_attention_heads: 112}',
-      ),
-      'heads that they can fold': ntp(
-        `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
-        32,
-        'tp: 16',
-        'model: {num_attention_heads: 128}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "a vocabulary that divides once it is padded: nothing
-    heads that do not divide: warning at "64": num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. Each step waits for the fullest. Use tp_spares 4 for equal shares.
+  const said = reports(ntpUnevenShards, {
+    'a vocabulary that divides once it is padded': ntp(
+      `tp_spares: 4, ${map(entry(0, '4, 5, 6, 7'))}`,
+      16,
+      'tp: 8',
+      'model: {vocab_size: 50257}',
+    ),
+    'heads that do not divide': ntp(
+      `tp_spares: 2, ${map(entry(0, '6, 7'))}`,
+      16,
+      'tp: 8',
+      'model: {num_attention_heads: 64}',
+    ),
+    'a vocabulary that does not': ntp(`tp_spares: 1, ${map(entry(0, '7'))}`, 16, 'tp: 8', 'model: {vocab_size: 50257}'),
+    'so few heads that the reshard maps fail': ntp(
+      `tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`,
+      16,
+      'tp: 8',
+      'model: {num_attention_heads: 8}',
+    ),
+    'heads that the reshard maps cannot fold': ntp(
+      `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
+      32,
+      'tp: 16',
+      'model: {num_attention_heads: 112}',
+    ),
+    'heads that they can fold': ntp(
+      `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
+      32,
+      'tp: 16',
+      'model: {num_attention_heads: 128}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "heads that do not divide: warning at "64": num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. Each step waits for the fullest. Use tp_spares 4 for equal shares.
     a vocabulary that does not: warning at "50257": vocab_size 50257 (padded to 51200) does not divide among the 7 active slots: some hold 7315, others 7314. Each step waits for the fullest. Use tp_spares 3 for equal shares.
     so few heads that the reshard maps fail: error at "8": num_attention_heads 8 does not divide among the 5 active slots: some hold 2, others 1. The reshard maps fail with an IndexError. Use tp_spares 4 for equal shares.
     heads that the reshard maps cannot fold: error at "112": num_attention_heads 112 does not divide among the 11 active slots: some hold 11, others 10. The reshard maps fail with an IndexError. Use tp_spares 8 for equal shares.

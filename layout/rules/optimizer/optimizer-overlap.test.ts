@@ -3,35 +3,32 @@ import { job, reports } from '../testing';
 import { optimizerOverlap } from './optimizer-overlap';
 
 test('optimizer-overlap', () => {
-  expect(
-    reports(optimizerOverlap, {
-      'with all that it needs': job(
-        8,
-        'tp: 2',
-        'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true}',
-      ),
-      'with Megatron-FSDP': job(
-        8,
-        'tp: 2',
-        'fsdp: {enabled: true}',
-        'optimizer: {overlap_grad_reduce: true, overlap_param_gather: true}',
-      ),
-      'without a distributed optimizer': job(8, 'tp: 2', 'optimizer: {overlap_param_gather: true}'),
-      'without the reduction': job(
-        8,
-        'tp: 2',
-        'optimizer: {use_distributed_optimizer: true, overlap_param_gather: true}',
-      ),
-      'with the step and no interleaving': job(
-        8,
-        'pp: 2',
-        'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true, overlap_param_gather_with_optimizer_step: true}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "with all that it needs: nothing
-    with Megatron-FSDP: nothing
-    without a distributed optimizer: warning at "true": overlap_param_gather needs use_distributed_optimizer. Write use_distributed_optimizer true.
+  const said = reports(optimizerOverlap, {
+    'with all that it needs': job(
+      8,
+      'tp: 2',
+      'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true}',
+    ),
+    'with Megatron-FSDP': job(
+      8,
+      'tp: 2',
+      'fsdp: {enabled: true}',
+      'optimizer: {overlap_grad_reduce: true, overlap_param_gather: true}',
+    ),
+    'without a distributed optimizer': job(8, 'tp: 2', 'optimizer: {overlap_param_gather: true}'),
+    'without the reduction': job(
+      8,
+      'tp: 2',
+      'optimizer: {use_distributed_optimizer: true, overlap_param_gather: true}',
+    ),
+    'with the step and no interleaving': job(
+      8,
+      'pp: 2',
+      'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true, overlap_param_gather_with_optimizer_step: true}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "without a distributed optimizer: warning at "true": overlap_param_gather needs use_distributed_optimizer. Write use_distributed_optimizer true.
       = Megatron-LM: --overlap-param-gather only supported with distributed optimizer, megatron fsdp, or dist_muon
       = suggestion: Switch on use_distributed_optimizer and overlap_grad_reduce: optimizer: {overlap_param_gather: true{+, use_distributed_optimizer: true, overlap_grad_reduce: true+}}
       = suggestion: Remove overlap_param_gather: optimizer: {[-overlap_param_gather: true-]}

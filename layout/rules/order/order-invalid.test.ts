@@ -3,28 +3,24 @@ import { job, reports } from '../testing';
 import { orderInvalid } from './order-invalid';
 
 test('order-invalid', () => {
-  expect(
-    reports(orderInvalid, {
-      'dims of size 1 may be left out': job(8, 'tp: 2, pp: 2, order: tp-dp-pp'),
-      'capitals are read': job(8, 'tp: 2, pp: 2, order: TP-CP-EP-DP-PP'),
-      'gtp_remat may stand in it': job(8, 'tp: 2, order: gtp_remat-tp-dp'),
-      'a word that is no dimension': job(8, 'tp: 2, order: tp-cp-ep-dp-pp-xx'),
-      'a word too many, and one too few: Megatron-LM says the latter': job(8, 'tp: 2, order: tp-pd-pp'),
-      'an empty order': job(8, 'tp: 2, order: ""'),
-      'a word twice': job(8, 'tp: 2, order: tp-dp-tp-pp'),
-      'gtp_remat in capitals, beside the one that is put in': job(8, 'tp: 2, order: TP-GTP_REMAT-DP'),
-      'tp left out, which is looked for in gtp_remat and found': job(8, 'tp: 2, order: cp-dp-pp'),
-      'tp of size 1 must be named too': job(8, 'order: cp-dp-pp'),
-      'the dense grid comes first': job(16, 'tp: 2, cp: 2, ep: 2, order: tp-dp-pp'),
-      'also where the expert grid does not divide': job(16, 'tp: 2, cp: 2, ep: 3, order: tp-dp-pp'),
-      'ep left out': job(16, 'tp: 2, ep: 4, order: tp-cp-dp-pp'),
-      'ep left out, and pp in front': job(16, 'tp: 2, pp: 2, ep: 4, order: pp-tp-dp'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "dims of size 1 may be left out: nothing
-    capitals are read: nothing
-    gtp_remat may stand in it: nothing
-    a word that is no dimension: error at "tp-cp-ep-dp-pp-xx": 'xx' in the order is no dimension. Use tp, cp, ep, dp, pp or gtp_remat.
+  const said = reports(orderInvalid, {
+    'dims of size 1 may be left out': job(8, 'tp: 2, pp: 2, order: tp-dp-pp'),
+    'capitals are read': job(8, 'tp: 2, pp: 2, order: TP-CP-EP-DP-PP'),
+    'gtp_remat may stand in it': job(8, 'tp: 2, order: gtp_remat-tp-dp'),
+    'a word that is no dimension': job(8, 'tp: 2, order: tp-cp-ep-dp-pp-xx'),
+    'a word too many, and one too few: Megatron-LM says the latter': job(8, 'tp: 2, order: tp-pd-pp'),
+    'an empty order': job(8, 'tp: 2, order: ""'),
+    'a word twice': job(8, 'tp: 2, order: tp-dp-tp-pp'),
+    'gtp_remat in capitals, beside the one that is put in': job(8, 'tp: 2, order: TP-GTP_REMAT-DP'),
+    'tp left out, which is looked for in gtp_remat and found': job(8, 'tp: 2, order: cp-dp-pp'),
+    'tp of size 1 must be named too': job(8, 'order: cp-dp-pp'),
+    'the dense grid comes first': job(16, 'tp: 2, cp: 2, ep: 2, order: tp-dp-pp'),
+    'also where the expert grid does not divide': job(16, 'tp: 2, cp: 2, ep: 3, order: tp-dp-pp'),
+    'ep left out': job(16, 'tp: 2, ep: 4, order: tp-cp-dp-pp'),
+    'ep left out, and pp in front': job(16, 'tp: 2, pp: 2, ep: 4, order: pp-tp-dp'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "a word that is no dimension: error at "tp-cp-ep-dp-pp-xx": 'xx' in the order is no dimension. Use tp, cp, ep, dp, pp or gtp_remat.
       = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, order: [-tp-cp-ep-dp-pp-xx-]{+tp-cp-ep-dp-pp+}}
     a word too many, and one too few: Megatron-LM says the latter: error at "tp-pd-pp": 'pd' in the order is no dimension. Use tp, cp, ep, dp, pp or gtp_remat.
       = Megatron-LM: The size of (dp) is (4), but you haven'tspecified the order (tp-gtp_remat-pd-pp).

@@ -3,20 +3,18 @@ import { job, reports } from '../testing';
 import { phaseFactorization } from './phase-factorization';
 
 test('phase-factorization', () => {
-  expect(
-    reports(phaseFactorization, {
-      'phases that share all ranks, or some': job(
-        8,
-        'tp: 2',
-        'phases: {train: {tp: 2, pp: 2}, rollout: {rank_offset: 4, tp: 4}}',
-      ),
-      'a replica that does not divide the ranks': job(8, 'tp: 2', 'phases: {rollout: {tp: 3}}'),
-      'experts that do not divide the ranks': job(8, 'tp: 2', 'phases: {train: {tp: 2, ep: 8}}'),
-      'ranks beyond the world': job(8, 'tp: 2', 'phases: {rollout: {rank_offset: 4, num_ranks: 8}}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "phases that share all ranks, or some: nothing
-    a replica that does not divide the ranks: error at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4 for phase 'rollout'.
+  const said = reports(phaseFactorization, {
+    'phases that share all ranks, or some': job(
+      8,
+      'tp: 2',
+      'phases: {train: {tp: 2, pp: 2}, rollout: {rank_offset: 4, tp: 4}}',
+    ),
+    'a replica that does not divide the ranks': job(8, 'tp: 2', 'phases: {rollout: {tp: 3}}'),
+    'experts that do not divide the ranks': job(8, 'tp: 2', 'phases: {train: {tp: 2, ep: 8}}'),
+    'ranks beyond the world': job(8, 'tp: 2', 'phases: {rollout: {rank_offset: 4, num_ranks: 8}}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "a replica that does not divide the ranks: error at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4 for phase 'rollout'.
       = suggestion: Change tp to 2: phases: {rollout: {tp: [-3-]{+2+}}}
       = suggestion: Change tp to 4: phases: {rollout: {tp: [-3-]{+4+}}}
       = suggestion: Change tp to 1: phases: {rollout: {tp: [-3-]{+1+}}}

@@ -6,37 +6,29 @@ const layout = (pp: number, value: string, model = 'num_layers: 8') =>
   job(8, `pp: ${pp}, pipeline_model_parallel_layout: ${value}`, `model: {${model}}`);
 
 test('pipeline-layout', () => {
-  expect(
-    reports(pipelineLayout, {
-      'one stage a rank': layout(4, 'Ett|tt|tt|ttL'),
-      'stages without decoder layers': layout(4, 'E|tttt|tttt|L'),
-      'virtual stages': layout(2, 'Ett|tt|tt|ttL'),
-      'a repetition': layout(4, 'E|(tttt|)*2L'),
-      'MTP before the loss': layout(4, 'Ett|ttt|ttt|mL', 'num_layers: 8, mtp_num_layers: 1'),
-      'a list': layout(2, '[[embedding, decoder], [decoder, loss]]', 'num_layers: 2'),
-      'MTP of which the file says nothing more': job(8, 'pp: 2, pipeline_model_parallel_layout: Ett|tmL'),
-      'a layer too few': layout(4, 'Ett|tt|tt|tL'),
-      'MTP layers of which the model has none': layout(4, 'Ett|tt|tt|ttmL'),
-      'a number of stages that pp does not divide': layout(4, 'Ett|tt|ttttL'),
-      'parentheses do not nest': layout(4, '"E((t|)*2)*2L"'),
-      'a number split by a comma': layout(2, '"Et*1,0|L"', 'num_layers: 10'),
-      'beside the size of the first stage': layout(
-        4,
-        'Ett|tt|tt|ttL',
-        'num_layers: 8, num_layers_in_first_pipeline_stage: 2',
-      ),
-      'a single rank with chunks holds layers twice': layout(1, 'Etttt|ttttL'),
-      'repetitions without end': layout(4, '"Et*999999999|L"'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "one stage a rank: nothing
-    stages without decoder layers: nothing
-    virtual stages: nothing
-    a repetition: nothing
-    MTP before the loss: nothing
-    a list: nothing
-    MTP of which the file says nothing more: nothing
-    a layer too few: error at "Ett|tt|tt|tL": The layout holds 7 decoder layers, and num_layers is 8. Use as many 't' as there are layers.
+  const said = reports(pipelineLayout, {
+    'one stage a rank': layout(4, 'Ett|tt|tt|ttL'),
+    'stages without decoder layers': layout(4, 'E|tttt|tttt|L'),
+    'virtual stages': layout(2, 'Ett|tt|tt|ttL'),
+    'a repetition': layout(4, 'E|(tttt|)*2L'),
+    'MTP before the loss': layout(4, 'Ett|ttt|ttt|mL', 'num_layers: 8, mtp_num_layers: 1'),
+    'a list': layout(2, '[[embedding, decoder], [decoder, loss]]', 'num_layers: 2'),
+    'MTP of which the file says nothing more': job(8, 'pp: 2, pipeline_model_parallel_layout: Ett|tmL'),
+    'a layer too few': layout(4, 'Ett|tt|tt|tL'),
+    'MTP layers of which the model has none': layout(4, 'Ett|tt|tt|ttmL'),
+    'a number of stages that pp does not divide': layout(4, 'Ett|tt|ttttL'),
+    'parentheses do not nest': layout(4, '"E((t|)*2)*2L"'),
+    'a number split by a comma': layout(2, '"Et*1,0|L"', 'num_layers: 10'),
+    'beside the size of the first stage': layout(
+      4,
+      'Ett|tt|tt|ttL',
+      'num_layers: 8, num_layers_in_first_pipeline_stage: 2',
+    ),
+    'a single rank with chunks holds layers twice': layout(1, 'Etttt|ttttL'),
+    'repetitions without end': layout(4, '"Et*999999999|L"'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "a layer too few: error at "Ett|tt|tt|tL": The layout holds 7 decoder layers, and num_layers is 8. Use as many 't' as there are layers.
       = Megatron-LM: Number of decoder layers 7must match num_layers 8
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here

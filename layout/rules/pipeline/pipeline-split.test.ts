@@ -5,27 +5,22 @@ import { pipelineSplit } from './pipeline-split';
 const BOTH = 'account_for_embedding_in_pipeline_split: true, account_for_loss_in_pipeline_split: true';
 
 test('pipeline-split', () => {
-  expect(
-    reports(pipelineSplit, {
-      '62 layers with both ends': job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 62}'),
-      '126 layers with both ends in chunks': job(8, `pp: 8, vpp: 4, ${BOTH}`, 'model: {num_layers: 126}'),
-      'chunks of two layers': job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 2', 'model: {num_layers: 16}'),
-      'a file that says nothing of layers': job(8, `pp: 8, ${BOTH}`),
-      'the ends leave a rest': job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 64}'),
-      'chunks leave a rest': job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 3', 'model: {num_layers: 16}'),
-      'beside the size of the first stage': job(
-        8,
-        `pp: 4, ${BOTH}`,
-        'model: {num_layers: 14, num_layers_in_first_pipeline_stage: 2}',
-      ),
-      'chunks by two keys': scriptJob(8, 'pp: 4, vpp: 2, num_layers_per_virtual_pipeline_stage: 1'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "62 layers with both ends: nothing
-    126 layers with both ends in chunks: nothing
-    chunks of two layers: nothing
-    a file that says nothing of layers: nothing
-    the ends leave a rest: error at "true": 64 layers and 2 for embedding and loss do not divide into stages of pp 8. Use num_layers 62 or 70.
+  const said = reports(pipelineSplit, {
+    '62 layers with both ends': job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 62}'),
+    '126 layers with both ends in chunks': job(8, `pp: 8, vpp: 4, ${BOTH}`, 'model: {num_layers: 126}'),
+    'chunks of two layers': job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 2', 'model: {num_layers: 16}'),
+    'a file that says nothing of layers': job(8, `pp: 8, ${BOTH}`),
+    'the ends leave a rest': job(8, `pp: 8, ${BOTH}`, 'model: {num_layers: 64}'),
+    'chunks leave a rest': job(8, 'pp: 4, num_layers_per_virtual_pipeline_stage: 3', 'model: {num_layers: 16}'),
+    'beside the size of the first stage': job(
+      8,
+      `pp: 4, ${BOTH}`,
+      'model: {num_layers: 14, num_layers_in_first_pipeline_stage: 2}',
+    ),
+    'chunks by two keys': scriptJob(8, 'pp: 4, vpp: 2, num_layers_per_virtual_pipeline_stage: 1'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "the ends leave a rest: error at "true": 64 layers and 2 for embedding and loss do not divide into stages of pp 8. Use num_layers 62 or 70.
       = Megatron-LM: number of middle layers: 66 must be divisible by middle pipeline_model_parallel_size 8
       = at "64": num_layers is 64 here
       = suggestion: Change num_layers to 62: model: {num_layers: [-64-]{+62+}}

@@ -3,19 +3,17 @@ import { job, reports } from '../testing';
 import { epCrossesNode } from './ep-crosses-node';
 
 test('ep-crosses-node', () => {
-  expect(
-    reports(epCrossesNode, {
-      'the nodes of one NVLink domain': job(
-        16,
-        'ep: 16',
-        'cluster: {nodes: 4, gpus_per_node: 4, gpus_per_nvlink_domain: 16}',
-      ),
-      'two nodes': job(16, 'ep: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
-      'two NVLink domains': job(16, 'ep: 16', 'cluster: {nodes: 4, gpus_per_node: 4, gpus_per_nvlink_domain: 8}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "the nodes of one NVLink domain: nothing
-    two nodes: information at "16": The EP group spans more than one node of 8 GPUs: it reaches from rank 0 to 15. The all-to-all crosses the network.
+  const said = reports(epCrossesNode, {
+    'the nodes of one NVLink domain': job(
+      16,
+      'ep: 16',
+      'cluster: {nodes: 4, gpus_per_node: 4, gpus_per_nvlink_domain: 16}',
+    ),
+    'two nodes': job(16, 'ep: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
+    'two NVLink domains': job(16, 'ep: 16', 'cluster: {nodes: 4, gpus_per_node: 4, gpus_per_nvlink_domain: 8}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "two nodes: information at "16": The EP group spans more than one node of 8 GPUs: it reaches from rank 0 to 15. The all-to-all crosses the network.
       = at "8": a node has 8 GPUs
     two NVLink domains: information at "16": The EP group spans more than one NVLink domain of 8 GPUs: it reaches from rank 0 to 15. The all-to-all crosses the network.
       = at "8": an NVLink domain has 8 GPUs"

@@ -5,34 +5,30 @@ import { tpCrossesNvlink } from './tp-crosses-nvlink';
 const cluster = (nodes: number, gpus: number) => `cluster: {nodes: ${nodes}, gpus_per_node: ${gpus}}`;
 
 test('tp-crosses-nvlink', () => {
-  expect(
-    reports(tpCrossesNvlink, {
-      'no cluster, no places': job(16, 'tp: 16'),
-      'an NVLink domain of many nodes': job(
-        16,
-        'tp: 16',
-        'cluster: {nodes: 4, gpus_per_node: 4, gpus_per_nvlink_domain: 72}',
-      ),
-      'packed placement has no such grid': job(16, 'tp: 16', cluster(2, 8), 'ntp: {placement: packed}'),
-      'tp over two nodes': job(16, 'tp: 16', cluster(2, 8)),
-      'tp does not divide a node: some groups cross': job(18, 'tp: 6', cluster(2, 9)),
-      'an order that lays tp last': job(16, 'tp: 2, order: dp-cp-ep-pp-tp', cluster(2, 8)),
-      'tp fits and tp x gtp does not': job(
-        16,
-        'tp: 4, gtp_remat: 4',
-        cluster(2, 8),
-        'batch: {micro_batch_size: 1, global_batch_size: 64}',
-      ),
-      'the tensor parallelism of experts leaves the node': job(16, 'tp: 2, expt_tp: 16', cluster(2, 8)),
-      'a module begins inside a node': `layout: 1\n${cluster(2, 8)}\nmodules:\n  images: {num_ranks: 4, tp: 4}\n  language: {rank_offset: 4, num_ranks: 12, tp: 6}\n`,
-      'a layout with an error is not placed': `layout: 1\n${cluster(2, 8)}\nmodules:\n  images: {num_ranks: 4}\n  language: {rank_offset: 4, num_ranks: 12, tp: 8}\n`,
-      'millions of ranks are placed without listing them': job(3 * 2 ** 20, 'tp: 6', cluster(3 * 2 ** 17, 8)),
-    }),
-  ).toMatchInlineSnapshot(`
-    "no cluster, no places: nothing
-    an NVLink domain of many nodes: nothing
-    packed placement has no such grid: nothing
-    tp over two nodes: warning at "16": The TP group spans more than one NVLink domain of 8 GPUs: it reaches from rank 0 to 15. Use tp 8 to keep each group in one domain.
+  const said = reports(tpCrossesNvlink, {
+    'no cluster, no places': job(16, 'tp: 16'),
+    'an NVLink domain of many nodes': job(
+      16,
+      'tp: 16',
+      'cluster: {nodes: 4, gpus_per_node: 4, gpus_per_nvlink_domain: 72}',
+    ),
+    'packed placement has no such grid': job(16, 'tp: 16', cluster(2, 8), 'ntp: {placement: packed}'),
+    'tp over two nodes': job(16, 'tp: 16', cluster(2, 8)),
+    'tp does not divide a node: some groups cross': job(18, 'tp: 6', cluster(2, 9)),
+    'an order that lays tp last': job(16, 'tp: 2, order: dp-cp-ep-pp-tp', cluster(2, 8)),
+    'tp fits and tp x gtp does not': job(
+      16,
+      'tp: 4, gtp_remat: 4',
+      cluster(2, 8),
+      'batch: {micro_batch_size: 1, global_batch_size: 64}',
+    ),
+    'the tensor parallelism of experts leaves the node': job(16, 'tp: 2, expt_tp: 16', cluster(2, 8)),
+    'a module begins inside a node': `layout: 1\n${cluster(2, 8)}\nmodules:\n  images: {num_ranks: 4, tp: 4}\n  language: {rank_offset: 4, num_ranks: 12, tp: 6}\n`,
+    'a layout with an error is not placed': `layout: 1\n${cluster(2, 8)}\nmodules:\n  images: {num_ranks: 4}\n  language: {rank_offset: 4, num_ranks: 12, tp: 8}\n`,
+    'millions of ranks are placed without listing them': job(3 * 2 ** 20, 'tp: 6', cluster(3 * 2 ** 17, 8)),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "tp over two nodes: warning at "16": The TP group spans more than one NVLink domain of 8 GPUs: it reaches from rank 0 to 15. Use tp 8 to keep each group in one domain.
       = at "8": an NVLink domain has 8 GPUs
       = suggestion: Change tp to 8: parallelism: {tp: [-16-]{+8+}}
     tp does not divide a node: some groups cross: warning at "6": 1 of 3 TP groups spans more than one NVLink domain of 9 GPUs: group 1 reaches from rank 6 to 11. Use tp 3 to keep each group in one domain.

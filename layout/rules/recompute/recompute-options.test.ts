@@ -3,30 +3,26 @@ import { job, reports, scriptJob } from '../testing';
 import { recomputeOptions } from './recompute-options';
 
 test('recompute-options', () => {
-  expect(
-    reports(recomputeOptions, {
-      'whole layers': job(8, 'tp: 2', 'recompute: {granularity: full, method: block, num_layers: 4}'),
-      modules: job(8, 'tp: 2', 'recompute: {granularity: selective, modules: [core_attn]}'),
-      'a file that leaves the method open': job(8, 'tp: 2', 'recompute: {granularity: full}'),
-      'selective with a method': job(8, 'tp: 2', 'recompute: {granularity: selective, method: uniform}'),
-      'selective with a number of layers': job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'),
-      'whole layers of the training script without a method': scriptJob(8, 'tp: 1', { recompute: 'granularity: full' }),
-      'whole layers of the training script without their number': scriptJob(8, 'pp: 2', {
-        recompute: 'granularity: full, method: uniform',
-      }),
-      'activations spread over one rank': job(8, 'cp: 2', 'recompute: {distribute_saved_activations: true}'),
-      'activations spread twice': job(
-        8,
-        'tp: 2',
-        'sequence: {sequence_parallel: true}',
-        'recompute: {granularity: full, method: uniform, num_layers: 1, distribute_saved_activations: true}',
-      ),
+  const said = reports(recomputeOptions, {
+    'whole layers': job(8, 'tp: 2', 'recompute: {granularity: full, method: block, num_layers: 4}'),
+    modules: job(8, 'tp: 2', 'recompute: {granularity: selective, modules: [core_attn]}'),
+    'a file that leaves the method open': job(8, 'tp: 2', 'recompute: {granularity: full}'),
+    'selective with a method': job(8, 'tp: 2', 'recompute: {granularity: selective, method: uniform}'),
+    'selective with a number of layers': job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'),
+    'whole layers of the training script without a method': scriptJob(8, 'tp: 1', { recompute: 'granularity: full' }),
+    'whole layers of the training script without their number': scriptJob(8, 'pp: 2', {
+      recompute: 'granularity: full, method: uniform',
     }),
-  ).toMatchInlineSnapshot(`
-    "whole layers: nothing
-    modules: nothing
-    a file that leaves the method open: nothing
-    selective with a method: error at "uniform": Selective recomputation has no method. Remove method, or use granularity full.
+    'activations spread over one rank': job(8, 'cp: 2', 'recompute: {distribute_saved_activations: true}'),
+    'activations spread twice': job(
+      8,
+      'tp: 2',
+      'sequence: {sequence_parallel: true}',
+      'recompute: {granularity: full, method: uniform, num_layers: 1, distribute_saved_activations: true}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "selective with a method: error at "uniform": Selective recomputation has no method. Remove method, or use granularity full.
       = Megatron-LM: recompute method is not yet supported for selective recomputing granularity
       = suggestion: Remove method: recompute: {granularity: selective[-, method: uniform-]}
     selective with a number of layers: error at "4": Selective recomputation has no number of layers. Remove num_layers, or use granularity full.

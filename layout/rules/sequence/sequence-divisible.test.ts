@@ -5,25 +5,21 @@ import { sequenceDivisible } from './sequence-divisible';
 const sequence = (keys: string) => `sequence: {${keys}}`;
 
 test('sequence-divisible', () => {
-  expect(
-    reports(sequenceDivisible, {
-      'two chunks for each rank': job(8, 'cp: 4', sequence('seq_length: 8192')),
-      'a packed sequence': job(8, 'cp: 4', sequence('seq_length: 100, qkv_format: thd')),
-      'tp without sequence parallelism': job(8, 'tp: 4', sequence('seq_length: 101')),
-      'context parallelism': job(8, 'cp: 4', sequence('seq_length: 100')),
-      'sequence parallelism': job(8, 'tp: 4', sequence('seq_length: 101, sequence_parallel: true')),
-      both: job(8, 'tp: 2, cp: 4', sequence('seq_length: 24, sequence_parallel: true')),
-      'the training script compares the length with cp only': scriptJob(16, 'tp: 2, cp: 4', {
-        sequence: 'seq_length: 24, sequence_parallel: true',
-      }),
-      'the training script has words of its own': scriptJob(16, 'cp: 4', { sequence: 'seq_length: 100' }),
-      'longer than max_seq_len': job(8, 'tp: 2', sequence('seq_length: 8192, max_seq_len: 4096')),
+  const said = reports(sequenceDivisible, {
+    'two chunks for each rank': job(8, 'cp: 4', sequence('seq_length: 8192')),
+    'a packed sequence': job(8, 'cp: 4', sequence('seq_length: 100, qkv_format: thd')),
+    'tp without sequence parallelism': job(8, 'tp: 4', sequence('seq_length: 101')),
+    'context parallelism': job(8, 'cp: 4', sequence('seq_length: 100')),
+    'sequence parallelism': job(8, 'tp: 4', sequence('seq_length: 101, sequence_parallel: true')),
+    both: job(8, 'tp: 2, cp: 4', sequence('seq_length: 24, sequence_parallel: true')),
+    'the training script compares the length with cp only': scriptJob(16, 'tp: 2, cp: 4', {
+      sequence: 'seq_length: 24, sequence_parallel: true',
     }),
-  ).toMatchInlineSnapshot(`
-    "two chunks for each rank: nothing
-    a packed sequence: nothing
-    tp without sequence parallelism: nothing
-    context parallelism: error at "100": seq_length 100 is not a multiple of 2 x cp 4 = 8. Use 96 or 104.
+    'the training script has words of its own': scriptJob(16, 'cp: 4', { sequence: 'seq_length: 100' }),
+    'longer than max_seq_len': job(8, 'tp: 2', sequence('seq_length: 8192, max_seq_len: 4096')),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "context parallelism: error at "100": seq_length 100 is not a multiple of 2 x cp 4 = 8. Use 96 or 104.
       = Megatron-LM: Sequence length should be divisible by 8 for Sequence/Context parallelism
       = at "4": cp is 4 here
       = suggestion: Change seq_length to 96: sequence: {seq_length: [-100-]{+96+}}

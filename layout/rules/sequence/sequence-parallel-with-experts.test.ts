@@ -3,19 +3,15 @@ import { job, reports } from '../testing';
 import { sequenceParallelWithExperts } from './sequence-parallel-with-experts';
 
 test('sequence-parallel-with-experts', () => {
-  expect(
-    reports(sequenceParallelWithExperts, {
-      'sequence parallelism is on': job(8, 'tp: 2, ep: 2', 'sequence: {sequence_parallel: true}'),
-      'tp is 1': job(8, 'ep: 2', 'sequence: {seq_length: 64}'),
-      'the file says nothing of sequences': job(8, 'tp: 2, ep: 2'),
-      'sequence_parallel is not written': job(8, 'tp: 2, ep: 2', 'sequence: {seq_length: 64}'),
-      'sequence_parallel is off': job(8, 'tp: 2, ep: 2', 'sequence: {sequence_parallel: false}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "sequence parallelism is on: nothing
-    tp is 1: nothing
-    the file says nothing of sequences: nothing
-    sequence_parallel is not written: warning at "sequence": Experts with tp 2 need sequence_parallel in training. Use sequence_parallel true, or tp 1.
+  const said = reports(sequenceParallelWithExperts, {
+    'sequence parallelism is on': job(8, 'tp: 2, ep: 2', 'sequence: {sequence_parallel: true}'),
+    'tp is 1': job(8, 'ep: 2', 'sequence: {seq_length: 64}'),
+    'the file says nothing of sequences': job(8, 'tp: 2, ep: 2'),
+    'sequence_parallel is not written': job(8, 'tp: 2, ep: 2', 'sequence: {seq_length: 64}'),
+    'sequence_parallel is off': job(8, 'tp: 2, ep: 2', 'sequence: {sequence_parallel: false}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "sequence_parallel is not written: warning at "sequence": Experts with tp 2 need sequence_parallel in training. Use sequence_parallel true, or tp 1.
       = at "2": ep is 2 here
       = at "2": tp is 2 here
       = suggestion: Insert sequence_parallel: true: sequence: {seq_length: 64{+, sequence_parallel: true+}}

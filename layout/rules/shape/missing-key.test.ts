@@ -3,26 +3,24 @@ import { job, reports } from '../testing';
 import { missingKey } from './missing-key';
 
 test('missing-key', () => {
-  expect(
-    reports(missingKey, {
-      'an empty file': '# nothing\n',
-      'no version': 'world_size: 8\nparallelism: {tp: 2}\n',
-      'no number of ranks': 'layout: 1\nparallelism: {tp: 2}\n',
-      'no degrees': 'layout: 1\nworld_size: 8\n',
-      'modules that do not say how many ranks they have':
-        'layout: 1\nworld_size: 16\nmodules:\n  images: {tp: 2}\n  language: {rank_offset: 8, tp: 4}\n',
-      'a module that does not say how many ranks it has': 'layout: 1\nworld_size: 8\nmodules:\n  language: {tp: 4}\n',
-      'an entry without its replica': job(
-        8,
-        'tp: 4',
-        'ntp: {tp_spares: 1, non_active_ranks_per_dp: [{local_ranks: [3]}]}',
-      ),
-      'the nodes that the world needs':
-        'layout: 1\nworld_size: 64\ncluster:\n  gpus_per_node: 8\nparallelism: {tp: 2}\n',
-      'the GPUs of a node that the world needs':
-        'layout: 1\nworld_size: 64\ncluster: {nodes: 16}\nparallelism: {tp: 2}\n',
-    }),
-  ).toMatchInlineSnapshot(`
+  const said = reports(missingKey, {
+    'an empty file': '# nothing\n',
+    'no version': 'world_size: 8\nparallelism: {tp: 2}\n',
+    'no number of ranks': 'layout: 1\nparallelism: {tp: 2}\n',
+    'no degrees': 'layout: 1\nworld_size: 8\n',
+    'modules that do not say how many ranks they have':
+      'layout: 1\nworld_size: 16\nmodules:\n  images: {tp: 2}\n  language: {rank_offset: 8, tp: 4}\n',
+    'a module that does not say how many ranks it has': 'layout: 1\nworld_size: 8\nmodules:\n  language: {tp: 4}\n',
+    'an entry without its replica': job(
+      8,
+      'tp: 4',
+      'ntp: {tp_spares: 1, non_active_ranks_per_dp: [{local_ranks: [3]}]}',
+    ),
+    'the nodes that the world needs': 'layout: 1\nworld_size: 64\ncluster:\n  gpus_per_node: 8\nparallelism: {tp: 2}\n',
+    'the GPUs of a node that the world needs':
+      'layout: 1\nworld_size: 64\ncluster: {nodes: 16}\nparallelism: {tp: 2}\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
     "an empty file: error at "# nothing": The file is empty. A layout begins with 'layout: 1'.
       = suggestion: Insert a small layout: {+layout: 1⏎world_size: 8⏎parallelism:⏎  tp: 2⏎+}
     no version: error at "world_size: 8": layout is missing. The version of the format: 1.

@@ -3,13 +3,12 @@ import { job, reports } from '../testing';
 import { notAnOption } from './not-an-option';
 
 test('not-an-option', () => {
-  expect(
-    reports(notAnOption, {
-      'a misspelt word': job(8, 'tp: 2', 'smoke: {checks: [group]}'),
-      'a word like none of them': job(8, 'tp: 2', 'ntp: {placement: elsewhere}'),
-      'the word of PyTorch': job(8, 'tp: 2', 'fsdp: {enabled: true, data_parallel_sharding_strategy: FULL_SHARD}'),
-    }),
-  ).toMatchInlineSnapshot(`
+  const said = reports(notAnOption, {
+    'a misspelt word': job(8, 'tp: 2', 'smoke: {checks: [group]}'),
+    'a word like none of them': job(8, 'tp: 2', 'ntp: {placement: elsewhere}'),
+    'the word of PyTorch': job(8, 'tp: 2', 'fsdp: {enabled: true, data_parallel_sharding_strategy: FULL_SHARD}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
     "a misspelt word: error at "group": smoke.checks[0] is 'group', which is not one of its choices. Did you mean groups?
       = safe fix: Change to groups: smoke: {checks: [[-group-]{+groups+}]}
     a word like none of them: error at "elsewhere": ntp.placement is 'elsewhere', which is not one of its choices. Use nominal or packed.

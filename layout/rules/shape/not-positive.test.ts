@@ -3,22 +3,21 @@ import { job, reports, scriptJob } from '../testing';
 import { notPositive } from './not-positive';
 
 test('not-positive', () => {
-  expect(
-    reports(notPositive, {
-      'a degree of 0': job(8, 'tp: 0'),
-      'a negative offset': 'layout: 1\nworld_size: 8\nmodules:\n  language: {rank_offset: -4, num_ranks: 8}\n',
-      'a stage of -1 layers, of which Megatron-LM says something else first': job(
-        8,
-        'pp: 2, account_for_loss_in_pipeline_split: true',
-        'model: {num_layers: 7, num_layers_in_first_pipeline_stage: -1}',
-      ),
-      'a world below 0, which does not divide either': job(-1, 'tp: 8'),
-      'a negative pipeline with chunks': job(8, 'tp: 4, ep: 3, pp: -1, vpp: 2'),
-      'an ep of 0 beside a fault of the dense grid, which Megatron-LM sees first': scriptJob(8, 'tp: 3, ep: 0'),
-      'negative levels of context parallelism': job(8, 'cp: 2, hierarchical_context_parallel_sizes: [-2, -2]'),
-      'a batch of 0': job(8, '', 'batch: {micro_batch_size: 1, global_batch_size: 0}'),
-    }),
-  ).toMatchInlineSnapshot(`
+  const said = reports(notPositive, {
+    'a degree of 0': job(8, 'tp: 0'),
+    'a negative offset': 'layout: 1\nworld_size: 8\nmodules:\n  language: {rank_offset: -4, num_ranks: 8}\n',
+    'a stage of -1 layers, of which Megatron-LM says something else first': job(
+      8,
+      'pp: 2, account_for_loss_in_pipeline_split: true',
+      'model: {num_layers: 7, num_layers_in_first_pipeline_stage: -1}',
+    ),
+    'a world below 0, which does not divide either': job(-1, 'tp: 8'),
+    'a negative pipeline with chunks': job(8, 'tp: 4, ep: 3, pp: -1, vpp: 2'),
+    'an ep of 0 beside a fault of the dense grid, which Megatron-LM sees first': scriptJob(8, 'tp: 3, ep: 0'),
+    'negative levels of context parallelism': job(8, 'cp: 2, hierarchical_context_parallel_sizes: [-2, -2]'),
+    'a batch of 0': job(8, '', 'batch: {micro_batch_size: 1, global_batch_size: 0}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
     "a degree of 0: error at "0": parallelism.tp is 0, but must be at least 1.
       = suggestion: Change tp to 1: parallelism: {tp: [-0-]{+1+}}
     a negative offset: error at "-4": modules.language.rank_offset is -4, but must be 0 or more.

@@ -5,47 +5,46 @@ import { unknownKey } from './unknown-key';
 const block = (...lines: readonly string[]) => ['layout: 1', 'world_size: 8', ...lines, ''].join('\n');
 
 test('unknown-key', () => {
-  expect(
-    reports(unknownKey, {
-      'a misspelt key': job(8, 'tpp: 2'),
-      'a misspelt key of the whole file': block('parallelism: {tp: 2}', 'clutser: {nodes: 1, gpus_per_node: 8}'),
-      'the name of a flag': job(8, 'tensor_model_parallel_size: 2'),
-      'a flag as the shell has it': job(8, '--pipeline-model-parallel-size: 2'),
-      'a flag beside its key': job(8, 'ep: 2, expert_model_parallel_size: 2'),
-      'nothing follows from the default of a flag': job(64, 'tensor_model_parallel_size: 8, dp: 8'),
-      'nor from that of a key in the wrong map': job(
-        8,
-        'pp: 2, decoder_first_pipeline_num_layers: 3',
-        'model: {num_layers: 7}',
-      ),
-      'a flag of another map': block('parallelism: {tp: 2}', 'num_layers: 4'),
-      'a degree at the top level': block('parallelism:', '  pp: 2', 'tp: 2'),
-      'a degree at the top level of a file without parallelism': block('tp: 2'),
-      'a degree at the top level of a file of modules': block('modules:', '  language: {num_ranks: 8}', 'tp: 2'),
-      'a key of the whole file in parallelism': 'layout: 1\nparallelism:\n  tp: 2\n  world_size: 8\n',
-      'a key of a model in a module': block('modules:', '  language:', '    num_ranks: 8', '    num_layers: 4'),
-      'a key of a module in its model': block(
-        'modules:',
-        '  language:',
-        '    num_ranks: 8',
-        '    model:',
-        '      num_layers: 4',
-        '      tp: 2',
-      ),
-      'a key that its map has already': block('parallelism: {tp: 2}', 'tp: 2'),
-      'a value of several lines is not moved': block('parallelism:', '  tp: 2', '  model:', '    num_layers: 4'),
-      'a section that the file lacks': block('parallelism:', '  tp: 2', '  experts: 8'),
-      'the only key of its section': block('model:', '  tp: 2'),
-      'the only key, and the section is there': block('parallelism: {pp: 2}', 'model:', '  tp: 2'),
-      'a word that is like no key': job(8, 'tp: 2, colour: red'),
-      'a map of many keys': job(8, 'tp: 2', 'model: {xyzzy: 8}'),
-      'a misspelt section': block('paralelism: {tp: 2}'),
-      'a key outside its section': block('tp: 2'),
-      'a flag outside its section': block('tensor_model_parallel_size: 2'),
-      'a misspelt size of the world': 'layout: 1\nwrold_size: 8\nparallelism: {tp: 2}\n',
-      'a section of another name': 'layout: 1\nclusters: {nodes: 1, gpus_per_node: 8}\nparallelism: {tp: 2}\n',
-    }),
-  ).toMatchInlineSnapshot(`
+  const said = reports(unknownKey, {
+    'a misspelt key': job(8, 'tpp: 2'),
+    'a misspelt key of the whole file': block('parallelism: {tp: 2}', 'clutser: {nodes: 1, gpus_per_node: 8}'),
+    'the name of a flag': job(8, 'tensor_model_parallel_size: 2'),
+    'a flag as the shell has it': job(8, '--pipeline-model-parallel-size: 2'),
+    'a flag beside its key': job(8, 'ep: 2, expert_model_parallel_size: 2'),
+    'nothing follows from the default of a flag': job(64, 'tensor_model_parallel_size: 8, dp: 8'),
+    'nor from that of a key in the wrong map': job(
+      8,
+      'pp: 2, decoder_first_pipeline_num_layers: 3',
+      'model: {num_layers: 7}',
+    ),
+    'a flag of another map': block('parallelism: {tp: 2}', 'num_layers: 4'),
+    'a degree at the top level': block('parallelism:', '  pp: 2', 'tp: 2'),
+    'a degree at the top level of a file without parallelism': block('tp: 2'),
+    'a degree at the top level of a file of modules': block('modules:', '  language: {num_ranks: 8}', 'tp: 2'),
+    'a key of the whole file in parallelism': 'layout: 1\nparallelism:\n  tp: 2\n  world_size: 8\n',
+    'a key of a model in a module': block('modules:', '  language:', '    num_ranks: 8', '    num_layers: 4'),
+    'a key of a module in its model': block(
+      'modules:',
+      '  language:',
+      '    num_ranks: 8',
+      '    model:',
+      '      num_layers: 4',
+      '      tp: 2',
+    ),
+    'a key that its map has already': block('parallelism: {tp: 2}', 'tp: 2'),
+    'a value of several lines is not moved': block('parallelism:', '  tp: 2', '  model:', '    num_layers: 4'),
+    'a section that the file lacks': block('parallelism:', '  tp: 2', '  experts: 8'),
+    'the only key of its section': block('model:', '  tp: 2'),
+    'the only key, and the section is there': block('parallelism: {pp: 2}', 'model:', '  tp: 2'),
+    'a word that is like no key': job(8, 'tp: 2, colour: red'),
+    'a map of many keys': job(8, 'tp: 2', 'model: {xyzzy: 8}'),
+    'a misspelt section': block('paralelism: {tp: 2}'),
+    'a key outside its section': block('tp: 2'),
+    'a flag outside its section': block('tensor_model_parallel_size: 2'),
+    'a misspelt size of the world': 'layout: 1\nwrold_size: 8\nparallelism: {tp: 2}\n',
+    'a section of another name': 'layout: 1\nclusters: {nodes: 1, gpus_per_node: 8}\nparallelism: {tp: 2}\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
     "a misspelt key: error at "tpp": parallelism has no key 'tpp'. Did you mean tp?
       = safe fix: Rename to tp: parallelism: {[-tpp-]{+tp+}: 2}
       = suggestion: Remove tpp: parallelism: {[-tpp: 2-]}

@@ -3,29 +3,28 @@ import { job, reports } from '../testing';
 import { wrongType } from './wrong-type';
 
 test('wrong-type', () => {
-  expect(
-    reports(wrongType, {
-      'a number in quotes': job(8, 'tp: "2"'),
-      'a number with a fraction of 0': job(8, 'tp: 2.0'),
-      'a word for a number': job(8, 'tp: two'),
-      'a key without its colon': job(8, 'tp 2').replace('{', '\n  ').replace('}', ''),
-      'a key with an equals sign': 'layout: 1\nworld_size: 8\nparallelism: tp=2\n',
-      'flags in place of keys': '--tensor-model-parallel-size 8\n',
-      'yes for true': job(8, 'tp: 2', 'fsdp: {enabled: yes}'),
-      'a number for a name': job(8, 'tp: 2', 'name: 8'),
-      'a number for a map': 'layout: 1\nworld_size: 8\nparallelism: 2\n',
-      'a map for a number': 'layout: 1\nworld_size: {a: 1}\nparallelism: {tp: 2}\n',
-      'a list of keys': 'layout: 1\nworld_size: 8\nparallelism:\n  - tp: 2\n  - pp: 2\n',
-      'no value in the words of Python': job(8, 'tp: 2, pp: None'),
-      'no value for a key that must be there': 'layout: null\nworld_size: 8\nparallelism: {tp: 2}\n',
-      'no value': 'layout: 1\nworld_size:\nparallelism: {tp: 2}\n',
-      'a size without a unit that is known': job(8, 'tp: 2', 'smoke: {timeout: soon}'),
-      'a file that is no map': '- layout\n',
-      'a share above 1': job(8, 'tp: 2', 'model: {hidden_dropout: 10}'),
-      'keys that stand beside the map that they belong into':
-        'layout: 1\nworld_size: 8\nparallelism:\ntp: 2\npp: 2\nbatch: {micro_batch_size: 1}\n',
-    }),
-  ).toMatchInlineSnapshot(`
+  const said = reports(wrongType, {
+    'a number in quotes': job(8, 'tp: "2"'),
+    'a number with a fraction of 0': job(8, 'tp: 2.0'),
+    'a word for a number': job(8, 'tp: two'),
+    'a key without its colon': job(8, 'tp 2').replace('{', '\n  ').replace('}', ''),
+    'a key with an equals sign': 'layout: 1\nworld_size: 8\nparallelism: tp=2\n',
+    'flags in place of keys': '--tensor-model-parallel-size 8\n',
+    'yes for true': job(8, 'tp: 2', 'fsdp: {enabled: yes}'),
+    'a number for a name': job(8, 'tp: 2', 'name: 8'),
+    'a number for a map': 'layout: 1\nworld_size: 8\nparallelism: 2\n',
+    'a map for a number': 'layout: 1\nworld_size: {a: 1}\nparallelism: {tp: 2}\n',
+    'a list of keys': 'layout: 1\nworld_size: 8\nparallelism:\n  - tp: 2\n  - pp: 2\n',
+    'no value in the words of Python': job(8, 'tp: 2, pp: None'),
+    'no value for a key that must be there': 'layout: null\nworld_size: 8\nparallelism: {tp: 2}\n',
+    'no value': 'layout: 1\nworld_size:\nparallelism: {tp: 2}\n',
+    'a size without a unit that is known': job(8, 'tp: 2', 'smoke: {timeout: soon}'),
+    'a file that is no map': '- layout\n',
+    'a share above 1': job(8, 'tp: 2', 'model: {hidden_dropout: 10}'),
+    'keys that stand beside the map that they belong into':
+      'layout: 1\nworld_size: 8\nparallelism:\ntp: 2\npp: 2\nbatch: {micro_batch_size: 1}\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
     "a number in quotes: error at "\\"2\\"": parallelism.tp must be a whole number, not the text "2".
       = safe fix: Change to 2: parallelism: {tp: [-"2"-]{+2+}}
     a number with a fraction of 0: error at "2.0": parallelism.tp must be a whole number, not 2.0.

@@ -5,20 +5,19 @@ import { yamlSyntax } from './yaml-syntax';
 const lines = (...all: readonly string[]) => ['layout: 1', 'world_size: 8', ...all, ''].join('\n');
 
 test('yaml-syntax', () => {
-  expect(
-    reports(yamlSyntax, {
-      'indented less than its neighbour': lines('parallelism:', '  tp: 2', ' pp: 2'),
-      'indented more than its neighbour': lines('parallelism:', '  tp: 2', '   pp: 2'),
-      'tabs in place of spaces': lines('parallelism:', '\ttp: 2', '\tpp: 2'),
-      'equals signs in place of colons': 'layout: 1\nworld_size=8\nparallelism:\n  tp=2\n  pp = 2\n',
-      'no sign behind a key': lines('parallelism:', '  tp 2', '  pp: 2'),
-      'a bracket that is not closed': lines('parallelism: {tp: 2'),
-      'a quote that is not closed': lines('name: "a'),
-      'a second document': lines('parallelism: {tp: 2}', '---', 'layout: 1'),
-      'a binary file': 'layout: 1\u0000',
-      'a key of the file that is indented': 'layout: 1\n world_size: 8\nparallelism:\n  tp: 2\n',
-    }),
-  ).toMatchInlineSnapshot(`
+  const said = reports(yamlSyntax, {
+    'indented less than its neighbour': lines('parallelism:', '  tp: 2', ' pp: 2'),
+    'indented more than its neighbour': lines('parallelism:', '  tp: 2', '   pp: 2'),
+    'tabs in place of spaces': lines('parallelism:', '\ttp: 2', '\tpp: 2'),
+    'equals signs in place of colons': 'layout: 1\nworld_size=8\nparallelism:\n  tp=2\n  pp = 2\n',
+    'no sign behind a key': lines('parallelism:', '  tp 2', '  pp: 2'),
+    'a bracket that is not closed': lines('parallelism: {tp: 2'),
+    'a quote that is not closed': lines('name: "a'),
+    'a second document': lines('parallelism: {tp: 2}', '---', 'layout: 1'),
+    'a binary file': 'layout: 1\u0000',
+    'a key of the file that is indented': 'layout: 1\n world_size: 8\nparallelism:\n  tp: 2\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
     "indented less than its neighbour: error at "pp": 'pp' is indented 1 space; its neighbour 'tp' is indented 2.
       = safe fix: Indent 'pp' by 2 spaces: [- -]{+  +}pp: 2
     indented more than its neighbour: error at "pp": 'pp' is indented 3 spaces; its neighbour 'tp' is indented 2.

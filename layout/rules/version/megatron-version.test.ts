@@ -3,31 +3,26 @@ import { job, reports } from '../testing';
 import { megatronVersion } from './megatron-version';
 
 test('megatron-version', () => {
-  expect(
-    reports(megatronVersion, {
-      'generalized TP on main': job(8, 'tp: 2, gtp_remat: 2', 'megatron: main'),
-      'generalized TP on core_r0.19': job(8, 'tp: 2, gtp_remat: 2', 'megatron: core_r0.19'),
-      'hybrid context parallelism on core_r0.18': job(8, 'hybrid_context_parallel: true', 'megatron: core_r0.18'),
-      'dynamic context parallelism implies dev': job(8, 'dynamic_context_parallel: true'),
-      'generalized TP on dev': job(8, 'tp: 2, gtp_remat: 2', 'megatron: dev'),
-      'generalized TP of experts on core_r0.18': job(8, 'ep: 2, expt_gtp_remat: 2', 'megatron: core_r0.18'),
-      'dynamic context parallelism on main': job(8, 'dynamic_context_parallel: true', 'megatron: main'),
-      'hybrid context parallelism on dev': job(8, 'hybrid_context_parallel: true', 'megatron: dev'),
-      'gtp_remat in the order of a release without it': job(
-        8,
-        'tp: 2, order: tp-gtp_remat-cp-ep-dp-pp',
-        'megatron: core_r0.18',
-      ),
-      'nonuniform TP on main': job(8, 'tp: 4', 'megatron: main', 'ntp: {tp_spares: 0, failed_ranks: [3]}'),
-      'weight shards that examples/mimo ignores':
-        'layout: 1\nworld_size: 4\nmegatron: core_r0.19\nmodules:\n  language: {tp: 4, dp: 1, num_weight_shards: 6}\n',
-    }),
-  ).toMatchInlineSnapshot(`
-    "generalized TP on main: nothing
-    generalized TP on core_r0.19: nothing
-    hybrid context parallelism on core_r0.18: nothing
-    dynamic context parallelism implies dev: nothing
-    generalized TP on dev: error at "2": Megatron-LM dev has no generalized TP. Use main, or gtp_remat 1.
+  const said = reports(megatronVersion, {
+    'generalized TP on main': job(8, 'tp: 2, gtp_remat: 2', 'megatron: main'),
+    'generalized TP on core_r0.19': job(8, 'tp: 2, gtp_remat: 2', 'megatron: core_r0.19'),
+    'hybrid context parallelism on core_r0.18': job(8, 'hybrid_context_parallel: true', 'megatron: core_r0.18'),
+    'dynamic context parallelism implies dev': job(8, 'dynamic_context_parallel: true'),
+    'generalized TP on dev': job(8, 'tp: 2, gtp_remat: 2', 'megatron: dev'),
+    'generalized TP of experts on core_r0.18': job(8, 'ep: 2, expt_gtp_remat: 2', 'megatron: core_r0.18'),
+    'dynamic context parallelism on main': job(8, 'dynamic_context_parallel: true', 'megatron: main'),
+    'hybrid context parallelism on dev': job(8, 'hybrid_context_parallel: true', 'megatron: dev'),
+    'gtp_remat in the order of a release without it': job(
+      8,
+      'tp: 2, order: tp-gtp_remat-cp-ep-dp-pp',
+      'megatron: core_r0.18',
+    ),
+    'nonuniform TP on main': job(8, 'tp: 4', 'megatron: main', 'ntp: {tp_spares: 0, failed_ranks: [3]}'),
+    'weight shards that examples/mimo ignores':
+      'layout: 1\nworld_size: 4\nmegatron: core_r0.19\nmodules:\n  language: {tp: 4, dp: 1, num_weight_shards: 6}\n',
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "generalized TP on dev: error at "2": Megatron-LM dev has no generalized TP. Use main, or gtp_remat 1.
       = Megatron-LM: initialize_model_parallel() got an unexpected keyword argument 'gtp_remat_size'
       = at "dev": megatron is dev here
       = suggestion: Change megatron to main: megatron: [-dev-]{+main+}

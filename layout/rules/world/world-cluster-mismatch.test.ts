@@ -3,32 +3,27 @@ import { job, reports } from '../testing';
 import { worldClusterMismatch } from './world-cluster-mismatch';
 
 test('world-cluster-mismatch', () => {
-  expect(
-    reports(worldClusterMismatch, {
-      'the same number': job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}'),
-      'spares that are not launched may stand idle': job(
-        15,
-        'tp: 8',
-        'cluster: {nodes: 2, gpus_per_node: 8}',
-        'ntp: {placement: packed, tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}',
-      ),
-      'phases that share the world': job(8, 'tp: 2', 'phases: {train: {num_ranks: 4}, rollout: {rank_offset: 4}}'),
-      'phases without the training': job(8, 'tp: 2', 'phases: {rollout: {num_ranks: 4, engine: vllm}}'),
-      'phases on some ranks, said once': job(
-        16,
-        'tp: 2',
-        'phases: {train: {num_ranks: 8}, reference: {num_ranks: 4}, rollout: {rank_offset: 8, num_ranks: 4, engine: vllm}}',
-        'cluster: {nodes: 3, gpus_per_node: 8}',
-      ),
-      'one node': job(12, 'tp: 2', 'cluster: {nodes: 1, gpus_per_node: 8}'),
-      'several nodes': job(24, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "the same number: nothing
-    spares that are not launched may stand idle: nothing
-    phases that share the world: nothing
-    phases without the training: nothing
-    phases on some ranks, said once: information at "phases": The phases use 12 of 24 GPUs; the others stand idle.
+  const said = reports(worldClusterMismatch, {
+    'the same number': job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}'),
+    'spares that are not launched may stand idle': job(
+      15,
+      'tp: 8',
+      'cluster: {nodes: 2, gpus_per_node: 8}',
+      'ntp: {placement: packed, tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}',
+    ),
+    'phases that share the world': job(8, 'tp: 2', 'phases: {train: {num_ranks: 4}, rollout: {rank_offset: 4}}'),
+    'phases without the training': job(8, 'tp: 2', 'phases: {rollout: {num_ranks: 4, engine: vllm}}'),
+    'phases on some ranks, said once': job(
+      16,
+      'tp: 2',
+      'phases: {train: {num_ranks: 8}, reference: {num_ranks: 4}, rollout: {rank_offset: 8, num_ranks: 4, engine: vllm}}',
+      'cluster: {nodes: 3, gpus_per_node: 8}',
+    ),
+    'one node': job(12, 'tp: 2', 'cluster: {nodes: 1, gpus_per_node: 8}'),
+    'several nodes': job(24, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "phases on some ranks, said once: information at "phases": The phases use 12 of 24 GPUs; the others stand idle.
     one node: error at "12": world_size is 12, but a node has 8 GPUs. Use world_size 8.
       = at "1": nodes is 1 here
       = at "8": gpus_per_node is 8 here

@@ -3,39 +3,33 @@ import { modules, reports } from '../testing';
 import { worldGap } from './world-gap';
 
 test('world-gap', () => {
-  expect(
-    reports(worldGap, {
-      'every rank has a module': modules(
-        8,
-        'images: {num_ranks: 4}',
-        'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
-      ),
-      'between two modules': modules(
-        8,
-        'images: {num_ranks: 2, tp: 2}',
-        'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
-      ),
-      'at the end': modules(8, 'images: {num_ranks: 2}', 'language: {rank_offset: 2, num_ranks: 4, tp: 2}'),
-      'at the start': modules(8, 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
-      'several gaps': modules(
-        32,
-        'images: {rank_offset: 1, num_ranks: 2}',
-        'audio: {rank_offset: 8, num_ranks: 4}',
-        'video: {rank_offset: 16, num_ranks: 4}',
-        'text: {rank_offset: 22, num_ranks: 2}',
-        'language: {rank_offset: 26, num_ranks: 4}',
-      ),
-      'by flags, a module that starts late': modules(8, 'images: {dp: 2}', 'language: {rank_offset: 4, dp: 2, tp: 2}'),
-      'with a cluster that shrinks by whole nodes': `${modules(8, 'language: {num_ranks: 4, tp: 2}')}cluster: {nodes: 2, gpus_per_node: 4}\n`,
-      'modules that all begin at rank 0': modules(
-        8,
-        'images: {num_ranks: 4, tp: 2}',
-        'language: {num_ranks: 4, tp: 2, pp: 2}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "every rank has a module: nothing
-    between two modules: error at "4": No module has ranks 2 to 3. Grow 'images' by 2 ranks, or start 'language' at rank 2.
+  const said = reports(worldGap, {
+    'every rank has a module': modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
+    'between two modules': modules(
+      8,
+      'images: {num_ranks: 2, tp: 2}',
+      'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
+    ),
+    'at the end': modules(8, 'images: {num_ranks: 2}', 'language: {rank_offset: 2, num_ranks: 4, tp: 2}'),
+    'at the start': modules(8, 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
+    'several gaps': modules(
+      32,
+      'images: {rank_offset: 1, num_ranks: 2}',
+      'audio: {rank_offset: 8, num_ranks: 4}',
+      'video: {rank_offset: 16, num_ranks: 4}',
+      'text: {rank_offset: 22, num_ranks: 2}',
+      'language: {rank_offset: 26, num_ranks: 4}',
+    ),
+    'by flags, a module that starts late': modules(8, 'images: {dp: 2}', 'language: {rank_offset: 4, dp: 2, tp: 2}'),
+    'with a cluster that shrinks by whole nodes': `${modules(8, 'language: {num_ranks: 4, tp: 2}')}cluster: {nodes: 2, gpus_per_node: 4}\n`,
+    'modules that all begin at rank 0': modules(
+      8,
+      'images: {num_ranks: 4, tp: 2}',
+      'language: {num_ranks: 4, tp: 2, pp: 2}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "between two modules: error at "4": No module has ranks 2 to 3. Grow 'images' by 2 ranks, or start 'language' at rank 2.
       = Megatron-LM: Module grids must partition the world [0, 8) with no gaps, got {'images': (0, 2), 'language': (4, 8)}
       = at "images": 'images' covers ranks 0 to 1
       = at "language": 'language' covers ranks 4 to 7

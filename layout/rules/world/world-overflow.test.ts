@@ -3,29 +3,27 @@ import { modules, reports } from '../testing';
 import { worldOverflow } from './world-overflow';
 
 test('world-overflow', () => {
-  expect(
-    reports(worldOverflow, {
-      'modules inside the world': modules(
-        8,
-        'images: {num_ranks: 4, tp: 2}',
-        'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
-      ),
-      'an offset too large': modules(
-        8,
-        'images: {num_ranks: 4, tp: 2}',
-        'language: {rank_offset: 6, num_ranks: 4, tp: 2}',
-      ),
-      'more ranks than the world has': modules(8, 'language: {num_ranks: 16, tp: 2}'),
-      'the flags of examples/mimo say it otherwise': modules(
-        8,
-        'images: {dp: 2, tp: 2}',
-        'language: {rank_offset: 6, dp: 2, tp: 2}',
-      ),
-      'one module by flags that does not begin at rank 0': modules(8, 'language: {rank_offset: 4, dp: 4, tp: 2}'),
-    }),
-  ).toMatchInlineSnapshot(`
-    "modules inside the world: nothing
-    an offset too large: error at "6": 'language' covers ranks 6 to 9, but the world has ranks 0 to 7. Use rank_offset 4, or world_size 10.
+  const said = reports(worldOverflow, {
+    'modules inside the world': modules(
+      8,
+      'images: {num_ranks: 4, tp: 2}',
+      'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
+    ),
+    'an offset too large': modules(
+      8,
+      'images: {num_ranks: 4, tp: 2}',
+      'language: {rank_offset: 6, num_ranks: 4, tp: 2}',
+    ),
+    'more ranks than the world has': modules(8, 'language: {num_ranks: 16, tp: 2}'),
+    'the flags of examples/mimo say it otherwise': modules(
+      8,
+      'images: {dp: 2, tp: 2}',
+      'language: {rank_offset: 6, dp: 2, tp: 2}',
+    ),
+    'one module by flags that does not begin at rank 0': modules(8, 'language: {rank_offset: 4, dp: 4, tp: 2}'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "an offset too large: error at "6": 'language' covers ranks 6 to 9, but the world has ranks 0 to 7. Use rank_offset 4, or world_size 10.
       = Megatron-LM: Grid shape [2, 1, 1, 2, 1] is over sized with world size 8 and rank offset 6
       = at "8": the world has 8 ranks
       = suggestion: Change rank_offset to 4: language: {rank_offset: [-6-]{+4+}, num_ranks: 4, tp: 2}

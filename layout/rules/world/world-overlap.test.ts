@@ -3,30 +3,27 @@ import { modules, reports } from '../testing';
 import { worldOverlap } from './world-overlap';
 
 test('world-overlap', () => {
-  expect(
-    reports(worldOverlap, {
-      'colocated modules': modules(8, 'images: {num_ranks: 8}', 'language: {num_ranks: 8, tp: 2}'),
-      'modules one behind the other': modules(
-        8,
-        'images: {num_ranks: 4}',
-        'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
-      ),
-      'some ranks are shared': modules(
-        8,
-        'images: {num_ranks: 4, tp: 2}',
-        'language: {rank_offset: 2, num_ranks: 6, tp: 2}',
-      ),
-      'one rank is shared': modules(8, 'images: {num_ranks: 5}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
-      'the flags of examples/mimo list them': modules(
-        8,
-        'images: {dp: 2, tp: 2}',
-        'language: {rank_offset: 2, dp: 3, tp: 2}',
-      ),
-    }),
-  ).toMatchInlineSnapshot(`
-    "colocated modules: nothing
-    modules one behind the other: nothing
-    some ranks are shared: error at "2": 'images' and 'language' both have ranks 2 to 3. Start 'language' at rank 4, or let both cover the same ranks.
+  const said = reports(worldOverlap, {
+    'colocated modules': modules(8, 'images: {num_ranks: 8}', 'language: {num_ranks: 8, tp: 2}'),
+    'modules one behind the other': modules(
+      8,
+      'images: {num_ranks: 4}',
+      'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
+    ),
+    'some ranks are shared': modules(
+      8,
+      'images: {num_ranks: 4, tp: 2}',
+      'language: {rank_offset: 2, num_ranks: 6, tp: 2}',
+    ),
+    'one rank is shared': modules(8, 'images: {num_ranks: 5}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
+    'the flags of examples/mimo list them': modules(
+      8,
+      'images: {dp: 2, tp: 2}',
+      'language: {rank_offset: 2, dp: 3, tp: 2}',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "some ranks are shared: error at "2": 'images' and 'language' both have ranks 2 to 3. Start 'language' at rank 4, or let both cover the same ranks.
       = Megatron-LM: Module grids must either fully share ranks or be pairwise disjoint, got {'images': (0, 4), 'language': (2, 8)}
       = at "images": 'images' covers ranks 0 to 3
       = suggestion: Start 'language' at rank 4 and change world_size to 10: world_size: [-8-]{+10+} | language: {rank_offset: [-2-]{+4+}, num_ranks: 6, tp: 2}

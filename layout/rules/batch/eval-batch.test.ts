@@ -2,24 +2,14 @@ import { expect, test } from 'vitest';
 import { job, reports, scriptJob } from '../testing';
 import { evalBatch } from './eval-batch';
 
+const batch = (sizes: string) => job(8, 'tp: 1', `batch: {micro_batch_size: 1, global_batch_size: 16, ${sizes}}`);
+
 test('eval-batch', () => {
   const said = reports(evalBatch, {
-    'a smaller micro-batch': job(
-      8,
-      'tp: 1',
-      'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2}',
-    ),
+    'a smaller micro-batch': batch('eval_micro_batch_size: 2'),
     'none of its own': job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16}'),
-    'a micro-batch that does not fit': job(
-      8,
-      'tp: 1',
-      'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}',
-    ),
-    'a batch that does not fit': job(
-      8,
-      'tp: 1',
-      'batch: {micro_batch_size: 1, global_batch_size: 16, eval_global_batch_size: 12}',
-    ),
+    'a micro-batch that does not fit': batch('eval_micro_batch_size: 4'),
+    'a batch that does not fit': batch('eval_global_batch_size: 12'),
     'the default batch of the training script': scriptJob(12, 'tp: 1', {
       batch: 'micro_batch_size: 1, eval_micro_batch_size: 4',
     }),

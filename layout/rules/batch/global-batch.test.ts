@@ -2,23 +2,18 @@ import { expect, test } from 'vitest';
 import { job, reports, scriptJob } from '../testing';
 import { globalBatch } from './global-batch';
 
+const batch = (degrees: string, micro: number, sizes: string) =>
+  job(8, degrees, `batch: {micro_batch_size: ${micro}, global_batch_size: ${sizes}}`);
+
 test('global-batch', () => {
   const said = reports(globalBatch, {
     'whole micro-batches': scriptJob(16, 'tp: 2', { batch: 'micro_batch_size: 1, global_batch_size: 16' }),
     'no global batch without generalized TP': job(8, 'tp: 2', 'batch: {micro_batch_size: 1}'),
-    'replicas that cannot share the batch, in the library': job(
-      8,
-      'tp: 2',
-      'batch: {micro_batch_size: 2, global_batch_size: 12}',
-    ),
+    'replicas that cannot share the batch, in the library': batch('tp: 2', 2, '12'),
     'replicas that cannot share the batch, in the training script': scriptJob(16, 'tp: 2', {
       batch: 'micro_batch_size: 1, global_batch_size: 12',
     }),
-    'a batch smaller than one micro-batch for every replica': job(
-      8,
-      '',
-      'batch: {micro_batch_size: 4, global_batch_size: 16}',
-    ),
+    'a batch smaller than one micro-batch for every replica': batch('', 4, '16'),
     'generalized TP counts': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1, global_batch_size: 6}'),
     'generalized TP without a global batch': job(8, 'tp: 2, gtp_remat: 2', 'batch: {micro_batch_size: 1}'),
     'the replicas of the language module share the batch':
@@ -26,16 +21,8 @@ test('global-batch', () => {
     'beside a batch of evaluation that fits': scriptJob(8, 'tp: 1', {
       batch: 'micro_batch_size: 1, global_batch_size: 12, eval_global_batch_size: 16',
     }),
-    'a batch that is rounded down': job(
-      8,
-      'tp: 2',
-      'batch: {micro_batch_size: 2, global_batch_size: 12, decrease_batch_size_if_needed: true}',
-    ),
-    'a batch that is rounded down to nothing': job(
-      8,
-      'tp: 2',
-      'batch: {micro_batch_size: 2, global_batch_size: 4, decrease_batch_size_if_needed: true}',
-    ),
+    'a batch that is rounded down': batch('tp: 2', 2, '12, decrease_batch_size_if_needed: true'),
+    'a batch that is rounded down to nothing': batch('tp: 2', 2, '4, decrease_batch_size_if_needed: true'),
   });
   expect(said).toMatchInlineSnapshot(`
     "replicas that cannot share the batch, in the library: error at "12": global_batch_size 12 is not a multiple of micro_batch_size 2 x dp 4 = 8. Use 8 or 16.

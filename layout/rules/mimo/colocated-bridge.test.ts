@@ -2,45 +2,24 @@ import { expect, test } from 'vitest';
 import { modules, reports } from '../testing';
 import { colocatedBridge } from './colocated-bridge';
 
+/** Modules that share all ranks, with the degrees of each. */
+const shared = (ranks: number, ...degrees: readonly string[]) =>
+  modules(ranks, ...degrees.map((one, i) => `${['images', 'language', 'audio'][i]}: {num_ranks: ${ranks}, ${one}}`));
+
 test('colocated-bridge', () => {
   const said = reports(colocatedBridge, {
-    'dp sizes that divide one another': modules(6, 'images: {num_ranks: 6}', 'language: {num_ranks: 6, tp: 2}'),
+    'dp sizes that divide one another': shared(6, 'tp: 1', 'tp: 2'),
     'modules that stand apart may have a pipeline': modules(
       8,
       'images: {num_ranks: 4, tp: 2}',
       'language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}',
     ),
-    'dp sizes that do not divide one another': modules(
-      6,
-      'images: {num_ranks: 6, tp: 3}',
-      'language: {num_ranks: 6, tp: 2}',
-    ),
-    'an encoder without tp': modules(
-      6,
-      'images: {num_ranks: 6, cp: 1}',
-      'language: {num_ranks: 6, tp: 6}',
-      'audio: {num_ranks: 6, pp: 2}',
-    ),
-    'a pipeline and context parallelism': modules(
-      8,
-      'images: {num_ranks: 8, tp: 2, cp: 2}',
-      'language: {num_ranks: 8, tp: 2, pp: 2}',
-    ),
-    'replicas whose weight shards the bridge leaves out': modules(
-      8,
-      'images: {num_ranks: 8, tp: 8}',
-      'language: {num_ranks: 8, gtp_remat: 4}',
-    ),
-    'equal replicas of weight shards': modules(
-      8,
-      'images: {num_ranks: 8, tp: 2, gtp_remat: 2}',
-      'language: {num_ranks: 8, tp: 4}',
-    ),
-    'weight shards on the side with fewer replicas': modules(
-      8,
-      'images: {num_ranks: 8, gtp_remat: 4}',
-      'language: {num_ranks: 8}',
-    ),
+    'dp sizes that do not divide one another': shared(6, 'tp: 3', 'tp: 2'),
+    'an encoder without tp': shared(6, 'cp: 1', 'tp: 6', 'pp: 2'),
+    'a pipeline and context parallelism': shared(8, 'tp: 2, cp: 2', 'tp: 2, pp: 2'),
+    'replicas whose weight shards the bridge leaves out': shared(8, 'tp: 8', 'gtp_remat: 4'),
+    'equal replicas of weight shards': shared(8, 'tp: 2, gtp_remat: 2', 'tp: 4'),
+    'weight shards on the side with fewer replicas': shared(8, 'gtp_remat: 4', 'tp: 1'),
   });
   expect(said).toMatchInlineSnapshot(`
     "dp sizes that do not divide one another: error at "3": 'images' has dp 2 and 'language' dp 3; one must divide the other. Use tp 1, 2 or 6 for 'images'.

@@ -2,36 +2,20 @@ import { expect, test } from 'vitest';
 import { job, reports } from '../testing';
 import { routerGroups } from './router-groups';
 
+const router = (options: string) => job(8, 'ep: 8', `model: {num_experts: 8, ${options}}`);
+
 test('router-groups', () => {
   const said = reports(routerGroups, {
-    '8 of 256 in 4 of 8 groups': job(
-      8,
-      'ep: 8',
-      'model: {num_experts: 256, moe_router_topk: 8, moe_router_num_groups: 8, moe_router_group_topk: 4}',
+    '4 of 8 groups': router('moe_router_topk: 8, moe_router_num_groups: 8, moe_router_group_topk: 4'),
+    'more experts than there are': router('moe_router_topk: 16'),
+    'no groups': router('moe_router_group_topk: 2'),
+    'groups that do not divide the experts': router('moe_router_num_groups: 3, moe_router_group_topk: 2'),
+    'more groups than there are': router('moe_router_num_groups: 4, moe_router_group_topk: 5'),
+    'one expert a token, with scores that need no softmax': router(
+      'moe_router_topk: 1, moe_router_score_function: sigmoid, moe_router_pre_softmax: false',
     ),
-    'more experts than there are': job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 16}'),
-    'no groups': job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_group_topk: 2}'),
-    'groups that do not divide the experts': job(
-      8,
-      'ep: 8',
-      'model: {num_experts: 8, moe_router_num_groups: 3, moe_router_group_topk: 2}',
-    ),
-    'more groups than there are': job(
-      8,
-      'ep: 8',
-      'model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: 5}',
-    ),
-    'one expert a token, with scores that need no softmax': job(
-      8,
-      'ep: 8',
-      'model: {num_experts: 8, moe_router_topk: 1, moe_router_score_function: sigmoid, moe_router_pre_softmax: false}',
-    ),
-    'one expert a token, whose softmax is not said': job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 1}'),
-    'a softmax over one expert': job(
-      8,
-      'ep: 8',
-      'model: {num_experts: 8, moe_router_topk: 1, moe_router_pre_softmax: false}',
-    ),
+    'one expert a token, whose softmax is not said': router('moe_router_topk: 1'),
+    'a softmax over one expert': router('moe_router_topk: 1, moe_router_pre_softmax: false'),
   });
   expect(said).toMatchInlineSnapshot(`
     "more experts than there are: error at "16": moe_router_topk 16 is above num_experts 8, and the selection fails when it runs. Use 8 or less.

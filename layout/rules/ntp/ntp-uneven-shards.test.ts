@@ -3,39 +3,18 @@ import { reports } from '../testing';
 import { ntpUnevenShards } from './ntp-uneven-shards';
 import { entry, map, ntp } from './testing';
 
+/** Two replicas, of which the first gives up some slots. */
+const spares = (slots: string, model: string, tp = 8) =>
+  ntp(`tp_spares: ${slots.split(',').length}, ${map(entry(0, slots))}`, 2 * tp, `tp: ${tp}`, `model: {${model}}`);
+
 test('ntp-uneven-shards', () => {
   const said = reports(ntpUnevenShards, {
-    'a vocabulary that divides once it is padded': ntp(
-      `tp_spares: 4, ${map(entry(0, '4, 5, 6, 7'))}`,
-      16,
-      'tp: 8',
-      'model: {vocab_size: 50257}',
-    ),
-    'heads that do not divide': ntp(
-      `tp_spares: 2, ${map(entry(0, '6, 7'))}`,
-      16,
-      'tp: 8',
-      'model: {num_attention_heads: 64}',
-    ),
-    'a vocabulary that does not': ntp(`tp_spares: 1, ${map(entry(0, '7'))}`, 16, 'tp: 8', 'model: {vocab_size: 50257}'),
-    'so few heads that the reshard maps fail': ntp(
-      `tp_spares: 3, ${map(entry(0, '5, 6, 7'))}`,
-      16,
-      'tp: 8',
-      'model: {num_attention_heads: 8}',
-    ),
-    'heads that the reshard maps cannot fold': ntp(
-      `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
-      32,
-      'tp: 16',
-      'model: {num_attention_heads: 112}',
-    ),
-    'heads that they can fold': ntp(
-      `tp_spares: 5, ${map(entry(0, '11, 12, 13, 14, 15'))}`,
-      32,
-      'tp: 16',
-      'model: {num_attention_heads: 128}',
-    ),
+    'a vocabulary that divides once it is padded': spares('4, 5, 6, 7', 'vocab_size: 50257'),
+    'heads that do not divide': spares('6, 7', 'num_attention_heads: 64'),
+    'a vocabulary that does not': spares('7', 'vocab_size: 50257'),
+    'so few heads that the reshard maps fail': spares('5, 6, 7', 'num_attention_heads: 8'),
+    'heads that the reshard maps cannot fold': spares('11, 12, 13, 14, 15', 'num_attention_heads: 112', 16),
+    'heads that they can fold': spares('11, 12, 13, 14, 15', 'num_attention_heads: 128', 16),
   });
   expect(said).toMatchInlineSnapshot(`
     "heads that do not divide: warning at "64": num_attention_heads 64 does not divide among the 6 active slots: some hold 11, others 10. Each step waits for the fullest. Use tp_spares 4 for equal shares.

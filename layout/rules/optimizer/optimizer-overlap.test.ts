@@ -2,29 +2,19 @@ import { expect, test } from 'vitest';
 import { job, reports } from '../testing';
 import { optimizerOverlap } from './optimizer-overlap';
 
+/** A job with some switches of the optimizer on. */
+const optimizer = (switches: string, degrees = 'tp: 2') =>
+  job(8, degrees, `optimizer: {${switches.replaceAll(',', ': true,')}: true}`);
+
 test('optimizer-overlap', () => {
   const said = reports(optimizerOverlap, {
-    'with all that it needs': job(
-      8,
-      'tp: 2',
-      'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true}',
-    ),
-    'with Megatron-FSDP': job(
-      8,
-      'tp: 2',
-      'fsdp: {enabled: true}',
-      'optimizer: {overlap_grad_reduce: true, overlap_param_gather: true}',
-    ),
-    'without a distributed optimizer': job(8, 'tp: 2', 'optimizer: {overlap_param_gather: true}'),
-    'without the reduction': job(
-      8,
-      'tp: 2',
-      'optimizer: {use_distributed_optimizer: true, overlap_param_gather: true}',
-    ),
-    'with the step and no interleaving': job(
-      8,
+    'with all that it needs': optimizer('use_distributed_optimizer, overlap_grad_reduce, overlap_param_gather'),
+    'with Megatron-FSDP': `${optimizer('overlap_grad_reduce, overlap_param_gather')}fsdp: {enabled: true}\n`,
+    'without a distributed optimizer': optimizer('overlap_param_gather'),
+    'without the reduction': optimizer('use_distributed_optimizer, overlap_param_gather'),
+    'with the step and no interleaving': optimizer(
+      'use_distributed_optimizer, overlap_grad_reduce, overlap_param_gather, overlap_param_gather_with_optimizer_step',
       'pp: 2',
-      'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true, overlap_param_gather: true, overlap_param_gather_with_optimizer_step: true}',
     ),
   });
   expect(said).toMatchInlineSnapshot(`

@@ -33,13 +33,15 @@ function joinInsertions(edits: readonly Edit[]): Edit[] {
   return [...byPlace.values()];
 }
 
-/** Suggests another value for a named key. */
-export function changeFix(name: string, span: Span, value: number | string): Fix {
-  return {
-    title: `Change ${name} to ${value}`,
-    applicability: 'suggestion',
-    edits: [{ span, newText: String(value) }],
-  };
+/** Suggests another value for a key; null where it is not written. */
+export function changeFix(
+  name: string,
+  field: Pick<Field<unknown>, 'written' | 'span'> | undefined,
+  value: number | string,
+): Fix | null {
+  return field?.written
+    ? suggestion(`Change ${name} to ${value}`, [{ span: field.span, newText: String(value) }])
+    : null;
 }
 
 /** Suggests another text for a value. */
@@ -60,12 +62,16 @@ export function setFix(
   field: Field<unknown>,
   value: number | string,
 ): Fix | null {
-  return field.written ? changeFix(name, field.span, value) : insertFix(text, map, `${name}: ${value}`);
+  return changeFix(name, field, value) ?? insertFix(text, map, `${name}: ${value}`);
 }
 
 /** Suggests to take out a written key. */
-export function removeFix(text: string, name: string, field: Pick<Field<unknown>, 'keySpan' | 'span'>): Fix | null {
-  return suggestion(`Remove ${name}`, [removeField(text, field)]);
+export function removeFix(
+  text: string,
+  name: string,
+  field: Pick<Field<unknown>, 'keySpan' | 'span'> | undefined,
+): Fix | null {
+  return field ? suggestion(`Remove ${name}`, [removeField(text, field)]) : null;
 }
 
 /**

@@ -44,7 +44,7 @@ batch: {micro_batch_size: 2, global_batch_size: 12}
         span: field.span,
         related: [dpRelated(replicas)],
         predicts: isRounded ? tooFewMicroBatches(0) : prediction(isScript, replicas, field.value),
-        fixes: sizes.map((size) => changeFix('global_batch_size', field.span, size)),
+        fixes: sizes.map((size) => changeFix('global_batch_size', field, size)),
       };
     }
   },

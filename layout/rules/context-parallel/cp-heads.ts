@@ -43,7 +43,7 @@ sequence: {cp_comm_type: a2a}
             valueRelated(short.name === 'query groups' ? 'num_query_groups' : 'num_attention_heads', short.all),
           ],
           predicts: 'The number of attention heads needs to be divisible by CP size!',
-          fixes: [changeFix('cp_comm_type', field.span, 'p2p')],
+          fixes: [changeFix('cp_comm_type', field, 'p2p')],
         };
       }
     }

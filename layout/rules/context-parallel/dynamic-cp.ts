@@ -82,14 +82,14 @@ function commonConditions({ text, root, modules, trainingScript }: LayoutFacts, 
       title === 'Dynamic' || (modules[0]?.degrees?.pp ?? 1) === 1,
       `${name} excludes a pipeline. Use pp 1.`,
       `${words} not supported with pipeline parallelism`,
-      modules[0] ? changeFix('pp', modules[0].fields.pp.span, 1) : null,
+      changeFix('pp', modules[0]?.fields.pp, 1),
     ),
     condition(
       // main removes the option before it looks at it
       graphs?.value !== true,
       `${name} excludes CUDA graphs. Remove enable_cuda_graph.`,
       null,
-      graphs ? removeFix(text, 'enable_cuda_graph', graphs) : null,
+      removeFix(text, 'enable_cuda_graph', graphs),
     ),
     condition(
       root.fsdp.value?.enabled.value !== true,
@@ -100,7 +100,7 @@ function commonConditions({ text, root, modules, trainingScript }: LayoutFacts, 
       (loader?.value ?? 'single') === 'single',
       `${name} needs dataloader_type single.`,
       `${words} only supported with single dataloader type`,
-      loader ? changeFix('dataloader_type', loader.span, 'single') : null,
+      changeFix('dataloader_type', loader, 'single'),
     ),
     condition(
       // a file that says nothing of its training script may well set it
@@ -128,7 +128,7 @@ function packingConditions({ root }: LayoutFacts, { name, field }: Option): Cond
       `dynamic_context_parallel needs sequence_packing_scheduler default_dynamic_cp, not ${scheduler}.`,
       'Dynamic context parallelism requires sequence_packing_scheduler=default_dynamic_cp',
       sequence_packing_scheduler
-        ? changeFix('sequence_packing_scheduler', sequence_packing_scheduler.span, 'default_dynamic_cp')
+        ? changeFix('sequence_packing_scheduler', sequence_packing_scheduler, 'default_dynamic_cp')
         : null,
     ),
     condition(
@@ -157,7 +157,7 @@ function sizeConditions({ root }: LayoutFacts, { name, field, ranks }: Option): 
       ranks === undefined || smallest <= ranks,
       `min_dynamic_context_parallel_size ${smallest} is above dp x cp ${ranks}. Use ${ranks} or less.`,
       `min_dynamic_context_parallel_size (${smallest}) must be <= dp_size * cp_size (${ranks})`,
-      least && ranks ? changeFix('min_dynamic_context_parallel_size', least.span, ranks) : null,
+      least && ranks ? changeFix('min_dynamic_context_parallel_size', least, ranks) : null,
     ),
     condition(
       total === undefined || length === undefined || total >= length,

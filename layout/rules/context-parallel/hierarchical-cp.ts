@@ -43,11 +43,7 @@ parallelism: {cp: 8, hierarchical_context_parallel_sizes: [2, 2]}
         span: field.span,
         related,
         predicts: '',
-        fixes: [
-          ...levelFixes(field, sizes, cp),
-          remove,
-          ...(parallelism.cp.written ? [changeFix('cp', parallelism.cp.span, product)] : []),
-        ],
+        fixes: [...levelFixes(field, sizes, cp), remove, changeFix('cp', parallelism.cp, product)],
       };
     }
   },

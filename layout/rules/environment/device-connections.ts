@@ -34,7 +34,7 @@ environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}
           predicts: isTorch
             ? 'FSDP always requires CUDA_DEVICE_MAX_CONNECTIONS value large than one'
             : 'FSDP requires CUDA_DEVICE_MAX_CONNECTIONS > 1 or unset.',
-          fixes: [changeFix(VARIABLE, field.span, 8), removeFix(facts.text, VARIABLE, field)],
+          fixes: [changeFix(VARIABLE, field, 8), removeFix(facts.text, VARIABLE, field)],
         };
       }
     } else if (field.value !== 1 && needsOne(facts)) {

@@ -92,7 +92,7 @@ export function undividedReport(facts: LayoutFacts, module: ModuleFacts, replica
     fixes: [
       // keeps the degrees that the author wrote
       own ? insertFix(facts.text, module.span, 'expt_tp: 1') : null,
-      ...better.map((size) => (culprit?.field.written ? changeFix(culprit.name, culprit.field.span, size) : null)),
+      ...better.map((size) => (culprit ? changeFix(culprit.name, culprit.field, size) : null)),
       ...rankFixes(facts, module, multiples),
     ],
   };
@@ -118,7 +118,7 @@ export function* productReports(
     message: `${dpName} is ${written}, but ${division} ${derived}. Write ${dpName} ${derived}, or leave it out.`,
     span: dp.span,
     related: [ranksRelated(module), ...factorsRelated(replica, null)],
-    fixes: [changeFix(dpName, dp.span, derived), ...rankFixes(facts, module, [replica.ranks * written])],
+    fixes: [changeFix(dpName, dp, derived), ...rankFixes(facts, module, [replica.ranks * written])],
   };
 }
 
@@ -177,10 +177,10 @@ function factorsRelated(replica: Replica, culprit: Factor | null): Related[] {
 }
 
 /** Fixes that give the grid another number of ranks; a written `cluster` moves along where whole nodes allow. */
-function rankFixes(facts: LayoutFacts, { own, ranksSpan }: ModuleFacts, counts: readonly number[]): (Fix | null)[] {
+function rankFixes(facts: LayoutFacts, { own }: ModuleFacts, counts: readonly number[]): (Fix | null)[] {
   return counts.map((ranks) => {
     if (own) {
-      return own.num_ranks.written ? changeFix('num_ranks', ranksSpan, ranks) : null;
+      return changeFix('num_ranks', own.num_ranks, ranks);
     }
     return suggestion(`Change world_size to ${ranks}`, worldSizeEdits(facts, ranks) ?? [null]);
   });

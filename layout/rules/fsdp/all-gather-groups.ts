@@ -109,7 +109,7 @@ function* orderReports(facts: LayoutFacts, request: Request): Iterable<Report> {
     message: `Megatron-LM makes all-gather groups in the default order; in this order ${both(differing)} ${differing.length === 1 ? 'has' : 'have'} other ranks. Remove ${request.name}, or use order ${DEFAULT_ORDER}.`,
     span: request.field.span,
     related: [{ message: `order is ${order.value} here`, span: order.span }],
-    fixes: [removeRequest(facts.text, request), changeFix('order', order.span, DEFAULT_ORDER)],
+    fixes: [removeRequest(facts.text, request), changeFix('order', order, DEFAULT_ORDER)],
   };
 }
 

@@ -97,7 +97,7 @@ function firstVersion(facts: LayoutFacts): Report | null {
       severity,
       message: `Megatron-FSDP has no mesh for ${what}: it fails with a shape mismatch when it is built. Use ${pp > 1 ? 'pp 1' : 'gtp_remat 1'}, or switch it off.`,
       span: pp > 1 ? (modules[0]?.fields.pp.span ?? fsdp.enabled.span) : fsdp.enabled.span,
-      fixes: [modules[0] && pp > 1 ? changeFix('pp', modules[0].fields.pp.span, 1) : null],
+      fixes: [pp > 1 ? changeFix('pp', modules[0]?.fields.pp, 1) : null],
     };
   }
   return orderReport(facts) ?? outerReport(facts);

@@ -33,7 +33,7 @@ function versions({ root }: LayoutFacts): Condition[] {
           field.value === undefined || field.value <= 2,
           `There is no Megatron-FSDP version ${field.value}. Use 1 or 2.`,
           null,
-          ...[1, 2].map((n) => changeFix('megatron_fsdp_version', field.span, n)),
+          ...[1, 2].map((n) => changeFix('megatron_fsdp_version', field, n)),
         ),
       ]
     : [];
@@ -55,31 +55,31 @@ function torchFsdp2({ text, root, modules }: LayoutFacts): Condition[] {
       degrees.pp === 1,
       `torch_fsdp2 excludes a pipeline; pp is ${degrees.pp}. Use pp 1.`,
       '--use-torch-fsdp2 is not supported with pipeline parallelism',
-      changeFix('pp', fields.pp.span, 1),
+      changeFix('pp', fields.pp, 1),
     ),
     condition(
       degrees.ep === 1,
       `torch_fsdp2 excludes expert parallelism; ep is ${degrees.ep}. Use ep 1.`,
       '--use-torch-fsdp2 is not supported with expert parallelism',
-      changeFix('ep', fields.ep.span, 1),
+      changeFix('ep', fields.ep, 1),
     ),
     condition(
       distributed?.value !== true,
       'torch_fsdp2 shards the optimizer itself. Remove use_distributed_optimizer.',
       "--use-torch-fsdp2 is not supported with MCore's distributed optimizer",
-      distributed ? removeFix(text, 'use_distributed_optimizer', distributed) : null,
+      removeFix(text, 'use_distributed_optimizer', distributed),
     ),
     condition(
       fusion?.value !== true,
       'torch_fsdp2 excludes gradient_accumulation_fusion. Write gradient_accumulation_fusion false.',
       '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
-      fusion ? changeFix('gradient_accumulation_fusion', fusion.span, 'false') : null,
+      changeFix('gradient_accumulation_fusion', fusion, 'false'),
     ),
     condition(
       format?.value === undefined || format.value === 'torch_dist' || format.value === 'torch_dcp',
       `torch_fsdp2 needs ckpt_format torch_dist or torch_dcp, not ${format?.value}.`,
       '--use-torch-fsdp2 requires --ckpt-format torch_dist or torch_dcp',
-      format ? changeFix('ckpt_format', format.span, 'torch_dist') : null,
+      changeFix('ckpt_format', format, 'torch_dist'),
     ),
     condition(
       num_layers?.written !== true || untied?.value === true,
@@ -91,7 +91,7 @@ function torchFsdp2({ text, root, modules }: LayoutFacts): Condition[] {
       params_dtype?.value !== 'fp16',
       'torch_fsdp2 does not run with fp16. Use params_dtype bf16.',
       '--use-torch-fsdp2 not supported with fp16 yet',
-      params_dtype ? changeFix('params_dtype', params_dtype.span, 'bf16') : null,
+      changeFix('params_dtype', params_dtype, 'bf16'),
     ),
   ];
 }
@@ -110,19 +110,19 @@ function megatronFsdp({ text, root }: LayoutFacts): Condition[] {
       fsdp.megatron_fsdp_version.value !== 2 || distributed?.value !== true,
       'Megatron-FSDP version 2 shards the optimizer itself. Remove use_distributed_optimizer.',
       '--megatron-fsdp-version 2 is not compatible with --use-distributed-optimizer',
-      distributed ? removeFix(text, 'use_distributed_optimizer', distributed) : null,
+      removeFix(text, 'use_distributed_optimizer', distributed),
     ),
     condition(
       kind === undefined || kind === 'adam' || kind === 'sgd',
       `Megatron-FSDP does not run with optimizer ${kind}. Use adam or sgd.`,
       `Megatron-FSDP does not support the ${kind} optimizer yet.`,
-      optimizer ? changeFix('optimizer', optimizer.span, 'adam') : null,
+      changeFix('optimizer', optimizer, 'adam'),
     ),
     conditionsOn('ckpt_format', format ?? fsdp.enabled)(
       format?.value === undefined || format.value === 'fsdp_dtensor',
       `Megatron-FSDP cannot write ckpt_format ${format?.value}. Use fsdp_dtensor.`,
       'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
-      format ? changeFix('ckpt_format', format.span, 'fsdp_dtensor') : null,
+      changeFix('ckpt_format', format, 'fsdp_dtensor'),
     ),
   ];
 }
@@ -136,7 +136,7 @@ function formats({ root, modules }: LayoutFacts): Condition[] {
   const { tp, pp, gtpRemat, exptGtpRemat } = degrees;
   const format = field.value;
   const isDcp = format === 'torch_dcp';
-  const condition = conditionsOn('ckpt_format', field, changeFix('ckpt_format', field.span, 'torch_dist'));
+  const condition = conditionsOn('ckpt_format', field, changeFix('ckpt_format', field, 'torch_dist'));
   return [
     condition(
       (gtpRemat <= 1 && exptGtpRemat <= 1) || format === undefined || format === 'torch' || format === 'torch_dist',

@@ -38,7 +38,7 @@ batch: {micro_batch_size: 2, global_batch_size: 8}
           span: micro.span,
           related: [{ message: `'${LANGUAGE_MODULE}' has dp ${mimo.language.dp}`, span: mimo.language.nameSpan }],
           predicts: `ColocatedBridgeCommunicator: batch dim size ${micro.value} is not divisible by ${shape.direction} scale=${shape.scale}.`,
-          fixes: sizes.map((size) => changeFix('micro_batch_size', micro.span, size)),
+          fixes: sizes.map((size) => changeFix('micro_batch_size', micro, size)),
         };
       }
     }

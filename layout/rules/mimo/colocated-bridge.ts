@@ -47,7 +47,7 @@ function* stretchedReports(modules: readonly ModuleFacts[]): Iterable<Report> {
           message: `'${name}' shares its ranks with other modules, so it cannot have ${dim} ${size}. Use ${dim} 1, or give each module its own ranks.`,
           span: fields[dim].span,
           predicts: `${side} ${dim.toUpperCase()} must be 1 for ColocatedBridgeCommunicator, got ${size}`,
-          fixes: [changeFix(dim, fields[dim].span, 1)],
+          fixes: [changeFix(dim, fields[dim], 1)],
         };
       }
     }
@@ -69,7 +69,7 @@ function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
     span: fields.tp.written ? fields.tp.span : encoder.nameSpan,
     related: [{ message: `'${language.name}' has dp ${to}`, span: language.nameSpan }],
     predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,
-    fixes: fields.tp.written ? sizes.map((tp) => changeFix('tp', fields.tp.span, tp)) : [],
+    fixes: sizes.map((tp) => changeFix('tp', fields.tp, tp)),
   };
 }
 
@@ -93,7 +93,7 @@ function* uncoveredReports(encoder: ModuleFacts, language: ModuleFacts): Iterabl
       message: `The bridge gathers over tp and dp of '${many.name}' and leaves gtp_remat ${gtp} out: ${ranks - ranks / gtp} of ${ranks} ranks have no gather group and wait in the world group for ever. Use gtp_remat 1 for '${many.name}', or the same dp for both modules.`,
       span,
       related: [{ message: `'${encoder.name}' has dp ${from}, '${language.name}' dp ${to}`, span: language.nameSpan }],
-      fixes: field.written ? [changeFix('gtp_remat', field.span, 1)] : [],
+      fixes: [changeFix('gtp_remat', field, 1)],
     };
   }
 }

@@ -41,7 +41,7 @@ batch: {micro_batch_size: 1, global_batch_size: 8}
             { message: `'${LANGUAGE_MODULE}' has dp ${dp}`, span: mimo.language.nameSpan },
           ],
           predicts: `--micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got ${micro.value} * ${dp} * ${gtp} % ${encoderDp} != 0)`,
-          fixes: sizes.map((size) => changeFix('micro_batch_size', micro.span, size)),
+          fixes: sizes.map((size) => changeFix('micro_batch_size', micro, size)),
         };
       }
     }

@@ -32,7 +32,7 @@ modules:
       message: `The training loop of examples/mimo runs with cp 1 only. Use cp 1, for instance with tp ${tp * cp}.`,
       span,
       predicts: MIMO_CP,
-      fixes: [changeFix('cp', span, 1)],
+      fixes: [changeFix('cp', language.fields.cp, 1)],
     };
   },
 };

@@ -4,7 +4,7 @@ import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type DescribedModel, degreeFixes, describedModels } from './describedModels';
+import { type DescribedModel, describedModels } from './describedModels';
 
 export const attentionHeads: Rule = {
   code: 'attention-heads',
@@ -56,7 +56,10 @@ function headsReport(
     predicts: isUneven
       ? ''
       : `num_attention_heads (${heads}) must be a multiple of tensor_model_parallel_size (${degrees.tp}).`,
-    fixes: [...degreeFixes('tp', tp, sizes), ...more.map((n) => changeFix('num_attention_heads', field.span, n))],
+    fixes: [
+      ...sizes.map((n) => changeFix('tp', tp, n)),
+      ...more.map((n) => changeFix('num_attention_heads', field, n)),
+    ],
   };
 }
 
@@ -67,6 +70,6 @@ function hiddenReport(field: Field<number>, heads: number, hidden: Field<number>
     span: hidden.span,
     related: [valueRelated('num_attention_heads', field)],
     predicts: '',
-    fixes: sizes.map((better) => changeFix('hidden_size', hidden.span, better)),
+    fixes: sizes.map((better) => changeFix('hidden_size', hidden, better)),
   };
 }

@@ -1,8 +1,6 @@
-import type { Fix } from '../../diagnostic';
 import type { ModelKeys } from '../../format/keys';
-import type { Field, Section } from '../../format/spec';
+import type { Section } from '../../format/spec';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { changeFix } from '../fixes';
 
 /** A grid whose model is described. */
 export interface DescribedModel {
@@ -19,9 +17,4 @@ export function* describedModels({ modules }: LayoutFacts): Iterable<DescribedMo
       yield { module, model, degrees: module.degrees };
     }
   }
-}
-
-/** Fixes that change a written degree to one of some sizes; none where it has its default. */
-export function degreeFixes(name: string, field: Field<number>, sizes: readonly number[]): Fix[] {
-  return field.written ? sizes.map((size) => changeFix(name, field.span, size)) : [];
 }

@@ -7,7 +7,7 @@ import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type DescribedModel, degreeFixes } from './describedModels';
+import type { DescribedModel } from './describedModels';
 
 export const experts: Rule = {
   code: 'experts',
@@ -67,7 +67,10 @@ function unevenReport(
     predicts: isMimoFlag
       ? `--num-experts (${count}) must be divisible by --llm-ep (${ep})`
       : 'Number of experts should be a multiple of expert model parallel_size.',
-    fixes: [...degreeFixes('ep', module.fields.ep, sizes), ...more.map((n) => changeFix('num_experts', field.span, n))],
+    fixes: [
+      ...sizes.map((n) => changeFix('ep', module.fields.ep, n)),
+      ...more.map((n) => changeFix('num_experts', field, n)),
+    ],
   };
 }
 
@@ -84,7 +87,7 @@ function* withoutExperts(
       predicts: trainingScript
         ? 'num_experts must be non None to use expert model parallelism'
         : 'num_moe_experts must be non None to use expert-parallel.',
-      fixes: degreeFixes('ep', module.fields.ep, [1]),
+      fixes: [changeFix('ep', module.fields.ep, 1)],
     };
   } else if (width.written) {
     yield {

@@ -34,7 +34,7 @@ model: {ffn_hidden_size: 1860}
             message: `${by} ${size} does not divide ${name} ${field.value}. Use ${name} ${eitherNumber(better)}.`,
             span: field.span,
             related: degreeRelated(module, by),
-            fixes: better.map((width) => changeFix(name, field.span, width)),
+            fixes: better.map((width) => changeFix(name, field, width)),
           };
         }
       }

@@ -42,7 +42,7 @@ model:
           span: value.span,
           related: writtenRelated('linear_num_key_heads', key),
           predicts: `linear_num_value_heads (${value.value}) must be a multiple of linear_num_key_heads (${key.value}).`,
-          fixes: better.map((heads) => changeFix('linear_num_value_heads', value.span, heads)),
+          fixes: better.map((heads) => changeFix('linear_num_value_heads', value, heads)),
         };
         continue;
       }
@@ -56,7 +56,7 @@ model:
           span: field.span,
           related: [...writtenRelated('tp', module.fields.tp), ...writtenRelated('cp', module.fields.cp)],
           predicts: `self.${name}=${field.value} must be a multiple of (self.tensor_model_parallel_size=${tp} * self.context_parallel_size=${cp}).`,
-          fixes: better.map((heads) => changeFix(name, field.span, heads)),
+          fixes: better.map((heads) => changeFix(name, field, heads)),
         };
       }
     }

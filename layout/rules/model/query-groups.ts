@@ -37,7 +37,7 @@ model: {num_attention_heads: 24, num_query_groups: 6}
         span: field.span,
         related: writtenRelated('tp', module.fields.tp),
         predicts: `num_query_groups (${groups}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`,
-        fixes: better.map((size) => changeFix('num_query_groups', field.span, size)),
+        fixes: better.map((size) => changeFix('num_query_groups', field, size)),
       };
     }
   },

@@ -31,7 +31,7 @@ sequence: {sequence_parallel: true}
           related,
           predicts,
           fixes: [
-            changeFix('add_bias_linear', bias.span, 'false'),
+            changeFix('add_bias_linear', bias, 'false'),
             setFix(facts.text, module.span, 'expt_tp', module.fields.expt_tp, 1),
           ],
         };

@@ -52,13 +52,13 @@ moe: {overlap_moe_expert_parallel_comm: true}
         dispatcher === undefined || dispatcher !== 'allgather',
         `${name} needs the alltoall or flex dispatcher.`,
         'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
-        changeFix('moe_token_dispatcher_type', moe.moe_token_dispatcher_type.span, 'alltoall'),
+        changeFix('moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
       ),
       condition(
         recompute?.granularity.value !== 'full',
         `${name} excludes full recomputation. Use selective, or none.`,
         'disable full recomputation when enabling overlap_moe_expert_parallel_comm',
-        recompute ? changeFix('granularity', recompute.granularity.span, 'selective') : null,
+        recompute ? changeFix('granularity', recompute.granularity, 'selective') : null,
       ),
       condition(
         recompute?.method.value === undefined,
@@ -86,7 +86,7 @@ moe: {overlap_moe_expert_parallel_comm: true}
         mtp <= 1,
         `${name} takes one MTP layer at most; mtp_num_layers is ${mtp}.`,
         'MTP supports at most one layer when enabling overlap_moe_expert_parallel_comm.',
-        root.model.value ? changeFix('mtp_num_layers', root.model.value.mtp_num_layers.span, 1) : null,
+        root.model.value ? changeFix('mtp_num_layers', root.model.value.mtp_num_layers, 1) : null,
       ),
     ]);
   },

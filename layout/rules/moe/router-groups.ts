@@ -37,19 +37,19 @@ model: {num_experts: 8, moe_router_topk: 16}
           groupTopk.value === undefined || size === 0 || count % size === 0,
           `moe_router_num_groups ${size} does not divide ${count} experts. Use ${eitherNumber(better)}.`,
           `num_moe_experts (${count}) should be divisible by moe_router_num_groups (${size}).`,
-          ...better.map((n) => changeFix('moe_router_num_groups', groups.span, n)),
+          ...better.map((n) => changeFix('moe_router_num_groups', groups, n)),
         ),
         onGroups(
           groupTopk.value === undefined || groups.value === undefined || groupTopk.value <= size,
           `moe_router_group_topk ${groupTopk.value} is above moe_router_num_groups ${size}. Use ${size} or less.`,
           `moe_router_group_topk (${groupTopk.value}) should be smaller than moe_router_num_groups (${size}).`,
-          changeFix('moe_router_group_topk', groupTopk.span, size),
+          changeFix('moe_router_group_topk', groupTopk, size),
         ),
         conditionsOn('moe_router_topk', topk)(
           topk.value === undefined || experts.value === undefined || topk.value <= count,
           `moe_router_topk ${topk.value} is above num_experts ${count}, and the selection fails when it runs. Use ${count} or less.`,
           null,
-          changeFix('moe_router_topk', topk.span, count),
+          changeFix('moe_router_topk', topk, count),
         ),
       ]);
       yield* unscored(module);
@@ -74,7 +74,7 @@ function unscored({ model }: ModuleFacts): Report[] {
             'With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops. Write moe_router_pre_softmax true.',
           span: topk.span,
           predicts: 'Please use --moe-router-pre-softmax when topk is 1.',
-          fixes: [changeFix('moe_router_pre_softmax', before.span, 'true')],
+          fixes: [changeFix('moe_router_pre_softmax', before, 'true')],
         },
       ]
     : [];

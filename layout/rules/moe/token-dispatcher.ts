@@ -44,7 +44,7 @@ function conditions({ text, root, trainingScript }: LayoutFacts): Condition[] {
             dispatcher?.value !== 'flex',
             'fake_process_group excludes moe_token_dispatcher_type flex. Use alltoall.',
             'Fake process group is not supported with flex token dispatcher.',
-            dispatcher ? changeFix('moe_token_dispatcher_type', dispatcher.span, 'alltoall') : null,
+            changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
           ),
         ]
       : []),

@@ -27,7 +27,7 @@ export const ntpBase: Rule = {
         message: `tp_base is ${ntp.tpBase}, but tp is ${tp}. Write tp_base ${tp}, or leave it out.`,
         span,
         related,
-        fixes: [changeFix('tp_base', span, tp)],
+        fixes: [changeFix('tp_base', fields.tp_base, tp)],
       };
     } else if (ntp.tpBase > MAX_TP_BASE) {
       yield {

@@ -27,7 +27,7 @@ export const ntpExpertGroups: Rule = {
         : `The model has experts, whose groups are not rebuilt: the ranks that stay wait in ${group} for ranks that have left. Use placement packed, or drop the replica.`,
       span: isParallel ? module.fields.ep.span : experts.span,
       related: ntpRelated(context),
-      fixes: [isParallel && !hasExperts(module) ? changeFix('ep', module.fields.ep.span, 1) : packedFix(context)],
+      fixes: [isParallel && !hasExperts(module) ? changeFix('ep', module.fields.ep, 1) : packedFix(context)],
     };
   }),
 };

@@ -36,7 +36,7 @@ function gridReport(context: NtpContext): Report {
       : `Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order ${names.join(', ')}. Use the default order.`,
     span: (gtp ? shardField(context.module) : order)?.span ?? context.keySpan,
     related: ntpRelated(context),
-    fixes: [gtp || !order?.written ? null : changeFix('order', order.span, DEFAULT_ORDER)],
+    fixes: [gtp ? null : changeFix('order', order, DEFAULT_ORDER)],
   };
 }
 

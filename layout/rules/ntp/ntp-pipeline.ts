@@ -20,7 +20,7 @@ export const ntpPipeline: Rule = {
         message: `With pp ${pp} only the first stage of a reduced replica gets new groups; later stages wait for ranks that have left. Use pp 1.`,
         span: module.fields.pp.span,
         related: ntpRelated(context),
-        fixes: [changeFix('pp', module.fields.pp.span, 1)],
+        fixes: [changeFix('pp', module.fields.pp, 1)],
       };
     }
   }),

@@ -23,12 +23,11 @@ export const ntpReplicaRange: Rule = {
 };
 
 function* countReports({ fields, ntp, shape }: NtpContext): Iterable<Report> {
-  const { span } = fields.num_reduced_tp_dp_ranks;
   if (ntp.numReducedTpDpRanks > shape.dp) {
     yield {
       message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}, but there are ${countOf(shape.dp, 'replica')}. Use ${shape.dp} or fewer.`,
-      span,
-      fixes: [changeFix('num_reduced_tp_dp_ranks', span, shape.dp)],
+      span: fields.num_reduced_tp_dp_ranks.span,
+      fixes: [changeFix('num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks, shape.dp)],
     };
   }
 }
@@ -38,7 +37,7 @@ function* placeReports(context: NtpContext): Iterable<Report> {
     yield {
       message: `${name} ${field.value} does not exist: the grid has ${name} 0 ${size === 1 ? 'only' : `to ${size - 1}`}.`,
       span: field.span,
-      fixes: [changeFix(name, field.span, size - 1)],
+      fixes: [changeFix(name, field, size - 1)],
     };
   }
 }

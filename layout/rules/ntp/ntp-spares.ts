@@ -18,11 +18,10 @@ export const ntpSpares: Rule = {
     const { fields, tp, ntp } = context;
     // a wrong base comes first
     if (ntp.tpBase === tp && ntp.tpBase <= MAX_TP_BASE && ntp.tpSpares >= ntp.tpBase) {
-      const { span } = fields.tp_spares;
       yield {
         message: `tp_spares ${ntp.tpSpares} leaves no active rank of tp ${tp}. Use ${tp - 1} or fewer.`,
-        span,
-        fixes: [tp > 1 ? changeFix('tp_spares', span, tp - 1) : null],
+        span: fields.tp_spares.span,
+        fixes: [tp > 1 ? changeFix('tp_spares', fields.tp_spares, tp - 1) : null],
       };
     }
   }),

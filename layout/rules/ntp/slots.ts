@@ -33,7 +33,7 @@ export function wholeSlots(entry: Section<SlotEntryKeys>, { tpBase, tpSpares }: 
 }
 
 /** Names as many slots as there are spares, where no named one must go. */
-export function slotFixes(entry: Section<SlotEntryKeys>, ntp: ResolvedNtp): Fix[] {
+export function slotFixes(entry: Section<SlotEntryKeys>, ntp: ResolvedNtp): (Fix | null)[] {
   const slots = wholeSlots(entry, ntp);
-  return slots ? [changeFix('local_ranks', entry.local_ranks.span, `[${slots.join(', ')}]`)] : [];
+  return slots ? [changeFix('local_ranks', entry.local_ranks, `[${slots.join(', ')}]`)] : [];
 }

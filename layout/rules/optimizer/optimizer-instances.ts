@@ -92,5 +92,5 @@ function* indivisibleReport(
 }
 
 function instancesFix(text: string, field: Field<number>, count: number): Fix | null {
-  return count === 1 ? removeFix(text, KEY, field) : changeFix(KEY, field.span, count);
+  return count === 1 ? removeFix(text, KEY, field) : changeFix(KEY, field, count);
 }

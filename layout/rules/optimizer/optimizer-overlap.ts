@@ -86,7 +86,7 @@ optimizer: {use_distributed_optimizer: false, overlap_param_gather: true}
         !deferred.value || optimizer.gradient_accumulation_fusion.value !== false,
         'defer_embedding_wgrad_compute needs gradient_accumulation_fusion. Use gradient_accumulation_fusion true.',
         'Cannot defer embedding wgrad compute when gradient accumulation fusion is not used',
-        changeFix('gradient_accumulation_fusion', optimizer.gradient_accumulation_fusion.span, 'true'),
+        changeFix('gradient_accumulation_fusion', optimizer.gradient_accumulation_fusion, 'true'),
       ),
     ]);
     // of a file that says less than its training script the optimizer may well be set elsewhere

@@ -28,6 +28,7 @@ parallelism: {tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp}
     }
     const { module, order } = found;
     const { dp, exptDp, degrees } = module;
+    const field = facts.root.parallelism.value?.order;
     const span = orderSpan(facts, module);
     const last = [
       ...order
@@ -36,7 +37,7 @@ parallelism: {tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp}
         .filter((token) => token !== 'pp'),
       'pp',
     ].join('-');
-    const fixes = [...new Set([last, DEFAULT_ORDER])].map((better) => changeFix('order', span, better));
+    const fixes = [...new Set([last, DEFAULT_ORDER])].map((better) => changeFix('order', field, better));
     const related = writtenRelated('ep', module.fields.ep);
     if (!order.endsWith('pp') && (degrees?.pp ?? 1) > 1 && dp !== exptDp) {
       yield {

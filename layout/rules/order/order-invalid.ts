@@ -27,9 +27,10 @@ parallelism: {tp: 2, order: tp-pp}
       return;
     }
     const { module, order } = found;
+    const field = facts.root.parallelism.value?.order;
     const span = orderSpan(facts, module);
     const { unknown, repeated } = orderProblem(order);
-    const fixes = [changeFix('order', span, DEFAULT_ORDER)];
+    const fixes = [changeFix('order', field, DEFAULT_ORDER)];
     const [wrong] = unknown;
     // Megatron-LM looks for dimensions that are left out before it looks at the tokens
     const sizes = generatorSizes(module);
@@ -48,7 +49,7 @@ parallelism: {tp: 2, order: tp-pp}
           ? [
               changeFix(
                 'order',
-                span,
+                field,
                 order
                   .split('-')
                   .map((token) => (token === wrong ? near : token))
@@ -64,7 +65,7 @@ parallelism: {tp: 2, order: tp-pp}
         message: `The order names ${repeated[0]} twice. Name each dimension once.`,
         span,
         predicts,
-        fixes: [changeFix('order', span, once), ...fixes],
+        fixes: [changeFix('order', field, once), ...fixes],
       };
     } else {
       yield* missingReports(facts, module, order);
@@ -94,7 +95,9 @@ function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string)
     message: `The order leaves out ${dim}, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write ${better}.`,
     span,
     predicts: orderPrediction(order, dense, expert, gtp),
-    fixes: [...new Set([better, DEFAULT_ORDER])].map((one) => changeFix('order', span, one)),
+    fixes: [...new Set([better, DEFAULT_ORDER])].map((one) =>
+      changeFix('order', facts.root.parallelism.value?.order, one),
+    ),
   };
 }
 

@@ -76,6 +76,6 @@ function undividedReport(replica: ReplicaRanks, ranks: number, name: string, key
   return {
     message: `${problemOf(replica, ranks)} Use ${advice} for phase '${name}'.`,
     span: culprit?.field.span ?? keySpan,
-    fixes: culprit ? better.map((size) => changeFix(culprit.name, culprit.field.span, size)) : [],
+    fixes: culprit ? better.map((size) => changeFix(culprit.name, culprit.field, size)) : [],
   };
 }

@@ -82,9 +82,9 @@ function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> 
         ? 'Number of layers should be divisible by the pipeline-model-parallel size'
         : `num_layers=${total} should be divisible by config.pipeline_model_parallel_size=${pp}`,
     fixes: [
-      ...sizes.map((size) => (field.written ? changeFix('pp', field.span, size) : null)),
+      ...sizes.map((size) => changeFix('pp', field, size)),
       rest === null ? null : setFix(facts.text, module.model.span, LAST, last, rest),
-      ...more.map((n) => changeFix('num_layers', layers.span, n)),
+      ...more.map((n) => changeFix('num_layers', layers, n)),
     ],
   };
 }
@@ -168,7 +168,7 @@ function endReport(facts: LayoutFacts, { first, last, vpp = 1, equalStages }: Un
         span: field.span,
         related: vppRelated(facts),
         predicts: `number of layers at ${name} stage: ${field.value}must be divisible by virtual pipelineparallel degree ${vpp}`,
-        fixes: [...better.map((n) => changeFix(key, field.span, n)), equalStages],
+        fixes: [...better.map((n) => changeFix(key, field, n)), equalStages],
       };
     }
   }
@@ -204,7 +204,7 @@ function restReport(stages: Uneven): Report {
   return unevenReport(stages, {
     message: `The ${ends} ${ends.endsWith('s') ? 'leave' : 'leaves'} ${countOf(left, 'layer')}, which ${countOf(others, 'other stage')} cannot share equally. Use num_layers ${eitherNumber(totals)}.`,
     predicts,
-    fixes: totals.map((n) => changeFix('num_layers', layers.span, n)),
+    fixes: totals.map((n) => changeFix('num_layers', layers, n)),
   });
 }
 
@@ -218,7 +218,7 @@ function chunksReport({ root }: LayoutFacts, stages: Uneven, vpp: number): Repor
   return unevenReport(stages, {
     message: `vpp ${vpp} does not divide the ${countOf(each, 'layer')} of each other stage. Use vpp ${eitherNumber(sizes)}.`,
     predicts: `number of layers on each middle pipeline rank:${each} must be divisible by virtualpipeline parallel degree ${vpp}`,
-    fixes: sizes.map((size) => (field ? changeFix('vpp', field.span, size) : null)),
+    fixes: sizes.map((size) => changeFix('vpp', field, size)),
   });
 }
 

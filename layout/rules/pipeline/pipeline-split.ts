@@ -58,8 +58,8 @@ function splitReport(facts: LayoutFacts, plan: StagePlan): Report {
       ...base,
       message: 'num_layers_per_virtual_pipeline_stage and vpp both set the virtual stages. Remove one.',
       fixes: [
-        chunks ? removeFix(facts.text, 'vpp', chunks) : null,
-        size ? removeFix(facts.text, 'num_layers_per_virtual_pipeline_stage', size) : null,
+        removeFix(facts.text, 'vpp', chunks),
+        removeFix(facts.text, 'num_layers_per_virtual_pipeline_stage', size),
       ],
     };
   }
@@ -78,6 +78,6 @@ function splitReport(facts: LayoutFacts, plan: StagePlan): Report {
   return {
     ...base,
     message: `${settings.numLayers} layers${parts} do not divide into stages of pp ${pp}${vpp === null ? '' : ` x vpp ${vpp}`}${perVirtualStage === null ? '' : ` in chunks of ${perVirtualStage}`}. Use num_layers ${eitherNumber(better)}.`,
-    fixes: layers ? better.map((total) => changeFix('num_layers', layers.span, total)) : [],
+    fixes: layers ? better.map((total) => changeFix('num_layers', layers, total)) : [],
   };
 }

@@ -30,7 +30,7 @@ model: {num_layers: 32}
           span: field.span,
           related: [valueRelated('num_layers', layers)],
           predicts: `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`,
-          fixes: better.map((size) => changeFix('vpp', field.span, size)),
+          fixes: better.map((size) => changeFix('vpp', field, size)),
         };
       }
     }

@@ -45,7 +45,7 @@ batch: {micro_batch_size: 1, global_batch_size: 4}
       related: writtenRelated('vpp', vpp),
       predicts: prediction(schedule),
       fixes: [
-        group.written ? changeFix('microbatch_group_size_per_vp_stage', group.span, pp) : null,
+        changeFix('microbatch_group_size_per_vp_stage', group, pp),
         ...batches.map((size) => setFix(facts.text, facts.root.batch.span, 'global_batch_size', global, size)),
       ],
     };

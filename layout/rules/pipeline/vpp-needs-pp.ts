@@ -78,6 +78,6 @@ function* twoStages(facts: LayoutFacts): Iterable<Report> {
     related: writtenRelated('pp', module.fields.pp),
     predicts:
       'When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and recvs between same 2 ranks per communication batch',
-    fixes: [changeFix('overlap_p2p_comm', overlap.span, 'true')],
+    fixes: [changeFix('overlap_p2p_comm', overlap, 'true')],
   };
 }

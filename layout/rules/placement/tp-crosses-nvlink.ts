@@ -66,8 +66,8 @@ function tensorReport(
       ...(own?.rank_offset.written ? [{ message: `'${module.name}' begins here`, span: own.rank_offset.span }] : []),
     ],
     fixes: [
-      order?.written && module.name === null ? changeFix('order', order.span, DEFAULT_ORDER) : null,
-      better === undefined ? null : changeFix('tp', fields.tp.span, better),
+      module.name === null ? changeFix('order', order, DEFAULT_ORDER) : null,
+      better === undefined ? null : changeFix('tp', fields.tp, better),
     ],
   };
 }

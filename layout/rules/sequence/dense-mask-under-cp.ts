@@ -25,10 +25,7 @@ sequence: {attention_mask: dense}
           message: `Megatron-LM does not split a dense attention mask over cp ${degrees.cp} correctly. Use attention_mask causal, or cp 1.`,
           span: sequence.attention_mask.span,
           related: writtenRelated('cp', cp),
-          fixes: [
-            changeFix('attention_mask', sequence.attention_mask.span, 'causal'),
-            cp.written ? changeFix('cp', cp.span, 1) : null,
-          ],
+          fixes: [changeFix('attention_mask', sequence.attention_mask, 'causal'), changeFix('cp', cp, 1)],
         };
       }
     }

@@ -62,7 +62,7 @@ function tooLongReport(
     span: most.span,
     related: [valueRelated('seq_length', field)],
     predicts: `max_position_embeddings (${limit}) must be greater than or equal to seq_length (${length}).`,
-    fixes: [changeFix('max_seq_len', most.span, length), changeFix('seq_length', field.span, limit)],
+    fixes: [changeFix('max_seq_len', most, length), changeFix('seq_length', field, limit)],
   };
 }
 
@@ -94,6 +94,6 @@ function undividedReport(facts: LayoutFacts, described: DescribedSequence, lengt
         ? SCRIPT_LENGTH
         : 'First dimension of the tensor should be divisible by tensor parallel size'
       : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
-    fixes: better.map((size) => changeFix('seq_length', span, size)),
+    fixes: better.map((size) => changeFix('seq_length', sequence.seq_length, size)),
   };
 }

@@ -29,10 +29,7 @@ sequence: {sequence_parallel: true}
           span: sequence.sequence_parallel.span,
           related: writtenRelated('tp', tp),
           predicts: facts.trainingScript ? null : 'Cannot use sequence parallelism without tensor parallelism',
-          fixes: [
-            changeFix('sequence_parallel', sequence.sequence_parallel.span, 'false'),
-            tp.written ? changeFix('tp', tp.span, 2) : null,
-          ],
+          fixes: [changeFix('sequence_parallel', sequence.sequence_parallel, 'false'), changeFix('tp', tp, 2)],
         };
       }
     }

@@ -32,7 +32,7 @@ sequence:
           span: length.span,
           related: [valueRelated('max_seq_len', most)],
           predicts: 'TP Comm overlap requires Vision+Text token length == language_max_sequence_length',
-          fixes: [changeFix('seq_length', length.span, most.value), changeFix('max_seq_len', most.span, length.value)],
+          fixes: [changeFix('seq_length', length, most.value), changeFix('max_seq_len', most, length.value)],
         };
       }
     }

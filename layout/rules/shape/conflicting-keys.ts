@@ -54,7 +54,7 @@ function* shardConflict(
     fixes: [
       removeFix(text, name, degree),
       suggestion('Remove the number of weight shards', [removeField(text, shards)]),
-      changeFix(name, degree.span, inForce),
+      changeFix(name, degree, inForce),
     ],
   };
 }

@@ -30,7 +30,7 @@ parallelism:
         message: `${path} is ${value}, but must be ${least}.`,
         span,
         predicts: prediction(facts, path, value),
-        fixes: [changeFix(path.slice(path.lastIndexOf('.') + 1), span, spec.default ?? spec.min)],
+        fixes: [changeFix(path.slice(path.lastIndexOf('.') + 1), { written: true, span }, spec.default ?? spec.min)],
       };
     }
   },

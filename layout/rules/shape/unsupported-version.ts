@@ -22,7 +22,7 @@ parallelism:
       yield {
         message: `Version ${version} of the layout format is not supported. Use layout ${FORMAT_VERSION}.`,
         span,
-        fixes: [changeFix('layout', span, FORMAT_VERSION)],
+        fixes: [changeFix('layout', { written: true, span }, FORMAT_VERSION)],
       };
     }
   },

@@ -53,6 +53,6 @@ function* shardReports(
     predicts: few
       ? tooFewShards(names, shards.value, tp)
       : `${names.flag} (${shards.value}) must be divisible by ${names.tpFlag} (${tp}).`,
-    fixes: better.map((value) => changeFix(names.shards, shards.span, value)),
+    fixes: better.map((value) => changeFix(names.shards, shards, value)),
   };
 }

@@ -49,7 +49,7 @@ function* gtpReports(facts: LayoutFacts): Iterable<Report> {
         message: `Megatron-LM ${version} has no generalized TP${heterogeneous ? ' for modules' : ''}. Use main, or gtp_remat 1.`,
         span: field.written ? field.span : nameSpan,
         related: writtenRelated('megatron', root.megatron),
-        fixes: [changeFix('megatron', root.megatron.span, 'main')],
+        fixes: [changeFix('megatron', root.megatron, 'main')],
         predicts: `${call} got an unexpected keyword argument '${name}'`,
       };
     }
@@ -86,7 +86,7 @@ function* orderReports(facts: LayoutFacts): Iterable<Report> {
     span: order.span,
     related: writtenRelated('megatron', root.megatron),
     predicts: 'gtp_remat',
-    fixes: [changeFix('order', order.span, tokens.join('-'))],
+    fixes: [changeFix('order', order, tokens.join('-'))],
   };
 }
 
@@ -123,7 +123,7 @@ function* spareReports({ root }: LayoutFacts): Iterable<Report> {
       span: ntp.keySpan,
       related: writtenRelated('megatron', version),
       predicts: "No module named 'megatron.core.distributed.nonuniform_tp'",
-      fixes: [changeFix('megatron', version.span, 'dev')],
+      fixes: [changeFix('megatron', version, 'dev')],
     };
   }
 }

@@ -43,9 +43,9 @@ parallelism: {tp: 2}
       span: root.world_size.span,
       related: [valueRelated('nodes', cluster.nodes), valueRelated('gpus_per_node', cluster.gpus_per_node)],
       fixes: [
-        changeFix('world_size', root.world_size.span, world.clusterSize),
-        ...(size % perNode === 0 ? [changeFix('nodes', cluster.nodes.span, size / perNode)] : []),
-        ...(size % nodes === 0 ? [changeFix('gpus_per_node', cluster.gpus_per_node.span, size / nodes)] : []),
+        changeFix('world_size', root.world_size, world.clusterSize),
+        ...(size % perNode === 0 ? [changeFix('nodes', cluster.nodes, size / perNode)] : []),
+        ...(size % nodes === 0 ? [changeFix('gpus_per_node', cluster.gpus_per_node, size / nodes)] : []),
       ],
     };
   },

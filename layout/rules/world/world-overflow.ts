@@ -62,7 +62,7 @@ function overflowReport(
       ? flagsCoverPrediction(placed, world)
       : `Grid shape ${shape} is over sized with world size ${world} and rank offset ${start}`,
     fixes: [
-      ...(offset?.written && free + size <= world ? [changeFix('rank_offset', offset.span, free)] : []),
+      free + size <= world ? changeFix('rank_offset', offset, free) : null,
       resizeFix(facts, one, world - start),
       ...(whole ? [suggestion(`Change world_size to ${end}`, whole)] : []),
     ],

@@ -3,15 +3,15 @@ import type { Entry, ListNode, MapNode, Node, Parsed, ScalarNode } from './node'
 
 /**
  * Reads the YAML that layouts are written in, many times faster than a full parser: block maps and lists, `{}` and `[]`
- * on one line, plain and quoted scalars on one line, comments, LF and CRLF. Where it returns a tree, it is the very tree
- * that `parseYaml` builds. Everything else is not plain, and null: anchors, aliases, tags, texts and flow collections
- * over several lines, tabs, directives, document markers, `?`, and whatever is wrong.
+ * on one line, plain and quoted scalars on one line, comments, LF and CRLF. The tree equals that of `parseYaml`.
+ * Returns null for everything else: anchors, aliases, tags, texts and flow collections over several lines, tabs,
+ * directives, document markers, `?`, and errors.
  */
 export function parsePlain(text: string): Parsed | null {
   return new Scanner(text).document();
 }
 
-/** How far a text is plain: the offset at which `parsePlain` gives up, or the end of the text. */
+/** The offset at which `parsePlain` gives up, or the end of the text. */
 export function plainLength(text: string): number {
   const scanner = new Scanner(text);
   return scanner.document() ? text.length : scanner.at;
@@ -48,8 +48,8 @@ const MAX_KEY = 1000;
 const NOTHING = -1;
 
 /**
- * One pass over a text. Methods read what begins at `at` and leave `at` behind it; they return null (or false) where it
- * is not plain, and the whole pass then ends.
+ * One pass over a text. Methods read what begins at `at` and move `at` behind it; they return null (or false) where it
+ * is not plain, which ends the pass.
  */
 class Scanner {
   at = 0;

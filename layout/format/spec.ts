@@ -1,6 +1,6 @@
 import type { Span } from '../diagnostic';
 
-/** What is said of every key, whatever its type: the source of hover, completion, the JSON schema and the key reference. */
+/** What every key has, whatever its type: the source of hover, completion, the JSON schema and the key reference. */
 interface Described {
   /** One or two sentences of Markdown. */
   readonly doc: string;
@@ -8,7 +8,7 @@ interface Described {
   readonly flag?: string;
   /** The default in words, where it is not a constant: `world_size / (tp * cp * pp)`. */
   readonly derived?: string;
-  /** What Megatron-LM takes where the key is not written and the rules take nothing, as its flag says it. */
+  /** The default of Megatron-LM's flag, where the rules assume none. */
   readonly megatronTakes?: string;
   /** Whether a map without this key is incomplete. */
   readonly required?: boolean;
@@ -45,13 +45,13 @@ export interface EnumSpec<T extends string = string> extends Described {
 }
 
 /** A number of bytes written with a unit, such as `64MiB`. */
-interface SizeSpec extends Described {
+export interface SizeSpec extends Described {
   readonly type: 'size';
   readonly default?: string;
 }
 
 /** A number of seconds written with a unit, such as `60s` or `2m`. */
-interface DurationSpec extends Described {
+export interface DurationSpec extends Described {
   readonly type: 'duration';
   readonly default?: string;
 }
@@ -61,12 +61,12 @@ export interface ListSpec<I extends KeySpec = KeySpec> extends Described {
   readonly items: I;
 }
 
-/** Anything that YAML can hold, as plain data (numbers, texts, lists, objects): a rule looks at it. */
+/** Anything that YAML can hold, as plain data (numbers, texts, lists, objects); a rule checks it. */
 export interface AnySpec extends Described {
   readonly type: 'any';
 }
 
-/** A value of one of several forms, which the file's value tells apart: a whole number, a word, or a list. */
+/** A value of one of several forms: a whole number, a text or a list. */
 export interface EitherSpec<F extends readonly KeySpec[] = readonly KeySpec[]> extends Described {
   readonly type: 'either';
   readonly forms: F;
@@ -84,7 +84,7 @@ export interface RecordSpec<M extends MapSpec = MapSpec> extends Described {
   readonly values: M;
 }
 
-/** The type of one key of the format, with everything that is said of it. */
+/** One key of the format: its type and its description. */
 export type KeySpec =
   | IntegerSpec
   | ShareSpec

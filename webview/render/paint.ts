@@ -618,21 +618,20 @@ export class Painter {
   /** Outlines of cells in view; small ones that fall on each other are drawn once. */
   #rings(ranks: readonly number[]): Path2D {
     const path = new Path2D();
-    const seen = new Set<number>();
-    const view = this.#view;
+    const drawn = new Set<number>();
+    const { x, y, width, height } = this.#view;
+    const near = SMALLEST_MARK / 2;
+    const view = { x: x - near, y: y - near, width: width + 2 * near, height: height + 2 * near };
     for (const rank of ranks.slice(0, MAX_MARKS)) {
       const cell = this.geometry.rectOfRank(rank);
-      if (cell) {
-        const [width, height] = [Math.max(cell.width, SMALLEST_MARK), Math.max(cell.height, SMALLEST_MARK)];
-        const small = Math.min(cell.width, cell.height) < SMALLEST_MARK;
-        // small marks lie on whole pixels, or they would blur
-        const snap = small ? Math.round : (value: number) => value;
-        const [x, y] = [snap(cell.x - (width - cell.width) / 2), snap(cell.y - (height - cell.height) / 2)];
-        const spot = Math.round(x / 3) * 65_536 + Math.round(y / 3);
-        if (isIn({ x, y, width, height }, view) && !(small && seen.has(spot))) {
-          seen.add(spot);
-          addRect(path, x + 1, y + 1, width - 2, height - 2, Math.min(6, Math.min(width, height) * 0.14));
-        }
+      if (!cell || !isIn(cell, view)) {
+        continue;
+      }
+      if (cell.width < SMALLEST_MARK || cell.height < SMALLEST_MARK) {
+        addSmallRing(path, cell, drawn);
+      } else {
+        const radius = Math.min(6, Math.min(cell.width, cell.height) * 0.14);
+        addRect(path, cell.x + 1, cell.y + 1, cell.width - 2, cell.height - 2, radius);
       }
     }
     return path;
@@ -652,6 +651,19 @@ export class Painter {
       path.moveTo(x + length, y);
       path.lineTo(x, y + length);
     }
+  }
+}
+
+/** Adds the outline of a small cell, enlarged and on whole pixels, or it would blur, unless one is already drawn there. */
+function addSmallRing(path: Path2D, cell: Rect, drawn: Set<number>): void {
+  const width = Math.max(cell.width, SMALLEST_MARK);
+  const height = Math.max(cell.height, SMALLEST_MARK);
+  const x = Math.round(cell.x - (width - cell.width) / 2);
+  const y = Math.round(cell.y - (height - cell.height) / 2);
+  const spot = Math.round(x / 3) * 65_536 + Math.round(y / 3);
+  if (!drawn.has(spot)) {
+    drawn.add(spot);
+    path.rect(x + 1, y + 1, width - 2, height - 2);
   }
 }
 

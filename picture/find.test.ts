@@ -21,7 +21,9 @@ describe('finding ranks', () => {
     ['ep=2 expt_dp=1 pp=0', [6]],
     ['rank 5', [5]],
     ['ranks 5-7', [5, 6, 7]],
+    ['5, 7-8', [5, 7, 8]],
     ['node 3', [24, 25, 26, 27, 28, 29, 30, 31]],
+    ['nodes 6-9', [48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63]],
     ['node 3 gpu 5', [29]],
     ['tp=0-3 pp=0 dp=1', [4, 5, 6, 7]],
     ['tp=0,2 pp=0 dp=0', [0, 2]],
@@ -50,6 +52,8 @@ describe('finding ranks', () => {
   test.each([
     ['64', 'The last rank is 63'],
     ['rank 7-5', '5 is below 7'],
+    ['nodes 3-2', '2 is below 3'],
+    ['64,65', 'The last rank is 63'],
     ['8:0', 'The last node is 7'],
     ['node 9', 'The last node is 7'],
     ['0:8', 'Node 0 has 8 GPUs'],

@@ -41,8 +41,8 @@ const MAX_SORTED = 65_536;
 const FORMS = 'Write rank 5, node 3, 0:5, dp=1 pp=0, tp=0-3 or failed';
 
 /**
- * Reads a search: ranks (`5`, `rank 5-9`), machines (`node 3`), a GPU of a node (`0:5`), coordinates (`dp=3 pp=1`, `tp=0-3`,
- * `tp=0,2`, with a module's name where modules differ), or a word for ranks in a condition (`failed`).
+ * Reads a search: ranks (`5`, `rank 5-9`, `5,7`), nodes (`node 3`, `nodes 2-3`), a GPU of a node (`0:5`), coordinates
+ * (`dp=3 pp=1`, `tp=0-3`, `tp=0,2`, with a module's name where modules differ), or a word for ranks in a condition (`failed`).
  */
 export function findRanks(layout: ResolvedLayout, text: string, conditions: Conditions): Found {
   const query = text.trim().toLowerCase();
@@ -51,7 +51,7 @@ export function findRanks(layout: ResolvedLayout, text: string, conditions: Cond
   }
   const words = Object.hasOwn(conditions, query) ? conditions[query] : undefined;
   if (words) {
-    return words.length > 0 ? listed(words) : { problem: `No rank is ${query}` };
+    return words.length > 0 ? listed(words) : { problem: `No rank matches “${query}”` };
   }
   return byNumber(layout, query) ?? byPlace(layout, query) ?? byCoordinates(layout, query);
 }
@@ -60,35 +60,46 @@ const listed = (ranks: readonly number[]): Matches => ({ count: ranks.length, ra
 
 const range = (first: number, count: number): Matches => ({ count, rankAt: (i) => first + i });
 
-/** `5`, `rank 5`, `ranks 4-7`. */
+/** Numbers and ranges of numbers: `0-3,7`. */
+const NUMBERS = String.raw`\d+(?:\s*[-–]\s*\d+)?(?:\s*,\s*\d+(?:\s*[-–]\s*\d+)?)*`;
+const RANKS = new RegExp(String.raw`^(?:ranks?\s*)?(${NUMBERS})$`);
+const COORDINATES = new RegExp(String.raw`([a-z_]+)\s*[= ]\s*(${NUMBERS})(?![\w.])`, 'g');
+
+/** `5`, `rank 5`, `ranks 4-7`, `5,7`. */
 function byNumber({ worldSize }: ResolvedLayout, query: string): Found | null {
-  const match = /^(?:ranks?\s*)?(\d+)(?:\s*[-–]\s*(\d+))?$/.exec(query);
-  if (!match) {
+  const [, numbers] = RANKS.exec(query) ?? [];
+  if (numbers === undefined) {
     return null;
   }
-  const first = Number(match[1]);
-  const last = Math.min(Number(match[2] ?? first), worldSize - 1);
-  return first >= worldSize
-    ? { problem: `The last rank is ${grouped(worldSize - 1)}` }
-    : last < first
-      ? { problem: `${match[2]} is below ${match[1]}` }
-      : range(first, last - first + 1);
+  const [first = 0, end = first] = numbers.split(/[-–]/).map(Number);
+  const ranks = numbers.includes(',') ? valuesOf(numbers).filter((rank) => rank < worldSize) : null;
+  if (ranks?.length === 0 || first >= worldSize) {
+    return { problem: `The last rank is ${grouped(worldSize - 1)}` };
+  }
+  if (ranks) {
+    return listed(ranks);
+  }
+  return end < first ? { problem: `${end} is below ${first}` } : range(first, Math.min(end, worldSize - 1) - first + 1);
 }
 
-/** `node 3`, `node 3 gpu 1`, `3:1`. */
+/** `node 3`, `nodes 2-3`, `node 3 gpu 1`, `3:1`. */
 function byPlace({ worldSize, gpusPerNode }: ResolvedLayout, query: string): Found | null {
-  const match = /^(?:nodes?\s*(\d+)(?:[\s,:]+(?:gpu\s*)?(\d+))?|(\d+)\s*:\s*(\d+))$/.exec(query);
+  const match = /^(?:nodes?\s*(\d+)(?:\s*[-–]\s*(\d+)|[\s,:]+(?:gpu\s*)?(\d+))?|(\d+)\s*:\s*(\d+))$/.exec(query);
   if (!match) {
     return null;
   }
-  const node = Number(match[1] ?? match[3]);
-  const gpu = match[2] ?? match[4];
+  const node = Number(match[1] ?? match[4]);
+  const end = Number(match[2] ?? node);
+  const gpu = match[3] ?? match[5];
   const last = Math.floor((worldSize - 1) / gpusPerNode);
   if (node > last) {
     return { problem: `The last node is ${grouped(last)}` };
   }
+  if (end < node) {
+    return { problem: `${end} is below ${node}` };
+  }
   const first = node * gpusPerNode;
-  const count = Math.min(gpusPerNode, worldSize - first);
+  const count = Math.min((end - node + 1) * gpusPerNode, worldSize - first);
   if (gpu === undefined) {
     return range(first, count);
   }
@@ -100,13 +111,10 @@ function byPlace({ worldSize, gpusPerNode }: ResolvedLayout, query: string): Fou
 /** `tp=0-3 pp=1`, `dp=0,2`, with a module's name or without. */
 function byCoordinates(layout: ResolvedLayout, query: string): Found {
   const wanted: Wanted[] = [];
-  const rest = query.replaceAll(
-    /([a-z_]+)\s*[= ]\s*(\d+(?:\s*[-–]\s*\d+)?(?:\s*,\s*\d+(?:\s*[-–]\s*\d+)?)*)(?![\w.])/g,
-    (_, name: string, values: string) => {
-      wanted.push({ name: ALIASES[name] ?? name, values: valuesOf(values) });
-      return ' ';
-    },
-  );
+  const rest = query.replaceAll(COORDINATES, (_, name: string, values: string) => {
+    wanted.push({ name: ALIASES[name] ?? name, values: valuesOf(values) });
+    return ' ';
+  });
   const words = rest.split(/[\s,]+/).filter(Boolean);
   const known = new Map(
     layout.modules.flatMap(({ name }) => (name === null ? [] : [[name.toLowerCase(), name] as const])),

@@ -170,6 +170,8 @@ describe('finding', () => {
       await page.locator('.matches.problem', { hasText: 'The last node is 7' }).waitFor();
       expect(await spoken(page)).toMatch(/The last node is 7/);
       expect(await box.getAttribute('aria-invalid')).toBe('true');
+      await find(page, 'rank 29');
+      expect(await spoken(page)).toMatch(/^Rank 29, node 3, GPU 5/);
     }));
 
   test('a rank among a million is shown exactly where a search moves to', () =>
@@ -184,20 +186,34 @@ describe('finding', () => {
 });
 
 describe('the list of groups', () => {
-  test('pointing at a group shows it alone, choosing it keeps the view, and its ranks can be copied', () =>
+  test('pointing at a group shows it alone, choosing it keeps that until Escape, and its ranks can be copied', () =>
     withPanel(moe, { state: { rank: 5 } }, async ({ page }) => {
       const yellow = rgbOf('#f0e442');
       const before = await pixelsOf(page, yellow);
       const row = page.locator('.groups li', { hasText: 'dp = dp_cp' });
+      const isAlone = (alone: boolean) =>
+        until(
+          () => pixelsOf(page, yellow),
+          (count) => count < before / 10 === alone,
+          `the others are ${alone ? 'dimmed' : 'shown'}`,
+        );
       await row.hover();
-      await until(
-        () => pixelsOf(page, yellow),
-        (count) => count < before / 10,
-        'the others are dimmed',
-      );
+      await isAlone(true);
+      await page.locator('h1').hover();
+      await isAlone(false);
       await row.locator('.group').click();
+      await page.locator('h1').hover();
+      await isAlone(true);
       expect(await row.locator('.group').getAttribute('aria-pressed')).toBe('true');
       expect(await shownView(page)).toBe('Where');
+      await row.locator('.group').press('Escape');
+      await isAlone(false);
+      await says(page, 'Rank 5');
+      await row.locator('.group').press('Enter');
+      await isAlone(true);
+      await row.locator('.group').press('Enter');
+      await isAlone(false);
+      expect(await spoken(page)).toBe('All ranks are shown');
       await control(page, /^Copy the ranks of dp = /).press('Enter');
       expect(await sent(page, 'copy')).toEqual([{ type: 'copy', text: '1, 5, 9, 13' }]);
     }));
@@ -501,6 +517,7 @@ describe('themes', () => {
 
 describe('every size', () => {
   test.each([
+    ['narrowest', 320, 620, 1],
     ['narrow', 420, 700, 1],
     ['zoomed to 200 %', 640, 420, 2],
   ])('%s: nothing is cut off to the side, and the picture keeps room', (_, width, height, scale) =>

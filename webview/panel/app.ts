@@ -110,6 +110,8 @@ export class GridApp {
       if (event.key === '/' && !typing) {
         event.preventDefault();
         this.#screen.toolbar.focusFind();
+      } else if (event.key === 'Escape' && !typing) {
+        this.#goBack();
       }
     });
     onThemeChange(() => this.#renderSoon());
@@ -154,11 +156,29 @@ export class GridApp {
       (key) => part[key] !== undefined && part[key] !== before[key],
     );
     this.#spotlight.previewed = [];
+    if (part.group !== undefined) {
+      this.#spotlight.highlighted = [];
+    }
     this.#remember(shape ? { ...part, viewport: WHOLE } : part);
     this.#render();
     const scene = this.#scene();
-    if (scene && (part.view || part.colour || part.group)) {
+    if (!scene) {
+      return;
+    }
+    if (part.isolated !== undefined) {
+      const kind = highlightedGroup(scene);
+      this.#screen.announce(part.isolated ? `Only the ${kind} group is shown` : 'All ranks are shown');
+    } else if (part.view || part.colour || part.group) {
       this.#screen.announce(this.#screen.viewText(scene));
+    }
+  }
+
+  /** Shows all ranks again where one group is shown alone, and lets go of the rank otherwise. */
+  #goBack(): void {
+    if (this.#state.isolated && this.#state.view !== 'groups') {
+      this.#change({ isolated: false });
+    } else {
+      this.#click(-1);
     }
   }
 
@@ -254,7 +274,8 @@ export class GridApp {
   get #isIsolated(): boolean {
     const { focus, previewed, highlighted } = this.#spotlight;
     const isSearch = highlighted.length > 0 && focus === this.#state.rank;
-    return previewed.length > 0 || (isSearch ? highlighted.length > FEW : this.#state.view === 'groups' && focus >= 0);
+    const isGroup = focus >= 0 && (this.#state.isolated || this.#state.view === 'groups');
+    return previewed.length > 0 || (isSearch ? highlighted.length > FEW : isGroup);
   }
 
   /** What the marks that stay are: those of a search, or of the chosen rank. */
@@ -296,7 +317,9 @@ export class GridApp {
       this.#screen.announce(found.problem);
       return;
     }
-    this.#choose(found.rankAt(index));
+    const rank = found.rankAt(index);
+    this.#choose(rank);
+    this.#say(rank);
     this.#spotlight.highlight(found.count, (i) => found.rankAt(i));
     this.#mark();
   }
@@ -307,7 +330,7 @@ export class GridApp {
       return;
     }
     this.#spotlight.highlighted = [];
-    this.#remember({ rank });
+    this.#remember(rank < 0 ? { rank, isolated: false } : { rank });
     this.#look(rank, false);
     this.#mark();
     if (rank >= 0) {
@@ -376,9 +399,14 @@ export class GridApp {
     const headline = view.headline(scene);
     if (sketch) {
       const difference = markedDifference(scene.difference, layout.worldSize);
-      const ranks = this.#isIsolated ? this.#spotlight.peers(layout, highlightedGroup(scene), this.#state.rank) : [];
-      const [first = -1] = this.#spotlight.highlighted.length > 0 ? [] : ranks;
-      const named = first < 0 ? 'chosen ranks' : sketch.colouring.label(sketch.colouring.valueOf(first));
+      const kind = highlightedGroup(scene);
+      const ranks = this.#isIsolated ? this.#spotlight.peers(layout, kind, this.#state.rank) : [];
+      const [first = -1] = ranks;
+      const group =
+        view.id === 'groups'
+          ? sketch.colouring.label(sketch.colouring.valueOf(first))
+          : `${kind} group of rank ${grouped(this.#spotlight.focus)}`;
+      const named = this.#spotlight.highlighted.length > 0 ? 'chosen ranks' : group;
       const isolated = ranks.length > 0 ? { ranks, name: named } : null;
       return svgOf({ ...sketch, isolated, difference, layout, name, failed, headline });
     }
@@ -410,7 +438,6 @@ export class GridApp {
         layout &&
         rank >= 0 &&
         this.#copy(`rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`, 'coordinates'),
-      leave: () => this.#click(-1),
       zoom: (factor) => canvas.zoomBy(factor),
       fit: () => {
         canvas.fit();

@@ -30,7 +30,6 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   const groups = mergedGroups(layout, rank);
   const place = `rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`;
   const change = difference?.changeOf(rank) ?? 'same';
-  const lit = highlightedGroup(scene);
   return [
     h('h2', {}, `Rank ${grouped(rank)}`),
     h('p', { class: 'place' }, placeOf(layout, rank)),
@@ -65,7 +64,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
       }),
     ),
     h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
-    h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group, lit))),
+    h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group))),
   ];
 }
 
@@ -90,16 +89,19 @@ const CHANGE_TEXT = {
 const chips = (coordinates: readonly string[]): HTMLElement[] =>
   (coordinates.length > 0 ? coordinates : ['alone']).map((text) => h('span', { class: 'chip' }, text));
 
-/** Pointing at a row shows its group alone; choosing it keeps its kind highlighted, in whatever view. */
-function groupRow({ layout, actions }: Scene, group: MergedGroup, lit: string): HTMLElement {
+/** Pointing at a row shows its group alone, choosing it keeps that, and choosing it again shows all ranks. */
+function groupRow(scene: Scene, group: MergedGroup): HTMLElement {
+  const { layout, state, actions } = scene;
   const { names, name, module, index, size, ranks } = group;
+  const isHighlighted = names.includes(highlightedGroup(scene));
+  const isAlone = isHighlighted && state.isolated;
   const title = `${names.join(' = ')}${module === null ? '' : ` of ${module}`}, group ${index}, ${countOf(size, 'rank')}`;
   const show = h(
     'button',
     {
       type: 'button',
-      class: 'group',
-      'aria-pressed': String(names.includes(lit)),
+      class: isHighlighted ? 'group highlighted' : 'group',
+      'aria-pressed': String(isAlone),
       'data-keep': `group ${module ?? ''} ${name} ${index}`,
       title,
     },
@@ -107,7 +109,7 @@ function groupRow({ layout, actions }: Scene, group: MergedGroup, lit: string): 
     badge(group, layout),
     h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : countOf(size, 'rank')),
   );
-  show.addEventListener('click', () => actions.change({ group: name }));
+  show.addEventListener('click', () => actions.change(isAlone ? { isolated: false } : { group: name, isolated: true }));
   const copy = button('Copy', () => actions.copy(ranksOfGroup(layout, group).join(', '), `ranks of ${title}`), {
     class: 'copy',
     'aria-label': `Copy the ranks of ${title}`,

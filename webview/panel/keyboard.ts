@@ -5,7 +5,6 @@ export interface KeyActions {
   reveal(): void;
   fail(): void;
   copy(): void;
-  leave(): void;
   zoom(factor: number): void;
   fit(): void;
   first(): void;
@@ -26,7 +25,6 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
     Enter: () => actions.reveal(),
     x: () => actions.fail(),
     c: () => actions.copy(),
-    Escape: () => actions.leave(),
     '+': () => actions.zoom(ZOOM),
     '=': () => actions.zoom(ZOOM),
     '-': () => actions.zoom(1 / ZOOM),

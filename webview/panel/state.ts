@@ -10,6 +10,8 @@ export interface PanelState {
   readonly view: ViewId;
   readonly colour: string;
   readonly group: string;
+  /** Whether the group of that kind is shown alone. */
+  readonly isolated: boolean;
   readonly grid: GridKind;
   readonly across: string;
   readonly down: string;
@@ -40,6 +42,7 @@ export function restoredState(value: unknown, uri: string): PanelState {
     view: one('view', VIEW_IDS, 'physical'),
     colour: text('colour', ''),
     group: text('group', ''),
+    isolated: saved.isolated === true,
     grid: one('grid', ['dense', 'expert'], 'dense'),
     across: text('across', ''),
     down: text('down', ''),

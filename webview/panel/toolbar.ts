@@ -33,7 +33,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Shift + drag', 'mark ranks as failed'],
   ['X', 'mark the rank as failed'],
   ['C', 'copy its coordinates'],
-  ['Esc', 'let go'],
+  ['Esc', 'show all ranks, let go of the rank'],
   ['/', 'find'],
 ];
 

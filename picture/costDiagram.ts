@@ -270,7 +270,7 @@ function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): P
   const keys: Key[] = [
     { fill: FORWARD, words: 'forward' },
     { fill: BACKWARD, words: 'backward' },
-    ...(chunks > 1 ? [{ fill: FORWARD, fade: 0.6, words: 'paler: later chunks' } as const] : []),
+    ...(chunks > 1 ? [{ fill: FORWARD, fade: 0.6, words: 'fainter: later chunks' } as const] : []),
     { fill: 'boxFill', stroke: 'box', words: 'waiting' },
   ];
   const note =

@@ -597,7 +597,13 @@ export class Painter {
         } else {
           context.fillStyle = cssColour(palette.words[step] ?? 0);
           const least = peers.length > MAX_ENLARGED ? 2 : SMALLEST_MARK - 1;
-          context.fillRect(rect.x, rect.y, Math.max(least, rect.width), Math.max(least, rect.height));
+          // on whole pixels: small marks between them would lose their colour
+          context.fillRect(
+            Math.round(rect.x),
+            Math.round(rect.y),
+            Math.max(least, rect.width),
+            Math.max(least, rect.height),
+          );
         }
       }
     }

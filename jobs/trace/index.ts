@@ -1,4 +1,10 @@
 export { readEvidence, SourceError } from './sources';
 export type * from './verification';
-export { culpritPlace, differenceText, groupsText, VERDICT_TITLES, verificationReport } from './verificationReport';
+export {
+  differenceText,
+  groupsText,
+  VERDICT_TITLES,
+  verificationReport,
+  verificationSections,
+} from './verificationReport';
 export { isVerifiable, verify } from './verify';

@@ -3,146 +3,104 @@ import { Dict, type Salvaged, type Value } from './value';
 /** As deep as a dump, a RAS answer or a line of the recorder nests, with room. */
 const MAX_DEPTH = 32;
 
+class DepthError extends Error {}
+
 /**
- * Reads JSON as `JSON.parse` does, and of a text that breaks off what stands before the break. Never throws; time and memory
- * grow with the text alone.
+ * Reads JSON; of a text that breaks off, the part before the break, in which containers keep the members that were read whole.
+ * Never throws; time and memory are linear in the length of the text.
  */
 export function readJson(text: string): Salvaged {
-  return new JsonReader(text).read();
+  const whole = parsed(text, null);
+  if (whole) {
+    return whole;
+  }
+  const { at, kept, closers } = scanned(text);
+  const problem = closers.length > MAX_DEPTH ? 'nests too deep' : 'breaks off';
+  const part = closers.length > MAX_DEPTH ? '' : text.slice(0, kept) + closers.reverse().join('');
+  const broken = `${problem} at character ${at}`;
+  return parsed(part, broken) ?? { value: undefined, problem: broken };
 }
 
-const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+/** Null for a text that is not JSON. */
+function parsed(text: string, problem: string | null): Salvaged | null {
+  try {
+    return { value: plainValue(JSON.parse(text), 0), problem };
+  } catch (error) {
+    if (error instanceof DepthError) {
+      return { value: undefined, problem: 'nests too deep' };
+    }
+    if (error instanceof SyntaxError) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+function plainValue(json: unknown, depth: number): Value {
+  if (typeof json !== 'object' || json === null) {
+    return json as Value;
+  }
+  if (depth === MAX_DEPTH) {
+    throw new DepthError();
+  }
+  return Array.isArray(json)
+    ? json.map((item) => plainValue(item, depth + 1))
+    : new Dict(Object.entries(json).flatMap(([key, item]) => [key, plainValue(item, depth + 1)]));
+}
+
 const SPACE = /[ \t\r\n]*/y;
+const SCALAR = /true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-class JsonReader {
-  #at = 0;
-  #problem: string | null = null;
+/** What can follow a place of a JSON text; `first` is a member or the end of a container that has just begun. */
+type Next = 'value' | 'first' | 'key' | 'colon' | 'comma';
 
-  constructor(readonly text: string) {}
-
-  read(): Salvaged {
-    const value = this.#value(0);
-    this.#skip();
-    if (this.#problem === null && this.#at < this.text.length) {
-      this.#problem = `goes on behind its end at character ${this.#at}`;
-    }
-    return { value, problem: this.#problem };
-  }
-
-  /** A value, or undefined (with the problem noted) where there is none; containers hold what was read of them. */
-  #value(depth: number): Value | undefined {
-    this.#skip();
-    const first = this.text[this.#at];
-    if (first === '{' || first === '[') {
-      return depth < MAX_DEPTH ? this.#container(first === '{', depth + 1) : this.#fail('nests too deep');
-    }
-    if (first === '"') {
-      return this.#string();
-    }
-    for (const [word, value] of [
-      ['true', true],
-      ['false', false],
-      ['null', null],
-    ] as const) {
-      if (this.text.startsWith(word, this.#at)) {
-        this.#at += word.length;
-        return value;
+/**
+ * Scans to the first character that does not fit.
+ * @returns that place, the end of the last complete value or opening bracket before it, and the brackets that are still open
+ */
+function scanned(text: string): { at: number; kept: number; closers: string[] } {
+  const closers: string[] = [];
+  let at = 0;
+  let kept = 0;
+  for (let next: Next = 'value'; closers.length <= MAX_DEPTH; ) {
+    at = endOf(SPACE, text, at);
+    const character = text[at];
+    const closer = closers.at(-1);
+    const isKey: boolean = next === 'key' || (next === 'first' && closer === '}');
+    if ((next === 'first' || next === 'comma') && closer !== undefined && character === closer) {
+      closers.pop();
+      kept = ++at;
+      next = 'comma';
+    } else if (next === 'comma' || next === 'colon') {
+      if (character !== (next === 'comma' ? ',' : ':') || closer === undefined) {
+        break;
       }
-    }
-    const number = this.#match(NUMBER);
-    return number === undefined ? this.#fail('holds no value') : Number(number[0]);
-  }
-
-  #container(isDict: boolean, depth: number): Value {
-    const items: Value[] = [];
-    const value = isDict ? new Dict(items) : items;
-    const close = isDict ? '}' : ']';
-    this.#at++;
-    this.#skip();
-    if (this.#taken(close)) {
-      return value;
-    }
-    while (this.#problem === null && this.#member(items, isDict, depth)) {
-      if (this.#taken(close)) {
-        return value;
+      at++;
+      next = next === 'comma' && closer === '}' ? 'key' : 'value';
+    } else if (!isKey && (character === '{' || character === '[')) {
+      closers.push(character === '{' ? '}' : ']');
+      kept = ++at;
+      next = 'first';
+    } else {
+      const end: number = character === '"' ? closingQuote(text, at + 1) + 1 : isKey ? at : endOf(SCALAR, text, at);
+      if (end <= at) {
+        break;
       }
-      if (!this.#taken(',')) {
-        this.#fail('breaks off');
-      }
-    }
-    return value;
-  }
-
-  /** Reads one member into `items`; of a member that breaks off the part that was read, false then. */
-  #member(items: Value[], isDict: boolean, depth: number): boolean {
-    let key: string | undefined;
-    if (isDict) {
-      this.#skip();
-      key = this.#string();
-      if (key === undefined || !this.#taken(':')) {
-        this.#fail('has a key without a value');
-        return false;
-      }
-    }
-    const item = this.#value(depth);
-    if (item !== undefined) {
-      items.push(...(key === undefined ? [item] : [key, item]));
-    }
-    return this.#problem === null;
-  }
-
-  #string(): string | undefined {
-    const start = this.#at;
-    const end = this.text[start] === '"' ? closingQuote(this.text, start + 1) : -1;
-    if (end < 0) {
-      return this.#fail('has a text without an end');
-    }
-    this.#at = end + 1;
-    const raw = this.text.slice(start + 1, end);
-    if (!raw.includes('\\')) {
-      return raw;
-    }
-    try {
-      return JSON.parse(`"${raw}"`) as string;
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) {
-        throw error;
-      }
-      return this.#fail('has a text with a wrong escape');
+      at = end;
+      kept = isKey ? kept : at;
+      next = isKey ? 'colon' : 'comma';
     }
   }
-
-  #taken(character: string): boolean {
-    this.#skip();
-    if (this.text[this.#at] !== character) {
-      return false;
-    }
-    this.#at++;
-    return true;
-  }
-
-  #skip(): void {
-    this.#match(SPACE);
-  }
-
-  #match(pattern: RegExp): RegExpExecArray | undefined {
-    pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.text);
-    if (!match) {
-      return undefined;
-    }
-    this.#at = pattern.lastIndex;
-    return match;
-  }
-
-  /** Notes the first problem. */
-  #fail(what: string): undefined {
-    this.#problem ??= `${what} at character ${this.#at}`;
-    return undefined;
-  }
+  return { at, kept, closers };
 }
 
-/** Where the text that began before `from` ends; -1 where it does not. */
+/** The end of a match at a place; the place itself where nothing matches. */
+function endOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+/** The place of the quote that ends a string; -1 where there is none. */
 function closingQuote(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;

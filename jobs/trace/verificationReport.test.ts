@@ -54,13 +54,14 @@ test('a report has the verdict, the culprits and why, the victims, the differenc
 ## Groups
 
 - 2 groups as in the layout
-- line 3: pp should be [0, 2], but is [0, 1]. These are the groups of order tp-pp-dp.
+- line 3: pp should be [0, 2], but is [0, 1].
+  - These are the groups of order tp-pp-dp.
 - not in the layout: mine [0, 3]
 - not seen: cp, embd
 
-## Sources
+## 1 file read, 1 skipped
 
-- \`/runs/rank_0\`: flight-recorder; ends at byte 40
+- /runs/rank_0 (flight-recorder; ends at byte 40)
 `);
 });
 
@@ -76,5 +77,5 @@ test('text of the files is text in the report, and lists are cut', () => {
   const report = verificationReport({ ...FOUND, why: [attack], victims }, attack);
   expect(report).not.toMatch(/^# forged/m);
   expect(report).not.toMatch(/[^\\]\]\(|[^\\]<img/);
-  expect(report).toContain('- and 800 lines more');
+  expect(report).toContain('- and 800 more');
 });

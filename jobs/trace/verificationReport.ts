@@ -1,27 +1,18 @@
-import { countOf, markdownCode, markdownText } from '../../layout';
-import type { Culprit, ExplainedDifference, SourceFile, Verdict, Verification } from './verification';
+import { countOf, markdownText } from '../../layout';
+import type { Culprit, ExplainedDifference, Verdict, Verification } from './verification';
 
-/** How many lines of one kind a report has. */
-const MAX_LINES = 200;
+/** The most items that a section of the Markdown report lists. */
+const MAX_ITEMS = 200;
 
 /** Each verdict in one line. */
 export const VERDICT_TITLES: Readonly<Record<Verdict, string>> = {
-  healthy: 'healthy: the groups are those of the layout, and nobody waits for a rank that does not come',
+  healthy: 'healthy: the groups are those of the layout, and no rank blocks another',
   'wrong-groups': 'wrong groups: the job runs with other process groups than the layout has',
-  hang: 'hang: others wait for a rank that is alive and does not come',
+  hang: 'hang: ranks wait for a rank that is alive and does not come',
   mismatch: 'mismatch: ranks of one group do not do the same thing',
-  lost: 'lost: others wait for a rank whose process seems to be gone',
+  lost: 'lost: ranks wait for a rank whose process seems to be gone',
   unknown: 'unknown: the files do not tell',
 };
-
-/** Where a culprit runs: its coordinates, and its host and GPU where a file tells. */
-export function culpritPlace({ coordinates, host, gpu }: Culprit): string {
-  return [
-    ...Object.entries(coordinates).map(([name, index]) => `${name} ${index}`),
-    ...(host === null ? [] : [`host ${host}`]),
-    ...(gpu === null ? [] : [`GPU ${gpu}`]),
-  ].join(', ');
-}
 
 /** How the groups of one name differ from the layout's, in one line. */
 export function differenceText({ name, expected, actual }: ExplainedDifference): string {
@@ -30,81 +21,112 @@ export function differenceText({ name, expected, actual }: ExplainedDifference):
 
 /** The first groups of a list, and the first ranks of each. */
 export function groupsText(groups: readonly (readonly number[])[]): string {
-  return groups.slice(0, 4).map(ranksText).join(' ');
+  return groups
+    .slice(0, 4)
+    .map((ranks) => `[${ranks.slice(0, 16).join(', ')}${ranks.length > 16 ? ', ...' : ''}]`)
+    .join(' ');
 }
 
-function ranksText(ranks: readonly number[]): string {
-  return `[${ranks.slice(0, 16).join(', ')}${ranks.length > 16 ? ', ...' : ''}]`;
+/** One line of a report, with lines below it. */
+export interface ReportItem {
+  /** The emphasized beginning. */
+  readonly subject?: string;
+  /** A beginning that holds no text of a file, such as `line 3: `. */
+  readonly label?: string;
+  readonly text: string;
+  readonly details?: readonly string[];
+}
+
+/** A titled list of a report. */
+export interface ReportSection {
+  readonly title: string;
+  readonly items: readonly ReportItem[];
 }
 
 /**
- * A verification in Markdown, made to be pasted into a ticket. Lists are cut at 200 lines.
- * @param name what the layout is called
+ * The sections of a report that have items. Texts are plain: the writer escapes them.
+ * @param placeOf the label of a line of the layout, from 1
  */
-export function verificationReport(found: Verification, name: string): string {
-  const { verdict, why, culprits, mismatch, victims, groups, sources } = found;
+export function verificationSections(
+  { culprits, mismatch, victims, groups, sources }: Verification,
+  placeOf = (line: number) => `line ${line}: `,
+): ReportSection[] {
   const used = sources.filter(({ kind }) => kind !== 'other');
   const sections = [
-    [`# Run of ${markdownText(name)}`, '', `**${markdownText(VERDICT_TITLES[verdict])}**`],
-    why.map((sentence) => `- ${markdownText(sentence)}`),
-    section('Culprits', culprits.flatMap(culpritLines)),
-    mismatch &&
-      section(
-        `Mismatch of ${mismatch.what} in ${markdownText(mismatch.group)} #${mismatch.seq}`,
-        Object.entries(mismatch.by_rank).map(([rank, did]) => `- rank ${markdownText(rank)}: ${markdownText(did)}`),
-      ),
-    section(
-      `${countOf(victims.length, 'rank')} waiting`,
-      victims.map(
-        ({ rank, group, op, seq, waits_for }) =>
-          `- rank ${rank} in ${markdownText(`${group} ${op}`)} #${seq} for ${waits_for.slice(0, 16).join(', ') || 'nobody'}`,
-      ),
-    ),
-    section('Groups', [
-      `- ${countOf(groups.equal, 'group')} as in the layout`,
-      ...groups.different.map(differenceLine),
-      ...groups.unexpected.map(
-        (one) => `- not in the layout: ${markdownText(`${one.name} ${groupsText(one.groups)}`)}`,
-      ),
-      ...(groups.not_seen.length > 0 ? [`- not seen: ${markdownText(groups.not_seen.join(', '))}`] : []),
-    ]),
-    section('Sources', used.map(sourceLine)),
+    { title: 'Culprits', items: culprits.map(culpritItem) },
+    {
+      title: mismatch ? `Mismatch of ${mismatch.what} in ${mismatch.group} #${mismatch.seq}` : '',
+      items: Object.entries(mismatch?.by_rank ?? {}).map(([rank, did]) => ({ label: `rank ${rank}: `, text: did })),
+    },
+    {
+      title: `${countOf(victims.length, 'rank')} waiting`,
+      items: victims.map(({ rank, group, op, seq, waits_for }) => ({
+        text: `rank ${rank} in ${group} ${op} #${seq} for ${waits_for.slice(0, 16).join(', ') || 'nobody'}`,
+      })),
+    },
+    {
+      title: 'Groups',
+      items: [
+        { text: `${countOf(groups.equal, 'group')} as in the layout` },
+        ...groups.different.map((different) => differenceItem(different, placeOf)),
+        ...groups.unexpected.map((one) => ({
+          label: 'not in the layout: ',
+          text: `${one.name} ${groupsText(one.groups)}`,
+        })),
+        ...(groups.not_seen.length > 0 ? [{ label: 'not seen: ', text: groups.not_seen.join(', ') }] : []),
+      ],
+    },
+    {
+      title: `${countOf(used.length, 'file')} read, ${sources.length - used.length} skipped`,
+      // files with a note first: long lists are cut
+      items: [...used]
+        .sort((a, b) => Number(a.note === '') - Number(b.note === ''))
+        .map(({ file, kind, note }) => ({ text: `${file} (${kind}${note === '' ? '' : `; ${note}`})` })),
+    },
   ];
-  return `${sections
-    .filter((lines) => lines !== null && lines.length > 0)
-    .map((lines) => lines?.join('\n'))
-    .join('\n\n')}\n`;
+  return sections.filter(({ items }) => items.length > 0);
 }
 
-function culpritLines(culprit: Culprit): string[] {
-  const place = culpritPlace(culprit);
-  const where = place === '' ? '' : ` (${markdownText(place)})`;
-  return [
-    `- **rank ${culprit.rank}**${where}, confidence ${Math.round(culprit.confidence * 100)} %`,
-    ...culprit.because.map((sentence) => `  - ${markdownText(sentence)}`),
-  ];
+function culpritItem({ rank, coordinates, host, gpu, confidence, because }: Culprit): ReportItem {
+  const place = [
+    ...Object.entries(coordinates).map(([name, index]) => `${name} ${index}`),
+    ...(host === null ? [] : [`host ${host}`]),
+    ...(gpu === null ? [] : [`GPU ${gpu}`]),
+  ].join(', ');
+  const text = `${place === '' ? '' : ` (${place})`}, confidence ${Math.round(confidence * 100)} %`;
+  return { subject: `rank ${rank}`, text, details: because };
 }
 
-function differenceLine(different: ExplainedDifference): string {
+function differenceItem(different: ExplainedDifference, placeOf: (line: number) => string): ReportItem {
   const { cause, line } = different;
-  const because = cause === null ? '' : ` These are the groups of ${cause}.`;
-  return `- ${line === null ? '' : `line ${line}: `}${markdownText(differenceText(different) + because)}`;
+  return {
+    label: line === null ? '' : placeOf(line),
+    text: differenceText(different),
+    ...(cause !== null && { details: [`These are the groups of ${cause}.`] }),
+  };
 }
 
-function sourceLine({ file, kind, note }: SourceFile): string {
-  return `- ${markdownCode(file)}: ${kind}${note === '' ? '' : `; ${markdownText(note)}`}`;
-}
-
-/** A section with its first lines; nothing where it has none. */
-function section(title: string, lines: readonly string[]): string[] {
-  if (lines.length === 0) {
-    return [];
-  }
-  const left = lines.length - MAX_LINES;
-  return [
-    `## ${title}`,
-    '',
-    ...lines.slice(0, MAX_LINES),
-    ...(left > 0 ? [`- and ${countOf(left, 'line')} more`] : []),
+/**
+ * A verification in Markdown, for a ticket. Each list is cut at 200 items.
+ * @param name the name of the layout
+ */
+export function verificationReport(found: Verification, name: string): string {
+  const item = ({ subject, label = '', text, details = [] }: ReportItem) => [
+    `- ${subject === undefined ? '' : `**${markdownText(subject)}**`}${label}${markdownText(text)}`,
+    ...details.map((detail) => `  - ${markdownText(detail)}`),
   ];
+  const blocks = [
+    [`# Run of ${markdownText(name)}`, '', `**${markdownText(VERDICT_TITLES[found.verdict])}**`],
+    found.why.map((sentence) => `- ${markdownText(sentence)}`),
+    ...verificationSections(found).map(({ title, items }) => [
+      `## ${markdownText(title)}`,
+      '',
+      ...items.slice(0, MAX_ITEMS).flatMap(item),
+      ...(items.length > MAX_ITEMS ? [`- and ${items.length - MAX_ITEMS} more`] : []),
+    ]),
+  ];
+  return `${blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
 }

@@ -49,7 +49,7 @@ export function verificationSarif(found: Verification): Log {
           {
             ruleId: 'run/unknown',
             level: 'warning' as const,
-            message: { text: ['The files do not tell.', ...found.why].join(' ') },
+            message: { text: ['The files do not show the state of the run.', ...found.why].join(' ') },
             locations: at(1),
           },
         ]

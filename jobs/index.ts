@@ -1,5 +1,6 @@
 export * from './backend';
 export * from './clusters';
+export * from './collections';
 export * from './dryRun';
 export * from './events';
 export * from './history';

@@ -1,3 +1,4 @@
+import { groupedBy } from './collections';
 import type { GroupOperations } from './events';
 
 /** One operation of a kind of group, at one payload: the slowest group's numbers. */
@@ -26,21 +27,6 @@ export interface KindOfGroups {
 /** What a kind of group is called: `tp`, or `tp of language`. */
 export function nameOfKind({ kind, module }: Pick<KindOfGroups, 'kind' | 'module'>): string {
   return module === null ? kind : `${kind} of ${module}`;
-}
-
-/** Items that have the same key, in their order. */
-export function groupedBy<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) {
-      group.push(item);
-    } else {
-      groups.set(key, [item]);
-    }
-  }
-  return groups;
 }
 
 /** Results by kind and module, in the order of creation. */

@@ -1,26 +1,27 @@
 import { type GroupFamily, groupNameOf, processGroups, type ResolvedLayout } from '../../layout';
+import { ascending, groupedBy } from '../collections';
 import type { RunGroup } from './evidence';
 
-/** torch's description of the group of all ranks. */
+/** torch's description of the default group, which holds all ranks. */
 export const WORLD_DESC = 'default_pg';
 
-/** How many groups, and how many ranks, of one difference are listed. */
+/** The most groups and ranks that one difference lists. */
 const MAX_LISTED = 16;
 const MAX_RANKS = 4096;
 
-/** Groups of one name that are not those of the layout. */
+/** Groups of one name that differ from those of the layout. */
 export interface GroupDifference {
-  /** The layout's name, with the module in front where there are modules: `language.tp`. */
+  /** The layout's name, after the module where there are modules: `language.tp`. */
   readonly name: string;
-  /** The layout's groups that hold the ranks concerned; the first 16. */
+  /** The layout's groups that hold these ranks; the first 16. */
   readonly expected: readonly (readonly number[])[];
-  /** The run's groups in their place; the first 16. */
+  /** The run's groups; the first 16. */
   readonly actual: readonly (readonly number[])[];
-  /** The ranks concerned, ascending; the first 4,096. */
+  /** The ranks in ascending order; the first 4,096. */
   readonly ranks: readonly number[];
 }
 
-/** Groups of the run that the layout has no name or no place for. */
+/** Groups of the run that the layout does not have. */
 export interface UnexpectedGroups {
   readonly name: string;
   readonly groups: readonly (readonly number[])[];
@@ -31,38 +32,38 @@ export interface GroupComparison {
   readonly equal: number;
   readonly different: readonly GroupDifference[];
   readonly unexpected: readonly UnexpectedGroups[];
-  /** Names of the layout of which the run shows no group: their communicators were not made yet, or not at all. */
+  /** Names of the layout without a group in the run: their communicators were not created yet, or never. */
   readonly not_seen: readonly string[];
 }
 
-/** The process groups of a layout, to find those of a run among. */
+/** Finds the groups of a run among the process groups of a layout. */
 export class LayoutGroups {
   readonly #families: readonly GroupFamily[];
   readonly #byName: ReadonlyMap<string, readonly GroupFamily[]>;
 
   constructor(readonly layout: ResolvedLayout) {
     this.#families = processGroups(layout);
-    const byName = new Map<string, GroupFamily[]>();
-    for (const family of this.#families) {
-      add(byName, family.name, family);
-    }
-    this.#byName = byName;
+    this.#byName = groupedBy(this.#families, ({ name }) => name);
   }
 
-  /** The families that a group of the run can belong to: those of its name, or all where it has none. */
+  /** The families that a group of the run can belong to: those of its name, or all where it has no name. */
   candidates(group: RunGroup): readonly GroupFamily[] {
     const name = groupNameOf(group.desc);
     return name === null ? this.#families : (this.#byName.get(name) ?? []);
   }
 
-  /** The families that hold exactly the ranks of a group of the run. */
+  /** The families with a group of exactly the ranks of a group of the run. */
   matches(group: RunGroup): GroupFamily[] {
     const [first] = group.ranks;
     if (first === undefined) {
       return [];
     }
-    const wanted = sorted(group.ranks);
-    return this.candidates(group).filter((family) => groupsAt(family, first).some((ranks) => same(ranks, wanted)));
+    const wanted = ascending(group.ranks);
+    return this.candidates(group).filter((family) =>
+      groupsAt(family, first).some(
+        (ranks) => ranks.length === wanted.length && ranks.every((rank, i) => rank === wanted[i]),
+      ),
+    );
   }
 
   /** The families of a label, such as `language.tp`. */
@@ -70,15 +71,15 @@ export class LayoutGroups {
     return this.#families.filter((family) => label(family) === name);
   }
 
-  /** The layout's groups of some families that hold any of the given ranks, each once. */
+  /** The groups of some families that hold any of the given ranks, each once. */
   around(families: readonly GroupFamily[], ranks: readonly number[]): number[][] {
     return families.flatMap((family) => {
       const indices = new Set(ranks.flatMap((rank) => family.indicesOf(rank)));
-      return [...indices].slice(0, MAX_LISTED).map((index) => sorted(family.ranks(index)));
+      return [...indices].slice(0, MAX_LISTED).map((index) => ascending(family.ranks(index)));
     });
   }
 
-  /** The ranks of the group of a name that holds a rank; null where the layout has none or several. */
+  /** The ranks of the group that has a description and holds a rank; null where the layout has none or several. */
   ranksOf(desc: string, rank: number): readonly number[] | null {
     const name = groupNameOf(desc);
     const groups = (this.#byName.get(name ?? '') ?? []).flatMap((family) => groupsAt(family, rank));
@@ -89,7 +90,7 @@ export class LayoutGroups {
     return [...new Set(this.#families.map(label))];
   }
 
-  /** What a group of the run is called: the layout's name of it, or torch's description. */
+  /** The layout's name of a group of the run, or else torch's description. */
   nameOf(group: RunGroup): string {
     const families = this.matches(group);
     const family = families.find(({ size }) => size > 1) ?? families[0];
@@ -97,98 +98,89 @@ export class LayoutGroups {
   }
 }
 
-/** Compares the groups that a run has made with those of its layout. */
+/** Compares the groups of a run with those of its layout. */
 export function compareGroups(groups: Iterable<RunGroup>, layout: LayoutGroups): GroupComparison {
   const seen = new Set<string>();
-  const wrong = new Map<string, RunGroup[]>();
-  const unexpected = new Map<string, RunGroup[]>();
+  const wrong: { name: string; group: RunGroup }[] = [];
+  const unexpected: RunGroup[] = [];
   let equal = 0;
-  for (const group of groups) {
-    const families = isWorld(group, layout) ? [] : layout.matches(group);
-    if (group.ranks.length === 0) {
-      continue;
-    }
+  for (const group of [...groups].filter(({ ranks }) => ranks.length > 0)) {
+    const isDefault = group.desc === WORLD_DESC;
+    const families = isDefault ? [] : layout.matches(group);
     for (const family of families) {
       seen.add(label(family));
     }
-    const known = layout.candidates(group);
-    if (families.length > 0 || isWorld(group, layout)) {
+    const [known] = layout.candidates(group);
+    if (families.length > 0 || (isDefault && group.ranks.length === layout.layout.worldSize)) {
       equal++;
-    } else if (group.desc === WORLD_DESC || (groupNameOf(group.desc) !== null && known.length > 0)) {
-      // torch's own group of all ranks has no family
-      add(wrong, known[0] && group.desc !== WORLD_DESC ? label(known[0]) : 'world', group);
+    } else if (isDefault) {
+      wrong.push({ name: 'world', group });
+    } else if (groupNameOf(group.desc) !== null && known) {
+      wrong.push({ name: label(known), group });
     } else if (group.ranks.length > 1) {
-      add(unexpected, groupNameOf(group.desc) ?? group.desc, group);
+      unexpected.push(group);
     }
   }
+  const different = differences(wrong, layout);
   return {
     equal,
-    different: [...wrong].map(([name, members]) => difference(name, members, layout)),
-    unexpected: [...unexpected].map(([name, members]) => ({
+    different,
+    unexpected: [...groupedBy(unexpected, ({ desc }) => groupNameOf(desc) ?? desc)].map(([name, members]) => ({
       name,
-      groups: members.slice(0, MAX_LISTED).map(({ ranks }) => sorted(ranks)),
+      groups: members.slice(0, MAX_LISTED).map(({ ranks }) => ascending(ranks)),
     })),
-    not_seen: layout.names.filter((name) => !seen.has(name) && !wrong.has(name)),
+    not_seen: layout.names.filter((name) => !seen.has(name) && !different.some((one) => one.name === name)),
   };
 }
 
-/**
- * A comparison in which groups without a name that the layout does not have are differences: of the names that they have in
- * another layout, which gives all groups of the run.
- */
+/** A comparison in which unexpected groups without a name are differences, with the names that they have in another layout. */
 export function namedBy(
   comparison: GroupComparison,
-  groups: Iterable<RunGroup>,
+  groups: readonly RunGroup[],
   layout: LayoutGroups,
   other: LayoutGroups,
 ): GroupComparison {
-  const wrong = new Map<string, RunGroup[]>();
-  for (const group of groups) {
-    if (isUnnamed(group) && group.ranks.length > 1 && layout.matches(group).length === 0) {
-      add(wrong, other.nameOf(group), group);
-    }
-  }
+  const wrong = groups
+    .filter((group) => isUnnamed(group) && group.ranks.length > 1 && layout.matches(group).length === 0)
+    .map((group) => ({ name: other.nameOf(group), group }));
   return {
     ...comparison,
     unexpected: comparison.unexpected.filter(({ name }) => !UNNAMED.has(name)),
     different: [
       ...comparison.different,
-      ...[...wrong].map(([name, members]) => ({
-        ...difference(name, members, layout),
-        expected: layout
-          .around(layout.named(name), [...new Set(members.flatMap(({ ranks }) => ranks))])
-          .slice(0, MAX_LISTED),
+      ...differences(wrong, layout).map((one) => ({
+        ...one,
+        expected: layout.around(layout.named(one.name), one.ranks).slice(0, MAX_LISTED),
       })),
     ],
   };
 }
 
-/** What torch says of a group that the program gives no description. */
+/** torch's descriptions of a group that the program gives none. */
 const UNNAMED: ReadonlySet<string> = new Set(['', 'undefined']);
 
-/** Whether a program gives a group no description, as grids of MIMO do. */
+/** Whether the program gave a group no description, as grids of MIMO do. */
 export function isUnnamed({ desc }: RunGroup): boolean {
   return UNNAMED.has(desc);
 }
 
-/** Whether a group is torch's group of all ranks, and of as many as the layout has. */
-function isWorld(group: RunGroup, { layout }: LayoutGroups): boolean {
-  return group.desc === WORLD_DESC && group.ranks.length === layout.worldSize;
-}
-
-function difference(name: string, groups: readonly RunGroup[], layout: LayoutGroups): GroupDifference {
-  const ranks = [...new Set(groups.flatMap((group) => group.ranks))].sort((a, b) => a - b);
-  const [first] = groups;
-  const expected =
-    first && first.desc !== WORLD_DESC
-      ? layout.around(layout.candidates(first), ranks.slice(0, MAX_RANKS))
-      : [Array.from({ length: Math.min(layout.layout.worldSize, MAX_RANKS) }, (_, rank) => rank)];
-  return {
-    name,
-    expected: expected.slice(0, MAX_LISTED),
-    actual: groups.slice(0, MAX_LISTED).map((group) => sorted(group.ranks)),
-    ranks: ranks.slice(0, MAX_RANKS),
-  };
+/** One difference for each name. */
+function differences(wrong: readonly { name: string; group: RunGroup }[], layout: LayoutGroups): GroupDifference[] {
+  return [...groupedBy(wrong, ({ name }) => name)].map(([name, members]) => {
+    const groups = members.map(({ group }) => group);
+    const ranks = ascending(new Set(groups.flatMap((group) => group.ranks))).slice(0, MAX_RANKS);
+    const [first] = groups;
+    const expected =
+      first && first.desc !== WORLD_DESC
+        ? layout.around(layout.candidates(first), ranks)
+        : [Array.from({ length: Math.min(layout.layout.worldSize, MAX_RANKS) }, (_, rank) => rank)];
+    return {
+      name,
+      expected: expected.slice(0, MAX_LISTED),
+      actual: groups.slice(0, MAX_LISTED).map((group) => ascending(group.ranks)),
+      ranks,
+    };
+  });
 }
 
 function label({ name, module }: GroupFamily): string {
@@ -196,22 +188,5 @@ function label({ name, module }: GroupFamily): string {
 }
 
 function groupsAt(family: GroupFamily, rank: number): number[][] {
-  return family.indicesOf(rank).map((index) => sorted(family.ranks(index)));
-}
-
-function sorted(ranks: readonly number[]): number[] {
-  return [...ranks].sort((a, b) => a - b);
-}
-
-function same(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((rank, i) => rank === b[i]);
-}
-
-function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key);
-  if (list) {
-    list.push(value);
-  } else {
-    map.set(key, [value]);
-  }
+  return family.indicesOf(rank).map((index) => ascending(family.ranks(index)));
 }

@@ -55,7 +55,7 @@ export function disagreement(a: Operation, b: Operation): MismatchKind | null {
  */
 export function transferConflicts(run: Run): Conflict[] {
   const found: Conflict[] = [];
-  for (const sender of [...run.ranks.values()].filter(({ fromStart }) => fromStart)) {
+  for (const sender of run.all.filter(({ fromStart }) => fromStart)) {
     for (const sends of transfersBy(recorded(sender), 'send').values()) {
       const [{ group, operation } = {}] = sends;
       const receiver = group && run.ranks.get(group.ranks[operation?.peer ?? -1] ?? -1);
@@ -106,7 +106,7 @@ function bytesOf({ operation: { dtype } }: Entry, elements: number): number | nu
 export function conflicts(run: Run): Conflict[] {
   const first = new Map<RunGroup, number>();
   const seen = new Map<RunGroup, Map<number, Operation>>();
-  for (const rank of run.ranks.values()) {
+  for (const rank of run.all) {
     forEachCollective(recorded(rank), (entry, key) => {
       const operations = seen.get(entry.group) ?? new Map<number, Operation>();
       seen.set(entry.group, operations);

@@ -1,3 +1,4 @@
+import { ascending } from '../collections';
 import type { Place, RunGroup } from './evidence';
 import type { LayoutGroups } from './groupComparison';
 import type { RankLog } from './log';
@@ -10,13 +11,13 @@ export interface RasGroup {
   readonly members: readonly { readonly rank: number; readonly member: RasMember }[];
 }
 
-/** What RAS says, by global rank; RAS itself knows processes only. */
+/** An answer of RAS by global rank; RAS itself knows only processes. */
 export interface RasByRank {
   readonly places: ReadonlyMap<number, Place>;
   readonly groups: readonly RasGroup[];
 }
 
-/** Where ranks run, as the recorder and logs tell. */
+/** Where ranks run, according to the recorder and logs. */
 export function knownPlaces(recordings: readonly Recording[], logs: ReadonlyMap<number, RankLog>): Map<number, Place> {
   const places = new Map<number, Place>();
   for (const { rank, pid, host } of logs.values()) {
@@ -32,9 +33,9 @@ export function knownPlaces(recordings: readonly Recording[], logs: ReadonlyMap<
 }
 
 /**
- * Finds the global ranks of the processes that RAS lists: by process ids that the recorder or a log tell, by a communicator of
- * all ranks, or by host and GPU in order. What is found must make every communicator one of the layout's or the run's groups;
- * otherwise nothing is.
+ * Finds the global ranks of the processes that RAS lists: by process ids from the recorder or a log, by a communicator of all
+ * ranks, or by the order of hosts and GPUs.
+ * @returns null unless every whole communicator is then a group of the layout or of the run
  */
 export function rasByRank(
   answers: readonly RasAnswer[],
@@ -46,7 +47,7 @@ export function rasByRank(
   const members = communicators.flatMap((communicator) => communicator.members);
   const sets = new Set(groups.map(({ ranks }) => ascending(ranks).join()));
   for (const ranks of [ranksByPid(known), ranksByWorld(communicators, layout), ranksByOrder(members, layout)]) {
-    // RAS may list communicators that it knows nothing of: those say nothing of the places
+    // RAS may list communicators without members
     const found = ranks
       ? communicators.filter((one) => one.members.length > 0 && one.members.every((member) => ranks.has(keyOf(member))))
       : [];
@@ -72,10 +73,6 @@ export function rasByRank(
   return null;
 }
 
-function ascending(ranks: readonly number[]): number[] {
-  return [...ranks].sort((a, b) => a - b);
-}
-
 function keyOf({ host, pid }: RasMember): string {
   return `${host} ${pid}`;
 }
@@ -88,7 +85,7 @@ function isGroup(ranks: readonly number[], layout: LayoutGroups, sets: ReadonlyS
   );
 }
 
-/** Process ids are told apart by machine only where the same machine is named in both. */
+/** Process ids are unique on one host only. */
 function ranksByPid(known: ReadonlyMap<number, Place>): Map<string, number> | null {
   const entries = [...known].flatMap(([rank, { host, pid }]) =>
     host === null || pid === null ? [] : [[`${host} ${pid}`, rank] as const],
@@ -96,13 +93,13 @@ function ranksByPid(known: ReadonlyMap<number, Place>): Map<string, number> | nu
   return entries.length > 0 ? new Map(entries) : null;
 }
 
-/** In a communicator of all ranks the rank is the global one. */
+/** In a communicator of all ranks, its ranks are the global ranks. */
 function ranksByWorld(communicators: RasAnswer['communicators'], { layout }: LayoutGroups): Map<string, number> | null {
   const world = communicators.find(({ members }) => members.length === layout.worldSize);
   return world ? new Map(world.members.map((member) => [keyOf(member), member.commRank])) : null;
 }
 
-/** Launchers give ranks machine by machine and GPU by GPU; tried only where every process of the job is there. */
+/** Launchers number ranks host by host and GPU by GPU. Null unless every process of the job is listed. */
 function ranksByOrder(members: readonly RasMember[], { layout }: LayoutGroups): Map<string, number> | null {
   const processes = [...new Map(members.map((member) => [keyOf(member), member])).values()];
   const gpus = new Set(processes.map(({ host, gpu }) => `${host} ${gpu}`));

@@ -1,18 +1,18 @@
 import type { Entry, RankEvidence, RunGroup } from './evidence';
 
 /**
- * How long an operation must have been waiting before a dump tells anything of it, in nanoseconds: in a run that goes on, ranks
- * that are dumped one after another are at different places, and a member may come some moments later.
+ * How long an operation must have been pending when a dump was written, in nanoseconds, to count as blocked. The ranks of a
+ * run in progress are dumped one after another, so a member may have entered the operation a moment later.
  */
 const SETTLED = 3e9;
 
-/** Whether a rank has entered an operation; null where the files do not tell. */
+/** Whether a rank has entered an operation; null for unknown. */
 export type Entered = boolean | null;
 
-/** What one rank says, with what is asked of it again and again. */
+/** The evidence of one rank, with an index. */
 export class RankRun {
   readonly rank: number;
-  /** What is not through, in the order in which it was enqueued. */
+  /** Operations that have not completed, in the order in which they were enqueued. */
   readonly pending: readonly Entry[];
   readonly #lastSeq = new Map<RunGroup, number>();
 
@@ -26,18 +26,23 @@ export class RankRun {
     }
   }
 
-  /** Whether the ring ends where the rank stands. */
+  /** Whether the ring holds the rank's last operation. */
   get whole(): boolean {
     return this.evidence.source === 'dump';
   }
 
-  /** Whether the dump was written so long after a moment that what is not in it did not happen then; true where no file tells. */
+  /** The number of the last operation that the ring holds; -1 for none. */
+  get lastRecord(): number {
+    return this.evidence.entries.at(-1)?.record ?? -1;
+  }
+
+  /** Whether the dump was written so long after a moment that it shows all that happened then; true for unknown times. */
   isSettled(since: number): boolean {
     const { written } = this.evidence;
     return written === null || since === 0 || written - since >= SETTLED;
   }
 
-  /** Whether the ring still begins with the first operation of the rank. */
+  /** Whether the ring still holds the rank's first operation. */
   get fromStart(): boolean {
     return this.evidence.entries[0]?.record === 0;
   }
@@ -55,7 +60,7 @@ export class RankRun {
     return this.whole || this.evidence.progress.has(group) ? false : null;
   }
 
-  /** The entry of a collective; undefined where the ring has dropped it or never had it. */
+  /** The entry of a collective; undefined where the ring does not hold it. */
   entryOf(group: RunGroup, seq: number): Entry | undefined {
     return this.evidence.entries.findLast((entry) => entry.group === group && entry.seq === seq && !entry.p2p);
   }
@@ -68,18 +73,20 @@ export class RankRun {
   }
 }
 
-/** All ranks of a run that say something of themselves. */
+/** All ranks of a run with evidence. */
 export class Run {
   readonly ranks: ReadonlyMap<number, RankRun>;
+  readonly all: readonly RankRun[];
 
   constructor(
     readonly worldSize: number,
     evidence: Iterable<RankEvidence>,
   ) {
-    this.ranks = new Map([...evidence].map((one) => [one.rank, new RankRun(one)]));
+    this.all = [...evidence].map((one) => new RankRun(one));
+    this.ranks = new Map(this.all.map((one) => [one.rank, one]));
   }
 
-  /** The ranks of the world that say nothing; of a large world the first `most`. */
+  /** The ranks without evidence; at most `most`. */
   silent(most = Number.POSITIVE_INFINITY): number[] {
     const silent: number[] = [];
     for (let rank = 0; rank < this.worldSize && silent.length < most; rank++) {

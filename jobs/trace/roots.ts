@@ -7,15 +7,15 @@ import type { RunContext, Suspect } from './suspect';
 import { operationText, ranksText, rounded, stackTexts } from './texts';
 import type { Wait, WaitGraph } from './waits';
 
-/** How many ranks in no operation are named. */
+/** The most ranks in no operation that are named. */
 const MAX_IDLE = 2;
-/** How many of the operations that a rank is waited for in are told. */
+/** The most operations that others wait for a rank in that are named. */
 const MAX_REASONS = 3;
 
 /**
- * Ranks that others wait for and that wait for nobody.
+ * Ranks that others wait for and that do not wait.
  * @param explained ranks that are at fault for another reason
- * @param most the confidence that no suspect exceeds
+ * @param most the highest confidence
  */
 export function rootSuspects(
   run: Run,
@@ -27,13 +27,13 @@ export function rootSuspects(
   const roots = [...graph.roots].filter(
     ([rank, waits]) => !explained.has(rank) && !waits.every((wait) => explained.has(wait.rank)),
   );
-  // a rank of which nothing is known may wait itself
+  // a rank without evidence may wait itself
   const open = new Map(
     roots
       .filter((root) => !isSeen(root, run) && endOf(root[0], context) === null)
       .map(([rank, waits]) => [rank, mayWait(rank, waits, run, context)]),
   );
-  // what ranks did differently keeps others waiting, also those that left no dump
+  // ranks that did something else block others, also those without a dump
   const sure = roots.filter(([rank]) => (open.get(rank) ?? 'no') === 'no' && !(explained.size > 0 && open.has(rank)));
   const left = sure.length > 0 || explained.size > 0 ? sure : leastExplained(roots, open);
   const silent = left.map(([rank]) => rank).filter((rank) => open.has(rank));
@@ -54,17 +54,17 @@ export function rootSuspects(
   ].sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
 }
 
-/** How sure it can be that a rank without a whole dump is at fault, rather than another one that it waits for itself. */
+/** The confidence that a rank without a whole dump is at fault, rather than a rank that it waits for. */
 function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run, context: RunContext): number {
   if (answer === 'for-seen') {
     return 0.4;
   }
-  // of several that one operation may lack, some may have come and wait in it themselves
+  // of several members that one operation may lack, some may have entered it and wait
   const alone = waits.some(
     ({ absent, unknown, behind }) => absent.length + behind.length === 0 && unknown.length === 1 && unknown[0] === rank,
   );
-  const unseen = run.worldSize - [...run.ranks.values()].filter(({ whole }) => whole).length;
-  // too few dumps may all be of ranks that do the wrong thing
+  const unseen = run.worldSize - run.all.filter(({ whole }) => whole).length;
+  // a minority of dumps may all be of ranks that are wrong
   const many = unseen * 2 <= run.worldSize;
   if (answer === 'no' && alone && many && waits.every((wait) => isUsual(wait, run, context))) {
     return 0.9;
@@ -72,10 +72,10 @@ function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run
   return Math.min(0.6, rounded(1.2 / Math.max(1, unseen)));
 }
 
-/** Whether a rank waits in the operation that ranks with the same program do in its place. */
+/** Whether a rank waits in the operation that ranks with the same program run in its place. */
 function isUsual({ rank, entry }: Wait, run: Run, context: RunContext): boolean {
   const program = context.programOf(rank);
-  return [...run.ranks.values()].every((other) => {
+  return run.all.every((other) => {
     const group = context.programOf(other.rank) === program ? context.groupLike(entry.group, other.rank) : undefined;
     const theirs = group && !entry.p2p ? other.entryOf(group, entry.seq) : undefined;
     return !theirs || disagreement(theirs.operation, entry.operation) === null;
@@ -83,8 +83,8 @@ function isUsual({ rank, entry }: Wait, run: Run, context: RunContext): boolean 
 }
 
 /**
- * Ranks that others seem to keep waiting, but that are ahead of them: they have entered an operation that none of the others would
- * do next, as these have always gone on with another one, of which nobody waits for them.
+ * Ranks that wait for others, but are ahead of them: they have entered an operation that the others would not run next, because
+ * in earlier steps they always ran another one.
  */
 function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, context: RunContext): Suspect[] {
   const late = new Set(roots.map(([rank]) => rank));
@@ -109,7 +109,7 @@ function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, contex
     confidence: rounded(0.6 / waits.size),
     lost: false,
     because: [
-      `It entered ${operationText(entry, context)}; ${ranksText([...late])} did not, and would not do so next by what they did before.`,
+      `It entered ${operationText(entry, context)}; ${ranksText([...late])} did not, and ran another operation next in earlier steps.`,
       ...stackTexts(entry),
     ],
   }));
@@ -119,12 +119,12 @@ function isSameStep(a: Entry, b: Entry, context: RunContext): boolean {
   return context.nameOf(a) === context.nameOf(b) && a.operation.name === b.operation.name;
 }
 
-/** Ranks whose dump shows them in no operation, while others wait. */
+/** Ranks whose dump shows no pending operation. */
 function idleRanks(run: Run): number[] {
-  return [...run.ranks.values()].filter(({ whole, pending }) => whole && pending.length === 0).map(({ rank }) => rank);
+  return run.all.filter(({ whole, pending }) => whole && pending.length === 0).map(({ rank }) => rank);
 }
 
-/** A rank in no operation that only a rank without a dump can be waiting for. */
+/** A rank in no operation: only a rank without a dump can be waiting for it. */
 function idleSuspect(rank: number, run: Run, context: RunContext): Suspect {
   const own = run.ranks.get(rank);
   return { rank, confidence: 0.4, lost: false, because: own ? standText(own, context) : [] };
@@ -132,19 +132,19 @@ function idleSuspect(rank: number, run: Run, context: RunContext): Suspect {
 
 type Root = readonly [rank: number, waits: readonly Wait[]];
 
-/** Whether a rank's dump or RAS tells that it has not come, and that it waits for nobody. */
+/** Whether a rank's dump, log or RAS shows that it is absent and does not wait. */
 function isSeen([rank, waits]: Root, run: Run): boolean {
   const own = run.ranks.get(rank);
   return own?.whole ? waits.some(({ absent }) => absent.includes(rank)) : own?.evidence.source === 'log';
 }
 
-/** Where every suspect may wait for another: those that do not wait for one that is seen. */
+/** The roots that may not wait for a rank with a dump; all where every one may. */
 function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWait>): readonly Root[] {
   const unseen = roots.filter(([rank]) => open.get(rank) !== 'for-seen');
   return unseen.length > 0 ? unseen : roots;
 }
 
-/** The confidence in each of the ranks without a dump that may be at fault; less where a rank that is seen may be, too. */
+/** The confidence in each rank without a dump that may be at fault; less where a rank with a dump may be, too. */
 function silentShare(ranks: readonly number[], othersSeen: boolean, run: Run, context: RunContext): number {
   if (othersSeen) {
     return 0.4;
@@ -152,7 +152,7 @@ function silentShare(ranks: readonly number[], othersSeen: boolean, run: Run, co
   if (ranks.length <= 1) {
     return 0.9;
   }
-  // a machine takes all of its ranks with it
+  // a failed machine takes all of its ranks with it
   const nodes = new Set(ranks.map((rank) => context.nodeOf(rank)));
   const machine =
     nodes.size === 1 && ranks.length > 2 && ![...run.ranks.keys()].some((rank) => nodes.has(context.nodeOf(rank)));
@@ -171,7 +171,7 @@ function rootSuspect(
 ): Suspect {
   const own = run.ranks.get(rank);
   const end = endOf(rank, context);
-  // numbers of logs and RAS alone do not tell whether somebody is late or somebody else is ahead
+  // counts of logs and RAS alone do not show whether one rank is late or another is ahead
   const limit = end || waits.some((wait) => run.ranks.get(wait.rank)?.evidence.source !== 'log') ? 1 : 0.6;
   const waited = waits.slice(0, MAX_REASONS).map((wait) => waitedText(rank, wait, context));
   if (own) {
@@ -182,7 +182,7 @@ function rootSuspect(
       lost: end !== null || context.unanswered.has(rank),
       because: [
         ...waited,
-        ...(seen || !own.whole ? standText(own, context) : ['Its dump is too old to tell.']),
+        ...(seen || !own.whole ? standText(own, context) : ['Its dump is too old to show it.']),
         ...(end ? [end] : []),
       ],
     };
@@ -196,8 +196,8 @@ function rootSuspect(
     because: [
       ...waited,
       alive
-        ? 'It left no dump, but its process still answers: it is stuck outside of any collective.'
-        : 'It left no dump: stopped, killed, or stuck so that it could not write one.',
+        ? 'It left no dump, but its process still answers: it is stuck outside any collective.'
+        : 'It left no dump: it was stopped or killed, or it could not write one.',
       ...(unanswered ? ['Its process does not answer RAS.'] : []),
       ...(end ? [end] : []),
     ],
@@ -216,23 +216,25 @@ function membersIn(wait: Wait): number[] {
   return wait.entry.group.ranks.filter((rank) => !lacking.has(rank));
 }
 
-/** Where a rank that waits for nobody stands. */
+/** Where a rank that does not wait is. */
 function standText(rank: RankRun, context: RunContext): string[] {
   const last = rank.evidence.entries.at(-1);
   if (!rank.whole) {
     return [
-      rank.evidence.source === 'part' ? 'Its dump breaks off.' : 'It left no dump; this is known from the log or RAS.',
+      rank.evidence.source === 'part'
+        ? 'Its dump is truncated.'
+        : 'It left no dump; this is known from the log or RAS.',
     ];
   }
   return last
     ? [
-        `It waits for nobody: its last operation, ${operationText(last, context)}, is through. It is in code between that and the next one.`,
+        `Its last operation, ${operationText(last, context)}, has completed. It runs code between that and the next operation.`,
         ...stackTexts(last),
       ]
-    : ['It has entered no operation at all.'];
+    : ['It has entered no operation.'];
 }
 
-/** Ranks that a log or RAS calls gone, where nobody is seen to wait. */
+/** Ranks that a log or RAS shows to be gone, where no rank is known to wait. */
 export function endedSuspects(run: Run, context: RunContext): Suspect[] {
   const told = [...context.logs.keys()].flatMap((rank) => {
     const end = endOf(rank, context);
@@ -247,7 +249,7 @@ export function endedSuspects(run: Run, context: RunContext): Suspect[] {
     : firstEnded(context);
 }
 
-/** The process that torchrun saw end first, with an exit code that tells nothing. */
+/** The process that torchrun saw end first, with an exit code and no exception. */
 function firstEnded({ logs }: RunContext): Suspect[] {
   return [...logs.values()]
     .filter(({ end, error }) => end?.first && end.code > 0 && error === null)
@@ -255,15 +257,15 @@ function firstEnded({ logs }: RunContext): Suspect[] {
       rank,
       confidence: 0.3,
       lost: true,
-      because: [`It was the first to end, with exit code ${end?.code}. Its log does not tell why.`],
+      because: [`It was the first to end, with exit code ${end?.code}. Its log does not say why.`],
     }));
 }
 
-/** Signals by which torchrun, and a watchdog that gives up, end a rank that is not at fault. */
+/** Signals by which torchrun and the watchdog end a rank that is not at fault. */
 const SIGTERM = 15;
 const SIGABRT = 6;
 
-/** The signals that end processes by themselves, as Linux numbers them. */
+/** Signals of a fault of the process itself, by their numbers on Linux. */
 const SIGNALS: Readonly<Record<number, string>> = {
   4: 'SIGILL',
   7: 'SIGBUS',
@@ -276,7 +278,7 @@ const SIGNALS: Readonly<Record<number, string>> = {
 const signalName = (number: number): string =>
   SIGNALS[number] === undefined ? `signal ${number}` : `signal ${number}, ${SIGNALS[number]}`;
 
-/** How a log says that a process ended by itself; null where it does not, or where another rank's end may have caused it. */
+/** How a process ended by itself, according to its log; null for unknown, or where another rank's end may be the cause. */
 function endOf(rank: number, { logs }: RunContext): string | null {
   const log = logs.get(rank);
   if (!log || log.failures.length > 0) {

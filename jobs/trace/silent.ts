@@ -3,24 +3,24 @@ import { disagreement } from './mismatch';
 import type { RankRun, Run } from './rankRun';
 import type { Wait } from './waits';
 
-/** Whether a rank that left no dump may wait itself: for a rank that is seen not to come, or for another silent one. */
+/** Whether a rank without a dump may wait itself: for a rank whose dump shows it absent, or for another silent rank. */
 export type MayWait = 'for-seen' | 'for-silent' | 'no' | 'unknown';
 
-/** What is asked of the layout to put a rank in another one's place. */
+/** Which ranks and groups correspond to each other, according to the layout. */
 export interface Programs {
-  /** Ranks with one key run the same program. */
+  /** A key: ranks with the same one run the same program. */
   programOf(rank: number): string;
-  /** The group of a rank that is to it what `group` is to another rank; undefined where no file tells. */
+  /** The group of a rank that corresponds to another rank's `group`; undefined for unknown. */
   groupLike(group: RunGroup, rank: number): RunGroup | undefined;
 }
 
 /**
- * Whether a silent rank may have been kept by others from coming to the operation that it is waited for in. It runs the program
- * of its peers: what they entered before that operation it had to enter too, with the members of its own groups. If all of
- * these were there, nothing but itself kept it.
+ * Whether other ranks may have blocked a silent rank before the operation that others wait for it in. It runs the program of its
+ * peers, so it had to enter the same operations before that one, with the members of its own groups. If all of those members
+ * entered them, only the silent rank itself is to blame.
  */
 export function mayWait(silent: number, waits: readonly Wait[], run: Run, programs: Programs): MayWait {
-  // where others are seen not to come, or to stand before it, the silent one may be among those that wait
+  // where dumps show others absent or behind, the silent rank may be waiting itself
   const decisive = waits.filter(
     ({ absent, behind }) => (absent.length === 0 && behind.length === 0) || absent.includes(silent),
   );
@@ -46,7 +46,7 @@ export function mayWait(silent: number, waits: readonly Wait[], run: Run, progra
     }
     answer = missing ?? answer;
   }
-  // the peer did not come to the operation either, so that its own wait is all that is known
+  // the peer did not reach the operation either: only its own wait is known
   return answer === 'no' && decisive.every(({ entry }) => !entry.p2p) ? 'unknown' : answer;
 }
 
@@ -54,13 +54,8 @@ export function mayWait(silent: number, waits: readonly Wait[], run: Run, progra
 function furthestPeer(silent: number, run: Run, programs: Programs): RankRun | undefined {
   const program = programs.programOf(silent);
   let best: RankRun | undefined;
-  for (const rank of run.ranks.values()) {
-    const last = rank.evidence.entries.at(-1)?.record ?? -1;
-    if (
-      rank.whole &&
-      programs.programOf(rank.rank) === program &&
-      last > (best?.evidence.entries.at(-1)?.record ?? -1)
-    ) {
+  for (const rank of run.all) {
+    if (rank.whole && programs.programOf(rank.rank) === program && rank.lastRecord > (best?.lastRecord ?? -1)) {
       best = rank;
     }
   }
@@ -78,7 +73,7 @@ function nthTransfer({ group, operation }: Entry, counts: Map<string, number>): 
   return nth;
 }
 
-/** Who of the other partners of the silent rank's own operation has not entered it; null where all have. */
+/** The kind of partner of the silent rank that has not entered its operation; null where all have. */
 function missingPartner(
   silent: number,
   entry: Entry,

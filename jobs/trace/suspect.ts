@@ -2,19 +2,19 @@ import type { Entry } from './evidence';
 import type { RankLog } from './log';
 import type { Programs } from './silent';
 
-/** What the verdict needs of the layout and of other files. */
+/** What the layout and other files tell about a run. */
 export interface RunContext extends Programs {
-  /** What the layout calls the group of an operation. */
+  /** The layout's name of the group of an operation. */
   nameOf(entry: Entry): string;
-  /** The machine that the layout puts a rank on. */
+  /** The node that the layout puts a rank on. */
   nodeOf(rank: number): number;
   readonly logs: ReadonlyMap<number, RankLog>;
   /** Ranks whose process does not answer RAS. */
   readonly unanswered: ReadonlySet<number>;
-  /** Whether there are files of the recorder and nothing else. */
-  readonly recorded: boolean;
   /** Ranks whose process answers RAS. */
   readonly answered: ReadonlySet<number>;
+  /** Whether all files are of the recorder. */
+  readonly recorded: boolean;
 }
 
 /** A rank at fault, before its place is looked up. */

@@ -1,17 +1,18 @@
 import { countOf } from '../../layout';
+import { groupedBy } from '../collections';
 import type { Entry, Operation } from './evidence';
 import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from './mismatch';
 import { brokenHabit, type Divergence, divergenceAmong, isResolved } from './programs';
-import type { RankRun, Run } from './rankRun';
+import type { Run } from './rankRun';
 import { endedSuspects, rootSuspects } from './roots';
 import type { RunContext, Suspect } from './suspect';
 import { operationText, ranksText, rounded, stackTexts } from './texts';
 import type { Mismatch, Verdict } from './verification';
 import { type Wait, type WaitGraph, waitGraph, waitsFor } from './waits';
 
-/** The confidence in any suspect where equal ranks disagree and nothing tells which is wrong. */
+/** The highest confidence where ranks with one program disagree and nothing shows which is wrong. */
 const DISPUTED = 0.6;
-/** Of how many ranks a mismatch tells what they did. */
+/** The most ranks that a mismatch lists. */
 const MAX_BY_RANK = 64;
 
 export interface Assessment {
@@ -22,13 +23,13 @@ export interface Assessment {
   readonly why: readonly string[];
 }
 
-/** Finds who keeps a run from going on. Ranks that do another thing than their peers come first: waits follow from that. */
+/** Finds the ranks that block a run. Ranks that differ from their peers come first: waits follow from that. */
 export function assess(run: Run, context: RunContext): Assessment {
   const graph = waitGraph(run);
   const divergences = graph.waits.size > 0 || graph.stalled.size > 0 ? divergencesOf(run, graph, context) : [];
   const found = mismatchOf(run, graph, divergences.filter(isResolved), context);
   const explained = new Set(found?.suspects.map(({ rank }) => rank));
-  // where ranks with one program do not do the same, one of them is wrong, though it is open which
+  // where ranks with one program do not do the same, one of them is wrong
   const most = divergences.every(isResolved) ? 1 : DISPUTED;
   const roots = rootSuspects(run, graph, context, explained, most);
   if (found) {
@@ -46,7 +47,7 @@ export function assess(run: Run, context: RunContext): Assessment {
   return graph.waits.size > 0 && graph.stalled.size === 0 ? cycle(run, graph, context) : quiet(run, graph, context);
 }
 
-/** The verdict where some ranks are waited for and wait for nobody. */
+/** The verdict where ranks wait for ranks that do not wait. */
 function waiting(run: Run, roots: readonly Suspect[]): Pick<Assessment, 'verdict' | 'why'> {
   const silent = run.silent(run.worldSize).length;
   const guessed = roots.every(({ confidence }) => confidence < 0.5);
@@ -54,7 +55,7 @@ function waiting(run: Run, roots: readonly Suspect[]): Pick<Assessment, 'verdict
     return {
       verdict: 'unknown',
       why: [
-        `${countOf(silent, 'rank')} of ${run.worldSize} left no dump: any of those that others wait for may be at fault.`,
+        `${countOf(silent, 'rank')} of ${run.worldSize} left no dump: any of them that others wait for may be at fault.`,
       ],
     };
   }
@@ -62,100 +63,77 @@ function waiting(run: Run, roots: readonly Suspect[]): Pick<Assessment, 'verdict
   return { verdict: first?.lost ? 'lost' : 'hang', why: [] };
 }
 
-/** Nobody is waited for who does not wait. */
+/** The verdict where no rank waits, or every rank that others wait for waits itself. */
 function quiet(run: Run, graph: WaitGraph, context: RunContext): Assessment {
   const [stalled] = graph.stalled.values();
   const base = { suspects: [], mismatch: null, graph };
   if (stalled) {
-    const all = `All members have entered ${operationText(stalled, context)} and it is not through`;
-    return {
-      ...base,
-      verdict: 'unknown',
-      why: [
-        `${all}: the run was going on when the dumps were taken, or it is stuck below torch (network, GPU, driver).`,
-      ],
-    };
+    const pending = `All members have entered ${operationText(stalled, context)}, which has not completed`;
+    const why = `${pending}: the run was in progress when it was dumped, or it is stuck below torch (network, GPU, driver).`;
+    return { ...base, verdict: 'unknown', why: [why] };
   }
-  const dumped = [...run.ranks.values()].filter(({ whole }) => whole).length;
+  const dumped = run.all.filter(({ whole }) => whole).length;
   if (dumped > 0) {
-    const broken = [...run.ranks.values()].some(({ evidence }) => evidence.source === 'part');
+    const broken = run.all.some(({ evidence }) => evidence.source === 'part');
     const all = dumped === run.worldSize;
     const enough = all || (dumped > 1 && dumped * 2 > run.worldSize && !broken && isLevel(run, context));
-    const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump. Nothing waits in these, but others may.`;
+    const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump. No rank waits in these, but others may.`;
     return { ...base, verdict: enough ? 'healthy' : 'unknown', why: all ? [] : [why] };
   }
   if (context.recorded) {
-    return {
-      ...base,
-      verdict: 'healthy',
-      why: ['Only the groups were compared: the recorder does not tell how far ranks are.'],
-    };
+    const why = 'Only the groups were compared: the recorder does not record operations.';
+    return { ...base, verdict: 'healthy', why: [why] };
   }
-  return {
-    ...base,
-    verdict: 'unknown',
-    why: [
-      context.answered.size > 0
-        ? 'RAS counts as many operations on all members of each communicator: one answer does not tell whether they go on.'
-        : 'No file tells how far the ranks have come.',
-    ],
-  };
+  const why =
+    context.answered.size > 0
+      ? 'RAS counts as many operations on all members of each communicator: one answer does not show whether they progress.'
+      : 'No file shows how far the ranks have come.';
+  return { ...base, verdict: 'unknown', why: [why] };
 }
 
-/** Whether ranks with the same program have come equally far. */
+/** Whether ranks with the same program have entered as many operations. */
 function isLevel(run: Run, context: RunContext): boolean {
   const places = new Map<string, number>();
-  return [...run.ranks.values()].every(({ rank, evidence }) => {
+  return run.all.every(({ rank, lastRecord }) => {
     const program = context.programOf(rank);
-    const place = evidence.entries.at(-1)?.record ?? -1;
-    places.set(program, places.get(program) ?? place);
-    return places.get(program) === place;
+    places.set(program, places.get(program) ?? lastRecord);
+    return places.get(program) === lastRecord;
   });
 }
 
-/** Ranks that wait for each other in a ring: some of them take the operations in another order. */
+/** The verdict where ranks wait for each other in a ring: some of them run the operations in another order. */
 function cycle(run: Run, graph: WaitGraph, context: RunContext): Assessment {
   const ring = ringOf(graph);
-  const why = [`${ranksText(ring, true)} wait for one another: they take the same operations in different order.`];
+  const why = [`${ranksText(ring, true)} wait for one another: they run the same operations in different order.`];
   if (ring.some((rank) => run.ranks.get(rank)?.whole !== true)) {
-    return {
-      verdict: 'unknown',
-      suspects: [],
-      graph,
-      mismatch: null,
-      why: [...why, 'Without their dumps it is open which of them is wrong.'],
-    };
+    const open = 'Without all their dumps it is not known which of them is wrong.';
+    return { verdict: 'unknown', suspects: [], graph, mismatch: null, why: [...why, open] };
   }
   const behind = ring.filter((rank) => isBehindPeers(rank, run, context));
   const named = behind.length > 0 && behind.length < ring.length ? behind : ring;
   const suspects = named.map((rank) => {
     const wait = graph.waits.get(rank);
+    const text =
+      wait && `It waits in ${operationText(wait.entry, context)} for ${ranksText(waitsFor(wait))}, in a ring.`;
     return {
       rank,
       confidence: rounded(named.length === 1 ? 0.6 : 0.8 / named.length),
       lost: false,
-      because: wait
-        ? [
-            `It waits in ${operationText(wait.entry, context)} for ${ranksText(waitsFor(wait))}, which wait for it in turn.`,
-          ]
-        : [],
+      because: text ? [text] : [],
     };
   });
-  const first = graph.waits.get(ring[0] ?? -1);
+  const entries = ring.flatMap((rank) => graph.waits.get(rank)?.entry ?? []);
+  const [first] = entries;
   return {
     verdict: 'mismatch',
     suspects,
     graph,
     mismatch: first
       ? {
-          group: context.nameOf(first.entry),
-          seq: first.entry.seq,
+          group: context.nameOf(first),
+          seq: first.seq,
           what: 'order',
-          by_rank: byRankText(
-            ring.flatMap((rank) => graph.waits.get(rank)?.entry ?? []),
-            ring,
-            context,
-          ),
+          by_rank: byRankText(entries, ring, context),
         }
       : null,
     why,
@@ -176,12 +154,13 @@ function ringOf(graph: WaitGraph): number[] {
 
 /** Whether a rank has entered fewer operations than another one with the same program. */
 function isBehindPeers(rank: number, run: Run, context: RunContext): boolean {
-  const ring = run.ranks.get(rank);
-  const own = ring?.whole ? (ring.evidence.entries.at(-1)?.record ?? 0) : Number.POSITIVE_INFINITY;
+  const own = run.ranks.get(rank);
   const program = context.programOf(rank);
-  return [...run.ranks.values()].some(
-    (other) =>
-      other.whole && context.programOf(other.rank) === program && (other.evidence.entries.at(-1)?.record ?? 0) > own,
+  return (
+    own?.whole === true &&
+    run.all.some(
+      (other) => other.whole && context.programOf(other.rank) === program && other.lastRecord > own.lastRecord,
+    )
   );
 }
 
@@ -191,7 +170,7 @@ interface FoundMismatch {
   readonly why: readonly string[];
 }
 
-/** What ranks did differently, and which of them is the odd one. */
+/** What ranks did differently, and which of them are wrong. */
 function mismatchOf(
   run: Run,
   graph: WaitGraph,
@@ -208,16 +187,8 @@ function mismatchOf(
 }
 
 function divergencesOf(run: Run, graph: WaitGraph, context: RunContext): Divergence[] {
-  const programs = new Map<string, RankRun[]>();
-  for (const rank of run.ranks.values()) {
-    if (rank.whole) {
-      const program = context.programOf(rank.rank);
-      const peers = programs.get(program) ?? [];
-      programs.set(program, peers);
-      peers.push(rank);
-    }
-  }
-  return [...programs.values()].flatMap((peers) => {
+  const dumped = run.all.filter(({ whole }) => whole);
+  return [...groupedBy(dumped, ({ rank }) => context.programOf(rank)).values()].flatMap((peers) => {
     const [only] = peers;
     if (peers.length > 1) {
       return divergenceAmong(peers, context.nameOf);
@@ -303,18 +274,18 @@ function conflictMismatch(
       by_rank: byRankText([...conflict.byRank.values()], [...conflict.byRank.keys()], context),
     },
     suspects,
-    why: odd.reason === '' ? ['The dumps do not tell which of the members does the wrong thing.'] : [],
+    why: odd.reason === '' ? ['The dumps do not show which of the members is wrong.'] : [],
   };
 }
 
 interface OddOnes {
   readonly ranks: readonly number[];
   readonly confidence: number;
-  /** Why these; empty where nothing tells them apart. */
+  /** Why these; empty for unknown. */
   readonly reason: string;
 }
 
-/** Which members of a conflict do the wrong thing: by their peers, by the camps, by sibling groups, by their own history. */
+/** Which members of a conflict are wrong, according to their peers, the majority, sibling groups or their own history. */
 function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Run, context: RunContext): OddOnes {
   const diverging = divergences.filter(({ rank }) => conflict.byRank.has(rank));
   if (diverging.length > 0) {
@@ -336,14 +307,14 @@ function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Ru
   );
 }
 
-/** What groups of the same name did in the same place. */
+/** Compares with groups of the same name in the same place. */
 function bySiblings(conflict: Conflict, run: Run, context: RunContext): OddOnes | null {
   const [sample] = conflict.byRank.values();
   const name = sample && context.nameOf(sample);
   const programs = new Set([...conflict.byRank.keys()].map((rank) => context.programOf(rank)));
   const votes = new Map<number, number>();
   const sides = camps(conflict);
-  for (const rank of run.ranks.values()) {
+  for (const rank of run.all) {
     if (!conflict.byRank.has(rank.rank) && programs.has(context.programOf(rank.rank))) {
       const entry = rank.evidence.entries.find(
         (one) => one.seq === conflict.seq && !one.p2p && context.nameOf(one) === name,
@@ -362,14 +333,14 @@ function bySiblings(conflict: Conflict, run: Run, context: RunContext): OddOnes 
     : null;
 }
 
-/** What ranks with the programs of two ends sent and received in the same place. */
+/** Compares with the transfers of ranks with the same programs in the same place. */
 function byTransferSiblings({ byRank }: Conflict, run: Run, context: RunContext): OddOnes | null {
   const sides = [...byRank].map(([rank, entry]) => {
     const nth = run.ranks
       .get(rank)
       ?.transfers(entry.group, entry.operation.name, entry.operation.peer ?? -1)
       .findIndex(({ record }) => record === entry.record);
-    const siblings = [...run.ranks.values()].filter(
+    const siblings = run.all.filter(
       (other) =>
         !byRank.has(other.rank) && other.fromStart && context.programOf(other.rank) === context.programOf(rank),
     );
@@ -391,7 +362,7 @@ function byTransferSiblings({ byRank }: Conflict, run: Run, context: RunContext)
     : null;
 }
 
-/** What the members did in the group before. */
+/** Compares with what the members did in the group before. */
 function byHistory(conflict: Conflict, run: Run): OddOnes | null {
   const usual = camps(conflict).map(({ operation, ranks }) => ({
     ranks,
@@ -419,7 +390,7 @@ function byHistory(conflict: Conflict, run: Run): OddOnes | null {
     : null;
 }
 
-/** Whether two camps do each other's operation next: the same ones in another order. */
+/** Whether two camps do each other's operation next: the same operations in another order. */
 function swapped({ group, seq, byRank, what }: Conflict, run: Run): boolean {
   const [a, b] = camps({ group, seq, byRank, what });
   if (what !== 'op' || !a || !b) {
@@ -439,7 +410,7 @@ function swapped({ group, seq, byRank, what }: Conflict, run: Run): boolean {
         ),
     );
   const [nextOfA, nextOfB] = [does(a.ranks, b.operation, seq + 1), does(b.ranks, a.operation, seq + 1)];
-  // who waits does nothing next: then the group's habits must know both operations
+  // a rank that waits does nothing next: then earlier steps of the group must have both operations
   return nextOfA === true ? (nextOfB ?? usual(a.operation)) : nextOfB === true && (nextOfA ?? usual(b.operation));
 }
 

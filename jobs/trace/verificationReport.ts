@@ -11,7 +11,7 @@ export const VERDICT_TITLES: Readonly<Record<Verdict, string>> = {
   hang: 'hang: ranks wait for a rank that is alive and does not come',
   mismatch: 'mismatch: ranks of one group do not do the same thing',
   lost: 'lost: ranks wait for a rank whose process seems to be gone',
-  unknown: 'unknown: the files do not tell',
+  unknown: 'unknown: the files do not show the state of the run',
 };
 
 /** How the groups of one name differ from the layout's, in one line. */

@@ -1,4 +1,5 @@
 import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
+import { ascending } from '../collections';
 import { type Cause, causeOf } from './cause';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
@@ -11,11 +12,11 @@ import { type Assessment, assess } from './verdict';
 import type { Culprit, ExplainedDifference, SourceKind, Verification, Victim } from './verification';
 import { waitsFor } from './waits';
 
-/** How many ranks that wait, and how many that one waits for, are listed. */
+/** The most waiting ranks that are listed, and the most ranks that one of them waits for. */
 const MAX_VICTIMS = 65_536;
 const MAX_WAITED = 64;
 
-/** A layout that a run can be verified against: one without an open number. */
+/** A layout whose numbers are all known, so that a run can be compared with it. */
 export interface VerifiableLayout extends Checked {
   readonly facts: LayoutFacts;
   readonly resolved: ResolvedLayout;
@@ -26,7 +27,7 @@ export function isVerifiable(checked: Checked): checked is VerifiableLayout {
   return checked.resolved !== null && checked.facts !== null;
 }
 
-/** Compares what the files of a run say with its layout, and finds who keeps the run from going on. */
+/** Compares the files of a run with its layout, and finds the ranks that block the run. */
 export function verify(file: string, checked: VerifiableLayout, evidence: Evidence): Verification {
   const layout = new LayoutGroups(checked.resolved);
   const places = knownPlaces(evidence.recordings, evidence.logs);
@@ -67,7 +68,7 @@ function verdictWith(
     : verdict;
 }
 
-/** Ranks whose groups are not the layout's while those of most others are. */
+/** Ranks whose groups differ from the layout while those of most ranks agree. */
 function deviatingRanks(
   ranks: readonly RankEvidence[],
   { different }: GroupComparison,
@@ -85,19 +86,17 @@ function deviatingRanks(
     ? wrong.map(({ rank }) => ({
         rank,
         confidence: 0.9,
-        because: [`Its groups are not those of the layout; those of ${ranks.length - wrong.length} other ranks are.`],
+        because: [`Its groups differ from the layout; those of ${ranks.length - wrong.length} other ranks agree.`],
       }))
     : [];
 }
 
 function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras: RasByRank | null): RunContext {
-  const names = new Map<RunGroup, string>();
-  const nameOf = (group: RunGroup) => {
-    const name = names.get(group) ?? layout.nameOf(group);
-    names.set(group, name);
-    return name;
-  };
-  const twins = memoize((all: readonly RunGroup[]) => new Twins(all, nameOf));
+  const nameOf = cached((group: RunGroup) => layout.nameOf(group));
+  const groupsByRank = memoize(
+    (all: readonly RunGroup[]) =>
+      new Map(all.flatMap((group) => group.ranks.map((rank) => [`${nameOf(group)} ${rank}`, group]))),
+  );
   const members = ras?.groups.flatMap((group) => group.members) ?? [];
   const unanswered = new Set(members.filter(({ member }) => member.counts === null).map(({ rank }) => rank));
   return {
@@ -107,32 +106,25 @@ function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras:
     answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),
     nodeOf: (rank) => Math.floor(rank / layout.layout.gpusPerNode),
     programOf: (rank) => programOf(rank, layout.layout),
-    groupLike: (group, rank) => twins(groups).of(nameOf(group), rank),
+    groupLike: (group, rank) => groupsByRank(groups).get(`${nameOf(group)} ${rank}`),
     nameOf: ({ group }: Entry) => nameOf(group),
   };
 }
 
-/** Files that tell of groups at most. */
+/** Files without operations. */
 const RECORDS: ReadonlySet<SourceKind> = new Set(['recorder', 'other']);
 
-/** Groups by their names and ranks: to find what a group of one rank is to another. */
-class Twins {
-  readonly #groups = new Map<string, RunGroup>();
-
-  constructor(groups: Iterable<RunGroup>, nameOf: (group: RunGroup) => string) {
-    for (const group of groups) {
-      for (const rank of group.ranks) {
-        this.#groups.set(`${nameOf(group)} ${rank}`, group);
-      }
-    }
-  }
-
-  of(name: string, rank: number): RunGroup | undefined {
-    return this.#groups.get(`${name} ${rank}`);
-  }
+/** A function that computes the value of each key once. */
+function cached<K, V>(compute: (key: K) => V): (key: K) => V {
+  const values = new Map<K, V>();
+  return (key) => {
+    const value = values.get(key) ?? compute(key);
+    values.set(key, value);
+    return value;
+  };
 }
 
-/** Ranks of one module and pipeline stage run the same program. */
+/** The key of a rank's program: ranks of one module and pipeline stage run the same one. */
 function programOf(rank: number, layout: ResolvedLayout): string {
   return layout.modules
     .map((module) => {
@@ -143,7 +135,7 @@ function programOf(rank: number, layout: ResolvedLayout): string {
     .join();
 }
 
-/** The place of a rank in the grids that hold it: the dense dimensions, and `ep`. */
+/** The coordinates of a rank: the dense dimensions, and `ep`. */
 function coordinatesOf(rank: number, layout: ResolvedLayout): Record<string, number | string> {
   const module = layout.modules.find((one) => denseGrid(one).has(rank));
   if (!module) {
@@ -184,7 +176,7 @@ function victimsOf({ graph }: Assessment, culprits: readonly Culprit[], context:
     }));
 }
 
-/** The comparison, and what would make it equal. Groups without a name differ where another layout has all of them. */
+/** The comparison, and the change to the layout that gives the groups. Unnamed groups count as differences if there is one. */
 function comparisonOf(
   groups: readonly RunGroup[],
   layout: LayoutGroups,
@@ -199,7 +191,7 @@ function comparisonOf(
   return { comparison: namedBy(comparison, groups, layout, cause ? new LayoutGroups(cause.layout) : layout), cause };
 }
 
-/** Each difference with its cause and the line of the layout that it is about. */
+/** Each difference with its cause and its line of the layout. */
 function explained(
   { different }: GroupComparison,
   cause: Cause | null,
@@ -212,7 +204,7 @@ function explained(
   }));
 }
 
-/** The line of the key that a cause names, or of the map that it would stand in. */
+/** The line of the key that a cause names, or of its section. */
 function lineOf({ key, module }: Cause, { facts, lines }: VerifiableLayout): number | null {
   const grid = facts.modules.find(({ name }) => name === module);
   const parallelism = facts.root.parallelism.value;
@@ -222,7 +214,7 @@ function lineOf({ key, module }: Cause, { facts, lines }: VerifiableLayout): num
   return span ? lines.positionAt(span.start).line + 1 : null;
 }
 
-/** What dumps say, and for ranks without a dump what the watchdog printed and RAS counted. */
+/** The evidence of dumps; for ranks without a dump, that of the watchdog's log and of RAS. */
 function withOtherSources(evidence: Evidence, layout: LayoutGroups, ras: RasByRank | null): RankEvidence[] {
   const known = new Map(evidence.ranks.map((one) => [one.rank, withRanks(one, layout, evidence.interner)]));
   for (const log of evidence.logs.values()) {
@@ -236,7 +228,7 @@ function withOtherSources(evidence: Evidence, layout: LayoutGroups, ras: RasByRa
   return [...known.values()];
 }
 
-/** Fills in the ranks of groups that a broken dump does not tell, as the layout has them. */
+/** Takes the ranks of groups that a broken dump lacks from the layout. */
 function withRanks(evidence: RankEvidence, layout: LayoutGroups, interner: Interner): RankEvidence {
   const whole = (group: RunGroup): RunGroup => {
     const ranks = group.ranks.length > 0 ? null : layout.ranksOf(group.desc, evidence.rank);
@@ -265,26 +257,19 @@ function fromLog(
       interner.group(name, desc, layout.ranksOf(desc, rank) ?? []);
     if (group.ranks.length > 0) {
       progress.set(group, { group, enqueued, completed });
-      const operation = interner.operation(UNKNOWN_OPERATION);
-      entries.push({
-        record: entries.length,
-        group,
-        seq,
-        p2p: false,
-        operation,
-        completed: false,
-        created: 0,
-        frames: [],
-      });
+      entries.push(pendingEntry(entries.length, group, seq, interner));
     }
   }
   return { rank, entries, progress, source: 'log', written: null };
 }
 
-/** Neither the watchdog's lines nor RAS tell which operation of a group a number belongs to. */
-const UNKNOWN_OPERATION = { name: 'operation', peer: null, input: -1, output: -1, dtype: '' };
+/** A pending operation that is known only by its group and number, as in the watchdog's lines and RAS. */
+function pendingEntry(record: number, group: RunGroup, seq: number, interner: Interner): Entry {
+  const operation = interner.operation({ name: 'operation', peer: null, input: -1, output: -1, dtype: '' });
+  return { record, group, seq, p2p: false, operation, completed: false, created: 0, frames: [] };
+}
 
-/** For ranks without a dump: how many operations of each communicator RAS has seen them launch. */
+/** The evidence of RAS for ranks without a dump: how many operations of each communicator they have launched. */
 function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>, interner: Interner): RankEvidence[] {
   const found = new Map<number, { entries: Entry[]; progress: Map<RunGroup, Progress> }>();
   for (const [index, rasGroup] of (ras?.groups ?? []).entries()) {
@@ -295,17 +280,7 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
       found.set(rank, one);
       one.progress.set(group, { group, enqueued: count, completed: count });
       if (count === most && [...counts.values()].some((other) => other < most)) {
-        const operation = interner.operation(UNKNOWN_OPERATION);
-        one.entries.push({
-          record: one.entries.length,
-          group,
-          seq: count,
-          p2p: false,
-          operation,
-          completed: false,
-          created: 0,
-          frames: [],
-        });
+        one.entries.push(pendingEntry(one.entries.length, group, count, interner));
       }
     }
   }
@@ -315,8 +290,8 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
 }
 
 /**
- * What the members of a communicator have launched. It is a group of the dumps where one of these ranks counts as RAS does; then
- * its sequence numbers go on for the ranks without a dump.
+ * The numbers of operations that the members of a communicator have launched. It is a group of the dumps if a rank's dump has the
+ * same number; then the sequence numbers of the dumps apply to the ranks without one.
  */
 function rasCounts(
   { ranks, members }: RasGroup,
@@ -335,7 +310,7 @@ function rasCounts(
   for (const [rank, count] of counts) {
     const last = known
       .get(rank)
-      ?.entries.findLast(({ group, p2p }) => !p2p && [...group.ranks].sort((a, b) => a - b).join() === joined);
+      ?.entries.findLast(({ group, p2p }) => !p2p && ascending(group.ranks).join() === joined);
     if (last && last.seq === count) {
       return { group: last.group, counts };
     }

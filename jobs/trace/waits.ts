@@ -1,42 +1,41 @@
 import type { Entry, RunGroup } from './evidence';
 import type { Entered, RankRun, Run } from './rankRun';
 
-/** A rank that waits in an operation, and for whom. */
+/** A rank that waits in an operation, and the ranks that it waits for. */
 export interface Wait {
   readonly rank: number;
   readonly entry: Entry;
   /** Members that have not entered the operation. */
   readonly absent: readonly number[];
-  /** Members of which no file tells whether they have. */
+  /** Members that may have entered it: no file tells. */
   readonly unknown: readonly number[];
-  /** Members that have entered it, but stand in an earlier operation. */
+  /** Members that have entered it, but are blocked in an earlier operation. */
   readonly behind: readonly number[];
 }
 
-/** The ranks that a wait is for: those that keep it from ending. */
+/** The ranks that keep a wait from ending. */
 export function waitsFor({ absent, unknown, behind }: Wait): readonly number[] {
   return absent.length + unknown.length > 0 ? [...absent, ...unknown] : behind;
 }
 
-/** Who waits for whom. */
+/** The wait-for graph: an edge from each rank to each member that its pending operation lacks. */
 export interface WaitGraph {
-  /** By rank, the operation that holds it: the first of its pending ones that somebody keeps from ending. */
+  /** By rank, the operation that blocks it: the first pending one that lacks a member. */
   readonly waits: ReadonlyMap<number, Wait>;
-  /** Pending operations that every member has entered and nobody stands before, by rank: in flight, or stuck below torch. */
+  /** By rank, a pending operation that every member has entered: in flight, or stuck below torch. */
   readonly stalled: ReadonlyMap<number, Entry>;
-  /** Ranks that others wait for and that wait for nobody, in rank order, with those that wait for them directly. */
+  /** Ranks that others wait for and that do not wait, in ascending order, with the waits for them. */
   readonly roots: ReadonlyMap<number, readonly Wait[]>;
 }
 
-/** The wait-for graph of a run: an edge from each rank to each member that its pending operation lacks. */
 export function waitGraph(run: Run): WaitGraph {
   const waits = new Map<number, Wait>();
   const stalled = new Map<number, Entry>();
   const instances = new Instances(run);
-  for (const rank of run.ranks.values()) {
+  for (const rank of run.all) {
     const found = rank.pending
       .map((entry) => ({ rank: rank.rank, entry, ...instances.lacking(rank, entry) }))
-      // a rank whose dump lacks the operation is late; one without a dump may have come after the others wrote theirs
+      // a member whose dump lacks the operation is late; one without a dump may have entered it after the others were dumped
       .filter(({ entry, absent }) => absent.length > 0 || rank.isSettled(entry.created));
     const held = found.find((wait) => wait.absent.length > 0) ?? found.find((wait) => waitsFor(wait).length > 0);
     const [first] = rank.pending;
@@ -49,7 +48,7 @@ export function waitGraph(run: Run): WaitGraph {
   return { waits, stalled, roots: rootsOf(waits, stalled) };
 }
 
-/** One wait an operation is kept for each root: all members of a large group wait for the same ones. */
+/** The roots, each with one wait an operation: all members of a large group wait for the same ranks. */
 function rootsOf(waits: ReadonlyMap<number, Wait>, stalled: ReadonlyMap<number, Entry>): Map<number, Wait[]> {
   const roots = new Map<number, Wait[]>();
   const seen = new Set<readonly number[]>();
@@ -69,7 +68,7 @@ function rootsOf(waits: ReadonlyMap<number, Wait>, stalled: ReadonlyMap<number, 
 
 type Lacking = Pick<Wait, 'absent' | 'unknown' | 'behind'>;
 
-/** Whom each operation lacks: worked out once for all members of a collective. */
+/** The members that operations lack, computed once for all members of a collective. */
 class Instances {
   readonly #known = new Map<RunGroup, Map<number, Lacking>>();
 
@@ -90,10 +89,11 @@ class Instances {
 
   #lackingOf(rank: RankRun, entry: Entry, members: readonly number[]): Lacking {
     const entered = members.map((member) => enteredBy(this.run.ranks.get(member), rank, entry));
-    const absent = members.filter((_, i) => entered[i] === false);
-    const unknown = members.filter((_, i) => entered[i] === null);
-    const behind = members.filter((member) => standsBefore(this.run.ranks.get(member), entry));
-    return { absent, unknown, behind };
+    return {
+      absent: members.filter((_, i) => entered[i] === false),
+      unknown: members.filter((_, i) => entered[i] === null),
+      behind: members.filter((member) => isBehind(this.run.ranks.get(member), entry)),
+    };
   }
 }
 
@@ -115,8 +115,8 @@ function enteredBy(other: RankRun | undefined, rank: RankRun, entry: Entry): Ent
 }
 
 /**
- * Whether the other end of a transfer is there. Each end counts its transfers alone, so the n-th of one belongs to the n-th of
- * the other; where a ring has dropped its beginning, what is still pending at both ends belongs together.
+ * Whether the other end of a transfer has entered it. Each end counts its own transfers, so the n-th of one belongs to the n-th of
+ * the other; where a ring has dropped its beginning, the transfers that are pending at both ends belong together.
  */
 function transferEntered(other: RankRun, rank: RankRun, { group, operation, record, created }: Entry): Entered {
   const counterpart = operation.name === 'send' ? 'recv' : 'send';
@@ -124,13 +124,13 @@ function transferEntered(other: RankRun, rank: RankRun, { group, operation, reco
   const theirs = other.transfers(group, counterpart, group.ranks.indexOf(rank.rank));
   const nth = own.findIndex((entry) => entry.record === record);
   const there = rank.fromStart && other.fromStart ? theirs.length > nth : theirs.some(({ completed }) => !completed);
-  // a rank that was dumped early may have found the other end since
+  // a rank that was dumped early may have met the other end since
   const tells = other.whole && (rank.fromStart ? other.fromStart : rank.isSettled(created));
   return there || (tells ? false : null);
 }
 
-/** Whether a rank that has entered an operation stands in an earlier one that is not through. */
-function standsBefore(other: RankRun | undefined, { group, seq, p2p }: Entry): boolean {
+/** Whether a rank that has entered an operation is blocked in an earlier one. */
+function isBehind(other: RankRun | undefined, { group, seq, p2p }: Entry): boolean {
   const first = other?.pending[0];
   if (!other || !first) {
     return false;

@@ -1,6 +1,17 @@
-import { type Block, type Chunk, type CostJob, microbatches, paddedVocab, recomputes } from './job';
+import {
+  type Block,
+  blocksOf,
+  type Chunk,
+  type CostJob,
+  HALF,
+  microbatches,
+  paddedVocab,
+  recomputes,
+  sequenceSpread,
+  tokensOf,
+} from './job';
 
-const HALF = 2;
+/** Bytes of a number of 32 bits. */
 const FLOAT = 4;
 
 /**
@@ -10,10 +21,9 @@ const FLOAT = 4;
  * named in `recompute_modules`, megatron/core/transformer/transformer_config.py.
  */
 function blockActivations(job: CostJob, block: Block): number {
-  const { model, degrees, sequence, batch } = job;
-  const tokens = (sequence.length / degrees.cp) * batch.micro;
-  const spread = sequence.sequenceParallel ? degrees.tp : 1;
-  const hidden = (HALF * model.hiddenSize * tokens) / spread;
+  const { model, degrees, sequence } = job;
+  const tokens = tokensOf(job);
+  const hidden = boundary(job);
   const mask = sequence.dropout ? hidden / HALF : 0;
   // the input of the norm, and its output, which the linear layer after it keeps
   const norm = recomputes(job, 'layernorm') ? hidden : 2 * hidden;
@@ -23,22 +33,20 @@ function blockActivations(job: CostJob, block: Block): number {
     case 'mlp':
       return norm + mask + (recomputes(job, 'mlp') ? 0 : feedForward(job, model.ffnHiddenSize, tokens, degrees.tp));
     case 'moe':
-      return norm + mask + (recomputes(job, 'moe') ? 0 : mixture(job, tokens, spread));
+      return norm + mask + (recomputes(job, 'moe') ? 0 : mixture(job, tokens));
     case 'mamba':
       return norm + mask + mamba(job, tokens);
   }
 }
 
 /** Bytes of the inputs of one layer: all that full recomputation keeps of it. */
-function boundary({ model, degrees, sequence, batch }: CostJob): number {
-  const spread = sequence.sequenceParallel ? degrees.tp : 1;
-  return (HALF * model.hiddenSize * (sequence.length / degrees.cp) * batch.micro) / spread;
+function boundary(job: CostJob): number {
+  return (HALF * job.model.hiddenSize * tokensOf(job)) / sequenceSpread(job);
 }
 
 /** Bytes that one virtual stage holds for one micro-batch, without logits. */
 function chunkActivations(job: CostJob, chunk: Chunk): number {
-  const blocks: readonly Block[] = [...chunk.blocks, ...mtpBlocks(job, chunk)];
-  const whole = blocks.reduce((total, block) => total + blockActivations(job, block), 0);
+  const whole = blocksOf(job, chunk).reduce((total, block) => total + blockActivations(job, block), 0);
   const embedding = chunk.embedding && job.sequence.dropout ? boundary(job) / HALF : 0;
   if (job.recompute.granularity !== 'full') {
     return whole + embedding;
@@ -63,9 +71,9 @@ export function recomputedLayer(job: CostJob, stage: number): number {
  * loss reads them, and the gradient that a fused loss keeps.
  * Source: megatron/core/tensor_parallel/cross_entropy.py, megatron/core/fusions/fused_cross_entropy.py.
  */
-export function logitBytes({ model, degrees, sequence, batch }: CostJob): number {
-  const tokens = (sequence.length / degrees.cp) * batch.micro;
-  const elements = (tokens * paddedVocab(model, degrees.tp)) / degrees.tp;
+export function logitBytes(job: CostJob): number {
+  const { model, degrees, sequence } = job;
+  const elements = (tokensOf(job) * paddedVocab(model, degrees.tp)) / degrees.tp;
   return elements * (HALF + FLOAT + (sequence.fusedCrossEntropy ? FLOAT : 0));
 }
 
@@ -92,10 +100,6 @@ export function stageActivations(job: CostJob, stage: number): number {
   return (perMicrobatch / Math.max(1, chunks.length)) * inFlight(job, stage);
 }
 
-function mtpBlocks({ model }: CostJob, { mtp }: Chunk): Block[] {
-  return Array.from({ length: mtp }, (): Block[] => ['attention', model.moe ? 'moe' : 'mlp']).flat();
-}
-
 function attention(job: CostJob, tokens: number): number {
   const { model, degrees } = job;
   const { numAttentionHeads: heads, numQueryGroups: groups, kvChannels, mla } = model;
@@ -118,13 +122,14 @@ function feedForward({ model }: CostJob, width: number, tokens: number, tp: numb
   return (HALF * tokens * (up + width)) / tp;
 }
 
-function mixture(job: CostJob, tokens: number, spread: number): number {
+function mixture(job: CostJob, tokens: number): number {
   const { model, degrees } = job;
   const { moe, hiddenSize } = model;
   if (!moe) {
     return 0;
   }
   // a balanced router: every rank of the expert grid gets as many tokens as it sends
+  const spread = sequenceSpread(job);
   const routed = (tokens / spread) * moe.topk * (spread === 1 ? 1 : degrees.exptTp);
   const shared =
     moe.sharedFfnHiddenSize > 0 && !recomputes(job, 'shared_experts')

@@ -65,6 +65,9 @@ class Notes {
 
 type ModelSection = Section<ModelKeys>;
 
+/** The sizes that an estimate cannot do without, and those that follow from them. */
+type Sizes = Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'>;
+
 /** More layers than any model has: they are looked at one by one, also while a person types. */
 const MAX_LAYERS = 10_000;
 
@@ -123,7 +126,7 @@ class Reader {
     return field?.value ?? null;
   }
 
-  #sizes(): Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'> | null {
+  #sizes(): Sizes | null {
     const model = this.module.model.value;
     const hiddenSize = this.#needed('model.hidden_size', model?.hidden_size);
     const numAttentionHeads = this.#needed('model.num_attention_heads', model?.num_attention_heads);
@@ -138,7 +141,7 @@ class Reader {
     };
   }
 
-  #model(sizes: Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'>): CostModel {
+  #model(sizes: Sizes): CostModel {
     const model = this.module.model.value;
     const sequence = this.module.sequence.value;
     // an encoder of a multimodal job has no vocabulary

@@ -175,8 +175,27 @@ export function microbatches({ batch, degrees }: CostJob): number {
   return Math.max(1, Math.ceil(batch.global / (batch.micro * degrees.dp)));
 }
 
+/** Over how many ranks sequence parallelism spreads what lies between the TP regions. */
+export function sequenceSpread({ sequence, degrees }: CostJob): number {
+  return sequence.sequenceParallel ? degrees.tp : 1;
+}
+
 /** The vocabulary as Megatron pads it (`_vocab_size_with_padding`, megatron/training/tokenizer). */
 export function paddedVocab({ vocabSize, vocabDivisibleBy }: CostModel, tp: number): number {
   const multiple = vocabDivisibleBy * tp;
   return vocabSize === null ? 0 : Math.ceil(vocabSize / multiple) * multiple;
+}
+
+/** Bytes of a number of 16 bits. */
+export const HALF = 2;
+
+/** Tokens of one micro-batch that one rank works on between its TP regions. */
+export function tokensOf({ batch, sequence, degrees }: CostJob): number {
+  return (batch.micro * sequence.length) / degrees.cp;
+}
+
+/** All blocks of a virtual stage, with those of its multi-token prediction layers. */
+export function blocksOf({ model }: CostJob, chunk: Chunk): readonly Block[] {
+  const layer: readonly Block[] = ['attention', model.moe ? 'moe' : 'mlp'];
+  return [...chunk.blocks, ...Array.from({ length: chunk.mtp }, () => layer).flat()];
 }

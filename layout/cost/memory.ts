@@ -26,13 +26,8 @@ export function memoryOf(job: CostJob): StageMemory[] {
     const activationsBytes = stageActivations(job, stage) + Math.max(logits, recomputedLayer(job, stage));
     const peakBytes = statesBytes + workspaceBytes + activationsBytes;
     const [low, high] = PEAK_INTERVAL;
-    return {
-      statesBytes,
-      workspaceBytes,
-      activationsBytes,
-      peakBytes,
-      interval: [peakBytes * low, peakBytes * high],
-    };
+    const interval = [peakBytes * low, peakBytes * high] as const;
+    return { statesBytes, workspaceBytes, activationsBytes, peakBytes, interval };
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Block, type Chunk, type CostJob, type CostModel, paddedVocab } from './job';
+import { type Block, blocksOf, type Chunk, type CostJob, type CostModel, paddedVocab } from './job';
 
 /** Parameters that one rank holds, in elements: those reduced over dp x cp, and those of experts, reduced over expt_dp. */
 export interface ParameterCount {
@@ -33,25 +33,26 @@ export function blockParameters(job: CostJob, block: Block): ParameterCount {
 export function chunkParameters(job: CostJob, chunk: Chunk): ParameterCount {
   const { model, degrees } = job;
   const { hiddenSize } = model;
-  const blocks = chunk.blocks.map((block) => blockParameters(job, block));
+  const blocks = blocksOf(job, chunk).map((block) => blockParameters(job, block));
   const norm = normParameters(model);
   const vocabulary = (paddedVocab(model, degrees.tp) * hiddenSize) / degrees.tp;
   const alone = job.stages.length === 1;
-  const mtpLayer = [blockParameters(job, 'attention'), blockParameters(job, model.moe ? 'moe' : 'mlp')];
   const ends =
     (chunk.embedding ? vocabulary + model.learnedPositions * hiddenSize : 0) +
     // a tied output layer is a copy of the embedding where the two lie on different stages
     (chunk.loss ? norm + (model.untied || !alone ? vocabulary : 0) : 0) +
     // two norms and the projection of [hidden, embedding] to hidden (megatron/core/transformer/multi_token_prediction.py)
     chunk.mtp * (3 * norm + (2 * hiddenSize * hiddenSize) / degrees.tp);
-  return {
-    dense: sum(blocks, 'dense') + chunk.mtp * sum(mtpLayer, 'dense') + ends,
-    expert: sum(blocks, 'expert') + chunk.mtp * sum(mtpLayer, 'expert'),
-  };
+  const { dense, expert } = totalOf(blocks);
+  return { dense: dense + ends, expert };
 }
 
-function sum(counts: readonly ParameterCount[], key: keyof ParameterCount): number {
-  return counts.reduce((total, count) => total + count[key], 0);
+/** The sum of some counts. */
+export function totalOf(counts: readonly ParameterCount[]): ParameterCount {
+  return {
+    dense: counts.reduce((total, { dense }) => total + dense, 0),
+    expert: counts.reduce((total, { expert }) => total + expert, 0),
+  };
 }
 
 function normParameters({ hiddenSize, rmsNorm }: CostModel): number {

@@ -1,13 +1,9 @@
 import type { CostJob } from './job';
-import { chunkParameters, type ParameterCount } from './parameters';
+import { chunkParameters, type ParameterCount, totalOf } from './parameters';
 
 /** Parameters of one pipeline rank, all its virtual stages together. */
 export function stageParameters(job: CostJob, stage: number): ParameterCount {
-  const counts = (job.stages[stage] ?? []).map((chunk) => chunkParameters(job, chunk));
-  return {
-    dense: counts.reduce((total, { dense }) => total + dense, 0),
-    expert: counts.reduce((total, { expert }) => total + expert, 0),
-  };
+  return totalOf((job.stages[stage] ?? []).map((chunk) => chunkParameters(job, chunk)));
 }
 
 /**

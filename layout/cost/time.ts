@@ -1,7 +1,17 @@
-import { type Block, type Chunk, type CostJob, microbatches, recomputes } from './job';
+import {
+  type Block,
+  blocksOf,
+  type Chunk,
+  type CostJob,
+  HALF,
+  microbatches,
+  recomputes,
+  sequenceSpread,
+  tokensOf,
+} from './job';
 import { type Link, linksOf } from './links';
 import { stageParameters } from './states';
-import { blocksOf, blockWork, lossWork, tokensOf, type Work } from './work';
+import { blockWork, lossWork, type Work } from './work';
 
 /** What a machine reaches of what its data sheet says; fitted on published runs (docs/cost.md). */
 export interface Calibration {
@@ -172,43 +182,42 @@ class Clock {
   /** What a block sends in its forward pass: its TP region, its context ring, its experts' tokens. */
   #talk(block: Block): number {
     const { model, degrees } = this.job;
-    const hidden = 2 * tokensOf(this.job) * model.hiddenSize;
+    const hidden = HALF * tokensOf(this.job) * model.hiddenSize;
     const region = 2 * this.#ring(hidden, this.#links.tp);
     if (block === 'attention' && degrees.cp > 1) {
       const keyValue = (4 * tokensOf(this.job) * model.numQueryGroups * model.kvChannels * degrees.cp) / degrees.tp;
       return region + this.#ring(keyValue, this.#links.cp) * this.calibration.exposedOverlap;
     }
     if (block === 'moe') {
-      const spread = this.job.sequence.sequenceParallel ? degrees.tp : 1;
-      const tokens = (hidden / spread) * (model.moe?.topk ?? 1);
+      const tokens = (hidden / sequenceSpread(this.job)) * (model.moe?.topk ?? 1);
       return region + 2 * this.#ring(tokens, this.#links.ep);
     }
     return region;
   }
 
   /** One half of a ring all-reduce: every rank sends (n - 1) / n of the bytes. */
-  #ring(bytes: number, { tier, ranks, bytesPerSecond }: Link): number {
-    if (ranks <= 1) {
-      return 0;
-    }
+  #ring(bytes: number, link: Link): number {
+    const { ranks } = link;
+    return ranks <= 1 ? 0 : this.#sending((bytes * (ranks - 1)) / ranks, link, Math.log2(ranks));
+  }
+
+  /** Seconds for a number of bytes over a link, in so many steps of which each waits for the one before. */
+  #sending(bytes: number, { tier, bytesPerSecond }: Link, steps: number): number {
     const { nvlink, network, nvlinkSeconds, networkSeconds } = this.calibration;
     const [share, latency] = tier === 'nvlink' ? [nvlink, nvlinkSeconds] : [network, networkSeconds];
-    return (bytes * (ranks - 1)) / ranks / (bytesPerSecond * share) + latency * Math.log2(ranks);
+    return bytes / (bytesPerSecond * share) + latency * steps;
   }
 
   /** Activations and gradients that go to the neighbouring stages. */
   #handOver(): number {
-    const { model, degrees, sequence } = this.job;
     const { pp } = this.#links;
     if (pp.ranks <= 1) {
       return 0;
     }
-    const { nvlink, network, nvlinkSeconds, networkSeconds, exposedOverlap } = this.calibration;
-    const [share, latency] = pp.tier === 'nvlink' ? [nvlink, nvlinkSeconds] : [network, networkSeconds];
-    const bytes = (2 * tokensOf(this.job) * model.hiddenSize) / (sequence.sequenceParallel ? degrees.tp : 1);
-    const seconds = 2 * (bytes / (pp.bytesPerSecond * share) + latency);
+    const bytes = (HALF * tokensOf(this.job) * this.job.model.hiddenSize) / sequenceSpread(this.job);
+    const seconds = 2 * this.#sending(bytes, pp, 1);
     // the interleaved schedule sends while it computes another chunk (overlap_p2p_comm)
-    return this.job.stages.some(({ length }) => length > 1) ? seconds * exposedOverlap : seconds;
+    return this.job.stages.some(({ length }) => length > 1) ? seconds * this.calibration.exposedOverlap : seconds;
   }
 
   #recomputedShare(chunk: Chunk): number {

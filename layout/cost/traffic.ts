@@ -1,7 +1,6 @@
-import { type Block, type Chunk, type CostJob, microbatches } from './job';
+import { type Block, blocksOf, type Chunk, type CostJob, HALF, microbatches, sequenceSpread, tokensOf } from './job';
 import { type Link, linksOf, type Tier } from './links';
 import { stageParameters } from './states';
-import { blocksOf, tokensOf } from './work';
 
 /** What travels in one kind of process group, on the rank that sends most of it. */
 export interface Traffic {
@@ -14,8 +13,6 @@ export interface Traffic {
   readonly timesPerStep: number;
   readonly tier: Tier;
 }
-
-const HALF = 2;
 
 /** What travels in one optimizer step; groups of one rank carry nothing and are left out. */
 export function trafficOf(job: CostJob): Traffic[] {
@@ -87,11 +84,11 @@ function contextParallel(job: CostJob, link: Link): Traffic[] {
 
 /** Every virtual stage sends its output on, and its gradient back. */
 function pipelineParallel(job: CostJob, link: Link): Traffic[] {
-  const { model, degrees, sequence, stages } = job;
+  const { model, stages } = job;
   if (link.ranks <= 1) {
     return [];
   }
-  const hidden = (HALF * tokensOf(job) * model.hiddenSize) / (sequence.sequenceParallel ? degrees.tp : 1);
+  const hidden = (HALF * tokensOf(job) * model.hiddenSize) / sequenceSpread(job);
   const chunks = Math.max(...stages.map(({ length }) => length));
   const times = 2 * chunks * microbatches(job);
   return [
@@ -108,9 +105,8 @@ function pipelineParallel(job: CostJob, link: Link): Traffic[] {
 
 /** Tokens go to their experts and come back, in both passes; every token to `topk` experts, evenly spread. */
 function expertParallel(job: CostJob, link: Link): Traffic[] {
-  const { model, degrees, sequence } = job;
-  const tokens = tokensOf(job) / (sequence.sequenceParallel ? degrees.tp : 1);
-  const bytes = HALF * tokens * model.hiddenSize * (model.moe?.topk ?? 0);
+  const { model } = job;
+  const bytes = (HALF * tokensOf(job) * model.hiddenSize * (model.moe?.topk ?? 0)) / sequenceSpread(job);
   const times = 2 * blockCount(job, (block) => block === 'moe') * (forwards(job) + microbatches(job));
   return [
     {

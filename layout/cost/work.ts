@@ -1,4 +1,4 @@
-import { type Block, type Chunk, type CostJob, paddedVocab } from './job';
+import { type Block, type CostJob, paddedVocab, sequenceSpread, tokensOf } from './job';
 import { blockParameters } from './parameters';
 
 /** What one block computes in the forward pass of one micro-batch, on one rank. */
@@ -13,17 +13,12 @@ export interface Work {
   readonly scoreBytes: number;
 }
 
-/** Tokens of one micro-batch that one rank works on between its TP regions. */
-export function tokensOf({ batch, sequence, degrees }: CostJob): number {
-  return (batch.micro * sequence.length) / degrees.cp;
-}
-
 /** The work of one block, in one forward pass. */
 export function blockWork(job: CostJob, block: Block): Work {
   const { model, degrees, sequence } = job;
   const tokens = tokensOf(job);
   const { dense, expert } = blockParameters(job, block);
-  const spread = sequence.sequenceParallel ? degrees.tp : 1;
+  const spread = sequenceSpread(job);
   // norm, dropout and residual: read and written about eight times in 16 bits
   const hiddenBytes = (16 * model.hiddenSize * tokens) / spread;
   switch (block) {
@@ -69,10 +64,4 @@ export function lossWork(job: CostJob): Work {
   const { model, degrees } = job;
   const elements = (tokensOf(job) * paddedVocab(model, degrees.tp)) / degrees.tp;
   return { matrixFlops: 2 * elements * model.hiddenSize, attentionFlops: 0, movedBytes: 16 * elements, scoreBytes: 0 };
-}
-
-/** All blocks of a virtual stage, with those of its multi-token prediction layers. */
-export function blocksOf({ model }: CostJob, chunk: Chunk): readonly Block[] {
-  const layer: readonly Block[] = ['attention', model.moe ? 'moe' : 'mlp'];
-  return [...chunk.blocks, ...Array.from({ length: chunk.mtp }, () => layer).flat()];
 }

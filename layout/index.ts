@@ -34,7 +34,7 @@ export { crossings } from './topology/crossings';
 export * from './topology/facts';
 export { failureEdits, failurePlan } from './topology/failedRanks';
 export * from './topology/group-family';
-export { groupMarkdown, groupNameOf, groupNames, groupsMarkdown } from './topology/group-reference';
+export * from './topology/group-reference';
 export * from './topology/ntp';
 export * from './topology/packed';
 export * from './topology/process-groups';

@@ -144,6 +144,11 @@ export class GridGroups {
     return this.grid.has(rank) ? this.#ravel(rank, this.#outer) : -1;
   }
 
+  /** The same as a list: of one group, or of none. */
+  indicesOf(rank: number): number[] {
+    return this.grid.has(rank) ? [this.groupOf(rank)] : [];
+  }
+
   /** The place of a global rank inside its group. */
   placeOf(rank: number): number {
     return this.#ravel(rank, this.#inner);

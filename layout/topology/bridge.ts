@@ -70,10 +70,7 @@ function bridgeFamily(encoder: ResolvedModule, language: ResolvedModule): Bridge
     size: direction === 'equal' ? 0 : scale,
     ranks: (index) => groups.ranks(index),
     all: () => groups.all(),
-    indicesOf: (rank) => {
-      const index = groups.groupOf(rank);
-      return index < 0 ? [] : [index];
-    },
+    indicesOf: (rank) => groups.indicesOf(rank),
   };
 }
 

@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
-import { groupsMarkdown } from './group-reference';
-import { GROUP_NAMES } from './process-groups';
+import { check } from '../check';
+import { groupNames } from './group-reference';
+import { processGroups } from './process-groups';
 
-test('every process group stands in the catalogue', () => {
-  const text = groupsMarkdown();
-  expect(GROUP_NAMES.filter((name) => !text.includes(`| \`${name}\` |`))).toEqual([]);
+test('every process group that a layout makes stands in the catalogue', () => {
+  const { resolved } = check(`layout: 1
+world_size: 64
+parallelism: {tp: 2, cp: 4, pp: 2, ep: 2, num_distributed_optimizer_instances: 2, hierarchical_context_parallel_sizes: [2, 2]}
+fsdp: {enabled: true, create_all_gather_group: true}
+`);
+  const made = resolved ? processGroups(resolved).map(({ name }) => name) : [];
+  expect(made).toEqual(expect.arrayContaining(['hcp', 'intra_dp_cp', 'inter_ep_dp', 'dp_cp_ag', 'expt_dp_ag']));
+  expect(made.filter((name) => !groupNames().includes(name))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { LANGUAGE_MODULE } from '../format/names';
-import { type Axis, Grid, type GridGroups, RankLists } from '../grid/grid';
+import { Grid, type GridGroups, RankLists } from '../grid/grid';
 import { memoize, memoizeRecent } from '../memoize';
 import { bridgeFamilies } from './bridge';
 import type { GroupFamily } from './group-family';
@@ -53,99 +53,80 @@ function packedGroups(module: ResolvedModule, ntp: ResolvedNtp): GroupFamily[] {
   return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }, module.name);
 }
 
-/** The names of all process groups, as Megatron-LM's communicator options know them. */
-export const GROUP_NAMES: readonly string[] = [
-  ...['tp', 'cp', 'hcp', 'pp', 'mp', 'embd', 'pos_embd', 'tp_cp', 'tp_dp', 'tp_dp_cp'],
-  ...['dp', 'dp_cp', 'intra_dp_cp', 'gtp_remat', 'gtp_remat_dp', 'gtp_remat_dp_cp', 'dp_cp_ag'],
-  ...['ep', 'ep_tp', 'ep_dp', 'tp_ep_mp', 'tp_ep_pp', 'tp_ep_gtp_remat_pp', 'intra_ep_dp', 'inter_ep_dp'],
-  ...['expt_gtp_remat', 'ep_gtp_remat_dp', 'expt_dp_ag', 'intra_dist_opt_instance'],
-];
+/** The dimensions that the groups of a name span, in the order of `_build_grid` (examples/mimo/training/topology.py). */
+const DENSE: Readonly<Record<string, readonly string[]>> = {
+  tp: ['tp'],
+  gtp_remat: ['gtp_remat'],
+  cp: ['cp'],
+  pp: ['pp'],
+  dp: ['dp'],
+  dp_cp: ['dp', 'cp'],
+  gtp_remat_dp_cp: ['gtp_remat', 'dp', 'cp'],
+  tp_cp: ['tp', 'cp'],
+  mp: ['tp', 'gtp_remat', 'pp'],
+  tp_dp: ['tp', 'gtp_remat', 'dp'],
+  tp_dp_cp: ['tp', 'gtp_remat', 'dp', 'cp'],
+  intra_dist_opt_instance: ['tp', 'gtp_remat', 'cp', 'dp', 'pp'],
+};
 
-/** One row of the catalogue: a name and the dimensions that its groups span. */
-type Row = readonly [name: string, dims: readonly string[]];
+const EXPERT: Readonly<Record<string, readonly string[]>> = {
+  ep: ['ep'],
+  ep_tp: ['expt_tp'],
+  expt_gtp_remat: ['expt_gtp_remat'],
+  ep_dp: ['expt_dp'],
+  tp_ep_mp: ['expt_tp', 'ep'],
+  tp_ep_pp: ['expt_tp', 'ep', 'pp'],
+  tp_ep_gtp_remat_pp: ['expt_tp', 'ep', 'expt_gtp_remat', 'pp'],
+  ep_gtp_remat_dp: ['expt_gtp_remat', 'expt_dp'],
+};
 
-const DENSE_ROWS: readonly Row[] = [
-  ['tp', ['tp']],
-  ['gtp_remat', ['gtp_remat']],
-  ['cp', ['cp']],
-  ['pp', ['pp']],
-  ['dp', ['dp']],
-  ['dp_cp', ['dp', 'cp']],
-  ['gtp_remat_dp_cp', ['gtp_remat', 'dp', 'cp']],
-  ['tp_cp', ['tp', 'cp']],
-  ['mp', ['tp', 'gtp_remat', 'pp']],
-  ['tp_dp', ['tp', 'gtp_remat', 'dp']],
-  ['tp_dp_cp', ['tp', 'gtp_remat', 'dp', 'cp']],
-  ['intra_dist_opt_instance', ['tp', 'gtp_remat', 'cp', 'dp', 'pp']],
-];
-
-const EXPERT_ROWS: readonly Row[] = [
-  ['ep', ['ep']],
-  ['ep_tp', ['expt_tp']],
-  ['expt_gtp_remat', ['expt_gtp_remat']],
-  ['ep_dp', ['expt_dp']],
-  ['tp_ep_mp', ['expt_tp', 'ep']],
-  ['tp_ep_pp', ['expt_tp', 'ep', 'pp']],
-  ['tp_ep_gtp_remat_pp', ['expt_tp', 'ep', 'expt_gtp_remat', 'pp']],
-  ['ep_gtp_remat_dp', ['expt_gtp_remat', 'expt_dp']],
-];
-
-/** The groups of one of `modules`, in the order of `_build_grid` (examples/mimo/training/topology.py). */
+/** The groups of one of `modules`, in the order of `_build_grid`. */
 function moduleFamilies(module: ResolvedModule): GroupFamily[] {
-  const dense = denseGrid(module);
-  const expert = expertGrid(module);
+  const grid = denseGrid(module);
+  const experts = expertGrid(module);
   return [
-    ...DENSE_ROWS.map(([name, dims]) => fromGrid(name, module.name, dense.groups(dims))),
-    ...EXPERT_ROWS.map(([name, dims]) => fromGrid(name, module.name, expert.groups(dims))),
+    ...Object.entries(DENSE).map(([name, dims]) => fromGrid(name, module.name, grid.groups(dims))),
+    ...Object.entries(EXPERT).map(([name, dims]) => fromGrid(name, module.name, experts.groups(dims))),
   ];
 }
 
 /** The groups of `parallelism`, in the order of `initialize_model_parallel` (megatron/core/parallel_state.py). */
 function homogeneousFamilies(module: ResolvedModule, layout: ResolvedLayout): GroupFamily[] {
-  const denseOf = denseGrid(module);
-  const expertOf = expertGrid(module);
-  const dense = (name: string, ...dims: string[]) => fromGrid(name, module.name, denseOf.groups(dims));
-  const expert = (name: string, ...dims: string[]) => fromGrid(name, module.name, expertOf.groups(dims));
+  const grid = denseGrid(module);
+  const experts = expertGrid(module);
+  const dense = (name: string, dims = DENSE[name] ?? []) => fromGrid(name, module.name, grid.groups(dims));
+  const expert = (name: string) => fromGrid(name, module.name, experts.groups(EXPERT[name] ?? []));
   const instances = layout.optimizerInstances;
   const hierarchical = layout.hierarchicalContextParallelSizes;
-  const dpCp = dense('dp_cp', 'dp', 'cp');
-  const epDp = expert('ep_dp', 'expt_dp');
-  const gtp = denseOf.sizeOf('gtp_remat') > 1;
-  const expertGtp = expertOf.sizeOf('expt_gtp_remat') > 1;
+  const dpCp = dense('dp_cp');
+  const epDp = expert('ep_dp');
+  const gtp = grid.sizeOf('gtp_remat') > 1;
+  const expertGtp = experts.sizeOf('expt_gtp_remat') > 1;
   return [
-    dense('gtp_remat', 'gtp_remat'),
+    dense('gtp_remat'),
     dpCp,
-    ...(instances > 1 ? [slices('intra_dp_cp', dpCp, dpCp.size / instances)] : []),
+    ...(instances > 1 ? [runs('intra_dp_cp', dpCp, dpCp.size / instances)] : []),
     ...dynamicFamilies(dpCp, layout.dynamicContextParallel),
-    dense('dp', 'dp'),
-    ...(gtp ? [dense('gtp_remat_dp', 'gtp_remat', 'dp'), dense('gtp_remat_dp_cp', 'gtp_remat', 'dp', 'cp')] : []),
-    dense('cp', 'cp'),
-    ...(hierarchical ? [levels('hcp', dense('cp', 'cp'), hierarchical)] : []),
-    dense('mp', 'tp', 'gtp_remat', 'pp'),
-    dense('tp', 'tp'),
-    dense('pp', 'pp'),
+    dense('dp'),
+    ...(gtp ? [dense('gtp_remat_dp', ['gtp_remat', 'dp']), dense('gtp_remat_dp_cp')] : []),
+    dense('cp'),
+    ...(hierarchical ? [levels('hcp', dense('cp'), hierarchical)] : []),
+    ...['mp', 'tp', 'pp'].map((name) => dense(name)),
     ...embeddingFamilies(module),
-    dense('tp_dp_cp', 'tp', 'gtp_remat', 'dp', 'cp'),
-    dense('tp_dp', 'tp', 'gtp_remat', 'dp'),
-    dense('tp_cp', 'tp', 'cp'),
-    expert('expt_gtp_remat', 'expt_gtp_remat'),
-    expert('ep', 'ep'),
-    expert('ep_tp', 'expt_tp'),
-    expert('tp_ep_mp', 'expt_tp', 'ep'),
-    expert('tp_ep_pp', 'expt_tp', 'ep', 'pp'),
-    expert('tp_ep_gtp_remat_pp', 'expt_tp', 'ep', 'expt_gtp_remat', 'pp'),
+    ...['tp_dp_cp', 'tp_dp', 'tp_cp'].map((name) => dense(name)),
+    ...['expt_gtp_remat', 'ep', 'ep_tp', 'tp_ep_mp', 'tp_ep_pp', 'tp_ep_gtp_remat_pp'].map(expert),
     epDp,
     ...(instances > 1
-      ? [slices('intra_ep_dp', epDp, epDp.size / instances), strided('inter_ep_dp', epDp, epDp.size / instances)]
+      ? [runs('intra_ep_dp', epDp, epDp.size / instances), strided('inter_ep_dp', epDp, epDp.size / instances)]
       : []),
-    ...(expertGtp ? [expert('ep_gtp_remat_dp', 'expt_gtp_remat', 'expt_dp')] : []),
-    optimizerInstanceFamily(module, expertOf, instances, gtp || expertGtp),
+    ...(expertGtp ? [expert('ep_gtp_remat_dp')] : []),
+    optimizerInstanceFamily(module, experts, instances, gtp || expertGtp),
     // `create_all_gather_groups` does not know the order of the job
     ...(layout.allGatherGroup
-      ? [fromGrid('dp_cp_ag', module.name, laidOut(denseOf, DENSE_DIMS).groups(['dp', 'cp']))]
+      ? [fromGrid('dp_cp_ag', module.name, laidOut(grid, DENSE_DIMS).groups(['dp', 'cp']))]
       : []),
     ...(layout.expertAllGatherGroup
-      ? [fromGrid('expt_dp_ag', module.name, laidOut(expertOf, EXPERT_DIMS).groups(['expt_dp']))]
+      ? [fromGrid('expt_dp_ag', module.name, laidOut(experts, EXPERT_DIMS).groups(['expt_dp']))]
       : []),
   ];
 }
@@ -159,10 +140,7 @@ function fromGrid(name: string, module: string | null, groups: GridGroups): Grou
     size: groups.size,
     ranks: (index) => groups.ranks(index),
     all: () => groups.all(),
-    indicesOf: (rank) => {
-      const index = groups.groupOf(rank);
-      return index < 0 ? [] : [index];
-    },
+    indicesOf: (rank) => groups.indicesOf(rank),
   };
 }
 
@@ -179,10 +157,7 @@ function embeddingFamilies(module: ResolvedModule): GroupFamily[] {
       return places.map((place) => ranks[place] ?? 0);
     },
     all: () => pipelines.allAt(places),
-    indicesOf: (rank) => {
-      const index = pipelines.groupOf(rank);
-      return index >= 0 && places.includes(pipelines.placeOf(rank)) ? [index] : [];
-    },
+    indicesOf: (rank) => (places.includes(pipelines.placeOf(rank)) ? pipelines.indicesOf(rank) : []),
   });
   return [stages('embd', [...new Set([0, pipelines.size - 1])]), stages('pos_embd', [0])];
 }
@@ -214,7 +189,10 @@ function runs(name: string, family: GroupFamily, size: number): GroupFamily {
     count: family.count * parts,
     size,
     ranks,
-    all: () => RankLists.of(family.count * parts, family.count * family.size, ranks),
+    all: () =>
+      family.size % size === 0
+        ? RankLists.even(family.all().ranks, size)
+        : RankLists.of(family.count * parts, family.count * family.size, ranks),
     indicesOf: (rank) =>
       family.indicesOf(rank).map((group) => group * parts + Math.floor(family.ranks(group).indexOf(rank) / size)),
   };
@@ -260,24 +238,6 @@ function byFirstRank(name: string, family: GroupFamily): GroupFamily {
     ranks,
     all: () => RankLists.of(family.count, family.count * family.size, ranks),
     indicesOf: (rank) => family.indicesOf(rank).map((index) => order(family).indexOf(index)),
-  };
-}
-
-/** Cuts every group of a family into runs of `size` neighbours. */
-function slices(name: string, family: GroupFamily, size: number): GroupFamily {
-  const parts = family.size / size;
-  return {
-    name,
-    module: family.module,
-    count: family.count * parts,
-    size,
-    ranks: (index) => {
-      const start = (index % parts) * size;
-      return family.ranks(Math.floor(index / parts)).slice(start, start + size);
-    },
-    all: () => RankLists.even(family.all().ranks, size),
-    indicesOf: (rank) =>
-      family.indicesOf(rank).map((group) => group * parts + Math.floor(family.ranks(group).indexOf(rank) / size)),
   };
 }
 
@@ -351,7 +311,7 @@ function optimizerInstanceFamily(
 ): GroupFamily {
   const name = 'intra_dist_opt_instance';
   if (wholeWorld) {
-    return fromGrid(name, module.name, grid.groups(grid.axes.map((axis: Axis) => axis.name)));
+    return fromGrid(name, module.name, grid.groups(grid.axes.map((axis) => axis.name)));
   }
   const model = grid.groups(['expt_tp', 'ep', 'pp']);
   const joined = model.count / instances;
@@ -362,9 +322,6 @@ function optimizerInstanceFamily(
     size: joined * model.size,
     ranks: (index) => Array.from({ length: joined }, (_, i) => model.ranks(index * joined + i)).flat(),
     all: () => RankLists.even(model.all().ranks, joined * model.size),
-    indicesOf: (rank) => {
-      const group = model.groupOf(rank);
-      return group < 0 ? [] : [Math.floor(group / joined)];
-    },
+    indicesOf: (rank) => model.indicesOf(rank).map((group) => Math.floor(group / joined)),
   };
 }

@@ -14,7 +14,7 @@ test('unknown-group', () => {
   expect(said).toMatchInlineSnapshot(`
     "a name near that of a group: error at "edp": No process group is called 'edp'. Did you mean dp?
       = suggestion: Change to dp: communicators: {high_priority_stream_groups: [dp_cp, [-edp-]{+dp+}]}
-    a name near that of no group: error at "everything": No process group is called 'everything'. They are tp, cp, hcp, pp, mp, embd, pos_embd, tp_cp, tp_dp, tp_dp_cp, dp, dp_cp, intra_dp_cp, gtp_remat, gtp_remat_dp, gtp_remat_dp_cp, dp_cp_ag, ep, ep_tp, ep_dp, tp_ep_mp, tp_ep_pp, tp_ep_gtp_remat_pp, intra_ep_dp, inter_ep_dp, expt_gtp_remat, ep_gtp_remat_dp, expt_dp_ag and intra_dist_opt_instance.
+    a name near that of no group: error at "everything": No process group is called 'everything'. They are tp, cp, hcp, pp, mp, embd, pos_embd, dp, dp_cp, intra_dp_cp, tp_dp_cp, tp_dp, tp_cp, gtp_remat, gtp_remat_dp, gtp_remat_dp_cp, ep, ep_tp, tp_ep_mp, tp_ep_pp, tp_ep_gtp_remat_pp, ep_dp, intra_ep_dp, inter_ep_dp, expt_gtp_remat, ep_gtp_remat_dp, intra_dist_opt_instance, dp_cp_ag and expt_dp_ag.
     a group that this layout does not make: warning at "intra_dp_cp": This layout makes no group 'intra_dp_cp'. Remove it from the list."
   `);
 });

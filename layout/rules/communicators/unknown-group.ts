@@ -1,6 +1,7 @@
 import type { Span } from '../../diagnostic';
 import { nearest } from '../../format/nearest';
-import { GROUP_NAMES, processGroups } from '../../topology/process-groups';
+import { GROUP_NAMES } from '../../topology/group-reference';
+import { processGroups } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
 import { replaceFix } from '../fixes';
 import { both } from '../numbers';

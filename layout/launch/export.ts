@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { Checked, Diagnostic } from '..';
 import { jsonText, shellWord } from '../escape';
-import type { FactValue } from './facts';
+import { type FactValue, product } from './facts';
 import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
 
@@ -428,7 +428,7 @@ function replicas(writer: Writer, module: string): number {
   const ranks = writer.written(`modules.${module}.num_ranks`);
   writer.written(`modules.${module}.expt_dp`);
   const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${module}.${key}`) ?? 1));
-  const size = typeof dp === 'number' ? dp : Number(ranks) / degrees.reduce((product, degree) => product * degree, 1);
+  const size = typeof dp === 'number' ? dp : Number(ranks) / product(degrees);
   if (!degrees.every(Number.isInteger) || !Number.isInteger(size) || size < 1) {
     throw new Error(`The data-parallel size of ${module} is not known: write dp or num_ranks.`);
   }
@@ -462,7 +462,7 @@ function moduleGridSpecs(writer: Writer): string {
   }
   const specs = names.map((name) => {
     const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${name}.${key}`) ?? 1));
-    const ranks = replicas(writer, name) * degrees.reduce((product, degree) => product * degree, 1);
+    const ranks = replicas(writer, name) * product(degrees);
     const rest = SPEC_KEYS.flatMap((key) => {
       const value = writer.meant(`modules.${name}.${key}`);
       return value === undefined ? [] : [`${key}=${pythonValue(value)}`];

@@ -107,6 +107,11 @@ export class Facts {
     }
   }
 
+  /** Notes what `notFound` says of a file. */
+  noteMissing(missing: string): void {
+    this.note(`What the ${missing.replace(notFound(''), '')} sets is unknown: it was not found.`);
+  }
+
   note(text: string): void {
     if (!this.notes.includes(text)) {
       this.notes.push(text);
@@ -137,4 +142,14 @@ export function derived<T extends FactValue>(
   }
   const value = compute(...numbers);
   return value === null ? { unknown: what } : { value, source };
+}
+
+/** The product of some sizes. */
+export function product(sizes: readonly number[]): number {
+  return sizes.reduce((all, size) => all * size, 1);
+}
+
+/** Why a value is not known where a file that may set it is missing. */
+export function notFound(what: string): string {
+  return `${what}, which was not found`;
 }

@@ -149,6 +149,21 @@ function plainValue(value: unknown): string | number | boolean | null {
       : String(value);
 }
 
+/** A map without entries. */
+export function emptyMap(place: Place): TreeMap {
+  return { kind: 'map', entries: new Map(), place };
+}
+
+/** A map without one of its entries. */
+export function withoutEntry(tree: TreeMap, name: string): TreeMap {
+  return { ...tree, entries: new Map([...tree.entries].filter(([one]) => one !== name)) };
+}
+
+/** The items of a list, or a single value as the only one. */
+export function itemsOf(tree: Tree | undefined): readonly Tree[] {
+  return tree?.kind === 'list' ? tree.items : tree ? [tree] : [];
+}
+
 /** The part of a tree at a path such as `policy.megatron_cfg`; undefined where there is none. */
 export function at(tree: Tree | undefined, path: string): Tree | undefined {
   let current = tree;
@@ -188,7 +203,7 @@ export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
   }
   const override = over.entries.get('_override_');
   if (override?.kind === 'scalar' && override.value === true) {
-    return { ...over, entries: new Map([...over.entries].filter(([name]) => name !== '_override_')) };
+    return withoutEntry(over, '_override_');
   }
   const entries = new Map(base.entries);
   for (const [name, value] of over.entries) {

@@ -1,10 +1,10 @@
-import { derived, type Facts, type Found, isKnown } from './facts';
+import { derived, type Facts, type Found, isKnown, product } from './facts';
 import type { World } from './launchers';
 
 /** Sets the world of a job from what its launchers say. */
 export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
-  const product = derived([nodes, perNode], (a, b) => a * b, 'world_size');
-  const world: Found<number> | undefined = isKnown(total) ? total : (product ?? total ?? undefined);
+  const counted = derived([nodes, perNode], (a, b) => a * b, 'world_size');
+  const world: Found<number> | undefined = isKnown(total) ? total : (counted ?? total);
   facts.set('world_size', world ?? { unknown: 'the number of nodes and of processes a node' });
   if (isKnown(world) && world.value < 1) {
     facts.set('world_size', { unknown: 'a world of at least one rank' });
@@ -20,6 +20,15 @@ export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
   }
 }
 
+/** A world that the file does not say. */
+export const LAUNCHERS_WORLD: Found<number> = { unknown: 'the world of the launcher' };
+
+/** Sets the world to what module grids cover, given where each ends. */
+export function coverGrids(facts: Facts, ends: readonly (Found<number> | undefined)[]): void {
+  const world = derived(ends, (...all) => Math.max(...all), 'world_size');
+  facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : LAUNCHERS_WORLD);
+}
+
 function quotient(world: Found<number> | undefined, divisor: Found<number> | undefined): Found<number> | undefined {
   const found = derived([world, divisor], (a, b) => (b > 0 && a % b === 0 ? a / b : null), 'cluster');
   return isKnown(found) ? found : undefined;
@@ -33,7 +42,7 @@ export function deriveFromWorld(facts: Facts): void {
   const remat = weightRemat(facts, 'num_weight_shards', 'tp');
   const degrees = ['tp', 'cp', 'pp'].map((name) => facts.get(`parallelism.${name}`));
   const divide = (world: number, ...sizes: number[]) => {
-    const dp = world / sizes.reduce((product, size) => product * size, 1);
+    const dp = world / product(sizes);
     return Number.isInteger(dp) && dp >= 1 ? dp : null;
   };
   const dp = derived([facts.get('world_size'), remat, ...degrees], divide, 'dp: the degrees do not divide the world');

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, type Found, isKnown } from '../facts';
+import { derived, Facts, type Found, product } from '../facts';
 import type { CommandFamily, DocumentFamily, PythonFamily } from '../family';
 import { readFlags } from '../flags';
 import { type Job, textOf, type World } from '../launchers';
@@ -7,8 +7,8 @@ import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';
 import { type Option, Options } from '../options';
 import { CALLEE, pythonRecipes, RETURN } from '../python/module';
-import { at, optionsOf, type Tree, type TreeMap } from '../tree';
-import { deriveFromWorld, setWorld } from '../world';
+import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../tree';
+import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { hasFlag } from './megatron-lm';
 
@@ -39,7 +39,7 @@ export const bridgeCommand: CommandFamily = {
     const flags = new Map(named.filter(([name]) => MEGATRON_OPTIONS.has(name)));
     const resources = new Options(new Map(named), null);
     const overrides = new Map([...options.entries].filter(([name]) => name.includes('.')));
-    const tree = applyOverrides({ kind: 'map', entries: new Map(), place: job.place }, overrides);
+    const tree = applyOverrides(emptyMap(job.place), overrides);
     readBridge(tree, flags, options.blocked ?? RECIPE, facts);
     setWorld(facts, isSubmission(job) ? resourcesOf(resources) : job.world);
     deriveFromWorld(facts);
@@ -104,7 +104,7 @@ export const bridgeDocument: DocumentFamily = {
     const facts = new Facts();
     const isComplete = at(tree, '_target_') !== undefined || at(tree, 'model._target_') !== undefined;
     readBridge(tree, new Map(), isComplete ? null : RECIPE, facts);
-    facts.set('world_size', { unknown: 'the world of the launcher' });
+    facts.set('world_size', LAUNCHERS_WORLD);
     listUnmappedTree(tree, '', MAPPED, facts);
     return facts;
   },
@@ -140,7 +140,7 @@ function factsOf(variables: ReadonlyMap<string, Tree>): Facts | null {
       }
       if (configuration) {
         readBridge(configuration, new Map(), RECIPE_BASE, facts);
-        facts.set('world_size', { unknown: 'the world of the launcher' });
+        facts.set('world_size', LAUNCHERS_WORLD);
         listUnmappedTree(configuration, '', UNLISTED, facts);
       }
       return facts;
@@ -220,19 +220,9 @@ function readModuleGrids(grids: TreeMap, facts: Facts): void {
       );
     }
     const sizes = ['rank_offset', 'tp', 'cp', 'pp', 'dp'].map((key) => facts.get(`modules.${name}.${key}`));
-    ends.push(
-      derived(
-        sizes,
-        (offset, ...degrees) => offset + degrees.reduce((product, size) => product * size, 1),
-        'world_size',
-      ),
-    );
+    ends.push(derived(sizes, (offset, ...degrees) => offset + product(degrees), 'world_size'));
   }
-  const world = derived(ends, (...all) => Math.max(...all), 'world_size');
-  facts.set(
-    'world_size',
-    isKnown(world) ? { value: world.value, source: 'default' } : { unknown: 'the world of the launcher' },
-  );
+  coverGrids(facts, ends);
 }
 
 const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, 'train.micro_batch_size', 'train.global_batch_size']);

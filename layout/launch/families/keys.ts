@@ -6,7 +6,7 @@ import { at, optionOf, optionsOf, type Tree } from '../tree';
 type ValueKind = 'integer' | 'text' | 'boolean' | 'type';
 
 /** A path in a configuration file, the key of the layout, and how the value is read. */
-type KeyMap = readonly (readonly [path: string, key: string, kind: ValueKind])[];
+export type KeyMap = readonly (readonly [path: string, key: string, kind: ValueKind])[];
 
 /** Sets the facts that a configuration file has by its paths. */
 export function readKeys(tree: Tree | undefined, keys: KeyMap, facts: Facts): void {
@@ -34,6 +34,11 @@ const READERS: Readonly<Record<ValueKind, (options: Options, name: string) => Fo
   boolean: (options, name) => options.boolean(name),
   type: (options, name) => typeOf(options.string(name)),
 };
+
+/** The names of the last parts of paths: what `listUnmappedTree` passes over. */
+export function namesIn(keys: KeyMap, ...others: readonly string[]): ReadonlySet<string> {
+  return new Set([...keys.map(([path]) => path.slice(path.lastIndexOf('.') + 1)), ...others]);
+}
 
 /** Lists the values of a map, and of the maps in it, for which a layout has no key. */
 export function listUnmappedTree(

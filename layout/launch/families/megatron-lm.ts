@@ -27,7 +27,8 @@ export const megatronLm: CommandFamily = {
       ? 0
       : isTrainingScript(job)
         ? 2
-        : hasFlag(job, '--tensor-model-parallel-size', '--tensor_model_parallel_size')
+        : hasFlag(job, '--tensor-model-parallel-size') ||
+            (job.program === 'python' && hasFlag(job, '--tensor_model_parallel_size'))
           ? 1.5
           : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
             ? 1

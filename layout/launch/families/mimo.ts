@@ -1,5 +1,5 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, isKnown } from '../facts';
+import { derived, Facts, isKnown, product } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
@@ -75,7 +75,7 @@ function coverWorld(facts: Facts): void {
   }
   const language = ['rank_offset', 'tp', 'cp', 'pp', 'dp'].map((name) => facts.get(`modules.language.${name}`));
   if (!facts.get('modules.language.num_weight_shards')) {
-    const cover = (offset: number, ...sizes: number[]) => offset + sizes.reduce((product, size) => product * size, 1);
+    const cover = (offset: number, ...sizes: number[]) => offset + product(sizes);
     const world = derived(language, cover, 'world_size');
     facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : facts.get('world_size'));
   }

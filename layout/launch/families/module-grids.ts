@@ -3,6 +3,7 @@ import type { PythonFamily } from '../family';
 import { integerOf, type Option, Options } from '../options';
 import { CALLEE, pythonRecipes } from '../python/module';
 import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
+import { coverGrids, LAUNCHERS_WORLD } from '../world';
 
 /** The fields of `ModuleGridSpec` (examples/mimo/training/topology.py) with their keys and defaults. */
 const FIELDS = [
@@ -59,11 +60,7 @@ function factsOf(specs: readonly TreeMap[]): Facts {
     const [offset, ranks] = ['rank_offset', 'num_ranks'].map((field) => facts.get(`modules.${name}.${field}`));
     ends.push(derived([offset, ranks], (first, count) => first + count, 'world_size'));
   }
-  const world = derived(ends, (...all) => Math.max(...all), 'world_size');
-  facts.set(
-    'world_size',
-    isKnown(world) ? { value: world.value, source: 'default' } : { unknown: 'the world of the launcher' },
-  );
+  coverGrids(facts, ends);
   return facts;
 }
 
@@ -111,6 +108,6 @@ function nonuniformFacts(config: Tree): Facts {
     facts.set(`ntp.${key}`, options.integer(key));
   }
   facts.set('ntp.non_active_ranks_per_dp', removedSlots(at(config, 'non_active_ranks_per_dp')));
-  facts.set('world_size', { unknown: 'the world of the launcher' });
+  facts.set('world_size', LAUNCHERS_WORLD);
   return facts;
 }

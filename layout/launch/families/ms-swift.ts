@@ -1,5 +1,5 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { Facts, type Found } from '../facts';
+import { Facts, type Found, notFound } from '../facts';
 import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job, textOf, type World } from '../launchers';
@@ -36,7 +36,7 @@ export const msSwift: CommandFamily = {
     const { options, positional } = readFlags(args, job.place);
     const path = positional[0]?.text ?? options.get('config')?.values[0];
     const found = path ? (context.findTree(path)?.tree ?? null) : null;
-    const flags = new Options(options.entries, path && !found ? `file ${path}, which was not found` : options.blocked);
+    const flags = new Options(options.entries, path && !found ? notFound(`file ${path}`) : options.blocked);
     return readSwift(found, flags, trainerOf(job) ?? 'megatron', (name) => environmentOption(job, name), job.world);
   },
 };

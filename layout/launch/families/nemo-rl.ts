@@ -1,13 +1,13 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, isKnown } from '../facts';
+import { derived, Facts, isKnown, notFound } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { type Inherited, inherited } from '../inheritance';
 import type { Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';
 import { isOn, type Options, Options as OptionsOf } from '../options';
-import { directoryOf } from '../shell/sources';
-import { at, mergeTrees, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
+import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { readEngine } from './serving';
@@ -29,12 +29,8 @@ export const nemoRlCommand: CommandFamily = {
     const { options } = readFlags(job.args, job.place, { overrides: true });
     const path = options.has('config') ? options.string('config') : undefined;
     const found = isKnown(path) ? context.findTree(path.value) : null;
-    const blocked = found
-      ? null
-      : isKnown(path)
-        ? `file ${path.value}, which was not found`
-        : 'the configuration of the script';
-    const base = found ? inherited(found.tree, found.file, context) : { tree: emptyTree(job), missing: blocked };
+    const blocked = isKnown(path) ? notFound(`file ${path.value}`) : 'the configuration of the script';
+    const base = found ? whole(found, context) : { tree: emptyMap(job.place), missing: blocked };
     return readNemoRl(applyOverrides(base.tree, overridesOf(options)), base.missing);
   },
 };
@@ -50,16 +46,15 @@ export const nemoRlDocument: DocumentFamily = {
     inheritsFile(tree) ||
     (at(tree, 'defaults') !== undefined &&
       (at(tree, 'policy') !== undefined || at(tree, 'cluster') !== undefined || at(tree, 'grpo') !== undefined)),
-  read({ tree, file }, context) {
-    const { tree: whole, missing } = inherited(tree, file, context);
-    return readNemoRl(whole, missing);
+  read(document, context) {
+    const { tree, missing } = whole(document, context);
+    return readNemoRl(tree, missing);
   },
 };
 
 /** Whether `defaults` names files, as NeMo-RL's does; Hydra's names groups, without a suffix. */
 function inheritsFile(tree: TreeMap): boolean {
-  const defaults = at(tree, 'defaults');
-  const paths = defaults?.kind === 'list' ? defaults.items : defaults ? [defaults] : [];
+  const paths = itemsOf(at(tree, 'defaults'));
   return paths.length > 0 && paths.every((path) => path.kind === 'scalar' && /\.ya?ml$/.test(String(path.value)));
 }
 
@@ -70,42 +65,13 @@ function isRun({ script, args }: Job): boolean {
   );
 }
 
-function emptyTree({ place }: Job): TreeMap {
-  return { kind: 'map', entries: new Map(), place };
-}
-
 function overridesOf({ entries }: Options): Options['entries'] {
   return new Map([...entries].filter(([name]) => name.includes('.')));
 }
 
-/** How deep files may inherit from one another. */
-const MAX_PARENTS = 16;
-
-/** A configuration over its parents, later ones over earlier ones; `missing` names a parent that was not found. */
-function inherited(
-  tree: TreeMap,
-  file: string,
-  context: LaunchContext,
-  depth = 0,
-): { tree: TreeMap; missing: string | null } {
-  const defaults = at(tree, 'defaults');
-  const paths = defaults?.kind === 'list' ? defaults.items : defaults ? [defaults] : [];
-  let base: Tree | undefined;
-  let missing: string | null = null;
-  for (const item of paths) {
-    const path = item.kind === 'scalar' ? String(item.value) : '';
-    const found = depth < MAX_PARENTS ? context.findTree(path, `${directoryOf(file)}/x`) : null;
-    if (found) {
-      const above = inherited(found.tree, found.file, context, depth + 1);
-      base = mergeTrees(base, above.tree);
-      missing ??= above.missing;
-    } else {
-      missing ??= `file ${path}, which was not found`;
-    }
-  }
-  const own: TreeMap = { ...tree, entries: new Map([...tree.entries].filter(([name]) => name !== 'defaults')) };
-  const merged = mergeTrees(base, own);
-  return { tree: merged.kind === 'map' ? merged : own, missing };
+/** A configuration over what its `defaults` name. */
+function whole(found: { readonly tree: TreeMap; readonly file: string }, context: LaunchContext): Inherited {
+  return inherited(found, 'defaults', 'file', (path, from) => context.findTree(path, from));
 }
 
 function readNemoRl(unresolved: TreeMap, missing: string | null): Facts {
@@ -126,7 +92,7 @@ function readNemoRl(unresolved: TreeMap, missing: string | null): Facts {
   deriveFromWorld(facts);
   listUnmappedTree(tree, '', MAPPED, facts);
   if (missing !== null) {
-    facts.note(`What ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+    facts.noteMissing(missing);
   }
   return facts;
 }

@@ -1,12 +1,12 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { Facts } from '../facts';
+import { Facts, notFound } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { type Inherited, inherited } from '../inheritance';
 import { environmentOption, type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';
 import { type Option, Options } from '../options';
-import { directoryOf } from '../shell/sources';
 import { at, mergeTrees, optionsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree } from './keys';
@@ -38,11 +38,11 @@ export const primusCommand: CommandFamily = {
     if (found) {
       return facts;
     }
-    const missing = `file ${path}, which was not found`;
+    const missing = notFound(`file ${path}`);
     readMegatron(new Options(withoutQuotes(readFlags(job.args, job.place).options.entries), missing), DIALECT, facts);
     setWorld(facts, worldOf(job));
     deriveFromWorld(facts);
-    facts.note(`What the ${missing.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+    facts.noteMissing(missing);
     return facts;
   },
 };
@@ -77,8 +77,8 @@ function trainerOf(tree: TreeMap): TreeMap | undefined {
 function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Job | null): Facts {
   const facts = new Facts();
   const source: Source = { context, variable: (name) => (job ? environmentOption(job, name) : null) };
-  const whole = extended(resolveEnvironment(tree, source), file, source, 0);
-  const experiment = whole.tree?.kind === 'map' ? whole.tree : tree;
+  const whole = extended({ tree: resolveEnvironment(tree, source), file }, source);
+  const experiment = whole.tree;
   const trainer = trainerOf(experiment) ?? experiment;
   const framework = textAtPath(trainer, 'framework') ?? 'megatron';
   const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, source));
@@ -107,7 +107,7 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   }
   listUnmappedTree(overrides, '', framework === 'torchtitan' ? TITAN_MAPPED : MEGATRON_OPTIONS, facts);
   if (lost !== null) {
-    facts.note(`What the ${lost.replace(/, which was not found$/, '')} sets is unknown: it was not found.`);
+    facts.noteMissing(lost);
   }
   return facts;
 }
@@ -156,31 +156,23 @@ function preset(trainer: TreeMap, key: string, framework: string, file: string, 
     return { tree: null, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
   }
   const whole = /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
-  return presetFile(`primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`, file, source, 0);
+  return presetFile(`primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`, file, source);
 }
 
-const MAX_PRESETS = 16;
-
-function presetFile(path: string, from: string, source: Source, depth: number): Preset {
-  const missing = `preset ${path}, which was not found`;
-  const found = depth < MAX_PRESETS ? source.context.findTree(path, from) : null;
-  return found ? extended(resolveEnvironment(found.tree, source), found.file, source, depth) : { tree: null, missing };
+function presetFile(path: string, from: string, source: Source): Preset {
+  const found = environmentOf(source.context.findTree(path, from), source);
+  return found ? extended(found, source) : { tree: null, missing: notFound(`preset ${path}`) };
 }
 
-/** A file over those that its `extends` names, later ones over earlier ones (primus/core/config/yaml_loader.py). */
-function extended(tree: TreeMap, file: string, source: Source, depth: number): Preset {
-  const above = at(tree, 'extends');
-  const parents = above?.kind === 'list' ? above.items : above ? [above] : [];
-  let merged: Tree | undefined;
-  let lost: string | null = null;
-  for (const item of parents) {
-    const name = item.kind === 'scalar' ? String(item.value) : '';
-    const parent = presetFile(name, `${directoryOf(file)}/x`, source, depth + 1);
-    merged = parent.tree ? mergeTrees(merged, parent.tree) : merged;
-    lost ??= parent.missing;
-  }
-  const own: TreeMap = { ...tree, entries: new Map([...tree.entries].filter(([name]) => name !== 'extends')) };
-  return { tree: mergeTrees(merged, own), missing: lost };
+/** A file over those that its `extends` names (primus/core/config/yaml_loader.py). */
+function extended(found: { readonly tree: TreeMap; readonly file: string }, source: Source): Inherited {
+  return inherited(found, 'extends', 'preset', (path, from) =>
+    environmentOf(source.context.findTree(path, from), source),
+  );
+}
+
+function environmentOf<Found extends { readonly tree: TreeMap }>(found: Found | null, source: Source): Found | null {
+  return found && { ...found, tree: resolveEnvironment(found.tree, source) };
 }
 
 /**

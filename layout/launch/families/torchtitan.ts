@@ -1,5 +1,5 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { derived, Facts, isKnown, mapFound } from '../facts';
+import { derived, Facts, isKnown, mapFound, notFound, product } from '../facts';
 import type { CommandFamily, LaunchContext, PythonFamily } from '../family';
 import { readFlags } from '../flags';
 import { environmentOption, type Job } from '../launchers';
@@ -7,7 +7,7 @@ import { type Option, Options } from '../options';
 import { CALLEE, pythonRecipes, RETURN } from '../python/module';
 import { MAX_PATH } from '../shell/sources';
 import { parseTomlTree } from '../toml';
-import { at, type Copies, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../tree';
+import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../tree';
 import { setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { hasFlag, listUnmapped } from './megatron-lm';
@@ -32,7 +32,7 @@ export const torchtitanCommand: CommandFamily = {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place);
     const { base, blocked } = baseOf(job, options, context);
-    let tree: Tree = base ?? { kind: 'map', entries: new Map(), place: job.place };
+    let tree: Tree = base ?? emptyMap(job.place);
     const copies: Copies = new Map();
     for (const [name, option] of options.entries) {
       tree = name.includes('.') ? setAt(tree, name.split('.'), scalarOption(option), copies) : tree;
@@ -74,7 +74,7 @@ function baseOf(job: Job, options: Options, context: LaunchContext): Base {
   if (file !== null) {
     const found = context.find(file);
     const base = found && parseTomlTree(found.file, found.text);
-    return { base, blocked: base ? null : `file ${file}, which was not found` };
+    return { base, blocked: base ? null : notFound(`file ${file}`) };
   }
   const [module, name] = ['module', 'config'].map((one) => optionOrVariable(one, one.toUpperCase(), job, options));
   const folders = MODULES.map((folder) => `${folder}/${module}`);
@@ -232,7 +232,7 @@ export function deriveShards(facts: Facts): void {
     const rest = derived(
       [facts.get('world_size'), ...degrees],
       (world, ...sizes) => {
-        const left = world / sizes.reduce((product, size) => product * size, 1);
+        const left = world / product(sizes);
         return Number.isInteger(left) && left >= 1 ? left : null;
       },
       'the ranks that are left to shard over',

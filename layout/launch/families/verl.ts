@@ -6,7 +6,7 @@ import { type Job, textOf } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';
 import { Options } from '../options';
-import { at, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
+import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { engineOptions, readEngine } from './serving';
@@ -28,7 +28,7 @@ export const verlCommand: CommandFamily = {
   matches: (job) => (job.program === 'python' && (isTrainer(job) || hasOverride(job)) ? 3 : 0),
   read(job, context) {
     const { options } = readFlags(job.args, job.place, { overrides: true });
-    const base = namedConfiguration(options, context) ?? emptyTree(job);
+    const base = namedConfiguration(options, context) ?? emptyMap(job.place);
     const overrides = [...options.entries].filter(([name]) => name.includes('.') || base.entries.has(name));
     const tree = resolveReferences(applyOverrides(base, new Map(overrides)));
     const name = options.string('config_name');
@@ -83,10 +83,6 @@ function readSupervised(tree: TreeMap, options: Options, job: Job): Facts {
 
 function hasOverride({ args }: Job): boolean {
   return args.some((arg) => /^\+{0,2}(actor_rollout_ref|critic)\./.test(textOf(arg) ?? ''));
-}
-
-function emptyTree({ place }: Job): TreeMap {
-  return { kind: 'map', entries: new Map(), place };
 }
 
 /** The configuration that `--config-path` and `--config-name` name, where it can be read. */

@@ -1,0 +1,39 @@
+import { notFound } from './facts';
+import { directoryOf } from './shell/sources';
+import { at, itemsOf, mergeTrees, type Tree, type TreeMap, withoutEntry } from './tree';
+
+/** A configuration over those that it names, and, in words, the first of them that was not found. */
+export interface Inherited {
+  readonly tree: TreeMap;
+  readonly missing: string | null;
+}
+
+/** How deep files may inherit from one another. */
+const MAX_PARENTS = 16;
+
+/**
+ * A configuration over its parents, later ones over earlier ones.
+ * @param key the entry that names the parents, such as `defaults`
+ * @param what a parent is called in messages
+ * @param load finds and reads a parent by its path, from another file
+ */
+export function inherited(
+  { tree, file }: { readonly tree: TreeMap; readonly file: string },
+  key: string,
+  what: string,
+  load: (path: string, from: string) => { readonly tree: TreeMap; readonly file: string } | null,
+  depth = 0,
+): Inherited {
+  let base: Tree | undefined;
+  let missing: string | null = null;
+  for (const item of itemsOf(at(tree, key))) {
+    const path = item.kind === 'scalar' ? String(item.value) : '';
+    const found = depth < MAX_PARENTS ? load(path, `${directoryOf(file)}/x`) : null;
+    const parent = found && inherited(found, key, what, load, depth + 1);
+    base = parent ? mergeTrees(base, parent.tree) : base;
+    missing ??= parent ? parent.missing : notFound(`${what} ${path}`);
+  }
+  const own = withoutEntry(tree, key);
+  const merged = mergeTrees(base, own);
+  return { tree: merged.kind === 'map' ? merged : own, missing };
+}

@@ -134,6 +134,10 @@ const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   nsys: ['profile'],
 };
 
+/** Wrappers whose options are not known; an unknown program may be one. */
+const OTHER_WRAPPERS =
+  /^(docker|podman|apptainer|singularity|enroot|ssh|pdsh|nsys|ncu|kubectl|xargs|bash|sh|stdbuf|rocprof|modal|sky|eai|)$/;
+
 /** Programs that may stand behind a wrapper that is not known, such as `docker run ...`. */
 const PROGRAMS = /^(torchrun|python[\d.]*|accelerate|deepspeed|srun|mpirun|msrun|megatron|swift|axolotl|vllm|uv)$/;
 
@@ -143,6 +147,20 @@ export function jobOf(invocation: Invocation, scheduled: ReadonlyMap<string, Tex
   chain.peel(invocation.outer);
   const rest = chain.peel(invocation.args);
   return { ...chain.job(rest), world: chain.world(scheduled) };
+}
+
+/** Launchers by the module that starts them. */
+const LAUNCHER_MODULES: Readonly<Record<string, string>> = {
+  'torch.distributed.run': 'torchrun',
+  'torch.distributed.launch': 'torchrun',
+  'accelerate.commands.launch': 'accelerate',
+  'deepspeed.launcher.runner': 'deepspeed',
+  torchrun: 'torchrun',
+};
+
+/** Where the options of Python itself end; -1 where nothing else follows. */
+function startOfScript(args: readonly Arg[]): number {
+  return args.findIndex((arg, index) => index > 0 && !/^-[uBOsEI]+$|^-X|^-W/.test(startOf(arg)));
 }
 
 class Chain {
@@ -193,19 +211,9 @@ class Chain {
 
   /** `python -m torch.distributed.run` is torchrun, `python -m accelerate.commands.launch` is accelerate. */
   #python(args: readonly Arg[]): readonly Arg[] | null {
-    const start = args.findIndex((arg, index) => index > 0 && !/^-[uBOsEI]+$|^-X|^-W/.test(startOf(arg)));
-    const module = textOf(args[start]) === '-m' ? textOf(args[start + 1]) : null;
-    if (module === null || start < 0) {
-      return null;
-    }
-    const known: Readonly<Record<string, string>> = {
-      'torch.distributed.run': 'torchrun',
-      'torch.distributed.launch': 'torchrun',
-      'accelerate.commands.launch': 'accelerate',
-      'deepspeed.launcher.runner': 'deepspeed',
-      torchrun: 'torchrun',
-    };
-    const launcher = known[module];
+    const start = startOfScript(args);
+    const module = textOf(args[start]) === '-m' ? (textOf(args[start + 1]) ?? '') : '';
+    const launcher = Object.hasOwn(LAUNCHER_MODULES, module) ? LAUNCHER_MODULES[module] : undefined;
     const definition = launcher === undefined ? undefined : LAUNCHERS[launcher];
     return launcher !== undefined && definition ? this.#options(launcher, definition, args.slice(start + 2)) : null;
   }
@@ -250,7 +258,7 @@ class Chain {
     };
     const isLaunched = this.launchers.some((name) => /^(torchrun\w*|accelerate|deepspeed|msrun)$/.test(name));
     if (/^python[\d.]*$/.test(program)) {
-      const start = args.findIndex((arg, index) => index > 0 && !/^-[uBOsEI]+$|^-X|^-W/.test(startOf(arg)));
+      const start = startOfScript(args);
       const isModule = textOf(args[start]) === '-m';
       const at = isModule ? start + 1 : start;
       return {
@@ -322,11 +330,7 @@ function afterRun(args: readonly Arg[]): readonly Arg[] | null {
   let index = 2;
   while (index < args.length && startOf(args[index]).startsWith('-')) {
     const option = textOf(args[index]) ?? '';
-    index +=
-      /^(--(extra|with|python|env-file|directory|group|project|name|prefix)|-n|-p|-e|-m)$/.test(option) &&
-      option !== '-m'
-        ? 2
-        : 1;
+    index += /^(--(extra|with|python|env-file|directory|group|project|name|prefix)|-n|-p|-e)$/.test(option) ? 2 : 1;
   }
   return args.slice(index);
 }
@@ -337,12 +341,12 @@ function endOfOptions(args: readonly Arg[], { switches, pairs }: Launcher, name:
   while (index < args.length) {
     const arg = args[index];
     const start = startOf(arg);
-    if (arg?.kind === 'choice' || (start === '' && isFlagless(arg))) {
+    if (arg?.kind === 'choice' || (start === '' && isUnknown(arg))) {
       index++;
       continue;
     }
     if (!start.startsWith('-') || start === '--') {
-      return name === 'timeout' ? index : index;
+      return index;
     }
     const option = start.replace(/^--?/, '').replaceAll('-', '_');
     const takesNone =
@@ -355,24 +359,15 @@ function endOfOptions(args: readonly Arg[], { switches, pairs }: Launcher, name:
   return args.length;
 }
 
-/** Whether an argument is unknown as a whole and unquoted, so that it can be options. */
-function isFlagless(arg: Arg | undefined): boolean {
-  return (
-    arg?.kind === 'word' && arg.text.length === 1 && arg.text[0]?.kind === 'unknown' && whyUnknown(arg.text) !== null
-  );
+/** Whether an argument is unknown as a whole, so that it can be options. */
+function isUnknown(arg: Arg | undefined): boolean {
+  return arg?.kind === 'word' && arg.text.length === 1 && arg.text[0]?.kind === 'unknown';
 }
 
 /** The program behind a wrapper that is not known; null where there is none. */
 function behindUnknown(name: string, args: readonly Arg[]): readonly Arg[] | null {
-  if (
-    !/^(docker|podman|apptainer|singularity|enroot|ssh|pdsh|nsys|ncu|kubectl|xargs|bash|sh|stdbuf|rocprof|modal|sky|eai|)$/.test(
-      name,
-    )
-  ) {
-    return null;
-  }
   const at = args.findIndex((arg, index) => index > 0 && PROGRAMS.test(baseName(textOf(arg))));
-  return at < 0 ? null : args.slice(at);
+  return at < 0 || !OTHER_WRAPPERS.test(name) ? null : args.slice(at);
 }
 
 /** A variable of the environment of a job as an option, such as `NPROC_PER_NODE`. */

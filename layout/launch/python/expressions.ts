@@ -1,4 +1,4 @@
-import type { Token } from './tokens';
+import { nesting, type Token } from './tokens';
 
 /** A Python expression, as far as values are read from it. */
 export type Expression =
@@ -43,6 +43,11 @@ export function expressionOf(tokens: readonly Token[]): Expression {
   const parser = new Parser(tokens);
   const expression = parser.sum(0);
   return parser.isDone ? expression : { kind: 'other', offset: tokens[0]?.offset ?? 0 };
+}
+
+/** What stands at an offset and is not read. */
+function other({ offset }: { readonly offset: number }): Expression {
+  return { kind: 'other', offset };
 }
 
 class Parser {
@@ -93,13 +98,8 @@ class Parser {
   #unary(depth: number): Expression {
     const offset = this.#next?.offset ?? 0;
     if (this.#take('-')) {
-      return {
-        kind: 'binary',
-        operator: '-',
-        left: { kind: 'value', value: 0, offset },
-        right: this.#postfix(depth),
-        offset,
-      };
+      const left = { kind: 'value', value: 0, offset } as const;
+      return { kind: 'binary', operator: '-', left, right: this.#postfix(depth), offset };
     }
     return this.#postfix(depth);
   }
@@ -110,20 +110,14 @@ class Parser {
       if (this.#take('.')) {
         const name = this.#next?.kind === 'name' ? this.#next.text : null;
         this.#index++;
-        value =
-          value.kind === 'path' && name !== null
-            ? { ...value, path: [...value.path, name] }
-            : { kind: 'other', offset: value.offset };
+        value = value.kind === 'path' && name !== null ? { ...value, path: [...value.path, name] } : other(value);
       } else if (this.#take('(')) {
         const args = this.#arguments(depth + 1);
-        value =
-          value.kind === 'path'
-            ? { kind: 'call', callee: value.path, args, offset: value.offset }
-            : { kind: 'other', offset: value.offset };
+        value = value.kind === 'path' ? { kind: 'call', callee: value.path, args, offset: value.offset } : other(value);
       } else {
         this.#index++;
         this.#skipTo(']');
-        value = { kind: 'other', offset: value.offset };
+        value = other(value);
       }
     }
     return value;
@@ -144,7 +138,7 @@ class Parser {
       const plain = token.text.replaceAll('_', '');
       return /^\d+$|^\d+\.\d*$|^\d+(\.\d*)?e-?\d+$/i.test(plain)
         ? { kind: 'value', value: Number(plain), offset }
-        : { kind: 'other', offset };
+        : other(token);
     }
     if (token.kind === 'name') {
       const constant = Object.hasOwn(CONSTANTS, token.text) ? CONSTANTS[token.text] : undefined;
@@ -194,11 +188,7 @@ class Parser {
         entries.push({ key: null, value: this.#value(depth, '}') });
       } else {
         const key = this.#value(depth, '}', ':');
-        entries.push(
-          this.#take(':')
-            ? { key, value: this.#value(depth, '}') }
-            : { key: null, value: { kind: 'other', offset: key.offset } },
-        );
+        entries.push(this.#take(':') ? { key, value: this.#value(depth, '}') } : { key: null, value: other(key) });
       }
       this.#take(',');
     }
@@ -228,7 +218,7 @@ class Parser {
     this.#index = Math.max(this.#index, start + 1);
     this.#skipTo(',', close, stop);
     this.#index--;
-    return { kind: 'other', offset: value.offset };
+    return other(value);
   }
 
   /** Skips past the first of some operators outside of brackets. */
@@ -243,7 +233,7 @@ class Parser {
       if (open === 0 && ends.includes(token.text)) {
         return;
       }
-      open += '([{'.includes(token.text) ? 1 : ')]}'.includes(token.text) ? -1 : 0;
+      open += nesting(token);
     }
     this.#index++;
   }

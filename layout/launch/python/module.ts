@@ -1,6 +1,6 @@
 import { setAt, type Tree, type TreeMap, type TreeScalar } from '../tree';
 import { type Argument, type Expression, expressionOf } from './expressions';
-import { type Line, pythonLines, type Token } from './tokens';
+import { type Line, nesting, pythonLines, type Token } from './tokens';
 
 /** A function at the top level of a Python file, with what it makes. */
 interface PythonRecipe {
@@ -180,7 +180,7 @@ class Module {
       }
       return;
     }
-    const at = assignmentAt(tokens);
+    const at = operatorAt(tokens, '=');
     if (at > 0) {
       this.#assign(tokens, at, variables, depth);
       return;
@@ -429,26 +429,17 @@ function blockEnd(lines: readonly Line[], index: number): number {
 /** The lines of a block; what follows the colon on the same line is its only one. */
 function bodyOf(lines: readonly Line[], index: number, end: number): readonly Line[] {
   const tokens = lines[index]?.tokens ?? [];
-  const colon = endOfHead(tokens);
+  const colon = operatorAt(tokens, ':');
   const rest = colon < 0 ? [] : tokens.slice(colon + 1);
   return rest.length > 0 ? [{ indent: (lines[index]?.indent ?? 0) + 1, tokens: rest }] : lines.slice(index + 1, end);
 }
 
-/** The colon that ends the head of a block. */
-function endOfHead(tokens: readonly Token[]): number {
+/** The first operator of a kind outside of brackets; -1 where there is none. */
+function operatorAt(tokens: readonly Token[], operator: string): number {
   let open = 0;
-  return tokens.findIndex(({ kind, text }) => {
-    open += kind !== 'operator' ? 0 : '([{'.includes(text) ? 1 : ')]}'.includes(text) ? -1 : 0;
-    return kind === 'operator' && text === ':' && open === 0;
-  });
-}
-
-/** The `=` of an assignment outside of brackets; -1 where there is none. */
-function assignmentAt(tokens: readonly Token[]): number {
-  let open = 0;
-  return tokens.findIndex(({ kind, text }) => {
-    open += kind !== 'operator' ? 0 : '([{'.includes(text) ? 1 : ')]}'.includes(text) ? -1 : 0;
-    return kind === 'operator' && text === '=' && open === 0;
+  return tokens.findIndex((token) => {
+    open += nesting(token);
+    return token.kind === 'operator' && token.text === operator && open === 0;
   });
 }
 
@@ -472,9 +463,8 @@ function parametersOf(tokens: readonly Token[]): Parameter[] {
   let depth = 0;
   let part: Token[] = [];
   for (const token of tokens.slice(open + 1)) {
-    const { kind, text } = token;
-    depth += kind !== 'operator' ? 0 : '([{'.includes(text) ? 1 : ')]}'.includes(text) ? -1 : 0;
-    if (depth < 0 || (depth === 0 && kind === 'operator' && text === ',')) {
+    depth += nesting(token);
+    if (depth < 0 || (depth === 0 && token.kind === 'operator' && token.text === ',')) {
       parameters.push(...parameterOf(part));
       part = [];
     } else {
@@ -489,7 +479,7 @@ function parametersOf(tokens: readonly Token[]): Parameter[] {
 
 function parameterOf(tokens: readonly Token[]): Parameter[] {
   const [first] = tokens;
-  const at = assignmentAt(tokens);
+  const at = operatorAt(tokens, '=');
   return first?.kind === 'name'
     ? [{ name: first.text, otherwise: at > 0 ? expressionOf(tokens.slice(at + 1)) : null }]
     : [];

@@ -19,6 +19,11 @@ const MAX_TOKENS = 200_000;
 const PIECE =
   /[ \t\f]+|\\\r?\n|#[^\n]*|\r?\n|(?<prefix>[A-Za-z]{0,2})(?<quote>"""|'''|"|')|(?<number>\d[\w.]*)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<operator>\*\*=?|\/\/=?|->|:=|[-+*/%@&|^=!<>]=|<<|>>|[^\s])/uy;
 
+/** By how many brackets what follows a token is deeper than what is before it. */
+export function nesting({ kind, text }: Token): -1 | 0 | 1 {
+  return kind !== 'operator' ? 0 : '([{'.includes(text) ? 1 : ')]}'.includes(text) ? -1 : 0;
+}
+
 /** The logical lines of a Python file; what is cut off or malformed ends the reading there. */
 export function pythonLines(text: string): readonly Line[] {
   const lines: Line[] = [];
@@ -53,8 +58,7 @@ export function pythonLines(text: string): readonly Line[] {
     }
     count++;
     indent = tokens.length === 0 ? offset - start : indent;
-    depth += token.kind !== 'operator' ? 0 : '([{'.includes(token.text) ? 1 : ')]}'.includes(token.text) ? -1 : 0;
-    depth = Math.max(0, depth);
+    depth = Math.max(0, depth + nesting(token));
     tokens.push(token);
   }
   end(text.length);

@@ -48,7 +48,7 @@ export interface CommandFamily {
 }
 
 /** A configuration file that describes a job, with what started it where that is known. */
-export interface LaunchDocument {
+interface LaunchDocument {
   readonly file: string;
   readonly tree: TreeMap;
   readonly place: Place;

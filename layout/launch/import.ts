@@ -17,11 +17,11 @@ import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocume
 import { torchtitanCommand, torchtitanPython } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
-import { FLAGS_ALONE, jobOf, textOf } from './launchers';
+import { FLAGS_ALONE, jobOf } from './launchers';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
-import { type Arg, type Place, splitWords, unknownText, word } from './shell/values';
+import { type Arg, type Place, splitWords, textOf, unknownText, word } from './shell/values';
 import { parseTomlTree } from './toml';
 import { parseYamlTree, type TreeMap } from './tree';
 

@@ -3,7 +3,7 @@ import type { Found } from './facts';
 import { readFlags } from './flags';
 import { integerOf, type Option, type Options } from './options';
 import type { Invocation } from './shell/shell';
-import { type Arg, literal, type Place, placeOf, type Text, type Variable, whyUnknown } from './shell/values';
+import { type Arg, literal, type Place, placeOf, type Text, textOf, type Variable, whyUnknown } from './shell/values';
 
 /** What the launchers around a program say of its world. */
 export interface World {
@@ -305,11 +305,6 @@ function slurm(scheduled: ReadonlyMap<string, Text>, name: string): Found<number
   const value = text ? integerOf(literal(text)) : null;
   const source = text && placeOf(text);
   return value === null || !source ? undefined : { value, source };
-}
-
-/** The known text of an argument, or null. */
-export function textOf(arg: Arg | undefined): string | null {
-  return arg?.kind === 'word' ? literal(arg.text) : null;
 }
 
 /** The known characters with which an argument begins. */

@@ -49,7 +49,6 @@ export function recordedRun(file: string, text: string, commands: readonly Recor
     invocations,
     variables: new Map(),
     missing: [],
-    files: new Map([[file, text]]),
     problems: [],
     scheduled: new Map(),
     choices: new Map(),

@@ -22,7 +22,7 @@ export interface TreeMap {
   readonly place: Place;
 }
 
-export interface TreeList {
+interface TreeList {
   readonly kind: 'list';
   readonly items: readonly Tree[];
   readonly place: Place;

@@ -1,7 +1,8 @@
 import { Facts, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
-import { type Job, textOf } from '../launchers';
+import type { Job } from '../launchers';
+import { textOf } from '../shell/values';
 import type { TreeMap } from '../tree';
 import { setWorld } from '../world';
 import { accelerateDocument, axolotlDocument, nanotronDocument } from './torch';

@@ -3,10 +3,11 @@ import { DEFAULTS } from '../defaults';
 import { Facts } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
-import { environmentOption, type Job, textOf } from '../launchers';
+import { environmentOption, type Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { Options as OptionSet, type Options } from '../options';
 import { MAX_PATH } from '../shell/sources';
+import { textOf } from '../shell/values';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };

@@ -5,7 +5,7 @@ import { joined } from './expand';
 import { DONE, type Outcome, UNKNOWN } from './outcome';
 import type { Shell } from './shell';
 import { joinPath } from './sources';
-import { type Arg, bounded, literal, placeOf, type Text, textAt, unknownText, word } from './values';
+import { type Arg, bounded, literal, placeOf, type Text, textAt, textOf, unknownText, word } from './values';
 
 /** What builtins need of the interpreter. */
 export interface BuiltinShell extends Shell {
@@ -29,13 +29,13 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   true: () => DONE,
   false: () => ({ verdict: false, signal: null }),
   exit: (shell, [status]) => {
-    const isFailure = /^[1-9]/.test((status?.kind === 'word' && literal(status.text)) || '0');
+    const isFailure = /^[1-9]/.test(textOf(status) ?? '');
     return { verdict: null, signal: shell.isCaptured ? null : isFailure ? 'refuse' : 'exit' };
   },
   return: () => ({ verdict: null, signal: 'return' }),
   break: () => ({ verdict: true, signal: 'break' }),
   continue: () => ({ verdict: true, signal: 'continue' }),
-  set: (shell, args) => setPositional(shell, args),
+  set: setPositional,
   shopt: () => DONE,
   trap: () => DONE,
   ulimit: () => DONE,
@@ -43,7 +43,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   local: (shell, _, node) => declare(shell, 'local', node.args),
   unset: (shell, args) => {
     for (const arg of args) {
-      const name = arg.kind === 'word' ? literal(arg.text) : null;
+      const name = textOf(arg);
       if (name !== null && !name.startsWith('-')) {
         shell.assign(name, { kind: 'unset' });
       }
@@ -51,15 +51,15 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     return DONE;
   },
   shift: (shell, args) => {
-    const count = args[0]?.kind === 'word' ? Number(literal(args[0].text)) : 1;
+    const count = Number(textOf(args[0]) ?? 1);
     if (shell.state.positional) {
       shell.state.positional = shell.state.positional.slice(Number.isInteger(count) ? count : 1);
     }
     return DONE;
   },
   getopts: () => ({ verdict: false, signal: null }),
-  cd: (shell, args) => changeDirectory(shell, args),
-  pushd: (shell, args) => changeDirectory(shell, args),
+  cd: changeDirectory,
+  pushd: changeDirectory,
   popd: (shell) => {
     shell.state.directory = null;
     return DONE;
@@ -73,19 +73,19 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     return DONE;
   },
   echo: (shell, args) => {
-    const options = args.findIndex((arg) => arg.kind !== 'word' || !/^-[neE]+$/.test(literal(arg.text) ?? ''));
+    const options = args.findIndex((arg) => !/^-[neE]+$/.test(textOf(arg) ?? ''));
     shell.print(joined(options < 0 ? [] : args.slice(options)));
     return DONE;
   },
-  printf: (shell, args) => printf(shell, args),
+  printf,
   test: (shell, args) => ({ verdict: commandVerdict(shell, args), signal: null }),
   '[': (shell, args) => ({ verdict: commandVerdict(shell, args.slice(0, -1)), signal: null }),
   source: (shell, args) => shell.sourced(args),
   '.': (shell, args) => shell.sourced(args),
   eval: (shell, args) => shell.evaluate(joined(args)),
-  read: (shell, args) => read(shell, args),
-  mapfile: (shell, args) => read(shell, args),
-  readarray: (shell, args) => read(shell, args),
+  read,
+  mapfile: read,
+  readarray: read,
   let: (shell, args) => {
     for (const arg of args) {
       shell.evaluate(
@@ -99,7 +99,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
 };
 
 function setPositional(shell: BuiltinShell, args: readonly Arg[]): Outcome {
-  const start = args.findIndex((arg) => arg.kind === 'word' && literal(arg.text) === '--');
+  const start = args.findIndex((arg) => textOf(arg) === '--');
   if (start >= 0) {
     shell.state.positional = args.slice(start + 1);
   }
@@ -107,8 +107,8 @@ function setPositional(shell: BuiltinShell, args: readonly Arg[]): Outcome {
 }
 
 function changeDirectory(shell: BuiltinShell, args: readonly Arg[]): Outcome {
-  const path = args.find((arg) => arg.kind !== 'word' || !/^(--|-[LPe])$/.test(literal(arg.text) ?? ''));
-  const known = path?.kind === 'word' ? literal(path.text) : null;
+  const path = args.find((arg) => !/^(--|-[LPe])$/.test(textOf(arg) ?? ''));
+  const known = textOf(path);
   const base = shell.state.directory ?? '';
   shell.state.directory = known === null ? null : joinPath(base, known);
   return DONE;
@@ -116,7 +116,7 @@ function changeDirectory(shell: BuiltinShell, args: readonly Arg[]): Outcome {
 
 function printf(shell: BuiltinShell, args: readonly Arg[]): Outcome {
   const [format, ...rest] = args;
-  const [known, target] = [format, rest[0]].map((arg) => (arg?.kind === 'word' ? literal(arg.text) : null));
+  const [known, target] = [format, rest[0]].map(textOf);
   if (known === '-v' && typeof target === 'string') {
     shell.assign(target, { kind: 'scalar', text: formatted(shell, rest.slice(1)) });
     return DONE;
@@ -127,7 +127,7 @@ function printf(shell: BuiltinShell, args: readonly Arg[]): Outcome {
 
 /** What `printf FORMAT WORD...` prints, for formats of plain `%s` and `%d` with a word each. */
 function formatted(shell: BuiltinShell, [format, ...words]: readonly Arg[]): Text {
-  const known = format?.kind === 'word' ? literal(format.text) : null;
+  const known = textOf(format);
   const parts = known?.split(/%[sd]/) ?? [];
   if (format?.kind !== 'word' || parts.length !== words.length + 1 || parts.some((part) => /[%\\](?!n$)/.test(part))) {
     return unknownText('command', '`printf`');
@@ -147,7 +147,7 @@ function formatted(shell: BuiltinShell, [format, ...words]: readonly Arg[]): Tex
 
 /** `read`: what it reads is known from a here-string alone. */
 function read(shell: BuiltinShell, args: readonly Arg[]): Outcome {
-  const names = args.flatMap((arg) => (arg.kind === 'word' ? (literal(arg.text) ?? []) : []));
+  const names = args.flatMap((arg) => textOf(arg) ?? []);
   const known = shell.stdin === null ? null : literal(shell.stdin);
   const separator = shell.state.variables.get('IFS');
   const ifs = separator?.kind === 'scalar' ? (literal(separator.text) ?? ' ') : ' ';

@@ -1,5 +1,5 @@
 import type { Source } from './state';
-import { type Arg, literal, type Place, placeOf, type Text, textAt } from './values';
+import { type Arg, literal, type Place, placeOf, type Text, textAt, textOf } from './values';
 
 /** The source of commands that stand in a file as they are. */
 export function fileSource(file: string): Source {
@@ -45,7 +45,7 @@ export function scriptCalled(name: string, args: readonly Arg[]): { path: string
   }
   for (let index = 1; index < args.length; index++) {
     const arg = args[index];
-    const text = arg?.kind === 'word' ? (literal(arg.text) ?? knownEnd(arg.text)) : null;
+    const text = textOf(arg) ?? (arg?.kind === 'word' ? knownEnd(arg.text) : null);
     if (text !== null && isScript(text)) {
       return { path: text, args: args.slice(index + 1) };
     }
@@ -60,10 +60,10 @@ export function scriptCalled(name: string, args: readonly Arg[]): { path: string
 export function commandsGiven(args: readonly Arg[]): { text: Text; index: number } | null {
   for (let index = 0; index < args.length; index++) {
     const arg = args[index];
-    const text = arg?.kind === 'word' ? literal(arg.text) : null;
+    const text = textOf(arg);
     const next = args[index + 1];
     const before = args[index - 1];
-    const shell = before?.kind === 'word' ? (literal(before.text) ?? '') : '';
+    const shell = textOf(before) ?? '';
     if (text !== null && /^-\w*c$/.test(text) && /(^|\/)(bash|sh|zsh)$|^-\w+$/.test(shell) && next?.kind === 'word') {
       return { text: next.text, index };
     }

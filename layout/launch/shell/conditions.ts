@@ -1,4 +1,4 @@
-import type { Word as SyntaxWord, TestExpression } from 'unbash';
+import type { TestExpression } from 'unbash';
 import { shellNumber } from './arithmetic';
 import { expandText, joined } from './expand';
 import { matchesGlob } from './patterns';
@@ -17,8 +17,8 @@ export function testVerdict(shell: Shell, expression: TestExpression): Verdict {
       return binaryVerdict(
         shell,
         expression.operator,
-        textOf(shell, expression.left),
-        textOf(shell, expression.right),
+        expandText(shell, expression.left),
+        expandText(shell, expression.right),
         true,
       );
     case 'TestLogical': {
@@ -32,10 +32,6 @@ export function testVerdict(shell: Shell, expression: TestExpression): Verdict {
     case 'TestGroup':
       return testVerdict(shell, expression.expression);
   }
-}
-
-function textOf(shell: Shell, syntax: SyntaxWord): Text {
-  return expandText(shell, syntax);
 }
 
 function not(verdict: Verdict): Verdict {

@@ -36,6 +36,7 @@ import {
   sameText,
   type Text,
   textAt,
+  textOf,
   unknownText,
   type Variable,
   whyUnknown,
@@ -52,8 +53,6 @@ export interface ScriptRun {
   readonly variables: ReadonlyMap<string, Variable>;
   /** Files that were named and not found. */
   readonly missing: readonly string[];
-  /** Files that were read, the first among them. */
-  readonly files: ReadonlyMap<string, string>;
   /** Problems of syntax, and limits that cut the reading short. */
   readonly problems: readonly string[];
   /** Variables that the job scheduler sets, from the script's `#SBATCH` lines. */
@@ -130,7 +129,6 @@ class Interpreter implements BuiltinShell {
       invocations: this.#invocations,
       variables: this.state.variables.all(),
       missing: this.missing,
-      files: this.#files,
       problems: [...this.#problems],
       scheduled: this.#scheduled,
       choices: this.#choices,
@@ -661,7 +659,7 @@ class Interpreter implements BuiltinShell {
     if (!head) {
       return UNKNOWN;
     }
-    const name = head.kind === 'word' ? literal(head.text) : null;
+    const name = textOf(head);
     const defined = name === null ? undefined : this.state.functions.get(name);
     if (defined) {
       return this.#function(defined, rest);
@@ -682,7 +680,7 @@ class Interpreter implements BuiltinShell {
   /** What one of the small commands prints; null for other commands, and where it is not known. */
   #filtered(name: string, args: readonly Arg[]): Text | null {
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
-    const known = args.map((arg) => (arg.kind === 'word' ? literal(arg.text) : null));
+    const known = args.map(textOf);
     if (!filter || known.includes(null)) {
       return null;
     }
@@ -709,7 +707,7 @@ class Interpreter implements BuiltinShell {
   }
 
   #program(args: readonly Arg[], node: Command): void {
-    const name = args[0]?.kind === 'word' ? (literal(args[0].text) ?? node.name?.text ?? '') : '';
+    const name = textOf(args[0]) ?? node.name?.text ?? '';
     this.print(unknownText('command', `\`${this.#excerpt(node)}\``));
     if (this.#invocations.length < MAX_INVOCATIONS) {
       this.#invocations.push({
@@ -750,7 +748,7 @@ class Interpreter implements BuiltinShell {
     }
     const before = this.state;
     this.state = before.child(args);
-    const { stdin } = { stdin: this.stdin };
+    const { stdin } = this;
     this.stdin = null;
     if (found.written) {
       this.#text(found.text, writtenSource(this.source.file, found.written));
@@ -805,13 +803,13 @@ class Interpreter implements BuiltinShell {
     const target = node.redirects.find(
       (one) => one.type === 'Redirect' && (one.operator === '>' || one.operator === '>>'),
     );
-    const name = args[0]?.kind === 'word' ? literal(args[0].text) : null;
+    const name = textOf(args[0]);
     const body = this.#input(node.redirects);
     const path =
       target?.type === 'Redirect' && target.target
         ? literal(expandText(this, target.target))
-        : name === 'tee' && args[1]?.kind === 'word'
-          ? literal(args[1].text)
+        : name === 'tee'
+          ? textOf(args[1])
           : null;
     if (path !== null && body && (name === 'cat' || name === 'tee')) {
       this.state.files.set(path, body);

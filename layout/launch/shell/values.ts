@@ -28,14 +28,18 @@ export interface UnknownPiece {
   readonly quoted: boolean;
 }
 
-/** Text of which one of several alternatives holds; which one depends on a condition that is not known. */
-interface ChoicePiece {
+/** Something of which one of several alternatives holds; which one depends on a condition that is not known. */
+interface Alternatives<T> {
   readonly kind: 'choice';
-  readonly options: readonly Text[];
+  readonly options: readonly T[];
   readonly reason: string;
-  readonly quoted: boolean;
   /** How many pieces there are in all alternatives together: choices of choices would grow without end. */
   readonly weight: number;
+}
+
+/** Text of which one of several alternatives holds. */
+interface ChoicePiece extends Alternatives<Text> {
+  readonly quoted: boolean;
 }
 
 export type Piece = TextPiece | UnknownPiece | ChoicePiece;
@@ -50,13 +54,7 @@ export interface Word {
 }
 
 /** Arguments of which one of several lists holds. */
-export interface Choice {
-  readonly kind: 'choice';
-  readonly options: readonly (readonly Arg[])[];
-  readonly reason: string;
-  /** How many pieces there are in all alternatives together. */
-  readonly weight: number;
-}
+export type Choice = Alternatives<readonly Arg[]>;
 
 export type Arg = Word | Choice;
 
@@ -110,6 +108,11 @@ export function literal(text: Text): string | null {
     }
   }
   return all;
+}
+
+/** The characters of an argument, or null where it is not known. */
+export function textOf(arg: Arg | undefined): string | null {
+  return arg?.kind === 'word' ? literal(arg.text) : null;
 }
 
 /** The one text that all alternatives of a choice have, or null where they differ. */
@@ -269,47 +272,34 @@ function* wordsOf(piece: TextPiece): Iterable<TextPiece | null> {
   }
 }
 
-/** Whether two values are the same, places included where both are known. */
-function sameArg(a: Arg, b: Arg): boolean {
-  if (a === b) {
-    return true;
-  }
-  if (a.kind === 'word' && b.kind === 'word') {
-    return sameText(a.text, b.text);
-  }
-  return (
-    a.kind === 'choice' &&
-    b.kind === 'choice' &&
-    a.options.length === b.options.length &&
-    a.options.every((option, index) => sameArgs(option, b.options[index] ?? []))
-  );
+/** Whether two lists hold the same. */
+function sameItems<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boolean): boolean {
+  return a === b || (a.length === b.length && a.every((item, index) => same(item, b[index] as T)));
 }
 
-function sameArgs(a: readonly Arg[], b: readonly Arg[]): boolean {
-  return a === b || (a.length === b.length && a.every((arg, index) => sameArg(arg, b[index] as Arg)));
+function sameArg(a: Arg, b: Arg): boolean {
+  if (a.kind === 'word') {
+    return b.kind === 'word' && sameText(a.text, b.text);
+  }
+  return b.kind === 'choice' && sameItems(a.options, b.options, (x, y) => sameItems(x, y, sameArg));
 }
 
 /** Whether two texts hold the same, written at the same places or not. */
 export function sameText(a: Text, b: Text): boolean {
-  return a === b || (a.length === b.length && a.every((piece, index) => samePiece(piece, b[index] as Piece)));
+  return sameItems(a, b, samePiece);
 }
 
 function samePiece(a: Piece, b: Piece): boolean {
   if (a === b) {
     return true;
   }
-  if (a.kind === 'text' && b.kind === 'text') {
-    return a.text === b.text && a.quoted === b.quoted;
+  if (a.kind === 'text') {
+    return b.kind === 'text' && a.text === b.text && a.quoted === b.quoted;
   }
-  if (a.kind === 'unknown' && b.kind === 'unknown') {
-    return a.why === b.why && a.name === b.name && a.quoted === b.quoted;
+  if (a.kind === 'unknown') {
+    return b.kind === 'unknown' && a.why === b.why && a.name === b.name && a.quoted === b.quoted;
   }
-  return (
-    a.kind === 'choice' &&
-    b.kind === 'choice' &&
-    a.options.length === b.options.length &&
-    a.options.every((option, index) => sameText(option, b.options[index] ?? []))
-  );
+  return b.kind === 'choice' && sameItems(a.options, b.options, sameText);
 }
 
 /** What a variable holds when either of two branches may have run. */

@@ -19,14 +19,14 @@ import { versionOf, wordsOf } from './topology/versions';
 /** The codes of all rules. */
 const CODES = RULES.map(({ code }) => code);
 
-/** The codes of rules that other files decide: whether a comment silences one is not known here. */
+/** The codes of rules that need other files: whether a comment that silences one is used is not known here. */
 const OUTSIDE = new Set(RULES.flatMap(({ code, beside }) => (beside ? [code] : [])));
 const isDecided = ({ code }: { readonly code: string }) => !OUTSIDE.has(code);
 
 /** All that is known of one layout file. */
 export interface Checked {
   readonly text: string;
-  /** The severities that it was checked with, other than the rules' own. */
+  /** The severities that replaced the rules' own. */
   readonly levels: RuleLevels;
   readonly lines: LineIndex;
   readonly read: ReadLayout;
@@ -38,7 +38,7 @@ export interface Checked {
   readonly resolved: ResolvedLayout | null;
 }
 
-/** How rules weigh where a person says otherwise, by code. */
+/** Severities that replace the rules' own, by code. */
 export type RuleLevels = ReadonlyMap<string, Severity | 'off'>;
 
 const NO_LEVELS: RuleLevels = new Map();
@@ -63,15 +63,15 @@ export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   return { text, levels, lines, read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
 }
 
-/** A diagnostic with the severity that a person gives its rule; none where the rule is off. */
+/** A diagnostic with the severity that replaces its rule's own; none where the rule is off. */
 export function weighed(diagnostic: Diagnostic, levels: RuleLevels): Diagnostic[] {
   const level = ALWAYS_SAID.has(diagnostic.code) ? undefined : levels.get(diagnostic.code);
   return level === 'off' ? [] : [level === undefined ? diagnostic : { ...diagnostic, severity: level }];
 }
 
 /**
- * Severities by code, from settings or a file: pairs of a code and `off`, `information`, `warning` or `error`. What is no such
- * pair is given back as text that says why.
+ * Severities by code, from settings or a file: pairs of a code and `off`, `information`, `warning` or `error`. Anything else is
+ * returned as a problem in words.
  */
 export function ruleLevels(value: unknown): { readonly levels: RuleLevels; readonly problems: readonly string[] } {
   const levels = new Map<string, Severity | 'off'>();
@@ -101,8 +101,8 @@ export function hasErrors({ diagnostics }: Checked): boolean {
 }
 
 /**
- * The diagnostics of all rules; of a rule that warns, one more than are listed, as others would be made for nothing. A rule
- * that reports errors is never cut short: one alone decides whether a file passes.
+ * The diagnostics of all rules. A rule that warns stops after one more than are listed; a rule that reports errors does not, as
+ * its last report may be the only error of the file.
  */
 function* allDiagnostics(read: ReadLayout, facts: LayoutFacts | null): Iterable<Diagnostic> {
   for (const [rule, reports] of allReports(read, facts)) {
@@ -138,8 +138,8 @@ function listed(text: string, diagnostics: Iterable<Diagnostic>): Diagnostic[] {
   for (const diagnostic of diagnostics) {
     const count = ++counts[diagnostic.severity];
     if (count <= MAX_DIAGNOSTICS) {
-      const short = clipped(diagnostic);
-      const kept = texts + textLength(short) <= MAX_FILE_TEXTS ? short : cut(short);
+      const short = clipped(diagnostic, SHOWN);
+      const kept = texts + textLength(short) <= MAX_FILE_TEXTS ? short : clipped(short, CUT);
       texts += textLength(kept);
       shown.push(kept);
     } else if (count === MAX_DIAGNOSTICS + 1) {
@@ -152,48 +152,38 @@ function listed(text: string, diagnostics: Iterable<Diagnostic>): Diagnostic[] {
   return shown;
 }
 
-/** The diagnostic with texts that can be shown: they quote names of the file, and a name may be as long as a file. */
-function clipped(diagnostic: Diagnostic): Diagnostic {
+/** How much of a diagnostic's texts is kept, in characters, and how many related places and fixes. */
+interface TextLimits {
+  readonly message: number;
+  readonly prediction: number;
+  readonly places: number;
+}
+
+/** Texts quote names of the file, and a name may be as long as a file. */
+const SHOWN: TextLimits = { message: MAX_MESSAGE, prediction: MAX_PREDICTION, places: Number.POSITIVE_INFINITY };
+
+/** What is kept once the texts of a file exceed `MAX_FILE_TEXTS` together. */
+const CUT: TextLimits = { message: MAX_CUT_TEXT, prediction: MAX_CUT_TEXT, places: 1 };
+
+function clipped(diagnostic: Diagnostic, { message: most, prediction, places }: TextLimits): Diagnostic {
   const { message, predicts, related, fixes } = diagnostic;
-  const isShort = ({ length }: string) => length <= MAX_MESSAGE;
-  const short =
-    isShort(message) &&
-    (predicts ?? '').length <= MAX_PREDICTION &&
-    related.every((place) => isShort(place.message)) &&
-    fixes.every(({ title }) => isShort(title));
-  if (short) {
-    return diagnostic;
-  }
   return {
     ...diagnostic,
-    message: clip(message),
-    predicts: predicts && clip(predicts, MAX_PREDICTION),
-    related: related.map((place) => ({ ...place, message: clip(place.message) })),
-    fixes: fixes.map((fix) => ({ ...fix, title: clip(fix.title) })),
+    message: clip(message, most),
+    predicts: predicts && clip(predicts, prediction),
+    related: related.slice(0, places).map((place) => ({ ...place, message: clip(place.message, most) })),
+    fixes: fixes.slice(0, places).map((fix) => ({ ...fix, title: clip(fix.title, most) })),
   };
+}
+
+function clip(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 /** How many characters all texts of a diagnostic have. */
 function textLength({ message, predicts, related, fixes }: Diagnostic): number {
   const of = (texts: readonly string[]) => texts.reduce((sum, { length }) => sum + length, 0);
   return of([message, predicts ?? '', ...related.map((place) => place.message), ...fixes.map(({ title }) => title)]);
-}
-
-/** The diagnostic with the beginning of its texts: the file has said too much already. */
-function cut(diagnostic: Diagnostic): Diagnostic {
-  const { message, predicts, related, fixes } = diagnostic;
-  const first = related.slice(0, 1);
-  return {
-    ...diagnostic,
-    message: clip(message, MAX_CUT_TEXT),
-    predicts: predicts && clip(predicts, MAX_CUT_TEXT),
-    related: first.map((place) => ({ ...place, message: clip(place.message, MAX_CUT_TEXT) })),
-    fixes: fixes.slice(0, 1).map((fix) => ({ ...fix, title: clip(fix.title, MAX_CUT_TEXT) })),
-  };
-}
-
-function clip(text: string, most = MAX_MESSAGE): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
 function moreDiagnostics(text: string, severity: Severity): Diagnostic {

@@ -6,7 +6,7 @@ export interface Span {
 
 /**
  * `error`: the job cannot start, hangs, or trains something else than the file says. `warning`: it runs, but slowly or not as
- * the author thinks. `information`: a fact worth knowing.
+ * the author expects. `information`: a fact worth knowing.
  */
 export type Severity = 'error' | 'warning' | 'information';
 
@@ -17,8 +17,8 @@ export interface Edit {
 }
 
 /**
- * `safe`: there is one thing that the author can have meant, so the fix may be applied unasked. `suggestion`: one of several
- * ways out, or one that changes what the file asks for; the author decides.
+ * `safe`: the author can have meant only this, so the fix may be applied unasked. `suggestion`: one of several ways out, or
+ * one that changes what the file asks for; the author decides.
  */
 export type Applicability = 'safe' | 'suggestion';
 
@@ -35,7 +35,7 @@ export interface Related {
   readonly span: Span;
 }
 
-/** What a rule says about a file: data that the server, the command line and the panel render each in their way. */
+/** What a rule reports of a file, as data; the server, the command line and the panel render it. */
 export interface Diagnostic {
   /** The stable kebab-case code of the rule; its page is `docs/rules/<code>.md`. */
   readonly code: string;

@@ -11,11 +11,11 @@ export interface Ignore {
   readonly span: Span;
   /** Where its last code ends. */
   readonly codesEnd: number;
-  /** The line that it speaks of: its own, or the next one that is no comment. Counted from 0. */
+  /** The line whose diagnostics it silences, from 0: its own, or the next one that is no comment. */
   readonly line: number;
 }
 
-/** What stands in a comment that silences rules; the reason follows the codes. */
+/** The codes in a comment that silences rules; a reason may follow them. */
 const MARK = /^#\s*layout-ignore:\s*([a-z]+(?:-[a-z]+)*(?:\s*,\s*[a-z]+(?:-[a-z]+)*)*)/;
 
 /** Rules that say that a file cannot be read; a comment in such a file cannot be trusted either. */
@@ -45,7 +45,7 @@ export function ignoresOf(text: string, lines: LineIndex, root: Node | null): re
   });
 }
 
-/** Diagnostics that are said, and the codes of comments that silence nothing. */
+/** The diagnostics that no comment silences, and the codes of comments that silence nothing. */
 export interface Sifted {
   readonly said: readonly Diagnostic[];
   readonly unused: readonly { readonly ignore: Ignore; readonly code: string }[];

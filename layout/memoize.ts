@@ -1,6 +1,6 @@
 /**
- * A function that does its work once for each object and remembers the answer for as long as the object lives. For objects
- * that stay: a description of keys, a document. Objects of one text are for `memoizeRecent`.
+ * A function that works once for each object and remembers the answer for as long as the object lives. For objects that live
+ * long, such as a description of keys; objects made of one text are for `memoizeRecent`.
  */
 export function memoize<K extends object, V>(work: (key: K) => V): (key: K) => V {
   const answers = new WeakMap<K, { readonly value: V }>();
@@ -16,7 +16,7 @@ const MAX_RECENT = 2;
 
 /**
  * A function that remembers its answers for the last few objects. Rules and front ends ask the same of one file many times, and
- * every keystroke makes another; a weak map of them is emptied so late that it triples the memory of a server.
+ * every keystroke makes a new one; a weak map of them is emptied so late that it triples the memory of a server.
  */
 export function memoizeRecent<K extends object, V>(work: (key: K) => V): (key: K) => V {
   const recent: { readonly key: K; readonly value: V }[] = [];

@@ -13,20 +13,20 @@ export interface NamedFile {
   readonly span: Span;
 }
 
-/** The launch files that a layout names, as far as they are compared. */
+/** The launch files that a layout names; only so many are compared. */
 export function namedLaunchFiles({ read }: Checked): readonly NamedFile[] {
   const files = read.root?.launch.value?.files.value ?? [];
   return files.slice(0, MAX_NAMED).map(({ value, span }) => ({ name: value ?? '', span }));
 }
 
-/** A difference between a layout and a launch file, as far as it is said on the layout. */
+/** A difference between a layout and a launch file, as far as the layout shows it. */
 interface Difference {
   readonly message: string;
   /** The offset is null where the layout does not write the key. */
   readonly layout: { readonly offset: number | null };
 }
 
-/** A difference with what is said of it on the layout. */
+/** A difference with its diagnostic on the layout. */
 export interface SaidDifference<T extends Difference> {
   readonly difference: T;
   readonly diagnostic: Diagnostic;
@@ -34,7 +34,7 @@ export interface SaidDifference<T extends Difference> {
 
 /**
  * The differences that comments and severities of a layout do not silence.
- * @param named where the layout names the launch file: there stands what the layout does not write
+ * @param named where the layout names the launch file: the place of a difference whose key the layout does not write
  */
 export function saidDifferences<T extends Difference>(
   checked: Checked,
@@ -57,8 +57,8 @@ export function notCompared(checked: Checked, { name, span }: NamedFile, reason:
 }
 
 /**
- * What a rule says of a layout that other files decide: the diagnostic of a report, or null where a comment of the layout or
- * the severities that it is checked with silence it.
+ * Turns reports of a rule that needs other files into diagnostics: null where a comment of the layout or the severities that it
+ * is checked with silence one.
  */
 function outside({ text, lines, read, levels }: Checked, rule: Rule): (report: Report) => Diagnostic | null {
   const ignores = ignoresOf(text, lines, read.tree.root);

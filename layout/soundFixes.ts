@@ -7,7 +7,7 @@ import { memoizeRecent } from './memoize';
 /** How much work is done to try all fixes of a file, in UTF-16 units of text that is checked: a second or two. */
 export const MAX_TRIED = 8 * 1024 * 1024;
 
-/** What a diagnostic adds to the work of a check, in the same unit. */
+/** What one diagnostic adds to the work of a check, in the same unit. */
 const DIAGNOSTIC_WORK = 512;
 
 /** The same while a person waits: a tenth of a second. */
@@ -49,8 +49,7 @@ export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): str
 }
 
 /**
- * The text after the first fix that holds of every error and warning, safe or not, one after the other: what an author gets
- * who does not choose.
+ * The text after the first fix that holds of every error and warning, safe or not, one after the other.
  */
 export function applyAllFixes(checked: Checked): string {
   return applied(checked, () => true, MAX_TRIED);
@@ -81,7 +80,7 @@ function edited({ text, levels }: Checked, edits: readonly Edit[]): Checked {
 /** What a check of a file like this one costs. */
 const workOf = ({ text, diagnostics }: Checked) => text.length + DIAGNOSTIC_WORK * diagnostics.length;
 
-/** A safe fix writes what the author means: the errors that show once it can be read are the author's own. */
+/** A safe fix writes what the author means, so errors that show once the file can be read do not count against it. */
 function holds(checked: Checked, { code, message }: Diagnostic, { applicability, edits }: Fix): boolean {
   const after = edited(checked, edits);
   if (applicability === 'safe') {
@@ -91,12 +90,12 @@ function holds(checked: Checked, { code, message }: Diagnostic, { applicability,
   return timesOf(after, code) < timesOf(checked, code) && isNoWorse(checked, after);
 }
 
-/** What an edit of ours must never bring. */
+/** Codes that no fix may add. */
 const STRUCTURE = ['yaml-syntax', 'duplicate-key'];
 
 const timesOf = (checked: Checked, code: string) => countsOf(checked).all.get(code) ?? 0;
 
-/** Nobody can say so of a file with more errors than are listed. */
+/** Not known, and so false, for a file with more errors than are listed. */
 function isNoWorse(before: Checked, after: Checked): boolean {
   const { errors } = countsOf(before);
   const isKnown = errorsIn(before) <= MAX_DIAGNOSTICS;

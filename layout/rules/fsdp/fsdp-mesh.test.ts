@@ -24,12 +24,17 @@ test('fsdp-mesh', () => {
       = suggestion: Change pp to 1: parallelism: {pp: [-2-]{+1+}}
     tp outside: error at "dp-cp-tp-ep-pp": The mesh of Megatron-FSDP needs tp innermost and ep directly above it; the order is dp-cp-tp-ep-pp. Use the default order.
       = Megatron-LM: [Megatron-FSDP] Current rank 0 in the mesh ranks [[0, 2, 4, 6], [1, 3, 5, 7]] does not match the group ranks [0, 1, 2, 3].
-    version 2 with tensor parallelism: error at "2": Version 2 takes data and expert parallelism only; tp is 2, pp 1, cp 1. Use version 1.
+      = suggestion: Change order to tp-cp-ep-dp-pp: parallelism: {tp: 2, order: [-dp-cp-tp-ep-pp-]{+tp-cp-ep-dp-pp+}}
+    version 2 with tensor parallelism: error at "2": Version 2 takes data and expert parallelism only, not tp 2. Use version 1.
       = Megatron-LM: MFSDP v2 does not currently support: tensor_model_parallel_size=2, pipeline_model_parallel_size=1, context_parallel_size=1
+      = suggestion: Remove megatron_fsdp_version: fsdp: {enabled: true[-, megatron_fsdp_version: 2-]}
     outer sharding of the optimizer alone: error at "optim": Outer sharding needs data_parallel_sharding_strategy optim_grads_params, not optim.
       = Megatron-LM: [Megatron-FSDP] Optimizer fully-sharded HFSDP is only supported with full-sharding on DP-Shard.
       Megatron-FSDP DP-Shard Strategy: optim
       Megatron-FSDP DP-Outer Strategy: optim
-    outer sharding with one instance: warning at "optim": outer_dp_sharding_strategy optim is ignored with one optimizer instance. Write num_distributed_optimizer_instances."
+      = suggestion: Change data_parallel_sharding_strategy to optim_grads_params: fsdp: {enabled: true, data_parallel_sharding_strategy: [-optim-]{+optim_grads_params+}, outer_dp_sharding_strategy: optim}
+      = suggestion: Remove outer_dp_sharding_strategy: fsdp: {enabled: true, data_parallel_sharding_strategy: optim[-, outer_dp_sharding_strategy: optim-]}
+    outer sharding with one instance: warning at "optim": outer_dp_sharding_strategy optim is ignored with one optimizer instance. Write num_distributed_optimizer_instances.
+      = suggestion: Remove outer_dp_sharding_strategy: fsdp: {enabled: true[-, outer_dp_sharding_strategy: optim-]}"
   `);
 });

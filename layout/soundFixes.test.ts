@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applySafeFixes, bringsNoError, check, ruleLevels, soundFixes } from '.';
+import { applyAllFixes, applySafeFixes, bringsNoError, check, ruleLevels, soundFixes } from '.';
 
 const TEXT = 'layout: 1\nworld_size: 16\nparallelism: {tp: 3, dp: 2}\n';
 
@@ -12,6 +12,12 @@ test('safe fixes are applied one after the other, suggestions are not', () => {
 
 test('a fix that brings an error is left out', () => {
   expect([...soundFixes(check(TEXT)).values()].flat()).toEqual([]);
+});
+
+test('where the first fix does not hold, the next one is applied', () => {
+  const text =
+    'layout: 1\nworld_size: 8\nparallelism: {pp: 2}\nfsdp: {torch_fsdp2: true}\noptimizer: {use_distributed_optimizer: true}\n';
+  expect(applyAllFixes(check(text))).toBe(text.replace('torch_fsdp2: true', ''));
 });
 
 test('a fix is judged with the severities of the file', () => {

@@ -60,13 +60,13 @@ function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: numbe
   let left = limit;
   for (let i = 0; i < now.diagnostics.length && left > 0; ) {
     const diagnostic = now.diagnostics[i++];
-    const fix = diagnostic?.fixes.find(isWanted);
-    if (diagnostic && fix) {
+    const fix = diagnostic?.fixes.filter(isWanted).find((one) => {
       left -= workOf(now);
-      if (holds(now, diagnostic, fix)) {
-        now = edited(now, fix.edits);
-        i = 0;
-      }
+      return left > 0 && holds(now, diagnostic, one);
+    });
+    if (fix) {
+      now = edited(now, fix.edits);
+      i = 0;
     }
   }
   return now.text;

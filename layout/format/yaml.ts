@@ -133,6 +133,7 @@ const OUR_WORDS: readonly (readonly [theirs: RegExp, ours: string])[] = [
     /^Nested mappings are not allowed in compact mappings$/,
     'A key stands in the value of another. Write it on a line of its own, indented like its neighbours.',
   ],
+  [/^Unexpected flow-(?:map|seq)-start at node end$/, 'A bracket stands inside a value. Put the value in quotes.'],
   [/^All mapping items must start at the same column$/, 'The keys of a map must be indented alike.'],
   [/^Plain value cannot start with reserved character (.)$/, "A value cannot begin with '$1'. Put it in quotes."],
 ];

@@ -31,8 +31,9 @@ test('batch-schedule', () => {
     a threshold twice: error at "\\"0:8 64:8 100:9\\"": The schedule is refused: schedule thresholds must be strictly increasing, got 1 before 1. Write entries such as '0:8 64K:16'.
       = Megatron-LM: schedule thresholds must be strictly increasing, got 1 before 1
       = suggestion: Remove step_batch_size_schedule: batch: {[-step_batch_size_schedule: "0:8 64:8 100:9"-]}
-    beside a global batch: error at "\\"0:8\\"": The schedule is refused: Cannot specify both --step-batch-size-schedule and --global-batch-size. Write entries such as '0:8 64K:16'.
+    beside a global batch: error at "\\"0:8\\"": step_batch_size_schedule excludes global_batch_size. Remove one of them.
       = Megatron-LM: Cannot specify both --step-batch-size-schedule and --global-batch-size
+      = suggestion: Remove global_batch_size: batch: {[-global_batch_size: 8, -]step_batch_size_schedule: "0:8"}
       = suggestion: Remove step_batch_size_schedule: batch: {global_batch_size: 8[-, step_batch_size_schedule: "0:8"-]}
     a ramp: warning at "[8, 8, 1000]": Megatron-LM reads rampup_batch_size and ignores it. Use step_batch_size_schedule.
       = suggestion: Remove rampup_batch_size: batch: {[-rampup_batch_size: [8, 8, 1000]-]}"

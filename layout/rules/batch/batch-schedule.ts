@@ -34,14 +34,21 @@ batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}
       return;
     }
     const { step_batch_size_schedule: field, rampup_batch_size: rampup } = batch;
+    const others = ['global_batch_size', 'decrease_batch_size_if_needed'] as const;
+    const other = others.find((name) => (name === 'global_batch_size' ? batch[name].written : batch[name].value));
     if (field.value !== undefined) {
       const outcome = scheduleOf(field.value, root.sequence.value?.seq_length.value, batch);
       if (!outcome.ok) {
         yield {
-          message: `The schedule is refused: ${outcome.error.message}. Write entries such as '0:8 64K:16'.`,
+          message: other
+            ? `step_batch_size_schedule excludes ${other}. Remove one of them.`
+            : `The schedule is refused: ${outcome.error.message}. Write entries such as '0:8 64K:16'.`,
           span: field.span,
           predicts: outcome.error.checked ? outcome.error.message : null,
-          fixes: [removeFix(text, 'step_batch_size_schedule', field)],
+          fixes: [
+            other ? removeFix(text, other, batch[other]) : null,
+            removeFix(text, 'step_batch_size_schedule', field),
+          ],
         };
       }
     }

@@ -18,17 +18,17 @@ test('fan-out', () => {
       'batch: {micro_batch_size: 1, global_batch_size: 12}\n',
   });
   expect(said).toMatchInlineSnapshot(`
-    "too few samples: error at "1": micro_batch_size 1 x dp 2 = 2 samples, which the 4 replicas of 'images' cannot share equally. Use micro_batch_size 2.
+    "too few samples: error at "1": The 4 replicas of 'images' cannot share micro_batch_size 1 x dp 2 = 2 samples equally. Use micro_batch_size 2.
       = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 2 * 1 % 4 != 0)
       = at "images": 'images' has dp 4
       = at "language": 'language' has dp 2
       = suggestion: Change micro_batch_size to 2: batch: {micro_batch_size: [-1-]{+2+}, global_batch_size: 8}
-    one replica of the language model: error at "3": micro_batch_size 3, which the 4 replicas of 'images' cannot share equally. Use micro_batch_size 4.
+    one replica of the language model: error at "3": The 4 replicas of 'images' cannot share micro_batch_size 3 equally. Use micro_batch_size 4.
       = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 3 * 1 * 1 % 4 != 0)
       = at "images": 'images' has dp 4
       = at "language": 'language' has dp 1
       = suggestion: Change micro_batch_size to 4: batch: {micro_batch_size: [-3-]{+4+}, global_batch_size: 12}
-    generalized TP counts: error at "1": micro_batch_size 1 x gtp_remat 2 = 2 samples, which the 4 replicas of 'images' cannot share equally. Use micro_batch_size 2.
+    generalized TP counts: error at "1": The 4 replicas of 'images' cannot share micro_batch_size 1 x gtp_remat 2 = 2 samples equally. Use micro_batch_size 2.
       = Megatron-LM: --micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got 1 * 1 * 2 % 4 != 0)
       = at "images": 'images' has dp 4
       = at "language": 'language' has dp 1

@@ -34,7 +34,7 @@ batch: {micro_batch_size: 1, global_batch_size: 8}
         const step = encoderDp / gcd(encoderDp, dp * gtp);
         const sizes = nearestMultiples(step, micro.value);
         yield {
-          message: `${samplesText(micro.value, dp, gtp)}, which the ${encoderDp} replicas of '${name}' cannot share equally. Use micro_batch_size ${eitherNumber(sizes)}.`,
+          message: `The ${encoderDp} replicas of '${name}' cannot share ${samplesText(micro.value, dp, gtp)} equally. Use micro_batch_size ${eitherNumber(sizes)}.`,
           span: micro.span,
           related: [
             { message: `'${name}' has dp ${encoderDp}`, span: nameSpan },

@@ -37,12 +37,17 @@ model: {num_experts: 12}
       const field = model.num_experts;
       if (field.value !== undefined && field.value % ep !== 0) {
         yield unevenReport(facts, module, field, field.value, ep);
-      } else if (!field.written && isWhole(model)) {
+      } else if (hasNoExperts(model)) {
         yield* withoutExperts(facts, module, model, ep);
       }
     }
   },
 };
+
+/** Whether a model certainly has no experts. */
+export function hasNoExperts(model: DescribedModel['model']): boolean {
+  return !model.num_experts.written && isWhole(model);
+}
 
 /** Whether a model is described fully: one of which only some sizes are told may well have experts. */
 function isWhole(model: DescribedModel['model']): boolean {

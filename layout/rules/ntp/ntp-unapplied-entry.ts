@@ -1,10 +1,12 @@
 import { setKey } from '../../format/edit';
+import { MAX_WRITTEN_SLOTS } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { example, NTP_SOURCES } from './example';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
+import { entriesEdit } from './slots';
 import { atStep } from './steps';
 
 export const ntpUnappliedEntry: Rule = {
@@ -33,14 +35,17 @@ type Unapplied = Extract<EntryFault, { kind: 'repeated' | 'unapplied' }>;
 function unappliedReport(context: NtpContext, { entry, dp }: Unapplied): Report {
   const { ntp, fields, text, span } = context;
   const count = fields.num_reduced_tp_dp_ranks;
+  const change = setKey(text, span, 'num_reduced_tp_dp_ranks', count, dp + 1);
+  const named = new Set(ntp.nonActive?.map((one) => one.dp));
+  const before = Array.from({ length: Math.min(dp, MAX_WRITTEN_SLOTS) }, (_, i) => i).filter((i) => !named.has(i));
   return {
-    message: `Replica dp ${dp} keeps its full TP group, since num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}; yet its ranks count as reduced. Use num_reduced_tp_dp_ranks ${dp + 1}, or drop the entry.`,
+    message: `Replica dp ${dp} keeps its full TP group, since num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}; yet its ranks count as reduced. Use num_reduced_tp_dp_ranks ${dp + 1}, with an entry for each replica up to it, or drop the entry.`,
     span: entry.dp.span,
     related: writtenRelated('num_reduced_tp_dp_ranks', count),
     fixes: [
-      suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [
-        setKey(text, span, 'num_reduced_tp_dp_ranks', count, dp + 1),
-      ]),
+      suggestion(`Change num_reduced_tp_dp_ranks to ${dp + 1}`, [change]),
+      // the replicas before it are reduced, too, and each of them needs an entry
+      suggestion(`Reduce replicas 0 to ${dp}`, [change, dp <= MAX_WRITTEN_SLOTS ? entriesEdit(context, before) : null]),
     ],
   };
 }

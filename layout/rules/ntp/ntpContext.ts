@@ -38,11 +38,12 @@ function contextOf(facts: LayoutFacts): NtpContext | null {
 
 /** Whether every written value could be read; another diagnostic says so where not. */
 function allReadable(fields: Section<NtpKeys>): boolean {
+  const { tp_base, tp_spares, num_reduced_tp_dp_ranks, non_active_ranks_per_dp, failed_ranks } = fields;
   const isReadable = ({ written, value }: Field<unknown>) => !written || value !== undefined;
   return (
-    [fields.tp_base, fields.tp_spares, fields.num_reduced_tp_dp_ranks].every(isReadable) &&
-    (fields.failed_ranks.value ?? []).every(isReadable) &&
-    (fields.non_active_ranks_per_dp.value ?? []).every(({ value }) => value?.dp.value !== undefined)
+    [tp_base, tp_spares, num_reduced_tp_dp_ranks, non_active_ranks_per_dp, failed_ranks].every(isReadable) &&
+    (failed_ranks.value ?? []).every(isReadable) &&
+    (non_active_ranks_per_dp.value ?? []).every(({ value }) => value?.dp.value !== undefined)
   );
 }
 

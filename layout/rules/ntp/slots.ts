@@ -1,10 +1,12 @@
-import type { Fix } from '../../diagnostic';
+import type { Edit, Fix, Span } from '../../diagnostic';
+import { setKey } from '../../format/edit';
 import type { SlotEntryKeys } from '../../format/keys';
-import { type Section, valuesOf } from '../../format/spec';
-import { paddedSlots } from '../../topology/ntp';
+import { type Field, type Section, valuesOf } from '../../format/spec';
+import { lastSlots, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import type { ResolvedNtp } from '../../topology/resolved';
 import { changeFix } from '../fixes';
 import { both } from '../numbers';
+import type { NtpContext } from './ntpContext';
 
 /** Ascending slots in words: `0 to 5 and 7`. */
 export function slotText(slots: readonly number[]): string {
@@ -36,4 +38,37 @@ export function wholeSlots(entry: Section<SlotEntryKeys>, { tpBase, tpSpares }: 
 export function slotFixes(entry: Section<SlotEntryKeys>, ntp: ResolvedNtp): (Fix | null)[] {
   const slots = wholeSlots(entry, ntp);
   return slots ? [changeFix('local_ranks', entry.local_ranks, `[${slots.join(', ')}]`)] : [];
+}
+
+/** The edit that adds an entry of the last slots for each of some replicas; null where they would fill pages. */
+export function entriesEdit({ ntp, fields, text, span }: NtpContext, replicas: readonly number[]): Edit | null {
+  if (replicas.length * ntp.tpSpares > MAX_WRITTEN_SLOTS) {
+    return null;
+  }
+  const slots = lastSlots(ntp).join(', ');
+  return mapEdit(
+    text,
+    span,
+    fields.non_active_ranks_per_dp,
+    replicas.map((dp) => `{dp: ${dp}, local_ranks: [${slots}]}`),
+  );
+}
+
+/** The edit that adds entries to the map, in flow style. */
+function mapEdit(text: string, map: Span, field: Field<readonly unknown[]>, added: readonly string[]): Edit | null {
+  const value = field.value ?? [];
+  if (value.length === 0) {
+    return setKey(text, map, 'non_active_ranks_per_dp', field, `[${added.join(', ')}]`);
+  }
+  if (text[field.span.start] === '[') {
+    return { span: { start: field.span.start + 1, end: field.span.start + 1 }, newText: `${added.join(', ')}, ` };
+  }
+  const start = text.lastIndexOf('\n', field.span.start) + 1;
+  const indent = text.slice(start, field.span.start);
+  return /^[ ]*$/.test(indent)
+    ? {
+        span: { start: field.span.start, end: field.span.start },
+        newText: added.map((entry) => `- ${entry}\n${indent}`).join(''),
+      }
+    : null;
 }

@@ -37,6 +37,7 @@ test('pipeline-layout', () => {
       = Megatron-LM: Number of mtp layers in layout must match mtp_num_layers
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here
+      = suggestion: Insert mtp_num_layers: 1: model: {num_layers: 8{+, mtp_num_layers: 1+}}
       = suggestion: Remove pipeline_model_parallel_layout: parallelism: {pp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|ttmL-]}
     a number of stages that pp does not divide: error at "Ett|tt|ttttL": The layout has 3 stages, which pp 4 does not divide. Use 4 stages.
       = Megatron-LM: pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (len(layout)=3, pipeline_model_parallel_size=4)

@@ -1,7 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_LAYOUT } from '../../topology/pipeline/layer-layout';
 import { countIn, lossOf, type StagePlan, stagePlans } from '../../topology/stages';
-import { removeFix } from '../fixes';
+import { removeFix, setFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -58,7 +58,18 @@ function* layoutReports(facts: LayoutFacts, plan: StagePlan): Iterable<Report> {
     fixes: [removeFix(facts.text, 'pipeline_model_parallel_layout', field)],
   };
   if (plan.error) {
-    yield { ...base, message: explained(plan), predicts: plan.error.checked ? plan.error.message : null };
+    const { model } = plan.module;
+    const isMtp = plan.error.message.startsWith('Number of mtp layers');
+    const fix =
+      isMtp && model.value
+        ? setFix(facts.text, model.span, 'mtp_num_layers', model.value.mtp_num_layers, countIn(layout, 'mtp') ?? 0)
+        : null;
+    yield {
+      ...base,
+      fixes: [fix, ...base.fixes],
+      message: explained(plan),
+      predicts: plan.error.checked ? plan.error.message : null,
+    };
   } else if (plan.covers === false) {
     yield {
       ...base,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, reports } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { sequenceParallelWithExperts } from './sequence-parallel-with-experts';
 
 test('sequence-parallel-with-experts', () => {
@@ -9,6 +9,7 @@ test('sequence-parallel-with-experts', () => {
     'the file says nothing of sequences': job(8, 'tp: 2, ep: 2'),
     'sequence_parallel is not written': job(8, 'tp: 2, ep: 2', 'sequence: {seq_length: 64}'),
     'sequence_parallel is off': job(8, 'tp: 2, ep: 2', 'sequence: {sequence_parallel: false}'),
+    'ep beside a model that has no experts, which another rule reports': scriptJob(8, 'tp: 2, ep: 2'),
   });
   expect(said).toMatchInlineSnapshot(`
     "sequence_parallel is not written: warning at "sequence": Experts with tp 2 need sequence_parallel in training. Use sequence_parallel true, or tp 1.
@@ -18,6 +19,9 @@ test('sequence-parallel-with-experts', () => {
     sequence_parallel is off: warning at "false": Experts with tp 2 need sequence_parallel in training. Use sequence_parallel true, or tp 1.
       = at "2": ep is 2 here
       = at "2": tp is 2 here
-      = suggestion: Change sequence_parallel to true: sequence: {sequence_parallel: [-false-]{+true+}}"
+      = suggestion: Change sequence_parallel to true: sequence: {sequence_parallel: [-false-]{+true+}}
+    ep beside a model that has no experts, which another rule reports: error[experts] at "2": ep is 2, but the model has no experts. Write num_experts, or use ep 1.
+      = Megatron-LM: num_experts must be non None to use expert model parallelism
+      = suggestion: Change ep to 1: parallelism: {tp: 2, ep: [-2-]{+1+}}"
   `);
 });

@@ -1,5 +1,6 @@
 import { valueOr } from '../../topology/facts';
 import { setFix } from '../fixes';
+import { hasNoExperts } from '../model/experts';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -27,7 +28,8 @@ batch: {micro_batch_size: 1}
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {
       const { sequence_parallel: field } = sequence;
-      const hasExperts = degrees.ep > 1 || (module.model.value?.num_experts.written ?? false);
+      const model = module.model.value;
+      const hasExperts = model?.num_experts.written === true || (degrees.ep > 1 && !(model && hasNoExperts(model)));
       if (hasExperts && degrees.tp > 1 && valueOr(field, false) === false) {
         // a file that says less than its training script may leave out that sequences are parallel
         const isSaid = facts.trainingScript;

@@ -35,7 +35,7 @@ smoke:
     for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {
       const written = String(node.value ?? '');
       const meant = OTHER_WORDS.get(written.toLowerCase()) ?? '';
-      const near = options.includes(meant) ? meant : nearest(written, options);
+      const near = options.includes(meant) ? meant : misspelt(written, options);
       const advice = near ? `Did you mean ${near}?` : `Use ${either(options)}.`;
       yield {
         message: `${path} is '${written}', which is not one of its choices. ${advice}`,
@@ -49,3 +49,10 @@ smoke:
     }
   },
 };
+
+/** The option that a word is near to; none where only digits differ: another version is no misspelling. */
+function misspelt(written: string, options: readonly string[]): string | null {
+  const near = nearest(written, options);
+  const letters = (word: string) => word.replace(/\d/g, '');
+  return near !== null && letters(near) === letters(written) ? null : near;
+}

@@ -14,6 +14,8 @@ test('wrong-type', () => {
     'a number for a name': job(8, 'tp: 2', 'name: 8'),
     'a number for a map': 'layout: 1\nworld_size: 8\nparallelism: 2\n',
     'a map for a number': 'layout: 1\nworld_size: {a: 1}\nparallelism: {tp: 2}\n',
+    'a comma behind a number': 'layout: 1\nworld_size: 8,\nparallelism: {tp: 2}\n',
+    'a duration without a unit': job(8, 'tp: 2', 'smoke: {timeout: 60}'),
     'a list of keys': 'layout: 1\nworld_size: 8\nparallelism:\n  - tp: 2\n  - pp: 2\n',
     'no value in the words of Python': job(8, 'tp: 2, pp: None'),
     'no value for a key that must be there': 'layout: null\nworld_size: 8\nparallelism: {tp: 2}\n',
@@ -41,6 +43,10 @@ test('wrong-type', () => {
       = safe fix: Change to "8": name: [-8-]{+"8"+}
     a number for a map: error at "2": parallelism must be a map of keys, not 2.
     a map for a number: error at "{a: 1}": world_size must be a whole number, not a map.
+    a comma behind a number: error at "8,": world_size must be a whole number, not '8,'.
+      = safe fix: Change to 8: world_size: [-8,-]{+8+}
+    a duration without a unit: error at "60": smoke.timeout must be a duration with a unit, such as 60s, not 60.
+      = suggestion: Change to 60s: smoke: {timeout: [-60-]{+60s+}}
     a list of keys: error at "- tp: 2\\n  - pp: 2": parallelism must be a map of keys, not a list.
       = safe fix: Write the items as keys: [-  - -]{+    +}tp: 2 | [-  - -]{+    +}pp: 2
     no value in the words of Python: error at "None": parallelism.pp must be a whole number, not 'None'.

@@ -5,7 +5,7 @@ import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
 import type { Node } from '../../format/tree';
 import { wantedText } from '../../format/typeText';
-import { removeFix, safeFix } from '../fixes';
+import { removeFix, safeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
@@ -117,13 +117,19 @@ function absentFix(text: string, root: Node | null, spec: KeySpec, node: Node, p
 /** The same value in the form that its key takes; null where there is none. */
 function castFix(spec: KeySpec, node: Node): Fix | null {
   const newText = node.kind === 'scalar' && node.value !== null ? cast(spec, String(node.value), node.source) : null;
-  return newText === null ? null : safeFix(`Change to ${newText}`, [{ span: node.span, newText }]);
+  const fix = spec.type === 'duration' ? suggestion : safeFix;
+  return newText === null ? null : fix(`Change to ${newText}`, [{ span: node.span, newText }]);
 }
 
 function cast(spec: KeySpec, value: string, source: string): string | null {
   switch (spec.type) {
     case 'integer':
-      return /^\s*[-+]?\d+(\.0*)?\s*$/.test(value) && Number(value) >= spec.min ? String(Number(value)) : null;
+      // a comma behind it is a habit from other formats
+      return /^\s*[-+]?\d+(\.0*)?\s*,?\s*$/.test(value) && Number.parseFloat(value) >= spec.min
+        ? String(Number.parseFloat(value))
+        : null;
+    case 'duration':
+      return /^\d+$/.test(value) ? `${value}s` : null;
     case 'boolean':
       return TRUTHS.get(value.toLowerCase()) ?? null;
     case 'string':

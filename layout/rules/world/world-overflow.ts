@@ -1,6 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { changeFix, suggestion, worldSizeEdits } from '../fixes';
-import { countOf } from '../numbers';
+import { countOf, sentenceOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
@@ -45,26 +45,26 @@ function overflowReport(
   free: number,
 ): Report {
   const { module, name, start, end } = one;
+  const offset = module.own?.rank_offset;
   const size = end - start;
-  const room = world - size;
+  const moved = free + size <= world ? changeFix('rank_offset', offset, free) : null;
+  const cut = resizeFix(facts, one, world - start);
+  const ways = [
+    ...(moved ? [`use rank_offset ${free}`] : []),
+    ...(cut && !moved ? [`give it ${countOf(world - start, 'rank')}`] : []),
+    `use world_size ${end}`,
+  ];
   const shape = module.degrees
     ? `[${[module.degrees.tp, module.degrees.gtpRemat, module.degrees.cp, module.dp, module.degrees.pp].join(', ')}]`
     : '';
   const whole = worldSizeEdits(facts, end);
-  const offset = module.own?.rank_offset;
   return {
-    message: `'${name}' covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${
-      room >= 0 ? `Use rank_offset ${free + size <= world ? free : room}` : `Give it ${countOf(world, 'rank')} or fewer`
-    }, or world_size ${end}.`,
+    message: `'${name}' covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${sentenceOf(ways)}`,
     span: offset?.written && start > 0 ? offset.span : module.ranksSpan,
     related: [{ message: `the world has ${countOf(world, 'rank')}`, span: facts.world.span }],
     predicts: facts.mimoFlags
       ? flagsCoverPrediction(placed, world)
       : `Grid shape ${shape} is over sized with world size ${world} and rank offset ${start}`,
-    fixes: [
-      free + size <= world ? changeFix('rank_offset', offset, free) : null,
-      resizeFix(facts, one, world - start),
-      ...(whole ? [suggestion(`Change world_size to ${end}`, whole)] : []),
-    ],
+    fixes: [moved, cut, whole && suggestion(`Change world_size to ${end}`, whole)],
   };
 }

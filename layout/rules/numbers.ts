@@ -24,12 +24,6 @@ function joined(words: readonly (string | number)[], last: string): string {
   return words.length < 2 ? String(words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }
 
-/** `Use tp 2, or give it 4 ranks.`: ways out, the likeliest first. */
-export function sentenceOf(ways: readonly string[]): string {
-  const text = ways.join(', or ');
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-}
-
 /** No divisor beyond this is looked for but as the partner of a smaller one: all are found for `n` up to 2^24. */
 const MAX_TRIAL = 4096;
 

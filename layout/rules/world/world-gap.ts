@@ -2,7 +2,7 @@ import type { Fix } from '../../diagnostic';
 import { gapsBetween, type RankSpan } from '../../grid/spans';
 import type { LayoutFacts } from '../../topology/facts';
 import { suggestion, worldSizeEdits } from '../fixes';
-import { both, countOf, sentenceOf } from '../numbers';
+import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
@@ -59,7 +59,7 @@ function gapReport(
   ];
   const at = after?.module.own?.rank_offset;
   return {
-    message: `No module has ${both([...shown, ...more])}${gaps.length > 1 ? ` (${countOf(missing, 'rank')})` : ''}. ${ways.length > 0 ? sentenceOf(ways) : 'Cover every rank.'}`,
+    message: `No module has ${both([...shown, ...more])}${gaps.length > 1 ? ` (${countOf(missing, 'rank')})` : ''}. ${sentenceOf(ways)}`,
     span: at?.written ? at.span : gapEnd === world ? facts.world.span : facts.root.modules.keySpan,
     related: [
       ...(isShared ? placed.map(spanRelated) : []),
@@ -71,6 +71,11 @@ function gapReport(
       : `Module grids must partition the world [0, ${world}) with no gaps, got ${rangesOf(placed)}`,
     fixes: [isShared ? sideBySideFix(facts, placed) : null, ...gapFixes(facts, placed, world, gap, before, after)],
   };
+}
+
+function sentenceOf(ways: readonly string[]): string {
+  const text = ways.length > 0 ? ways.join(', or ') : 'cover every rank';
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 function gapFixes(

@@ -1,6 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { changeFix, suggestion, worldSizeEdits } from '../fixes';
-import { countOf, sentenceOf } from '../numbers';
+import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 import { flagsCoverPrediction } from './flags';
@@ -49,17 +49,17 @@ function overflowReport(
   const size = end - start;
   const moved = free + size <= world ? changeFix('rank_offset', offset, free) : null;
   const cut = resizeFix(facts, one, world - start);
-  const ways = [
-    ...(moved ? [`use rank_offset ${free}`] : []),
-    ...(cut && !moved ? [`give it ${countOf(world - start, 'rank')}`] : []),
-    `use world_size ${end}`,
-  ];
+  const advice = moved
+    ? `Use rank_offset ${free}, or`
+    : cut
+      ? `Give it ${countOf(world - start, 'rank')}, or use`
+      : 'Use';
   const shape = module.degrees
     ? `[${[module.degrees.tp, module.degrees.gtpRemat, module.degrees.cp, module.dp, module.degrees.pp].join(', ')}]`
     : '';
   const whole = worldSizeEdits(facts, end);
   return {
-    message: `'${name}' covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${sentenceOf(ways)}`,
+    message: `'${name}' covers ${rangeText(start, end)}, but the world has ranks 0 to ${world - 1}. ${advice} world_size ${end}.`,
     span: offset?.written && start > 0 ? offset.span : module.ranksSpan,
     related: [{ message: `the world has ${countOf(world, 'rank')}`, span: facts.world.span }],
     predicts: facts.mimoFlags

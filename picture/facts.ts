@@ -80,7 +80,7 @@ export function coordinatesOf(layout: ResolvedLayout, module: ResolvedModule, ra
 }
 
 /** The module and the coordinates of a rank in one line, or that it is in no module. */
-export function standing(layout: ResolvedLayout, rank: number): string {
+export function coordinatesText(layout: ResolvedLayout, rank: number): string {
   const modules = modulesOf(layout, rank).map((module) =>
     [module.name ?? '', coordinatesOf(layout, module, rank).join(', ')].filter(Boolean).join(' '),
   );

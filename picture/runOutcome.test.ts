@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RunOutcome, type RunReport, STANDINGS } from './runOutcome';
+import { RUN_ROLES, RunOutcome, type RunReport } from './runOutcome';
 import { onNodes } from './testing';
 
 const layout = onNodes(2, 'tp: 8');
@@ -20,13 +20,8 @@ const title = (report: RunReport) => new RunOutcome(report).headline(layout).tit
 describe('a run', () => {
   test('ranks stand to the culprit by how directly they wait for it', () => {
     const { colouring } = new RunOutcome(HANG);
-    const standing = (rank: number) => STANDINGS[colouring.valueOf(rank)]?.label;
-    expect([9, 8, 0, 3].map(standing)).toEqual([
-      'culprit',
-      'waits for it directly',
-      'waits further on',
-      'does not wait',
-    ]);
+    const roleOf = (rank: number) => RUN_ROLES[colouring.valueOf(rank)]?.label;
+    expect([9, 8, 0, 3].map(roleOf)).toEqual(['culprit', 'waits for it directly', 'waits further on', 'does not wait']);
   });
 
   test('a large cell says in which operation its rank waits', () => {

@@ -27,7 +27,7 @@ export interface RunReport {
 }
 
 /** What a rank has to do with the hang of a run; the worst last. */
-export const STANDINGS: readonly Status[] = [
+export const RUN_ROLES: readonly Status[] = [
   { label: 'does not wait', fill: '#6e6e6e', sign: 'dots' },
   { label: 'in groups unlike the layout', fill: '#cc79a7', sign: 'stripes' },
   { label: 'waits further on', fill: '#a08a5b', sign: 'none' },
@@ -39,14 +39,13 @@ const [IDLE, DIFFERENT, FURTHER, DIRECT, CULPRIT] = [0, 1, 2, 3, 4] as const;
 /** A run, looked up by rank. */
 export class RunOutcome {
   readonly culprits: ReadonlySet<number>;
-  readonly #standing = new Map<number, number>();
+  readonly #roles = new Map<number, number>();
   readonly #victims: ReadonlyMap<number, RunReport['victims'][number]>;
 
   constructor(readonly report: RunReport) {
     this.culprits = new Set(report.culprits.map(({ rank }) => rank));
     this.#victims = new Map(report.victims.map((victim) => [victim.rank, victim]));
-    const raise = (rank: number, standing: number) =>
-      this.#standing.set(rank, Math.max(standing, this.#standing.get(rank) ?? IDLE));
+    const raise = (rank: number, role: number) => this.#roles.set(rank, Math.max(role, this.#roles.get(rank) ?? IDLE));
     for (const rank of report.groups.different.flatMap(({ ranks }) => ranks)) {
       raise(rank, DIFFERENT);
     }
@@ -60,7 +59,7 @@ export class RunOutcome {
 
   /** Ranks by their part in the hang. */
   get colouring(): Colouring {
-    return statusColouring('run', STANDINGS, (rank) => this.#standing.get(rank) ?? IDLE);
+    return statusColouring('run', RUN_ROLES, (rank) => this.#roles.get(rank) ?? IDLE);
   }
 
   /** What a rank does: the operation that it waits in, or what it is. */

@@ -1,6 +1,6 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { markedDifference } from '../../picture/difference';
-import { placeOf, standing } from '../../picture/facts';
+import { coordinatesText, placeOf } from '../../picture/facts';
 import type { Found } from '../../picture/find';
 import { failedRanks } from '../../picture/roles';
 import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../../picture/svg';
@@ -248,7 +248,7 @@ export class GridApp {
     const { layout } = this.#model;
     if (layout && rank >= 0 && rank < layout.worldSize) {
       const failed = this.#failed(layout).includes(rank) ? ', failed' : '';
-      this.#screen.announce(`Rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}${failed}`);
+      this.#screen.announce(`Rank ${rank}, ${placeOf(layout, rank)}, ${coordinatesText(layout, rank)}${failed}`);
     }
   }
 
@@ -437,7 +437,7 @@ export class GridApp {
       copy: () =>
         layout &&
         rank >= 0 &&
-        this.#copy(`rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`, 'coordinates'),
+        this.#copy(`rank ${rank}, ${placeOf(layout, rank)}, ${coordinatesText(layout, rank)}`, 'coordinates'),
       zoom: (factor) => canvas.zoomBy(factor),
       fit: () => {
         canvas.fit();

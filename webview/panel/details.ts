@@ -4,6 +4,7 @@ import { changesInWords } from '../../picture/changes';
 import { MAX_DRAWN } from '../../picture/drawing';
 import {
   coordinatesOf,
+  coordinatesText,
   type GroupKind,
   kindsOf,
   type MergedGroup,
@@ -13,7 +14,6 @@ import {
   placeOf,
   rankList,
   ranksOfGroup,
-  standing,
 } from '../../picture/facts';
 import { degreesOf } from '../../picture/headline';
 import { numberingOf } from '../../picture/numbering';
@@ -28,7 +28,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   const { layout, state, actions, base, difference } = scene;
   const modules = modulesOf(layout, rank);
   const groups = mergedGroups(layout, rank);
-  const place = `rank ${rank}, ${placeOf(layout, rank)}, ${standing(layout, rank)}`;
+  const place = `rank ${rank}, ${placeOf(layout, rank)}, ${coordinatesText(layout, rank)}`;
   const change = difference?.changeOf(rank) ?? 'same';
   return [
     h('h2', {}, `Rank ${grouped(rank)}`),
@@ -44,7 +44,13 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
     ...modules.flatMap((module) => held(scene, module, rank)),
     ...(modules.length === 0 ? [h('p', { class: 'error' }, 'No module has this rank.')] : []),
     ...(change !== 'same' && base?.layout
-      ? [h('p', { class: 'changed' }, `${CHANGE_TEXT[change]} In ${base.title}: ${standing(base.layout, rank)}.`)]
+      ? [
+          h(
+            'p',
+            { class: 'changed' },
+            `${CHANGE_TEXT[change]} In ${base.title}: ${coordinatesText(base.layout, rank)}.`,
+          ),
+        ]
       : []),
     h(
       'p',

@@ -8,7 +8,7 @@ import { groupsHeadline, type Headline, structureHeadline, subject, whereHeadlin
 import { type LogicalChoice, logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
 import type { Placement, Space } from './placement';
-import { hasRoles, roleColouring } from './roles';
+import { hasRoles, ntpShape, roleColouring } from './roles';
 import type { StageLayers } from './stageLayers';
 
 /** The pictures of ranks that follow from a layout alone. */
@@ -113,22 +113,24 @@ function groups(layout: ResolvedLayout, choice: DrawingChoice, { stages, flows }
 }
 
 function nonuniform(layout: ResolvedLayout): Drawing {
-  const { ntp } = layout;
-  const spares = ntp?.tpSpares ?? 0;
-  const reduced = ntp?.numReducedTpDpRanks ?? 0;
-  const replicas = reduced === 1 ? 'Replica 0 runs' : `Replicas 0 to ${reduced - 1} run`;
   return {
-    headline: {
-      title:
-        spares === 0 || !ntp
-          ? 'No TP slot is given up.'
-          : `${replicas} ${ntp.tpBase - spares} of ${ntp.tpBase} TP slots; the others run all ${ntp.tpBase}.`,
-      sub: subject(layout),
-    },
+    headline: { title: nonuniformSentence(layout), sub: subject(layout) },
     colouring: roleColouring(layout),
     place: (space) => logicalPlacement(layout, { grid: 'dense', across: 'tp', down: 'dp', module: '' }, space),
     describe: (rank) => coordinateLines(layout, rank),
   };
+}
+
+function nonuniformSentence(layout: ResolvedLayout): string {
+  const { ntp } = layout;
+  if (!ntp || ntp.tpSpares === 0) {
+    return 'No TP slot is given up.';
+  }
+  const { dp } = ntpShape(layout);
+  const reduced = Math.min(ntp.numReducedTpDpRanks, dp);
+  const replicas = reduced === 1 ? 'Replica 0 runs' : `Replicas 0 to ${reduced - 1} run`;
+  const others = dp > reduced ? `; the others run all ${ntp.tpBase}` : '';
+  return `${replicas} ${ntp.tpBase - ntp.tpSpares} of ${ntp.tpBase} TP slots${others}.`;
 }
 
 /** The module of a rank and its coordinates, two a line. */

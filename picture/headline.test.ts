@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { changesInWords } from './changes';
 import { usualColour } from './colourings';
+import { drawingOf, USUAL_CHOICE } from './drawing';
 import { mergedGroups } from './facts';
 import { structureHeadline, whereHeadline } from './headline';
 import { groupsSentence } from './reach';
@@ -19,6 +20,15 @@ describe('the answer of a view', () => {
     [onNodes(4, 'tp: 8'), '4 replicas of 1 node each; tensor parallelism stays inside every node.'],
     [onNodes(4, 'tp: 16'), '2 replicas of 2 nodes each; every tp group crosses nodes.'],
     [onNodes(1, 'tp: 2, pp: 2'), '2 pipeline stages of 4 ranks each on one node; every tp group shares the node.'],
+    [
+      onNodes(1, 'tp: 2, pp: 2, order: tp-pp-cp-ep-dp'),
+      '2 pipeline stages of 4 ranks each on one node; every tp group shares the node.',
+    ],
+    [
+      onNodes(2, 'tp: 2, pp: 2, order: tp-pp-cp-ep-dp'),
+      '2 pipeline stages of 8 ranks each, spread over the nodes; tensor parallelism stays inside every node.',
+    ],
+    [onNodes(2, 'tp: 2'), '8 replicas of 2 ranks each, 4 in a node; tensor parallelism stays inside every node.'],
     [MIMO, 'images runs on node 0, language runs on node 1.'],
     [PACKED, '2 replicas of up to 8 ranks each; 1 of 2 tp groups crosses nodes.'],
   ])('where: %#', (layout, title) => {
@@ -27,6 +37,18 @@ describe('the answer of a view', () => {
 
   test('what it is about follows: machines and degrees', () => {
     expect(whereHeadline(onNodes(8, 'tp: 4, pp: 4')).sub).toBe('64 ranks on 8 nodes of 8 GPUs · tp 4 × dp 4 × pp 4');
+  });
+
+  test.each([
+    [PACKED, 'Replica 0 runs 6 of 8 TP slots; the others run all 8.'],
+    [
+      resolved(
+        'world_size: 4\nparallelism: {tp: 4}\nntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1, failed_ranks: [3], non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}\n',
+      ),
+      'Replica 0 runs 3 of 4 TP slots.',
+    ],
+  ])('failures: %#', (layout, title) => {
+    expect(drawingOf(layout, 'ntp', USUAL_CHOICE).headline.title).toBe(title);
   });
 
   test('structure', () => {

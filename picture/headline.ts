@@ -83,16 +83,17 @@ function partsSentence({ gpusPerNode, worldSize }: ResolvedLayout, module: Resol
     // packed nonuniform TP launches fewer ranks in reduced replicas
     return `${what} of up to ${countOf(ranks, 'rank')} each`;
   }
-  const contiguous = stride * size === worldSize;
-  if (!contiguous) {
-    return `${what} of ${countOf(ranks, 'rank')} each, spread over the nodes`;
+  const each = `${what} of ${countOf(ranks, 'rank')} each`;
+  if (worldSize <= gpusPerNode) {
+    return `${each} on one node`;
+  }
+  if (stride * size !== worldSize) {
+    return `${each}, spread over the nodes`;
   }
   if (ranks % gpusPerNode === 0) {
     return `${what} of ${countOf(ranks / gpusPerNode, 'node')} each`;
   }
-  return worldSize <= gpusPerNode
-    ? `${what} of ${countOf(ranks, 'rank')} each on one node`
-    : `${what} of ${countOf(ranks, 'rank')} each${gpusPerNode % ranks === 0 ? `, ${grouped(gpusPerNode / ranks)} in a node` : ''}`;
+  return gpusPerNode % ranks === 0 ? `${each}, ${grouped(gpusPerNode / ranks)} in a node` : each;
 }
 
 function tensorSentence(layout: ResolvedLayout): string {

@@ -25,7 +25,7 @@ const STILLS = [
     state: { rank: 5000 },
   },
   { name: 'rank-grid-groups', text: moe, state: { view: 'groups', group: 'dp', rank: 24 } },
-  { name: 'rank-grid-cost', text: moe, state: { view: 'cost' }, height: 820 },
+  { name: 'rank-grid-cost', text: moe, state: { view: 'cost' }, height: 890 },
 ];
 
 /** The layout that is edited in the animation, and what is typed for `tp`, one after another. */

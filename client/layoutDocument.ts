@@ -25,10 +25,17 @@ function addressOf(argument: unknown): vscode.Uri | undefined {
   if (typeof argument === 'string') {
     return vscode.Uri.parse(argument, true);
   }
-  if (typeof argument === 'object' && argument !== null && 'uri' in argument && typeof argument.uri === 'string') {
+  if (typeof argument !== 'object' || argument === null) {
+    return undefined;
+  }
+  if ('uri' in argument && typeof argument.uri === 'string') {
     return vscode.Uri.parse(argument.uri, true);
   }
-  return typeof argument === 'object' && argument !== null && 'file' in argument && typeof argument.file === 'string'
-    ? vscode.Uri.file(argument.file)
-    : undefined;
+  return 'file' in argument && typeof argument.file === 'string' ? vscode.Uri.file(argument.file) : undefined;
+}
+
+/** A line from its first character that is no blank, for a diagnostic; a line beyond the text is its last one. */
+export function rangeOfLine(document: vscode.TextDocument, line: number): vscode.Range {
+  const at = document.lineAt(Math.min(Math.max(0, line), document.lineCount - 1));
+  return new vscode.Range(at.range.start.with({ character: at.firstNonWhitespaceCharacterIndex }), at.range.end);
 }

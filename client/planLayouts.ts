@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { gibibytes } from '../layout';
 import type { PlannedLayout } from '../layout/cost';
 import type { Server } from './languageClient';
+import { replaceChanged } from './launch/edits';
 import { showInformation, withProgress } from './notifications';
 
 interface Choice extends vscode.QuickPickItem {
@@ -51,7 +52,6 @@ async function replaceText(document: vscode.TextDocument, version: number, text:
     return;
   }
   const edit = new vscode.WorkspaceEdit();
-  const all = new vscode.Range(document.positionAt(0), document.positionAt(document.getText().length));
-  edit.replace(document.uri, all, text);
+  replaceChanged(edit, document, text);
   await vscode.workspace.applyEdit(edit);
 }

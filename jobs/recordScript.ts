@@ -256,7 +256,7 @@ function textOf(path: string, most: number): string {
 
 function notesOf(isSandboxed: boolean, limit: number | null): string[] {
   return [
-    'The script was executed with recording stubs for launchers and other programs; where it reads their output, they print nothing.',
+    'The script was executed with recording stubs, which print nothing where it reads their output.',
     ...(isSandboxed ? [] : ['This machine has no way to take the network from the script.']),
     ...(limit === null
       ? []

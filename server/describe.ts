@@ -40,12 +40,12 @@ export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] 
   if (!degrees || ranks === undefined) {
     return [];
   }
-  const span = rankOffset === undefined ? '' : `: ranks ${rankOffset} to ${rankOffset + ranks - 1}`;
+  const span = rankOffset === undefined ? '' : ` (${rankOffset} to ${rankOffset + ranks - 1})`;
   const perStep = microBatches(facts, module);
   const perStage = layersPerStage(facts, module);
   return [
     `${countOf(ranks, 'rank')}${span}`,
-    ...(dp === undefined ? [] : [`dp ${dp}: ${dp} ${dp === 1 ? 'replica' : 'replicas'} of ${denseModel} ranks`]),
+    ...(dp === undefined ? [] : [`dp ${dp} (${dp} ${dp === 1 ? 'replica' : 'replicas'} of ${denseModel} ranks)`]),
     ...(exptDp === undefined || degrees.ep === 1
       ? []
       : [`expt_dp ${exptDp} (expt_tp ${degrees.exptTp}, ep ${degrees.ep})`]),

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Fault, layoutHash, lineOfGroup, nameOfKind, type RunRecord } from '../../jobs';
 import { type Checked, type LayoutFacts, processGroups, projectUrl, type ResolvedLayout } from '../../layout';
 import { checkedDocument } from '../checkedDocument';
-import { LANGUAGE } from '../layoutDocument';
+import { LANGUAGE, rangeOfLine } from '../layoutDocument';
 import type { SmokeJobs } from './jobs';
 
 /** How long a change waits for the next one, in milliseconds: these diagnostics are as old as the last run anyway. */
@@ -111,9 +111,4 @@ function involved(
     }
   }
   return new Map([...found].map(([line, texts]) => [line, texts.join('; ')]));
-}
-
-function rangeOfLine(document: vscode.TextDocument, line: number): vscode.Range {
-  const { range, firstNonWhitespaceCharacterIndex } = document.lineAt(Math.min(line, document.lineCount - 1));
-  return new vscode.Range(range.start.with({ character: firstNonWhitespaceCharacterIndex }), range.end);
 }

@@ -1,19 +1,15 @@
 import * as vscode from 'vscode';
+import { droppedAddresses, EDIT_KIND, FILE_DROPS } from '../dropped';
 import { LANGUAGE } from '../layoutDocument';
 import { textNaming } from './commands';
 import { replaceChanged } from './edits';
 import { engine, type Launch, readLaunchFile, relativePath } from './read';
-
-/** The media type of files that are dragged. */
-const FILES = 'text/uri-list';
 
 /** How many dropped files are read. */
 const MAX_DROPPED = 16;
 
 /** The longest text that is read as flags. Characters. */
 const MAX_PASTED = 100_000;
-
-const KIND = vscode.DocumentDropOrPasteEditKind.Empty.append('parallelismLayout');
 
 /** Takes launch files that are dropped on a layout, and flags that are pasted into one. */
 export function registerTransfers(): vscode.Disposable {
@@ -22,23 +18,26 @@ export function registerTransfers(): vscode.Disposable {
     vscode.languages.registerDocumentDropEditProvider(
       selector,
       { provideDocumentDropEdits: (document, _, data, token) => dropEdits(document, data, token) },
-      { providedDropEditKinds: [KIND], dropMimeTypes: [FILES] },
+      FILE_DROPS,
     ),
     vscode.languages.registerDocumentPasteEditProvider(
       selector,
       { provideDocumentPasteEdits: (document, ranges, data) => pasteEdits(document, ranges, data) },
-      { providedPasteEditKinds: [KIND], pasteMimeTypes: ['text/plain'] },
+      { providedPasteEditKinds: [EDIT_KIND], pasteMimeTypes: ['text/plain'] },
     ),
   );
 }
 
-/** A layout that is empty becomes that of the launch file; another one names it, and is compared with it from then on. */
+/**
+ * A layout that is empty becomes that of the launch file; another one names it, and is compared with it from then on. A layout
+ * that names it already stays as it is, unless a person chooses to replace its text.
+ */
 export async function dropEdits(
   document: vscode.TextDocument,
   data: vscode.DataTransfer,
   token: vscode.CancellationToken,
 ): Promise<vscode.DocumentDropEdit[]> {
-  const launches = await droppedLaunches((await data.get(FILES)?.asString()) ?? '', token);
+  const launches = await droppedLaunches(await droppedAddresses(data), token);
   const [first] = launches;
   if (!first) {
     return [];
@@ -46,16 +45,18 @@ export async function dropEdits(
   const { layoutYaml } = await engine();
   const naming = await textNaming(document, launches);
   const imported = layoutYaml(first.reading, (file) => relativePath(document.uri, file));
-  const write = dropEdit(document, imported, vscode.l10n.t('Write the layout of the launch file'));
-  if (document.getText().trim() === '') {
-    return [write];
-  }
-  const name = naming === null ? [] : [dropEdit(document, naming, vscode.l10n.t('Compare with the launch file'))];
-  return [...name, write];
+  return document.getText().trim() === ''
+    ? [dropEdit(document, imported, vscode.l10n.t('Insert Layout of Launch File'))]
+    : [
+        dropEdit(document, naming ?? document.getText(), vscode.l10n.t('Compare with Launch File')),
+        dropEdit(document, imported, vscode.l10n.t('Replace with Layout of Launch File')),
+      ];
 }
 
-async function droppedLaunches(list: string, token: vscode.CancellationToken): Promise<readonly Launch[]> {
-  const addresses = list.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('#'));
+async function droppedLaunches(
+  addresses: readonly string[],
+  token: vscode.CancellationToken,
+): Promise<readonly Launch[]> {
   const launches: Launch[] = [];
   for (const address of addresses.slice(0, MAX_DROPPED)) {
     const uri = vscode.Uri.parse(address);
@@ -68,7 +69,7 @@ async function droppedLaunches(list: string, token: vscode.CancellationToken): P
 }
 
 function dropEdit(document: vscode.TextDocument, text: string, title: string): vscode.DocumentDropEdit {
-  const edit = new vscode.DocumentDropEdit('', title, KIND);
+  const edit = new vscode.DocumentDropEdit('', title, EDIT_KIND);
   edit.additionalEdit = new vscode.WorkspaceEdit();
   replaceChanged(edit.additionalEdit, document, text);
   return edit;
@@ -90,7 +91,7 @@ export async function pasteEdits(
   if (!written) {
     return [];
   }
-  const edit = new vscode.DocumentPasteEdit('', vscode.l10n.t('Paste Flags as Layout Keys'), KIND);
+  const edit = new vscode.DocumentPasteEdit('', vscode.l10n.t('Paste Flags as Layout Keys'), EDIT_KIND);
   edit.additionalEdit = new vscode.WorkspaceEdit();
   replaceChanged(edit.additionalEdit, document, written.text);
   return [edit];

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { differenceText, type ExplainedDifference } from '../../jobs';
 import { projectUrl } from '../../layout';
-import { LANGUAGE } from '../layoutDocument';
+import { LANGUAGE, rangeOfLine } from '../layoutDocument';
 
 /** The most differences of one layout that become diagnostics. */
 const MAX_DIFFERENCES = 100;
@@ -35,9 +35,7 @@ function diagnosticOf(document: vscode.TextDocument, difference: ExplainedDiffer
     cause === null
       ? vscode.l10n.t('In the run, {0}', text)
       : vscode.l10n.t('In the run, {0} These are the groups of {1}.', text, cause);
-  const at = document.lineAt(Math.min(Math.max(0, (line ?? 1) - 1), document.lineCount - 1));
-  const range = new vscode.Range(at.range.start.with({ character: at.firstNonWhitespaceCharacterIndex }), at.range.end);
-  const diagnostic = new vscode.Diagnostic(range, message);
+  const diagnostic = new vscode.Diagnostic(rangeOfLine(document, (line ?? 1) - 1), message);
   diagnostic.source = LANGUAGE;
   diagnostic.code = { value: 'run-groups', target: vscode.Uri.parse(projectUrl('docs/verify.md')) };
   return diagnostic;

@@ -5,6 +5,7 @@ import type { Verification } from '../../jobs';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
 import { CancellableTasks } from '../cancellableTasks';
 import { checkedDocument } from '../checkedDocument';
+import { droppedAddresses, EDIT_KIND, FILE_DROPS } from '../dropped';
 import type { GridPanels } from '../grid/panel';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
 import { showError, showInformation, showWarning } from '../notifications';
@@ -30,29 +31,23 @@ export function registerVerify({ context, panels }: JobHost): vscode.Disposable 
     vscode.languages.registerDocumentDropEditProvider(
       { language: LANGUAGE },
       { provideDocumentDropEdits: (document, _, data) => verifyDropped(document, data) },
-      { providedDropEditKinds: [KIND], dropMimeTypes: [FILES] },
+      FILE_DROPS,
     ),
   );
 }
-
-/** The media type of files that are dragged. */
-const FILES = 'text/uri-list';
-const KIND = vscode.DocumentDropOrPasteEditKind.Empty.append('parallelismLayout', 'run');
 
 /** A folder that is dropped on a layout, or dumps, are those of its run; the text stays as it is. */
 async function verifyDropped(
   { uri }: vscode.TextDocument,
   data: vscode.DataTransfer,
 ): Promise<vscode.DocumentDropEdit | undefined> {
-  const list = (await data.get(FILES)?.asString()) ?? '';
-  const addresses = list.split(/\r?\n/).filter((line) => line !== '' && !line.startsWith('#'));
-  const paths = addresses.flatMap((address) => localPath(address) ?? []);
+  const paths = (await droppedAddresses(data)).flatMap((address) => localPath(address) ?? []);
   const [first] = paths;
   if (first === undefined || !(await isOfRun(first))) {
     return undefined;
   }
   void vscode.commands.executeCommand('parallelismLayout.verifyRun', { uri: uri.toString(), paths });
-  return new vscode.DocumentDropEdit('', vscode.l10n.t('Verify the layout against this run'), KIND);
+  return new vscode.DocumentDropEdit('', vscode.l10n.t('Verify the layout against this run'), EDIT_KIND);
 }
 
 /** Whether a path is a folder, or is named as torch and the recorder name their files. */

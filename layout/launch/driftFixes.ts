@@ -21,16 +21,19 @@ export interface DriftFix {
   readonly edit: Edit;
 }
 
-/** Writes the launch file's value into the layout; null where that does not end the difference. */
-export function layoutFix({ file, text, reading, difference }: DriftCase): DriftFix | null {
+/**
+ * Writes the launch file's value into the layout; null where that does not end the difference.
+ * @param namesFile whether the title names the layout, as an editor of the launch file needs
+ */
+export function layoutFix({ file, text, reading, difference }: DriftCase, namesFile = false): DriftFix | null {
   const { key, launch } = difference;
   const newText = yamlText(launch.value);
   const edit = newText === null ? null : keyEdit(text, key.split('.'), newText);
   if (!edit || !ends(difference, driftBetween(file, text, reading), file, applyEdits(text, [edit]), reading)) {
     return null;
   }
-  const title = `Change ${shortName(key)} to ${newText}, as ${lastPart(reading.file)} says`;
-  return { file, title, edit };
+  const where = namesFile ? ` in ${lastPart(file)}` : '';
+  return { file, title: `Change ${shortName(key)} to ${newText}${where}, as ${lastPart(reading.file)} says`, edit };
 }
 
 /**

@@ -24,7 +24,9 @@ test.each([
 test('a section that is missing is written; flags without a key are left out', () => {
   const written = writeFlags(LAYOUT, '--num-layers 32 --hidden-size 4096 --lr 1e-4 --bf16');
   expect(written?.keys).toEqual(['model.num_layers', 'model.hidden_size', 'model.params_dtype']);
-  expect(written?.text.slice(LAYOUT.length)).toBe('model: {num_layers: 32, hidden_size: 4096, params_dtype: bf16}\n');
+  expect(written?.text.slice(LAYOUT.length)).toBe(
+    'model:\n  num_layers: 32\n  hidden_size: 4096\n  params_dtype: bf16\n',
+  );
 });
 
 test('an empty file becomes a layout', () => {

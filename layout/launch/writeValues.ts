@@ -23,11 +23,7 @@ export function keyEdit(text: string, path: readonly string[], value: string): E
     const entry = entryOf(map, name);
     const rest = path.slice(depth + 1);
     if (!entry) {
-      return appendKey(
-        text,
-        map.span,
-        [name, ...rest].reduceRight((inner, key, i) => flow(key, inner, i > 0), value),
-      );
+      return appendKey(text, map.span, newEntry(text, map, [name, ...rest], value));
     }
     if (rest.length === 0) {
       return { span: entry.value.span, newText: value };
@@ -37,9 +33,19 @@ export function keyEdit(text: string, path: readonly string[], value: string): E
   return null;
 }
 
-function flow(key: string, inner: string, isNested: boolean): string {
-  return isNested ? `{${key}: ${inner}}` : `${key}: ${inner}`;
+/** An entry for a map: in the block style of the map around it, a section begins a line for its first key. */
+function newEntry(text: string, map: MapNode, [name = '', ...path]: readonly string[], value: string): string {
+  const [key] = path;
+  if (key === undefined) {
+    return `${name}: ${value}`;
+  }
+  const inner = newEntry(text, { ...map, flow: true }, path, value);
+  const indent = map.span.start - startOfLine(text, map.span.start) + INDENT;
+  return map.flow ? `${name}: {${inner}}` : `${name}:${lineBreak(text)}${' '.repeat(indent)}${inner}`;
 }
+
+/** Columns by which a section stands under its key. */
+const INDENT = 2;
 
 /** The entry of a map with a name. */
 function entryOf({ entries }: MapNode, name: string): Entry | undefined {

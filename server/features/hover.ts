@@ -172,6 +172,5 @@ function groupLine(key: string, families: readonly GroupFamily[], lists: boolean
     return `${count}.`;
   }
   const first = Array.from({ length: Math.min(3, family.count) }, (_, i) => ranksText(family.ranks(i))).join(', ');
-  const more = family.count > 3 ? ', …' : '';
-  return `${count}, the first ${first}${more}.`;
+  return `${count}: ${first}${family.count > 3 ? ', …' : '.'}`;
 }

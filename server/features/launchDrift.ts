@@ -148,7 +148,9 @@ export class LaunchDrift implements LaunchAnswers {
       return isHere && shown && overlaps(shown.diagnostic.range, range) ? [{ placed, ...shown }] : [];
     });
     return [
-      ...touched.flatMap(({ placed, diagnostic }) => fixesOf(placed).map((fix) => actionOf(placed, fix, diagnostic))),
+      ...touched.flatMap(({ placed, diagnostic }) =>
+        fixesOf(placed, placed.layout === uri).map((fix) => actionOf(placed, fix, diagnostic)),
+      ),
       ...touched.slice(0, 1).flatMap(({ placed }) => (own ? ignoreAction(uri, own, placed.diagnostic) : [])),
     ];
   }
@@ -312,9 +314,11 @@ function overlaps(one: Range, other: Range): boolean {
   return !isBefore(one.end, other.start) && !isBefore(other.end, one.start);
 }
 
-function fixesOf({ layout, checked, reading, engine, difference }: Placed): DriftFix[] {
+/** The fixes of a difference, the one that changes the shown file first. */
+function fixesOf({ layout, checked, reading, engine, difference }: Placed, isOnLayout: boolean): DriftFix[] {
   const drift = { file: pathOf(layout), text: checked.text, reading, difference };
-  return [engine.layoutFix(drift), engine.launchFix(drift)].filter((fix) => fix !== null);
+  const fixes = [engine.layoutFix(drift, !isOnLayout), engine.launchFix(drift)].filter((fix) => fix !== null);
+  return isOnLayout ? fixes : fixes.reverse();
 }
 
 function actionOf({ layout, checked, reading, launch }: Placed, fix: DriftFix, diagnostic: Diagnostic): CodeAction {

@@ -138,6 +138,39 @@ export class Workbench {
     await this.editorTab(name).waitFor();
   }
 
+  /** Drags a file from the Explorer onto a text in the editor and drops it with Shift held, which is a drop into the text. */
+  async dropFile(name: string, target: Locator): Promise<void> {
+    const { mouse, keyboard } = this.page;
+    const [from, to] = [await this.page.getByRole('treeitem', { name }).boundingBox(), await target.boundingBox()];
+    if (!from || !to) {
+      throw new Error(`${from ? 'the text' : name} is not on the screen`);
+    }
+    await mouse.move(from.x + from.width / 2, from.y + from.height / 2);
+    await mouse.down();
+    await mouse.move(to.x + 10, to.y + to.height / 2, { steps: 4 });
+    await keyboard.down('Shift');
+    // the editor takes the place of the group as the target once the pointer moves with the key held
+    await mouse.move(to.x + 20, to.y + to.height / 2, { steps: 4 });
+    await this.page.locator('.editor-instance .dnd-target').first().waitFor();
+    await mouse.up();
+    await keyboard.up('Shift');
+  }
+
+  /** Opens a file's context menu in the Explorer and runs a command of it. */
+  async contextMenu(name: string, command: string): Promise<void> {
+    const entry = this.page.locator('.monaco-menu').getByText(command);
+    await this.#again(entry, () => this.page.getByRole('treeitem', { name }).click({ button: 'right' }));
+    await entry.click();
+  }
+
+  /** The menu beside a text that was dropped or pasted: the other ways to insert it. */
+  async insertChoices(): Promise<Locator> {
+    await this.page.locator('.post-edit-widget').first().click();
+    const choices = this.page.locator('.action-widget');
+    await choices.waitFor();
+    return choices;
+  }
+
   editorTab(name: string): Locator {
     return this.page.locator('.tabs-container .tab', { hasText: name });
   }

@@ -7,8 +7,16 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
-import type { Diagnostic, InitializeResult } from 'vscode-languageserver-protocol';
-import { LineIndex } from '../../layout';
+import type {
+  CodeAction,
+  Diagnostic,
+  Hover,
+  InitializeResult,
+  Range,
+  TextDocumentPositionParams,
+  TextEdit,
+} from 'vscode-languageserver-protocol';
+import { applyEdits, LineIndex } from '../../layout';
 import { NODE } from '../harness/programs';
 
 const CURSOR = '|';
@@ -18,6 +26,15 @@ interface Published {
   readonly uri: string;
   readonly version?: number;
   readonly diagnostics: Diagnostic[];
+}
+
+/** A text after edits of the protocol. */
+export function applied(lines: LineIndex, edits: readonly TextEdit[] = []): string {
+  const spans = edits.map(({ range, newText }) => ({
+    span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
+    newText,
+  }));
+  return applyEdits(lines.text, spans);
 }
 
 /** The built server, or another one, over standard input and output, as an editor would run it. */
@@ -82,12 +99,40 @@ export class ServerProcess {
       initializationOptions,
     });
     this.#initialized = await Promise.race([request, ended]);
-    await this.connection.sendNotification('initialized', {});
+    await this.notify('initialized', {});
   }
 
-  open(uri: string, text: string): Promise<void> {
-    const textDocument = { uri, languageId: 'parallelism-layout', version: this.#version, text };
-    return this.connection.sendNotification('textDocument/didOpen', { textDocument });
+  notify(method: string, params: object): Promise<void> {
+    return this.connection.sendNotification(method, params);
+  }
+
+  open(uri: string, text: string, languageId = 'parallelism-layout'): Promise<void> {
+    return this.notify('textDocument/didOpen', { textDocument: { uri, languageId, version: this.#version, text } });
+  }
+
+  close(uri: string): Promise<void> {
+    return this.notify('textDocument/didClose', { textDocument: { uri } });
+  }
+
+  /** Says that a file was created (1), changed (2) or deleted (3) on the disk. */
+  changedOnDisk(uri: string, type = 2): Promise<void> {
+    return this.notify('workspace/didChangeWatchedFiles', { changes: [{ uri, type }] });
+  }
+
+  /** Sends the settings of the extension. */
+  configure(settings: object): Promise<void> {
+    return this.notify('workspace/didChangeConfiguration', { settings: { parallelismLayout: settings } });
+  }
+
+  /** The Markdown of a hover; empty where there is none. */
+  async hoverText(at: TextDocumentPositionParams): Promise<string> {
+    const contents = (await this.request<Hover | null>('textDocument/hover', at))?.contents;
+    return contents && typeof contents === 'object' && 'value' in contents ? contents.value : '';
+  }
+
+  codeActions(uri: string, range: Range | undefined, only?: readonly string[]): Promise<CodeAction[]> {
+    const context = { diagnostics: [], ...(only && { only }) };
+    return this.request('textDocument/codeAction', { textDocument: { uri }, range, context });
   }
 
   /** Opens a text of its own in which `|` marks the cursor. */
@@ -104,10 +149,8 @@ export class ServerProcess {
   /** Sends one change and gives its version. */
   async change(uri: string, change: object): Promise<number> {
     this.#version++;
-    await this.connection.sendNotification('textDocument/didChange', {
-      textDocument: { uri, version: this.#version },
-      contentChanges: [change],
-    });
+    const textDocument = { uri, version: this.#version };
+    await this.notify('textDocument/didChange', { textDocument, contentChanges: [change] });
     return this.#version;
   }
 

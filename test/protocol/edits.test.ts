@@ -1,20 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { CodeAction, TextEdit } from 'vscode-languageserver-protocol';
-import { applyEdits, check, hasErrors, type LineIndex } from '../../layout';
+import type { TextEdit } from 'vscode-languageserver-protocol';
+import { check, hasErrors } from '../../layout';
+import { applied } from './client';
 import { testServer } from './testServer';
 
 const server = testServer();
-
-function applied(lines: LineIndex, edits: readonly TextEdit[]): string {
-  return applyEdits(
-    lines.text,
-    edits.map(({ range, newText }) => ({
-      span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
-      newText,
-    })),
-  );
-}
 
 async function formatted(text: string): Promise<string> {
   const { uri, lines } = await server.openMarked(text);
@@ -96,12 +87,8 @@ smoke:
 
 async function actions(marked: string, only: string[]) {
   const { uri, lines, at } = await server.openMarked(marked);
-  const found = await server.request<CodeAction[]>('textDocument/codeAction', {
-    textDocument: { uri },
-    range: { start: at.position, end: at.position },
-    context: { diagnostics: [], only },
-  });
-  return found.map(({ title, kind, edit }) => ({ title, kind, text: applied(lines, edit?.changes?.[uri] ?? []) }));
+  const found = await server.codeActions(uri, { start: at.position, end: at.position }, only);
+  return found.map(({ title, kind, edit }) => ({ title, kind, text: applied(lines, edit?.changes?.[uri]) }));
 }
 
 describe('rewriting', () => {

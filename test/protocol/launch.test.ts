@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CodeAction, CodeLens, Diagnostic } from 'vscode-languageserver-protocol';
-import { applyEdits, LineIndex } from '../../layout';
-import { ServerProcess } from './client';
+import { LineIndex } from '../../layout';
+import { applied, ServerProcess } from './client';
 
 const LAYOUT = `layout: 1
 world_size: 16
@@ -63,22 +63,9 @@ const shown = (text: string, found: readonly Diagnostic[]) => {
   );
 };
 
-const actionsAt = (uri: string, { range }: Diagnostic) =>
-  server.request<CodeAction[]>('textDocument/codeAction', {
-    textDocument: { uri },
-    range,
-    context: { diagnostics: [] },
-  });
-
 /** The text after an action's edits of one file. */
-function applied(text: string, action: CodeAction | undefined, uri: string): string {
-  const lines = new LineIndex(text);
-  const edits = (action?.edit?.changes?.[uri] ?? []).map(({ range, newText }) => ({
-    span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
-    newText,
-  }));
-  return applyEdits(text, edits);
-}
+const changed = (text: string, action: CodeAction | undefined, uri: string) =>
+  applied(new LineIndex(text), action?.edit?.changes?.[uri]);
 
 test('a difference is shown on both files and fixed on either', async () => {
   await start();
@@ -101,17 +88,16 @@ test('a difference is shown on both files and fixed on either', async () => {
     message: 'job.layout.yaml says tp 4 (line 6); this file says tp 8.',
     relatedInformation: [{ location: { uri: layout() } }],
   });
-  for (const [uri, diagnostic] of [
-    [layout(), onLayout],
-    [script(), onScript],
+  const ofScript = 'Change tp to 4 in train.sh, line 1';
+  for (const [uri, diagnostic, titles] of [
+    [layout(), onLayout, ['Change tp to 8, as train.sh says', ofScript]],
+    [script(), onScript, [ofScript, 'Change tp to 8 in job.layout.yaml, as train.sh says']],
   ] as const) {
-    const actions = diagnostic ? await actionsAt(uri, diagnostic) : [];
-    expect(actions.map(({ title }) => title)).toEqual(
-      expect.arrayContaining(['Change tp to 8, as train.sh says', 'Change tp to 4 in train.sh, line 1']),
-    );
+    const actions = await server.codeActions(uri, diagnostic?.range);
+    expect(actions.map(({ title }) => title).filter((title) => title.startsWith('Change tp'))).toEqual(titles);
     const titled = (start: string) => actions.find(({ title }) => title.startsWith(start));
-    expect(applied(LAYOUT, titled('Change tp to 8'), layout())).toBe(LAYOUT.replace('tp: 4', 'tp: 8'));
-    expect(applied(SCRIPT, titled('Change tp to 4'), script())).toBe(SCRIPT.replace('TP=8', 'TP=4'));
+    expect(changed(LAYOUT, titled('Change tp to 8'), layout())).toBe(LAYOUT.replace('tp: 4', 'tp: 8'));
+    expect(changed(SCRIPT, titled('Change tp to 4'), script())).toBe(SCRIPT.replace('TP=8', 'TP=4'));
   }
 });
 
@@ -167,9 +153,7 @@ test('a client is asked to tell of the files, and a change of one that is source
   const globs = ['train.sh', 'env.sh'].map((pattern) => ({ globPattern: { baseUri: uriOf('jobs'), pattern } }));
   expect(asked).toEqual(expect.arrayContaining(globs.map((glob) => ({ watchers: expect.arrayContaining([glob]) }))));
   put('jobs/env.sh', 'TP=4\n');
-  await server.connection.sendNotification('workspace/didChangeWatchedFiles', {
-    changes: [{ uri: uriOf('jobs/env.sh'), type: 2 }],
-  });
+  await server.changedOnDisk(uriOf('jobs/env.sh'));
   await published(uriOf('jobs/env.sh'), isClear);
   await published(layout(), isClear);
 });
@@ -178,15 +162,11 @@ test('an open launch file counts as the editor has it, and is never checked as a
   await start();
   await server.open(layout(), LAYOUT);
   await published(script(), isDrift);
-  const textDocument = { uri: script(), languageId: 'shellscript', version: 1, text: SCRIPT };
-  await server.connection.sendNotification('textDocument/didOpen', { textDocument });
-  await server.connection.sendNotification('textDocument/didChange', {
-    textDocument: { uri: script(), version: 2 },
-    contentChanges: [{ text: SCRIPT.replace('TP=8', 'TP=4') }],
-  });
+  await server.open(script(), SCRIPT, 'shellscript');
+  await server.change(script(), { text: SCRIPT.replace('TP=8', 'TP=4') });
   expect(await published(script(), isClear)).toEqual([]);
   await published(layout(), isClear);
-  await server.connection.sendNotification('textDocument/didClose', { textDocument: { uri: script() } });
+  await server.close(script());
   // the disk says 8 as before
   expect(shown(SCRIPT, await published(script(), isDrift))).toEqual([
     '8: job.layout.yaml says tp 4 (line 6); this file says tp 8.',
@@ -252,18 +232,14 @@ test('launch files are checked themselves where the setting asks for it', async 
     server.connection.onRequest('client/registerCapability', ({ registrations }) => done(registrations[0]));
   });
   await server.initialize(capabilities, {}, [pathToFileURL(folder).href]);
-  const set = (checkLaunchFiles: boolean) =>
-    server.connection.sendNotification('workspace/didChangeConfiguration', {
-      settings: { parallelismLayout: { checkLaunchFiles } },
-    });
+  const set = (checkLaunchFiles: boolean) => server.configure({ checkLaunchFiles });
   await set(true);
   expect(await asked).toMatchObject({
     method: 'textDocument/didOpen',
     registerOptions: { documentSelector: [{ language: 'shellscript' }, { language: 'yaml' }] },
   });
   const text = SCRIPT.replace('TP=8', 'TP=3');
-  const textDocument = { uri: script(), languageId: 'shellscript', version: 1, text };
-  await server.connection.sendNotification('textDocument/didOpen', { textDocument });
+  await server.open(script(), text, 'shellscript');
   const found = await published(script(), ({ length }) => length > 0);
   const lines = new LineIndex(text);
   expect(
@@ -273,10 +249,7 @@ test('launch files are checked themselves where the setting asks for it', async 
   await published(script(), ({ length }) => length === 0);
   await set(true);
   await published(script(), ({ length }) => length > 0);
-  await server.connection.sendNotification('textDocument/didChange', {
-    textDocument: { uri: script(), version: 2 },
-    contentChanges: [{ text: SCRIPT }],
-  });
+  await server.change(script(), { text: SCRIPT });
   await published(script(), ({ length }) => length === 0);
 });
 
@@ -284,7 +257,7 @@ test('differences go when the layout is closed', async () => {
   await start();
   await server.open(layout(), LAYOUT);
   await published(script(), isDrift);
-  await server.connection.sendNotification('textDocument/didClose', { textDocument: { uri: layout() } });
+  await server.close(layout());
   await published(script(), isClear);
 });
 
@@ -295,8 +268,7 @@ test('a layout that is not open is compared too, and again when its launch file 
     '4: train.sh says tp 8 (TP, line 1); this layout says tp 4.',
   ]);
   put('jobs/train.sh', SCRIPT.replace('TP=8', 'TP=4'));
-  const changes = [{ uri: script(), type: 2 }];
-  await server.connection.sendNotification('workspace/didChangeWatchedFiles', { changes });
+  await server.changedOnDisk(script());
   await published(layout(), isClear);
 });
 
@@ -305,18 +277,11 @@ test('a comment of the layout silences a difference on both files, and is offere
   await server.open(layout(), LAYOUT);
   const [found] = drift(await published(layout(), isDrift));
   await published(script(), isDrift);
-  const actions = await server.request<CodeAction[]>('textDocument/codeAction', {
-    textDocument: { uri: layout() },
-    range: found?.range,
-    context: { diagnostics: [] },
-  });
+  const actions = await server.codeActions(layout(), found?.range);
   const ignore = actions.find(({ title }) => title === 'Ignore launch-drift on this line');
   expect(Object.values(ignore?.edit?.changes ?? {})[0]?.[0]?.newText).toBe(' # layout-ignore: launch-drift');
   const text = LAYOUT.replace('tp: 4', 'tp: 4 # layout-ignore: launch-drift');
-  await server.connection.sendNotification('textDocument/didChange', {
-    textDocument: { uri: layout(), version: 2 },
-    contentChanges: [{ text }],
-  });
+  await server.change(layout(), { text });
   expect(await published(layout(), isClear)).toEqual([]);
   await published(script(), isClear);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CodeAction, DocumentDiagnosticReport } from 'vscode-languageserver-protocol';
+import type { DocumentDiagnosticReport } from 'vscode-languageserver-protocol';
 import { testServer } from './testServer';
 
 const server = testServer({ textDocument: { diagnostic: {} } });
@@ -14,10 +14,7 @@ test('settings weigh rules otherwise, at once', async () => {
   const { at } = await server.openMarked(WRONG);
   const { uri } = at.textDocument;
   expect(await severities(uri)).toEqual([1]);
-  const configure = (rules: Record<string, string>) =>
-    server.connection.sendNotification('workspace/didChangeConfiguration', {
-      settings: { parallelismLayout: { rules } },
-    });
+  const configure = (rules: Record<string, string>) => server.configure({ rules });
   await configure({ 'dense-factorization': 'warning' });
   expect(await severities(uri)).toEqual([2]);
   await configure({ 'dense-factorization': 'off' });
@@ -29,11 +26,7 @@ test('settings weigh rules otherwise, at once', async () => {
 test('an action silences a rule on its line, and says that Megatron-LM still raises', async () => {
   const { at } = await server.openMarked(WRONG);
   const range = { start: at.position, end: at.position };
-  const actions = await server.request<CodeAction[]>('textDocument/codeAction', {
-    textDocument: at.textDocument,
-    range,
-    context: { diagnostics: [] },
-  });
+  const actions = await server.codeActions(at.textDocument.uri, range);
   const ignore = actions.find(({ title }) => title.startsWith('Ignore'));
   expect(ignore?.title).toBe('Ignore dense-factorization on this line (Megatron-LM still raises)');
   expect(Object.values(ignore?.edit?.changes ?? {})).toEqual([

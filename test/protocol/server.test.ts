@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { CodeAction, CompletionItem, Diagnostic, Hover, TextEdit } from 'vscode-languageserver-protocol';
-import { applyEdits, type LineIndex } from '../../layout';
-import { ServerProcess } from './client';
+import type { CompletionItem, Diagnostic } from 'vscode-languageserver-protocol';
+import type { LineIndex } from '../../layout';
+import { applied, ServerProcess } from './client';
 import { testServer } from './testServer';
 
 const server = testServer();
@@ -51,10 +51,8 @@ describe('diagnostics', () => {
     const { uri } = await open('layout: 1\nworld_size: 8\nparallelism:\n  tp: 2');
     let version = 0;
     for (let i = 0; i < 30; i++) {
-      version = await server.change(uri, {
-        range: { start: { line: 3, character: 7 }, end: { line: 3, character: 7 } },
-        text: '1',
-      });
+      const at = { line: 3, character: 7 };
+      version = await server.change(uri, { range: { start: at, end: at }, text: '1' });
     }
     const [finding] = await server.diagnostics(uri, version);
     expect(finding?.code).toBe('number-too-large');
@@ -77,31 +75,18 @@ describe('diagnostics', () => {
 });
 
 describe('quick fixes', () => {
-  async function actions(uri: string, diagnostic: Diagnostic | undefined): Promise<CodeAction[]> {
-    return server.request('textDocument/codeAction', {
-      textDocument: { uri },
-      range: diagnostic?.range,
-      context: { diagnostics: diagnostic ? [diagnostic] : [], only: ['quickfix'] },
-    });
-  }
-
   test.each([
     ['world coverage', MIMO],
     ['factorization', 'layout: 1\nworld_size: 16\nparallelism: # degrees\n  tp: 8\n  pp: 3 # stages\n'],
   ])('of %s leave a file without findings and keep its comments', async (_, text) => {
     const { uri, lines } = await open(text);
     const [finding] = await server.diagnostics(uri);
-    const fixes = (await actions(uri, finding)).filter(({ title }) => !title.startsWith('Ignore'));
+    const actions = await server.codeActions(uri, finding?.range, ['quickfix']);
+    const fixes = actions.filter(({ title }) => !title.startsWith('Ignore'));
     expect(fixes.length).toBeGreaterThan(1);
     expect(fixes.filter(({ isPreferred }) => isPreferred)).toHaveLength(1);
     for (const { edit } of fixes) {
-      const fixed = applyEdits(
-        text,
-        (edit?.changes?.[uri] ?? []).map(({ range, newText }: TextEdit) => ({
-          span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
-          newText,
-        })),
-      );
+      const fixed = applied(lines, edit?.changes?.[uri]);
       expect(fixed.match(/#.*/g)).toEqual(text.match(/#.*/g));
       const other = await open(fixed);
       expect(await server.diagnostics(other.uri)).toEqual([]);
@@ -111,18 +96,14 @@ describe('quick fixes', () => {
 
 describe('hover', () => {
   async function hoverText(marked: string): Promise<string> {
-    const { at } = await open(marked);
-    const hover = await server.request<Hover | null>('textDocument/hover', at);
-    const contents = hover?.contents;
-    return contents && typeof contents === 'object' && 'value' in contents ? contents.value : '';
+    return server.hoverText((await open(marked)).at);
   }
 
   test('says what a key means and what its grid works out to', async () => {
     const text = await hoverText(MIMO.replace('    tp: 2\n    pp', '    t|p: 2\n    pp'));
     expect(text).toContain('--tensor-model-parallel-size');
-    expect(text).toContain('dp 1');
-    expect(text).toContain('ranks 4 to 7');
-    expect(text).toContain('the first [4, 5]');
+    expect(text).toContain('4 ranks (4 to 7); dp 1 (1 replica of 4 ranks)');
+    expect(text).toContain('groups of 2 ranks: [4, 5]');
   });
 
   test('lists the layers of each stage', async () => {

@@ -1,33 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import type {
-  CompletionItem,
-  Hover,
-  SemanticTokens,
-  SemanticTokensLegend,
-  TextEdit,
-} from 'vscode-languageserver-protocol';
-import { applyEdits, type LineIndex } from '../../layout';
-import { ServerProcess } from './client';
+import type { CompletionItem, SemanticTokens, SemanticTokensLegend, TextEdit } from 'vscode-languageserver-protocol';
+import { applied, ServerProcess } from './client';
 import { testServer } from './testServer';
 
 const server = testServer({ textDocument: { completion: { completionItem: { snippetSupport: true } } } });
 
 async function complete(marked: string) {
-  const { at, text, lines } = await server.openMarked(marked);
+  const { at, lines } = await server.openMarked(marked);
   const items = await server.request<CompletionItem[]>('textDocument/completion', at);
   const accept = (label: string) => {
     const edit = items.find((item) => item.label === label)?.textEdit;
-    return edit && 'range' in edit ? apply(text, lines, [edit]) : undefined;
+    return edit && 'range' in edit ? applied(lines, [edit]) : undefined;
   };
   return { items, labels: items.map(({ label }) => label), accept };
-}
-
-function apply(text: string, lines: LineIndex, edits: readonly TextEdit[]): string {
-  const spans = edits.map(({ range, newText }) => ({
-    span: { start: lines.offsetAt(range.start), end: lines.offsetAt(range.end) },
-    newText,
-  }));
-  return applyEdits(text, spans);
 }
 
 describe('completion of values', () => {
@@ -117,9 +102,7 @@ describe('completion of values', () => {
 
 describe('hover', () => {
   async function hoverText(marked: string): Promise<string> {
-    const { at } = await server.openMarked(marked);
-    const contents = (await server.request<Hover | null>('textDocument/hover', at))?.contents;
-    return contents && typeof contents === 'object' && 'value' in contents ? contents.value : '';
+    return server.hoverText((await server.openMarked(marked)).at);
   }
 
   const NTP = `layout: 1
@@ -151,7 +134,7 @@ ntp:
 
   test('on the name of a module says what it works out to', async () => {
     const text = await hoverText('layout: 1\nworld_size: 8\nmodules:\n  langu|age: {num_ranks: 8, tp: 2}\n');
-    expect(text).toContain('8 ranks: ranks 0 to 7; dp 4');
+    expect(text).toContain('8 ranks (0 to 7); dp 4');
   });
 });
 
@@ -184,11 +167,11 @@ test.each([
   ['behind a value', 'modules:\n  language:\n    tp: 2\n|', 'modules:\n  language:\n    tp: 2\n    '],
   ['under a number still to come', 'parallelism:\n  tp:\n  |', 'parallelism:\n  tp:\n  '],
 ])('a new line is indented %s', async (_, marked, wanted) => {
-  const { at, text, lines } = await server.openMarked(marked);
+  const { at, lines } = await server.openMarked(marked);
   const edits = await server.request<TextEdit[] | null>('textDocument/onTypeFormatting', {
     ...at,
     ch: '\n',
     options: { tabSize: 2, insertSpaces: true },
   });
-  expect(apply(text, lines, edits ?? [])).toBe(wanted);
+  expect(applied(lines, edits ?? [])).toBe(wanted);
 });

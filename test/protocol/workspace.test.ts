@@ -73,14 +73,10 @@ describe('files of the workspace that are not open', () => {
     expect(await server.diagnostics(uriOf('deep/er/broken.layout.yml'), 0)).toHaveLength(1);
     put('broken.layout.yaml', WHOLE);
     const emptied = server.nextDiagnostics(uriOf('broken.layout.yaml'));
-    await server.connection.sendNotification('workspace/didChangeWatchedFiles', {
-      changes: [{ uri: uriOf('broken.layout.yaml'), type: 2 }],
-    });
+    await server.changedOnDisk(uriOf('broken.layout.yaml'));
     expect(await emptied).toEqual([]);
     const forgotten = server.nextDiagnostics(uriOf('deep/er/broken.layout.yml'));
-    await server.connection.sendNotification('workspace/didChangeWatchedFiles', {
-      changes: [{ uri: uriOf('deep/er/broken.layout.yml'), type: 3 }],
-    });
+    await server.changedOnDisk(uriOf('deep/er/broken.layout.yml'), 3);
     expect(await forgotten).toEqual([]);
     expect(server.publishedUris()).not.toContain(uriOf('other.yaml'));
     expect(server.publishedUris()).not.toContain(uriOf('node_modules/x/broken.layout.yaml'));
@@ -92,7 +88,7 @@ describe('files of the workspace that are not open', () => {
     expect(await server.diagnostics(uri, 0)).toHaveLength(1);
     rmSync(join(folder, 'broken.layout.yaml'));
     const forgotten = server.nextDiagnostics(uri);
-    await server.connection.sendNotification('workspace/didChangeWatchedFiles', { changes: [{ uri, type: 2 }] });
+    await server.changedOnDisk(uri);
     expect(await forgotten).toEqual([]);
   });
 
@@ -103,7 +99,7 @@ describe('files of the workspace that are not open', () => {
     await server.open(uri, WHOLE);
     expect(await server.diagnostics(uri, 1)).toEqual([]);
     const closed = server.nextDiagnostics(uri);
-    await server.connection.sendNotification('textDocument/didClose', { textDocument: { uri } });
+    await server.close(uri);
     expect(await closed).toHaveLength(1);
   });
 
@@ -136,8 +132,7 @@ describe('files of the workspace that are not open', () => {
     server = await started({ workspace: { workspaceFolders: true } });
     const uri = uriOf('broken.layout.yaml');
     expect(await server.diagnostics(uri, 0)).toHaveLength(1);
-    const change = (event: object) =>
-      server.connection.sendNotification('workspace/didChangeWorkspaceFolders', { event });
+    const change = (event: object) => server.notify('workspace/didChangeWorkspaceFolders', { event });
     const here = [{ uri: pathToFileURL(folder).href, name: 'here' }];
     const gone = server.nextDiagnostics(uri);
     await change({ added: [], removed: here });

@@ -87,7 +87,7 @@ export function defineFeatures(): void {
       const hovers = await ask<vscode.Hover[]>('Hover', editor.document.uri, at);
       const text = hovers.flatMap(({ contents }) => contents.map(textOf)).join('\n');
       assert.match(text, /--tensor-model-parallel-size/);
-      assert.match(text, /dp 1: 1 replica of 4 ranks/);
+      assert.match(text, /dp 1 \(1 replica of 4 ranks\)/);
     });
 
     it('completes keys that are not there yet', async () => {

@@ -201,9 +201,14 @@ export function defineLaunch(): void {
       await put('bare.layout.yaml', LAYOUT.replace(/^launch.*\n/m, ''));
       const bare = (await open('launch/bare.layout.yaml')).document;
       const edits = await dropped(bare, [here('train.sh')]);
-      assert.deepEqual(titles(edits), ['Compare with the launch file', 'Write the layout of the launch file']);
+      assert.deepEqual(titles(edits), ['Compare with Launch File', 'Replace with Layout of Launch File']);
       await apply(edits[0]);
       assert.match(bare.getText(), /^launch: .*\[train.sh\].*\n(?:.*\n)* {2}tp: 4$/m);
+      const [again] = await dropped(bare, [here('train.sh')]);
+      assert.equal(again?.title, 'Compare with Launch File');
+      const before = bare.getText();
+      await apply(again);
+      assert.equal(bare.getText(), before);
       assert.deepEqual(titles(await dropped(bare, [here('notes.sh')])), []);
     });
 

@@ -1,0 +1,81 @@
+// Launch files in the real workbench: drop a script on a layout, paste flags, export, and run a script with recording stubs.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { testWorkbench } from '../harness/testWorkbench';
+
+const START = 'torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size';
+const FILES = {
+  'train.sh': `TP=8\n${START} $TP --pipeline-model-parallel-size 2\n`,
+  'computed.sh': `TP=$(seq 1 4 | tail -n 1)\n${START} $TP\n`,
+  'job.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 4\n  pp: 2\n',
+  'empty.layout.yaml': '',
+};
+
+const project = mkdtempSync(join(tmpdir(), 'launch-files-'));
+for (const [name, text] of Object.entries(FILES)) {
+  writeFileSync(join(project, name), text);
+}
+afterAll(() => rmSync(project, { recursive: true }));
+
+describe('launch files', () => {
+  const workbench = testWorkbench({ folder: project });
+  const dialog = () => workbench.page.locator('.monaco-dialog-box');
+
+  test('a script that is dropped on a layout is named in it, and compared with it', async () => {
+    await workbench.openFile('job.layout.yaml');
+    await workbench.dropFile('train.sh', workbench.line('pp: 2'));
+    await workbench.line('launch: {family: megatron-lm, files: \\[train.sh\\]}').waitFor();
+    await workbench.lens('1 difference from train.sh').waitFor();
+    const choices = await workbench.insertChoices();
+    expect(await choices.innerText()).toMatch(/^Compare with Launch File\s+Replace with Layout of Launch File\s/);
+    await workbench.screenshot('launch-drop');
+    await workbench.page.keyboard.press('Escape');
+  });
+
+  test('flags that are pasted become keys, and the plain text is offered too', async () => {
+    const { page } = workbench;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate((text) => navigator.clipboard.writeText(text), '--context-parallel-size 2 --num-layers 16');
+    await workbench.line('pp: 2').click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Control+V');
+    await workbench.line('cp: 2').waitFor();
+    await workbench.line('num_layers: 16').waitFor();
+    const choices = await workbench.insertChoices();
+    await workbench.screenshot('launch-paste');
+    await choices.getByText('Insert Plain Text').click();
+    await workbench.line('--context-parallel-size 2 --num-layers 16').waitFor();
+    await workbench.line('cp: 2').waitFor({ state: 'detached' });
+    await workbench.command('View: Revert and Close Editor');
+  });
+
+  test('an empty layout becomes that of a dropped script', async () => {
+    await workbench.openFile('empty.layout.yaml');
+    await workbench.dropFile('train.sh', workbench.page.locator('.editor-instance .view-line').first());
+    await workbench.line('tp: 8').waitFor();
+    await workbench.lens('matches train.sh').waitFor();
+  });
+
+  test('a layout is exported under its name and that of the form', async () => {
+    const { page } = workbench;
+    await workbench.command('Parallelism Layout: Export Layout As');
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'a Slurm batch script' }).click();
+    await workbench.editorTab('empty.sbatch.sh').waitFor();
+    await workbench.screenshot('launch-export');
+    await workbench.command('View: Revert and Close Editor');
+  });
+
+  test('a script runs with recording stubs once a person agrees, and gives what its text does not', async () => {
+    await workbench.contextMenu('computed.sh', 'New Layout from Launch File');
+    const offer = workbench.notification('The text of computed.sh leaves values unknown: parallelism.tp');
+    await offer.waitFor();
+    await offer.button('Run with Recording Stubs...').click();
+    await dialog().getByText('Run computed.sh with recording stubs?').waitFor();
+    await workbench.screenshot('launch-consent');
+    await dialog().getByRole('button', { name: 'Run Script' }).click();
+    await workbench.line('tp: 4').waitFor();
+    await workbench.editorTab('computed.layout.yaml').waitFor();
+  });
+});

@@ -3,7 +3,7 @@ import { type Checked, check, memoize } from '../layout';
 
 const lastOf = memoize((_: vscode.TextDocument): { checked: Checked | null } => ({ checked: null }));
 
-/** What is known of a document's present text, which is checked once for all that show something of it. */
+/** The check of a document's present text, done once for all callers. */
 export function checkedDocument(document: vscode.TextDocument): Checked {
   const last = lastOf(document);
   const text = document.getText();

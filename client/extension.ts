@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { command } from './command';
 import { GridPanels } from './grid/panel';
 import type { Server } from './languageClient';
 import { compareLaunchFiles, exportLayout } from './launch/commands';
@@ -15,7 +16,7 @@ import { copyYamlSettings, offerYamlSettings } from './yamlSettings';
 
 let server: Promise<Server> | undefined;
 
-/** Starts the extension on a platform. Commands and panels are there at once; the language server starts meanwhile. */
+/** Starts the extension on a platform. Commands and panels work at once, while the language server starts. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
   const panels = new GridPanels(context.extensionUri);
@@ -87,13 +88,9 @@ async function restart(): Promise<void> {
   await (await server)?.restart();
 }
 
-/** Tells menus what holds from now on. */
+/** Sets a context of menus. */
 function setContext(name: string): Thenable<unknown> {
   return vscode.commands.executeCommand('setContext', `parallelismLayout.${name}`, true);
-}
-
-function command(name: string, run: (...arguments_: unknown[]) => unknown): vscode.Disposable {
-  return vscode.commands.registerCommand(`parallelismLayout.${name}`, run);
 }
 
 function openWalkthrough(extension: string): Thenable<unknown> {

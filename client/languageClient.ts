@@ -8,22 +8,22 @@ import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
 import { TraceChannel } from './traceChannel';
 
-/** How many times a server that dies is started again before a person is asked. */
+/** How many crashes in a row restart the server; the next one asks a person. */
 const MAX_RESTARTS = 3;
 
 /** Layouts that a plan lists. */
 const PLANNED = 10;
 
-/** A server that has not answered by then has died before the client could notice. Milliseconds. */
+/** A server that has not answered by then counts as crashed. Milliseconds. */
 const START_LIMIT = 20_000;
 
-/** After this long without a fault earlier ones are forgotten. Milliseconds. */
+/** Crashes before that are forgotten. Milliseconds. */
 const FORGET_AFTER = 180_000;
 
-/** The settings that the server is told of. */
+/** The settings that are sent to the server. */
 const SETTINGS = ['inlayHints', 'rules', 'checkLaunchFiles'].map((name) => `parallelismLayout.${name}`);
 
-/** The language server and what the editor knows of it. */
+/** The language server: starts it, restarts it after a crash, and keeps the summaries of its checks. */
 export class Server {
   readonly #shown = new ShownDiagnostics();
   readonly #trace = new TraceChannel();
@@ -62,7 +62,7 @@ export class Server {
     return this.#client.sendRequest<Plan>(PLAN, request);
   }
 
-  /** Starts the server; nobody need wait for it, as what a person asks of it until then waits. */
+  /** Starts the server; requests wait until it runs. */
   start(): Promise<void> {
     this.#started = this.#tryToStart();
     return this.#started;
@@ -74,7 +74,7 @@ export class Server {
     try {
       await withinStartLimit(started);
     } catch (error) {
-      // one that answers late all the same would be a second server
+      // one that answers late would be a second server
       void started.then(
         () => client.stop(),
         () => {},
@@ -127,7 +127,7 @@ export class Server {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue }),
         closed: () => {
-          // one that dies while it starts makes the start fail, which is handled there
+          // a crash during the start makes the start fail, which is handled there
           if (client.state === State.Running) {
             setTimeout(() => this.#handleFault(client));
           }
@@ -143,7 +143,7 @@ export class Server {
     return client;
   }
 
-  /** A client whose server has died is good for nothing any more, so a new one takes its place. */
+  /** Replaces the client: one whose server has crashed cannot start another. */
   async #startAnew(): Promise<void> {
     const old = this.#client;
     this.#client = this.#createClient();
@@ -155,7 +155,7 @@ export class Server {
     await this.start();
   }
 
-  /** A server that dies is started again; one that keeps dying is a matter for a person. */
+  /** Restarts a server that crashed; asks a person where it keeps crashing. */
   async #handleFault(client: BaseLanguageClient): Promise<void> {
     if (this.#disposed || client !== this.#client) {
       return;
@@ -184,7 +184,7 @@ export class Server {
   }
 }
 
-/** Fails where the server does not answer in time: the client never learns of one that dies right after its process has begun. */
+/** Fails where the server does not answer in time: the client does not notice a crash right after the process starts. */
 async function withinStartLimit(started: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, fail) => {
@@ -197,7 +197,7 @@ async function withinStartLimit(started: Promise<void>): Promise<void> {
   }
 }
 
-/** What the server is told when it starts: lenses offer only what can be done in this workspace. */
+/** The options of the server: lenses offer only what works in this workspace. */
 function serverOptions(canRun: boolean): ServerOptions {
   return {
     diagnostics: 'push',

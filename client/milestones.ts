@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import { LANGUAGE } from './layoutDocument';
 
-/** What a person has done, as the walkthrough ticks it: `package.json` names the same contexts. */
+/** The steps of the walkthrough: `package.json` names the same contexts. */
 export type Milestone = 'createdLayout' | 'fixedMistake' | 'sawNumbers' | 'sawGrid';
 
 const reached = new Set<Milestone>();
 
-/** Ticks a step of the walkthrough: the thing has been done, not only asked for. */
+/** Ticks a step of the walkthrough once it is done, not when its command starts. */
 export function reach(milestone: Milestone): void {
   if (!reached.has(milestone)) {
     reached.add(milestone);

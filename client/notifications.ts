@@ -6,6 +6,11 @@ import { workbenchText } from '../layout';
  * `[text](command:...)`. Nothing else in the client may call `vscode.window` for these.
  */
 
+/** What went wrong, for a person. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Shows a notification with buttons; the button that was chosen. */
 export function showInformation<T extends string>(message: string, ...buttons: T[]): Thenable<T | undefined> {
   return vscode.window.showInformationMessage(workbenchText(message), ...buttons);

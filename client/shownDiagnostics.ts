@@ -3,14 +3,14 @@ import type { HandleDiagnosticsSignature } from 'vscode-languageclient';
 
 const SECTION = 'parallelismLayout.diagnostics';
 
-/** The least severe diagnostics that each choice shows. */
+/** The least severity that each choice shows. */
 const LEAST = {
   all: vscode.DiagnosticSeverity.Hint,
   warnings: vscode.DiagnosticSeverity.Warning,
   errors: vscode.DiagnosticSeverity.Error,
 } as const;
 
-/** Passes on the server's diagnostics as far as a person wants to see them, and again when that changes. */
+/** Filters the server's diagnostics by the setting, and again when the setting changes. */
 export class ShownDiagnostics implements vscode.Disposable {
   readonly #all = new Map<string, readonly [vscode.Uri, vscode.Diagnostic[], HandleDiagnosticsSignature]>();
   readonly #listener = vscode.workspace.onDidChangeConfiguration((event) => {

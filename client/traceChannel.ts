@@ -3,8 +3,8 @@ import * as vscode from 'vscode';
 const SETTING = 'parallelismLayout.trace.server';
 
 /**
- * Where the messages between the editor and the server are written while the setting asks for them. The language client
- * traces where its channel's log level says so, so the level follows the setting. The channel is made once it is needed.
+ * The output channel of the messages between the editor and the server. The language client traces where its channel's log level
+ * says so, so the level follows the setting. The channel is created when it is first written to.
  */
 export class TraceChannel implements vscode.LogOutputChannel {
   readonly name = vscode.l10n.t('Parallelism Layout Trace');

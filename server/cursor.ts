@@ -38,15 +38,13 @@ export function cursorAt(lines: LineIndex, position: Position): Cursor | null {
   const firstLine = flowStart(lines, line, before);
   const text = lines.text.slice(lines.lineSpan(firstLine).start, at);
   const brackets = scanBrackets(text).open;
-  const place = brackets.length > 0 ? flowPlace(lines, firstLine, text, brackets) : blockPlace(lines, line, before);
-  const { word, colon, path, valueKey, siblings, flow } = place;
+  const { word, colon, ...place } =
+    brackets.length > 0 ? flowPlace(lines, firstLine, text, brackets) : blockPlace(lines, line, before);
   // what follows the cursor belongs to a key up to its end, and to a value up to what closes it
-  const after = (valueKey !== null ? /^[^\s,[\]{}#]*/ : /^[\w-]*/).exec(lines.text.slice(at, end))?.[0].length ?? 0;
+  const after =
+    (place.valueKey !== null ? /^[^\s,[\]{}#]*/ : /^[\w-]*/).exec(lines.text.slice(at, end))?.[0].length ?? 0;
   return {
-    path,
-    valueKey,
-    siblings,
-    flow,
+    ...place,
     wordStart: Math.max(0, character - word.length),
     wordEnd: character + after,
     glued: colon === ':' && word === '',
@@ -54,11 +52,7 @@ export function cursorAt(lines: LineIndex, position: Position): Cursor | null {
   };
 }
 
-interface Place {
-  readonly path: readonly string[];
-  readonly valueKey: string | null;
-  readonly siblings: ReadonlySet<string>;
-  readonly flow: boolean;
+interface Place extends Pick<Cursor, 'path' | 'valueKey' | 'siblings' | 'flow'> {
   /** The colon behind the key, and what is typed of the word at the cursor. */
   readonly colon: string;
   readonly word: string;

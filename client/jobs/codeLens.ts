@@ -7,7 +7,7 @@ import { outcomeIcon, outcomeText, timeOf } from './outcome';
 /** A lens drops plain blanks beside an icon. */
 const GAP = '\u00a0';
 
-/** Says above a layout how its smoke job goes, or how the last one ended. */
+/** A lens above a layout: its smoke job in progress, or how the last one ended. */
 export class SmokeLenses implements vscode.CodeLensProvider {
   readonly onDidChangeCodeLenses: vscode.Event<void>;
 
@@ -18,7 +18,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const run = this.jobs.activeOf(document.uri);
     const last = this.jobs.lastOf(document.uri);
-    // a layout without a job need not be checked for that
+    // a layout without a job is not checked
     const { facts, resolved } = run || last ? checkedDocument(document) : {};
     if (!facts) {
       return [];

@@ -5,15 +5,15 @@ import { checkedDocument } from '../checkedDocument';
 import { LANGUAGE, rangeOfLine } from '../layoutDocument';
 import type { SmokeJobs } from './jobs';
 
-/** How long a change waits for the next one, in milliseconds: these diagnostics are as old as the last run anyway. */
+/** Delay between an edit and the update of these diagnostics, in milliseconds. */
 const PATIENCE = 200;
 
 /** How many ranks of a fault are looked up in the groups of a layout. */
 const MAX_RANKS = 8;
 
 /**
- * The fault of the last run of each open layout, as a diagnostic on the line that it comes from. It is shown for as long as the
- * layout asks for what that run tried: a change of a number takes it away, and to undo the change brings it back.
+ * The fault of the last run of each open layout, as a diagnostic on the line that it comes from. It is shown while the resolved
+ * layout is the one of that run: a changed number removes it, and undoing the change brings it back.
  */
 export class Failures implements vscode.Disposable {
   readonly #shown = vscode.languages.createDiagnosticCollection('parallelism-layout-smoke');

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { type CommBackend, RunHistory, type RunRecord } from '../../jobs';
 import { workbenchText } from '../../layout';
+import { command } from '../command';
 import type { GridPanels } from '../grid/panel';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
 import { ask, showError, showInformation } from '../notifications';
@@ -46,7 +47,7 @@ export function registerSmokeJobs({ context, panels, output }: JobHost): vscode.
   );
 }
 
-/** Shows how many jobs go on on the view's icon, and tells menus what there is to act on. */
+/** Shows the number of running jobs on the view's icon, and sets the contexts of menus. */
 function showState(view: vscode.TreeView<unknown>, { active, history }: SmokeJobs): void {
   const value = active.length;
   view.badge = value === 0 ? undefined : { value, tooltip: vscode.l10n.t('{0} smoke jobs running', value) };
@@ -62,9 +63,7 @@ function commands(
   panels: GridPanels,
   view: vscode.TreeView<unknown>,
 ): vscode.Disposable[] {
-  const command = (name: string, run: (...arguments_: unknown[]) => unknown) =>
-    vscode.commands.registerCommand(`parallelismLayout.${name}`, run);
-  /** Runs an action on the run that is named, or else on the last one. */
+  /** Registers a command that acts on the run that its argument names, or else on the last one. */
   const onRun = (name: string, run: (record: RunRecord) => unknown) =>
     command(name, (argument) => {
       const record = recordOf(jobs, argument);

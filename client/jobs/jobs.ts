@@ -25,7 +25,7 @@ import {
 } from '../../jobs';
 import { hasErrors, type ResolvedLayout } from '../../layout';
 import { checkedDocument } from '../checkedDocument';
-import { ask, showError, showInformation, withProgress } from '../notifications';
+import { ask, messageOf, showError, showInformation, withProgress } from '../notifications';
 import { nameOf } from '../paths';
 import { isTrusted } from '../trust';
 import { openSettings } from './clusterSettings';
@@ -34,25 +34,25 @@ import { RunProgress, showProgress } from './progress';
 import type { SubmittedRun, SubmittedRuns } from './submittedRuns';
 import { JobLog } from './terminal';
 
-/** How a run was asked for, where more was said than which layout. */
+/** What a command or key binding chooses for a run beside the layout. */
 export interface RunOptions {
-  /** The name of a cluster: nobody is asked which. */
+  /** The name of a cluster; left out, a person chooses. */
   readonly cluster?: string | undefined;
-  /** Instead of the cluster's own: nobody is asked whether. */
+  /** Instead of the cluster's own. */
   readonly backend?: CommBackend | undefined;
 }
 
-/** A run that goes on. */
+/** A run in progress. */
 export interface ActiveRun {
   readonly id: string;
   readonly request: RunRequest;
   readonly progress: RunProgress;
   readonly log: JobLog;
-  /** Ends it; on a cluster only once a person has confirmed that. */
+  /** Ends it; on a cluster after a person confirms. */
   cancel(): Promise<void>;
 }
 
-/** A run that has ended, as its listeners are told. */
+/** A run that has ended. */
 export interface EndedRun {
   readonly record: RunRecord;
   readonly result: SmokeResult;
@@ -70,14 +70,14 @@ interface Runnable {
   readonly plan: SmokePlan;
 }
 
-/** Runs smoke jobs, one at a time for each layout, and one at a time on this machine; keeps what became of them. */
+/** Runs smoke jobs, one at a time for each layout and one at a time on this machine, and keeps their history. */
 export class SmokeJobs implements vscode.Disposable {
   readonly #running = new Map<string, ActiveRun>();
   readonly #aborts = new Set<AbortController>();
   readonly #logs = new Map<string, JobLog>();
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #ended = new vscode.EventEmitter<EndedRun>();
-  /** The end of the last run on this machine: two at once would spoil each other's numbers. */
+  /** The end of the last run on this machine: two at once would distort each other's measurements. */
   #machineFree: Promise<unknown> = Promise.resolve();
 
   /** Fires when a run begins or ends, and when the history changes. */
@@ -86,7 +86,7 @@ export class SmokeJobs implements vscode.Disposable {
 
   /**
    * @param job the folder of the Python job
-   * @param submitted what is needed to follow jobs again that outlive this window
+   * @param submitted jobs that outlive this window
    */
   constructor(
     readonly job: string,
@@ -96,7 +96,7 @@ export class SmokeJobs implements vscode.Disposable {
     readonly output: vscode.LogOutputChannel,
   ) {}
 
-  /** The runs that go on, the last first. */
+  /** The runs in progress, the last first. */
   get active(): readonly ActiveRun[] {
     return [...this.#running.values()].reverse();
   }
@@ -113,7 +113,7 @@ export class SmokeJobs implements vscode.Disposable {
 
   dispose(): void {
     for (const abort of this.#aborts) {
-      // a job of a cluster goes on, and is followed again when the window is back
+      // a job on a cluster continues, and is followed again when the window is back
       abort.abort(DETACH);
     }
     for (const log of this.#logs.values()) {
@@ -123,7 +123,7 @@ export class SmokeJobs implements vscode.Disposable {
     this.#ended.dispose();
   }
 
-  /** Reads what earlier sessions left, and follows their jobs that still go on. */
+  /** Reads the history, and follows jobs of earlier sessions that still run. */
   async load(): Promise<void> {
     await this.history.load();
     this.#changed.fire();
@@ -131,7 +131,7 @@ export class SmokeJobs implements vscode.Disposable {
     await Promise.all(left.map((run) => this.#followAgain(run)));
   }
 
-  /** Runs the smoke job of a document; gives its result, or undefined where nothing ran. */
+  /** Runs the smoke job of a document. Undefined where nothing ran. */
   async run(document: vscode.TextDocument, options: RunOptions = {}): Promise<SmokeResult | undefined> {
     if (!mayRun() || this.#tellBusy(document.uri)) {
       return undefined;
@@ -148,7 +148,7 @@ export class SmokeJobs implements vscode.Disposable {
     return this.#toEnd(run, cluster, abort, this.#runAlone(run, request, abort));
   }
 
-  /** Follows a job that an earlier session has left running. */
+  /** Follows a job of an earlier session. */
   async #followAgain({ id, request, saved, folder }: SubmittedRun): Promise<void> {
     const abort = new AbortController();
     const run = this.#begin(id, request, saved.cluster, abort);
@@ -157,7 +157,7 @@ export class SmokeJobs implements vscode.Disposable {
     await this.#toEnd(run, saved.cluster, abort, outcome);
   }
 
-  /** Shows how a run goes until it has ended, and keeps what became of it. */
+  /** Shows the progress of a run until it ends, and adds it to the history. */
   async #toEnd(
     run: ActiveRun,
     cluster: Cluster,
@@ -189,7 +189,7 @@ export class SmokeJobs implements vscode.Disposable {
     }
   }
 
-  /** Opens a document that says exactly what would run; starts nothing but a look at the interpreter. */
+  /** Opens a document with exactly what would run. Only the interpreter is started, to see what it has. */
   async dryRun(document: vscode.TextDocument, options: RunOptions = {}): Promise<void> {
     if (!mayRun()) {
       return;
@@ -266,7 +266,7 @@ export class SmokeJobs implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  /** Runs a job once this machine is free, where it is to run here. */
+  /** Runs a job; one on this machine waits until the machine is free. */
   async #runAlone(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
     if (request.cluster.kind !== LOCAL.kind) {
       return this.#runWhereAgreed(run, request, abort);
@@ -323,12 +323,12 @@ export class SmokeJobs implements vscode.Disposable {
     try {
       await this.history.add(record, { version: RECORD_VERSION, groups, log: log.lines });
     } catch (error) {
-      // a full disk costs the history, never the result
+      // without room on the disk the result still counts
       this.output.error(`the run could not be kept: ${messageOf(error)}`);
     }
   }
 
-  /** Says that a layout's job goes on already; whether it does. */
+  /** Whether a layout's job is running already; says so where it is. */
   #tellBusy(document: vscode.Uri): boolean {
     const busy = this.activeOf(document);
     if (busy) {
@@ -366,7 +366,7 @@ export class SmokeJobs implements vscode.Disposable {
   }
 }
 
-/** What a run says of itself goes to its progress and its log. */
+/** Sends the events of a run to its progress and its log. */
 function listenerOf({ progress, log }: ActiveRun): SmokeListener {
   return {
     onEvent: (_, counts) => progress.events(counts),
@@ -379,7 +379,7 @@ function mayRun(): boolean {
   return isTrusted(vscode.l10n.t('The smoke job starts processes, so it runs in a trusted workspace only.'));
 }
 
-/** What would run; says why where a layout has errors, or is too large. */
+/** The plan of a layout; says why where the layout has errors or is too large. */
 async function runnableOf(document: vscode.TextDocument): Promise<Runnable | undefined> {
   const checked = checkedDocument(document);
   const { resolved, facts } = checked;
@@ -419,7 +419,7 @@ function requestOf(
   };
 }
 
-/** A job on a cluster may have waited for hours: it is not ended by one click. */
+/** Asks before a job on a cluster is cancelled: it may have waited for hours. */
 async function mayCancel({ name }: RunRequest, cluster: Cluster): Promise<boolean> {
   if (cluster.kind === LOCAL.kind) {
     return true;
@@ -438,11 +438,7 @@ function logName({ name }: RunRequest): string {
   return vscode.l10n.t('Smoke Job: {0}', name);
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Waits for a promise, or until a signal says that nobody waits any more: then it throws. */
+/** Waits for a promise; throws once the signal is aborted. */
 async function untilAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const aborted = new Promise((done) => signal.addEventListener('abort', done, { once: true }));
   await Promise.race([promise, aborted]);

@@ -7,7 +7,7 @@ import { CLUSTERS, clustersOfSettings, openSettings } from './clusterSettings';
 const LAST = 'smoke.lastCluster';
 const AGREED = 'smoke.agreed';
 
-/** Where a person wants a smoke job to run, and what they have agreed to; both are remembered for the workspace. */
+/** The chosen cluster and the questions that were answered for good; both are remembered for the workspace. */
 export class Choices {
   constructor(readonly memory: vscode.Memento) {}
 
@@ -31,7 +31,7 @@ export class Choices {
     return picked;
   }
 
-  /** Whether a person agrees to what a run asks; answers that are to be remembered are not asked for again. */
+  /** Whether a person agrees to the questions of a run; those that were answered for good are not asked again. */
   async agrees(cluster: Cluster, layout: string, questions: readonly Question[]): Promise<boolean> {
     const agreed = this.memory.get<Readonly<Record<string, readonly string[]>>>(AGREED, {});
     const open = questions.filter(({ code }) => !agreed[cluster.name]?.includes(code));

@@ -2,18 +2,18 @@ import * as vscode from 'vscode';
 import { type JobState, RemainingTime, type SmokeProgress } from '../../jobs';
 import { withProgress } from '../notifications';
 
-/** Which share of a run is behind it once its ranks are up, once they have torch, and once their groups are made. */
+/** The share of a run that is done once its ranks are up, once they have imported torch, and once their groups are made. */
 const UP = 0.2;
 const READY = 0.3;
 const MADE = 0.4;
 
-/** How far a run is: in words, and as a share of the whole. */
+/** The progress of a run: in words, and as a share from 0 to 1. */
 export interface Step {
   readonly text: string;
   readonly share: number;
 }
 
-/** Follows a run and puts into words how far it is. */
+/** Follows the progress of a run. */
 export class RunProgress implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<Step>();
   readonly #estimate: RemainingTime;
@@ -65,7 +65,7 @@ export class RunProgress implements vscode.Disposable {
   }
 }
 
-/** How far a run is whose ranks come up, import torch, make their groups, and prove them. */
+/** The step of a run: ranks come up, import torch, make their groups, and check them. */
 function stepOf({ ranks, world, ready, made, groups, allGroups }: SmokeProgress): Step {
   if (ranks < world) {
     return { text: vscode.l10n.t('{0} of {1} ranks up', ranks, world), share: (UP * ranks) / world };
@@ -85,7 +85,7 @@ function stepOf({ ranks, world, ready, made, groups, allGroups }: SmokeProgress)
   };
 }
 
-/** A time to wait, no more exactly than it is known. */
+/** A remaining time, rounded up to seconds or minutes. */
 function timeText(seconds: number): string {
   return seconds < 90
     ? vscode.l10n.t('{0} s', Math.max(1, Math.ceil(seconds)))
@@ -93,8 +93,8 @@ function timeText(seconds: number): string {
 }
 
 /**
- * Shows how far a run is in a notification that can cancel it, until it has ended.
- * @param mayCancel asks where a cancel needs to be confirmed; where it is not, the notification comes back
+ * Shows the progress of a run in a notification with Cancel, until the run ends.
+ * @param mayCancel asks for confirmation where that is needed; without it, the notification comes back
  */
 export async function showProgress(
   title: string,

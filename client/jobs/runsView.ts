@@ -14,7 +14,7 @@ import { readLayoutText } from '../readText';
 import type { ActiveRun, SmokeJobs } from './jobs';
 import { outcomeIcon, outcomeText, timeOf } from './outcome';
 
-/** A run that goes on. */
+/** A run in progress. */
 export class ActiveNode {
   constructor(readonly run: ActiveRun) {}
 }
@@ -24,7 +24,7 @@ export class RunNode {
   constructor(readonly record: RunRecord) {}
 }
 
-/** One thing that is known of a run. */
+/** A fact about a run. */
 interface FactNode {
   readonly item: vscode.TreeItem;
   readonly children?: readonly FactNode[];
@@ -39,10 +39,10 @@ const COLOURS = {
   error: 'testing.iconFailed',
 } as const;
 
-/** How long a change of a text waits for the next one before the view looks whether its layout has changed. Milliseconds. */
+/** Delay between an edit and the check whether the layout has changed since its runs. Milliseconds. */
 const PATIENCE = 500;
 
-/** The smoke jobs of this workspace, the last first: those that go on, and those that have ended. */
+/** The smoke jobs of this workspace, the last first: those in progress, then those that have ended. */
 export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<Node | undefined>();
   readonly #subscriptions: vscode.Disposable[];
@@ -119,7 +119,7 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     this.#changed.fire(undefined);
   }
 
-  /** The node of a run that goes on; it is drawn again whenever the run has come further. */
+  /** The node of a run in progress; it is drawn again at each step of the run. */
   #follow(run: ActiveRun): ActiveNode {
     const known = this.#followed.get(run.id);
     if (known) {

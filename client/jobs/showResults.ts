@@ -33,8 +33,8 @@ export function drawResult(
 }
 
 /**
- * Shows on the grid of a layout how its last run ended, now and when a grid opens, as long as the layout asks for what that run
- * tried. A run that was cancelled says nothing against what was known before.
+ * Shows on the grid of a layout how its last run ended, now and when a grid opens, while the resolved layout is the one of that
+ * run. Cancelled runs do not count.
  */
 export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposable {
   const draw = async (document: vscode.TextDocument) => {
@@ -55,12 +55,12 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
   return vscode.Disposable.from(
     jobs.onDidEnd(({ record, result }) => record.verdict !== CANCELLED && drawResult(panels, record, result.groups)),
     panels.onDidOpen(draw),
-    // a grid that comes back with its window is there before the history is read
+    // a grid that is restored with its window opens before the history is read
     jobs.onDidChange(() => panels.documents.forEach(draw)),
   );
 }
 
-/** Says how a run ended, and offers what one does next. */
+/** Notifies of the end of a run, and offers the next steps. */
 export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
   const actions = new Map([
     [

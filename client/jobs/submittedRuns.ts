@@ -4,12 +4,12 @@ import { type RunRequest, type SavedRun, savedRuns } from '../../jobs';
 
 const REQUEST = 'request';
 
-/** A job that an earlier session has left running. */
+/** A job of an earlier session that still runs. */
 export interface SubmittedRun {
   readonly id: string;
   readonly request: RunRequest;
   readonly saved: SavedRun;
-  /** The folder that remembers it. */
+  /** The folder with its request and what is needed to follow it. */
   readonly folder: string;
 }
 
@@ -29,7 +29,7 @@ export class SubmittedRuns {
     await rm(join(this.root, id), { recursive: true, force: true });
   }
 
-  /** The jobs that earlier sessions have left running; what is left of others is removed. */
+  /** The jobs of earlier sessions that still run; folders of others are removed. */
   async load(): Promise<SubmittedRun[]> {
     const found: SubmittedRun[] = [];
     for (const id of await readdir(this.root).catch(() => [])) {

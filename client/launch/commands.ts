@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Difference, ExportTarget } from '../../layout/launch';
 import { checkedDocument } from '../checkedDocument';
-import { showError, showInformation } from '../notifications';
+import { messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import { freeAddress, homeOfNew, openUnsavedAt } from '../unsavedLayout';
 import { replaceChanged } from './edits';
@@ -34,7 +34,7 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
       void showInformation([...leftOut, ...notes].join(' '));
     }
   } catch (error) {
-    void showError(error instanceof Error ? error.message : String(error));
+    void showError(messageOf(error));
   }
 }
 

@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
 import type { RecordedRun } from '../../jobs';
 import { CancellableTasks } from '../cancellableTasks';
+import { command } from '../command';
 import { reach } from '../milestones';
-import { ask, showError, showInformation } from '../notifications';
+import { ask, messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import type { Platform, RecordScript } from '../platform/platform';
 import { isTrusted } from '../trust';
@@ -22,10 +23,8 @@ export function registerImport({ recordScript }: Platform): vscode.Disposable {
   const imports = new LaunchImport(tasks, recordScript);
   return vscode.Disposable.from(
     tasks,
-    vscode.commands.registerCommand('parallelismLayout.importLaunchFile', (argument, selected) =>
-      imports.importFiles(argument, selected),
-    ),
-    vscode.commands.registerCommand('parallelismLayout.runLaunchScript', (argument) => imports.runScript(argument)),
+    command('importLaunchFile', (argument, selected) => imports.importFiles(argument, selected)),
+    command('runLaunchScript', (argument) => imports.runScript(argument)),
   );
 }
 
@@ -96,8 +95,7 @@ class LaunchImport {
         await openRecorded(uri, run, opened);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      void showError(vscode.l10n.t('{0} cannot be run: {1}', nameOf(uri), reason));
+      void showError(vscode.l10n.t('{0} cannot be run: {1}', nameOf(uri), messageOf(error)));
     }
   }
 

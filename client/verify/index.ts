@@ -5,6 +5,7 @@ import type { Verification } from '../../jobs';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
 import { CancellableTasks } from '../cancellableTasks';
 import { checkedDocument } from '../checkedDocument';
+import { command } from '../command';
 import { droppedAddresses, EDIT_KIND, FILE_DROPS } from '../dropped';
 import type { GridPanels } from '../grid/panel';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
@@ -21,7 +22,7 @@ export function registerVerify({ context, panels }: JobHost): vscode.Disposable 
   const verification = new RunVerification(vscode.Uri.joinPath(context.extensionUri, 'dist', 'cli.js').fsPath, panels);
   return vscode.Disposable.from(
     verification,
-    vscode.commands.registerCommand('parallelismLayout.verifyRun', async (argument: unknown) => {
+    command('verifyRun', async (argument) => {
       if (!isTrusted(vscode.l10n.t('Verify Against Run starts a process, so it works in a trusted workspace only.'))) {
         return undefined;
       }

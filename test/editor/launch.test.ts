@@ -25,6 +25,8 @@ describe('launch files', () => {
 
   test('a script that is dropped on a layout is named in it, and compared with it', async () => {
     await workbench.openFile('job.layout.yaml');
+    // before the extension has started, the editor inserts the path of what is dropped
+    await workbench.lens('Show Rank Grid').waitFor();
     await workbench.dropFile('train.sh', workbench.line('pp: 2'));
     await workbench.line('launch: {family: megatron-lm, files: \\[train.sh\\]}').waitFor();
     await workbench.lens('1 difference from train.sh').waitFor();
@@ -45,7 +47,7 @@ describe('launch files', () => {
     await workbench.line('num_layers: 16').waitFor();
     const choices = await workbench.insertChoices();
     await workbench.screenshot('launch-paste');
-    await choices.getByText('Insert Plain Text').click();
+    await choices.getByText('Insert Plain Text').first().click();
     await workbench.line('--context-parallel-size 2 --num-layers 16').waitFor();
     await workbench.line('cp: 2').waitFor({ state: 'detached' });
     await workbench.command('View: Revert and Close Editor');

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Stands where @vscode/test-electron expects the desktop editor's executable: takes the same arguments, runs the tests in
-// the server's extension host, and ends with the same exit code. Name it in VSCODE_EXECUTABLE.
+// An executable for @vscode/test-electron in place of the desktop editor: takes the same arguments, runs the tests in the server's
+// extension host, and ends with the same exit code. Name it in VSCODE_EXECUTABLE.
 import { runInExtensionHost } from './extensionHost.ts';
 
 const value = (name: string) =>

@@ -10,8 +10,8 @@ const TIMEOUT = 300_000;
 /** Makes the editor run the extension in its web host, although there is a server that could. */
 const IN_WEB = { 'remote.extensionKind': { 'parallelism-layout.parallelism-layout': ['web'] } };
 
-/** What a line of the tests begins with on the console. */
-const SPOKEN = 'tests: ';
+/** The prefix of the tests' lines on the console. */
+const PREFIX = 'tests: ';
 
 export interface HostedTests {
   /** The folder of the extension. */
@@ -20,18 +20,17 @@ export interface HostedTests {
   readonly tests: string;
   /** The folder or workspace that is opened. */
   readonly workspace: string;
-  readonly settings?: object;
   readonly env?: NodeJS.ProcessEnv;
   readonly trust?: boolean;
   /** The extension and its tests run in the browser's own extension host, as on a page without a server. */
   readonly web?: boolean;
-  /** Takes what the tests have to tell, which is printed otherwise. */
+  /** Takes the output of the tests, which is printed otherwise. */
   readonly report?: (output: string) => void;
 }
 
 /** Gives the exit code of the tests. */
 export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
-  const { extension, tests, workspace, settings = {}, env, trust = false, web = false, report } = hosted;
+  const { extension, tests, workspace, env, trust = false, web = false, report } = hosted;
   const work = mkdtempSync(join(tmpdir(), 'parallelism-layout-host-'));
   const output = join(work, 'tests.txt');
   const log = process.env.EDITOR_LOG ?? join(work, 'editor.log');
@@ -41,7 +40,7 @@ export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
   let browser: Browser | undefined;
   try {
     server = await startEditorServer({
-      settings: web ? { ...settings, ...IN_WEB } : settings,
+      settings: web ? IN_WEB : {},
       trust,
       env: { TEST_OUTPUT: output, ...env },
     });
@@ -60,7 +59,7 @@ export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
         ['skipWelcome', 'true'],
       ]),
     );
-    // the limit of the tests holds: a busy machine may load the window for longer than the driver waits by itself
+    // a busy machine may take longer to load the window than the driver waits by default
     await page.goto(url.href, { waitUntil: 'commit', timeout: TIMEOUT });
     const code = await ended;
     if (code !== 0) {
@@ -73,8 +72,7 @@ export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
   } finally {
     await browser?.close();
     await server?.stop();
-    const told = readFileSync(output, 'utf8');
-    (report ?? ((text: string) => process.stdout.write(text)))(told);
+    (report ?? ((text: string) => process.stdout.write(text)))(readFileSync(output, 'utf8'));
     rmSync(work, { recursive: true, force: true });
   }
 }
@@ -85,9 +83,9 @@ function exitCode(page: Page, log: string, output: string): Promise<number> {
     const timer = setTimeout(() => fail(new Error(`the tests did not end within ${TIMEOUT / 1000} s`)), TIMEOUT);
     page.exposeFunction('codeAutomationLog', (type: string, args: unknown[]) => {
       const text = args.map(String).join(' ');
-      // a worker can write no file, so its tests speak through the console
-      if (text.startsWith(SPOKEN)) {
-        appendFileSync(output, `${text.slice(SPOKEN.length)}\n`);
+      // a worker writes no files, so its tests write to the console
+      if (text.startsWith(PREFIX)) {
+        appendFileSync(output, `${text.slice(PREFIX.length)}\n`);
       }
       appendFileSync(log, `[${type}] ${text}\n`);
     });

@@ -1,12 +1,12 @@
-/** How long a test waits for what must come, on a machine that does other things too. Seconds. */
+/** How long a test waits on a busy machine. Seconds. */
 const PATIENCE = 50;
 
 /** Between two looks, in milliseconds. */
 const PAUSE = 50;
 
 /**
- * Waits until what a look gives is good; a look that fails counts as one that saw nothing.
- * @param what what is waited for: a failure says it, with what was seen last
+ * Looks again and again until the value is good; a look that throws counts as not good.
+ * @param what what the failure says that was waited for
  * @returns what was seen
  */
 export async function until<T>(
@@ -27,7 +27,7 @@ export async function until<T>(
       last = error;
     }
     if (Date.now() > end) {
-      throw new Error(`it did not come to pass within ${seconds} s: ${what}; last seen: ${last}`);
+      throw new Error(`waited ${seconds} s for ${what}; last seen: ${last}`);
     }
   }
 }

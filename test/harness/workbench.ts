@@ -1,4 +1,4 @@
-// A page object of the workbench: what a person sees and does, by names that a newcomer understands.
+// A page object of the workbench: what a person sees and does.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { CHROMIUM, SERVER_MAIN, startEditorServer, writeSettings } from './edito
 /** Where packaging leaves the extension. */
 const VSIX = 'parallelism-layout.vsix';
 
-/** How long a person's act may take to show on a machine that does other things too, in milliseconds. */
+/** How long an action may take to show on a busy machine, in milliseconds. */
 const PATIENCE = 60_000;
 
 /** How long a key may take to work before it is pressed again, in milliseconds. */
@@ -166,7 +166,7 @@ export class Workbench {
   /** The menu beside a text that was dropped or pasted: the other ways to insert it. */
   async insertChoices(): Promise<Locator> {
     await this.page.locator('.post-edit-widget').first().click();
-    const choices = this.page.locator('.action-widget');
+    const choices = this.page.locator('.action-widget').first();
     await choices.waitFor();
     return choices;
   }
@@ -191,7 +191,7 @@ export class Workbench {
     return this.page.locator('.squiggly-error');
   }
 
-  /** Presses a key until what it opens is there: one that comes while the workbench is busy can get lost. */
+  /** Presses a key until what it opens is there: a busy workbench can lose a key. */
   async press(key: string, opened: Locator): Promise<void> {
     await this.#again(opened, () => this.page.keyboard.press(key));
   }

@@ -30,6 +30,8 @@ describe('completion of values', () => {
     ]);
     const documented = items.filter(({ documentation }) => documentation !== undefined).map(({ label }) => label);
     expect(documented).toEqual(['8', '16']);
+    const stages = await complete('layout: 1\nworld_size: 24\nparallelism:\n  tp: 4\n  pp: |\n');
+    expect(stages.items.map(({ detail }) => detail)).toEqual([1, 2, 3, 6].map((pp) => `pp: ${pp} → dp ${6 / pp}`));
   });
 
   test('replaces the value that is there, and puts a space behind a colon', async () => {

@@ -1,6 +1,7 @@
 // What the tests do in the editor, by names that a person would use.
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
+import { until } from '../../harness/until';
 
 const SOURCE = 'parallelism-layout';
 
@@ -16,6 +17,14 @@ export async function open(name: string): Promise<vscode.TextEditor> {
 
 export const findings = (uri: vscode.Uri) =>
   vscode.languages.getDiagnostics(uri).filter(({ source }) => source === SOURCE);
+
+/** Waits until a file has so many diagnostics that are wanted, or any where no number is given. */
+export const untilFindings = (uri: vscode.Uri, count?: number, isWanted = (_: vscode.Diagnostic) => true) =>
+  until(
+    () => findings(uri).filter(isWanted),
+    ({ length }) => (count === undefined ? length > 0 : length === count),
+    `${count ?? 'some'} diagnostics`,
+  );
 
 export const codeOf = ({ code }: vscode.Diagnostic) => (typeof code === 'object' ? code.value : code);
 

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as vscode from 'vscode';
 import { until } from '../../harness/until';
-import { findings, open, replace, revert } from './editor';
+import { findings, open, replace, revert, untilFindings } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';
 
@@ -31,11 +31,7 @@ export function defineTrusted(): void {
         language: 'parallelism-layout',
         content: 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n',
       });
-      await until(
-        () => findings(wrong.uri),
-        ({ length }) => length > 0,
-        'the wrong file has a finding',
-      );
+      await untilFindings(wrong.uri);
       assert.deepEqual(findings(document.uri), []);
     });
 
@@ -43,11 +39,7 @@ export function defineTrusted(): void {
       const editor = await open('mimo-8gpu.layout.yaml');
       await vscode.commands.executeCommand('parallelismLayout.restartServer');
       await replace(editor, 'world_size: 8', 'world_size: 9');
-      await until(
-        () => findings(editor.document.uri),
-        ({ length }) => length === 1,
-        'one finding',
-      );
+      await untilFindings(editor.document.uri, 1);
       await revert(editor);
     });
 

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
 import { dropEdits, pasteEdits } from '../../../client/launch/transfer';
 import { until } from '../../harness/until';
-import { ask, codeOf, findings, folder, open, place, replace } from './editor';
+import { ask, codeOf, findings, folder, open, place, replace, untilFindings } from './editor';
 import { MemoryFiles } from './memoryFiles';
 
 const LAYOUT = `layout: 1
@@ -20,7 +20,8 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\
 
 const here = (name: string) => vscode.Uri.joinPath(folder().uri, 'launch', name);
 const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
-const drift = (uri: vscode.Uri) => findings(uri).filter((finding) => codeOf(finding) === 'launch-drift');
+const isDrift = (finding: vscode.Diagnostic) => codeOf(finding) === 'launch-drift';
+const untilDrift = (uri: vscode.Uri, count: number) => untilFindings(uri, count, isDrift);
 
 /** The names of documents beside the launch files that are nowhere saved; other tests have left others. */
 const unsaved = () =>
@@ -104,17 +105,9 @@ export function defineLaunch(): void {
     it('shows a difference on both files, and a fix of the script ends it', async () => {
       const script = await open('launch/train.sh');
       const layout = await open('launch/job.layout.yaml');
-      const [onLayout] = await until(
-        () => drift(layout.document.uri),
-        ({ length }) => length === 1,
-        'a difference on the layout',
-      );
+      const [onLayout] = await untilDrift(layout.document.uri, 1);
       assert.equal(onLayout?.message, 'train.sh says tp 8 (TP, line 1); this layout says tp 4.');
-      const [onScript] = await until(
-        () => drift(script.document.uri),
-        ({ length }) => length === 1,
-        'a difference on the script',
-      );
+      const [onScript] = await untilDrift(script.document.uri, 1);
       assert.ok(onScript);
       assert.equal(onScript.message, 'job.layout.yaml says tp 4 (line 5); this file says tp 8.');
       assert.equal(script.document.getText(onScript.range), '8');
@@ -129,11 +122,8 @@ export function defineLaunch(): void {
       await vscode.workspace.applyEdit(fix.edit);
       assert.match(script.document.getText(), /^TP=4\n/);
       // the script is not saved: what its editor says counts
-      await until(
-        () => [...drift(layout.document.uri), ...drift(script.document.uri)],
-        ({ length }) => length === 0,
-        'no difference',
-      );
+      await untilDrift(layout.document.uri, 0);
+      await untilDrift(script.document.uri, 0);
       await until(
         () => lenses(layout.document.uri),
         (titles) => titles.includes('matches train.sh'),
@@ -143,17 +133,9 @@ export function defineLaunch(): void {
 
     it('follows a launch file that changes on the disk', async () => {
       const { document } = await open('launch/job.layout.yaml');
-      await until(
-        () => drift(document.uri).length,
-        (count) => count === 1,
-        'a difference',
-      );
+      await untilDrift(document.uri, 1);
       await put('train.sh', SCRIPT.replace('TP=8', 'TP=4'));
-      await until(
-        () => drift(document.uri).length,
-        (count) => count === 0,
-        'no difference',
-      );
+      await untilDrift(document.uri, 0);
     });
 
     it('makes a layout beside its launch file, which it matches', async () => {
@@ -281,17 +263,9 @@ export function defineLaunch(): void {
       const registered = vscode.workspace.registerFileSystemProvider('memory', files);
       try {
         const editor = await vscode.window.showTextDocument(uri('job.layout.yaml'));
-        await until(
-          () => drift(editor.document.uri).length,
-          (count) => count === 1,
-          'a difference',
-        );
+        await untilDrift(editor.document.uri, 1);
         await replace(editor, 'tp: 4', 'tp: 8');
-        await until(
-          () => drift(editor.document.uri).length,
-          (count) => count === 0,
-          'no difference',
-        );
+        await untilDrift(editor.document.uri, 0);
       } finally {
         await closeAll();
         registered.dispose();
@@ -300,11 +274,7 @@ export function defineLaunch(): void {
 
     it('writes the script’s value into the layout', async () => {
       const editor = await open('launch/job.layout.yaml');
-      await until(
-        () => drift(editor.document.uri).length,
-        (count) => count === 1,
-        'a difference',
-      );
+      await untilDrift(editor.document.uri, 1);
       const at = place(editor, 'tp: 4', 'end');
       const actions = await ask<vscode.CodeAction[]>('CodeAction', editor.document.uri, new vscode.Range(at, at));
       const fix = actions.find(({ title }) => title === 'Change tp to 8, as train.sh says');

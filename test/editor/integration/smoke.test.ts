@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { processesWith } from '../../harness/processes';
 import { until } from '../../harness/until';
-import { ask, codeOf, findings, folder, open, replace, revert } from './editor';
+import { ask, codeOf, folder, open, replace, revert, untilFindings } from './editor';
 
 const ID = 'parallelism-layout.parallelism-layout';
 const LAYOUT = 'two-ranks.layout.yaml';
@@ -19,7 +19,8 @@ interface Result {
 const extensionPath = () => vscode.extensions.getExtension(ID)?.extensionPath ?? '';
 const run = (options: object = ON_CPU) =>
   vscode.commands.executeCommand<Result | undefined>('parallelismLayout.runSmokeJob', options);
-const failures = (uri: vscode.Uri) => findings(uri).filter((one) => String(codeOf(one)).startsWith('smoke-'));
+const isFailure = (finding: vscode.Diagnostic) => String(codeOf(finding)).startsWith('smoke-');
+const untilFailures = (uri: vscode.Uri, count: number) => untilFindings(uri, count, isFailure);
 
 /** Waits for a lens above a layout that says something. */
 async function lens(uri: vscode.Uri, text: RegExp): Promise<void> {
@@ -95,11 +96,7 @@ export function defineSmoke(): void {
       } finally {
         await settings.update('python', undefined, vscode.ConfigurationTarget.Global);
       }
-      const [finding] = await until(
-        () => failures(uri),
-        ({ length }) => length === 1,
-        'the failure is a finding',
-      );
+      const [finding] = await untilFailures(uri, 1);
       assert.ok(finding);
       assert.equal(codeOf(finding), 'smoke-rank-lost');
       assert.equal(editor.document.getText(finding.range), 'tp: 2');
@@ -111,29 +108,17 @@ export function defineSmoke(): void {
 
       await vscode.window.showTextDocument(editor.document);
       await replace(editor, 'world_size: 2', 'world_size: 4');
-      await until(
-        () => failures(uri),
-        ({ length }) => length === 0,
-        'another layout has not failed',
-      );
+      await untilFailures(uri, 0);
       await lens(uri, /before the last change/);
       await revert(editor);
-      await until(
-        () => failures(uri),
-        ({ length }) => length === 1,
-        'the layout that failed has the finding again',
-      );
+      await untilFailures(uri, 1);
     });
 
     it('runs again, and its pass takes the finding away', async () => {
       const { document } = await open(LAYOUT);
       const result = await vscode.commands.executeCommand<Result>('parallelismLayout.rerunSmokeJob');
       assert.equal(result.verdict, 'ok');
-      await until(
-        () => failures(document.uri),
-        ({ length }) => length === 0,
-        'the finding is gone',
-      );
+      await untilFailures(document.uri, 0);
     });
 
     it('runs once at a time for each layout, and leaves no process when it is cancelled', async () => {

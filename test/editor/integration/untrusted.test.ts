@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { until } from '../../harness/until';
-import { codeOf, findings, folder, open, replace, revert } from './editor';
+import { codeOf, findings, folder, open, replace, revert, untilFindings } from './editor';
 
 /** The tests in a workspace that nobody has trusted: everything works but what starts processes. */
 export function defineUntrusted(): void {
@@ -16,11 +16,7 @@ export function defineUntrusted(): void {
     it('checks a layout as it is typed', async () => {
       const editor = await open('mimo-8gpu.layout.yaml');
       await replace(editor, 'rank_offset: 4', 'rank_offset: 6');
-      const [finding] = await until(
-        () => findings(editor.document.uri),
-        ({ length }) => length === 1,
-        'one finding',
-      );
+      const [finding] = await untilFindings(editor.document.uri, 1);
       assert.equal(finding && codeOf(finding), 'world-overflow');
       await revert(editor);
     });

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
 import { until } from '../../harness/until';
-import { ask, codeOf, findings, folder, open } from './editor';
+import { ask, codeOf, findings, folder, open, untilFindings } from './editor';
 import { MemoryFiles } from './memoryFiles';
 
 const ID = 'parallelism-layout.parallelism-layout';
@@ -39,18 +39,10 @@ export function defineWeb(): void {
       const registered = vscode.workspace.registerFileSystemProvider('memory', files);
       try {
         const editor = await vscode.window.showTextDocument(uri);
-        const [finding] = await until(
-          () => findings(uri),
-          ({ length }) => length > 0,
-          'a finding',
-        );
+        const [finding] = await untilFindings(uri);
         assert.equal(finding && codeOf(finding), 'dense-factorization');
         await editor.edit((edit) => edit.replace(new vscode.Range(3, 18, 3, 19), '4'));
-        await until(
-          () => findings(uri),
-          ({ length }) => length === 0,
-          'no finding',
-        );
+        await untilFindings(uri, 0);
         assert.ok(await editor.document.save());
         assert.match(files.read(uri), /tp: 4/);
       } finally {
@@ -77,11 +69,7 @@ export function defineWeb(): void {
       } finally {
         await vscode.workspace.fs.delete(uri);
       }
-      await until(
-        () => findings(uri),
-        ({ length }) => length === 0,
-        'no finding of a file that is gone',
-      );
+      await untilFindings(uri, 0);
     });
 
     it('survives a restart of the language server', async () => {

@@ -1,11 +1,12 @@
 import * as vscode from 'vscode';
 import { type Verification, verificationReport } from '../../jobs';
 import { nameOf } from '../paths';
+import { showMarkdown } from '../showMarkdown';
 
-/** The scheme of the documents that show what was found of a run. */
+/** The scheme of the reports. */
 const SCHEME = 'parallelism-layout-run';
 
-/** The last report of each layout, as a document that can be read and copied, but not changed. */
+/** The last report of each layout, as a read-only document. */
 export class RunReports implements vscode.TextDocumentContentProvider, vscode.Disposable {
   readonly #texts = new Map<string, string>();
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
@@ -22,8 +23,8 @@ export class RunReports implements vscode.TextDocumentContentProvider, vscode.Di
     this.#changed.fire(uriOf(layout));
   }
 
-  async show(layout: vscode.Uri): Promise<void> {
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uriOf(layout)), { preview: true });
+  show(layout: vscode.Uri): Promise<void> {
+    return showMarkdown(uriOf(layout));
   }
 
   dispose(): void {

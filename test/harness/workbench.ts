@@ -158,9 +158,13 @@ export class Workbench {
 
   /** Opens a file's context menu in the Explorer and runs a command of it. */
   async contextMenu(name: string, command: string): Promise<void> {
-    const entry = this.page.locator('.monaco-menu').getByText(command);
+    const entry = this.page.locator('.monaco-menu .action-item', { hasText: command });
     await this.#again(entry, () => this.page.getByRole('treeitem', { name }).click({ button: 'right' }));
-    await entry.click();
+    // a menu takes no click in its first moments, but keys
+    await entry.hover();
+    await entry.and(this.page.locator('.focused')).waitFor();
+    await this.page.keyboard.press('Enter');
+    await entry.waitFor({ state: 'detached' });
   }
 
   /** The menu beside a text that was dropped or pasted: the other ways to insert it. */

@@ -1,13 +1,11 @@
 import * as vscode from 'vscode';
 
-/** The command of the editor's own Markdown extension, which a person may have switched off. */
-const PREVIEW = 'markdown.showPreview';
-
-/** Opens Markdown rendered, or as text where the editor does not render it. */
+/** Opens Markdown rendered, or as text where a person has switched off the editor's own Markdown extension. */
 export async function showMarkdown(uri: vscode.Uri): Promise<void> {
-  if ((await vscode.commands.getCommands(true)).includes(PREVIEW)) {
-    await vscode.commands.executeCommand(PREVIEW, uri);
-  } else {
+  try {
+    // this starts the Markdown extension; a list of commands lacks those of extensions that have not started
+    await vscode.commands.executeCommand('markdown.showPreview', uri);
+  } catch {
     await vscode.window.showTextDocument(uri, { preview: true });
   }
 }

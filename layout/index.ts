@@ -3,7 +3,7 @@ export * from './cost';
 export * from './diagnostic';
 export * from './escape';
 export { commentsOf } from './format/comments';
-export { appendKey, applyEdits, lineBreak } from './format/edit';
+export { appendKey, applyEdits, endOfLine, lineBreak, startOfLine } from './format/edit';
 export * from './format/keys';
 export { MAX_TEXT } from './format/limits';
 export * from './format/lines';

@@ -3,12 +3,14 @@ import {
   bringsNoError,
   type Checked,
   type Edit,
+  endOfLine,
   type Field,
   LANGUAGE_MODULE,
   type LayoutFacts,
   lineBreak,
   type ModuleFacts,
   type Span,
+  startOfLine,
 } from '../layout';
 
 /** Another way to write a part of a file. */
@@ -92,7 +94,7 @@ function toModules(facts: LayoutFacts): Rewrite[] {
     return [];
   }
   const eol = lineBreak(text);
-  const column = parallelism.span.start - lineStart(text, parallelism.span.start);
+  const column = parallelism.span.start - startOfLine(text, parallelism.span.start);
   const step = ' '.repeat(column);
   const moved = [model, sequence].filter(({ written }) => written).map((field) => wholeLines(text, field));
   // the two forms have different defaults of expt_tp
@@ -105,7 +107,7 @@ function toModules(facts: LayoutFacts): Rewrite[] {
       span: { start: parallelism.span.start, end: parallelism.span.start },
       newText: [`num_ranks: ${grid.ranks}`, ...exptTp, ''].join(`${eol}${step}${step}`),
     },
-    ...(tail.length > 0 ? insertion('', lineEnd(text, parallelism.span.end), eol + tail.join(eol)).edits : []),
+    ...(tail.length > 0 ? insertion('', endOfLine(text, parallelism.span.end), eol + tail.join(eol)).edits : []),
     ...moved.map((span) => ({ span, newText: '' })),
   ];
   return [{ title: 'Convert `parallelism` to `modules`', edits }];
@@ -128,16 +130,7 @@ function indented(lines: string, by: string): string {
 }
 
 function wholeLines(text: string, { keySpan, span }: Field<unknown>): Span {
-  const end = lineEnd(text, span.end);
+  const end = endOfLine(text, span.end);
   const eol = /^(\r\n?|\n)/.exec(text.slice(end))?.[0].length ?? 0;
-  return { start: lineStart(text, keySpan.start), end: end + eol };
-}
-
-function lineStart(text: string, offset: number): number {
-  return Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
-}
-
-function lineEnd(text: string, offset: number): number {
-  const length = text.slice(offset).search(/[\r\n]/);
-  return length < 0 ? text.length : offset + length;
+  return { start: startOfLine(text, keySpan.start), end: end + eol };
 }

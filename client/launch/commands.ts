@@ -11,7 +11,7 @@ import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relati
 export async function exportLayout(document: vscode.TextDocument): Promise<void> {
   const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget, recorded } = await engine();
   const items = EXPORT_TARGETS.flatMap((target) => {
-    const plain = { label: target as string, target, description: describe(target), record: false };
+    const plain = { label: target as string, target, ...formOf(target), record: false };
     const description = vscode.l10n.t('records the run for Verify Against Run');
     return isRecordedTarget(target)
       ? [plain, { ...plain, label: vscode.l10n.t('{0}, recorded', target), description, record: true }]
@@ -27,7 +27,7 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
   try {
     const plain = exported(document.getText(), chosen.target);
     const { text: content, left, notes } = chosen.record ? recorded(plain) : plain;
-    const address = await freeAddress(folderOf(document), exportName(document, chosen.label), endingOf(chosen.target));
+    const address = await freeAddress(folderOf(document), exportName(document, chosen.label), chosen.ending);
     await openUnsavedAt(address, content, vscode.ViewColumn.Beside);
     const leftOut = left.length > 0 ? [vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left))] : [];
     if (leftOut.length + notes.length > 0) {
@@ -198,26 +198,21 @@ function folderOf({ uri, isUntitled }: vscode.TextDocument): vscode.Uri | undefi
   return isUntitled ? homeOfNew() : vscode.Uri.joinPath(uri, '..');
 }
 
-function endingOf(target: ExportTarget): string {
-  if (target === 'module-grid-spec' || target === 'ntp-config') {
-    return '.py';
-  }
-  return target === 'model-config' || target === 'bridge' || target === 'nemo-rl' ? '.yaml' : '.sh';
-}
-
-function describe(target: ExportTarget): string {
-  const texts: Readonly<Record<ExportTarget, string>> = {
-    'megatron-args': vscode.l10n.t('flags of Megatron-LM'),
-    'model-config': vscode.l10n.t('model_config.yaml of a functional test of Megatron-LM'),
-    bridge: vscode.l10n.t('overrides of a Megatron Bridge recipe'),
-    torchrun: vscode.l10n.t('a torchrun command'),
-    sbatch: vscode.l10n.t('a Slurm batch script'),
-    'mimo-args': vscode.l10n.t("flags of Megatron-LM's MIMO example"),
-    'module-grid-spec': vscode.l10n.t('module grids in Python'),
-    'ntp-config': vscode.l10n.t('a nonuniform tensor parallelism configuration in Python'),
-    verl: vscode.l10n.t('a verl command with its overrides'),
-    'nemo-rl': vscode.l10n.t('a NeMo-RL recipe'),
-    torchtitan: vscode.l10n.t('a torchtitan command'),
+/** What a form is, and the ending of its files. */
+function formOf(target: ExportTarget): { readonly description: string; readonly ending: string } {
+  const forms: Readonly<Record<ExportTarget, readonly [description: string, ending: string]>> = {
+    'megatron-args': [vscode.l10n.t('flags of Megatron-LM'), '.sh'],
+    'model-config': [vscode.l10n.t('model_config.yaml of a functional test of Megatron-LM'), '.yaml'],
+    bridge: [vscode.l10n.t('overrides of a Megatron Bridge recipe'), '.yaml'],
+    torchrun: [vscode.l10n.t('a torchrun command'), '.sh'],
+    sbatch: [vscode.l10n.t('a Slurm batch script'), '.sh'],
+    'mimo-args': [vscode.l10n.t("flags of Megatron-LM's MIMO example"), '.sh'],
+    'module-grid-spec': [vscode.l10n.t('module grids in Python'), '.py'],
+    'ntp-config': [vscode.l10n.t('a nonuniform tensor parallelism configuration in Python'), '.py'],
+    verl: [vscode.l10n.t('a verl command with its overrides'), '.sh'],
+    'nemo-rl': [vscode.l10n.t('a NeMo-RL recipe'), '.yaml'],
+    torchtitan: [vscode.l10n.t('a torchtitan command'), '.sh'],
   };
-  return texts[target];
+  const [description, ending] = forms[target];
+  return { description, ending };
 }

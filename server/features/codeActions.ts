@@ -11,16 +11,16 @@ import {
 } from '../../layout';
 import { type Rewrite, refactors } from '../refactors';
 import { diagnosticOf } from './diagnostics';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
 /** The action that applies all safe fixes. */
 const FIX_ALL = `${CodeActionKind.SourceFixAll}.parallelismLayout`;
 
-export const codeActionFeature: Feature = {
-  capabilities: {
+export const codeActionFeature = feature(
+  {
     codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, CodeActionKind.RefactorRewrite, FIX_ALL] },
   },
-  register({ connection, documents, launch, checked }) {
+  ({ connection, documents, launch, checked }) => {
     connection.onCodeAction(({ textDocument: { uri }, range, context: { only } }) => {
       const isLaunchFile = launch?.has(uri) === true && !documents.checked(uri);
       return [
@@ -29,7 +29,7 @@ export const codeActionFeature: Feature = {
       ];
     });
   },
-};
+);
 
 /** What can be done at a range: quick fixes of its diagnostics, the safest preferred; other ways to write it; fix all. */
 export function codeActions(uri: string, checked: Checked, range: Range, only?: readonly string[]): CodeAction[] {

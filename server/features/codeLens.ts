@@ -2,18 +2,15 @@ import type { CodeLens } from 'vscode-languageserver';
 import { type Checked, countOf, type LineIndex, type Span } from '../../layout';
 import type { Commands } from '../messages';
 import { groupsOf } from '../ranks';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const codeLensFeature: Feature = {
-  capabilities: { codeLensProvider: {} },
-  register({ connection, commands, launch, checked }) {
-    connection.onCodeLens(async ({ textDocument: { uri } }) => {
-      const found = checked(uri);
-      const { compareLaunchFile = '' } = commands;
-      return [...codeLenses(uri, found, commands), ...((await launch?.lenses(uri, found, compareLaunchFile)) ?? [])];
-    });
-  },
-};
+export const codeLensFeature = feature({ codeLensProvider: {} }, ({ connection, commands, launch, checked }) => {
+  connection.onCodeLens(async ({ textDocument: { uri } }) => {
+    const found = checked(uri);
+    const { compareLaunchFile = '' } = commands;
+    return [...codeLenses(uri, found, commands), ...((await launch?.lenses(uri, found, compareLaunchFile)) ?? [])];
+  });
+});
 
 /**
  * What can be done with a layout, and how many ranks and process groups its grids have. A lens takes up a line, so lenses stay where

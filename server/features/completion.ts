@@ -22,14 +22,14 @@ import { type Cursor, cursorAt } from '../cursor';
 import { signature } from '../describe';
 import { mapOf, specAt } from '../locate';
 import { type Choice, choicesFor } from '../valueChoices';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const completionFeature: Feature = {
-  capabilities: { completionProvider: { triggerCharacters: [' ', ':', '{', ',', '['] } },
-  register({ connection, snippets, checked }) {
+export const completionFeature = feature(
+  { completionProvider: { triggerCharacters: [' ', ':', '{', ',', '['] } },
+  ({ connection, snippets, checked }) => {
     connection.onCompletion(({ textDocument, position }) => completion(checked(textDocument.uri), position, snippets));
   },
-};
+);
 
 /**
  * What can be typed at a position: keys that are valid and not yet there, or values that would work, the best first.

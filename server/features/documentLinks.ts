@@ -1,13 +1,10 @@
 import type { DocumentLink } from 'vscode-languageserver';
 import { type Checked, commentsOf, ruleOf, rulePageUrl } from '../../layout';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const documentLinkFeature: Feature = {
-  capabilities: { documentLinkProvider: {} },
-  register({ connection, checked }) {
-    connection.onDocumentLinks(({ textDocument }) => documentLinks(checked(textDocument.uri)));
-  },
-};
+export const documentLinkFeature = feature({ documentLinkProvider: {} }, ({ connection, checked }) => {
+  connection.onDocumentLinks(({ textDocument }) => documentLinks(checked(textDocument.uri)));
+});
 
 /** Codes of rules that comments name, such as `# tp-crosses-nvlink is wanted here`, as links to their pages. */
 export function documentLinks(checked: Checked): DocumentLink[] {

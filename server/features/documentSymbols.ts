@@ -1,14 +1,11 @@
 import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver';
 import { type Checked, type Entry, entriesIn, type LineIndex } from '../../layout';
 import { entrySpan } from '../locate';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const documentSymbolFeature: Feature = {
-  capabilities: { documentSymbolProvider: true },
-  register({ connection, checked }) {
-    connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checked(textDocument.uri)));
-  },
-};
+export const documentSymbolFeature = feature({ documentSymbolProvider: true }, ({ connection, checked }) => {
+  connection.onDocumentSymbol(({ textDocument }) => documentSymbols(checked(textDocument.uri)));
+});
 
 /** The most of a value that an outline shows. */
 const MAX_DETAIL = 60;

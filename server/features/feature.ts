@@ -10,6 +10,10 @@ export interface Feature {
   register(context: FeatureContext): void;
 }
 
+export function feature(capabilities: ServerCapabilities, register: Feature['register']): Feature {
+  return { capabilities, register };
+}
+
 /** What features answer requests with. */
 export interface FeatureContext {
   readonly connection: Connection;

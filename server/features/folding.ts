@@ -1,13 +1,10 @@
 import { type FoldingRange, FoldingRangeKind } from 'vscode-languageserver';
 import { type Checked, childrenOf, commentsOf, entriesIn, type LineIndex, type Node } from '../../layout';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const foldingFeature: Feature = {
-  capabilities: { foldingRangeProvider: true },
-  register({ connection, checked }) {
-    connection.onFoldingRanges(({ textDocument }) => foldingRanges(checked(textDocument.uri)));
-  },
-};
+export const foldingFeature = feature({ foldingRangeProvider: true }, ({ connection, checked }) => {
+  connection.onFoldingRanges(({ textDocument }) => foldingRanges(checked(textDocument.uri)));
+});
 
 /** What can be folded: maps and lists under their keys, and comments of several lines. */
 export function foldingRanges(checked: Checked): FoldingRange[] {

@@ -13,21 +13,21 @@ import {
 } from '../../layout';
 import { cursorAt } from '../cursor';
 import { specAt } from '../locate';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const formattingFeature: Feature = {
-  capabilities: {
+export const formattingFeature = feature(
+  {
     documentFormattingProvider: true,
     // lines are indented behind a key
     documentOnTypeFormattingProvider: { firstTriggerCharacter: '\n' },
   },
-  register({ connection, checked }) {
+  ({ connection, checked }) => {
     connection.onDocumentFormatting(({ textDocument }) => formatting(checked(textDocument.uri)));
     connection.onDocumentOnTypeFormatting(({ textDocument, position }) =>
       indentNewLine(checked(textDocument.uri), position),
     );
   },
-};
+);
 
 /** Columns by which a map stands under its key. */
 const STEP = 2;

@@ -15,17 +15,14 @@ import {
 import { derivedLines, moduleAt, signature, stageLines } from '../describe';
 import { type Located, locate, scalarAt, specAt } from '../locate';
 import { canList, groupsOf, rankLines, ranksText } from '../ranks';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const hoverFeature: Feature = {
-  capabilities: { hoverProvider: true },
-  register({ connection, checked }) {
-    connection.onHover(({ textDocument, position }) => {
-      const found = checked(textDocument.uri);
-      return hover(found, found.lines.offsetAt(position));
-    });
-  },
-};
+export const hoverFeature = feature({ hoverProvider: true }, ({ connection, checked }) => {
+  connection.onHover(({ textDocument, position }) => {
+    const found = checked(textDocument.uri);
+    return hover(found, found.lines.offsetAt(position));
+  });
+});
 
 /**
  * What the key at an offset means, and what its grid works out to with the numbers of this file. On the number of a rank:

@@ -12,16 +12,13 @@ import {
 } from '../../layout';
 import { DEFAULT_SETTINGS, type HintKind } from '../clientOptions';
 import { layersPerStage, microBatches } from '../describe';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const inlayHintFeature: Feature = {
-  capabilities: { inlayHintProvider: true },
-  register({ connection, checked, settings }) {
-    connection.languages.inlayHint.on(({ textDocument, range }) =>
-      inlayHints(checked(textDocument.uri), range, settings().hints),
-    );
-  },
-};
+export const inlayHintFeature = feature({ inlayHintProvider: true }, ({ connection, checked, settings }) => {
+  connection.languages.inlayHint.on(({ textDocument, range }) =>
+    inlayHints(checked(textDocument.uri), range, settings().hints),
+  );
+});
 
 /**
  * Numbers that follow from those written, shown behind them: spans, dp, expt_dp, defaults in force.

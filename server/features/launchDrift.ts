@@ -116,8 +116,7 @@ export class LaunchDrift implements LaunchAnswers {
     for (const file of named) {
       const address = this.#addressOf(uri, file);
       const state: LaunchState = address ? await this.launchFiles.read(address) : { kind: 'unreadable' };
-      const compared = { name: file.name, address, state, ...compare(pathOf(uri), checked, file, state) };
-      found.push(...ofLaunchFile(uri, checked, compared));
+      found.push(...ofLaunchFile(uri, checked, compare(pathOf(uri), checked, file, address, state)));
       dependencies.push(...(address ? this.launchFiles.follow(address, state) : []));
     }
     return { diagnostics: found, dependencies };
@@ -188,7 +187,7 @@ export class LaunchDrift implements LaunchAnswers {
     const named = namedLaunchFiles(checked).map((file): Named => {
       const address = this.#addressOf(uri, file);
       const state: LaunchState = address ? this.launchFiles.state(address) : { kind: 'unreadable' };
-      return { name: file.name, address, state, ...compare(pathOf(uri), checked, file, state) };
+      return compare(pathOf(uri), checked, file, address, state);
     });
     const compared = { checked, version, named };
     if (named.length > 0) {
@@ -239,9 +238,10 @@ function compare(
   file: string,
   checked: Checked,
   named: NamedFile,
+  address: LaunchAddress | null,
   state: LaunchState,
-): Pick<Named, 'drift' | 'said' | 'note'> {
-  const nothing = { drift: null, said: [], note: null };
+): Named {
+  const nothing = { name: named.name, address, state, drift: null, said: [], note: null };
   if (state.kind === 'pending') {
     return nothing;
   }

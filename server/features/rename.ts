@@ -9,15 +9,15 @@ import {
   type WorkspaceEdit,
 } from 'vscode-languageserver';
 import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../../layout';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const renameFeature: Feature = {
-  capabilities: {
+export const renameFeature = feature(
+  {
     documentHighlightProvider: true,
     referencesProvider: true,
     renameProvider: { prepareProvider: true },
   },
-  register({ connection, checked }) {
+  ({ connection, checked }) => {
     const at = ({ textDocument: { uri }, position }: TextDocumentPositionParams) => {
       const found = checked(uri);
       return { uri, found, offset: found.lines.offsetAt(position) };
@@ -39,7 +39,7 @@ export const renameFeature: Feature = {
       return renameModule(uri, found, offset, params.newName);
     });
   },
-};
+);
 
 /** The module whose name an offset touches. */
 function moduleNamed({ facts }: Checked, offset: number): (ModuleFacts & { name: string }) | undefined {

@@ -1,16 +1,11 @@
 import type { Position, SelectionRange } from 'vscode-languageserver';
 import { type Checked, childrenOf, entriesIn, type Node, type Span } from '../../layout';
 import { entrySpan } from '../locate';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
-export const selectionRangeFeature: Feature = {
-  capabilities: { selectionRangeProvider: true },
-  register({ connection, checked }) {
-    connection.onSelectionRanges(({ textDocument, positions }) =>
-      selectionRanges(checked(textDocument.uri), positions),
-    );
-  },
-};
+export const selectionRangeFeature = feature({ selectionRangeProvider: true }, ({ connection, checked }) => {
+  connection.onSelectionRanges(({ textDocument, positions }) => selectionRanges(checked(textDocument.uri), positions));
+});
 
 /** What "expand selection" selects around each position: the value, its entry, its map, and so on to the whole file. */
 export function selectionRanges({ read, lines, text }: Checked, positions: readonly Position[]): SelectionRange[] {

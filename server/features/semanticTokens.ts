@@ -11,7 +11,7 @@ import {
   type Span,
 } from '../../layout';
 import { specAt } from '../locate';
-import type { Feature } from './feature';
+import { feature } from './feature';
 
 /** What the numbers of the semantic tokens mean. */
 const TOKENS_LEGEND = {
@@ -19,15 +19,15 @@ const TOKENS_LEGEND = {
   tokenModifiers: ['declaration', 'readonly'],
 } as const satisfies SemanticTokensLegend;
 
-export const semanticTokenFeature: Feature = {
-  capabilities: { semanticTokensProvider: { legend: TOKENS_LEGEND, full: true, range: true } },
-  register({ connection, checked }) {
+export const semanticTokenFeature = feature(
+  { semanticTokensProvider: { legend: TOKENS_LEGEND, full: true, range: true } },
+  ({ connection, checked }) => {
     connection.languages.semanticTokens.on(({ textDocument }) => semanticTokens(checked(textDocument.uri)));
     connection.languages.semanticTokens.onRange(({ textDocument, range }) =>
       semanticTokens(checked(textDocument.uri), range),
     );
   },
-};
+);
 
 type TokenType = (typeof TOKENS_LEGEND.tokenTypes)[number];
 

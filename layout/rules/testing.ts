@@ -1,18 +1,16 @@
 import { check } from '../check';
 import type { Edit, Span } from '../diagnostic';
 import { soundFixes } from '../soundFixes';
+import { job } from './examples';
 import type { Rule } from './rule';
+
+export { job, modules } from './examples';
 
 /** What stands for the words of an assertion that has none. */
 const NO_MESSAGE = 'an assertion without a message';
 
 /** From this many characters on, an underlined text is counted, not quoted. */
 const LONG = 100;
-
-/** A layout of `parallelism` in a few words: `job(16, 'tp: 2', 'fsdp: {enabled: true}')`. */
-export function job(ranks: number, degrees: string, ...rest: readonly string[]): string {
-  return ['layout: 1', `world_size: ${ranks}`, `parallelism: {${degrees}}`, ...rest, ''].join('\n');
-}
 
 /**
  * A job of the training script: `job` with the keys that the script asks for. What `keys` give stands in place of the least:
@@ -26,11 +24,6 @@ export function scriptJob(ranks: number, degrees: string, keys: Readonly<Record<
     ...keys,
   };
   return job(ranks, degrees, ...Object.entries(sections).map(([name, inside]) => `${name}: {${inside}}`));
-}
-
-/** A layout of `modules`, a line each: `modules(8, 'language: {num_ranks: 8, tp: 2}')`. */
-export function modules(ranks: number, ...lines: readonly string[]): string {
-  return ['layout: 1', `world_size: ${ranks}`, 'modules:', ...lines.map((line) => `  ${line}`), ''].join('\n');
 }
 
 /** What is said of each file, as `report` writes it, behind the file's name; files of which nothing is said are left out. */

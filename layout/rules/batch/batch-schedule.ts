@@ -1,6 +1,7 @@
 import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { type Attempt, assertThat, attempt, fail, raise } from '../../topology/python';
+import { job } from '../examples';
 import { removeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -14,16 +15,8 @@ export const batchSchedule: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`step_batch_size_schedule` holds an entry that is not `THRESHOLD:BATCH_SIZE`, does not begin at 0, has a threshold twice, or stands beside `global_batch_size`. `rampup_batch_size` is reported as ignored.',
   why: 'Thresholds are tokens (K, M, B and T are thousands and so on), which are divided by the sequence length and rounded down; two of them may then be the same.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-batch: {micro_batch_size: 1, step_batch_size_schedule: "64K:16"}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}
-`,
+  failing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, step_batch_size_schedule: "64K:16"}'),
+  passing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}'),
   sources: [
     megatron('megatron/core/num_microbatches_calculator.py', 'StepBatchsizeNumMicroBatchesCalculator'),
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { setFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
@@ -11,11 +12,7 @@ export const evalBatch: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`eval_global_batch_size` (by default `global_batch_size`) is not a multiple of `eval_micro_batch_size * dp * gtp_remat`.',
   why: 'Evaluation divides its batch among the replicas as training does, with a micro-batch of its own.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}
-`,
+  failing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     const replicas = batchReplicas(facts);

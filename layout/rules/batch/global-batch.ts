@@ -1,5 +1,6 @@
 import type { Related } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix, insertFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
@@ -14,11 +15,7 @@ export const globalBatch: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`global_batch_size` is not a multiple of `micro_batch_size * dp * gtp_remat`; or it is left out while `gtp_remat` is above 1.',
   why: 'Every replica runs whole micro-batches. The default of the global batch leaves out the factor `gtp_remat`, so a job with generalized TP must write the size.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-batch: {micro_batch_size: 2, global_batch_size: 12}
-`,
+  failing: job(8, 'tp: 2', 'batch: {micro_batch_size: 2, global_batch_size: 12}'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/num_microbatches_calculator.py', 'init_num_microbatches_calculator'),

@@ -1,5 +1,6 @@
 import { countCommunicators } from '../../topology/communicators';
 import { resolveLayout } from '../../topology/resolve';
+import { job } from '../examples';
 import { allGatherGroups } from '../fsdp/all-gather-groups';
 import { fsdpExpertGroup } from '../fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from '../fsdp/fsdp-group-idle';
@@ -15,16 +16,8 @@ export const communicatorCount: Rule = {
   effect: 'each extra communicator takes GPU memory and start-up time',
   what: 'The layout makes separate all-gather groups. The diagnostic counts the communicators of a rank: the process groups of 2 ranks or more that it is in, each name by itself even where another has the same ranks.',
   why: 'Every NCCL communicator has its own channels and buffers in GPU memory. Two communicators over the same ranks let all-gather and reduce-scatter run at the same time.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-fsdp: {enabled: true, create_all_gather_group: true}
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-fsdp: {enabled: true}
-`,
+  failing: job(16, 'tp: 2', 'fsdp: {enabled: true, create_all_gather_group: true}'),
+  passing: job(16, 'tp: 2', 'fsdp: {enabled: true}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel', 'create_all_gather_groups')],
   *check(facts) {
     const { root } = facts;

@@ -1,4 +1,5 @@
 import { versionOf } from '../../topology/versions';
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { replicaGroupFix, sharpOf, sharpOffFix } from './sharp';
@@ -10,16 +11,12 @@ export const sharpDpBroken: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`use_sharp` is on for the group `dp`, which is also the default of `sharp_enabled_group`.',
   why: 'Megatron-LM runs a barrier in the data-parallel group before it stores the group where the barrier looks for it. `dp_replica` works.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-communicators: {use_sharp: true}
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, num_distributed_optimizer_instances: 2}
-communicators: {use_sharp: true, sharp_enabled_group: dp_replica}
-`,
+  failing: job(16, 'tp: 2', 'communicators: {use_sharp: true}'),
+  passing: job(
+    16,
+    'tp: 2, num_distributed_optimizer_instances: 2',
+    'communicators: {use_sharp: true, sharp_enabled_group: dp_replica}',
+  ),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel', 'get_data_parallel_group')],
   *check(facts) {
     const sharp = sharpOf(facts);

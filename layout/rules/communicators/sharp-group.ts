@@ -1,6 +1,7 @@
 import { setKey } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { removeFix, suggestion } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -16,16 +17,12 @@ export const sharpGroup: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`sharp_enabled_group` is written without `use_sharp`; it is neither `dp` nor `dp_replica`; or it is `dp_replica` while there is one optimizer instance.',
   why: 'SHARP reduces in the network switches for one kind of group: the data-parallel group, or the group across optimizer instances.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-communicators: {use_sharp: true, sharp_enabled_group: dp_replica}
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, num_distributed_optimizer_instances: 2}
-communicators: {use_sharp: true, sharp_enabled_group: dp_replica}
-`,
+  failing: job(16, 'tp: 2', 'communicators: {use_sharp: true, sharp_enabled_group: dp_replica}'),
+  passing: job(
+    16,
+    'tp: 2, num_distributed_optimizer_instances: 2',
+    'communicators: {use_sharp: true, sharp_enabled_group: dp_replica}',
+  ),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     const sharp = sharpOf(facts);

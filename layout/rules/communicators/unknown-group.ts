@@ -3,6 +3,7 @@ import { nearest } from '../../format/nearest';
 import { GROUP_NAMES } from '../../topology/group-reference';
 import { processGroups } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
+import { job } from '../examples';
 import { replaceFix } from '../fixes';
 import { both } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -15,11 +16,7 @@ export const unknownGroup: Rule = {
   effect: 'Megatron-LM ignores the name, and the intended communicator keeps a stream of normal priority',
   what: '`high_priority_stream_groups` names a process group that does not exist. It is a warning where the group exists in other layouts, but not in this one.',
   why: 'Megatron-LM accepts any name and never reports one that it does not know.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-communicators: {high_priority_stream_groups: [dpcp]}
-`,
+  failing: job(16, 'tp: 2', 'communicators: {high_priority_stream_groups: [dpcp]}'),
   sources: [megatron('megatron/core/parallel_state.py', 'overwrite_nccl_comm_cfgs', 'get_nccl_options')],
   *check(facts) {
     const groups = facts.root.communicators.value?.high_priority_stream_groups.value ?? [];

@@ -2,6 +2,7 @@ import type { Fix } from '../../diagnostic';
 import { appendKey } from '../../format/edit';
 import { type Field, valuesOf } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { removeFix, replaceFix, setFix, suggestion } from '../fixes';
 import { countOf, divisors } from '../numbers';
 import { valueRelated } from '../related';
@@ -15,11 +16,7 @@ export const cpCommType: Rule = {
   effect: 'Megatron-LM stops; a library call trains without context parallelism',
   what: '`cp_comm_type` is `a2a+p2p` and `hierarchical_context_parallel_sizes` is not written (a module cannot have it); or a list of types has another length than the model has layers; or sparse attention (`experimental_attention_variant: dsa`) uses another type than `all_gather`.',
   why: 'The sizes are the levels: all-to-all runs inside the first, point-to-point between the others.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {cp: 8}
-sequence: {cp_comm_type: a2a+p2p}
-`,
+  failing: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a+p2p}'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

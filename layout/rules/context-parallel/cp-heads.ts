@@ -1,5 +1,6 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { countOf } from '../numbers';
@@ -14,12 +15,12 @@ export const cpHeads: Rule = {
   effect: 'Transformer Engine stops in the first attention layer',
   what: '`cp_comm_type` is `a2a` (or `a2a+p2p`), and the attention heads or query groups of a tensor-parallel rank are not a multiple of `cp` (of the first of `hierarchical_context_parallel_sizes`).',
   why: 'All-to-all exchange gives each context-parallel rank whole heads of the whole sequence. Nothing compares the numbers before the first layer runs.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, cp: 8}
-model: {num_attention_heads: 32, num_query_groups: 8}
-sequence: {cp_comm_type: a2a}
-`,
+  failing: job(
+    16,
+    'tp: 2, cp: 8',
+    'model: {num_attention_heads: 32, num_query_groups: 8}',
+    'sequence: {cp_comm_type: a2a}',
+  ),
   sources: [
     otherSource('Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndQKVOA2A`)'),
     megatron('megatron/core/extensions/transformer_engine.py', 'TEDotProductAttention'),

@@ -1,6 +1,7 @@
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -13,14 +14,8 @@ export const dynamicCp: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`hybrid_context_parallel` (main) or `dynamic_context_parallel` (dev) is on with a pipeline (main), Megatron-FSDP, another data loader than `single`, no `calculate_per_token_loss`, an odd number of `dp * cp` ranks, or buffers shorter than a sequence. A number of ranks that is no power of two is a warning: the last group is short.',
   why: 'Each sequence runs on as many ranks as its length needs, in groups of 2, 4, 8 and so on that are cut out of the data-parallel ranks.',
-  failing: `layout: 1
-world_size: 6
-parallelism: {tp: 2, hybrid_context_parallel: true}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, hybrid_context_parallel: true}
-`,
+  failing: job(6, 'tp: 2, hybrid_context_parallel: true'),
+  passing: job(8, 'tp: 2, hybrid_context_parallel: true'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/parallel_state.py', 'create_hybrid_dp_cp_groups'),

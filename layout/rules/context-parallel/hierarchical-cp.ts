@@ -1,6 +1,7 @@
 import type { Fix } from '../../diagnostic';
 import { type Field, valuesOf } from '../../format/spec';
 import { MAX_LEVELS, valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix, removeFix, replaceFix } from '../fixes';
 import { countOf } from '../numbers';
 import { writtenRelated } from '../related';
@@ -14,10 +15,7 @@ export const hierarchicalCp: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
   why: 'Every context-parallel group is cut into levels, and the product of their sizes is `cp`. Megatron-LM stops with an assertion that has no message.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {cp: 8, hierarchical_context_parallel_sizes: [2, 2]}
-`,
+  failing: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('megatron/training/arguments.py', 'validate_args'),

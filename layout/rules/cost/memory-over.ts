@@ -6,6 +6,7 @@ import { lineBreak, setKey } from '../../format/edit';
 import { gibibytes } from '../../format/quantities';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
@@ -17,13 +18,14 @@ export const memoryOver: Rule = {
   effect: 'the job runs out of memory in its first steps, as far as the estimate is right',
   what: 'The estimated peak of a pipeline stage lies above the memory of the GPU that `cluster.gpu` or `cluster.gpu_memory` names. The message gives the estimate and the range in which nine of ten measured peaks lie.',
   why: 'Out of memory shows up after the queue, on the fullest stage alone. Communicators take several GB more, which the estimate of the peak leaves out.',
-  failing: `layout: 1
-cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}
-parallelism: {tp: 2}
-model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, vocab_size: 128256}
-sequence: {seq_length: 4096, sequence_parallel: true}
-batch: {micro_batch_size: 4, global_batch_size: 64}
-`,
+  failing: job(
+    8,
+    'tp: 2',
+    'cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}',
+    'model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, vocab_size: 128256}',
+    'sequence: {seq_length: 4096, sequence_parallel: true}',
+    'batch: {micro_batch_size: 4, global_batch_size: 64}',
+  ),
   sources: [otherSource('docs/cost.md: formulas, constants, and how wrong they are')],
   *check(facts) {
     const cluster = facts.root.cluster.value;

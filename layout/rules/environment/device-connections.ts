@@ -1,4 +1,5 @@
 import type { LayoutFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -12,11 +13,7 @@ export const deviceConnections: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'The file writes `environment`, and there `CUDA_DEVICE_MAX_CONNECTIONS` is not 1 though tensor or context parallelism is on (GPUs before Blackwell), or it is 1 under FSDP.',
   why: 'With one queue to the GPU the communication of tensor and context parallelism starts before the computation that hides it. FSDP needs more than one queue to run both at a time.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}
-`,
+  failing: job(8, 'tp: 2', 'environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     const { environment, fsdp } = facts.root;

@@ -1,5 +1,6 @@
 import { setKey } from '../../format/edit';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -12,10 +13,7 @@ export const denseFactorization: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'The number of ranks (`world_size` under `parallelism`, `num_ranks` of a module) is not a multiple of `tp * gtp_remat * cp * pp`, the ranks that one replica of the model takes.',
   why: 'Megatron-LM builds whole replicas only. The error comes when the process groups are made, after the job has waited in the queue.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 8, pp: 3}
-`,
+  failing: job(16, 'tp: 8, pp: 3'),
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { denseReplica, productReports } from './replica';
@@ -9,10 +10,7 @@ export const denseProduct: Rule = {
   effect: 'Megatron-LM runs with another dp than the file says',
   what: '`dp` is derived: the ranks divided by `tp * gtp_remat * cp * pp`. The file writes another number.',
   why: 'Megatron-LM never reads `dp`, so batch arithmetic with the written size is wrong.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 4, dp: 2}
-`,
+  failing: job(16, 'tp: 4, dp: 2'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     for (const module of facts.modules) {

@@ -1,4 +1,5 @@
 import type { ModuleFacts } from '../../topology/facts';
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { denseReplica, expertReplica, isUndivided, undividedReport } from './replica';
@@ -10,10 +11,7 @@ export const expertFactorization: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'The number of ranks is not a multiple of `expt_tp * ep * expt_gtp_remat * pp`. `ep` need not divide `dp`.',
   why: 'Experts have a grid of their own over the same ranks as the dense layers.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, ep: 3}
-`,
+  failing: job(16, 'tp: 2, ep: 3'),
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('examples/mimo/training/topology.py', 'ModuleGridSpec.__post_init__'),

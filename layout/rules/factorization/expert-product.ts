@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { expertReplica, productReports } from './replica';
@@ -9,10 +10,7 @@ export const expertProduct: Rule = {
   effect: 'Megatron-LM runs with another expt_dp than the file says',
   what: '`expt_dp` is derived: the ranks divided by `expt_tp * ep * expt_gtp_remat * pp`. The file writes another number.',
   why: 'Megatron-LM never reads `expt_dp`.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, ep: 4, expt_dp: 4}
-`,
+  failing: job(16, 'tp: 2, ep: 4, expt_dp: 4'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     for (const module of facts.modules) {

@@ -6,6 +6,7 @@ import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { DENSE_DIMS, EXPERT_DIMS } from '../../topology/module-grid';
 import { denseGrid, expertGrid, laidOut } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
+import { job } from '../examples';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import { rematRelated } from '../related';
@@ -20,18 +21,18 @@ export const allGatherGroups: Rule = {
   effect: 'Megatron-LM stops on every rank, or gathers parameters from the wrong ranks',
   what: 'The file asks for separate all-gather groups together with `gtp_remat` or `expt_gtp_remat` above 1, or with an `order` under which `dp_cp` or `ep_dp` has other ranks than under the default order.',
   why: 'Megatron-LM makes the all-gather groups in its default rank order whatever the order of the job. It also counts generalized TP twice, so groups have ranks outside the world.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, gtp_remat: 2}
-batch: {micro_batch_size: 1, global_batch_size: 8}
-fsdp: {enabled: true, create_all_gather_group: true}
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 4}
-batch: {micro_batch_size: 1, global_batch_size: 8}
-fsdp: {enabled: true, create_all_gather_group: true}
-`,
+  failing: job(
+    16,
+    'tp: 2, gtp_remat: 2',
+    'batch: {micro_batch_size: 1, global_batch_size: 8}',
+    'fsdp: {enabled: true, create_all_gather_group: true}',
+  ),
+  passing: job(
+    16,
+    'tp: 4',
+    'batch: {micro_batch_size: 1, global_batch_size: 8}',
+    'fsdp: {enabled: true, create_all_gather_group: true}',
+  ),
   sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
   *check(facts) {
     const grid = onlyGrid(facts);

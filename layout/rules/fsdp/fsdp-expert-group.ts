@@ -1,4 +1,5 @@
 import { valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,16 +12,8 @@ export const fsdpExpertGroup: Rule = {
   effect: 'Megatron-LM makes no such group and reports nothing',
   what: '`create_expert_all_gather_group` is true while `ep` is 1.',
   why: 'Only expert parallelism has experts to gather. Code that asks for the group gets none.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-fsdp: {enabled: true, create_expert_all_gather_group: true}
-`,
-  passing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, ep: 4}
-fsdp: {enabled: true, create_expert_all_gather_group: true}
-`,
+  failing: job(16, 'tp: 2', 'fsdp: {enabled: true, create_expert_all_gather_group: true}'),
+  passing: job(16, 'tp: 2, ep: 4', 'fsdp: {enabled: true, create_expert_all_gather_group: true}'),
   sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
   *check(facts) {
     const grid = onlyGrid(facts);

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { isFsdpEnabled, onlyGrid, removeRequest, requestsOf } from './requests';
@@ -9,16 +10,8 @@ export const fsdpGroupIdle: Rule = {
   effect: 'the group takes memory and start-up time and is never used',
   what: '`create_all_gather_group` is true, but `dp * cp` is 1 or the sharding strategy is `no_shard`.',
   why: 'With one replica, or with whole parameters on every rank, there is nothing to gather.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 8}
-fsdp: {enabled: true, create_all_gather_group: true}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 4}
-fsdp: {enabled: true, create_all_gather_group: true}
-`,
+  failing: job(8, 'tp: 8', 'fsdp: {enabled: true, create_all_gather_group: true}'),
+  passing: job(8, 'tp: 4', 'fsdp: {enabled: true, create_all_gather_group: true}'),
   sources: [megatron('megatron/core/parallel_state.py', 'create_all_gather_groups')],
   *check(facts) {
     const grid = onlyGrid(facts);

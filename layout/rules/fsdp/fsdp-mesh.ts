@@ -5,6 +5,7 @@ import { meshError } from '../../topology/fsdp-mesh';
 import { processGroups } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
 import { conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { both } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -23,11 +24,7 @@ export const fsdpMesh: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'Megatron-FSDP is on with a pipeline, with generalized tensor parallelism, or with an order in which `tp` is not innermost or `ep` not directly above it. Version 2 takes data and expert parallelism only. Outer sharding needs `optim_grads_params`.',
   why: 'The mesh has dimensions for data, tensor and expert parallelism only, in one order, and compares its rows with the process groups.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {pp: 2}
-fsdp: {enabled: true}
-`,
+  failing: job(8, 'pp: 2', 'fsdp: {enabled: true}'),
   sources: [
     megatron(
       'megatron/core/distributed/fsdp/mcore_fsdp_adapter.py',

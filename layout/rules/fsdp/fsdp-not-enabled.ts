@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -10,11 +11,7 @@ export const fsdpNotEnabled: Rule = {
   effect: 'nothing is sharded, and the options have no effect',
   what: '`fsdp` asks for all-gather groups or names a sharding strategy while `enabled` is false or left out.',
   why: 'The job keeps whole parameters on every rank, so it does not save the memory that the author expects.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2}
-fsdp: {create_all_gather_group: true}
-`,
+  failing: job(16, 'tp: 2', 'fsdp: {create_all_gather_group: true}'),
   sources: [megatron('megatron/training/training.py', 'get_megatron_ddp_config')],
   *check(facts) {
     const { root, text } = facts;

@@ -1,5 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,12 +12,7 @@ export const fsdpOptions: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'Megatron-FSDP is on with a checkpoint format other than `fsdp_dtensor`; PyTorch FSDP2 with a pipeline, experts in parallel, the distributed optimizer, tied embeddings or a checkpoint format of its own; or a checkpoint format asks for one of them and it is off.',
   why: 'Sharded parameters are saved by formats of their own, and each implementation supports some kinds of parallelism only.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-fsdp: {enabled: true}
-checkpoint: {ckpt_format: torch_dist}
-`,
+  failing: job(8, 'tp: 1', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch_dist}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     const conditions = [versions, torchFsdp2, megatronFsdp, formats].flatMap((part) => part(facts));

@@ -1,5 +1,6 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
+import { modules } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
@@ -13,13 +14,7 @@ export const colocatedBatch: Rule = {
   effect: 'Megatron-LM stops in the first step',
   what: 'For modules that share their ranks: `micro_batch_size` is not divisible by the scale of the bridge, the ratio of the two `dp` sizes.',
   why: 'The bridge splits the batch of the side with fewer replicas among the ranks of the other.',
-  failing: `layout: 1
-world_size: 4
-modules:
-  images: {num_ranks: 4, tp: 1}
-  language: {num_ranks: 4, tp: 4}
-batch: {micro_batch_size: 2, global_batch_size: 8}
-`,
+  failing: `${modules(4, 'images: {num_ranks: 4, tp: 1}', 'language: {num_ranks: 4, tp: 4}')}batch: {micro_batch_size: 2, global_batch_size: 8}\n`,
   sources: [
     megatron('megatron/core/models/mimo/comm/colocated_communicator.py', 'ColocatedBridgeCommunicator.get_slice_info'),
   ],

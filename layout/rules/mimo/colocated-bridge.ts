@@ -1,6 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
 import type { ModuleFacts } from '../../topology/facts';
+import { modules } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -14,12 +15,7 @@ export const colocatedBridge: Rule = {
   effect: 'Megatron-LM stops when it builds the bridge, or hangs in the first step',
   what: 'Modules share all their ranks, and one of them has `pp` or `cp` above 1, or the `dp` of an encoder and of the language model do not divide one another, or the module with more replicas has `gtp_remat` above 1.',
   why: 'The bridge hands activations from one grid to the other on the same ranks. Grids with `pp` above 1 are built without an error, and then every rank is both the first and the last stage.',
-  failing: `layout: 1
-world_size: 6
-modules:
-  images: {num_ranks: 6, tp: 3}
-  language: {num_ranks: 6, tp: 2}
-`,
+  failing: modules(6, 'images: {num_ranks: 6, tp: 3}', 'language: {num_ranks: 6, tp: 2}'),
   sources: [megatron('megatron/core/models/mimo/comm/colocated_communicator.py', 'ColocatedBridgeCommunicator')],
   *check(facts) {
     const mimo = mimoOf(facts);

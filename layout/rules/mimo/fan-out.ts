@@ -1,5 +1,6 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { gcd } from '../../grid/arithmetic';
+import { modules } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
@@ -13,13 +14,7 @@ export const fanOut: Rule = {
   effect: 'Megatron-LM stops when it reads the arguments',
   what: "For modules on ranks of their own: `micro_batch_size` times the language model's `dp` (and `gtp_remat`) is not divisible by an encoder's `dp`.",
   why: "Each step the encoder's replicas share the samples that the language model consumes.",
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-batch: {micro_batch_size: 1, global_batch_size: 8}
-`,
+  failing: `${modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}')}batch: {micro_batch_size: 1, global_batch_size: 8}\n`,
   sources: [megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args')],
   *check(facts) {
     const mimo = mimoOf(facts);

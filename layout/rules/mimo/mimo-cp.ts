@@ -1,4 +1,5 @@
 import { LANGUAGE_MODULE } from '../../format/names';
+import { modules } from '../examples';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,12 +12,7 @@ export const mimoCp: Rule = {
   effect: 'the grids come up, but the training loop of examples/mimo stops',
   what: 'The language module has `cp` above 1 and does not share its ranks with encoders. It is an error in a file that says the sizes by `dp`, as the flags of examples/mimo do.',
   why: '`validate_hetero_grid_args` of examples/mimo accepts `cp` 1 only.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, cp: 2}
-`,
+  failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 4, num_ranks: 4, cp: 2}'),
   sources: [megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args')],
   *check({ modules, heterogeneous, mimoFlags }) {
     const language = heterogeneous ? modules.find(({ name }) => name === LANGUAGE_MODULE) : undefined;

@@ -1,4 +1,5 @@
 import type { Field } from '../../format/spec';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -13,11 +14,7 @@ export const attentionHeads: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_attention_heads` is not a multiple of `tp`. In a job of the training script, `hidden_size` must also be a multiple of `num_attention_heads`.',
   why: 'Each tensor-parallel rank holds whole heads, and each head an equal part of the hidden size.',
-  failing: `layout: 1
-world_size: 12
-parallelism: {tp: 3}
-model: {num_attention_heads: 32}
-`,
+  failing: job(12, 'tp: 3', 'model: {num_attention_heads: 32}'),
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/training/arguments.py', 'validate_args'),

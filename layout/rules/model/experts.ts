@@ -2,6 +2,7 @@ import { LANGUAGE_MODULE } from '../../format/names';
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
 import { patternOf } from '../../topology/stages';
+import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -16,11 +17,7 @@ export const experts: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_experts` is not a multiple of `ep`; `ep` is above 1 in a model that is fully described and has no experts; or `moe_ffn_hidden_size` is written for such a model.',
   why: 'Each expert-parallel rank holds the same number of experts.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {ep: 8}
-model: {num_experts: 12}
-`,
+  failing: job(16, 'ep: 8', 'model: {num_experts: 12}'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

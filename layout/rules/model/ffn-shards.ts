@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { degreeRelated } from '../related';
@@ -12,11 +13,7 @@ export const ffnShards: Rule = {
   effect: 'layers that cut this width across tensor-parallel ranks cannot be built',
   what: '`ffn_hidden_size` is not a multiple of `tp`, or `moe_ffn_hidden_size` is not a multiple of `expt_tp`.',
   why: 'The configuration accepts any width. The tensor-parallel linear layers cut it into equal parts and stop where it does not come out even.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 8}
-model: {ffn_hidden_size: 1860}
-`,
+  failing: job(16, 'tp: 8', 'model: {ffn_hidden_size: 1860}'),
   sources: [
     megatron('megatron/core/tensor_parallel/layers.py', 'ColumnParallelLinear', 'RowParallelLinear'),
     megatron('megatron/core/utils.py', 'divide'),

@@ -1,5 +1,6 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -13,16 +14,8 @@ export const layerCounts: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_layers` and `encoder_num_layers` are both written, or `seq_length` and `encoder_seq_length` of a whole training job.',
   why: 'An encoder-decoder model has `encoder_num_layers` and `decoder_num_layers`, any other `num_layers`; Megatron-LM takes the one for the other where it is missing.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-model: {num_layers: 12, encoder_num_layers: 12}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-model: {encoder_num_layers: 12, decoder_num_layers: 12}
-`,
+  failing: job(8, 'tp: 1', 'model: {num_layers: 12, encoder_num_layers: 12}'),
+  passing: job(8, 'tp: 1', 'model: {encoder_num_layers: 12, decoder_num_layers: 12}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     for (const { module, model } of describedModels(facts)) {

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
@@ -15,14 +16,11 @@ export const linearAttentionHeads: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'With `experimental_attention_variant: gdn`, `linear_num_key_heads` or `linear_num_value_heads` is not a multiple of `tp` times `cp`, or the value heads are not a multiple of the key heads.',
   why: 'Tensor- and context-parallel ranks share the heads of a gated delta net: each computes whole heads over the whole sequence.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 4, cp: 4}
-model:
-  experimental_attention_variant: gdn
-  linear_num_key_heads: 8
-  linear_num_value_heads: 32
-`,
+  failing: job(
+    16,
+    'tp: 4, cp: 4',
+    'model: {experimental_attention_variant: gdn, linear_num_key_heads: 8, linear_num_value_heads: 32}',
+  ),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {

@@ -1,6 +1,7 @@
 import { parseHybridPattern } from '../../topology/pipeline/hybrid-pattern';
 import { attempt } from '../../topology/python';
 import { patternOf } from '../../topology/stages';
+import { job } from '../examples';
 import { replaceFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
@@ -14,11 +15,7 @@ export const mtpPositions: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'The model has MTP layers, by `mtp_num_layers` or by its hybrid pattern, and `position_embedding_type` is written and is neither `rope` nor `none`.',
   why: 'An MTP layer reads positions further on, which a table of learned positions does not hold for it.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute}
-`,
+  failing: job(8, 'tp: 1', 'model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     for (const { model } of describedModels(facts)) {

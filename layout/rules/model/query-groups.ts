@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
@@ -12,11 +13,7 @@ export const queryGroups: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_query_groups` is neither a multiple nor a divisor of `tp`.',
   why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 4}
-model: {num_attention_heads: 24, num_query_groups: 6}
-`,
+  failing: job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {

@@ -1,4 +1,5 @@
 import { patternOf } from '../../topology/stages';
+import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,11 +12,7 @@ export const sparseAttentionBias: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'A hybrid pattern has sparse attention (`D`), or `experimental_attention_variant` is `dsa`, and linear layers have biases.',
   why: 'Sparse attention is built on absorbed multi-latent attention, whose products have no place for a bias. Megatron-LM adds biases unless it is told not to.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}
-`,
+  failing: job(8, 'tp: 1', 'model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}'),
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/training/argument_utils.py', 'core_transformer_config_from_args'),

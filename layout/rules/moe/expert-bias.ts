@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { degreeRelated } from '../related';
@@ -11,12 +12,12 @@ export const expertBias: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_experts` is written, `expt_tp` is above 1 and `add_bias_linear` is true. Where `add_bias_linear` is not written, this is a warning: Megatron-LM adds biases unless `--disable-bias-linear` is given.',
   why: 'The biases of experts are not cut, and Megatron-LM does not run them with expert tensor parallelism.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, ep: 2}
-model: {num_experts: 8, add_bias_linear: true}
-sequence: {sequence_parallel: true}
-`,
+  failing: job(
+    8,
+    'tp: 2, ep: 2',
+    'model: {num_experts: 8, add_bias_linear: true}',
+    'sequence: {sequence_parallel: true}',
+  ),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {

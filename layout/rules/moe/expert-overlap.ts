@@ -2,6 +2,7 @@ import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix, insertFix, removeFix, setFix } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -13,11 +14,7 @@ export const expertOverlap: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, with parameters in fp32, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-moe: {overlap_moe_expert_parallel_comm: true}
-`,
+  failing: job(8, 'tp: 1', 'moe: {overlap_moe_expert_parallel_comm: true}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     const { root, modules, text } = facts;

@@ -1,5 +1,6 @@
 import type { ModuleFacts } from '../../topology/facts';
 import { conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
@@ -13,11 +14,7 @@ export const routerGroups: Rule = {
   effect: 'Megatron-LM stops, or fails in the first step',
   what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts. A warning: `moe_router_topk` is 1 and `moe_router_pre_softmax` is written false.',
   why: 'The router takes the best k experts, of the best groups first where experts are grouped. Megatron-LM does not check k against the experts; the selection fails when it runs.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {ep: 8}
-model: {num_experts: 8, moe_router_topk: 16}
-`,
+  failing: job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 16}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
     for (const { model, module } of describedModels(facts)) {

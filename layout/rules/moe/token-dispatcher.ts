@@ -1,5 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,16 +12,8 @@ export const tokenDispatcher: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`moe_enable_deepep` is on with another dispatcher than `flex`, or the `flex` dispatcher stands beside `fake_process_group`.',
   why: 'DeepEP is a backend of the flex dispatcher, whose kernels speak to real ranks.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {ep: 8}
-moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {ep: 8}
-moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}
-`,
+  failing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}'),
+  passing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}'),
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -1,4 +1,5 @@
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { suggestion } from '../fixes';
 import { either } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -11,11 +12,7 @@ export const nameDisagrees: Rule = {
   effect: 'the name misleads readers of jobs, logs and checkpoints',
   what: '`name` contains a degree such as `tp8` or `pp4` that no grid of the file has.',
   why: 'Names appear in job names, logs and checkpoints. Mostly a file was copied, and only one of the two was changed.',
-  failing: `layout: 1
-name: llama-tp4-dp4
-world_size: 16
-parallelism: {tp: 2, pp: 2}
-`,
+  failing: job(16, 'tp: 2, pp: 2', 'name: llama-tp4-dp4'),
   sources: [FORMAT_SOURCE],
   *check(facts) {
     const sizes = new Map<string, Sizes>();

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { megatronDev, type Source } from '../source';
 
 /** Where the rules on nonuniform TP come from: it is on the branch `dev` only. */
@@ -6,12 +7,8 @@ export const NTP_SOURCES: readonly Source[] = [
 ];
 
 /** A file of two replicas of tp 4 with the given settings of `ntp`. */
-export function example(settings: string, degrees = 'tp: 4', world = 8, more = ''): string {
-  return `layout: 1
-world_size: ${world}
-parallelism: {${degrees}}
-${more}ntp: {${settings}}
-`;
+export function example(settings: string, degrees = 'tp: 4', world = 8, ...more: readonly string[]): string {
+  return job(world, degrees, ...more, `ntp: {${settings}}`);
 }
 
 /** Settings with which nothing is wrong: the last slot of the first replica leaves. */

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatronDev } from '../source';
@@ -9,11 +10,7 @@ export const ntpSparesOff: Rule = {
   effect: 'the failed GPUs stay in the job',
   what: '`non_active_ranks_per_dp` removes slots and `tp_spares` is 0.',
   why: 'With `tp_spares` 0 Megatron-LM leaves all groups as they are and ignores the written slots.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 4}
-ntp: {tp_spares: 0, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}
-`,
+  failing: job(8, 'tp: 4', 'ntp: {tp_spares: 0, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}'),
   sources: [megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups')],
   *check({ text, root }) {
     const ntp = root.ntp.value;

@@ -14,8 +14,8 @@ export const ntpUnevenShards: Rule = {
   effect: 'each step waits for the fullest rank, or the reshard maps fail',
   what: '`num_attention_heads`, `ffn_hidden_size` or `vocab_size` (padded for `tp` as Megatron-LM does) is not a multiple of `tp_base - tp_spares`. It is an error where the reshard maps then fail.',
   why: 'Heads and feed-forward columns of the spare slots are folded onto the active ones. That stops with an IndexError where a slot has none left to give.',
-  failing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 16}\n'),
-  passing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 24}\n'),
+  failing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 16}'),
+  passing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 24}'),
   sources: NTP_SOURCES,
   *check(facts) {
     const context = contextAt(facts, 'sound');

@@ -2,6 +2,7 @@ import type { Fix } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix, removeFix, suggestion } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { rematRelated } from '../related';
@@ -17,10 +18,7 @@ export const optimizerInstances: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_distributed_optimizer_instances` does not divide both `dp * cp` and `expt_dp`; or it is above 1 together with `gtp_remat` or `expt_gtp_remat` above 1.',
   why: 'Every instance of the distributed optimizer holds an equal share of the data-parallel ranks. Megatron-LM does not support several instances with generalized tensor parallelism.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, num_distributed_optimizer_instances: 3}
-`,
+  failing: job(16, 'tp: 2, num_distributed_optimizer_instances: 3'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;

@@ -1,6 +1,7 @@
 import { setKey } from '../../format/edit';
 import { virtualSize } from '../../topology/stages';
 import { conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
@@ -16,11 +17,7 @@ export const optimizerOverlap: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` or without an interleaved pipeline; or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
   why: 'Parameters are gathered only where the optimizer shards them.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-optimizer: {use_distributed_optimizer: false, overlap_param_gather: true}
-`,
+  failing: job(8, 'tp: 1', 'optimizer: {use_distributed_optimizer: false, overlap_param_gather: true}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     const { root, modules, text } = facts;

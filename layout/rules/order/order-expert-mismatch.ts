@@ -2,6 +2,7 @@ import { DEFAULT_ORDER } from '../../format/keys';
 import { Grid } from '../../grid/grid';
 import { parallelismDims } from '../../topology/generators';
 import { MAX_LISTED_RANKS, UNEQUAL_DP, unequalPipelines } from '../../topology/order';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -15,10 +16,7 @@ export const orderExpertMismatch: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`order` does not end in `pp`, `pp` is above 1, and `dp` differs from `expt_dp`; or the dense and the expert grid place their pipeline groups differently.',
   why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp}
-`,
+  failing: job(16, 'tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     const found = ordered(facts);

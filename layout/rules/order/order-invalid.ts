@@ -3,6 +3,7 @@ import { nearest } from '../../format/nearest';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { generatorSizes, injectsGtp } from '../../topology/generators';
 import { denseOrder, expertOrder, missingDim, orderPrediction, orderProblem } from '../../topology/order';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { either } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -16,10 +17,7 @@ export const orderInvalid: Rule = {
   effect: 'Megatron-LM stops on every rank, or builds groups that overlap',
   what: '`order` has a token that is no dimension, has one twice, or leaves out a dimension that is larger than 1.',
   why: 'The order says which dimension varies fastest over the ranks. Megatron-LM matches it loosely: an unknown token ends in a bare KeyError, and a repeated one gives groups that overlap.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {tp: 2, order: tp-pp}
-`,
+  failing: job(16, 'tp: 2, order: tp-pp'),
   sources: [megatron('megatron/core/parallel_state.py', 'RankGenerator')],
   *check(facts) {
     const found = ordered(facts);

@@ -1,4 +1,5 @@
 import { valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { otherSource } from '../source';
 import { phaseSpans } from './phaseSpans';
@@ -10,20 +11,8 @@ export const phaseCrossesNvlink: Rule = {
   effect: 'each layer of the phase waits for the network',
   what: 'A group of `tp * gtp_remat` ranks of a phase does not lie in one NVLink domain (`gpus_per_nvlink_domain`, else a node).',
   why: 'Tensor parallelism talks in every layer; between NVLink domains it is many times slower.',
-  failing: `layout: 1
-world_size: 16
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {tp: 2}
-phases:
-  rollout: {engine: vllm, tp: 16}
-`,
-  passing: `layout: 1
-world_size: 16
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {tp: 2}
-phases:
-  rollout: {engine: vllm, tp: 8}
-`,
+  failing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}', 'phases: {rollout: {engine: vllm, tp: 16}}'),
+  passing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}', 'phases: {rollout: {engine: vllm, tp: 8}}'),
   sources: [otherSource('NVLink connects the GPUs of one domain only')],
   *check(facts) {
     const cluster = facts.root.cluster.value;

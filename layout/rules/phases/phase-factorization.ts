@@ -2,6 +2,7 @@ import type { Span } from '../../diagnostic';
 import type { PhaseKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { culpritOf, type Factor, fittingSizes, problemOf, type ReplicaRanks } from '../factorization/replica';
 import { changeFix } from '../fixes';
 import { eitherNumber } from '../numbers';
@@ -15,11 +16,7 @@ export const phaseFactorization: Rule = {
   effect: 'the phase stops on every rank',
   what: '`tp * gtp_remat * cp * pp` or `expt_tp * ep * pp` of a phase does not divide its ranks, or its ranks lie beyond the world.',
   why: 'Each phase of a reinforcement-learning job lays its own grid over the GPUs that phases share.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-phases: {rollout: {engine: vllm, tp: 3}}
-`,
+  failing: job(8, 'tp: 2', 'phases: {rollout: {engine: vllm, tp: 3}}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check({ root, world }) {
     for (const { name, value: phase, keySpan } of root.phases.value ?? []) {

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
@@ -10,20 +11,8 @@ export const phaseOverlap: Rule = {
   effect: 'the phases wait for one another, or run out of memory',
   what: 'The ranks of two phases overlap, and neither has all ranks of the other.',
   why: 'Phases take turns on the same GPUs, or run side by side on different ones. Where spans cross, each phase has GPUs that the other holds and GPUs that stand idle meanwhile.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-phases:
-  train: {num_ranks: 6, tp: 2}
-  rollout: {engine: vllm, rank_offset: 4, tp: 4}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-phases:
-  train: {num_ranks: 4, tp: 2}
-  rollout: {engine: vllm, rank_offset: 4, tp: 4}
-`,
+  failing: job(8, 'tp: 2', 'phases: {train: {num_ranks: 6, tp: 2}, rollout: {engine: vllm, rank_offset: 4, tp: 4}}'),
+  passing: job(8, 'tp: 2', 'phases: {train: {num_ranks: 4, tp: 2}, rollout: {engine: vllm, rank_offset: 4, tp: 4}}'),
   sources: [FORMAT_SOURCE],
   *check(facts) {
     const spans = [...phaseSpans(facts)].sort((a, b) => a.start - b.start || b.end - a.end);

@@ -1,5 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlans } from '../../topology/stages';
+import { job } from '../examples';
 import { removeFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -14,18 +15,8 @@ export const hybridPattern: Rule = {
   effect: 'Megatron-LM stops, or trains a model other than the one meant',
   what: '`hybrid_layer_pattern` holds a symbol that stands for no layer, mixes attention with MLA or sparse attention, has MTP depths that differ, a number of stages that `pp` does not divide, or stands beside another way to split the layers. A pattern with `E` layers and no `num_experts` is reported too, and `mtp_num_layers` beside a pattern without an MTP part.',
   why: 'A pattern is the whole architecture in one line, and each of its characters is a layer. Its `|` are the pipeline stages; a pattern without them is cut into equal runs.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {pp: 4}
-model:
-  hybrid_layer_pattern: MM*-|MM*-|MM*-
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {pp: 4}
-model:
-  hybrid_layer_pattern: MM*-|MM*-|MM*-|MM*-
-`,
+  failing: job(8, 'pp: 4', 'model: {hybrid_layer_pattern: MM*-|MM*-|MM*-}'),
+  passing: job(8, 'pp: 4', 'model: {hybrid_layer_pattern: MM*-|MM*-|MM*-|MM*-}'),
   sources: [
     megatron(
       'megatron/core/models/hybrid/hybrid_layer_allocation.py',

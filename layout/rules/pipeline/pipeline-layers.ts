@@ -2,6 +2,7 @@ import type { Edit, Fix, Related } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
+import { job } from '../examples';
 import { changeFix, setFix, suggestion } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -16,11 +17,7 @@ export const pipelineLayers: Rule = {
   effect: 'Megatron-LM stops, or builds a model with other layers than the file says',
   what: '`num_layers` is not a multiple of `pp`. Where the first or last stage has a size of its own, the layers that it leaves do not divide among the other stages.',
   why: 'Stages hold whole layers. Some combinations pass every check and build a model with fewer layers than its author wrote: 30 layers have run as 28, and 80 as 64.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {pp: 4}
-model: {num_layers: 30}
-`,
+  failing: job(16, 'pp: 4', 'model: {num_layers: 30}'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

@@ -1,6 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_LAYOUT } from '../../topology/pipeline/layer-layout';
 import { countIn, lossOf, type StagePlan, stagePlans } from '../../topology/stages';
+import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -18,20 +19,8 @@ export const pipelineLayout: Rule = {
   effect: 'Megatron-LM stops, or builds a model with other layers than the file says',
   what: '`pipeline_model_parallel_layout` cannot be read, has a number of stages that `pp` does not divide, does not hold every layer once and in order, or stands beside another way to split the layers.',
   why: 'A layout names each stage by hand, so one letter too many shifts every stage after it. Commas are removed before repetitions are written out, and parentheses do not nest.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  pp: 4
-  pipeline_model_parallel_layout: Ett|tt|tt|tL
-model: {num_layers: 8}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism:
-  pp: 4
-  pipeline_model_parallel_layout: Ett|tt|tt|ttL
-model: {num_layers: 8}
-`,
+  failing: job(8, 'pp: 4, pipeline_model_parallel_layout: Ett|tt|tt|tL', 'model: {num_layers: 8}'),
+  passing: job(8, 'pp: 4, pipeline_model_parallel_layout: Ett|tt|tt|ttL', 'model: {num_layers: 8}'),
   sources: [
     megatron('megatron/core/transformer/pipeline_parallel_layer_layout.py', 'PipelineParallelLayerLayout'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

@@ -1,6 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { accountedLayers } from '../../topology/pipeline/settings';
 import { type StagePlan, stagePlans } from '../../topology/stages';
+import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
@@ -14,14 +15,11 @@ export const pipelineSplit: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'With `account_for_embedding_in_pipeline_split` or `account_for_loss_in_pipeline_split` the layers and one more for each are not a multiple of `pp` (times `vpp`), or the first or last stage has a size of its own as well. With `num_layers_per_virtual_pipeline_stage` the layers of a stage are not a multiple of it.',
   why: 'The embedding and the loss take the place of one layer each, so 62 layers with both make 64 equal parts.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  pp: 8
-  account_for_embedding_in_pipeline_split: true
-  account_for_loss_in_pipeline_split: true
-model: {num_layers: 64}
-`,
+  failing: job(
+    8,
+    'pp: 8, account_for_embedding_in_pipeline_split: true, account_for_loss_in_pipeline_split: true',
+    'model: {num_layers: 64}',
+  ),
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build'),

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { valueRelated } from '../related';
@@ -12,11 +13,7 @@ export const virtualPipelineLayers: Rule = {
   effect: 'Megatron-LM stops when it builds the model',
   what: 'The layers of one pipeline stage, `num_layers / pp`, are not a multiple of `vpp`.',
   why: 'The interleaved schedule cuts each stage into `vpp` chunks of whole layers. The configuration accepts any `vpp`.',
-  failing: `layout: 1
-world_size: 16
-parallelism: {pp: 4, vpp: 3}
-model: {num_layers: 32}
-`,
+  failing: job(16, 'pp: 4, vpp: 3', 'model: {num_layers: 32}'),
   sources: [megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build')],
   *check(facts) {
     const field = facts.root.parallelism.value?.vpp;

@@ -2,6 +2,7 @@ import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { batchReplicas, globalBatchOf } from '../batch/replicas';
+import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
@@ -15,11 +16,7 @@ export const virtualPipelineWindow: Rule = {
   effect: 'Megatron-LM stops in the first step',
   what: 'A virtual stage runs micro-batches in groups of `microbatch_group_size_per_vp_stage`, which defaults to `pp`. The group is smaller than `pp`, larger than the micro-batches of a step, or leaves a last group smaller than `pp`.',
   why: 'With a group smaller than the pipeline, the first stage waits for outputs of the last stage that depend on its own next micro-batch.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {pp: 4, vpp: 2}
-batch: {micro_batch_size: 1, global_batch_size: 4}
-`,
+  failing: job(8, 'pp: 4, vpp: 2', 'batch: {micro_batch_size: 1, global_batch_size: 4}'),
   sources: [megatron('megatron/core/pipeline_parallel/schedules.py', 'forward_backward_pipelining_with_interleaving')],
   *check(facts) {
     const schedule = scheduleOf(facts);

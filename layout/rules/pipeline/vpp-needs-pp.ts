@@ -1,6 +1,7 @@
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
+import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -13,14 +14,8 @@ export const vppNeedsPp: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`vpp` is written while `pp` is 1; or the pipeline is interleaved over 2 stages while `overlap_p2p_comm` is false.',
   why: 'The interleaved schedule puts several chunks of layers on every stage of a pipeline. Without a pipeline there is nothing to interleave.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, vpp: 2}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, pp: 2, vpp: 2}
-`,
+  failing: job(8, 'tp: 2, vpp: 2'),
+  passing: job(8, 'tp: 2, pp: 2, vpp: 2'),
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatron('megatron/training/arguments.py', 'validate_args'),

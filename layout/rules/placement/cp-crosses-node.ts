@@ -1,4 +1,5 @@
 import { denseGrid } from '../../topology/process-groups';
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { nodeReports, placedModules } from './crossing';
@@ -10,14 +11,8 @@ export const cpCrossesNode: Rule = {
   effect: 'keys and values cross the network in every layer',
   what: 'A CP group has ranks in more than one node (or NVLink domain, where that is larger).',
   why: 'Attention exchanges keys and values in every layer. Point-to-point exchange hides much of that behind computation, also across nodes. All-to-all does not; `hierarchical_context_parallel_sizes` keeps it within the node.',
-  failing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {tp: 2, cp: 8}
-`,
-  passing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {tp: 2, cp: 4}
-`,
+  failing: job(16, 'tp: 2, cp: 8', 'cluster: {nodes: 2, gpus_per_node: 8}'),
+  passing: job(16, 'tp: 2, cp: 4', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     for (const placed of placedModules(facts)) {

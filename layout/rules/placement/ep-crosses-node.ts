@@ -1,4 +1,5 @@
 import { expertGrid } from '../../topology/process-groups';
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { nodeReports, placedModules } from './crossing';
@@ -10,14 +11,8 @@ export const epCrossesNode: Rule = {
   effect: 'tokens cross the network in every MoE layer',
   what: 'An EP group has ranks in more than one node (or NVLink domain, where that is larger).',
   why: 'Every MoE layer sends tokens to their experts and back with all-to-all. Across nodes it needs a dispatcher that is made for the network, and enough bandwidth.',
-  failing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {ep: 16}
-`,
-  passing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {ep: 8}
-`,
+  failing: job(16, 'ep: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
+  passing: job(16, 'ep: 8', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     for (const placed of placedModules(facts)) {

@@ -1,4 +1,5 @@
 import { resolveLayout } from '../../topology/resolve';
+import { modules } from '../examples';
 import { countOf } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -10,18 +11,8 @@ export const moduleSplitsNode: Rule = {
   effect: 'the modules share network cards and memory, and a lost node takes ranks of both',
   what: 'In a job of more than one node, a module begins inside a node.',
   why: 'Modules differ in speed and memory. On a shared node one slows the other down.',
-  failing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 12, tp: 2}
-`,
-  passing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-modules:
-  images: {num_ranks: 8, tp: 2}
-  language: {rank_offset: 8, num_ranks: 8, tp: 2}
-`,
+  failing: `${modules(16, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 4, num_ranks: 12, tp: 2}')}cluster: {nodes: 2, gpus_per_node: 8}\n`,
+  passing: `${modules(16, 'images: {num_ranks: 8, tp: 2}', 'language: {rank_offset: 8, num_ranks: 8, tp: 2}')}cluster: {nodes: 2, gpus_per_node: 8}\n`,
   sources: [megatron('examples/mimo/training/topology.py', 'ModuleGridSpec')],
   *check(facts) {
     const layout = facts.heterogeneous && facts.root.cluster.written ? resolveLayout(facts) : null;

@@ -1,6 +1,7 @@
 import { DEFAULT_ORDER } from '../../format/keys';
 import type { LayoutFacts } from '../../topology/facts';
 import { denseGrid, expertGrid } from '../../topology/process-groups';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -14,10 +15,7 @@ export const tpCrossesNvlink: Rule = {
   effect: 'every layer waits for a link that is slower than NVLink',
   what: 'A TP group, a TP x GTP group or an expert TP group has ranks in more than one NVLink domain. `gpus_per_nvlink_domain` gives its size, which defaults to a node.',
   why: 'Tensor parallelism communicates in every layer, forward and backward, and waits for the result. Links between domains have about a tenth of the bandwidth.',
-  failing: `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8}
-parallelism: {tp: 16}
-`,
+  failing: job(16, 'tp: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   sources: [otherSource('Parallelism guide of Megatron-LM: tensor parallelism within a node')],
   *check(facts) {
     for (const placed of placedModules(facts)) {

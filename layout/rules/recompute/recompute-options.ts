@@ -3,6 +3,7 @@ import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
 import { insertFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -16,16 +17,8 @@ export const recomputeOptions: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`distribute_saved_activations` is on with `tp` 1, with sequence parallelism, or without full recomputation and a method; `recompute.granularity` is `selective` with a `method` or `num_layers`; or it is `full`, and a file that describes a whole training job has no `method` or no `num_layers`.',
   why: 'Full recomputation picks layers, by `uniform` pieces or in a `block`; selective recomputation picks modules.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-recompute: {granularity: selective, num_layers: 4}
-`,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-recompute: {granularity: full, method: uniform, num_layers: 4}
-`,
+  failing: job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'),
+  passing: job(8, 'tp: 2', 'recompute: {granularity: full, method: uniform, num_layers: 4}'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -11,11 +12,7 @@ export const denseMaskUnderCp: Rule = {
   effect: 'each rank applies the wrong part of the mask, and the model trains wrongly',
   what: '`attention_mask` is `dense` and `cp` is above 1.',
   why: 'Context parallelism splits a mask along its query dimension only. A causal mask needs no splitting.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {cp: 2}
-sequence: {attention_mask: dense}
-`,
+  failing: job(8, 'cp: 2', 'sequence: {attention_mask: dense}'),
   sources: [megatron('megatron/core/utils.py', 'get_batch_on_this_cp_rank')],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {

@@ -1,6 +1,7 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { sequenceDivisor } from '../../topology/sequence';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
@@ -15,11 +16,7 @@ export const sequenceDivisible: Rule = {
   effect: 'Megatron-LM stops at the latest when it splits the first batch',
   what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`, which only the training script checks.',
   why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded one by one and are exempt.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {cp: 4}
-sequence: {seq_length: 8196}
-`,
+  failing: job(8, 'cp: 4', 'sequence: {seq_length: 8196}'),
   sources: [
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),

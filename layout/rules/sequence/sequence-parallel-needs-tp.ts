@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -11,11 +12,7 @@ export const sequenceParallelNeedsTp: Rule = {
   effect: 'the training script switches sequence parallelism off; a bare configuration stops',
   what: '`sequence_parallel` is true and `tp` is 1.',
   why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. With `tp` 1 there is nothing to spread them over.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 1}
-sequence: {sequence_parallel: true}
-`,
+  failing: job(8, 'tp: 1', 'sequence: {sequence_parallel: true}'),
   sources: [
     megatron('megatron/core/model_parallel_config.py', 'ModelParallelConfig.__post_init__'),
     megatron('megatron/training/arguments.py', 'validate_args'),

@@ -1,4 +1,5 @@
 import { valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { setFix } from '../fixes';
 import { hasNoExperts } from '../model/experts';
 import { writtenRelated } from '../related';
@@ -17,13 +18,13 @@ export const sequenceParallelWithExperts: Rule = {
   effect: 'Megatron-LM stops in the first MoE layer of a training step',
   what: 'The model has experts (`num_experts`, or `ep` above 1), `tp` is above 1 and `sequence_parallel` is off. In a file that does not say all that the training script asks for, this is a warning.',
   why: 'Without sequence parallelism every tensor-parallel rank sends the same tokens to the experts. Megatron-LM refuses to train so; it runs inference.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, ep: 2}
-model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, add_bias_linear: false}
-sequence: {seq_length: 4096}
-batch: {micro_batch_size: 1}
-`,
+  failing: job(
+    8,
+    'tp: 2, ep: 2',
+    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, add_bias_linear: false}',
+    'sequence: {seq_length: 4096}',
+    'batch: {micro_batch_size: 1}',
+  ),
   sources: [megatron('megatron/core/transformer/moe/moe_layer.py', 'MoELayer.forward')],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {

@@ -1,3 +1,4 @@
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
@@ -11,15 +12,11 @@ export const tpCommOverlapLength: Rule = {
   effect: 'Megatron-LM stops when it splits the first batch',
   what: '`tp_comm_overlap` and `sequence_parallel` are on and `seq_length` differs from `max_seq_len`.',
   why: 'The buffers of the overlap are made for sequences of `max_seq_len` only.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-sequence:
-  seq_length: 4096
-  max_seq_len: 8192
-  sequence_parallel: true
-  tp_comm_overlap: true
-`,
+  failing: job(
+    8,
+    'tp: 2',
+    'sequence: {seq_length: 4096, max_seq_len: 8192, sequence_parallel: true, tp_comm_overlap: true}',
+  ),
   sources: [megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard')],
   *check(facts) {
     // the training script makes the buffers for `seq_length` itself

@@ -1,4 +1,5 @@
 import { valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,13 +12,13 @@ export const tpCommOverlapNeedsSp: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`tp_comm_overlap` is true and `sequence_parallel` is off. It is a warning in a file that does not describe a whole training job: only the training script checks it.',
   why: 'The overlap hides the all-gather and the reduce-scatter of sequence parallelism behind matrix products. Without sequence parallelism there are none.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}
-sequence: {seq_length: 64, tp_comm_overlap: true}
-batch: {micro_batch_size: 1}
-`,
+  failing: job(
+    8,
+    'tp: 2',
+    'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
+    'sequence: {seq_length: 64, tp_comm_overlap: true}',
+    'batch: {micro_batch_size: 1}',
+  ),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {

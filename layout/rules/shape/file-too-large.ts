@@ -1,6 +1,7 @@
 import { MAX_DEPTH, MAX_DIAGNOSTICS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../../format/limits';
 import { problemsOf } from '../../format/problems';
 import { grouped } from '../../format/quantities';
+import { job } from '../examples';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
 
@@ -17,10 +18,7 @@ export const fileTooLarge: Rule = {
 world_size: 8
 parallelism: ${'['.repeat(DEEP)}${']'.repeat(DEEP)}
 `,
-  passing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-`,
+  passing: job(8, 'tp: 2'),
   sources: [FORMAT_SOURCE],
   *checkShape({ tree: { problem }, problems }) {
     if (problem?.kind === 'too-large') {

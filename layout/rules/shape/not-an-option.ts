@@ -1,5 +1,6 @@
 import { nearest } from '../../format/nearest';
 import { problemsOf } from '../../format/problems';
+import { job } from '../examples';
 import { safeFix, suggestion } from '../fixes';
 import { either } from '../numbers';
 import type { Rule } from '../rule';
@@ -23,13 +24,7 @@ export const notAnOption: Rule = {
   effect: 'the value cannot be used',
   what: 'A key that takes one of a few words has another.',
   why: 'A word that is not known selects nothing.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-smoke:
-  checks: [group]
-`,
+  failing: job(8, 'tp: 2', 'smoke: {checks: [group]}'),
   sources: [FORMAT_SOURCE],
   *checkShape({ problems }) {
     for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {

@@ -2,6 +2,7 @@ import { LANGUAGE_MODULE } from '../../format/names';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { refusedPipeline } from '../../topology/stages';
 import { batchReplicas, calculatorRefusal } from '../batch/replicas';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { MIMO_CP } from '../mimo/mimo';
 import { mtpRefusal } from '../model/mtp-positions';
@@ -17,11 +18,7 @@ export const notPositive: Rule = {
   effect: 'the value cannot be used',
   what: 'A degree, size or count is below 1, or an offset, slot or index below 0.',
   why: 'There is no group of no ranks. Megatron-LM mostly divides by the number before it looks at it, so the error that it raises says little.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 0
-`,
+  failing: job(8, 'tp: 0'),
   sources: [FORMAT_SOURCE, megatron('megatron/core/hyper_comm_grid.py', 'HyperCommGrid.__init__')],
   *check(facts) {
     for (const { path, value, spec, span } of facts.read.tooSmall) {

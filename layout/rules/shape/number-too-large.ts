@@ -1,6 +1,7 @@
 import type { Span } from '../../diagnostic';
 import { problemsOf } from '../../format/problems';
 import { MAX_WORLD } from '../../topology/facts';
+import { job } from '../examples';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
@@ -12,16 +13,8 @@ export const numberTooLarge: Rule = {
   effect: 'no job can be so large',
   what: 'A number is not exact in 53 bits, or a world has more than 2^31 ranks.',
   why: 'Ranks are counted in 32 bits. Arithmetic with a larger number would be wrong, and nothing would report it.',
-  failing: `layout: 1
-world_size: 4294967296
-parallelism:
-  tp: 2
-`,
-  passing: `layout: 1
-world_size: 1048576
-parallelism:
-  tp: 2
-`,
+  failing: job(4294967296, 'tp: 2'),
+  passing: job(1048576, 'tp: 2'),
   sources: [otherSource('torch.distributed counts ranks in 32 bits')],
   *checkShape({ problems }) {
     for (const { node } of problemsOf(problems, 'number-too-large')) {

@@ -5,6 +5,7 @@ import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
 import type { Node } from '../../format/tree';
 import { wantedText } from '../../format/typeText';
+import { job } from '../examples';
 import { removeFix, safeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
@@ -21,11 +22,7 @@ export const wrongType: Rule = {
   effect: 'the value cannot be used',
   what: 'A value is not the whole number, truth value, text, list or map that its key wants. A number in quotes is a text.',
   why: 'A value that cannot be read leaves everything open that follows from it.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  tp: "2"
-`,
+  failing: job(8, 'tp: "2"'),
   sources: [FORMAT_SOURCE],
   *checkShape({ text, tree, problems }) {
     for (const { spec, node, path } of problemsOf(problems, 'wrong-type')) {

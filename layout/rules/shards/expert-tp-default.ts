@@ -1,3 +1,4 @@
+import { modules } from '../examples';
 import { insertFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
@@ -10,11 +11,7 @@ export const expertTpDefault: Rule = {
   effect: 'the expert grid depends on how the job is launched',
   what: 'A module has `ep` and `tp` above 1 and does not write `expt_tp`.',
   why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  language: {num_ranks: 8, tp: 2, ep: 2}
-`,
+  failing: modules(8, 'language: {num_ranks: 8, tp: 2, ep: 2}'),
   sources: [
     megatron('examples/mimo/training/topology.py', 'ModuleGridSpec'),
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),

@@ -1,5 +1,6 @@
 import type { Field } from '../../format/spec';
 import { type ModuleFacts, valueOr } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -13,10 +14,7 @@ export const weightShards: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`num_weight_shards` is less than `tp` or not a multiple of it; likewise `expt_num_weight_shards` and `expt_tp`.',
   why: 'Each of the `tp` parts of a weight is cut into the same number of shards, so their total is `tp * gtp_remat`.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2, num_weight_shards: 3}
-`,
+  failing: job(8, 'tp: 2, num_weight_shards: 3'),
   sources: [megatron('megatron/core/model_parallel_config.py', 'resolve_tensor_parallel_weight_shards')],
   *check(facts) {
     for (const module of facts.ignoresGtp ? [] : facts.modules) {

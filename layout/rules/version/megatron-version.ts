@@ -1,5 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { hasGtp, versionOf } from '../../topology/versions';
+import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -12,11 +13,7 @@ export const megatronVersion: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` on `dev`, `dynamic_context_parallel` and nonuniform TP outside `dev`.',
   why: 'Branches and releases differ: an argument that a version lacks is a TypeError, before anything else is checked.',
-  failing: `layout: 1
-world_size: 8
-megatron: dev
-parallelism: {tp: 2, gtp_remat: 2}
-`,
+  failing: job(8, 'tp: 2, gtp_remat: 2', 'megatron: dev'),
   sources: [
     megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
     megatronDev('megatron/core/parallel_state.py', 'initialize_model_parallel'),

@@ -1,5 +1,6 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { nearest } from '../../format/nearest';
+import { modules } from '../examples';
 import { insertFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -14,12 +15,7 @@ export const languageModule: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
   why: 'Megatron-LM finds the language model by this name.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  llm: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
+  failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'llm: {rank_offset: 4, num_ranks: 4, tp: 2}'),
   sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check({ text, root, heterogeneous }) {
     const entries = root.modules.value;

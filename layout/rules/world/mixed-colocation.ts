@@ -1,5 +1,6 @@
 import type { Fix } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
+import { modules } from '../examples';
 import { suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
@@ -14,13 +15,12 @@ export const mixedColocation: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'Two or more modules have the same span while another has a different one.',
   why: 'A job is colocated as a whole (all modules on all ranks) or not at all.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  audio: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
+  failing: modules(
+    8,
+    'images: {num_ranks: 4, tp: 2}',
+    'audio: {num_ranks: 4, tp: 2}',
+    'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
+  ),
   sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);

@@ -1,4 +1,5 @@
 import type { LayoutFacts } from '../../topology/facts';
+import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import { phaseSpans } from '../phases/phaseSpans';
@@ -13,11 +14,7 @@ export const worldClusterMismatch: Rule = {
   effect: 'the launcher waits for ranks that never start',
   what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, as do `phases` that do not take them all; both are allowed and reported as information, once.',
   why: 'Each GPU runs one rank.',
-  failing: `layout: 1
-world_size: 12
-cluster: {nodes: 1, gpus_per_node: 8}
-parallelism: {tp: 2}
-`,
+  failing: job(12, 'tp: 2', 'cluster: {nodes: 1, gpus_per_node: 8}'),
   sources: [otherSource('torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU')],
   *check(facts) {
     const { root, world } = facts;

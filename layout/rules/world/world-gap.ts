@@ -1,6 +1,7 @@
 import type { Fix } from '../../diagnostic';
 import { gapsBetween, type RankSpan } from '../../grid/spans';
 import type { LayoutFacts } from '../../topology/facts';
+import { modules } from '../examples';
 import { suggestion, worldSizeEdits } from '../fixes';
 import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -16,12 +17,7 @@ export const worldGap: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'The modules together do not cover every rank of `[0, world_size)`.',
   why: 'A rank without a module has nothing to run.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 2, tp: 2}
-  language: {rank_offset: 4, num_ranks: 4, tp: 2}
-`,
+  failing: modules(8, 'images: {num_ranks: 2, tp: 2}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
   sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);

@@ -1,4 +1,5 @@
 import type { LayoutFacts } from '../../topology/facts';
+import { modules } from '../examples';
 import { changeFix, suggestion, worldSizeEdits } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -14,12 +15,7 @@ export const worldOverflow: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: '`rank_offset + num_ranks` of a module is more than `world_size`.',
   why: 'The ranks beyond the world do not exist.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 6, num_ranks: 4, tp: 2}
-`,
+  failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 6, num_ranks: 4, tp: 2}'),
   sources: [megatron('megatron/core/hyper_comm_grid.py', 'HyperCommGrid.__init__')],
   *check(facts) {
     const coverage = coverageOf(facts);

@@ -1,5 +1,6 @@
 import type { Fix } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
+import { modules } from '../examples';
 import { suggestion, worldSizeEdits } from '../fixes';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -14,12 +15,7 @@ export const worldOverlap: Rule = {
   effect: 'Megatron-LM stops on every rank',
   what: 'The spans `[rank_offset, rank_offset + num_ranks)` of two modules overlap without being equal.',
   why: 'Modules share all their ranks (colocated) or none.',
-  failing: `layout: 1
-world_size: 8
-modules:
-  images: {num_ranks: 4, tp: 2}
-  language: {rank_offset: 2, num_ranks: 6, tp: 2}
-`,
+  failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 2, num_ranks: 6, tp: 2}'),
   sources: [megatron('examples/mimo/training/topology.py', '_validate_grid_ranges', 'create_topology')],
   *check(facts) {
     const coverage = coverageOf(facts);

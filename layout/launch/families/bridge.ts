@@ -29,6 +29,7 @@ export const bridgeCommand: CommandFamily = {
   name: 'megatron-bridge',
   matches: (job) =>
     (/^train\.sh$/.test(job.program) && hasFlag(job, '--recipe', '--model') && hasFlag(job, '--gpus-per-node')) ||
+    hasFlag(job, '--model_recipe_name', '--model-recipe-name') ||
     (job.program === 'python' &&
       (/(^|\/)(run_recipe|run_script|setup_experiment)\.py$/.test(job.script ?? '') || hasOverride(job)))
       ? 2.5

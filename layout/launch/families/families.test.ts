@@ -166,6 +166,13 @@ describe('frameworks on Megatron', () => {
     expect(found).not.toHaveProperty(['modules.encoder.tp']);
   });
 
+  test('Megatron Bridge: short flags of a script whose path is not known are over a recipe', () => {
+    const script =
+      'CMD=("$DIR/run_script.py" --model_recipe_name r --tensor_model_parallel_size 2)\ntorchrun --nproc_per_node=4 "${CMD[@]}"';
+    const found = values('megatron-bridge', { 't.sh': script });
+    expect(found).toMatchObject({ 'parallelism.tp': 2, 'parallelism.pp': null, world_size: 4 });
+  });
+
   test('NeMo-RL: a recipe that changes a log alone inherits all the rest; sequence parallelism stays as written', () => {
     const base =
       'policy: {megatron_cfg: {enabled: true, tensor_model_parallel_size: 1, sequence_parallel: true}}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n';

@@ -29,7 +29,7 @@ export const megatronLm: CommandFamily = {
       : isTrainingScript(job)
         ? 2
         : hasFlag(job, '--tensor-model-parallel-size') ||
-            (job.program === 'python' && hasFlag(job, '--tensor_model_parallel_size'))
+            (hasFlag(job, '--tensor_model_parallel_size') && hasFlag(job, '--num_layers'))
           ? 1.5
           : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
             ? 1

@@ -334,7 +334,7 @@ function parameter(shell: Shell, name: string): Expanded {
     return { text: textAt(String(positional?.length ?? 0), here) };
   }
   if (name === '0' || name === 'BASH_SOURCE') {
-    return { text: textAt(shell.source.file, here) };
+    return { text: textAt(name === '0' ? shell.program : shell.source.file, here) };
   }
   if (/^\d+$/.test(name)) {
     const arg = positional?.[Number(name) - 1];

@@ -66,6 +66,16 @@ test('sourced files are looked for beside the script and above it; what is not f
   ]);
 });
 
+test('$0 is the script also in a file that it sources', () => {
+  const common =
+    'D=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)\nC=$(echo $D/$(basename $0 .sh).yaml | sed "s#dir/env#conf#")';
+  expect(argv('source dir/env/common.env\nrun $C $0', { 'dir/env/common.env': common })).toEqual([
+    'run',
+    'conf/train.yaml',
+    'dir/train.sh',
+  ]);
+});
+
 test('a script that another one writes or starts is followed with its exported variables', () => {
   expect(argv('export TP=2\nPP=3\nbash run.sh 8', { 'dir/run.sh': 'run $TP ${PP:-1} $1' })).toEqual([
     'run',

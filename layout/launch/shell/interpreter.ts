@@ -96,6 +96,7 @@ export function runScript(
 class Interpreter implements BuiltinShell {
   state = State.empty();
   source: Source = fileSource('');
+  program = '';
   assumed = false;
   compared = false;
   readonly #choices = new Map<string, Set<string>>();
@@ -165,6 +166,8 @@ class Interpreter implements BuiltinShell {
   }
 
   script(file: string, text: string): Signal {
+    const before = this.program;
+    this.program = file;
     this.#files.set(file, text);
     const directives = sbatchDirectives(text);
     for (const [name, read] of Object.entries(SLURM_VARIABLES)) {
@@ -173,7 +176,9 @@ class Interpreter implements BuiltinShell {
         this.#scheduled.set(name, textAt(directive.value, { file, offset: directive.offset }));
       }
     }
-    return this.#text(text, fileSource(file));
+    const signal = this.#text(text, fileSource(file));
+    this.program = before;
+    return signal;
   }
 
   get isCaptured(): boolean {

@@ -18,6 +18,8 @@ export interface Invocation {
 export interface Shell {
   readonly state: State;
   readonly source: Source;
+  /** The script that is run, `$0` in it and in what it sources. */
+  readonly program: string;
   /** The files that were sourced and not found. */
   readonly missing: readonly string[];
   /** Whether an assumption was made since it was last cleared: that the script is called without arguments. */

@@ -109,7 +109,7 @@ export class Facts {
 
   /** Notes what `notFound` says of a file. */
   noteMissing(missing: string): void {
-    this.note(`What the ${missing.replace(notFound(''), '')} sets is unknown: it was not found.`);
+    this.note(`What ${missing.replace(notFound(''), '')} sets is unknown: it was not found.`);
   }
 
   note(text: string): void {

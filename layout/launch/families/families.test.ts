@@ -173,6 +173,16 @@ describe('frameworks on Megatron', () => {
     expect(found).toMatchObject({ 'parallelism.tp': 2, 'parallelism.pp': null, world_size: 4 });
   });
 
+  test('NeMo-RL: a script without --config takes its own', () => {
+    const config =
+      'policy: {megatron_cfg: {enabled: true, tensor_model_parallel_size: 2}}\ncluster: {num_nodes: 1, gpus_per_node: 4}\n';
+    const files = {
+      't.sh': 'uv run examples/run_grpo.py cluster.gpus_per_node=8',
+      'examples/configs/grpo_math_1B.yaml': config,
+    };
+    expect(values('nemo-rl', files)).toMatchObject({ 'parallelism.tp': 2, world_size: 8 });
+  });
+
   test('NeMo-RL: a recipe that changes a log alone inherits all the rest; sequence parallelism stays as written', () => {
     const base =
       'policy: {megatron_cfg: {enabled: true, tensor_model_parallel_size: 1, sequence_parallel: true}}\ncluster: {num_nodes: 1, gpus_per_node: 8}\n';

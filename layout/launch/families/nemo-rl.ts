@@ -27,13 +27,33 @@ export const nemoRlCommand: CommandFamily = {
   matches: (job) => (job.program === 'python' && isRun(job) ? 3 : 0),
   read(job, context) {
     const { options } = readFlags(job.args, job.place, { overrides: true });
-    const path = options.has('config') ? options.string('config') : undefined;
-    const found = isKnown(path) ? context.findTree(path.value) : null;
-    const blocked = isKnown(path) ? notFound(`file ${path.value}`) : 'the configuration of the script';
-    const base = found ? whole(found, context) : { tree: emptyMap(job.place), missing: blocked };
+    const given = options.has('config') ? options.string('config') : undefined;
+    const path = isKnown(given) ? given.value : given ? null : ownConfiguration(job);
+    const found = path === null ? null : context.findTree(path);
+    const missing = path === null ? 'the configuration of the script' : notFound(`file ${path}`);
+    const base = found ? whole(found, context) : { tree: emptyMap(job.place), missing };
     return readNemoRl(applyOverrides(base.tree, overridesOf(options)), base.missing);
   },
 };
+
+/** The configurations that NeMo-RL's scripts take by themselves, by their names (examples/run_*.py). */
+const OWN_CONFIGURATIONS: Readonly<Record<string, string>> = {
+  run_grpo: 'grpo_math_1B',
+  run_sft: 'sft',
+  run_dpo: 'dpo',
+  run_rm: 'rm',
+  run_ppo: 'ppo_math_1B',
+  run_eval: 'evals/eval',
+  run_vlm_grpo: 'vlm_grpo_3B',
+  run_distillation: 'distillation_math',
+  run_grpo_sliding_puzzle: 'grpo_sliding_puzzle',
+  run_xtoken_off_policy_distillation: 'xtoken_off_policy_distillation',
+};
+
+function ownConfiguration({ script }: Job): string | null {
+  const name = /(?:^|\/)(\w{1,64})\.py$/.exec(script ?? '')?.[1] ?? '';
+  return Object.hasOwn(OWN_CONFIGURATIONS, name) ? `examples/configs/${OWN_CONFIGURATIONS[name]}.yaml` : null;
+}
 
 /** A NeMo-RL recipe with what it inherits (nemo_rl/utils/config.py). */
 export const nemoRlDocument: DocumentFamily = {

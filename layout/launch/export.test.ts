@@ -63,6 +63,16 @@ test('what a form cannot hold is listed, and a form that cannot hold the layout 
     'ntp_config = NonuniformTPConfig(tp_base=2, tp_spares=1, num_reduced_tp_dp_ranks=1)\n',
   );
   expect(() => exportLayout(MODULES, 'torchrun')).toThrow('modules');
+  const remat = MODULES.replace('{rank_offset: 0, tp: 2', '{rank_offset: 0, expt_gtp_remat: 2, tp: 2');
+  expect(() => exportLayout(remat, 'mimo-args')).toThrow('no expt_gtp_remat; vision has expt_gtp_remat 2');
+});
+
+test('batches of evaluation stand under `validation` of Megatron Bridge', () => {
+  const batch = { micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 2, eval_global_batch_size: 32 };
+  const text = `layout: 1\nworld_size: 8\nparallelism: {tp: 1}\nbatch: ${JSON.stringify(batch)}\n`;
+  const exported = exportLayout(text, 'bridge');
+  expect(exported.text).toContain('validation:\n  eval_micro_batch_size: 2\n  eval_global_batch_size: 32\n');
+  expect(layoutOf(readLaunchFile('run_config.yaml', exported.text, () => null))).toMatchObject({ batch });
 });
 
 test('the removed slots of a nonuniform layout are a dict; an entry without a key there is listed', () => {

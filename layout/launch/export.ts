@@ -347,14 +347,21 @@ const BRIDGE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Options that Megatron Bridge's configuration has no field for. */
-const MEGATRON_LM_ALONE: ReadonlySet<string> = new Set(['step_batch_size_schedule', 'eval_micro_batch_size']);
+const MEGATRON_LM_ALONE: ReadonlySet<string> = new Set(['step_batch_size_schedule']);
+
+function sectionOfBridge(name: string, key = ''): string {
+  if (DDP.includes(name)) {
+    return 'ddp';
+  }
+  return name.startsWith('eval_') ? 'validation' : (BRIDGE_SECTIONS[key.split('.')[0] ?? ''] ?? 'model');
+}
 
 /** Megatron Bridge's configuration as YAML overrides of a recipe. */
 function bridge(writer: Writer): string {
   const sections: Record<string, Record<string, FactValue>> = {};
   const byName = new Map<string, string>(PLAIN_OPTIONS.map(({ names, key }) => [names[0], key]));
   for (const [name, value] of megatronOptions(writer).filter(([name]) => !MEGATRON_LM_ALONE.has(name))) {
-    const section = DDP.includes(name) ? 'ddp' : (BRIDGE_SECTIONS[byName.get(name)?.split('.')[0] ?? ''] ?? 'model');
+    const section = sectionOfBridge(name, byName.get(name));
     if (name !== 'group_query_attention') {
       sections[section] = { ...sections[section], [BRIDGE_NAMES[name] ?? name]: value };
     }
@@ -411,7 +418,7 @@ function mimoArguments(writer: Writer): string {
 
 /** The encoder of the example has tp and dp alone. */
 function requireOnes(writer: Writer, module: string): void {
-  for (const key of ['cp', 'pp', 'ep', 'gtp_remat', 'expt_tp']) {
+  for (const key of ['cp', 'pp', 'ep', 'gtp_remat', 'expt_tp', 'expt_gtp_remat']) {
     const value = writer.meant(`modules.${module}.${key}`) ?? 1;
     if (value !== 1) {
       throw new Error(`The encoder of the MIMO example has no ${key}; ${module} has ${key} ${String(value)}.`);

@@ -94,6 +94,19 @@ export function mimoFlagsText({ world_size, args }: MimoFlags, megatron?: string
   return layoutText({ world_size, megatron, modules, batch: { micro_batch_size: args.micro_batch_size } });
 }
 
+/** Fields of TransformerConfig that place layers. */
+export interface StagesInput {
+  readonly layout?: string | readonly unknown[];
+  readonly num_layers: number;
+  readonly pp: number;
+  readonly vpp: number | null;
+  readonly first?: number | null;
+  readonly last?: number | null;
+  readonly account_for_embedding?: boolean;
+  readonly account_for_loss?: boolean;
+  readonly mtp_num_layers: number | null;
+}
+
 type Place = readonly [section: string, key: string];
 
 /** The keys of the sections of a layout, by what `nameOf` makes of them. */

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { check, RULES } from '../../layout';
 import {
@@ -12,39 +13,27 @@ import {
   readLaunchFile,
 } from '../../layout/launch';
 import { passingText } from '../../layout/rules/page';
+import { runs } from '../harness/property';
 import { loadGolden } from './golden';
 import { type ParallelInput, parallelText, type TopologyInput, topologyText } from './inputs';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples');
 
-/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+const degree = fc.constantFrom(1, 2, 4);
+const degrees = fc.record({ tp: degree, cp: degree, pp: degree, ep: degree, dp: degree });
 
-function pick<T>(random: () => number, values: readonly T[]): T {
-  return values[Math.floor(random() * values.length)] as T;
-}
-
-/** A homogeneous layout; each value stands in it or not. */
-function randomLayout(random: () => number): string {
-  const [tp, cp, pp, ep, dp] = [1, 2, 3, 4, 5].map(() => pick(random, [1, 2, 4]));
-  const nodes = (Number(tp) * Number(cp) * Number(pp) * Number(dp)) / 1;
-  const maybe = (line: string) => (random() < 0.5 ? [line] : []);
+/** Homogeneous layouts; each value stands in them or not. */
+const layouts = fc.tuple(degrees, fc.infiniteStream(fc.boolean())).map(([{ tp, cp, pp, ep, dp }, choices]) => {
+  const world = tp * cp * pp * dp;
+  const maybe = (line: string) => (choices.next().value ? [line] : []);
   return [
     'layout: 1',
-    ...(random() < 0.5 ? [`world_size: ${nodes}`] : [`cluster: {nodes: ${nodes}, gpus_per_node: 4}`]),
+    choices.next().value ? `world_size: ${world}` : `cluster: {nodes: ${world}, gpus_per_node: 4}`,
     'parallelism:',
     `  tp: ${tp}`,
     ...maybe(`  cp: ${cp}`),
     ...maybe(`  pp: ${pp}`),
-    ...(Number(pp) > 1 ? maybe('  vpp: 2') : []),
+    ...(pp > 1 ? maybe('  vpp: 2') : []),
     ...maybe(`  ep: ${ep}`),
     ...maybe('  expt_tp: 1'),
     ...maybe('  order: tp-cp-ep-pp-dp'),
@@ -59,7 +48,7 @@ function randomLayout(random: () => number): string {
     ...maybe('  params_dtype: fp16'),
     'sequence:',
     '  seq_length: 4096',
-    ...(Number(tp) > 1 ? maybe('  sequence_parallel: true') : []),
+    ...(tp > 1 ? maybe('  sequence_parallel: true') : []),
     'batch:',
     '  micro_batch_size: 1',
     ...maybe('  global_batch_size: 256'),
@@ -67,7 +56,7 @@ function randomLayout(random: () => number): string {
     ...maybe('recompute: {granularity: full, method: uniform, num_layers: 1}'),
     ...maybe('moe: {moe_token_dispatcher_type: alltoall}'),
   ].join('\n');
-}
+});
 
 const FILES: Readonly<Partial<Record<ExportTarget, string>>> = {
   'megatron-args': 'flags.sh',
@@ -129,11 +118,12 @@ const HOMOGENEOUS = [
 ] as const;
 
 test.each(HOMOGENEOUS)('%s: what is exported is imported again', (target) => {
-  const random = generator(14);
-  for (let round = 0; round < 8; round++) {
-    const text = randomLayout(random);
-    expect(lost(text, target), text).toEqual([]);
-  }
+  fc.assert(
+    fc.property(layouts, (text) => {
+      expect(lost(text, target), text).toEqual([]);
+    }),
+    runs(8),
+  );
 });
 
 /** The layouts that Megatron-LM accepts, the examples, and the files on which no rule fires. */

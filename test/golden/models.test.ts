@@ -9,7 +9,7 @@ import {
   type Verdict,
   verdictOf,
 } from './golden';
-import { type CommandLine, commandLineText, type Inputs, isPlaced, sectionsOf } from './inputs';
+import { type CommandLine, commandLineText, type Inputs, isPlaced, type StagesInput, sectionsOf } from './inputs';
 
 /** Layers by virtual stage and stage: [layers built, offset of the first]. */
 type Placement = readonly (readonly (readonly [count: number, offset: number])[])[];
@@ -146,18 +146,6 @@ testLayouts<
 interface Cli {
   readonly error: GoldenError | null;
   readonly layers_error?: GoldenError | null;
-}
-
-interface StagesInput {
-  readonly layout?: string | readonly unknown[];
-  readonly num_layers: number;
-  readonly pp: number;
-  readonly vpp: number | null;
-  readonly first?: number | null;
-  readonly last?: number | null;
-  readonly account_for_embedding?: boolean;
-  readonly account_for_loss?: boolean;
-  readonly mtp_num_layers: number | null;
 }
 
 type StagesExpect = LayersExpect & { readonly cli?: Cli };

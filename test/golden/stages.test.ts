@@ -10,19 +10,7 @@ import { coversModel, placeLayers } from '../../layout/topology/pipeline/placeme
 import { type PipelineSettings, pipelineOf } from '../../layout/topology/pipeline/settings';
 import { type Attempt, attempt } from '../../layout/topology/python';
 import { type GoldenError, loadGolden } from './golden';
-import type { Inputs } from './inputs';
-
-interface Input {
-  readonly layout?: string | readonly unknown[];
-  readonly num_layers: number;
-  readonly pp: number;
-  readonly vpp: number | null;
-  readonly first?: number | null;
-  readonly last?: number | null;
-  readonly account_for_embedding?: boolean;
-  readonly account_for_loss?: boolean;
-  readonly mtp_num_layers: number | null;
-}
+import type { Inputs, StagesInput } from './inputs';
 
 interface Expect {
   /** The same by the command line. */
@@ -36,7 +24,7 @@ interface Expect {
   readonly layers_cover_model?: boolean;
 }
 
-const settingsOf = (input: Input): PipelineSettings => ({
+const settingsOf = (input: StagesInput): PipelineSettings => ({
   numLayers: input.num_layers,
   pp: input.pp,
   vpp: input.vpp,
@@ -62,7 +50,7 @@ function expectResult<T>(result: Attempt<T>, error: GoldenError | null | undefin
 }
 
 describe.each(['pipeline_layout', 'pipeline_split'])('%s', (file) => {
-  const cases = loadGolden<Input, Expect>(file);
+  const cases = loadGolden<StagesInput, Expect>(file);
 
   test.each(cases)('$id', ({ input, error, expect: golden }) => {
     const pipeline = expectResult(

@@ -227,7 +227,15 @@ function readModuleGrids(grids: TreeMap, facts: Facts): void {
   coverGrids(facts, ends);
 }
 
-const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, 'train.micro_batch_size', 'train.global_batch_size']);
+/** Batch sizes of `cfg.train` and `cfg.validation` (src/megatron/bridge/training/config.py). */
+const BATCH_SIZES = [
+  ['train.micro_batch_size', 'batch.micro_batch_size', 'integer'],
+  ['train.global_batch_size', 'batch.global_batch_size', 'integer'],
+  ['validation.eval_micro_batch_size', 'batch.eval_micro_batch_size', 'integer'],
+  ['validation.eval_global_batch_size', 'batch.eval_global_batch_size', 'integer'],
+] as const;
+
+const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, ...BATCH_SIZES.map(([name]) => name)]);
 
 const UNLISTED: ReadonlySet<string> = new Set([...MAPPED, CALLEE]);
 
@@ -241,8 +249,7 @@ function readBridge(tree: Tree, flags: ReadonlyMap<string, Option>, blocked: str
   readKeys(
     tree,
     [
-      ['train.micro_batch_size', 'batch.micro_batch_size', 'integer'],
-      ['train.global_batch_size', 'batch.global_batch_size', 'integer'],
+      ...BATCH_SIZES,
       ['dataset.sequence_length', 'sequence.seq_length', 'integer'],
       ['dataset.seq_length', 'sequence.seq_length', 'integer'],
       ['model.seq_length', 'sequence.seq_length', 'integer'],

@@ -60,6 +60,10 @@ test('ranks that no module has, that several have and that do not exist have lin
   expect(texts).toEqual(expect.arrayContaining(['no module', 'several modules', 'beyond the world', '8 – 9']));
 });
 
+test('a world without modules is one grid', () => {
+  expect(worldSentence(outlineOf(factsOf('world_size: 8\nparallelism: {tp: 2}\n')))).toBe('One grid uses every rank.');
+});
+
 test.each([
   ['train: {tp: 4}, rollout: {engine: vllm, tp: 2}', 'train and rollout take turns on all ranks.'],
   [

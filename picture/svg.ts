@@ -75,7 +75,10 @@ export function svgOf(picture: SvgPicture): string {
   const factor = factorOf(placement);
   const plain = isPlain(colouring, geometry.cell);
   const width = Math.max(760, size.width);
-  const steps = stepsOf(placement, colouring, palette, layout.worldSize, difference?.changes ?? null);
+  const steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
+  for (const _ of writeSteps(placement, colouring, palette, layout.worldSize, difference?.changes ?? null, steps)) {
+    // in one go
+  }
   const isolated = picture.isolated ?? shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
   const alone = isolated && aloneSvg(geometry, isolated, colouring, layout.gpusPerNode);
   const failed = picture.failed.filter((rank) => !isCrossed(colouring, rank));
@@ -167,21 +170,6 @@ function factorOf({ width, height }: Placement): number {
     factor *= 2;
   }
   return factor;
-}
-
-function stepsOf(
-  placement: Placement,
-  colouring: Colouring,
-  palette: Palette,
-  worldSize: number,
-  highlighted: Uint8Array | null,
-): Uint8Array {
-  const steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
-  const work = writeSteps(placement, colouring, palette, worldSize, highlighted, steps);
-  while (!work.next().done) {
-    // in one go
-  }
-  return steps;
 }
 
 /** Squares of one colour as one path, neighbours in a row joined where no line would be seen between them. */

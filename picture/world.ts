@@ -96,8 +96,8 @@ export function worldSentence(outline: WorldOutline): string {
   if (faults.length > 0) {
     return `${faults.join('; ')}.`;
   }
-  if (phases.length > 0 && spans.length === 1) {
-    return phaseSentence(outline);
+  if (spans.length === 1) {
+    return phases.length > 0 ? phaseSentence(outline) : 'One grid uses every rank.';
   }
   const shared = spans.length > 1 && spans.every(({ start }) => start === spans[0]?.start);
   return shared

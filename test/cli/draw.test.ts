@@ -67,7 +67,7 @@ describe('draw', () => {
 
   test.each([
     ['cost', 'The cost is not known: the layout lacks model.hidden_size'],
-    ['world', 'Every rank belongs to exactly one module.'],
+    ['world', 'One grid uses every rank.'],
   ])('the view %s is a diagram', async (view, title) => {
     const { status, stdout, stderr } = await draw('good.layout.yaml', '--view', view);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ResolvedLayout } from '../layout';
 import { nestingText } from './blocks';
 import { fittingSize, Geometry } from './geometry';
+import { blockText } from './labels';
 import { logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
 import { gridOf, modulesOf, onNodes, resolved } from './testing';
@@ -84,6 +85,20 @@ describe('level of detail', () => {
     const seen = labels(near, { x: rect?.x ?? 0, y: rect?.y ?? 0, width: 400, height: 300 });
     expect(seen).toContain(`node ${(62_500).toLocaleString('en')}`);
     expect(seen.length).toBeLessThan(60);
+  });
+
+  test('a block has a header only where its label fits, and neighbours are named alike', () => {
+    for (const zoom of [1, 1.5, 2, 3, 5, 8, 12, 20, 40]) {
+      const geometry = machines(MILLION, zoom);
+      const view = { ...geometry.all, width: 400, height: 300 };
+      for (const panel of geometry.panels) {
+        for (const level of panel.levels.filter(({ insets }) => insets.header >= 13)) {
+          const titles = [...panel.blocks(level, view)].map((block) => blockText(block, block.width - 14).title);
+          expect(titles).not.toContain('');
+          expect(new Set(titles.map((title) => /^\D*/.exec(title)?.[0])).size).toBe(1);
+        }
+      }
+    }
   });
 
   test('NVLink domains that are larger than a node are boxes around nodes', () => {

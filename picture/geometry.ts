@@ -1,3 +1,4 @@
+import { LEAST_HEADER, leastWidth } from './labels';
 import { type Panel, type PlacedLevel, type Placement, placeInPanel, type Rect, type Space } from './placement';
 
 /** Blocks have room for their label from this size in pixels on; the room is all there `GROWTH` pixels later. */
@@ -27,10 +28,11 @@ interface Insets {
 const NONE: Insets = { header: 0, gap: 0, padding: 0 };
 
 /** The room for a box and its label grows with the block, so that nothing jumps while a person zooms. */
-function insetsOf({ label }: Pick<PlacedLevel, 'label'>, width: number, height: number): Insets {
+function insetsOf({ label, lastTitle = '' }: PlacedLevel, width: number, height: number): Insets {
+  // where the header is high enough for a label, the block is wide enough for it
+  const least = Math.max(LABEL_WIDTH, leastWidth(lastTitle) - (GROWTH * LEAST_HEADER) / HEADER);
   const grown = label
-    ? Math.min(1, Math.max(0, (width - LABEL_WIDTH) / GROWTH)) *
-      Math.min(1, Math.max(0, (height - LABEL_HEIGHT) / GROWTH))
+    ? Math.min(1, Math.max(0, (width - least) / GROWTH)) * Math.min(1, Math.max(0, (height - LABEL_HEIGHT) / GROWTH))
     : 0;
   return grown === 0 ? NONE : { header: HEADER * grown, gap: GAP * grown, padding: PADDING * grown };
 }

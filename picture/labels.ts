@@ -1,5 +1,4 @@
-import type { Block } from './geometry';
-import type { BlockLabel } from './placement';
+import type { BlockLabel, PlacedLevel } from './placement';
 
 /** The size of the text above a block, in pixels. */
 export const TITLE_SIZE = 12;
@@ -40,17 +39,30 @@ export function shortened(text: string, width: number, size = TITLE_SIZE): strin
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-/** What of a block's label has room: all, its name, the number alone, or nothing. A text that is cut would mislead. */
-export function blockText({ level, place, header }: Block, room: number): BlockLabel {
+/** The number at the end of a name, which stands for it where there is little room: `12` of `node 12`. */
+const numberOf = (title: string): string => /[\d,]+$/.exec(title)?.[0] ?? '';
+
+/** Names without a number are cut to no less than this, in pixels. */
+const LEAST_NAME = 40;
+
+/** How wide the shortest form of a name is with the space around it, in pixels. */
+export const leastWidth = (title: string): number =>
+  (numberOf(title) === '' ? Math.min(LEAST_NAME, widthOf(title)) : widthOf(numberOf(title))) * 1.06 + 14;
+
+/** What of a block's label has room: all, its name, the number alone, or nothing. Only names without a number are cut. */
+export function blockText(
+  { level, place, header }: { readonly level: PlacedLevel; readonly place: number; readonly header: number },
+  room: number,
+): BlockLabel {
   const label = level.label?.(place);
   if (!label || header < LEAST_HEADER) {
     return { title: '', detail: '' };
   }
-  const short = /[\d,]+$/.exec(label.title)?.[0] ?? '';
+  const short = numberOf(label.title);
   // blocks side by side are named alike: a shorter number has the room of the longest
-  const missing = short === '' ? 0 : Math.max(0, String(level.size - 1).length - short.length);
-  const title =
-    [label.title, short].find((text) => (widthOf(text) + widthOf('0'.repeat(missing))) * 1.06 <= room) ?? '';
+  const missing = Math.max(0, widthOf(numberOf(level.lastTitle ?? '')) - widthOf(short));
+  const whole = [label.title, short].find((text) => (widthOf(text) + missing) * 1.06 <= room);
+  const title = whole || (short === '' ? shortened(label.title, room / 1.06) : '');
   const left = room - widthOf(title) * 1.06 - BETWEEN;
   const parts = label.detail.split(' · ');
   // the coarser parts come first: the finer ones are left out first

@@ -69,7 +69,8 @@ export interface OpenPanel {
 const MAX_BESIDE = 8;
 
 /** Places the parts of a picture in rows or columns, as many in each as lets the worst of them be read best in a space. */
-export function arranged(parts: readonly OpenPanel[], space: Space): readonly Panel[] {
+export function arranged(open: readonly OpenPanel[], space: Space): readonly Panel[] {
+  const parts = open.map(measured);
   const most = Math.min(parts.length, MAX_BESIDE);
   const all = Array.from({ length: most }, (_, i) => i + 1).flatMap((perLine) => [
     inLines(parts, perLine, space, false),
@@ -78,6 +79,13 @@ export function arranged(parts: readonly OpenPanel[], space: Space): readonly Pa
   const scores = all.map((panels) => worstOf(panels, space));
   return all[scores.indexOf(Math.max(...scores))] ?? [];
 }
+
+/** A part whose levels know the name of their last block. */
+const measured = ({ offset, count, levels }: OpenPanel): OpenPanel => ({
+  offset,
+  count,
+  levels: levels.map((level) => (level.label ? { ...level, lastTitle: level.label(offset + count - 1).title } : level)),
+});
 
 /** Parts in rows, or in columns, of `perLine` each; every part has space by its number of ranks. */
 function inLines(parts: readonly OpenPanel[], perLine: number, space: Space, isColumns: boolean): Panel[] {

@@ -2,12 +2,12 @@ import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
 import { type CostJob, microbatches } from './job';
 
-/** A way to go on after GPUs have failed. */
+/** A way to continue after GPUs have failed. */
 export interface FailureAnswer {
   readonly answer: 'drop-replicas' | 'nonuniform-tp' | 'spare-nodes';
-  /** Part of the job's compute that goes on, 0 to 1; null where the layout does not allow this answer. */
+  /** The share of the job's compute that is left, 0 to 1; null where the layout does not allow this answer. */
   readonly computeKept: number | null;
-  /** GPUs that work for nobody: failed, removed beside them, or held in reserve. */
+  /** GPUs that do no work: failed, removed with them, or held in reserve. */
   readonly idleGpus: number;
   /** GPU-hours a day that do no training. */
   readonly gpuHoursADay: number;

@@ -68,13 +68,13 @@ type ModelSection = Section<ModelKeys>;
 /** The sizes that an estimate cannot do without, and those that follow from them. */
 type Sizes = Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'>;
 
-/** More layers than any model has: they are looked at one by one, also while a person types. */
+/** More layers than any model has; layers are counted one by one, also while a person types. */
 const MAX_LAYERS = 10_000;
 
 /** Network cards of one GPU, in bytes a second, where nothing is said: 200 Gb/s beside an A100, 400 Gb/s beside later ones. */
 const NETWORK = { a100: 25e9, later: 50e9 };
 
-/** Reads one module of a layout; where it cannot, it says why. */
+/** Reads one module of a layout, or says why it cannot. */
 class Reader {
   readonly #root: Section<RootKeys>;
 

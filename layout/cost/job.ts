@@ -1,6 +1,6 @@
 /**
- * What a training step costs depends on these facts alone. Everything is known here: who makes a job decides what to assume, and
- * says so.
+ * All facts on which the cost of a training step depends, none of them unknown: the code that makes a job assumes what a file
+ * leaves out, and lists it.
  */
 export interface CostJob {
   readonly model: CostModel;

@@ -32,7 +32,7 @@ export type Plan =
 /** Memory that is left to communicators, the CUDA context and fragments, in bytes. */
 const RESERVED_BYTES = 10e9;
 
-/** More candidates than wanted are held against the rules, as some may be refused. */
+/** How many candidates are checked for each layout that is wanted, as the rules may refuse some. */
 const TRIED_TEXTS = 4;
 
 const MICRO_BATCHES = [1, 2, 4, 8];
@@ -41,7 +41,7 @@ const MAX_STAGES = 64;
 
 /**
  * The layouts of the model, world and batch of a file that fit its GPUs, ranked by estimated step time. The file's own degrees
- * do not matter. No layout is offered that the rules refuse.
+ * do not matter; layouts with errors are left out.
  * @param text a layout file with `parallelism`
  * @param wanted how many layouts are listed
  */

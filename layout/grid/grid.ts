@@ -13,7 +13,7 @@ export interface Axis extends Dim {
 
 /**
  * Ranks `[offset, offset + size)` factored into dimensions, the first of which varies fastest.
- * All arithmetic is by strides: nothing here enumerates ranks unless it is asked for a list.
+ * All arithmetic is by strides: only lists enumerate ranks.
  */
 export class Grid {
   readonly axes: readonly Axis[];
@@ -89,7 +89,7 @@ export class GridGroups {
     const outer: Axis[] = [];
     let size = 1;
     let count = 1;
-    // a layout of a thousand modules has tens of thousands of these: one pass
+    // one pass, as a layout of a thousand modules has tens of thousands of these
     for (const axis of grid.axes) {
       if (names.includes(axis.name)) {
         inner.push(axis);
@@ -120,7 +120,7 @@ export class GridGroups {
     return this.grid.offset + unravel(group, this.#outer) + unravel(place, this.#inner);
   }
 
-  /** The ranks of every group, as `ranks` gives them: one addition a rank, for when all are wanted. */
+  /** The ranks of every group, as `ranks` gives them: one addition a rank. */
   all(): RankLists {
     return RankLists.even(repeated([this.grid.offset], [...this.#inner, ...this.#outer]), this.size);
   }

@@ -7,7 +7,7 @@ export interface Crossings {
   readonly groups: number;
   /** How many of them have ranks in more than one domain; at least so many where the count is not `exact`. */
   readonly crossing: number;
-  /** Whether all borders that differ were looked at. */
+  /** Whether all borders that differ were counted. */
   readonly exact: boolean;
   /** The first of those, by its index and its first and last rank; null where none crosses. */
   readonly first: { readonly index: number; readonly start: number; readonly end: number } | null;
@@ -17,11 +17,11 @@ export interface Crossings {
  * Counts the groups over the named dimensions that have ranks in more than one domain, by arithmetic on strides.
  *
  * A group reaches from its lowest rank (its base) over the same extent as all others, so it crosses exactly the domain
- * borders that lie behind its base and within that extent. The bases repeat with the stride of the outermost dimension,
- * and so do the borders among them after a few steps: one period is looked at, whatever the size of the world. That
- * is mostly one border or two; where degrees and domain have no common factor it can be as many as a block has ranks.
- * @param domain how many ranks a domain has; domain d has ranks `[d * domain, (d + 1) * domain)`
- * @param most how many borders are looked at before the count is given up
+ * borders that lie behind its base and within that extent. Bases and borders repeat with a period along the outermost
+ * dimension, and one period is counted, whatever the size of the world. That is mostly one border or two; where degrees and
+ * domain have no common factor it can be as many as a block has ranks.
+ * @param domain ranks a domain; domain d has ranks `[d * domain, (d + 1) * domain)`
+ * @param most how many borders are counted at most
  */
 export function crossings(
   grid: Grid,

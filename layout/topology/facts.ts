@@ -45,7 +45,7 @@ export interface ModuleFacts {
   readonly ranks: number | undefined;
   /** The value that says how many ranks there are: `num_ranks`, `world_size` or `dp`. */
   readonly ranksSpan: Span;
-  /** How that value is called in messages. */
+  /** The name of that value in messages. */
   readonly ranksName: string;
   /** Ranks in one replica of the dense grid: tp x gtp_remat x cp x pp. */
   readonly denseModel: number | undefined;
@@ -91,7 +91,7 @@ export interface LayoutFacts {
    * `ModuleGridSpec` (which takes `num_ranks`): the two raise different errors for the same fault.
    */
   readonly mimoFlags: boolean;
-  /** Whether the job's version of examples/mimo takes no notice of generalized TP: then all its degrees are 1. */
+  /** Whether the job's version of examples/mimo ignores generalized TP: then all its degrees are 1. */
   readonly ignoresGtp: boolean;
   /**
    * Whether the file says all that the training script asks for (layers, hidden size, heads, sequence length and
@@ -287,7 +287,7 @@ function quotient(ranks: number | undefined, model: number | undefined): number 
 
 function degreesOf(fields: DegreeFields, exptTpDefault: number | undefined, ignoresGtp = false): Degrees | undefined {
   const tp = valueOr(fields.tp, 1);
-  // the dense grid is judged also where a degree of the expert grid is unusable, which counts as 1: that grid's sizes stay open
+  // an unusable degree of the expert grid counts as 1, so that rules still check the dense grid; the expert sizes stay open
   const exptTp = fields.expt_tp.written ? (fields.expt_tp.value ?? 1) : exptTpDefault;
   const gtpRemat = ignoresGtp ? 1 : rematDegree(fields.gtp_remat, fields.num_weight_shards, tp);
   const exptGtpRemat = ignoresGtp ? 1 : rematDegree(fields.expt_gtp_remat, fields.expt_num_weight_shards, exptTp);

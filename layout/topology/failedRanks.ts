@@ -4,7 +4,7 @@ import type { LayoutFacts } from './facts';
 import { faultySlots, isNtpGrid, lastSlots, MAX_TP_BASE, MAX_WRITTEN_SLOTS } from './ntp';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
-/** How a job goes on by nonuniform TP after some of its GPUs have failed. */
+/** How a job continues with nonuniform TP after some of its GPUs have failed. */
 export interface FailurePlan {
   readonly failedRanks: readonly number[];
   readonly tpBase: number;
@@ -12,16 +12,16 @@ export interface FailurePlan {
   readonly tpSpares: number;
   /** Replicas that run with fewer ranks: always the first ones. */
   readonly reducedReplicas: number;
-  /** Ranks that stop: failed ones, and healthy ones that must go with them. */
+  /** How many ranks stop: failed ones, and healthy ones that must go with them. */
   readonly idleRanks: number;
-  /** Ranks that would stop if every replica that was hit were dropped instead. */
+  /** How many would stop if every replica with a failure were dropped instead. */
   readonly droppedRanks: number;
 }
 
 /**
- * The smallest nonuniform TP that takes the failed ranks out and does not hang. Replicas are reduced from dp 0 on
- * (`num_reduced_tp_dp_ranks`), so that a failure in a late one reduces all before it too; and since data-parallel groups
- * are not rebuilt, only the last slots can go, alike in every replica: a failed slot takes all behind it along
+ * The smallest nonuniform TP that removes the failed ranks and does not hang. Replicas are reduced from dp 0 on
+ * (`num_reduced_tp_dp_ranks`), so a failure in a late replica reduces all before it, too. Data-parallel groups are not rebuilt,
+ * so only the last slots can go, alike in every replica: with a failed slot go all behind it
  * (megatron/core/distributed/nonuniform_tp.py).
  * @returns null where nonuniform TP cannot help: modules, pipeline stages, experts, another rank order, or a failed first
  * slot
@@ -42,7 +42,7 @@ export function failurePlan(layout: ResolvedLayout, failedRanks: readonly number
   return tpSpares < tpBase ? { failedRanks, tpBase, tpSpares, reducedReplicas, idleRanks, droppedRanks } : null;
 }
 
-/** Whether nonuniform TP knows the grid: the rules `ntp-modules`, `ntp-grid`, `ntp-pipeline`, `ntp-expert-groups` say why not. */
+/** Whether nonuniform TP handles the grid; the rules `ntp-modules`, `ntp-grid`, `ntp-pipeline`, `ntp-expert-groups` say why not. */
 function canReduce({ mode }: ResolvedLayout, { dense, expert }: ResolvedModule): boolean {
   const hasExperts = expert.some(({ name, size }) => name === 'ep' && size > 1);
   const slots = dense.find(({ name }) => name === 'tp')?.size ?? 1;
@@ -50,8 +50,8 @@ function canReduce({ mode }: ResolvedLayout, { dense, expert }: ResolvedModule):
 }
 
 /**
- * The edits that write a plan into the file: `ntp` anew at its end, or the keys of the written one. Null where the file
- * cannot take them, or where the slots would fill pages.
+ * The edits that write a plan into the file: a new `ntp` at its end, or the keys of the written one. Null where the file
+ * cannot take them, and beyond `MAX_WRITTEN_SLOTS`.
  */
 export function failureEdits({ text, root }: LayoutFacts, plan: FailurePlan): Edit[] | null {
   if (plan.reducedReplicas * plan.tpSpares > MAX_WRITTEN_SLOTS) {
@@ -74,12 +74,8 @@ export function failureEdits({ text, root }: LayoutFacts, plan: FailurePlan): Ed
     return root.ntp.written ? null : [{ span, newText: `${gap}ntp:${end}${lines.join(end)}${end}` }];
   }
   const { span } = root.ntp;
-  const edits = [
-    setKey(text, span, 'tp_spares', fields.tp_spares, values.tp_spares),
-    setKey(text, span, 'num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks, values.num_reduced_tp_dp_ranks),
-    setKey(text, span, 'failed_ranks', fields.failed_ranks, values.failed_ranks),
-    setKey(text, span, 'non_active_ranks_per_dp', fields.non_active_ranks_per_dp, values.non_active_ranks_per_dp),
-  ];
+  const keys = ['tp_spares', 'num_reduced_tp_dp_ranks', 'failed_ranks', 'non_active_ranks_per_dp'] as const;
+  const edits = keys.map((key) => setKey(text, span, key, fields[key], values[key]));
   const known = edits.filter((edit) => edit !== null);
   return known.length === edits.length ? known : null;
 }

@@ -11,8 +11,8 @@ interface Mesh {
 }
 
 /**
- * What Megatron-FSDP raises when it lays its device mesh over the process groups, or null: every rank compares the rows of
- * the mesh that hold it with its groups, and the lowest rank that differs is quoted (`_get_dp_tp_mesh`,
+ * The error of Megatron-FSDP when its device mesh does not match the process groups, or null: every rank compares the rows of the
+ * mesh that hold it with its groups; the error quotes the lowest rank that differs (`_get_dp_tp_mesh`,
  * `_get_hsdp_tp_mesh` in megatron/core/distributed/fsdp/mcore_fsdp_adapter.py). Costs O(ranks x row) and is meant for worlds
  * whose ranks a message can name.
  */

@@ -1,8 +1,8 @@
 import type { GridGroups, RankLists } from '../grid/grid';
 
 /**
- * All process groups of one name in one grid, in the order Megatron-LM creates them. Ranks are computed when asked for,
- * by arithmetic; a family of a million groups costs as much as one of eight.
+ * All process groups of one name in one grid, in the order Megatron-LM creates them. Ranks are computed on demand, by
+ * arithmetic: a family of a million groups costs as much as one of eight.
  */
 export interface GroupFamily {
   /** Megatron's name of the group, as in its communicator options: `tp`, `dp_cp`, `ep_dp`, ... */
@@ -17,7 +17,7 @@ export interface GroupFamily {
   readonly size: number;
   /** The global ranks of group `index`, in the order in which Megatron passes them to `new_group`. */
   ranks(index: number): number[];
-  /** The ranks of every group, as `ranks` gives them: for when all are wanted, at a fraction of the cost. */
+  /** The ranks of every group, as `ranks` gives them, at a fraction of the cost of asking one by one. */
   all(): RankLists;
   /** The indices of the groups that hold a global rank: none, one, or (hierarchical groups) several. */
   indicesOf(rank: number): number[];

@@ -2,7 +2,7 @@ import type { Dim } from '../grid/grid';
 import { memoizeRecent } from '../memoize';
 import type { ResolvedNonActive, ResolvedNtp } from './resolved';
 
-/** The sizes of the grid that nonuniform TP reconfigures; its ranks lie in the order tp, cp, dp from rank 0. */
+/** The sizes of the grid that nonuniform TP reconfigures; its ranks are ordered tp, cp, dp from rank 0. */
 export interface NtpShape {
   readonly cp: number;
   readonly dp: number;
@@ -14,7 +14,7 @@ export interface ReplacementGroup {
   readonly ranks: readonly number[];
 }
 
-/** A DP-CP group in which some ranks enter the gradient all-reduce and another has left or does not: a hang. */
+/** A DP-CP group in which some ranks enter the gradient all-reduce and others do not, or have exited: a hang. */
 export interface SyncConflict {
   readonly group: readonly number[];
   readonly syncing: readonly number[];
@@ -26,17 +26,16 @@ export interface SyncConflict {
 export type FaultySlots = readonly [dp: number, slots: readonly number[]];
 
 /**
- * The largest TP size that nonuniform TP is worked out for: the slots of a replica lie in one NVLink domain, and the
- * largest of those has 576 GPUs. What is done slot by slot stays cheap below it.
+ * The largest TP size for which nonuniform TP is computed slot by slot: the slots of a replica lie in one NVLink domain, and the
+ * largest of those has 576 GPUs.
  */
 export const MAX_TP_BASE = 1024;
 
-/** No edit writes more slots than this into a file: a person must be able to read what it does. */
+/** The most slots that an edit writes into a file: a person must be able to read it. */
 export const MAX_WRITTEN_SLOTS = 4096;
 
 /**
- * Whether ranks lie as the helper takes for granted when it computes them: tp, cp, dp, the fastest first, and no other
- * dimension.
+ * Whether ranks are ordered as nonuniform_tp.py assumes: tp, cp, dp, the fastest first, and no other dimension.
  * @param dense the dimensions of the dense grid in rank order
  */
 export function isNtpGrid(dense: readonly Dim[]): boolean {
@@ -53,7 +52,7 @@ export function paddedSlots(tpBase: number, slots: readonly number[], count: num
   return [...padded].sort((a, b) => a - b);
 }
 
-/** The last `tpSpares` slots: those that leave where the file names none. */
+/** The last `tpSpares` slots: those that exit where the file names none. */
 export function lastSlots({ tpBase, tpSpares }: Pick<ResolvedNtp, 'tpBase' | 'tpSpares'>): number[] {
   return paddedSlots(tpBase, [], tpSpares);
 }
@@ -80,7 +79,7 @@ export function faultySlots(failedRanks: readonly number[], tp: number, cp: numb
   return [...byReplica].sort(([a], [b]) => a - b).map(([dp, slots]) => [dp, [...slots].sort((a, b) => a - b)]);
 }
 
-/** What the map says of one replica: the slots that leave, by the place for which an entry is written. */
+/** The map's entries of one replica: the slots that exit, by the place for which an entry is written. */
 interface ReplicaEntries {
   /** Keyed by `placeKey`. */
   readonly slots: Map<string, ReadonlySet<number>>;
@@ -146,12 +145,12 @@ function reducedReplicas(ntp: ResolvedNtp, { dp }: NtpShape): number {
   return ntp.tpSpares === 0 ? 0 : Math.min(ntp.numReducedTpDpRanks, dp);
 }
 
-/** How many ranks leave. */
+/** How many ranks exit. */
 export function spareCount(ntp: ResolvedNtp, shape: NtpShape): number {
   return ntp.tpSpares * reducedReplicas(ntp, shape) * shape.cp;
 }
 
-/** Whether a global rank leaves after the groups are made. Costs the same whatever the size of the world. */
+/** Whether a global rank exits after the groups are made. Its cost does not depend on the size of the world. */
 export function isSpare(ntp: ResolvedNtp, shape: NtpShape, rank: number): boolean {
   const slice = Math.floor(rank / ntp.tpBase);
   const dp = Math.floor(slice / shape.cp);
@@ -178,7 +177,7 @@ function replicaSlices(ntp: ResolvedNtp, shape: NtpShape, dp: number): { dp: num
 const baseOf = (ntp: ResolvedNtp, shape: NtpShape, dp: number, cp: number): number => (dp * shape.cp + cp) * ntp.tpBase;
 
 /**
- * The groups that every rank creates anew, in order: per reduced replica the TP group of each slice, then with cp > 1 the
+ * The groups that every rank creates again, in order: per reduced replica the TP group of each slice, then with cp > 1 the
  * CP group of each active slot and one TP-CP group (`initialize_nonuniform_tp_process_groups`).
  */
 export function* replacementGroups(ntp: ResolvedNtp, shape: NtpShape): Generator<ReplacementGroup> {
@@ -195,7 +194,7 @@ export function* replacementGroups(ntp: ResolvedNtp, shape: NtpShape): Generator
   }
 }
 
-/** The global ranks that leave after the groups are made, ascending. */
+/** The global ranks that exit after the groups are made, ascending. */
 export function spareRanks(ntp: ResolvedNtp, shape: NtpShape): number[] {
   const ranks = reducedReplicas(ntp, shape) * shape.cp * ntp.tpBase;
   const spares: number[] = [];
@@ -207,7 +206,7 @@ export function spareRanks(ntp: ResolvedNtp, shape: NtpShape): number[] {
   return spares;
 }
 
-/** What a rank does at the gradient all-reduce: enters it, stays out of it, or has left the job. */
+/** What a rank does at the gradient all-reduce: enters it, does not enter it, or has exited before. */
 export type SyncState = 'syncing' | 'kept_not_syncing' | 'exited';
 
 /** The state of every local slot of one slice. */
@@ -223,7 +222,7 @@ export function syncStates(ntp: ResolvedNtp, dp: number, cp: number): SyncState[
   return states;
 }
 
-/** The data-parallel groups that hang, since they are never rebuilt: one for each local slot in which states differ. */
+/** The data-parallel groups that hang, as they are never rebuilt: one for each local slot in which states differ. */
 export function syncConflicts(ntp: ResolvedNtp, shape: NtpShape): SyncConflict[] {
   const slices = Array.from({ length: shape.dp * shape.cp }, (_, i) =>
     syncStates(ntp, Math.floor(i / shape.cp), i % shape.cp),
@@ -240,7 +239,7 @@ export function syncConflicts(ntp: ResolvedNtp, shape: NtpShape): SyncConflict[]
   });
 }
 
-/** The local slots whose data-parallel group hangs. Costs as much as the map is long, whatever the size of the world. */
+/** The local slots whose data-parallel group hangs. Its cost grows with the map, not with the world. */
 export function conflictingSlots(ntp: ResolvedNtp, shape: NtpShape): number[] {
   const { tpBase, tpSpares } = ntp;
   if (tpSpares === 0) {
@@ -272,8 +271,8 @@ export function conflictingSlots(ntp: ResolvedNtp, shape: NtpShape): number[] {
 }
 
 /**
- * Slices of which every other one of the grid is a copy: of each replica that the map names `slicesOf`, and of the
- * replicas that it does not name, which are alike in all slices, one reduced and one healthy.
+ * Slices that stand for all slices of the grid: `slicesOf` each replica that the map names, and one slice of a reduced and of a
+ * healthy replica that it does not name, whose slices are all alike.
  */
 function* unlikeSlices(ntp: ResolvedNtp, shape: NtpShape): Iterable<{ readonly dp: number; readonly cp: number }> {
   const named = byReplica(ntp);
@@ -314,8 +313,7 @@ export interface UnlikeSlices {
 }
 
 /**
- * The first reduced replica whose slices do not keep the same slots; null where there is none. Costs as much as the map is
- * long.
+ * The first reduced replica whose slices do not keep the same slots; null where there is none. Its cost grows with the map.
  */
 export function firstUnlikeSlices(ntp: ResolvedNtp, shape: NtpShape): UnlikeSlices | null {
   for (const [dp, { slices }] of byReplica(ntp)) {

@@ -1,6 +1,6 @@
 import type { Dim } from '../grid/grid';
 
-/** The dimensions of a rank generator in the order in which Megatron-LM looks for those that an order leaves out. */
+/** The dimensions of a rank generator, in the order in which Megatron-LM checks whether a rank order names them. */
 const DIMS = ['tp', 'pp', 'dp', 'ep', 'cp', 'gtp_remat'] as const;
 type OrderDim = (typeof DIMS)[number];
 
@@ -14,8 +14,8 @@ export interface OrderProblem {
 }
 
 /**
- * The tokens of an order that no grid has, and those that stand twice: also `GTP_REMAT`, as Megatron-LM looks for the
- * small letters and then adds its own.
+ * The tokens of an order that no grid has, and those that stand twice. `GTP_REMAT` counts as repeated: Megatron-LM finds small
+ * letters only, and adds `gtp_remat`.
  */
 export function orderProblem(order: string): OrderProblem {
   const tokens = denseOrder(order).toLowerCase().split('-');
@@ -27,9 +27,8 @@ export function orderProblem(order: string): OrderProblem {
 }
 
 /**
- * The order of the dense grid's generator: `gtp_remat` is put behind `tp` where the order does not place it. The search
- * is for the small letters, so an order in capitals gets it in front (megatron/core/parallel_state.py
- * `initialize_model_parallel`).
+ * The order of the dense grid's generator: `gtp_remat` is put behind `tp` where the order does not place it, and in front of an
+ * order in capitals, in which `tp` is not found (megatron/core/parallel_state.py `initialize_model_parallel`).
  * @param hasGtp whether the version has generalized TP; others take the order as it is
  */
 export function denseOrder(order: string, hasGtp = true): string {
@@ -52,8 +51,8 @@ function withGtp(order: string, anchors: readonly string[]): string {
 }
 
 /**
- * The dimension that an order must name and does not, the first in Megatron's order of looking: one larger than 1, or one that
- * is taken for named since its letters stand in another (`tp` in `gtp_remat`). Null for none.
+ * The first dimension that an order must name and does not: one larger than 1, or one that Megatron-LM takes for named because
+ * another name contains it (`tp` in `gtp_remat`). Null for none.
  */
 export function missingDim(order: string, sizes: OrderSizes): OrderDim | null {
   const text = order.toLowerCase();
@@ -62,8 +61,8 @@ export function missingDim(order: string, sizes: OrderSizes): OrderDim | null {
 }
 
 /**
- * What `RankGenerator` says of an order that leaves out a dimension larger than 1, or null where it says nothing. It
- * looks for names anywhere in the text: `tp` is always found, in `gtp_remat`, and fails later without a message.
+ * The error of `RankGenerator` for an order that leaves out a dimension larger than 1; null where it raises none. It looks for
+ * names anywhere in the text: `tp` is always found, in `gtp_remat`, and fails later without a message.
  * @param order with `gtp_remat` in it
  */
 export function missingMessage(order: string, sizes: OrderSizes): string | null {
@@ -87,20 +86,20 @@ export function orderedDims(order: string, sizes: OrderSizes): Dim[] | null {
   return all.map((name) => ({ name, size: sizes[name as OrderDim] }));
 }
 
-/** Groups of larger worlds are not listed: nobody reads them, and a keystroke must not pay for them. */
+/** Groups of larger worlds are not listed: nobody reads them, and listing them would slow each keystroke. */
 export const MAX_LISTED_RANKS = 4096;
 
 export const UNEQUAL_DP =
   'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same';
 
-/** What Megatron-LM says of pipeline groups that differ. */
+/** The error for pipeline groups that differ. */
 export function unequalPipelines(dense: string, expert: string): string {
   return `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${dense} and ${expert}`;
 }
 
 /**
- * What `initialize_model_parallel` says first of an order that names a dimension twice or leaves one out; null where it says
- * nothing, or where Python itself fails.
+ * The first error of `initialize_model_parallel` for an order that names a dimension twice or leaves one out; null where it raises
+ * none, or where Python itself fails.
  */
 export function orderPrediction(
   order: string,

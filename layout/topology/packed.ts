@@ -9,8 +9,8 @@ export function isPacked(ntp: ResolvedNtp | null): ntp is ResolvedNtp {
 }
 
 /**
- * The launched ranks of packed nonuniform TP: the reduced replicas come first, and each of their slices launches as many
- * ranks as every other, so that all places follow by arithmetic.
+ * The launched ranks of packed nonuniform TP. The reduced replicas come first, and all their slices launch equally many ranks, so
+ * places follow by arithmetic.
  */
 class PackedGrid {
   /** Ranks that a slice of a reduced replica launches, and of a healthy one. */
@@ -86,8 +86,8 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 
 /**
  * The groups of packed placement, in the order of the nominal ones: TP groups of each slice's launched ranks; DP groups
- * over matching active slots, the first of each replica, the second, and so on; healthy replicas' slots beyond those that
- * reduced ones have stand alone, since their gradients travel by the reshard splits.
+ * over matching active slots, the first of each replica, the second, and so on; slots that only healthy replicas have stand
+ * alone, as their gradients travel by the reshard splits.
  */
 export function packedFamilies(ntp: ResolvedNtp, shape: NtpShape, module: string | null = null): GroupFamily[] {
   const grid = new PackedGrid(ntp, shape);

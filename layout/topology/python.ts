@@ -1,5 +1,5 @@
 /*
- * Python's arithmetic and its texts of values: Megatron-LM's verdicts rest on the one, its messages contain the other.
+ * Python's arithmetic, on which Megatron-LM's checks rest, and its texts of values, which its messages contain.
  */
 
 /** An error that Megatron-LM (or Python below it) raises, as `str(exception)` shows it. */
@@ -86,7 +86,7 @@ function reprOfText(text: string): string {
   return quote + escaped.join('') + quote;
 }
 
-/** Python escapes what is a control, format, surrogate, private or unassigned character, or a space other than the plain one. */
+/** Python escapes control, format, surrogate, private and unassigned characters, and spaces other than U+0020. */
 function isPrintable(char: string): boolean {
   return char === ' ' || !/[\p{C}\p{Z}]/u.test(char);
 }

@@ -15,7 +15,7 @@ import { coversModel, type Placement, placeLayers } from './pipeline/placement';
 import { type Pipeline, pipelineOf } from './pipeline/settings';
 import { type Attempt, attempt, type Raised } from './python';
 
-/** The most stages that are laid one by one: more than any pipeline has. */
+/** The most stages that are computed one by one: more than any pipeline has. */
 const MAX_STAGES = 4096;
 
 /** The most layers that are listed: more than any model has. */
@@ -34,11 +34,11 @@ export interface Stage {
 /** How the layers of one grid's model are laid over its pipeline. */
 export interface StagePlan {
   readonly module: ModuleFacts;
-  /** What the file says of it; `numLayers` is counted in the layout or pattern where the file does not say it. */
+  /** What the file says; an unwritten `numLayers` is counted in the layout or pattern. */
   readonly settings: PipelineArguments;
   /** The hybrid pattern, null for other models. */
   readonly pattern: string | null;
-  /** What Megatron-LM says against it; null where it says nothing. */
+  /** The error that Megatron-LM raises; null where it raises none. */
   readonly error: Raised | null;
   /** Model chunks a stage (`virtual_pipeline_model_parallel_size`); null for one, and where Megatron-LM stops before. */
   readonly vpp: number | null;
@@ -48,7 +48,7 @@ export interface StagePlan {
   readonly stages: () => readonly Stage[] | null;
 }
 
-/** How each grid's layers are laid; a grid of which nothing is known but its degrees is left out. */
+/** The plan of each grid whose layers are known. */
 export const stagePlans: (facts: LayoutFacts) => readonly StagePlan[] = memoizeRecent((facts: LayoutFacts) =>
   facts.modules.map((module) => planOf(facts, module)).filter((plan) => plan !== null),
 );
@@ -98,8 +98,8 @@ function planOf(facts: LayoutFacts, module: ModuleFacts): StagePlan | null {
 }
 
 /**
- * What Megatron-LM says of a pipeline with numbers below the least that the format takes, such as a stage of -1 layers; null
- * where it has no check of its own.
+ * The error that Megatron-LM raises for a pipeline with numbers below the least that the format takes, such as a stage of -1
+ * layers; null where it has no check of its own.
  */
 export function refusedPipeline(facts: LayoutFacts, module: ModuleFacts): string | null {
   const { tooSmall } = facts.read;
@@ -115,7 +115,7 @@ export function refusedPipeline(facts: LayoutFacts, module: ModuleFacts): string
   return placed?.ok === false && placed.error.checked ? placed.error.message : null;
 }
 
-/** What a grid says of its pipeline; null where its layers are open, or a value is unusable. */
+/** The pipeline settings of a grid; null where its layers are open, or a value is unusable. */
 function settingsOf(
   { root, heterogeneous }: LayoutFacts,
   module: ModuleFacts,

@@ -5,7 +5,7 @@ import type { LayoutFacts } from './facts';
 export type MegatronVersion = (typeof MEGATRON_VERSIONS)[number];
 
 /**
- * The version that a file is judged by: the written one, else `dev` where it uses what only `dev` has (nonuniform TP, dynamic
+ * The version whose rules apply to a file: the written one, else `dev` where it uses what only `dev` has (nonuniform TP, dynamic
  * context parallelism), else `main`.
  */
 export function versionOf({ root }: Pick<LayoutFacts, 'root'>): MegatronVersion {

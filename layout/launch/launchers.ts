@@ -213,6 +213,9 @@ class Chain {
   #python(args: readonly Arg[]): readonly Arg[] | null {
     const start = startOfScript(args);
     const module = textOf(args[start]) === '-m' ? (textOf(args[start + 1]) ?? '') : '';
+    if (module === 'coverage') {
+      return afterRun(args.slice(start + 1));
+    }
     const launcher = Object.hasOwn(LAUNCHER_MODULES, module) ? LAUNCHER_MODULES[module] : undefined;
     const definition = launcher === undefined ? undefined : LAUNCHERS[launcher];
     return launcher !== undefined && definition ? this.#options(launcher, definition, args.slice(start + 2)) : null;

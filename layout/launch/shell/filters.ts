@@ -116,17 +116,20 @@ function numberOfFields(args: readonly string[], stdin: string | null): string |
     : String(stdin.trim().split(delimiter).length);
 }
 
-/** `sed 's/-Instruct//g; s#a/b#c#'` with patterns that are plain text; null for other commands. */
+/**
+ * `sed 's/-Instruct//g; s#a/b#c#; s/  \\+/ /g'`, with patterns of plain characters of which one may repeat; null for other
+ * commands.
+ */
 function substituted(args: readonly string[], stdin: string | null): string | null {
   const [script = ''] = args.filter((arg) => arg !== '-e');
   const commands = script
     .split(';')
-    .map((command) => /^\s*s([/#|])([\w:@ /-]+)\1([\w:@. /-]*)\1(g?)\s*$/.exec(command));
+    .map((command) => /^\s*s([/#|])([\w:@ /-]+(?:\\\+)?)\1([\w:@. /-]*)\1(g?)\s*$/.exec(command));
   if (stdin === null || args.length > 2 || commands.includes(null)) {
     return null;
   }
   return commands.reduce((text, command) => {
     const [, , from = '', to = '', all] = command ?? [];
-    return all === 'g' ? text.replaceAll(from, () => to) : text.replace(from, () => to);
+    return text.replace(new RegExp(from.replace('\\+', '+'), all), () => to);
   }, stdin);
 }

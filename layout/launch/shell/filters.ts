@@ -25,6 +25,9 @@ export const FILTERS: Readonly<Record<string, (args: readonly string[], stdin: s
   awk: (args, stdin) => numberOfFields(args, stdin),
 };
 
+/** The commands that change characters where they stand: what they read may be known in part. */
+export const LOCAL_FILTERS: ReadonlySet<string> = new Set(['tr', 'sed']);
+
 function lastPath(args: readonly string[]): string | null {
   const path = args.findLast((arg) => !arg.startsWith('-'));
   return path === undefined ? null : joinPath('', path);

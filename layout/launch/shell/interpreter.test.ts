@@ -42,6 +42,10 @@ test.each([
   ['D=$(dirname "$0")\nrun $D $(basename $0 .sh)', ['run', 'dir', 'train']],
   ["X=$(echo Qwen3-VL-8B-Instruct | sed 's/-Instruct//g; s/Qwen3-VL-/qwen3-/')\nrun $X", ['run', 'qwen3-8B']],
   ["X=$(echo 'a   b  c' | sed 's/  \\+/ /g')\nrun $X", ['run', 'a', 'b', 'c']],
+  [
+    "X=$(echo \"--x   $A  1\n--y 2\" | tr '\\n' ' ' | sed 's/  \\+/ /g')\nrun $X",
+    ['run', '--x', '?environment variable A', '1', '--y', '2'],
+  ],
   ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L`']],
   ['run "$@" $EXTRA', ['run', '?environment variable EXTRA']],
   ['bash -c "run --x 1"', ['run', '--x', '1']],

@@ -19,7 +19,7 @@ import { BUILTINS, type BuiltinShell } from './builtins';
 import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './called';
 import { testVerdict, type Verdict } from './conditions';
 import { arithmeticValue, expandArgs, expandList, expandText, gathered } from './expand';
-import { FILTERS } from './filters';
+import { FILTERS, LOCAL_FILTERS } from './filters';
 import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './outcome';
 import { matchesGlob } from './patterns';
 import type { Invocation } from './shell';
@@ -689,15 +689,16 @@ class Interpreter implements BuiltinShell {
     if (!filter || known.includes(null)) {
       return null;
     }
+    const words = known.flatMap((one) => (one === null || one === '--' ? [] : one));
+    if (this.stdin && LOCAL_FILTERS.has(name)) {
+      return changedPieces(this.stdin, (text) => filter(words, text));
+    }
     const stdin = this.stdin === null ? null : literal(this.stdin);
     const unknown = this.stdin?.find(({ kind }) => kind === 'unknown');
     if (stdin === null && unknown) {
       return [unknown];
     }
-    const text = filter(
-      known.flatMap((one) => (one === null || one === '--' ? [] : one)),
-      stdin,
-    );
+    const text = filter(words, stdin);
     const first = args.find((arg) => arg.kind === 'word');
     const place =
       (first?.kind === 'word' && placeOf(first.text)) || (this.stdin && placeOf(this.stdin)) || this.source.place(0);
@@ -884,6 +885,20 @@ class Interpreter implements BuiltinShell {
  */
 function isRefused({ signal }: Outcome, assumed: boolean): boolean {
   return signal === 'refuse' || (assumed && signal === 'exit');
+}
+
+/** A text with its known pieces changed; null where one cannot be. */
+function changedPieces(text: Text, change: (text: string) => string | null): Text | null {
+  const pieces = text.map((piece) => {
+    const known = literal([piece]);
+    const changed = known === null ? null : change(known);
+    const place = placeOf([piece]) ?? { file: '', offset: 0 };
+    if (known === null) {
+      return piece.kind === 'choice' ? null : [piece];
+    }
+    return changed === null ? null : textAt(changed, place, piece.quoted);
+  });
+  return pieces.includes(null) ? null : pieces.flatMap((piece) => piece ?? []);
 }
 
 /** What is printed where it is not known which of two branches runs. */

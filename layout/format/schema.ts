@@ -1,6 +1,5 @@
 import { ANY_INTEGER, FORMAT, FORMAT_VERSION } from './keys';
 import type { KeySpec, MapSpec } from './spec';
-import { plainText } from './typeText';
 
 /** A JSON schema (draft 7), with the additions that VS Code and the YAML extension read. */
 export type JsonSchema = { readonly [name: string]: unknown };
@@ -33,7 +32,7 @@ export function layoutSchema(): JsonSchema {
 }
 
 function schemaOf(spec: KeySpec): JsonSchema {
-  return { description: plainText(spec.doc), markdownDescription: markdown(spec), ...typeOf(spec) };
+  return { description: spec.doc.replaceAll('`', ''), markdownDescription: markdown(spec), ...typeOf(spec) };
 }
 
 function typeOf(spec: KeySpec): JsonSchema {

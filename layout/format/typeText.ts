@@ -41,8 +41,3 @@ export function typeText(spec: KeySpec): string {
       return WORDS[spec.type][1];
   }
 }
-
-/** The Markdown that describes a key as plain text. */
-export function plainText(doc: string): string {
-  return doc.replaceAll('`', '');
-}

@@ -94,7 +94,7 @@ export function rulesMarkdown(rules: readonly Rule[]): string {
 
 What the checker says, and why. Each page is built from the description beside the rule's code in \`layout/rules/\`.
 
-| code | severity | fires when |
+| code | severity | what it reports |
 | --- | --- | --- |
 ${rows.join('\n')}
 `;

@@ -3,7 +3,6 @@ import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
 import type { KeySpec } from '../../format/spec';
 import { firstLine } from '../../format/tree';
-import { plainText } from '../../format/typeText';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { insertFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
@@ -58,10 +57,11 @@ function requiredReport(
   read: ReadLayout,
   { name, spec, map, keySpan, path }: Extract<Problem, { kind: 'missing-key' }>,
 ): Report {
+  const line = `${name}: ${derived(read, path, name) ?? placeholder(name, spec)}`.trim();
   return {
-    message: `${name} is missing${path === '' ? '' : ` under ${path}`}. ${plainText(spec.doc)}`,
+    message: `${name} is missing${path === '' ? '' : ` under ${path}`}. Write '${line}'.`,
     span: path === '' ? firstLine(read.text) : keySpan,
-    fixes: [insertFix(read.text, map.span, `${name}: ${derived(read, path, name) ?? placeholder(name, spec)}`)],
+    fixes: [insertFix(read.text, map.span, line)],
   };
 }
 

@@ -8,6 +8,11 @@ test('fsdp-mesh', () => {
     'hybrid sharding': job(8, 'tp: 2, num_distributed_optimizer_instances: 2', 'fsdp: {enabled: true}'),
     experts: job(8, 'tp: 2, ep: 2', 'fsdp: {enabled: true}', 'model: {num_experts: 8}'),
     'version 2': job(8, 'ep: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 2}'),
+    'instances that do not divide the replicas': job(
+      8,
+      'ep: 8, expt_tp: 1, num_distributed_optimizer_instances: 3',
+      'fsdp: {enabled: true}',
+    ),
     off: job(8, 'pp: 2', 'fsdp: {enabled: false}'),
     'a pipeline': job(8, 'pp: 2', 'fsdp: {enabled: true}'),
     'tp outside': job(8, 'tp: 2, order: dp-cp-tp-ep-pp', 'fsdp: {enabled: true}'),
@@ -20,7 +25,10 @@ test('fsdp-mesh', () => {
     'outer sharding with one instance': job(8, 'tp: 2', 'fsdp: {enabled: true, outer_dp_sharding_strategy: optim}'),
   });
   expect(said).toMatchInlineSnapshot(`
-    "a pipeline: error at "2": Megatron-FSDP has no mesh for a pipeline (pp 2): it fails with a shape mismatch when it is built. Use pp 1, or switch it off.
+    "instances that do not divide the replicas: error[optimizer-instances] at "3": 3 optimizer instances divide neither dp 8 nor expt_dp 1. Use 1.
+      = Megatron-LM: Data parallel size should be divisible by partial DistOpt shard factor
+      = suggestion: Remove num_distributed_optimizer_instances: parallelism: {ep: 8, expt_tp: 1[-, num_distributed_optimizer_instances: 3-]}
+    a pipeline: error at "2": Megatron-FSDP has no mesh for a pipeline (pp 2): it fails with a shape mismatch when it is built. Use pp 1, or switch it off.
       = suggestion: Change pp to 1: parallelism: {pp: [-2-]{+1+}}
     tp outside: error at "dp-cp-tp-ep-pp": The mesh of Megatron-FSDP needs tp innermost and ep directly above it; the order is dp-cp-tp-ep-pp. Use the default order.
       = Megatron-LM: [Megatron-FSDP] Current rank 0 in the mesh ranks [[0, 2, 4, 6], [1, 3, 5, 7]] does not match the group ranks [0, 1, 2, 3].

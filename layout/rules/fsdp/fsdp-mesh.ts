@@ -97,7 +97,9 @@ function firstVersion(facts: LayoutFacts, fsdp: Fsdp, { pp, gtpRemat, exptGtpRem
 function orderReports(facts: LayoutFacts): Report[] {
   const layout = resolveLayout(facts);
   // all-gather groups that do not match have a rule of their own
-  const isJudged = layout?.fsdpMesh && !layout.allGatherGroup && layout.worldSize <= MAX_QUOTED_WORLD;
+  // the default order fits every grid that other rules accept
+  const isOther = orderOf(facts.root) !== DEFAULT_ORDER && !layout?.allGatherGroup;
+  const isJudged = isOther && layout?.fsdpMesh && layout.worldSize <= MAX_QUOTED_WORLD;
   const error = isJudged ? meshError(layout, processGroups(layout)) : null;
   const order = facts.root.parallelism.value?.order;
   return error

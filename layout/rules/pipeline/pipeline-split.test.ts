@@ -17,6 +17,11 @@ test('pipeline-split', () => {
       `pp: 4, ${BOTH}`,
       'model: {num_layers: 14, num_layers_in_first_pipeline_stage: 2}',
     ),
+    'virtual stages without a pipeline': job(
+      8,
+      'vpp: 4, account_for_embedding_in_pipeline_split: true',
+      'model: {num_layers: 8}',
+    ),
     'chunks by two keys': scriptJob(8, 'pp: 4, vpp: 2, num_layers_per_virtual_pipeline_stage: 1'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -33,6 +38,9 @@ test('pipeline-split', () => {
     beside the size of the first stage: error at "true": Sizes of the first or last stage exclude the other ways to split the layers. Use one of them.
       = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
       = at "14": num_layers is 14 here
+    virtual stages without a pipeline: error[vpp-needs-pp] at "4": vpp 4 needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.
+      = Megatron-LM: pipeline-model-parallel size should be greater than 1 with interleaved schedule
+      = suggestion: Remove vpp: parallelism: {[-vpp: 4, -]account_for_embedding_in_pipeline_split: true}
     chunks by two keys: error at "1": num_layers_per_virtual_pipeline_stage and vpp both set the virtual stages. Remove one.
       = Megatron-LM: No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank,--pipeline-model-parallel-layout. args.num_layers_per_virtual_pipeline_stage=1, args.num_virtual_stages_per_pipeline_rank=2, args.pipeline_model_parallel_layout=None.
       = at "8": num_layers is 8 here

@@ -29,7 +29,9 @@ export const pipelineSplit: Rule = {
     for (const plan of stagePlans(facts)) {
       const { settings, pattern, error } = plan;
       const { accountForEmbedding, accountForLoss, perVirtualStage } = settings;
-      const concerns = accountForEmbedding || accountForLoss || perVirtualStage !== null;
+      // virtual stages without a pipeline have a rule of their own
+      const isBare = settings.pp === 1 && (settings.vpp ?? 1) > 1;
+      const concerns = (accountForEmbedding || accountForLoss || perVirtualStage !== null) && !isBare;
       if (error && concerns && pattern === null && settings.layout === null) {
         yield splitReport(facts, plan);
       }

@@ -31,7 +31,9 @@ export const sequenceParallelWithExperts: Rule = {
       const { sequence_parallel: field } = sequence;
       const model = module.model.value;
       const hasExperts = model?.num_experts.written === true || (degrees.ep > 1 && !(model && hasNoExperts(model)));
-      if (hasExperts && degrees.tp > 1 && valueOr(field, false) === false) {
+      // the overlap of TP communication needs sequence parallelism too, and its rule says so
+      const isSaidOtherwise = sequence.tp_comm_overlap.value === true;
+      if (hasExperts && degrees.tp > 1 && valueOr(field, false) === false && !isSaidOtherwise) {
         // a file that says less than its training script may leave out that sequences are parallel
         const isSaid = facts.trainingScript;
         yield {

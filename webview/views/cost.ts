@@ -18,7 +18,7 @@ export const cost: View = {
   content: ({ layout, cost, width }) =>
     h(
       'div',
-      { class: 'sheet cost-sheet' },
+      { class: 'sheet diagram-sheet' },
       diagramElement(costDiagram(cost, width), costHeadline(layout, cost).title),
       ...(cost.cost ? [numbers(cost.cost)] : []),
     ),

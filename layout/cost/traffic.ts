@@ -70,16 +70,8 @@ function contextParallel(job: CostJob, link: Link): Traffic[] {
   const keyValue = (2 * HALF * tokensOf(job) * model.numQueryGroups * model.kvChannels) / degrees.tp;
   const passes = blockCount(job, (block) => block === 'attention') * (forwards(job) + 2 * microbatches(job));
   const steps = passes * (link.ranks - 1);
-  return [
-    {
-      group: 'cp',
-      carries: 'keys and values',
-      collective: 'send_recv',
-      bytesPerStep: keyValue * steps,
-      timesPerStep: steps,
-      tier: link.tier,
-    },
-  ];
+  const common = { group: 'cp', timesPerStep: steps, tier: link.tier };
+  return [{ ...common, carries: 'keys and values', collective: 'send_recv', bytesPerStep: keyValue * steps }];
 }
 
 /** Every virtual stage sends its output on, and its gradient back. */
@@ -91,16 +83,8 @@ function pipelineParallel(job: CostJob, link: Link): Traffic[] {
   const hidden = (HALF * tokensOf(job) * model.hiddenSize) / sequenceSpread(job);
   const chunks = Math.max(...stages.map(({ length }) => length));
   const times = 2 * chunks * microbatches(job);
-  return [
-    {
-      group: 'pp',
-      carries: 'activations',
-      collective: 'send_recv',
-      bytesPerStep: hidden * times,
-      timesPerStep: times,
-      tier: link.tier,
-    },
-  ];
+  const common = { group: 'pp', timesPerStep: times, tier: link.tier };
+  return [{ ...common, carries: 'activations', collective: 'send_recv', bytesPerStep: hidden * times }];
 }
 
 /** Tokens go to their experts and come back, in both passes; every token to `topk` experts, evenly spread. */
@@ -108,16 +92,9 @@ function expertParallel(job: CostJob, link: Link): Traffic[] {
   const { model } = job;
   const bytes = (HALF * tokensOf(job) * model.hiddenSize * (model.moe?.topk ?? 0)) / sequenceSpread(job);
   const times = 2 * blockCount(job, (block) => block === 'moe') * (forwards(job) + microbatches(job));
-  return [
-    {
-      group: 'ep',
-      carries: 'tokens',
-      collective: job.dispatcher === 'allgather' ? 'all_gather' : 'all_to_all',
-      bytesPerStep: ring(bytes, link) * times,
-      timesPerStep: times,
-      tier: link.tier,
-    },
-  ];
+  const collective = job.dispatcher === 'allgather' ? 'all_gather' : 'all_to_all';
+  const common = { group: 'ep', timesPerStep: times, tier: link.tier };
+  return [{ ...common, carries: 'tokens', collective, bytesPerStep: ring(bytes, link) * times }];
 }
 
 /** Gradients once a step, and the parameters that a sharded optimizer has updated. */

@@ -43,9 +43,8 @@ function typeOf(spec: KeySpec): JsonSchema {
     case 'share':
       return { type: 'number', minimum: 0, maximum: 1, ...constant };
     case 'boolean':
-      return { type: 'boolean', ...constant };
     case 'string':
-      return { type: 'string', ...constant };
+      return { type: spec.type, ...constant };
     case 'enum':
       return { type: 'string', enum: spec.options, ...constant };
     case 'size':

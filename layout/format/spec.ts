@@ -16,44 +16,27 @@ interface Described {
   readonly since?: string;
 }
 
-export interface IntegerSpec extends Described {
-  readonly type: 'integer';
+/** A scalar of one type, with its default as a file writes it. */
+interface ScalarSpec<T extends string, V> extends Described {
+  readonly type: T;
+  readonly default?: V;
+}
+
+export interface IntegerSpec extends ScalarSpec<'integer', number> {
   readonly min: number;
-  readonly default?: number;
 }
 
 /** A number from 0 to 1, such as a probability. */
-export interface ShareSpec extends Described {
-  readonly type: 'share';
-  readonly default?: number;
-}
-
-export interface BooleanSpec extends Described {
-  readonly type: 'boolean';
-  readonly default?: boolean;
-}
-
-export interface StringSpec extends Described {
-  readonly type: 'string';
-  readonly default?: string;
-}
-
-export interface EnumSpec<T extends string = string> extends Described {
-  readonly type: 'enum';
-  readonly options: readonly T[];
-  readonly default?: T;
-}
-
+export type ShareSpec = ScalarSpec<'share', number>;
+export type BooleanSpec = ScalarSpec<'boolean', boolean>;
+export type StringSpec = ScalarSpec<'string', string>;
 /** A number of bytes written with a unit, such as `64MiB`. */
-export interface SizeSpec extends Described {
-  readonly type: 'size';
-  readonly default?: string;
-}
-
+export type SizeSpec = ScalarSpec<'size', string>;
 /** A number of seconds written with a unit, such as `60s` or `2m`. */
-export interface DurationSpec extends Described {
-  readonly type: 'duration';
-  readonly default?: string;
+export type DurationSpec = ScalarSpec<'duration', string>;
+
+export interface EnumSpec<T extends string = string> extends ScalarSpec<'enum', T> {
+  readonly options: readonly T[];
 }
 
 export interface ListSpec<I extends KeySpec = KeySpec> extends Described {

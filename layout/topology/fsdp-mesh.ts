@@ -1,5 +1,5 @@
 import type { GroupFamily } from './group-family';
-import { assertThat, attempt, fail, type Raised, repr } from './python';
+import { attempt, fail, type Raised, raise, repr } from './python';
 import type { ResolvedLayout } from './resolved';
 
 /** The sizes of a mesh; `outer` is 1 without hybrid sharding. */
@@ -79,9 +79,10 @@ function compare(rank: number, rows: readonly (readonly number[])[], family: Gro
   const [index = 0] = family.indicesOf(rank);
   const members = [...family.ranks(index)].sort((a, b) => a - b);
   const row = [...(rows.find((ranks) => ranks.includes(rank)) ?? [])].sort((a, b) => a - b);
-  assertThat(
-    row.length === members.length && row.every((one, i) => one === members[i]),
-    () =>
+  if (row.length !== members.length || row.some((one, i) => one !== members[i])) {
+    raise(
+      'AssertionError',
       `[Megatron-FSDP] Current rank ${rank} in the mesh ranks ${repr(rows)} does not match the group ranks ${repr(members)}.`,
-  );
+    );
+  }
 }

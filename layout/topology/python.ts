@@ -26,9 +26,9 @@ export function raise(type: string, message: string): never {
 }
 
 /** Raises an AssertionError where the condition does not hold; only inside `attempt`. */
-export function assertThat(condition: boolean, message: () => string): void {
+export function assertThat(condition: boolean, message: string): void {
   if (!condition) {
-    raise('AssertionError', message());
+    raise('AssertionError', message);
   }
 }
 

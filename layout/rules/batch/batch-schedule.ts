@@ -85,17 +85,17 @@ function scheduleOf(
         return [length === undefined ? threshold : Math.floor(threshold / length), numberOf(entry.slice(colon + 1))];
       })
       .sort(([a], [b]) => a - b);
-    assertThat(entries.length > 0, () => 'schedule must have at least one entry');
-    assertThat(entries[0]?.[0] === 0, () => `first schedule entry must have threshold 0, got ${entries[0]?.[0]}`);
+    assertThat(entries.length > 0, 'schedule must have at least one entry');
+    assertThat(entries[0]?.[0] === 0, `first schedule entry must have threshold 0, got ${entries[0]?.[0]}`);
     for (const [i, [threshold]] of entries.entries()) {
       const before = entries[i - 1]?.[0] ?? -1;
       assertThat(
         threshold > before,
-        () => `schedule thresholds must be strictly increasing, got ${before} before ${threshold}`,
+        `schedule thresholds must be strictly increasing, got ${before} before ${threshold}`,
       );
     }
     for (const [, size] of entries) {
-      assertThat(size > 0, () => `batch size must be positive, got ${size}`);
+      assertThat(size > 0, `batch size must be positive, got ${size}`);
     }
     return entries;
   });

@@ -1,4 +1,4 @@
-import { assertThat, floorDiv, modulo, repr } from '../python';
+import { assertThat, floorDiv, modulo, raise, repr } from '../python';
 import { parseLayerString } from './layer-layout';
 import { accountedLayers, type PipelineSettings } from './settings';
 
@@ -16,15 +16,16 @@ export interface PipelineArguments extends PipelineSettings {
 export function virtualSizeOf(settings: PipelineArguments): number | null {
   const { pp, vpp, perVirtualStage, layout } = settings;
   const set = [perVirtualStage, vpp, layout].filter((value) => value !== null).length;
-  assertThat(
-    set <= 1,
-    () =>
+  if (set > 1) {
+    raise(
+      'AssertionError',
       `No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank,--pipeline-model-parallel-layout. args.num_layers_per_virtual_pipeline_stage=${repr(perVirtualStage)}, args.num_virtual_stages_per_pipeline_rank=${repr(vpp)}, args.pipeline_model_parallel_layout=${repr(layout)}.`,
-  );
+    );
+  }
   const size = withoutOne(derivedSize(settings));
   assertThat(
     size === null || pp > 1,
-    () => 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
+    'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
   );
   return size;
 }
@@ -40,8 +41,7 @@ function derivedSize(settings: PipelineArguments): number | null {
     const stages = typeof layout === 'string' ? parseLayerString(layout).length : layout.length;
     assertThat(
       modulo(stages, pp) === 0,
-      () =>
-        `The length of pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (num_stages=${stages}, args.pipeline_model_parallel_size=${pp})`,
+      `The length of pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (num_stages=${stages}, args.pipeline_model_parallel_size=${pp})`,
     );
     return floorDiv(stages, pp);
   }
@@ -53,7 +53,7 @@ function derivedSize(settings: PipelineArguments): number | null {
   }
   assertThat(
     first !== null || last !== null || modulo(accountedLayers(settings), pp) === 0,
-    () => 'Number of layers should be divisible by the pipeline-model-parallel size',
+    'Number of layers should be divisible by the pipeline-model-parallel size',
   );
   return null;
 }
@@ -62,18 +62,14 @@ function sizeOfChunks(settings: PipelineArguments, chunk: number): number {
   const { pp, first, last } = settings;
   assertThat(
     first === null && last === null,
-    () =>
-      'please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel degree when enable uneven pipeline parallelism',
+    'please use --num-virtual-stages-per-pipeline-rank to specify virtual pipeline parallel degree when enable uneven pipeline parallelism',
   );
   const layers = accountedLayers(settings);
-  assertThat(
-    modulo(layers, pp) === 0,
-    () => 'number of layers of the model must be divisible pipeline model parallel size',
-  );
+  assertThat(modulo(layers, pp) === 0, 'number of layers of the model must be divisible pipeline model parallel size');
   const each = floorDiv(layers, pp);
   assertThat(
     modulo(each, chunk) === 0,
-    () => 'number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage',
+    'number of layers per pipeline stage must be divisible number of layers per virtual pipeline stage',
   );
   return floorDiv(each, chunk);
 }

@@ -55,14 +55,13 @@ export function hybridPlan(
   const { pp, mtp } = settings;
   assertThat(
     segments === 1 || segments % pp === 0,
-    () =>
-      `The number of hybrid pipeline segments described by --hybrid-layer-pattern must be evenly divisible by --pipeline-model-parallel-size. Got ${segments} segments and ${pp} pipeline parallel size.`,
+    `The number of hybrid pipeline segments described by --hybrid-layer-pattern must be evenly divisible by --pipeline-model-parallel-size. Got ${segments} segments and ${pp} pipeline parallel size.`,
   );
   const vpp = segments > pp ? segments / pp : null;
   const pattern = parseHybridPattern(text);
   assertThat(
     vpp === null || pp > 1,
-    () => 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
+    'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
   );
   if (settings.first !== null || settings.last !== null) {
     checkUneven({ ...settings, numLayers, vpp });
@@ -101,8 +100,7 @@ export function mergedPattern({ pattern, former, depth, depths }: PatternSpellin
 export function checkSpellings({ pattern, former }: PatternSpellings): void {
   assertThat(
     pattern === null || former === null,
-    () =>
-      '--hybrid-override-pattern and --hybrid-layer-pattern cannot both be specified. --hybrid-override-pattern is deprecated; use --hybrid-layer-pattern instead.',
+    '--hybrid-override-pattern and --hybrid-layer-pattern cannot both be specified. --hybrid-override-pattern is deprecated; use --hybrid-layer-pattern instead.',
   );
 }
 
@@ -153,19 +151,16 @@ function checkOtherSettings(
   for (const [name, layers] of Object.entries(ends)) {
     assertThat(
       layers === null || !main.includes('|'),
-      () =>
-        `If --hybrid-layer-pattern contains pipe separators, --decoder-${name}-pipeline-num-layers should not be specified as the pipeline layout is explicitly defined.`,
+      `If --hybrid-layer-pattern contains pipe separators, --decoder-${name}-pipeline-num-layers should not be specified as the pipeline layout is explicitly defined.`,
     );
   }
   assertThat(
     perVirtualStage === null,
-    () =>
-      '--num-layers-per-virtual-pipeline-stage should not be used with --hybrid-layer-pattern. To specify virtual pipelining, describe a number of pipeline segments in --hybrid-layer-pattern that is a multiple of --pipeline-model-parallel-size greater than 1',
+    '--num-layers-per-virtual-pipeline-stage should not be used with --hybrid-layer-pattern. To specify virtual pipelining, describe a number of pipeline segments in --hybrid-layer-pattern that is a multiple of --pipeline-model-parallel-size greater than 1',
   );
   assertThat(
     settings.vpp === null,
-    () =>
-      '--num-virtual-stages-per-pipeline-rank should not be used with --hybrid-layer-pattern. Virtual pipeline stages are derived from the number of | segments in the pattern.',
+    '--num-virtual-stages-per-pipeline-rank should not be used with --hybrid-layer-pattern. Virtual pipeline stages are derived from the number of | segments in the pattern.',
   );
   const excluded = {
     'pipeline-model-parallel-layout': settings.layout !== null,
@@ -175,8 +170,7 @@ function checkOtherSettings(
   for (const [flag, written] of Object.entries(excluded)) {
     assertThat(
       !written,
-      () =>
-        `--${flag} should not be used with --hybrid-layer-pattern. Pipeline stage layout is defined by | separators in the pattern.`,
+      `--${flag} should not be used with --hybrid-layer-pattern. Pipeline stage layout is defined by | separators in the pattern.`,
     );
   }
 }

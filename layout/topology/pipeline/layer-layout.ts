@@ -71,15 +71,15 @@ function repeated(text: string, pattern: RegExp): string {
  */
 export function readLayerLayout(input: LayerLayoutInput, pp: number): Omit<LayerLayout, 'mtpStandalone'> {
   const rows: readonly unknown[] = typeof input === 'string' ? parseLayerString(input) : input;
-  assertThat(
-    rows.every(Array.isArray),
-    () =>
+  if (!rows.every(Array.isArray)) {
+    raise(
+      'AssertionError',
       `pipeline_model_parallel_layout must be a list of lists, but got [type(row) for row in layout]=[${rows.map(typeRepr).join(', ')}]`,
-  );
+    );
+  }
   assertThat(
     modulo(rows.length, pp) === 0,
-    () =>
-      `pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (len(layout)=${rows.length}, pipeline_model_parallel_size=${pp})`,
+    `pipeline_model_parallel_layout must be divisible by pipeline_model_parallel_size (len(layout)=${rows.length}, pipeline_model_parallel_size=${pp})`,
   );
   const vpp = rows.length / pp;
   const kinds: LayerKind[][] = [];
@@ -119,30 +119,27 @@ export function validateLayers(
   if (first === undefined) {
     fail('IndexError', 'list index out of range');
   }
-  assertThat(first === 'embedding', () => `The first layer must be embedding, but got LayerType.${first}`);
-  assertThat(last === 'loss', () => `The last layer must be loss, but got LayerType.${last}`);
-  assertThat(count('embedding') === 1, () => 'Embedding must be specified exactly once');
-  assertThat(count('loss') === 1, () => 'Loss must be specified exactly once');
+  assertThat(first === 'embedding', `The first layer must be embedding, but got LayerType.${first}`);
+  assertThat(last === 'loss', `The last layer must be loss, but got LayerType.${last}`);
+  assertThat(count('embedding') === 1, 'Embedding must be specified exactly once');
+  assertThat(count('loss') === 1, 'Loss must be specified exactly once');
   assertThat(
     count('decoder') === numLayers,
     // the missing space is Megatron's
-    () => `Number of decoder layers ${count('decoder')}must match num_layers ${numLayers}`,
+    `Number of decoder layers ${count('decoder')}must match num_layers ${numLayers}`,
   );
-  assertThat(count('mtp') === (mtp ?? 0), () => 'Number of mtp layers in layout must match mtp_num_layers');
+  assertThat(count('mtp') === (mtp ?? 0), 'Number of mtp layers in layout must match mtp_num_layers');
   const firstMtp = all.indexOf('mtp');
-  assertThat(
-    firstMtp < 0 || !all.includes('decoder', firstMtp),
-    () => 'decoder layers must be placed before MTP layers',
-  );
+  assertThat(firstMtp < 0 || !all.includes('decoder', firstMtp), 'decoder layers must be placed before MTP layers');
   assertThat(
     !stages.slice(0, -1).flat(2).includes('mtp'),
     // the message ends here, as the rest of it is not part of the assert
-    () => 'Currently we restrict that the MTP should be always in the last ',
+    'Currently we restrict that the MTP should be always in the last ',
   );
   const lastStages = stages.at(-1) ?? [];
   assertThat(
     lastStages.every((stage) => !stage.includes('mtp') || stage.filter((layer) => layer === 'mtp').length === mtp),
-    () => 'All of the MTP layers must be in the same one virtual pipeline stage',
+    'All of the MTP layers must be in the same one virtual pipeline stage',
   );
   if (count('encoder') > 0) {
     raise('NotImplementedError', 'Encoder layer is not supported for flexible pipeline layout');

@@ -79,17 +79,17 @@ function layersToBuild(pipeline: Pipeline, { rank, vpStage }: Stage): number {
     assertThat(
       modulo(whole, vpp) === 0,
       // the blanks are of a continued line in Megatron's source
-      () => `num_layers_per_pipeline_rank ${whole}             should be divisible by vp_size ${vpp}`,
+      `num_layers_per_pipeline_rank ${whole}             should be divisible by vp_size ${vpp}`,
     );
     layers = floorDiv(whole, vpp);
   }
   if (accountForEmbedding && rank === 0 && isFirstChunk(vpStage, vpp)) {
     layers -= 1;
-    assertThat(layers >= 0, () => 'Not enough layers in the first virtual pipeline stage');
+    assertThat(layers >= 0, 'Not enough layers in the first virtual pipeline stage');
   }
   if (accountForLoss && rank === pp - 1 && isLastChunk(vpStage, vpp)) {
     layers -= 1;
-    assertThat(layers >= 0, () => 'Not enough layers in the last virtual pipeline stage');
+    assertThat(layers >= 0, 'Not enough layers in the last virtual pipeline stage');
   }
   return layers;
 }
@@ -101,14 +101,14 @@ function layersOfRank(pipeline: Pipeline, rank: number): number {
     const layers = accountedLayers(pipeline);
     assertThat(
       modulo(layers, pp) === 0,
-      () => `num_layers=${layers} should be divisible by config.pipeline_model_parallel_size=${pp}`,
+      `num_layers=${layers} should be divisible by config.pipeline_model_parallel_size=${pp}`,
     );
     return floorDiv(layers, pp);
   }
   const { layers, stages } = middleOf(pipeline);
   assertThat(
     stages <= 0 || modulo(layers, stages) === 0,
-    () => 'With uneven pipelineing the left over layers must be divisible by left over stages',
+    'With uneven pipelineing the left over layers must be divisible by left over stages',
   );
   const middle = stages > 0 ? floorDiv(layers, stages) : 0;
   const atStart = rank === 0 && first !== null ? first : middle;

@@ -56,8 +56,7 @@ function checkSizes({ numLayers, pp }: PipelineSettings): void {
   assertThat(
     pp > 0,
     // the blanks are of a continued line in Megatron's source
-    () =>
-      'Pipeline model parallel size must be larger than 0             when enable --standalone-embedding-stage and --standalone-loss-stage',
+    'Pipeline model parallel size must be larger than 0             when enable --standalone-embedding-stage and --standalone-loss-stage',
   );
 }
 
@@ -79,8 +78,7 @@ function withLayout(settings: PipelineSettings, input: LayerLayoutInput): Pipeli
   const layout = readLayerLayout(input, pp);
   assertThat(
     vpp === null || vpp === layout.vpp,
-    () =>
-      `virtual_pipeline_model_parallel_size conflicts with pipeline_model_parallel_layout, (self.virtual_pipeline_model_parallel_size=${vpp},  detected_vpp_size=${layout.vpp})`,
+    `virtual_pipeline_model_parallel_size conflicts with pipeline_model_parallel_layout, (self.virtual_pipeline_model_parallel_size=${vpp},  detected_vpp_size=${layout.vpp})`,
   );
   const mtpStandalone = validateLayers(layout, numLayers, mtp);
   return { ...settings, vpp: vpp ?? (layout.vpp > 1 ? layout.vpp : null), layout: { ...layout, mtpStandalone } };

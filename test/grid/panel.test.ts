@@ -145,6 +145,9 @@ describe('every function by keyboard', () => {
       await page.getByRole('button', { name: 'Groups', exact: true }).focus();
       await sendText(moe.replace('pp: 4', 'pp: 2'));
       expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Groups');
+      await showView(page, 'Table');
+      await control(page, /^Mark as failed: rank 3$/).press('Enter');
+      expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Not failed: rank 3');
     }));
 });
 
@@ -251,7 +254,7 @@ describe('runs', () => {
 
 describe('what it costs', () => {
   test('the answer, every group and the numbers as a table fit a narrow pane', () =>
-    withPanel(moe, { theme: 'light', width: 360, state: { view: 'cost' } }, async ({ page }) => {
+    withPanel(moe, { theme: 'light', width: 360, state: { view: 'cost' } }, async ({ page, sendText }) => {
       const title = 'Stage 0 needs about 40 of 80 GiB; a rank sends 13 GB a step out of its node.';
       expect(await page.locator('h1').textContent()).toBe(title);
       const diagram = page.getByRole('img', { name: title });
@@ -268,6 +271,8 @@ describe('what it costs', () => {
       await page.getByText('All numbers').focus();
       await press(page, 'Enter');
       expect(await page.locator('.numbers table').first().locator('tbody tr').count()).toBe(4);
+      await sendText(`${moe}# a comment\n`);
+      expect(await page.locator('.numbers').getAttribute('open'), 'what was opened stays open').toBe('');
     }));
 
   test('what the file does not say stays unknown, and is named', () =>
@@ -728,8 +733,7 @@ describe('a million ranks', () => {
 
 test('messages that are none leave the panel as it is', () =>
   withPanel(mimo, {}, async ({ page, send }) => {
-    const broken = [{ type: 'layout' }, { type: 'layout', layout: { worldSize: 'a' } }, { type: 'smoke' }];
-    for (const nonsense of [null, 'layout', ...broken]) {
+    for (const nonsense of [null, 'layout', {}, { type: 'toString' }, { layout: null }]) {
       await send(nonsense);
     }
     await says(page, '8 ranks');

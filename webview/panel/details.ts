@@ -1,4 +1,4 @@
-import { countOf, denseGrid, grouped, type ResolvedLayout, type ResolvedModule } from '../../layout';
+import { countOf, denseGrid, grouped, type ResolvedModule } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
 import { MAX_DRAWN } from '../../picture/drawing';
@@ -21,7 +21,7 @@ import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { findingItem, isOfWorld } from '../views/world';
-import { button, h } from './dom';
+import { button, h, link } from './dom';
 
 /** What the list beside the picture says of one rank: where it is, where it stands, and every group that it is in. */
 export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
@@ -55,19 +55,9 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
     h(
       'p',
       { class: 'actions' },
-      button('Show in the file', () => actions.revealModule(modules[0]?.name ?? null), {
-        class: 'link',
-        'data-keep': 'reveal',
-      }),
-      button(state.failed.includes(rank) ? 'Not failed' : 'Mark as failed', () => actions.toggleFailed(rank), {
-        class: 'link',
-        'data-keep': 'fail',
-      }),
-      button('Copy', () => actions.copy(place, 'coordinates'), {
-        class: 'link',
-        'data-keep': 'copy',
-        'aria-label': 'Copy coordinates',
-      }),
+      link('Show in the file', () => actions.revealModule(modules[0]?.name ?? null), 'reveal'),
+      link(state.failed.includes(rank) ? 'Not failed' : 'Mark as failed', () => actions.toggleFailed(rank), 'fail'),
+      link('Copy', () => actions.copy(place, 'coordinates'), 'copy', { 'aria-label': 'Copy coordinates' }),
     ),
     h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
     h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group))),
@@ -98,24 +88,24 @@ const chips = (coordinates: readonly string[]): HTMLElement[] =>
 /** Pointing at a row shows its group alone, choosing it keeps that, and choosing it again shows all ranks. */
 function groupRow(scene: Scene, group: MergedGroup): HTMLElement {
   const { layout, state, actions } = scene;
-  const { names, name, module, index, size, ranks } = group;
+  const { names, name, module, index, size, ranks, nodes } = group;
   const isHighlighted = names.includes(highlightedGroup(scene));
   const isAlone = isHighlighted && state.isolated;
   const title = `${names.join(' = ')}${module === null ? '' : ` of ${module}`}, group ${index}, ${countOf(size, 'rank')}`;
-  const show = h(
-    'button',
-    {
-      type: 'button',
-      class: isHighlighted ? 'group highlighted' : 'group',
-      'aria-pressed': String(isAlone),
-      'data-keep': `group ${module ?? ''} ${name} ${index}`,
-      title,
-    },
+  const content = [
     h('span', { class: 'name' }, ...breakable(names.join(' = '))),
-    badge(group, layout),
+    nodes === null
+      ? badge(`${grouped(size)} ranks`, false)
+      : badge(nodesText(nodes), nodes > 1 && nodesOf(ranks ?? [], nvlinkRanks(layout)) > 1),
     h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : countOf(size, 'rank')),
-  );
-  show.addEventListener('click', () => actions.change(isAlone ? { isolated: false } : { group: name, isolated: true }));
+  ];
+  const toggle = () => actions.change(isAlone ? { isolated: false } : { group: name, isolated: true });
+  const show = button(content, toggle, {
+    class: isHighlighted ? 'group highlighted' : 'group',
+    'aria-pressed': String(isAlone),
+    'data-keep': `group ${module ?? ''} ${name} ${index}`,
+    title,
+  });
   const copy = button('Copy', () => actions.copy(ranksOfGroup(layout, group).join(', '), `ranks of ${title}`), {
     class: 'copy',
     'aria-label': `Copy the ranks of ${title}`,
@@ -131,17 +121,10 @@ function groupRow(scene: Scene, group: MergedGroup): HTMLElement {
 const breakable = (name: string): (string | HTMLElement)[] =>
   name.split(/(?<=_)/).flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]));
 
-/** Whether a group leaves its node, and with that NVLink. */
-function badge({ nodes, size, ranks }: MergedGroup, layout: ResolvedLayout): HTMLElement {
-  if (nodes === null) {
-    return h('span', { class: 'badge' }, `${grouped(size)} ranks`);
-  }
-  if (nodes === 1) {
-    return h('span', { class: 'badge' }, 'in node');
-  }
-  const isFar = nodesOf(ranks ?? [], nvlinkRanks(layout)) > 1;
-  return h('span', { class: isFar ? 'badge far' : 'badge' }, countOf(nodes, 'node'));
-}
+/** How many nodes a group spans; it stands out where the group leaves its NVLink domain. */
+const badge = (text: string, isFar: boolean): HTMLElement => h('span', { class: isFar ? 'badge far' : 'badge' }, text);
+
+const nodesText = (nodes: number): string => (nodes === 1 ? 'in node' : countOf(nodes, 'node'));
 
 /** More modules than this are listed without their process groups. */
 const MAX_MODULES = 4;
@@ -151,23 +134,14 @@ function kindRow({ layout, actions }: Scene, { names, family }: GroupKind): HTML
   const { name, module, count, size } = family;
   const reach = reachOf(family, layout.gpusPerNode);
   const isFar = (reachOf(family, nvlinkRanks(layout))?.crossing ?? 0) > 0;
-  const show = h(
-    'button',
-    { type: 'button', class: 'group', 'data-keep': `kind ${module ?? ''} ${name}`, title: 'Show these groups' },
+  const content = [
     h('span', { class: 'name' }, ...breakable(names.join(' = '))),
-    ...(reach
-      ? [
-          h(
-            'span',
-            { class: isFar ? 'badge far' : 'badge' },
-            reach.crossing === 0 ? 'in node' : countOf(reach.nodes, 'node'),
-          ),
-        ]
-      : []),
+    ...(reach ? [badge(nodesText(reach.crossing === 0 ? 1 : reach.nodes), isFar)] : []),
     h('span', { class: 'peers' }, `${countOf(count, 'group')} of ${grouped(size)}`),
-  );
-  show.addEventListener('click', () => actions.change({ view: 'groups', group: name }));
-  return h('li', {}, show);
+  ];
+  const show = () => actions.change({ view: 'groups', group: name });
+  const keep = `kind ${module ?? ''} ${name}`;
+  return h('li', {}, button(content, show, { class: 'group', 'data-keep': keep, title: 'Show these groups' }));
 }
 
 /** What the list says while no rank is looked at: the layout in short. */
@@ -216,11 +190,8 @@ export function differenceCard({ base, difference, layout, actions }: Scene): HT
     .filter(([, count]) => count > 0)
     .map(([change, count]) => h('li', {}, `${grouped(count)} ${COUNT_TEXT[change]}`));
   const steps = [
-    button('Next', () => actions.light(ranks, 'ranks that differ'), { class: 'link', 'data-keep': 'next difference' }),
-    button('Copy the list', () => actions.copy(ranks.join(', '), 'ranks that differ'), {
-      class: 'link',
-      'data-keep': 'copy difference',
-    }),
+    link('Next', () => actions.light(ranks, 'ranks that differ'), 'next difference'),
+    link('Copy the list', () => actions.copy(ranks.join(', '), 'ranks that differ'), 'copy difference'),
   ];
   return [
     h(

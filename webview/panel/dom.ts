@@ -1,9 +1,10 @@
 type Child = Node | string;
+type Attributes = Readonly<Record<string, string | boolean>>;
 
 /** Makes an element with attributes and children. Texts become text nodes, so nothing in a layout can become markup. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
-  attributes: Readonly<Record<string, string | boolean>> = {},
+  attributes: Attributes = {},
   ...children: readonly Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
@@ -18,14 +19,42 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 /** A button that does something. */
 export function button(
-  label: string,
+  content: Child | readonly Child[],
   run: () => void,
-  attributes: Readonly<Record<string, string | boolean>> = {},
+  attributes: Attributes = {},
 ): HTMLButtonElement {
-  const element = h('button', { type: 'button', ...attributes }, label);
+  const element = h('button', { type: 'button', ...attributes }, ...[content].flat());
   element.addEventListener('click', run);
   return element;
 }
+
+/**
+ * A button in a text.
+ * @param keep see `replaceKeepingFocus`
+ */
+export const link = (label: string, run: () => void, keep: string, attributes: Attributes = {}): HTMLButtonElement =>
+  button(label, run, { class: 'link', 'data-keep': keep, ...attributes });
+
+/** What a view without results says, and the command that gets them. */
+export const invitation = (text: string, command: string, run: () => void, ...more: readonly Child[]): HTMLElement =>
+  h('div', { class: 'empty' }, h('p', {}, text), button(command, run, { class: 'primary' }), ...more);
+
+/** A table with the names of its columns. */
+export const tableOf = (
+  columns: readonly string[],
+  rows: readonly HTMLElement[],
+  attributes: Attributes = {},
+): HTMLElement =>
+  h(
+    'table',
+    attributes,
+    h('thead', {}, h('tr', {}, ...columns.map((text) => h('th', { scope: 'col' }, text)))),
+    h('tbody', {}, ...rows),
+  );
+
+/** A row of a table: its name and its cells. */
+export const tableRow = (name: Child, cells: readonly Child[], attributes: Attributes = {}): HTMLElement =>
+  h('tr', attributes, h('th', { scope: 'row' }, name), ...cells.map((cell) => h('td', {}, cell)));
 
 /** One entry of a list to choose from. */
 export interface Option<T extends string = string> {

@@ -1,7 +1,7 @@
 import { countOf, failurePlan, grouped } from '../../layout';
 import { rankList } from '../../picture/facts';
 import type { Scene } from '../views/view';
-import { button, h } from './dom';
+import { button, h, link } from './dom';
 
 /** What going on without the marked ranks costs, and the button that writes it into the file; nothing where none is marked. */
 export function failureCard(
@@ -15,7 +15,7 @@ export function failureCard(
   const plan = failurePlan(layout, failed);
   const actions = [
     ...(plan ? [button('Write to file', () => write(failed), { class: 'primary', 'data-keep': 'write' })] : []),
-    button('Clear', clear, { class: 'link', 'data-keep': 'clear' }),
+    link('Clear', clear, 'clear'),
   ];
   return [
     h(

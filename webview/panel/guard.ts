@@ -6,8 +6,6 @@ type Fields = Readonly<Record<string, Guard<unknown>>>;
 
 export const isString: Guard<string> = (value): value is string => typeof value === 'string';
 
-export const isBoolean: Guard<boolean> = (value): value is boolean => typeof value === 'boolean';
-
 export const isNumber: Guard<number> = (value): value is number => typeof value === 'number' && Number.isFinite(value);
 
 /** A whole number from 0. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { layoutMessage } from '../../client/grid/messages';
 import { applyEdits, check, failureEdits, failurePlan } from '../../layout';
-import { isToPanel, parseFromPanel } from './messages';
+import { isRunReport, isToPanel, parseFromPanel } from './messages';
 
 const messageOf = (text: string) => layoutMessage(check(text), 'a');
 
@@ -30,27 +30,16 @@ describe('messages between the panel and the editor', () => {
     expect(parseFromPanel(value)).toBeNull();
   });
 
-  const message = messageOf('layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n');
-
-  test('what the editor makes of a text is a message, whole or not', () => {
-    expect(message.layout).not.toBeNull();
-    expect(isToPanel(message)).toBe(true);
-    expect(isToPanel(messageOf('layout: 1\nparallelism: {tp: 0}\n'))).toBe(true);
-    expect(isToPanel(messageOf('['))).toBe(true);
-  });
-
-  test.each([
-    { ...message, sequences: undefined },
-    { ...message, layout: { ...message.layout, modules: [{ name: 'a' }] } },
-    { ...message, layout: { ...message.layout, worldSize: -1 } },
-    { ...message, findings: [{ code: 'x' }] },
-    { type: 'smoke', verdict: 'ok', groups: [{ name: 'tp' }], suspects: [] },
-    { type: 'base', base: { title: 'a' } },
-    { type: 'nothing' },
-    null,
-  ])('a message that lacks something is refused: %#', (value) => {
+  test.each([{ type: 'nothing' }, { layout: null }, 'layout', null])('what is no message is refused: %j', (value) => {
     expect(isToPanel(value)).toBe(false);
   });
+
+  test.each([{}, { verdict: 'hang' }, { verdict: 'hang', culprits: [{ rank: -1 }], victims: [], why: [] }, null])(
+    'what `verify` does not print is no report of a run: %j',
+    (value) => {
+      expect(isRunReport(value)).toBe(false);
+    },
+  );
 
   test('a file that is not whole still says where its modules lie, and where its findings are', () => {
     const text =

@@ -4,7 +4,7 @@ import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/world';
-import { arrayOf, type Guard, isBoolean, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
+import { arrayOf, type Guard, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
 /** A finding as the panel shows it beside the picture. */
 export interface PanelFinding {
@@ -110,64 +110,6 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
 /** Reads a message from the panel; null for anything that the panel does not send. */
 export const parseFromPanel = (value: unknown): FromPanel | null => (isFromPanel(value) ? value : null);
 
-const isDims = arrayOf(objectOf({ name: isString, size: isIndex }));
-
-const isLayout = objectOf({
-  name: isName,
-  worldSize: isIndex,
-  nodes: isNumber,
-  gpusPerNode: isIndex,
-  gpusPerNvlinkDomain: isIndex,
-  mode: oneOf('homogeneous', 'colocated', 'non_colocated'),
-  modules: arrayOf(objectOf({ name: isName, rankOffset: isIndex, numRanks: isIndex, dense: isDims, expert: isDims })),
-  generalizedTp: isBoolean,
-  optimizerInstances: isIndex,
-  hierarchicalContextParallelSizes: nullOr(arrayOf(isIndex)),
-  allGatherGroup: isBoolean,
-  expertAllGatherGroup: isBoolean,
-  ntp: nullOr(
-    objectOf({
-      tpBase: isIndex,
-      tpSpares: isIndex,
-      numReducedTpDpRanks: isIndex,
-      nonActive: nullOr(
-        arrayOf(objectOf({ dp: isIndex, cp: nullOr(isIndex), pp: nullOr(isIndex), localRanks: arrayOf(isIndex) })),
-      ),
-      failedRanks: arrayOf(isIndex),
-      placement: oneOf('nominal', 'packed'),
-    }),
-  ),
-});
-
-const isFinding = objectOf({
-  code: isString,
-  severity: oneOf('error', 'warning', 'information'),
-  message: isString,
-  line: isIndex,
-  module: isName,
-});
-
-const isBytes = { states: isNumber, activations: isNumber, communicators: isNumber, low: isNumber, high: isNumber };
-
-const isShape = { stages: isIndex, chunks: isIndex, microbatches: isIndex, group: isIndex, bubble: isNumber };
-
-const isCost = objectOf({
-  cost: nullOr(
-    objectOf({
-      stages: arrayOf(objectOf({ name: isString, ...isBytes })),
-      gpuBytes: nullOr(isNumber),
-      flows: arrayOf(
-        objectOf({ group: isString, carries: isString, bytes: isNumber, tier: oneOf('nvlink', 'network') }),
-      ),
-      pipeline: nullOr(objectOf(isShape)),
-      seconds: nullOr(objectOf({ median: isNumber, low: isNumber, high: isNumber })),
-      missing: arrayOf(isString),
-      assumed: arrayOf(isString),
-    }),
-  ),
-  reason: isName,
-});
-
 /** So many ranks of a run are taken in. */
 const MAX_RUN_RANKS = 1_048_576;
 
@@ -187,39 +129,8 @@ const isRunReportShape = objectOf({
 /** Whether a value is what `parallelism-layout verify` prints as JSON. */
 export const isRunReport: Guard<RunReport> = (value): value is RunReport => isRunReportShape(value);
 
-/** Whether a message is one from the editor, whole. */
-export const isToPanel: Guard<ToPanel> = unionBy<ToPanel>({
-  layout: {
-    title: isString,
-    layout: nullOr(isLayout),
-    outline: objectOf({
-      worldSize: nullOr(isIndex),
-      spans: arrayOf(objectOf({ name: isName, start: isIndex, count: isIndex })),
-      phases: arrayOf(
-        objectOf({ name: isString, start: isIndex, count: isIndex, engine: isString, degrees: isString }),
-      ),
-    }),
-    sequences: arrayOf(
-      objectOf({
-        module: isName,
-        plan: objectOf({ length: isIndex, cp: isIndex, tp: isIndex, sequenceParallel: isBoolean }),
-      }),
-    ),
-    shards: arrayOf(objectOf({ name: isString, units: isIndex })),
-    stages: arrayOf(objectOf({ module: isName, stages: arrayOf(isString) })),
-    cost: isCost,
-    findings: arrayOf(isFinding),
-  },
-  cursor: { module: isName },
-  base: { base: nullOr(objectOf({ title: isString, file: isName, layout: nullOr(isLayout), problem: isName })) },
-  smoke: {
-    verdict: isString,
-    groups: arrayOf(
-      objectOf({ name: isString, module: isName, index: isIndex, ok: isBoolean, busGBs: nullOr(isNumber) }),
-    ),
-    suspects: arrayOf(isIndex),
-  },
-  run: { report: isRunReport },
-  showSmoke: {},
-  showRun: {},
-});
+const TYPES: readonly ToPanel['type'][] = ['layout', 'cursor', 'base', 'smoke', 'run', 'showSmoke', 'showRun'];
+
+/** Whether a message comes from our half in the editor. Nothing else posts messages of these types to the page. */
+export const isToPanel: Guard<ToPanel> = (value): value is ToPanel =>
+  typeof value === 'object' && value !== null && TYPES.some((type) => type === Reflect.get(value, 'type'));

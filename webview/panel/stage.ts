@@ -6,7 +6,7 @@ import { RankCanvas, type Viewport } from '../render/canvas';
 import { Minimap } from '../render/minimap';
 import type { Marks, Picture } from '../render/paint';
 import type { Scene, Sketch, View } from '../views/view';
-import { h } from './dom';
+import { h, replaceKeepingFocus } from './dom';
 
 /** What a person does with the pictures. */
 export interface StageEvents {
@@ -129,13 +129,15 @@ export class Stage {
     this.#fill(content);
   }
 
-  /** What is scrolled to stays while texts change. */
+  /** What is scrolled to, opened and focused stays while texts change. */
   #fill(content: HTMLElement | null): void {
     this.#content.hidden = !content;
     if (content) {
       const scroll = this.#content.scrollTop;
-      this.#content.replaceChildren(content);
+      const isOpen = this.#content.querySelector('details')?.open ?? false;
+      replaceKeepingFocus(this.#content, content);
       this.#content.scrollTop = scroll;
+      this.#content.querySelector('details')?.toggleAttribute('open', isOpen);
     } else {
       this.#content.replaceChildren();
     }

@@ -1,7 +1,7 @@
 import { type Cost, costHeadline, memory, totalOf } from '../../picture/cost';
 import { costDiagram } from '../../picture/costDiagram';
 import { traffic } from '../../picture/flows';
-import { h } from '../panel/dom';
+import { h, tableOf, tableRow } from '../panel/dom';
 import { diagramElement } from '../render/diagram';
 import type { View } from './view';
 
@@ -24,43 +24,27 @@ export const cost: View = {
     ),
 };
 
+const MEMORY_COLUMNS = ['Stage', 'States', 'Activations', 'Communicators', 'Together', 'Nine in ten within'];
+const FLOW_COLUMNS = ['Process group', 'Carries', 'A step and rank', 'Over'];
+
 /** The numbers of the diagram as tables. */
 function numbers({ stages, flows }: Cost): HTMLElement {
+  const memoryRows = stages.slice(0, MAX_ROWS).map((stage) => {
+    const { name, states, activations, communicators, low, high } = stage;
+    const parts = [states, activations, communicators, totalOf(stage)].map(memory);
+    return tableRow(name, [...parts, `${memory(low)} – ${memory(high)}`]);
+  });
+  const flowRows = flows
+    .slice(0, MAX_ROWS)
+    .map(({ group, carries, bytes, tier }) =>
+      tableRow(group, [carries, traffic(bytes), tier === 'nvlink' ? 'NVLink' : 'network']),
+    );
+  const attributes = { class: 'outcomes' };
   return h(
     'details',
-    { class: 'numbers', 'data-keep': 'numbers' },
-    h('summary', { 'data-keep': 'numbers summary' }, 'All numbers'),
-    tableOf(
-      ['Stage', 'States', 'Activations', 'Communicators', 'Together', 'Nine in ten within'],
-      stages
-        .slice(0, MAX_ROWS)
-        .map((stage) => [
-          stage.name,
-          memory(stage.states),
-          memory(stage.activations),
-          memory(stage.communicators),
-          memory(totalOf(stage)),
-          `${memory(stage.low)} – ${memory(stage.high)}`,
-        ]),
-    ),
-    tableOf(
-      ['Process group', 'Carries', 'A step and rank', 'Over'],
-      flows
-        .slice(0, MAX_ROWS)
-        .map(({ group, carries, bytes, tier }) => [
-          group,
-          carries,
-          traffic(bytes),
-          tier === 'nvlink' ? 'NVLink' : 'network',
-        ]),
-    ),
+    { class: 'numbers' },
+    h('summary', { 'data-keep': 'numbers' }, 'All numbers'),
+    tableOf(MEMORY_COLUMNS, memoryRows, attributes),
+    tableOf(FLOW_COLUMNS, flowRows, attributes),
   );
-}
-
-function tableOf(columns: readonly string[], rows: readonly (readonly string[])[]): HTMLElement {
-  const head = h('tr', {}, ...columns.map((text) => h('th', { scope: 'col' }, text)));
-  const body = rows.map(([name = '', ...cells]) =>
-    h('tr', {}, h('th', { scope: 'row' }, name), ...cells.map((text) => h('td', {}, text))),
-  );
-  return h('table', { class: 'outcomes' }, h('thead', {}, head), h('tbody', {}, ...body));
 }

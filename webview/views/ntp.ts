@@ -8,7 +8,7 @@ import {
   spareCount,
 } from '../../layout';
 import { hasRoles, ntpShape } from '../../picture/roles';
-import { h } from '../panel/dom';
+import { h, tableOf } from '../panel/dom';
 import type { PanelShards } from '../panel/messages';
 import { drawn } from './pictures';
 import type { Scene, View } from './view';
@@ -91,12 +91,6 @@ function matrix(
   splits: readonly (readonly number[])[],
 ): HTMLElement {
   const most = Math.max(1, ...splits.flat());
-  const head = h(
-    'tr',
-    {},
-    h('th', { scope: 'col', class: 'corner' }, `${rowName} \\ ${columnName}`),
-    ...splits.map((_, slot) => h('th', { scope: 'col' }, String(slot))),
-  );
   const rows = splits.map((row, slot) =>
     h(
       'tr',
@@ -109,5 +103,8 @@ function matrix(
       }),
     ),
   );
-  return h('table', { class: 'matrix' }, h('caption', {}, caption), h('thead', {}, head), h('tbody', {}, ...rows));
+  const columns = [`${rowName} \\ ${columnName}`, ...splits.map((_, slot) => String(slot))];
+  const table = tableOf(columns, rows, { class: 'matrix' });
+  table.prepend(h('caption', {}, caption));
+  return table;
 }

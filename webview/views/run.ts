@@ -3,7 +3,7 @@ import { coordinateLines } from '../../picture/drawing';
 import { subject } from '../../picture/headline';
 import { physicalPlacement } from '../../picture/physical';
 import type { RunOutcome } from '../../picture/runOutcome';
-import { button, h } from '../panel/dom';
+import { h, invitation, link } from '../panel/dom';
 import type { Scene, View } from './view';
 import { withCode } from './world';
 
@@ -23,23 +23,17 @@ export const run: View = {
       colouring: run.colouring,
       describe: (rank) => [...run.describe(rank), ...coordinateLines(layout, rank)],
     },
-  content: (scene) => (scene.run ? reasons(scene, scene.run) : invitation(scene)),
+  content: (scene) => (scene.run ? reasons(scene, scene.run) : empty(scene)),
 };
 
-function invitation({ actions }: Scene): HTMLElement {
+const EMPTY =
+  'Flight Recorder dumps, NCCL RAS answers and logs tell which rank keeps the others waiting. Drop their folder here.';
+
+function empty({ actions }: Scene): HTMLElement {
   const command = h('code', {}, 'parallelism-layout verify LAYOUT DUMPS... --format json > run.json');
-  const other = button('Open Its Result', () => actions.openRun(), { class: 'link' });
-  return h(
-    'div',
-    { class: 'empty' },
-    h(
-      'p',
-      {},
-      'Flight Recorder dumps, NCCL RAS answers and logs tell which rank keeps the others waiting. Drop their folder here.',
-    ),
-    button('Verify Against Run...', () => actions.verifyRun(), { class: 'primary' }),
-    h('p', {}, 'Where the files cannot come here: ', command, ' ', other),
-  );
+  const other = link('Open Its Result', actions.openRun, 'open run');
+  const hint = h('p', {}, 'Where the files cannot come here: ', command, ' ', other);
+  return invitation(EMPTY, 'Verify Against Run...', actions.verifyRun, hint);
 }
 
 function reasons({ actions }: Scene, { report, culprits }: RunOutcome): HTMLElement {
@@ -56,11 +50,9 @@ function reasons({ actions }: Scene, { report, culprits }: RunOutcome): HTMLElem
     h(
       'p',
       { class: 'actions' },
-      ...(ranks.length > 0
-        ? [button('Show them', () => actions.light(ranks, 'culprits'), { class: 'link', 'data-keep': 'culprits' })]
-        : []),
-      button('Verify against another run', () => actions.verifyRun(), { class: 'link', 'data-keep': 'verify run' }),
-      button('Open another result', () => actions.openRun(), { class: 'link', 'data-keep': 'open run' }),
+      ...(ranks.length > 0 ? [link('Show them', () => actions.light(ranks, 'culprits'), 'culprits')] : []),
+      link('Verify against another run', actions.verifyRun, 'verify run'),
+      link('Open another result', actions.openRun, 'open run'),
     ),
   );
 }

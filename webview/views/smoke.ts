@@ -3,11 +3,16 @@ import { coordinateLines } from '../../picture/drawing';
 import { rankList } from '../../picture/facts';
 import { physicalPlacement } from '../../picture/physical';
 import { type FamilyOutcome, OUTCOMES, type SmokeOutcome, smokeHeadline } from '../../picture/smokeOutcome';
-import { button, h, picker } from '../panel/dom';
+import { h, invitation, link, picker, tableOf, tableRow } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** How many groups that did not pass are listed of one kind. */
 const MAX_OPEN = 8;
+
+const EMPTY =
+  'No smoke job has run for this layout yet. It starts the ranks, makes every process group and moves data through it.';
+
+const COLUMNS = ['Process group', 'Groups', 'Passed', 'No result', 'Failed', 'Slowest', 'Fastest'];
 
 /** All kinds of process groups together. */
 const ALL = '';
@@ -30,7 +35,8 @@ export const smoke: View = {
       colouring: state.measure === 'bandwidth' ? results.bandwidthColouring(name) : results.outcomeColouring(name),
     };
   },
-  content: (scene) => (scene.results ? outcomes(scene, scene.results) : invitation(scene)),
+  content: (scene) =>
+    scene.results ? outcomes(scene, scene.results) : invitation(EMPTY, 'Run Smoke Job', scene.actions.runSmokeJob),
 };
 
 /** The chosen kind of groups; bandwidths are of one kind, since kinds differ. */
@@ -58,45 +64,16 @@ function pickers({ results, state, actions }: Scene): HTMLElement[] {
   ];
 }
 
-function invitation({ actions }: Scene): HTMLElement {
-  return h(
-    'div',
-    { class: 'empty' },
-    h(
-      'p',
-      {},
-      'No smoke job has run for this layout yet. It starts the ranks, makes every process group and moves data through it.',
-    ),
-    button('Run Smoke Job', () => actions.runSmokeJob(), { class: 'primary' }),
-  );
-}
-
 function outcomes(scene: Scene, results: SmokeOutcome): HTMLElement {
   const all = results.outcomes();
   const suspects = [...results.suspects];
-  const find = button('Show them', () => scene.actions.light(suspects, 'ranks that the fault names'), {
-    class: 'link',
-  });
+  const find = link('Show them', () => scene.actions.light(suspects, 'ranks that the fault names'), 'suspects');
+  const body = all.sort(byTrouble).flatMap((outcome) => rows(scene, results, outcome));
   return h(
     'div',
     { class: 'below' },
     ...(suspects.length > 0 ? [h('p', {}, `At fault: ${rankList(suspects)} `, find)] : []),
-    h(
-      'table',
-      { class: 'outcomes' },
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          ...['Process group', 'Groups', 'Passed', 'No result', 'Failed', 'Slowest', 'Fastest'].map((text) =>
-            h('th', { scope: 'col' }, text),
-          ),
-        ),
-      ),
-      h('tbody', {}, ...all.sort(byTrouble).flatMap((outcome) => rows(scene, results, outcome))),
-    ),
+    tableOf(COLUMNS, body, { class: 'outcomes' }),
   );
 }
 
@@ -106,37 +83,36 @@ const byTrouble = (a: FamilyOutcome, b: FamilyOutcome): number =>
 function rows(scene: Scene, results: SmokeOutcome, outcome: FamilyOutcome): HTMLElement[] {
   const { family, counts, open, slowest, fastest } = outcome;
   const title = family.module === null ? family.name : `${family.name} of ${family.module}`;
-  const colour = button(title, () => scene.actions.change({ group: family.name }), {
-    class: 'link',
-    'data-keep': `family ${title}`,
-  });
-  const light = (index: number, label: string) =>
-    button(label, () => scene.actions.light(family.ranks(index), `${family.name} group ${index}`), {
-      class: 'link',
-      'data-keep': `group ${title} ${index}`,
-    });
+  const colour = link(title, () => scene.actions.change({ group: family.name }), `family ${title}`);
+  const light = (index: number, label: string) => {
+    const highlight = () => scene.actions.light(family.ranks(index), `${family.name} group ${index}`);
+    return link(label, highlight, `group ${title} ${index}`);
+  };
   const gbs = (value: number | null) => (value === null ? '' : `${value.toPrecision(3)} GB/s`);
   const slow =
     slowest && fastest !== null && slowest.busGBs < fastest
-      ? [light(slowest.index, gbs(slowest.busGBs))]
-      : [gbs(slowest?.busGBs ?? null)];
-  const main = h(
-    'tr',
-    {},
-    h('th', { scope: 'row' }, colour),
-    h('td', {}, grouped(family.count)),
-    h('td', {}, grouped(counts[0])),
-    h('td', {}, counts[1] > 0 ? grouped(counts[1]) : ''),
-    h('td', { class: counts[2] > 0 ? 'error' : '' }, counts[2] > 0 ? grouped(counts[2]) : ''),
-    h('td', {}, ...slow),
-    h('td', {}, gbs(fastest)),
-  );
+      ? light(slowest.index, gbs(slowest.busGBs))
+      : gbs(slowest?.busGBs ?? null);
+  const some = (count: number) => (count > 0 ? grouped(count) : '');
+  const [passed, unknown, failed] = counts;
+  const main = tableRow(colour, [
+    grouped(family.count),
+    grouped(passed),
+    some(unknown),
+    h('span', { class: 'error' }, some(failed)),
+    slow,
+    gbs(fastest),
+  ]);
   const listed = open.slice(0, MAX_OPEN).map((index) => {
     const { label } = OUTCOMES[results.outcomeOf(family, index)] ?? { label: '' };
     return h('li', {}, light(index, `group ${index}`), ` ${label}: ranks ${rankList(family.ranks(index))}`);
   });
   const more =
     open.length > listed.length ? [h('li', {}, `and ${countOf(open.length - listed.length, 'more group')}`)] : [];
-  const detail = h('tr', {}, h('td', { colspan: '7' }, h('ul', { class: 'open' }, ...listed, ...more)));
+  const detail = h(
+    'tr',
+    {},
+    h('td', { colspan: String(COLUMNS.length) }, h('ul', { class: 'open' }, ...listed, ...more)),
+  );
   return listed.length > 0 ? [main, detail] : [main];
 }

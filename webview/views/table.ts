@@ -2,7 +2,7 @@ import { countOf, grouped, type ResolvedModule } from '../../layout';
 import { coordinatesOf, modulesOf, placeOf } from '../../picture/facts';
 import { subject } from '../../picture/headline';
 import { hasRoles, roleColouring } from '../../picture/roles';
-import { button, h, picker } from '../panel/dom';
+import { button, h, link, picker, tableOf, tableRow } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** How many ranks one page of the table has. */
@@ -81,21 +81,12 @@ function rankTable(scene: Scene): HTMLElement {
     turn('Last', pages - 1),
   ];
   const columns = columnsOf(scene);
-  const head = h(
-    'tr',
-    {},
-    ...['Rank', ...columns.map(({ title }) => title), ''].map((text) => h('th', { scope: 'col' }, text)),
-  );
+  const body = Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), columns));
   return h(
     'div',
     { class: 'table' },
     h('div', { class: 'pager' }, ...(choices.length > 1 ? [filter] : []), ...(pages > 1 ? pager : [])),
-    h(
-      'table',
-      {},
-      h('thead', {}, head),
-      h('tbody', {}, ...Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), columns))),
-    ),
+    tableOf(['Rank', ...columns.map(({ title }) => title), ''], body),
   );
 }
 
@@ -142,23 +133,9 @@ function conditionsOf({ layout, failed, difference, results, run }: Scene): (ran
 
 function row({ state, actions }: Scene, rank: number, columns: readonly Column[]): HTMLElement {
   const label = state.failed.includes(rank) ? 'Not failed' : 'Mark as failed';
-  return h(
-    'tr',
-    rank === state.rank ? { 'aria-current': 'true' } : {},
-    h(
-      'th',
-      { scope: 'row' },
-      button(grouped(rank), () => actions.choose(rank), { class: 'link', 'data-keep': `rank ${rank}` }),
-    ),
-    ...columns.map(({ text }) => h('td', {}, text(rank))),
-    h(
-      'td',
-      {},
-      button(label, () => actions.toggleFailed(rank), {
-        class: 'link',
-        'data-keep': `fail ${rank}`,
-        'aria-label': `${label}: rank ${rank}`,
-      }),
-    ),
-  );
+  const named = { 'aria-label': `${label}: rank ${rank}` };
+  const fail = link(label, () => actions.toggleFailed(rank), `fail ${rank}`, named);
+  const choose = link(grouped(rank), () => actions.choose(rank), `rank ${rank}`);
+  const current = rank === state.rank ? { 'aria-current': 'true' } : {};
+  return tableRow(choose, [...columns.map(({ text }) => text(rank)), fail], current);
 }

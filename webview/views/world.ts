@@ -12,7 +12,7 @@ import {
   worldDiagram,
   worldSentence,
 } from '../../picture/world';
-import { h } from '../panel/dom';
+import { button, h, link } from '../panel/dom';
 import type { PanelFinding } from '../panel/messages';
 import type { Actions, View } from './view';
 
@@ -69,20 +69,14 @@ function moduleRow(
 ): HTMLElement {
   const label = name ?? 'parallelism';
   const text = spanText({ start, end: start + count });
-  const bar = h(
-    'button',
-    {
-      type: 'button',
-      class: 'bar',
-      'data-keep': `module ${label}`,
-      'aria-label': `${label}, ranks ${text}: show in the file`,
-    },
-    h('span', { class: 'bar-text' }, text),
-  );
+  const bar = button(h('span', { class: 'bar-text' }, text), () => actions.revealModule(name), {
+    class: 'bar',
+    'data-keep': `module ${label}`,
+    'aria-label': `${label}, ranks ${text}: show in the file`,
+  });
   bar.style.backgroundColor = moduleFill(index);
   bar.style.color = index % 7 === 4 ? '#ffffff' : '#000000';
   place(bar, { start, end: start + count }, reach);
-  bar.addEventListener('click', () => actions.revealModule(name));
   const own = findings.filter((one) => one.module === name && name !== null && !isOfWorld(one));
   return h(
     'div',
@@ -140,12 +134,7 @@ export function findingItem(
   { code, severity, message, line }: PanelFinding,
   actions: Pick<Actions, 'revealLine'>,
 ): HTMLElement {
-  const link = h(
-    'button',
-    { type: 'button', class: 'link', 'data-keep': `finding ${code} ${line}` },
-    `line ${line + 1}`,
-  );
-  link.addEventListener('click', () => actions.revealLine(line));
+  const toLine = link(`line ${line + 1}`, () => actions.revealLine(line), `finding ${code} ${line}`);
   return h(
     'li',
     { class: `finding ${severity}` },
@@ -153,7 +142,7 @@ export function findingItem(
     ' ',
     ...withCode(message),
     ' ',
-    link,
+    toLine,
   );
 }
 

@@ -2,6 +2,9 @@ import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { megatronDev } from '../source';
+import { failedPlans } from './failedPlans';
+import { ntpContext } from './ntpContext';
+import { removedSlots } from './slots';
 
 export const ntpSparesOff: Rule = {
   code: 'ntp-spares-off',
@@ -12,17 +15,18 @@ export const ntpSparesOff: Rule = {
   why: 'With `tp_spares` 0 Megatron-LM leaves all groups as they are and ignores the written slots.',
   failing: job(8, 'tp: 4', 'ntp: {tp_spares: 0, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]}'),
   sources: [megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups')],
-  *check({ text, root }) {
+  *check(facts) {
+    const { text, root } = facts;
     const ntp = root.ntp.value;
-    const entries = ntp?.non_active_ranks_per_dp.value ?? [];
-    const slots = Math.max(0, ...entries.map(({ value }) => value?.local_ranks.value?.length ?? 0));
+    const slots = ntp ? removedSlots(ntp) : 0;
+    const context = ntpContext(facts);
     if (!ntp || slots === 0 || (ntp.tp_spares.written ? ntp.tp_spares.value : 0) !== 0) {
       return;
     }
     yield {
       message: `tp_spares is 0, so the removed slots stay in. Use tp_spares ${slots}.`,
       span: ntp.tp_spares.written ? ntp.tp_spares.span : ntp.non_active_ranks_per_dp.keySpan,
-      fixes: [setFix(text, root.ntp.span, 'tp_spares', ntp.tp_spares, slots)],
+      fixes: [setFix(text, root.ntp.span, 'tp_spares', ntp.tp_spares, slots), ...(context ? failedPlans(context) : [])],
     };
   },
 };

@@ -1,6 +1,6 @@
 import type { Edit, Fix, Span } from '../../diagnostic';
 import { setKey } from '../../format/edit';
-import type { SlotEntryKeys } from '../../format/keys';
+import type { NtpKeys, SlotEntryKeys } from '../../format/keys';
 import { type Field, type Section, valuesOf } from '../../format/spec';
 import { lastSlots, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import type { ResolvedNtp } from '../../topology/resolved';
@@ -23,6 +23,11 @@ export function slotText(slots: readonly number[]): string {
     last - first > 1 ? [`${first} to ${last}`] : first < last ? [`${first}`, `${last}`] : [`${first}`],
   );
   return both(words);
+}
+
+/** The most slots that an entry of the map removes. */
+export function removedSlots({ non_active_ranks_per_dp: map }: Section<NtpKeys>): number {
+  return (map.value ?? []).reduce((most, { value }) => Math.max(most, value?.local_ranks.value?.length ?? 0), 0);
 }
 
 /** No fix writes more slots of one replica than this. */

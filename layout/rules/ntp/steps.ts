@@ -7,6 +7,7 @@ import { failedPlans } from './failedPlans';
 import { entryFaults, failedRankFault, missingReplicas } from './faults';
 import { hasExperts, type NtpContext, ntpContext } from './ntpContext';
 import { ntpPrediction } from './prediction';
+import { removedSlots } from './slots';
 
 /** Whether Megatron-LM makes the groups of nonuniform TP for a grid: tp, cp and dp in that order, and nothing else. */
 export function isSupportedGrid({ pp, facts: { root }, module }: NtpContext): boolean {
@@ -34,7 +35,8 @@ type NtpStep = keyof typeof STEPS;
 /** The first step that is wrong: `off` without spares, `sound` where nothing is wrong. */
 const stepOf = memoizeRecent((context: NtpContext): NtpStep | 'off' | 'sound' => {
   if (context.ntp.tpSpares === 0) {
-    return STEPS.failedRanks(context) ? 'off' : 'failedRanks';
+    // slots that are removed all the same have a rule of their own: ntp-spares-off
+    return STEPS.failedRanks(context) || removedSlots(context.fields) > 0 ? 'off' : 'failedRanks';
   }
   const steps = Object.entries(STEPS) as [NtpStep, (context: NtpContext) => boolean][];
   return steps.find(([, isRight]) => !isRight(context))?.[0] ?? 'sound';

@@ -15,9 +15,9 @@ const BETWEEN = 10;
 /** About how wide a text is, in pixels. */
 export const widthOf = (text: string, size = TITLE_SIZE): number => text.length * size * CHARACTER;
 
-/** A text in lines that are no wider than `width` pixels, unless a single word is. */
+/** A text in lines that are no wider than `width` pixels, unless a single word is. Ranges such as `0 – 3` stay whole. */
 export const linesOf = (text: string, width: number, size: number): string[] =>
-  packed(text.split(' ').filter(Boolean), width, size, ' ');
+  packed(text.split(/(?<!–) (?!–)/).filter(Boolean), width, size, ' ');
 
 /** Parts in lines, as many in a line as fit `width` pixels: `tp 0 · pp 1 · dp 2`. */
 export function packed(parts: readonly string[], width: number, size: number, between = ' · '): string[] {

@@ -32,9 +32,6 @@ const TITLE_LINE = 25;
 const SUB_SIZE = 13;
 const SUB_LINE = 20;
 
-/** How much wider than other text bold text is. */
-export const BOLD = 1.08;
-
 /** A length with no more digits than an eye sees. */
 export const n = (value: number): string => String(Math.round(value * 100) / 100);
 
@@ -76,7 +73,8 @@ export interface Sheet {
 /** A sheet of paper: the title, the line below it, and what is drawn under both. */
 export function page({ headline, name, body, ...size }: Sheet): string {
   const sub = [name, headline.sub].filter(Boolean).join(' · ');
-  const titles = linesOf(headline.title, size.width / BOLD, TITLE_SIZE);
+  // bold text is a little wider
+  const titles = linesOf(headline.title, 0.96 * size.width, TITLE_SIZE);
   const subs = linesOf(sub, size.width, SUB_SIZE);
   const below = MARGIN + titles.length * TITLE_LINE;
   const top = below + subs.length * SUB_LINE + 16;

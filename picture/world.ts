@@ -1,6 +1,6 @@
 import { countOf, gapsBetween, grouped, type LayoutFacts, phaseSpans, type RankSpan, valueOr } from '../layout';
 import { inkOn, moduleFill } from './colour';
-import { type Diagram, lowered, type Part, type Shape, stacked, textAt, titleAt } from './diagram';
+import { type Diagram, type Paint, type Part, type Shape, stacked, textAt, titleAt, wrapped } from './diagram';
 import { productText } from './headline';
 import { shortened, widthOf } from './labels';
 
@@ -191,15 +191,10 @@ export function worldDiagram(outline: WorldOutline, width: number): Diagram {
     fill: moduleFill(index),
     words: [spanText({ start, end: start + count })],
   });
-  const faults = faultsOf(outline).map(
-    ({ what, span }): Row => ({
-      name: what,
-      detail: countOf(span.end - span.start, 'rank'),
-      span,
-      fill: null,
-      words: [spanText(span)],
-    }),
-  );
+  const faults = faultsOf(outline).map(({ what, span: { start, end } }) => ({
+    ...rowOf({ name: what, start, count: end - start }, 0),
+    fill: null,
+  }));
   const modules = [...outline.spans.map(rowOf), ...faults];
   const phases = outline.phases.map((phase, i): Row => {
     const row = rowOf(phase, outline.spans.length + i);
@@ -210,13 +205,10 @@ export function worldDiagram(outline: WorldOutline, width: number): Diagram {
   const texts = rows.flatMap(({ name, detail }) => [widthOf(name, NAME_SIZE) * 1.08, widthOf(detail)]);
   const left = Math.min(width * 0.35, Math.max(80, ...texts) + 14);
   const x = (rank: number) => left + ((width - left) * rank) / reach;
-  const part = (all: readonly Row[]) => rowsPart(all, { left, width, x });
-  const parts = [
-    part(modules),
-    ...(phases.length > 0 ? [{ shapes: [titleAt(0, 'Phases')], height: 26 }, part(phases)] : []),
-    axisPart(reach, { left, width, x }),
-  ];
-  return { width, ...stacked(parts) };
+  const part = (all: readonly Row[]) => rowParts(all, { left, width, x });
+  const title = { shapes: [titleAt(0, 'Phases')], height: 26 };
+  const parts = [...part(modules), ...(phases.length > 0 ? [title, ...part(phases)] : [])];
+  return { width, ...stacked([...parts, axisPart(reach, { left, width, x })]) };
 }
 
 /** Where the bars of a diagram begin and end, and where the bar of a rank begins, in pixels. */
@@ -228,25 +220,17 @@ interface Axis {
 
 const NAME_SIZE = 13;
 
-function rowsPart(rows: readonly Row[], axis: Axis): Part {
-  const shown = rows.slice(0, MAX_ROWS);
-  const shapes = shown.map((row, i) => lowered({ shapes: rowShapes(row, axis), height: ROW }, i * ROW));
-  const height = shown.length * ROW;
-  return rows.length === shown.length
-    ? { shapes, height }
-    : {
-        shapes: [...shapes, textAt(0, height + 12, `and ${countOf(rows.length - shown.length, 'more row')}`, MUTED)],
-        height: height + 24,
-      };
+function rowParts(rows: readonly Row[], axis: Axis): Part[] {
+  const shown = rows.slice(0, MAX_ROWS).map((row) => ({ shapes: rowShapes(row, axis), height: ROW }));
+  const left = rows.length - shown.length;
+  return left > 0 ? [...shown, wrapped(`and ${countOf(left, 'more row')}`, axis.width, 'muted')] : shown;
 }
 
 const MUTED = { paint: 'muted' } as const;
 
 function rowShapes({ name, detail, span, fill, words }: Row, { left, width, x }: Axis): Shape[] {
   const [from, wide] = [x(span.start), Math.max(3, x(span.end) - x(span.start))];
-  const inside = words.find((text) => widthOf(text) * 1.08 + 12 <= wide);
-  const beside = words.at(-1) ?? '';
-  const isRight = from + wide + widthOf(beside) + 12 <= width;
+  const bar = fill ? { fill } : ({ fill: 'ground', stroke: 'error' } as const);
   return [
     textAt(0, 15, shortened(name, left - 10, NAME_SIZE * 1.08), {
       size: NAME_SIZE,
@@ -255,18 +239,27 @@ function rowShapes({ name, detail, span, fill, words }: Row, { left, width, x }:
     }),
     textAt(0, 32, shortened(detail, left - 10), MUTED),
     { kind: 'rect', x: left, y: 0, width: width - left, height: BAR + 4, fill: 'boxFill', stroke: 'box' },
-    {
-      kind: 'rect',
-      x: from,
-      y: 2,
-      width: wide,
-      height: BAR,
-      ...(fill ? { fill } : { fill: 'ground', stroke: 'error' }),
-    },
-    inside === undefined
-      ? textAt(isRight ? from + wide + 6 : from - 6, 24, beside, isRight ? {} : { anchor: 'end' })
-      : textAt(from + 6, 24, inside, { paint: fill ? inkOn(fill) : 'text', weight: 600 }),
+    { kind: 'rect', x: from, y: 2, width: wide, height: BAR, ...bar },
+    ...barText(words, { from, to: from + wide, left, right: width }, fill ? inkOn(fill) : 'text'),
   ];
+}
+
+/** The longest text that fits a bar, or the shortest one beside it; none where there is no room. */
+function barText(
+  words: readonly string[],
+  { from, to, left, right }: Readonly<Record<'from' | 'to' | 'left' | 'right', number>>,
+  ink: Paint,
+): Shape[] {
+  const inside = words.find((text) => widthOf(text) * 1.08 + 12 <= to - from);
+  if (inside !== undefined) {
+    return [textAt(from + 6, 24, inside, { paint: ink, weight: 600 })];
+  }
+  const beside = words.at(-1) ?? '';
+  const room = widthOf(beside) + 12;
+  if (to + room <= right) {
+    return [textAt(to + 6, 24, beside)];
+  }
+  return from - room >= left ? [textAt(from - 6, 24, beside, { anchor: 'end' })] : [];
 }
 
 function axisPart(reach: number, { left, width, x }: Axis): Part {

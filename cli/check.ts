@@ -86,7 +86,7 @@ async function run(paths: string[], options: Options): Promise<void> {
   }
 }
 
-/** Why options do not go together; null where they do. */
+/** Why options conflict; null where they do not. */
 function whyNot(paths: readonly string[], { unsafe, fix, watch, statistics, format }: Options): string | null {
   if (unsafe && !fix) {
     return '--unsafe needs --fix';
@@ -118,7 +118,7 @@ async function checkAll(paths: readonly string[], options: Options): Promise<voi
   }
 }
 
-/** The files, fixed where that is asked for, with the diagnostics that are asked for; counts their warnings. */
+/** The checked files, after `--fix` and `--quiet`; counts their warnings. */
 function* asWanted(files: readonly string[], options: Options, warnings: { count: number }): Iterable<InputFile> {
   for (const read of inputFiles(files, options.stdinFilename)) {
     const input = options.fix && 'checked' in read && read.file !== options.stdinFilename ? fixed(read, options) : read;
@@ -134,7 +134,7 @@ function* asWanted(files: readonly string[], options: Options, warnings: { count
   }
 }
 
-/** A file after its fixes, which are written to the disk at once. */
+/** Applies the fixes of a file and writes it. */
 function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsafe }: Options): InputFile {
   const { file, checked } = input;
   const text = unsafe ? applyAllFixes(checked) : applySafeFixes(checked, MAX_TRIED);
@@ -150,7 +150,7 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
   return { file, checked: check(text, levelsFor(file)) };
 }
 
-/** Writes a file; a link in a repository decides about no file outside it. */
+/** Writes a file, but not through a link that leads out of the repository. */
 function writtenOrWhyNot(file: string, text: string): string | null {
   try {
     if (lstatSync(file).isSymbolicLink() && !nearTo(file)(file)) {
@@ -205,7 +205,7 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>, quiet: bool
   },
 };
 
-/** One report after another, so that no more than one is held. */
+/** A generator, so that only one report is held at a time. */
 function* fileReports(inputs: Iterable<InputFile>): Iterable<FileReport> {
   for (const input of inputs) {
     yield fileReport(input);

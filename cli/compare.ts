@@ -97,7 +97,7 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
   },
 };
 
-/** So many changes stand under the title of a picture. */
+/** The most changes under the title of a picture. */
 const MAX_WORDS = 3;
 
 const SAME = 'The ranks and their process groups are the same.';

@@ -4,18 +4,18 @@ import { fileErrorText, readRegularFile } from '../jobs/regularFile';
 import { type RuleLevels, ruleLevels } from '../layout';
 import { complain, EXIT, exitWith } from './output';
 
-/** The file that says how rules weigh, in the folder of a layout or above it. */
+/** The configuration file, in the folder of a layout or above. */
 const CONFIG = '.parallelism-layout.yaml';
 
-/** A configuration is a few lines. Bytes. */
+/** The largest configuration that is read. Bytes. */
 const MAX_CONFIG_BYTES = 64 * 1024;
 
 const NONE: RuleLevels = new Map();
 const known = new Map<string, RuleLevels | null>();
 
 /**
- * How rules weigh for a layout file: as `rules` in the nearest `.parallelism-layout.yaml` says, in its folder or above. A
- * configuration that cannot be used is said once, and the exit status is 2.
+ * The severities of rules for a layout file: `rules` of the nearest `.parallelism-layout.yaml` in its folder or above. A
+ * configuration that cannot be used is reported once, and the exit status is 2.
  */
 export function levelsFor(file: string): RuleLevels {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
@@ -29,7 +29,7 @@ export function levelsFor(file: string): RuleLevels {
   }
 }
 
-/** Lets configurations be read again. */
+/** Makes the next call of `levelsFor` read configurations again. */
 export function forgetLevels(): void {
   known.clear();
 }

@@ -7,7 +7,7 @@ const SEVERITIES = { error: 'critical', warning: 'minor', information: 'info' } 
 export interface GitlabIssue {
   readonly description: string;
   readonly check_name: string;
-  /** The same as long as the rule says the same of the same file. */
+  /** Stays the same as long as the rule gives the same message for the same file. */
   readonly fingerprint: string;
   readonly severity: 'info' | 'minor' | 'critical' | 'blocker';
   readonly location: { readonly path: string; readonly lines: { readonly begin: number } };

@@ -15,14 +15,14 @@ import { type Difference, type Drift, driftBetween, type LaunchReading, layoutFi
 import { readLaunch, shownPath } from './launchFiles';
 import { nearTo } from './repository';
 
-/** A layout held against one launch file. */
+/** The comparison of a layout with one launch file. */
 export interface LaunchComparison {
   readonly drift: Drift;
   /** The differences that the layout does not silence. */
   readonly said: readonly SaidDifference<Difference>[];
 }
 
-/** Holds a layout against a launch file; what the layout does not write is shown where it names the launch file. */
+/** Compares a layout with a launch file. A difference in a key that the layout lacks is placed where it names the launch file. */
 export function compareWith(
   layout: string,
   checked: Checked,
@@ -56,12 +56,12 @@ export function launchPathsOf(layout: string, checked: Checked): LaunchPath[] {
   return namedLaunchFiles(checked).map((named) => {
     const path = launchPath(layout, named.name);
     const short = relative(process.cwd(), path);
-    // a file of this name is not standard input
+    // a file called `-` is not standard input
     return { named, file: short === '-' ? path : short, isNear: !existsSync(path) || isNear(path) };
   });
 }
 
-/** A checked layout with its differences from the launch files that it names; standard input stands in no folder. */
+/** A checked layout with its differences from the launch files that it names; not for standard input, which has no folder. */
 export function withLaunchDrift(layout: string, checked: Checked): Checked {
   const paths = layout === '-' ? [] : launchPathsOf(layout, checked);
   const found = paths.flatMap(({ named, file, isNear }) => driftOf(layout, checked, named, isNear ? file : null));

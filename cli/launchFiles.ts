@@ -9,7 +9,7 @@ import { nearTo } from './repository';
 const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
 const MAX_NAMED_BYTES = 1024 * 1024;
 
-/** What is wrong with a file of no known family. */
+/** The problem of a file of no known family. */
 export const UNKNOWN_FAMILY = 'is no launch file that is known';
 
 /** A launch file that was read, or the reason why it cannot be. */

@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { version } from '../package.json';
 import { EXIT } from './output';
 
-/** How long one tool may run, in milliseconds, and how much it may be sent and may print, in characters. */
+/** The time limit of a tool in milliseconds, and the limits of its input and output in characters. */
 const TIME_LIMIT_MS = 30_000;
 const INPUT_LIMIT = 4_000_000;
 const OUTPUT_LIMIT = 1_000_000;
 
-/** How many tools run at once, and how many may wait for them. */
+/** The most tools that run at the same time, and that wait. */
 const MAX_RUNNING = 4;
 const MAX_WAITING = 64;
 
@@ -138,7 +138,7 @@ function registerOtherTools(server: McpServer): void {
   );
 }
 
-/** What a tool gives back. */
+/** The result of a tool. */
 interface Answer {
   readonly content: { readonly type: 'text'; readonly text: string }[];
   readonly isError?: boolean;
@@ -148,7 +148,7 @@ interface Answer {
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Runs a command of this program on a text; the answer is what it prints, and what it says on standard error. */
+/** Runs a command of this program on a text; the answer is its output, and its messages. */
 async function answer(args: readonly string[], input: string): Promise<Answer> {
   if (running >= MAX_RUNNING) {
     if (waiting.length >= MAX_WAITING) {
@@ -178,7 +178,7 @@ function run(args: readonly string[], input: string): Promise<Answer> {
   return new Promise((done) => {
     const script = process.argv[1] ?? '';
     const child = spawn(process.execPath, [script, ...args], {
-      // in the root directory a text names no file that is read, and a project no configuration
+      // in the root directory, relative names in a text lead nowhere, and there is no configuration
       cwd: parse(script).root,
       stdio: ['pipe', 'pipe', 'pipe'],
       timeout: TIME_LIMIT_MS,
@@ -194,7 +194,7 @@ function run(args: readonly string[], input: string): Promise<Answer> {
     child.once('close', (status, signal) => {
       const isCut = out.isFull || errors.isFull;
       const ended = signal === null || isCut ? '' : `stopped after ${TIME_LIMIT_MS / 1000} seconds\n`;
-      // the reason of an answer that is empty stands on standard error
+      // standard error has the reason of an empty answer
       const texts = [out.text, `${errors.text}${ended}`].filter((text) => text !== '');
       const isError = out.text === '' || ended !== '' || status === EXIT.internal;
       done({ content: texts.map((text) => ({ type: 'text', text })), ...(isError && { isError }) });
@@ -202,7 +202,7 @@ function run(args: readonly string[], input: string): Promise<Answer> {
   });
 }
 
-/** A text of bounded length that says where it was cut; the program that writes it is then ended. */
+/** A text of bounded length that says where it was cut; its writer is then killed. */
 class Bounded {
   #text = '';
 

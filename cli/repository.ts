@@ -1,12 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 
-/** How many directories above a file count as near to it where it stands in no repository. */
+/** How many folders above a file outside any repository still count as near to it. */
 const MAX_ANCESTORS = 3;
 
 /**
- * Whether paths lead to the repository of a file, symbolic links followed: a file decides about no reading beyond it. No path
- * is near to a file in the root directory.
+ * Whether a path lies in the repository of a file, after symbolic links: a file must not make the program read anything else. No
+ * path is near to a file in the root directory.
  */
 export function nearTo(file: string): (path: string) => boolean {
   const root = rootOf(dirname(resolve(file)));
@@ -14,7 +14,7 @@ export function nearTo(file: string): (path: string) => boolean {
   return (path) => inside !== null && existsSync(path) && realpathSync(path).startsWith(inside);
 }
 
-/** The repository that a directory is in; without one, the directory a few levels above it. */
+/** The repository of a directory; outside any, the directory a few levels above. */
 function rootOf(directory: string): string {
   let current = directory;
   for (let above = dirname(current); above !== current; above = dirname(current)) {

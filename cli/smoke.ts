@@ -111,7 +111,7 @@ async function smoke(file: string, options: Options): Promise<void> {
   }
 }
 
-/** What a shell reports of a program that a signal ended. */
+/** The exit status of a program that a signal ended, as shells report it. */
 function cancelledStatus({ reason }: AbortSignal): number {
   return SIGNAL_EXIT[reason as keyof typeof SIGNAL_EXIT];
 }
@@ -138,7 +138,7 @@ function jobFolder(): string {
   return join(__dirname, 'smoke');
 }
 
-/** Prints what would run, word for word, and runs nothing. */
+/** Prints the script of the run. */
 async function dryRun(request: SmokeRequest<Cluster>, signal: AbortSignal): Promise<void> {
   const launch = await prepareSmoke({ ...request, dryRun: true }, signal);
   await print([dryRunScript(launch, `Dry run of the smoke job of ${request.plan.name} on ${request.cluster.name}`)]);
@@ -194,13 +194,13 @@ async function run(
   } else if (options.format === 'json') {
     await print([`${jsonText({ version: 1, file, cluster: request.cluster.name, ...result }, 2)}\n`]);
   }
-  // a job that was killed because it did not end when it was told to leaves no verdict
+  // a cancelled job that had to be killed leaves no verdict
   const cancelled = signal.aborted && ['cancelled', 'unknown'].includes(result.verdict);
   const failed = cancelled ? cancelledStatus(signal) : EXIT.findings;
   process.exitCode = result.ok ? EXIT.clean : failed;
 }
 
-/** Where the job stands with its scheduler. */
+/** The state of the job at its scheduler, in one line. */
 function stateText({ job, phase, detail }: JobState): string {
   const subject = job === undefined ? 'job' : `job ${job}`;
   const said = {
@@ -213,7 +213,7 @@ function stateText({ job, phase, detail }: JobState): string {
   return `${subject} ${said[phase]}`;
 }
 
-/** @param seconds how long it may still take */
+/** @param seconds the estimated rest */
 function showProgress({ ranks, world, groups, allGroups }: SmokeProgress, seconds: number | undefined): void {
   if (process.stderr.isTTY) {
     const left = seconds === undefined ? '' : `, about ${Math.ceil(seconds)} s left`;

@@ -14,8 +14,8 @@ import { terminalLine } from '../layout';
 import { styled } from './output';
 
 /**
- * The outcome of a smoke job for a person: a table of bandwidths by kind of group, what the checks found, and the fault at the
- * line of the layout that it comes from, in the form of a diagnostic of `check`.
+ * The outcome of a smoke job as text: a table of bandwidths by kind of group, the results of the checks, and the fault at its line
+ * of the layout, in the form of a diagnostic of `check`.
  */
 export function smokeReport(file: string, checked: Checked, result: SmokeResult): string {
   const line = (style: 'green' | 'yellow', word: string, text: string) =>
@@ -37,8 +37,8 @@ export function smokeReport(file: string, checked: Checked, result: SmokeResult)
 function verdictLine({ ok, verdict, groups, seconds }: SmokeResult): string {
   const took = `${seconds.toFixed(1)} s`;
   return ok
-    ? styled('green', `passed: ${groups.length} process groups of more than one rank in ${took}`)
-    : styled('red', `${verdict} after ${took}, ${groups.length} process groups passed`);
+    ? styled('green', `passed: ${groups.length} process groups in ${took}`)
+    : styled('red', `failed (${verdict.replaceAll('_', ' ')}) after ${took}; ${groups.length} process groups passed`);
 }
 
 function faultLine(file: string, { facts, lines }: Checked, { fault }: SmokeResult): string[] {

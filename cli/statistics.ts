@@ -5,10 +5,10 @@ import { styled } from './output';
 /** How often a rule fired. */
 export interface Statistic {
   readonly code: string;
-  /** The gravest of its diagnostics. */
+  /** The most severe of its diagnostics. */
   readonly severity: Severity;
   readonly count: number;
-  /** In how many files. */
+  /** The number of files. */
   readonly files: number;
   readonly title: string;
 }

@@ -15,7 +15,7 @@ const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as cons
 /** The widest part of a source line that is shown, in characters. */
 const WIDTH = 120;
 
-/** The diagnostics of a file as a person reads them. */
+/** The diagnostics of a file as text. */
 export function* diagnosticTexts(file: string, checked: Checked): Iterable<string> {
   for (const [diagnostic, fixes] of soundFixes(checked)) {
     yield diagnosticText(file, checked.lines, diagnostic, fixes);
@@ -23,7 +23,7 @@ export function* diagnosticTexts(file: string, checked: Checked): Iterable<strin
 }
 
 /**
- * A diagnostic as a person reads it: the place and message, the line with the value underlined, the error that Megatron-LM
+ * A diagnostic as text: the place and message, the line with the value underlined, the error that Megatron-LM
  * would raise, the other places that take part, and its fixes.
  */
 function diagnosticText(file: string, lines: LineIndex, diagnostic: Diagnostic, fixes: readonly Fix[]): string {
@@ -60,7 +60,7 @@ function excerpt(lines: LineIndex, span: Span, severity: Severity, gutter: strin
 }
 
 /**
- * The last line of a run: how many files, and what was found in them.
+ * The last line: the numbers of files and of diagnostics.
  * @param quiet only errors were counted
  */
 export function summaryText(

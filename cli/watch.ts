@@ -3,10 +3,10 @@ import { fileErrorText } from '../jobs/regularFile';
 import { layoutFolders } from './layoutFiles';
 import { complain, EXIT } from './output';
 
-/** How long no file must have changed before they are checked again: an editor writes a file in several steps. Milliseconds. */
+/** The time without changes before the next check: an editor writes a file in several steps. Milliseconds. */
 const QUIET_MS = 60;
 
-/** The files whose change can change what `check` prints. */
+/** The files that the output of `check` depends on. */
 const WATCHED = /\.layout\.ya?ml$|^\.parallelism-layout\.yaml$|^\.gitignore$/;
 
 /**
@@ -23,7 +23,7 @@ export async function watchLayouts(paths: readonly string[], check: () => Promis
     isEnded = true;
   });
   while (!isEnded) {
-    // watched first: what changes during the check is seen
+    // before the check, so that a change during it counts
     folders.watch(layoutFolders(paths));
     await check();
     complain('watching for changes; Ctrl-C ends');
@@ -33,7 +33,7 @@ export async function watchLayouts(paths: readonly string[], check: () => Promis
   process.exitCode = EXIT.clean;
 }
 
-/** Folders whose layouts are watched. A folder that is gone is no longer watched. */
+/** Watches folders for changes of layouts. */
 class WatchedFolders {
   readonly #watchers = new Map<string, FSWatcher>();
   #timer: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ class WatchedFolders {
     }
   }
 
-  /** Resolves once files have changed since it last did, and then have not for a moment. */
+  /** Resolves when files have changed since the last call, and then have not changed for QUIET_MS. */
   async changed(): Promise<void> {
     if (!this.#isChanged) {
       await new Promise<void>((tell) => {
@@ -86,7 +86,7 @@ class WatchedFolders {
     this.#watchers.delete(folder);
   }
 
-  /** @param name the file that changed, or a folder, which has no dot in most cases; null where the system does not say */
+  /** @param name the changed file or folder (most folders have no dot); null for unknown */
   #note(name: string | null): void {
     if (name === null || WATCHED.test(name) || !name.includes('.')) {
       clearTimeout(this.#timer);

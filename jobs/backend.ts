@@ -3,16 +3,16 @@ import type { CommBackend, SmokePlan } from './plan';
 
 export { EnvironmentError, TooFewGpusError } from './environmentError';
 
-/** The reason to abort a run with that leaves its job running, where that is possible: it can be followed again later. */
+/** The abort reason that leaves the job running, where that is possible: it can be followed again later. */
 export const DETACH = 'detach';
 
-/** The run was left, and its job goes on. */
+/** The client detached from the run; its job is still running. */
 export class DetachedError extends Error {}
 
-/** All that is needed to follow a job again, from another process: plain data, which its kind of cluster reads. */
+/** What another process needs to follow the job again: plain data, which its kind of cluster reads. */
 export type Ticket = Readonly<Record<string, string>>;
 
-/** What a run needs. */
+/** The input of a run. */
 export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly plan: SmokePlan;
   readonly cluster: C;
@@ -20,32 +20,32 @@ export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly job: string;
   /** Overrides the cluster's communication backend. */
   readonly backend?: CommBackend;
-  /** The launch is only shown: what this machine lacks becomes a note, because the script may run on another. */
+  /** The launch is only shown: what this machine lacks becomes a note, because the script may run on another one. */
   readonly dryRun?: boolean;
 }
 
-/** Where a job stands with its scheduler: what its own events cannot tell. */
+/** The state of a job at its scheduler. */
 export interface JobState {
   /** The scheduler's name of the job; undefined before it has one. */
   readonly job?: string;
   readonly phase: 'submitting' | 'queued' | 'running' | 'ending' | 'disconnected';
-  /** Why it waits, on which nodes it runs, what was lost: for people. */
+  /** The reason to wait, the nodes, or what was lost, as text. */
   readonly detail: string;
 }
 
-/** Where a running job writes to. */
+/** The output of a running job. */
 export interface JobOutput {
   /** A piece of the event stream. */
   events(text: string): void;
   /** A piece of what the job, its launcher and its ranks write for people. */
   log(text: string): void;
-  /** The scheduler says something new of the job. */
+  /** The state of the job at its scheduler has changed. */
   state(state: JobState): void;
-  /** From now on the job goes on without this process, and can be followed again. */
+  /** The job runs without this process from now on, and can be followed again. */
   submitted(ticket: Ticket): void;
 }
 
-/** How the scheduler ended a job, where it was not the job itself: a verdict, and what a person should know. */
+/** The end of a job by its scheduler, and not by the job itself: a verdict and a message. */
 export interface Ending {
   /** A fault's code, such as `preempted`; or `cancelled`. */
   readonly code: string;
@@ -58,7 +58,7 @@ export interface RunFile {
   readonly text: string;
 }
 
-/** Where a command runs that is not called where it stands: in a folder to which all its files are copied first. */
+/** The folder of a command to which all its files are copied first. */
 interface RunPlace {
   /** The folder, which may begin with `~/`. */
   readonly folder: string;
@@ -68,14 +68,14 @@ interface RunPlace {
   readonly host?: string;
 }
 
-/** What a person should agree to before a job runs; a script agrees by calling for it. */
+/** What a person must confirm before a job runs; a script confirms by its options. */
 export interface Question {
-  /** `cpu`: nothing runs on a GPU. `crowded`: more processes than this machine is made for. */
+  /** `cpu`: nothing runs on a GPU. `crowded`: more processes than this machine can run well. */
   readonly code: 'cpu' | 'crowded';
   readonly message: string;
 }
 
-/** A job that is ready to run: what a dry run shows, and the run itself. */
+/** A job that is ready to run. */
 export interface Launch {
   /** The plan that the job reads, as it will be written to `planFile`. */
   readonly plan: SmokePlan;
@@ -83,35 +83,35 @@ export interface Launch {
   readonly backend: CommBackend;
   /** The command as an array: no shell reads it. */
   readonly command: readonly string[];
-  /** Left out: the command runs where it stands. */
+  /** Left out: the command runs in any folder. */
   readonly place?: RunPlace;
   /** Scripts and manifests that the command uses, word for word. */
   readonly files: readonly RunFile[];
   /** The run as lines of a shell script, where it is more than the command with the plan in its file. */
   readonly script?: readonly string[];
-  /** What the user must know about this run, a sentence each. */
+  /** What the user must know about this run, one sentence each. */
   readonly notes: readonly string[];
   readonly questions?: readonly Question[];
   /**
    * Runs the job; resolves once nothing of it is left.
-   * @param signal cancels it; for the reason DETACH, a job that has been submitted goes on
+   * @param signal cancels it; for the reason DETACH, a submitted job keeps running
    * @param folder a fresh private folder on this machine, removed after the run
-   * @returns how the scheduler ended the job, where that is not in the event stream
+   * @returns the end by the scheduler, where the event stream does not have it
    * @throws DetachedError where the job was left running
    */
   run(output: JobOutput, signal: AbortSignal, folder: string): Promise<Ending | null>;
 }
 
-/** A kind of cluster: drives an existing engine, such as Slurm. */
+/** The driver of a kind of cluster. */
 export interface Backend<C extends ClusterBase> {
   /**
-   * Finds out how the job can be run, and starts nothing.
+   * Prepares the job without starting anything.
    * @throws EnvironmentError where it cannot
    */
   prepare(request: SmokeRequest<C>, signal?: AbortSignal): Promise<Launch>;
   /**
-   * Follows a job that an earlier run has submitted, as `Launch.run` does, from its first event; left out by kinds whose
-   * jobs end with the process that started them.
+   * Follows the job of an earlier run from its first event, as `Launch.run` does; left out by kinds whose jobs end with the
+   * process that started them.
    */
   attach?(cluster: C, ticket: Ticket, output: JobOutput, signal: AbortSignal): Promise<Ending | null>;
 }

@@ -1,11 +1,11 @@
 import type { CommBackend } from './plan';
 
-/** One text. `pattern` is a regular expression of JSON Schema, which finds anywhere: anchor it. */
+/** A text. `pattern` is a regular expression of JSON Schema, which matches anywhere unless it is anchored. */
 export interface TextField {
   readonly type: 'string';
   readonly description: string;
   readonly pattern?: string;
-  /** What the text must be, where it must fit a pattern: `must be ...`. */
+  /** What the pattern requires: `must be ...`. */
   readonly patternErrorMessage?: string;
   readonly enum?: readonly string[];
   readonly default?: string;
@@ -30,8 +30,8 @@ export interface ListField {
 }
 
 /**
- * The description of one setting of a cluster. It is a JSON schema as it stands: what a reader of settings refuses, and
- * what an editor completes and marks, come from the same words.
+ * The description of one setting of a cluster. It is also its JSON schema, so that the validation of settings and the completion
+ * of editors come from one source.
  */
 type Field = TextField | NumberField | ListField;
 
@@ -46,33 +46,32 @@ type ValueOf<F extends { readonly type: string }> = F extends { readonly enum: r
       ? number
       : readonly string[];
 
-/** The values that fit a description of settings. All may be left out but the `Required` ones. */
+/** The values of settings. All are optional but the `Required` ones. */
 export type SettingsOf<F extends Fields, Required extends keyof F = never> = {
   readonly [Key in Exclude<keyof F, Required>]?: ValueOf<F[Key]>;
 } & { readonly [Key in Required]: ValueOf<F[Key]> };
 
-/** What a cluster of any kind has. */
+/** The settings of all kinds of clusters. */
 export interface ClusterBase {
   readonly name: string;
   readonly kind: string;
   readonly backend?: CommBackend;
 }
 
-/** A kind of cluster as its user writes it down. */
+/** The description of a kind of cluster. */
 export interface KindDescription<F extends Fields = Fields> {
   readonly kind: string;
   /** One sentence: where the ranks run, and what starts them. */
   readonly description: string;
   readonly fields: F;
-  /** The fields that cannot be left out. */
+  /** The required fields. */
   readonly required: readonly (keyof F & string)[];
-  /** The fields to begin with, with values to overwrite: what completion inserts. */
+  /** The fields and example values that completion inserts. */
   readonly snippet: Readonly<Record<string, string | number>>;
 }
 
 /**
- * The character class of what no setting may hold: control characters, line ends, and halves of characters, which would
- * not arrive as written. For use inside `[^...]`.
+ * The characters that no setting may contain, for use inside `[^...]`: control characters, line ends and lone surrogates.
  */
 export const UNPRINTABLE = String.raw`\p{Cc}\p{Cs}\p{Zl}\p{Zp}`;
 
@@ -98,10 +97,10 @@ export const NAME_FIELD = {
   type: 'string',
   pattern: String.raw`^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$`,
   patternErrorMessage: 'must be of letters, digits, dots and dashes',
-  description: 'How the cluster is called.',
+  description: 'The name of the cluster.',
 } as const satisfies TextField;
 
-/** What a field has against a value, as a phrase that follows the field's name; null where nothing. */
+/** The problem of a value, as a phrase after the field's name; null for a valid value. */
 export function flawOf(field: Omit<TextField, 'description'> | NumberField | ListField, value: unknown): string | null {
   switch (field.type) {
     case 'string':
@@ -159,7 +158,7 @@ function body(snippet: KindDescription['snippet']): object {
   );
 }
 
-/** A place of a snippet that the user goes through with the tab key. */
+/** A tab stop of a snippet. */
 function placeholder(place: number, value: string | number): string {
   return `\${${place}:${value}}`;
 }

@@ -2,7 +2,7 @@ import { flawOf, NAME_FIELD } from './clusterFields';
 import { type Cluster, KINDS } from './kinds';
 import type { LocalCluster } from './local/backend';
 
-/** The cluster that is always there. */
+/** The cluster that always exists. */
 export const LOCAL: LocalCluster = { name: 'local', kind: 'local' };
 
 /** A list of clusters that cannot be used; the message says why. */
@@ -54,7 +54,7 @@ function parseCluster(value: unknown, place: number): Cluster {
       throw new ClusterError(`cluster ${name}: ${key} ${against}`);
     }
   }
-  // every field has been held against its description, from which the type comes too
+  // every field has been validated against its description, from which the type is derived
   return value as unknown as Cluster;
 }
 

@@ -5,12 +5,12 @@ import { nameOfKind } from './speeds';
 /** Ends a here-document. */
 const END = 'END_OF_FILE';
 
-/** Lines are broken from this width on. */
+/** The width from which lines are broken, in characters. */
 const WIDTH = 80;
 
 /**
- * What a launch would do, as a shell script that does the same where a person runs it.
- * @param title what the run is of, and where
+ * A launch as a shell script that does the same.
+ * @param title the subject and the place of the run
  */
 export function dryRunScript(launch: Launch, title: string): string {
   const { plan, notes, backend, place } = launch;
@@ -24,11 +24,11 @@ export function dryRunScript(launch: Launch, title: string): string {
     ...(place?.host === undefined ? [] : [`It runs on ${place.host}, to which ssh copies these files.`]),
     ...notes,
     `${plan.world_size} ranks with ${backend}; checks: ${plan.checks.join(', ')}.`,
-    'Process groups of more than one rank, each kind with how many there are and of how many ranks:',
-    ...wrapped(groups).map((line) => `  ${line}`),
+    'Process groups of more than one rank, as `kind groups x ranks`:',
+    ...wrapped(groups, ', ').map((line) => `  ${line}`),
   ];
   return [
-    // a control character in a name must not end the comment
+    // a line break in a name must not end the comment
     ...comments.map((line) => `# ${terminalLine(line)}`),
     '',
     ...(launch.script ?? filesAndCommand(launch)),
@@ -36,12 +36,12 @@ export function dryRunScript(launch: Launch, title: string): string {
   ].join('\n');
 }
 
-/** A job that reads the plan and its other files where its command runs. */
+/** The script of a job whose command reads the plan and other files in its directory. */
 function filesAndCommand(launch: Launch): string[] {
   return [
     ...folderLines(launch),
     '',
-    '# the plan, which is all that the job knows of the layout',
+    '# the plan: all that the job knows of the layout',
     ...fileLines({ path: launch.planFile, text: planText(launch) }),
     ...launch.files.flatMap((file) => ['', ...fileLines(file)]),
     '',
@@ -66,7 +66,7 @@ function folderLines({ place }: Launch): string[] {
   ];
 }
 
-/** Writes a file as it is, whatever it holds. */
+/** The lines that write a file literally. */
 function fileLines({ path, text }: RunFile): string[] {
   const lines = text.replace(/\n$/, '').split('\n');
   let end = END;
@@ -76,21 +76,21 @@ function fileLines({ path, text }: RunFile): string[] {
   return [`cat > ${shellPath(path)} <<'${end}'`, ...lines, end];
 }
 
-/** A list over as many lines as it needs. */
-function wrapped(items: readonly string[]): string[] {
+/** Joins words into lines of about WIDTH characters; only a line that `breaksBefore` allows begins with a word. */
+function wrapped(words: readonly string[], separator: string, breaksBefore = (_: string) => true): string[] {
   const lines: string[] = [];
-  for (const item of items) {
+  for (const word of words) {
     const last = lines.at(-1);
-    if (last === undefined || last.length + item.length >= WIDTH) {
-      lines.push(item);
+    if (last === undefined || (breaksBefore(word) && last.length + word.length >= WIDTH)) {
+      lines.push(word);
     } else {
-      lines[lines.length - 1] = `${last}, ${item}`;
+      lines[lines.length - 1] = last + separator + word;
     }
   }
   return lines;
 }
 
-/** The plan with a line for every setting and every family of groups. */
+/** The plan with one line for each setting and each family of groups. */
 function planText({ plan: { groups, ...settings } }: Launch): string {
   const lines = Object.entries(settings).map(([key, value]) => `  ${jsonText(key)}: ${jsonText(value)}`);
   const families = groups.map((family) => `    ${jsonText(family)}`);
@@ -99,20 +99,10 @@ function planText({ plan: { groups, ...settings } }: Launch): string {
 
 /** A command over as many lines as it needs, broken before options. */
 export function shellCommand(command: readonly string[]): string {
-  const lines: string[] = [];
-  for (const word of command.map(shellWord)) {
-    const last = lines.at(-1);
-    const breaks = last === undefined || (word.startsWith('-') && last.length + word.length >= WIDTH);
-    if (breaks) {
-      lines.push(word);
-    } else {
-      lines[lines.length - 1] = `${last} ${word}`;
-    }
-  }
-  return lines.join(' \\\n  ');
+  return wrapped(command.map(shellWord), ' ', (word) => word.startsWith('-')).join(' \\\n  ');
 }
 
-/** A path as a word of a shell; one below the home directory stays below it. */
+/** A path as a word of a shell, which expands a leading `~/`. */
 function shellPath(path: string): string {
   return path.startsWith('~/') ? `~/${shellWord(path.slice(2))}` : shellWord(path);
 }

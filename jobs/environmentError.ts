@@ -1,5 +1,5 @@
 /** The machine cannot run the job; the message says what is missing and what to do. */
 export class EnvironmentError extends Error {}
 
-/** There are GPUs, but fewer than ranks: the job can run on the CPU, which a person must want. */
+/** There are fewer GPUs than ranks. The job can run on the CPU if a person confirms it. */
 export class TooFewGpusError extends EnvironmentError {}

@@ -157,7 +157,7 @@ describe('the report', () => {
     expect(report).toContain('# Smoke job of one: passed');
     expect(report).toContain('- Cluster: big (slurm, nccl)');
     expect(report).toContain('| tp of language | 2 x 2          | 200 GB/s   |');
-    expect(report).toContain('- tp of language: all_reduce 200 GB/s, 29 % slower than 280 GB/s of 2026-01-01T10:03');
+    expect(report).toContain('- tp of language: all_reduce 200 GB/s, 29 % slower (280 GB/s on 2026-01-01 10:03 UTC)');
   });
 
   test('names the fault, its group and its ranks', () => {

@@ -2,22 +2,22 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { RECORD_VERSION, type RunDetail, type RunRecord } from './runRecord';
 
-/** How many runs are kept; the oldest go first. */
+/** The most runs that are kept; the oldest are removed first. */
 const MAX_RUNS = 100;
 
 const RECORD = '.run.json';
 const DETAIL = '.detail.json';
 
 /**
- * Smoke jobs that have ended, in a folder of their own: a small file a run, which is read at the start, and a larger one
- * beside it, which is read when somebody asks. A file that cannot be read, or is of another version, is passed over.
+ * The smoke jobs that have ended, in a folder: a small file for each run, which `load` reads, and a larger one with its details,
+ * which `detail` reads. Files that cannot be read or are of another version are skipped.
  */
 export class RunHistory {
   #runs: RunRecord[] = [];
 
   constructor(readonly folder: string) {}
 
-  /** The last first. */
+  /** The newest first. */
   get runs(): readonly RunRecord[] {
     return this.#runs;
   }
@@ -32,7 +32,7 @@ export class RunHistory {
     );
   }
 
-  /** Keeps a run that has ended, and drops the oldest where there are too many. */
+  /** Saves a run, and removes the oldest where there are too many. */
   async add(record: RunRecord, detail: RunDetail): Promise<void> {
     this.#runs = [record, ...this.#runs];
     await mkdir(this.folder, { recursive: true });
@@ -41,7 +41,7 @@ export class RunHistory {
     await this.remove(this.#runs.slice(MAX_RUNS).map(({ id }) => id));
   }
 
-  /** The groups and the log of a run; null where they are gone. */
+  /** The groups and the log of a run; null where its file is gone. */
   async detail({ id }: RunRecord): Promise<RunDetail | null> {
     const detail = await readJson(join(this.folder, id + DETAIL));
     return isVersioned(detail) && 'groups' in detail && 'log' in detail ? (detail as RunDetail) : null;
@@ -64,7 +64,7 @@ async function filesOf(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch {
-    // before the first run there is no folder
+    // the first run makes the folder
     return [];
   }
 }
@@ -77,7 +77,7 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Writes a file so that nobody ever reads half of it. */
+/** Writes a file under another name and renames it, so that no reader sees half of it. */
 async function writeWhole(path: string, value: unknown): Promise<void> {
   await writeFile(`${path}.new`, JSON.stringify(value));
   await rename(`${path}.new`, path);
@@ -87,7 +87,7 @@ function isVersioned(value: unknown): value is object {
   return typeof value === 'object' && value !== null && 'version' in value && value.version === RECORD_VERSION;
 }
 
-/** A file of this version was written by this class, so that a look at what everybody reads is enough. */
+/** This class wrote the files of this version, so that checking the fields that every reader uses is enough. */
 function isRecord(value: unknown): value is RunRecord {
   return (
     isVersioned(value) &&

@@ -6,10 +6,10 @@ import { LOCAL_KIND, type LocalCluster, localBackend } from './local/backend';
 import { slurmBackend } from './slurm/backend';
 import { SLURM_KIND, type SlurmCluster } from './slurm/slurmFields';
 
-/** Where a smoke job can run: the user's own setting, never part of a layout. */
+/** A place where a smoke job can run: a setting of the user, never part of a layout. */
 export type Cluster = LocalCluster | SlurmCluster | KubernetesCluster;
 
-/** The kinds of clusters, in the order in which people are shown them. A kind is its line here and its own file. */
+/** The kinds of clusters, in the order of menus. */
 export const KINDS: readonly KindDescription[] = [LOCAL_KIND, SLURM_KIND, KUBERNETES_KIND];
 
 /** The engine of each kind. */

@@ -17,18 +17,18 @@ import { EnvironmentError } from './environmentError';
 /** Version of the plan that `smoke/protocol.py` reads. */
 const PLAN_VERSION = 1;
 
-/** What the job runs, where the layout's own `smoke` section says nothing. */
+/** The defaults of the layout's `smoke` section. */
 const DEFAULTS = { checks: ['groups', 'collectives'], iterations: 5, timeout: 60 } as const;
 
-/** Bytes that a timed collective moves by default: gloo proves correctness, not speed. */
+/** The default payload of a timed collective in bytes; gloo shows correctness, not speed. */
 const DEFAULT_PAYLOAD = { nccl: 64 * 2 ** 20, gloo: 2 ** 20 } as const;
 
-/** Bytes that the check `bandwidth` moves, one after another. */
+/** The payloads of the check `bandwidth` in bytes. */
 const SWEEP = [2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20] as const;
 
 /**
- * How many ranks the lists of all groups may have together. Every rank reads the plan, at about seven bytes for each: what
- * 131,072 ranks of a mixture of experts need fits twice, and takes a second to write.
+ * The most members that all groups may have together. Every rank reads the plan, about seven bytes a member: twice the groups of
+ * 131,072 ranks of a mixture of experts, which take a second to write.
  */
 const MAX_MEMBERS = 5_000_000;
 
@@ -68,7 +68,7 @@ interface PlanSequence {
   }[];
 }
 
-/** The one file that the Python job reads: it decides nothing about layouts itself. */
+/** The one file that the Python job reads. */
 export interface SmokePlan {
   readonly version: typeof PLAN_VERSION;
   readonly name: string;
@@ -78,19 +78,19 @@ export interface SmokePlan {
   readonly backend: CommBackend;
   readonly groups: readonly PlanFamily[];
   readonly checks: readonly string[];
-  /** Null: what suits the backend. */
+  /** Null: the default of the backend. */
   readonly payload_bytes: number | null;
   /** Payloads of the check `bandwidth`. */
   readonly sweep_bytes: readonly number[];
   readonly iterations: number;
   /** Seconds, by phase. */
   readonly limits: Readonly<Record<string, number>>;
-  /** What the check `all_gather_overlap` measures. */
+  /** The pairs of the check `all_gather_overlap`. */
   readonly overlap?: readonly GroupPair[];
-  /** What the check `sequence` proves. */
+  /** The input of the check `sequence`. */
   readonly sequence?: readonly PlanSequence[];
   /**
-   * Ranks that leave once all groups are made: the check `ntp` then runs the replacement groups. Empty with packed
+   * Ranks that leave once all groups have been created: the check `ntp` then runs the replacement groups. Empty with packed
    * placement, where only active ranks are launched.
    */
   readonly spares?: readonly number[];
@@ -136,12 +136,12 @@ export function smokePlan(layout: ResolvedLayout, facts: LayoutFacts, file: stri
   };
 }
 
-/** @throws EnvironmentError where the lists of all groups would be too long to write, send and read */
+/** @throws EnvironmentError where the groups have too many members */
 function refuseTooMany({ worldSize }: ResolvedLayout, families: readonly GroupFamily[]): void {
   const members = families.reduce((sum, { count, size }) => sum + count * size, 0);
   if (members > MAX_MEMBERS) {
     throw new EnvironmentError(
-      `The process groups of ${grouped(worldSize)} ranks have ${grouped(members)} members together; a smoke job takes ${grouped(MAX_MEMBERS)} at most. A world with fewer data-parallel replicas proves the same kinds of groups.`,
+      `The process groups of ${grouped(worldSize)} ranks have ${grouped(members)} members; a smoke job takes ${grouped(MAX_MEMBERS)} at most. Use a smaller dp: it has the same kinds of groups.`,
     );
   }
 }
@@ -203,7 +203,7 @@ function reducedBy(
   return { made, spares: spareRanks(ntp, shape) };
 }
 
-/** Who holds which tokens, module by module; packed nonuniform TP has groups of unlike sizes, for which there is no rule. */
+/** The tokens of each rank, module by module; none for packed nonuniform TP, whose groups differ in size. */
 function sequencesOf({ ntp }: ResolvedLayout, facts: LayoutFacts): PlanSequence[] {
   if (isPacked(ntp)) {
     return [];
@@ -225,7 +225,7 @@ export function planFor(plan: SmokePlan, backend: 'nccl' | 'gloo'): SmokePlan {
   return { ...plan, backend, payload_bytes: plan.payload_bytes ?? DEFAULT_PAYLOAD[backend] };
 }
 
-/** The degree that makes a group, by the group's name: where a fault of the group is shown in the file. */
+/** The degree that a group comes from, by the group's name: a fault of the group is shown at its line. */
 const DEGREE_OF: Readonly<Record<string, string>> = {
   ep_tp: 'expt_tp',
   ep_dp: 'ep',
@@ -238,7 +238,7 @@ const DEGREE_OF: Readonly<Record<string, string>> = {
   hcp: 'cp',
 };
 
-/** The zero-based line of the layout that a group comes from: its degree where that is written, else its grid's key. */
+/** The line of the layout (from 0) that a group comes from: its degree if that is written, else its grid's key. */
 export function lineOfGroup(
   facts: LayoutFacts,
   lines: LineIndex,

@@ -1,8 +1,8 @@
 import { delimiter, isAbsolute } from 'node:path';
 
 /**
- * The environment for a program that is looked up on PATH: without relative entries, by which a file of the current directory,
- * such as a workspace's `kubectl`, would run.
+ * The environment of programs, with a PATH without relative entries: those would run files of the current directory, such as a
+ * workspace's `kubectl`.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const path = (process.env.PATH ?? '').split(delimiter).filter(isAbsolute).join(delimiter);

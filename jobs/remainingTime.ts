@@ -1,12 +1,12 @@
 import type { SmokeProgress } from './smokeRun';
 
-/** Foretells how long a run will still take: by an earlier run of the same layout there, else by the pace of its groups. */
+/** Predicts the remaining time of a run from the pace of its groups, before that from an earlier run of the same layout. */
 export class RemainingTime {
   #firstGroup: { at: number; done: number } | undefined;
 
   /**
-   * @param before how long the last passed run of this layout on this cluster took, in seconds
-   * @param began when this run began, in milliseconds
+   * @param before the time of the last passed run of this layout on this cluster, in seconds
+   * @param began the start of this run, in milliseconds
    */
   constructor(
     readonly before: number | undefined,
@@ -15,7 +15,7 @@ export class RemainingTime {
 
   /**
    * @param now in milliseconds
-   * @returns seconds; undefined where nothing can be said yet
+   * @returns seconds; undefined for unknown
    */
   secondsLeft({ groups, allGroups }: SmokeProgress, now: number): number | undefined {
     if (groups > 0) {

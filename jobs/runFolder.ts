@@ -5,7 +5,7 @@ import { EnvironmentError } from './environmentError';
 
 const NAME = /^parallelism-layout-(?:smoke|script)-(\d{1,10})-\w{6}$/;
 
-/** A folder is left alone for so long: ranks that lost their launcher may still be about to end. Milliseconds. */
+/** The age from which a folder is removed: ranks that lost their launcher may still be running. Milliseconds. */
 const LEAST_AGE = 60 * 60 * 1000;
 
 /**
@@ -24,7 +24,7 @@ export async function makeRunFolder(kind: 'smoke' | 'script'): Promise<string> {
   }
 }
 
-/** Removes folders of this user whose program is gone. What cannot be looked at or removed stays. */
+/** Removes the folders of this user whose program has ended, if it can. */
 async function sweep(parent: string): Promise<void> {
   const names = await readdir(parent).catch(() => []);
   for (const name of names) {
@@ -45,7 +45,7 @@ function isRunning(program: number): boolean {
   }
 }
 
-/** Whether a path is a folder, no link, that this user alone can reach, and that nobody has changed for an hour. */
+/** Whether a path is a private folder of this user, not a link, and unchanged for an hour. */
 async function isAbandoned(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
   return (

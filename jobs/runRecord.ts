@@ -4,13 +4,13 @@ import type { GroupOperations } from './events';
 import type { SmokeResult } from './smokeRun';
 import { type KindOfGroups, kindsOf, type Speed } from './speeds';
 
-/** Version of the form of a record; one of another version is not read. */
+/** The version of saved records; others are not read. */
 export const RECORD_VERSION = 1;
 
-/** A kind of group that is this much slower than before is worth a word. */
+/** The share by which a kind of group must be slower than before to be reported. */
 const SLOWER = 0.1;
 
-/** What a run was asked to do. */
+/** The subject of a run. */
 export interface RunRequest {
   /** The document's address. */
   readonly uri: string;
@@ -27,7 +27,7 @@ export interface RunRequest {
   readonly allGroups: number;
 }
 
-/** A run that has ended, as the history keeps it: small, whatever the size of the world. */
+/** A run that has ended, as the history keeps it; its size does not grow with the world. */
 export interface RunRecord extends RunRequest, Omit<SmokeResult, 'groups'> {
   readonly version: typeof RECORD_VERSION;
   readonly id: string;
@@ -35,14 +35,14 @@ export interface RunRecord extends RunRequest, Omit<SmokeResult, 'groups'> {
   readonly kinds: readonly KindOfGroups[];
 }
 
-/** What grows with the world: kept beside the record, and read only where somebody asks for it. */
+/** The details of a run, whose size grows with the world: saved beside the record and read on demand. */
 export interface RunDetail {
   readonly version: typeof RECORD_VERSION;
   readonly groups: readonly GroupOperations[];
   readonly log: readonly string[];
 }
 
-/** Tells layouts apart by what they ask for, so that a comment or a blank line changes nothing. */
+/** A hash of the resolved layout: comments and blank lines do not change it. */
 export function layoutHash(layout: ResolvedLayout): string {
   return createHash('sha256').update(JSON.stringify(layout)).digest('hex').slice(0, 12);
 }
@@ -57,7 +57,7 @@ export function recordOf(
   return { ...request, ...result, version: RECORD_VERSION, id, backend, kinds: kindsOf(groups) };
 }
 
-/** A kind of group that one operation of which became slower. */
+/** A kind of group with an operation that became slower. */
 export interface Slowdown {
   readonly kind: string;
   readonly module: string | null;
@@ -70,9 +70,9 @@ export interface Slowdown {
 }
 
 /**
- * The kinds of groups that got more than a tenth slower than in this cluster's own last run that measured the same. Runs on
- * the CPU are not compared: they prove groups and data, not speed.
- * @param earlier other runs, the last first
+ * The kinds of groups that are more than a tenth slower than in the last run on this cluster that measured the same. Runs on the
+ * CPU are not compared.
+ * @param earlier other runs, the newest first
  */
 export function slowdowns(record: RunRecord, earlier: readonly RunRecord[]): Slowdown[] {
   if (record.backend !== 'nccl') {

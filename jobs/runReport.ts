@@ -2,10 +2,13 @@ import { type RunRecord, type Slowdown, slowdowns } from './runRecord';
 import { bandwidthText, bytesText, type KindOfGroups, measuresSpeed, nameOfKind, speedText } from './speeds';
 import { foldTracebacks, type Traceback } from './tracebacks';
 
+/** The most ranks that a line lists. */
+const MAX_RANKS = 32;
+
 /**
- * The report of a run in Markdown that reads well as plain text too: made to be pasted into a ticket.
- * @param earlier other runs, the last first: what became slower is said
- * @param log what the job and its ranks wrote
+ * The report of a run in Markdown that also reads well as plain text, for a ticket.
+ * @param earlier other runs, the newest first, to find kinds of groups that became slower
+ * @param log the output of the job and its ranks
  */
 export function reportOf(
   record: RunRecord,
@@ -15,9 +18,9 @@ export function reportOf(
   const lastLines = foldTracebacks(record.lastWords).shown;
   const sections = [
     [`# Smoke job of ${record.name}: ${verdictText(record)}`],
-    facts(record).map(([name, value]) => `- ${name}: ${value}`),
+    factLines(record),
     faultText(record),
-    slowdownText(slowdowns(record, earlier)),
+    listText('Slower than in the last run on this cluster', slowdowns(record, earlier).map(slowdownLine)),
     kindsTable(record),
     sweepText(record),
     listText('Checks', [
@@ -49,67 +52,54 @@ function codeBlock(lines: readonly string[]): string[] {
 
 /** The outcome in a word or two. */
 function verdictText({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>): string {
-  if (ok) {
-    return 'passed';
+  if (ok || verdict === 'cancelled') {
+    return ok ? 'passed' : verdict;
   }
-  return verdict === 'cancelled'
-    ? 'cancelled'
-    : verdict === 'unknown'
-      ? 'no verdict'
-      : `failed (${verdict.replaceAll('_', ' ')})`;
+  return verdict === 'unknown' ? 'no verdict' : `failed (${verdict.replaceAll('_', ' ')})`;
 }
 
-function facts(record: RunRecord): [name: string, value: string][] {
-  const { cluster, kind, backend, started, seconds, world, device, software, communicatorBytes } = record;
+function factLines(record: RunRecord): string[] {
+  const { communicatorBytes } = record;
   const passed = record.kinds.reduce((sum, { groups }) => sum + groups, 0);
+  const memory = communicatorBytes === null ? '' : `${(communicatorBytes / 2 ** 30).toFixed(2)} GiB of each GPU`;
   return [
-    ['Cluster', `${cluster} (${kind}, ${backend})`],
-    ['Began', started],
-    ['Took', `${seconds.toFixed(1)} s`],
-    ['Ranks', String(world)],
-    ['Process groups of more than one rank', `${passed} of ${record.allGroups} passed`],
-    ...(device === '' ? [] : [['Device', device] as [string, string]]),
-    ...(software.length === 0 ? [] : [['Software', software.join('; ')] as [string, string]]),
-    ...(communicatorBytes === null
-      ? []
-      : [
-          ['Memory of communicators', `${(communicatorBytes / 2 ** 30).toFixed(2)} GiB of each GPU`] as [
-            string,
-            string,
-          ],
-        ]),
+    ['Cluster', `${record.cluster} (${record.kind}, ${record.backend})`],
+    ['Began', record.started],
+    ['Took', `${record.seconds.toFixed(1)} s`],
+    ['Ranks', String(record.world)],
+    ['Process groups', `${passed} of ${record.allGroups} passed`],
+    ['Device', record.device],
+    ['Software', record.software.join('; ')],
+    ['Communicators', memory],
     ['Layout hash', record.layoutHash],
-  ];
+  ].flatMap(([name, value]) => (value === '' ? [] : [`- ${name}: ${value}`]));
 }
 
 function faultText({ fault }: RunRecord): string[] {
   if (!fault) {
     return [];
   }
-  const ranks = (name: string, list: readonly number[]) => (list.length > 0 ? [`- ${name}: ${list.join(', ')}`] : []);
-  const group =
-    fault.kind === undefined ? [] : [`- Group: ${nameOfKind({ kind: fault.kind, module: fault.module ?? null })}`];
-  return [
-    `## Fault: ${fault.code}`,
-    '',
-    fault.msg,
-    '',
-    ...group,
-    ...ranks('Ranks of the group', fault.ranks ?? []),
-    ...ranks('Ranks named', fault.culprits),
-    ...(fault.host === undefined ? [] : [`- Host: ${fault.host}`]),
-    ...ranks('Ranks that wait', fault.waiting),
-  ];
+  const { code, msg, kind, module = null, ranks = [], culprits, host = '', waiting } = fault;
+  const lines = [
+    ['Group', kind === undefined ? '' : nameOfKind({ kind, module })],
+    ['Ranks of the group', rankList(ranks)],
+    ['Ranks named', rankList(culprits)],
+    ['Host', host],
+    ['Ranks that wait', rankList(waiting)],
+  ].flatMap(([name, value]) => (value === '' ? [] : [`- ${name}: ${value}`]));
+  return [`## Fault: ${code}`, '', msg, '', ...lines];
 }
 
-function slowdownText(slower: readonly Slowdown[]): string[] {
-  return listText('Slower than in the last run on this cluster', slower.map(slowdownLine));
+/** The first ranks of a list, and how many more there are. */
+function rankList(ranks: readonly number[]): string {
+  const more = ranks.length - MAX_RANKS;
+  return ranks.slice(0, MAX_RANKS).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 /** One kind of group that became slower. */
 export function slowdownLine({ operation, now, before, since, ...kind }: Slowdown): string {
   const share = Math.round((1 - now / before) * 100);
-  return `${nameOfKind(kind)}: ${operation} ${bandwidthText(now)}, ${share} % slower than ${bandwidthText(before)} of ${since}`;
+  return `${nameOfKind(kind)}: ${operation} ${bandwidthText(now)}, ${share} % slower (${bandwidthText(before)} on ${since.slice(0, 16).replace('T', ' ')} UTC)`;
 }
 
 function listText(title: string, lines: readonly string[]): string[] {
@@ -119,7 +109,7 @@ function listText(title: string, lines: readonly string[]): string[] {
 /** What the check `bandwidth` measured: of each kind one group, payload by payload. */
 function sweepText({ bandwidth, device }: RunRecord): string[] {
   return listText(
-    measuresSpeed(device) ? 'Bandwidth by payload' : 'Payloads that were moved',
+    measuresSpeed(device) ? 'Bandwidth by payload' : 'Payloads',
     bandwidth.flatMap((group) =>
       Object.entries(group.ops).map(
         ([operation, { bytes, busGBs }]) =>
@@ -136,7 +126,7 @@ function kindsTable({ kinds, device }: RunRecord): string[] {
   }
   const title = measuresSpeed(device)
     ? '## Bus bandwidth of the slowest group'
-    : '## Operations that moved their data (on a processor, which shows no bandwidth)';
+    : '## Operations (on the CPU, which shows no bandwidth)';
   return [title, '', ...markdownTable(speedTable(kinds, device))];
 }
 

@@ -9,25 +9,25 @@ import type { SmokePlan } from './plan';
 
 const VERSION = 1;
 
-/** A run whose job may still be there, though nobody follows it. */
+/** A run whose job may still be running. */
 export interface SavedRun {
   readonly version: typeof VERSION;
   readonly id: string;
   /** When its job was submitted, as ISO 8601 writes it. */
   readonly started: string;
-  /** The cluster as it was then: its settings may have changed. */
+  /** The cluster's settings at that time. */
   readonly cluster: Cluster;
   readonly plan: SmokePlan;
   readonly ticket: Ticket;
 }
 
-/** Where the command line remembers runs. */
+/** The folder of the command line's runs. */
 export function runsFolder(): string {
   const state = process.env.XDG_STATE_HOME;
   return join(state?.startsWith('/') ? state : join(homedir(), '.local', 'state'), 'parallelism-layout', 'runs');
 }
 
-/** Remembers a run: whole or not at all, whatever happens to this process. */
+/** Saves a run atomically. */
 export function saveRun(folder: string, run: Omit<SavedRun, 'version' | 'id' | 'started'>): SavedRun {
   const saved: SavedRun = { version: VERSION, id: randomUUID(), started: new Date().toISOString(), ...run };
   const path = join(folder, `${saved.id}.json`);
@@ -37,7 +37,7 @@ export function saveRun(folder: string, run: Omit<SavedRun, 'version' | 'id' | '
   return saved;
 }
 
-/** The runs that a folder remembers, the newest first; files of another kind or version are passed over. */
+/** The saved runs of a folder, the newest first; other files are skipped. */
 export function savedRuns(folder: string): SavedRun[] {
   let names: string[];
   try {
@@ -58,7 +58,7 @@ function readRun(path: string): SavedRun[] {
   }
 }
 
-/** Forgets a run. */
+/** Removes a saved run. */
 export function forgetRun(folder: string, { id }: SavedRun): void {
   rmSync(join(folder, `${id}.json`), { force: true });
 }

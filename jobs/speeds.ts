@@ -24,7 +24,7 @@ export interface KindOfGroups {
   readonly skipped: readonly string[];
 }
 
-/** What a kind of group is called: `tp`, or `tp of language`. */
+/** The name of a kind of group: `tp`, or `tp of language`. */
 export function nameOfKind({ kind, module }: Pick<KindOfGroups, 'kind' | 'module'>): string {
   return module === null ? kind : `${kind} of ${module}`;
 }
@@ -58,22 +58,22 @@ function slowest(operation: string, members: readonly GroupOperations[]): Speed[
   return worst ? [{ operation, ...worst }] : [];
 }
 
-/** Whether times of a run on a device say how fast groups are: those of gloo on a processor do not, and look like slow links. */
+/** Whether the times of a run show the speed of groups: those of gloo on a CPU do not. */
 export const measuresSpeed = (device: string): boolean => device !== 'CPU';
 
-/** What an operation of a run on a device has shown: its bandwidth, or that it moved its data. */
+/** The result of an operation: its bandwidth, or `ok` on a CPU. */
 export function speedText(gigabytes: number, device: string): string {
   return measuresSpeed(device) ? bandwidthText(gigabytes) : 'ok';
 }
 
-/** A bandwidth for people, with the digits that mean something. */
+/** A bandwidth with its significant digits. */
 export function bandwidthText(gigabytes: number): string {
   return gigabytes < 1
     ? `${Math.round(gigabytes * 1000)} MB/s`
     : `${gigabytes < 10 ? gigabytes.toPrecision(2) : gigabytes.toFixed(0)} GB/s`;
 }
 
-/** A payload for people. An operation rounds it down to equal parts, so that the number is seldom whole. */
+/** A payload, rounded: operations shorten it to equal parts, so that it is seldom a whole number. */
 export function bytesText(bytes: number): string {
   const [unit, name] = bytes < 2 ** 20 ? [2 ** 10, 'KiB'] : [2 ** 20, 'MiB'];
   return `${Math.round(bytes / unit)} ${name}`;

@@ -1,28 +1,28 @@
 /** A Python traceback in a job's log. */
 export interface Traceback {
-  /** The rank, as the launcher labels its lines; empty where it labels none. */
+  /** The rank in the label of the lines; empty for none. */
   readonly rank: string;
   readonly lines: readonly string[];
 }
 
-/** How many tracebacks are kept, and how many lines of each: as many ranks may fail alike. */
+/** The most tracebacks that are kept, and the most lines of each: many ranks may fail alike. */
 const MAX_TRACEBACKS = 8;
 const MAX_LINES = 200;
 
-/** What the launchers write in front of a rank's line: ours `[rank 3] `, srun `3: `. */
+/** The labels of a rank's lines: `[rank 3] ` of the referee, `3: ` of srun. */
 const LABELLED = /^(?:\[rank (\d+)\] |(\d+): )?(.*)$/s;
 
-/** Shortens the tracebacks in a log to the line that says what was raised. */
+/** Shortens the tracebacks in a log to their last lines. */
 export class TracebackFolder {
   readonly #open = new Map<string, string[]>();
   readonly #found: Traceback[] = [];
 
-  /** The first tracebacks, whole. */
+  /** The first tracebacks in full. */
   get found(): readonly Traceback[] {
     return this.#found;
   }
 
-  /** What is shown of the next line: null while a traceback goes on. */
+  /** The next line as shown; null inside a traceback. */
   fold(line: string): string | null {
     const [, ours, srun, text = ''] = LABELLED.exec(line) ?? [];
     const rank = ours ?? srun ?? '';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { RunRecord } from '../../jobs';
 
-/** How a run ended, in the words of a person. */
+/** The outcome of a run in a few words. */
 export function outcomeText({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>): string {
   if (ok) {
     return vscode.l10n.t('passed');
@@ -9,18 +9,21 @@ export function outcomeText({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>):
   return verdict === 'cancelled'
     ? vscode.l10n.t('cancelled')
     : verdict === 'unknown'
-      ? vscode.l10n.t('ended without a verdict')
+      ? vscode.l10n.t('no verdict')
       : vscode.l10n.t('failed: {0}', verdict.replaceAll('_', ' '));
 }
 
-/** The icon of how a run ended. */
+/** The icon of a run's outcome. */
 export function outcomeIcon({ ok, verdict }: Pick<RunRecord, 'ok' | 'verdict'>): 'pass' | 'circle-slash' | 'error' {
   return ok ? 'pass' : verdict === 'cancelled' ? 'circle-slash' : 'error';
 }
 
-/** When a run began: the time where that was today, else the date too. */
+/** When a run began: the time if it was today, else with the day. */
 export function timeOf({ started }: Pick<RunRecord, 'started'>): string {
   const at = new Date(started);
   const today = at.toDateString() === new Date().toDateString();
-  return at.toLocaleString(vscode.env.language, { ...(today ? {} : { dateStyle: 'medium' }), timeStyle: 'short' });
+  return at.toLocaleString(vscode.env.language, {
+    ...(today ? {} : { month: 'short', day: 'numeric' }),
+    ...{ hour: 'numeric', minute: '2-digit' },
+  });
 }

@@ -135,12 +135,13 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     const changed = await this.#hasChanged(record);
     const outcome = outcomeText(record);
     const parts = [
+      // the view is narrow: what matters most stands first
       ...(record.ok ? [] : [outcome]),
+      ...(slower ? [vscode.l10n.t('slower')] : []),
+      ...(changed ? [vscode.l10n.t('layout changed')] : []),
       record.cluster,
       timeOf(record),
-      `${record.seconds.toFixed(1)} s`,
-      ...(slower ? [vscode.l10n.t('slower')] : []),
-      ...(changed ? [vscode.l10n.t('layout changed since')] : []),
+      `${Math.round(record.seconds)} s`,
     ];
     const item = new vscode.TreeItem(record.name, vscode.TreeItemCollapsibleState.Collapsed);
     item.id = record.id;

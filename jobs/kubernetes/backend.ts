@@ -20,68 +20,66 @@ import {
 } from './manifest';
 import { uidOf } from './pods';
 
-/** How long all ranks may take to join: nodes pull the image one after another. Seconds. */
+/** The time limit for all ranks to join: nodes pull the image one after another. Seconds. */
 const JOIN = 300;
 
 const TIMING: Timing = { pods: 3, patience: 600, lastWords: 10, farewell: 60 };
 
-/** Kubernetes, through kubectl: an engine of the cluster starts the pods, and the referee is in the first. */
-function kubernetesBackendWith(timing: Timing): Backend<KubernetesCluster> {
-  return {
-    async prepare({ plan, cluster, job, backend: wanted }, signal) {
-      const kubectl = new Kubectl(cluster);
-      const engine = await findEngine(kubectl, cluster, signal);
-      const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
-      const written = withLimits(planFor(plan, backend));
-      const name = runName(plan.name, randomBytes(3).toString('hex'));
-      const token = randomBytes(16).toString('hex');
-      const files = await jobFiles(job);
-      const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
-      const text = manifestText(manifest.objects);
-      const made = jobOf(name, engine, manifest.pods);
-      return {
-        plan: written,
-        planFile: `ConfigMap ${name}, ${planName(written)}`,
-        backend,
-        command: kubectl.command(CREATE),
-        files: [{ path: 'standard input of kubectl create', text }],
-        script: scriptOf(kubectl, text, made),
-        notes: [
-          `a ${RESOURCE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
-          ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : []),
-        ],
-        async run(output, cancel) {
-          output.state({ phase: 'submitting', detail: name });
-          await create(kubectl, manifest, text, made, timing, output);
-          output.submitted({ name, engine, pods: String(manifest.pods) });
-          return followJob(kubectl, made, timing, output, cancel);
-        },
-      };
-    },
-    attach: (cluster, ticket, output, signal) =>
-      followJob(new Kubectl(cluster), jobOfTicket(ticket), timing, output, signal),
-  };
-}
+/** Kubernetes, through kubectl: an engine of the cluster starts the pods; the referee is in the first. */
+export const kubernetesBackend: Backend<KubernetesCluster> = {
+  async prepare({ plan, cluster, job, backend: wanted }, signal) {
+    const kubectl = new Kubectl(cluster);
+    const engine = await findEngine(kubectl, cluster, signal);
+    const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
+    const written = withLimits(planFor(plan, backend));
+    const name = runName(plan.name, randomBytes(3).toString('hex'));
+    const token = randomBytes(16).toString('hex');
+    const files = await jobFiles(job);
+    const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
+    const text = manifestText(manifest.objects);
+    const made = jobOf(name, engine, manifest.pods);
+    return {
+      plan: written,
+      planFile: `ConfigMap ${name}, ${planName(written)}`,
+      backend,
+      command: kubectl.command(CREATE),
+      files: [{ path: 'standard input of kubectl create', text }],
+      script: scriptOf(kubectl, text, made),
+      notes: [
+        `a ${RESOURCE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
+        ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : []),
+      ],
+      async run(output, cancel) {
+        output.state({ phase: 'submitting', detail: name });
+        await create(kubectl, manifest, text, made, output);
+        output.submitted({ name, engine, pods: String(manifest.pods) });
+        return followJob(kubectl, made, TIMING, output, cancel);
+      },
+    };
+  },
+  attach: (cluster, ticket, output, signal) =>
+    followJob(new Kubectl(cluster), jobOfTicket(ticket), TIMING, output, signal),
+};
 
-/** @throws EnvironmentError where a ticket is not one of Kubernetes */
+/** @throws EnvironmentError for a ticket of another kind */
 function jobOfTicket({ name = '', engine: wanted, pods = '' }: Ticket): KubernetesJob {
   const engine = ENGINES.find((one) => one === wanted);
   if (!engine || !/^[a-z0-9-]{1,63}$/.test(name) || !/^[1-9]\d*$/.test(pods)) {
-    throw new EnvironmentError('What was kept of the run is not of a Kubernetes job.');
+    throw new EnvironmentError('The saved run is not a Kubernetes job.');
   }
   return jobOf(name, engine, Number(pods));
 }
 
-/** What a run does, for a shell: the same objects and the same commands, with their results left to who runs it. */
+/** The run as a shell script: the same objects and the same commands. */
 function scriptOf(kubectl: Kubectl, text: string, { name, objects, pods }: KubernetesJob): string[] {
   const selector = `--selector=${INSTANCE_LABEL}=${name}`;
   return [
-    '# what is made: the plan and the Python job, and the job itself',
+    '# create the plan, the Python job and the job itself',
     `${shellCommand(kubectl.command(CREATE))} <<'END_OF_MANIFEST'`,
     text.trimEnd(),
     'END_OF_MANIFEST',
     '',
-    '# the pods, and why they wait; then their logs: the event stream is in that of the first',
+    '# the pods, and why they wait; then their logs: the first one has the events',
     shellCommand(kubectl.command(['get', 'pods', selector])),
     shellCommand(kubectl.command(['logs', selector, '--follow', '--tail=-1', `--max-log-requests=${pods}`])),
     '',
@@ -90,14 +88,11 @@ function scriptOf(kubectl: Kubectl, text: string, { name, objects, pods }: Kuber
   ];
 }
 
-/** Kubernetes at the usual pace. */
-export const kubernetesBackend = kubernetesBackendWith(TIMING);
-
 const TRAINING_RUNTIMES = 'trainingruntimes.trainer.kubeflow.org';
 
 const CREATE = ['create', '--filename=-', '--output=name'];
 
-/** The plan with limits for a cluster: pods come up one after another there. */
+/** The plan with limits for a cluster, where pods start one after another. */
 function withLimits(plan: SmokePlan): SmokePlan {
   const { join: least = 0, total = 0 } = plan.limits;
   const needed = Math.max(least, JOIN);
@@ -112,7 +107,7 @@ async function jobFiles(folder: string): Promise<Record<string, string>> {
   );
 }
 
-/** What is made beside the job. */
+/** The objects beside the job. */
 const PARTS: Readonly<Record<Engine, readonly string[]>> = {
   trainjob: [TRAINING_RUNTIMES, 'configmaps'],
   jobset: ['configmaps'],
@@ -120,14 +115,14 @@ const PARTS: Readonly<Record<Engine, readonly string[]>> = {
   job: ['services', 'configmaps'],
 };
 
-/** The objects of a run as kubectl names them, and what is needed to follow it. */
+/** A job with its objects as kubectl names them. */
 function jobOf(name: string, engine: Engine, pods: number): KubernetesJob {
   const resources = [RESOURCE[engine].resource, ...PARTS[engine]];
   return { name, objects: resources.map((one) => `${one}/${name}`), container: CONTAINER[engine], pods };
 }
 
 /**
- * Makes the objects of a run, all or none.
+ * Creates the objects of a run, all or none.
  * @throws EnvironmentError with the cluster's own reason
  */
 async function create(
@@ -135,19 +130,18 @@ async function create(
   { objects }: Manifest,
   text: string,
   job: KubernetesJob,
-  timing: Timing,
   output: JobOutput,
 ): Promise<void> {
   const { status, stdout, stderr } = await kubectl.call(CREATE, text);
   output.log(stdout);
   if (status !== 0) {
-    await deleteJob(kubectl, job, timing, output);
+    await deleteJob(kubectl, job, TIMING, output);
     throw new EnvironmentError(reasonOf(stderr));
   }
   await own(kubectl, objects, job, output);
 }
 
-/** Makes the job the owner of what was made for it: whoever deletes the job, or its time to live, deletes that too. */
+/** Makes the job the owner of the other objects: deleting the job, or its time to live, deletes them, too. */
 async function own(
   kubectl: Kubectl,
   objects: readonly KubernetesObject[],
@@ -160,7 +154,7 @@ async function own(
   for (const other of uid === undefined ? [] : others) {
     const { status, stderr } = await kubectl.call(['patch', other, '--type=merge', `--patch=${patch}`]);
     if (status !== 0) {
-      output.log(`${reasonOf(stderr)}: ${other} has no owner, and is deleted by this run only\n`);
+      output.log(`${reasonOf(stderr)}: ${other} has no owner, so that only this run deletes it\n`);
     }
   }
 }
@@ -168,7 +162,7 @@ async function own(
 // ---- the engine
 
 /**
- * The engine that a cluster asks for, or the first that it has and lets this user create.
+ * The engine in the cluster's settings, or the first that the cluster has and this user may create.
  * @throws EnvironmentError where there is none, or the cluster cannot be reached
  */
 async function findEngine(
@@ -189,7 +183,7 @@ async function findEngine(
   const kinds = present.map((one) => RESOURCE[one].kind).join(', ');
   throw new EnvironmentError(
     kinds === ''
-      ? 'The cluster has no kind of job that could run the pods.'
+      ? 'The cluster has no kind of job that can run the pods.'
       : `You may create no ${kinds} in this namespace.`,
   );
 }
@@ -203,7 +197,7 @@ async function mayCreate(kubectl: Kubectl, engine: Engine, signal?: AbortSignal)
   return answers.every(({ status }) => status === 0);
 }
 
-/** What the cluster serves, as `apiVersion kind`. A group that does not answer hides no other. */
+/** The kinds that the cluster serves, as `apiVersion kind`. API groups that do not answer are left out. */
 async function servedKinds(kubectl: Kubectl, signal?: AbortSignal): Promise<Set<string>> {
   const words = ['api-resources', '--namespaced=true', '--verbs=create', '--no-headers=true'];
   const { status, stdout, stderr } = await kubectl.call(words, '', signal);

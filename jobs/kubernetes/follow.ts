@@ -6,33 +6,33 @@ import { LogReader } from './logs';
 import { INSTANCE_LABEL } from './manifest';
 import { isSuspended, lastEvent, type PodState, podsText, readPods } from './pods';
 
-/** How often the cluster is asked, and how long it may be out of reach. Seconds. */
+/** Polling intervals and time limits, in seconds. */
 export interface Timing {
   /** Between two looks at the pods. */
   readonly pods: number;
-  /** Without any answer, until the run is given up; its job goes on. */
+  /** Without an answer, until the client gives up; the job keeps running. */
   readonly patience: number;
-  /** After the last event, until the log is left whatever keeps the pod from ending. */
+  /** After the last event, until the client stops reading the log. */
   readonly lastWords: number;
-  /** How long pods have to be gone after they were deleted. */
+  /** Until deleted pods must be gone. */
   readonly farewell: number;
 }
 
-/** A job in a cluster: all that is needed to follow it, and to delete it. */
+/** A job in a cluster, to follow and to delete. */
 export interface KubernetesJob {
   readonly name: string;
-  /** All that was made, as kubectl names it; the first is the job. */
+  /** All objects of the run, as kubectl names them; the first is the job. */
   readonly objects: readonly string[];
   readonly container: string;
   readonly pods: number;
 }
 
 /**
- * Follows a job to its end: its pods, why they wait, and the event stream in the log of the first. Deletes the job and all
- * that was made for it, and waits until its pods are gone.
- * @param signal cancels the job: it is deleted, and the first pod's last words are read; for the reason DETACH it goes on
+ * Follows a job to its end: its pods, why they wait, and the events in the log of the first. Then deletes all its objects and
+ * waits until its pods are gone.
+ * @param signal cancels and deletes the job; for the reason DETACH it keeps running
  * @throws DetachedError
- * @throws EnvironmentError where the cluster is out of reach for long: the job goes on
+ * @throws EnvironmentError where the cluster does not answer for too long: the job keeps running
  */
 export async function followJob(
   kubectl: Kubectl,
@@ -56,7 +56,7 @@ export async function followJob(
   }
 }
 
-/** Deletes a job and what was made for it, and waits until none of its pods is left. What is left is told, not thrown. */
+/** Deletes the objects of a job and waits until its pods are gone. Logs what is left. */
 export async function deleteJob(
   kubectl: Kubectl,
   { name, objects }: KubernetesJob,
@@ -86,7 +86,7 @@ const DELETE_OPTIONS = ['--ignore-not-found=true', '--wait=false'];
 
 class Follower {
   readonly #reader = new LogReader();
-  /** Ends what waits or reads, once the job has nothing more to say. */
+  /** Ends all waiting and reading once the job has ended. */
   readonly #over = new AbortController();
   #pods: readonly PodState[] = [];
   #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
@@ -105,10 +105,10 @@ class Follower {
 
   async toTheEnd(): Promise<Ending | null> {
     const over = () => this.#over.abort();
-    // whichever ends first ends the other: without an answer from the cluster there is no log either
+    // the one that ends first ends the other: a cluster that does not answer has no log either
     await Promise.all([this.#watchPods().finally(over), this.#followLog().finally(over)]);
     if (this.signal.aborted && this.#cancelled === null) {
-      throw new DetachedError(`The job ${this.job.name} goes on.`);
+      throw new DetachedError(`The job ${this.job.name} is still running.`);
     }
     if (this.#end === null || this.#end.verdict === 'cancelled') {
       await this.#look();
@@ -123,7 +123,7 @@ class Follower {
     }
     this.#cancelled = Date.now();
     this.#tell('ending', 'deleting the job');
-    // the referee is told, says its verdict, and ends its pod; the rest goes at the end
+    // the referee gets a signal, writes its verdict, and ends its pod; the other objects are deleted at the end
     await this.kubectl.call(['delete', ...DELETE_OPTIONS, ...this.job.objects.slice(0, 1)]).catch(() => undefined);
   }
 
@@ -135,7 +135,7 @@ class Follower {
     } while (await this.#pause(this.timing.pods));
   }
 
-  /** Looks at the pods once, and says what is new of them. */
+  /** Reads the pods once, and reports changes. */
   async #look(): Promise<void> {
     const { status, stdout, stderr } = await this.kubectl.call([
       ...['get', 'pods', `--selector=${INSTANCE_LABEL}=${this.job.name}`, '--output=json'],
@@ -155,7 +155,7 @@ class Follower {
     const seconds = (Date.now() - this.#answered) / 1000;
     if (seconds > this.timing.patience) {
       throw new EnvironmentError(
-        `The cluster has not answered for ${Math.round(seconds)} s (${why}). The job ${this.job.name} goes on there; kubectl delete ${this.job.objects.join(' ')} deletes it.`,
+        `The cluster has not answered for ${Math.round(seconds)} s (${why}). The job ${this.job.name} may still be running; \`kubectl delete ${this.job.objects.join(' ')}\` deletes it.`,
       );
     }
     this.#tell('disconnected', why);
@@ -173,7 +173,7 @@ class Follower {
     return [this.#first()?.phase === 'running' ? 'running' : 'queued', why === undefined ? text : `${text}; ${why}`];
   }
 
-  /** Why there are no pods: a queue, a quota, a webhook. Who may not read events is told less. */
+  /** Why there are no pods: a queue, a quota, a webhook. Needs the permission to read events. */
   async #whyNoPods(): Promise<string | undefined> {
     const [job = ''] = this.job.objects;
     const events = await this.kubectl.call(['get', 'events', '--output=json']);
@@ -191,11 +191,11 @@ class Follower {
 
   // ---- the log
 
-  /** Reads the first pod's log from where it begins to where it ends, over as many connections as it takes. */
+  /** Reads the whole log of the first pod, over as many connections as it takes. */
   async #followLog(): Promise<void> {
     let seen: PodState | undefined;
     while (!this.#over.signal.aborted && !this.#tooLate()) {
-      // looked at before the log is read: what is then read of an ended pod is all there is
+      // before the log is read: the log of a pod that has ended is complete
       const pod = this.#first();
       if (pod && pod.phase !== 'waiting') {
         const whole = await this.#readLog(pod.name);
@@ -241,13 +241,13 @@ class Follower {
     }
   }
 
-  /** Leaves the log once the pod has had time for its last words, which a node may read after its last event. */
+  /** Stops reading the log some time after the last event: nodes may deliver lines late. */
   async #leaveLog(): Promise<void> {
     await this.#pause(this.timing.lastWords);
     this.#over.abort();
   }
 
-  /** Whether a job without pods is not there any more. */
+  /** Whether the job has been deleted. */
   async #isGone(): Promise<boolean> {
     const [job = ''] = this.job.objects;
     const { status, stdout } = await this.kubectl.call(['get', job, '--ignore-not-found=true', '--output=name']);
@@ -260,10 +260,10 @@ class Follower {
 
   // ---- the end
 
-  /** What the cluster did to the job, where the job could not say it itself. */
+  /** The end of the job by the cluster, where the job did not report it itself. */
   #ending(): Ending | null {
     if (this.#cancelled !== null) {
-      return this.#end ? null : { code: 'cancelled', message: 'The job was deleted before it could say more.' };
+      return this.#end ? null : { code: 'cancelled', message: 'The job was deleted before it wrote a verdict.' };
     }
     const failed = this.#pods.filter(({ phase, reason }) => phase === 'failed' && reason !== undefined);
     const said = failed.map(({ name, node, reason }) => `${name}${node === undefined ? '' : ` on ${node}`}: ${reason}`);
@@ -275,7 +275,7 @@ class Follower {
       return { code, message: `The cluster ended the job. ${said.slice(0, 4).join('; ')}.` };
     }
     if (this.#end) {
-      return { code, message: 'The cluster told the job to stop, and does not say why.' };
+      return { code, message: 'The cluster stopped the job and gives no reason.' };
     }
     return this.#first() ? null : { code, message: 'The first pod is gone, and its log with it.' };
   }
@@ -287,7 +287,7 @@ class Follower {
     }
   }
 
-  /** Waits; whether the job still has something to say. */
+  /** Waits; false once the job has ended. */
   async #pause(seconds: number): Promise<boolean> {
     await sleep(seconds * 1000, undefined, { signal: this.#over.signal }).catch(() => undefined);
     return !this.#over.signal.aborted;

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { EnvironmentError } from '../backend';
 import { programEnvironment } from '../programEnvironment';
 
-/** How long one call of kubectl may take, in milliseconds; following a log is no such call. */
+/** The time limit of a call of kubectl, except of one that follows a log. Milliseconds. */
 const CALL_LIMIT = 60_000;
 
-/** What a call of kubectl came to. */
+/** The result of a call of kubectl. */
 export interface CallResult {
-  /** Null where it did not end by itself. */
+  /** Null where a signal ended it. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -24,52 +24,34 @@ export class Kubectl {
     ];
   }
 
-  /** The whole command for some words, as an array: no shell reads it. */
+  /** The whole command as an array: no shell reads it. */
   command(words: readonly string[]): string[] {
     return ['kubectl', ...this.#scope, ...words];
   }
 
   /**
    * Calls kubectl and waits for its end.
-   * @param input what it reads from its standard input
+   * @param input its standard input
    * @throws EnvironmentError where there is no kubectl
    */
   async call(words: readonly string[], input = '', signal?: AbortSignal): Promise<CallResult> {
-    let stdout = '';
+    const pieces: string[] = [];
     const limit = AbortSignal.timeout(CALL_LIMIT);
     const either = signal ? AbortSignal.any([signal, limit]) : limit;
-    const { status, stderr } = await this.stream(
-      words,
-      (text) => {
-        stdout += text;
-      },
-      either,
-      input,
-    );
+    const { status, stderr } = await this.stream(words, (text) => pieces.push(text), either, input);
     signal?.throwIfAborted();
-    return { status, stdout, stderr: limit.aborted ? `kubectl gave no answer within ${CALL_LIMIT / 1000} s` : stderr };
+    const late = limit.aborted ? `kubectl gave no answer within ${CALL_LIMIT / 1000} s` : stderr;
+    return { status, stdout: pieces.join(''), stderr: late };
   }
 
   /**
-   * What a call wrote.
-   * @throws EnvironmentError with kubectl's own reason where the call failed
-   */
-  async text(words: readonly string[], input?: string, signal?: AbortSignal): Promise<string> {
-    const { status, stdout, stderr } = await this.call(words, input, signal);
-    if (status !== 0) {
-      throw new EnvironmentError(reasonOf(stderr));
-    }
-    return stdout;
-  }
-
-  /**
-   * Runs kubectl and hands on what it writes as it comes.
+   * Runs kubectl and passes its output on as it arrives.
    * @param signal ends it
    * @throws EnvironmentError where there is no kubectl
    */
   stream(
     words: readonly string[],
-    take: (text: string) => void,
+    take: (text: string) => unknown,
     signal: AbortSignal,
     input = '',
   ): Promise<Omit<CallResult, 'stdout'>> {
@@ -83,7 +65,7 @@ export class Kubectl {
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         stderr += text;
       });
-      // a kubectl that ends before it has read everything says why on its standard error
+      // a kubectl that ends before it has read its input says why on standard error
       child.stdin.on('error', () => undefined).end(input);
       child.once('error', (error) => {
         signal.removeEventListener('abort', stop);
@@ -100,15 +82,9 @@ export class Kubectl {
   }
 }
 
-/** kubectl's reason without its warnings and what they are prefixed with. */
+/** kubectl's error message without warnings and prefixes. */
 export function reasonOf(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !/^(Warning:|[EWI]\d{4} )/.test(line));
-  return `kubectl: ${
-    lines
-      .join(' ')
-      .replace(/^error: |^Error from server(?: \(\w+\))?: /, '')
-      .trim() ||
-    stderr.trim() ||
-    'failed without a word'
-  }`;
+  const reason = lines.join(' ').replace(/^error: |^Error from server(?: \(\w+\))?: /, '');
+  return `kubectl: ${reason.trim() || stderr.trim() || 'failed without a message'}`;
 }

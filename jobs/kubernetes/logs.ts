@@ -1,26 +1,26 @@
 /** A line of `kubectl logs --timestamps`. */
 const STAMPED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d) (.*)$/s;
 
-/** The container's two streams are stamped apart, so that a later line may have an earlier stamp. Seconds. */
+/** The container's two streams have separate timestamps, so that a later line may have an earlier one. Seconds. */
 const OVERLAP = 5;
 
-/** A longer line is broken, in characters: whoever writes without an end must not fill the memory. */
+/** The longest line, in characters; a longer one is cut into several, so that no sender can fill the memory. */
 const MAX_LINE = 64 * 1024;
 
 /**
  * Reads the log of a container over several connections, each line once.
  *
- * A connection can be asked to begin at a second, no finer. What it sends is the rest of one file in one order, so that
- * the lines since that second which have been seen are exactly the first ones that come again.
+ * A connection begins at a whole second. It sends the rest of one file in one order, so the known lines since that second are
+ * exactly the first lines that come again.
  */
 export class LogReader {
-  /** The seconds (since the epoch) of the lines seen, as far back as a connection may begin. */
+  /** The times of the known lines since the second at which a connection may begin, in seconds since 1970. */
   #seen: number[] = [];
   #newest = 0;
   #repeated = 0;
   #rest = '';
 
-  /** The options of kubectl for a connection that goes on where the last one broke off. */
+  /** The options of kubectl for a connection that continues the last one. */
   connect(): string[] {
     // half a line comes again, whole
     this.#rest = '';
@@ -28,7 +28,7 @@ export class LogReader {
     return this.#newest === 0 ? [] : [`--since-time=${new Date(this.#since() * 1000).toISOString()}`];
   }
 
-  /** The lines, without their stamps, that a piece of the log completes and that have not been given before. */
+  /** The new lines that a piece of the log completes, without their timestamps. */
   *feed(text: string): Iterable<string> {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
@@ -39,7 +39,7 @@ export class LogReader {
     for (const line of lines) {
       const [, time, zone, words] = STAMPED.exec(line) ?? [];
       if (words === undefined) {
-        // a word of the node's, such as that it cannot find the log: no line of the container
+        // a message of the node, such as that it cannot find the log
         yield line;
       } else if (this.#repeated > 0) {
         this.#repeated--;

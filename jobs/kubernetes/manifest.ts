@@ -8,13 +8,13 @@ import { EnvironmentError } from '../backend';
 import type { SmokePlan } from '../plan';
 import type { Engine, KubernetesCluster } from './kubernetesFields';
 
-/** The label by which all that belongs to one job is found. */
+/** The label of all objects of one job. */
 export const INSTANCE_LABEL = 'app.kubernetes.io/instance';
 
-/** The label of the one pod that an engine makes from a template of its own. */
+/** The label of a pod that an engine makes from a template of its own. */
 export const ROLE_LABEL = 'parallelism-layout/role';
 
-/** The container of every pod. A PyTorchJob demands the one name, a TrainJob the other. */
+/** The container's name in every pod. A PyTorchJob and a TrainJob each require one. */
 export const CONTAINER: Readonly<Record<Engine, string>> = {
   trainjob: 'node',
   jobset: 'smoke',
@@ -22,7 +22,7 @@ export const CONTAINER: Readonly<Record<Engine, string>> = {
   job: 'smoke',
 };
 
-/** The variable in which the engine tells each pod its place. */
+/** The variable in which the engine gives each pod its index. */
 const INDEX_VARIABLE: Readonly<Record<Engine, string>> = {
   trainjob: 'JOB_COMPLETION_INDEX',
   jobset: 'JOB_COMPLETION_INDEX',
@@ -44,7 +44,7 @@ export const RESOURCE: Readonly<
   job: { apiVersion: 'batch/v1', resource: 'jobs.batch', kind: 'Job' },
 };
 
-/** Where the pods find the Python job and the plan. */
+/** The folder of the Python job and the plan in the pods. */
 const MOUNT = '/opt/parallelism-layout';
 
 /** The port of the referee in the first pod. */
@@ -53,22 +53,22 @@ const PORT = 29410;
 /** The most that a ConfigMap may hold, in bytes. */
 const MOST_BYTES = 2 ** 20;
 
-/** A plan of more bytes is carried compressed: nobody reads one so long, and two of them must not fill a ConfigMap. */
+/** The size in bytes from which a plan is compressed, so that it fits a ConfigMap. */
 const LONG_PLAN = 2 ** 18;
 
-/** How long what a finished job leaves stays for a client that is gone, in seconds. */
+/** How long a finished job is kept for a client that does not delete it, in seconds. */
 const TIME_TO_LIVE = 600;
 
-/** How long a pod may pull its image and wait for the others, beside the limits of the job itself, in seconds. */
+/** Time for a pod to pull its image and wait for the others, beside the limits of the job, in seconds. */
 const POD_MARGIN = 900;
 
-/** How long pods may wait for room in the cluster, in seconds. A queue of Kueue does not count. */
+/** How long pods may wait for resources, in seconds. Time in a queue of Kueue does not count. */
 const LONGEST_WAIT = 86_400;
 
-/** How long a pod has to end after it was told to: the referee's own patience, and some. Seconds. */
+/** How long a pod may take to end after a signal: somewhat longer than the referee waits. Seconds. */
 const GRACE = 20;
 
-/** A service mesh would stand between the ranks, and its container would outlive them. */
+/** A service mesh would put a proxy between the ranks, and its container would outlive them. */
 const NO_SIDECAR = { 'sidecar.istio.io/inject': 'false' } as const;
 
 /** An object of the Kubernetes API. */
@@ -78,28 +78,28 @@ export interface KubernetesObject {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
 }
 
-/** What one run is: its plan, its cluster, and what is made up for it. */
+/** The input of a manifest. */
 export interface ManifestInput {
   readonly plan: SmokePlan;
   readonly cluster: KubernetesCluster;
   readonly backend: 'nccl' | 'gloo';
   readonly engine: Engine;
-  /** The name of everything that is made: a DNS label of at most 30 characters. */
+  /** The name of all objects: a DNS label of at most 30 characters. */
   readonly name: string;
-  /** What strangers in the cluster do not know. */
+  /** The secret of the run. */
   readonly token: string;
   /** The files of the Python job, by name. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** What is made for a run. */
+/** The objects of a run. */
 export interface Manifest {
-  /** In the order in which they are made; the last is the job, which the others are made for. */
+  /** In the order of creation; the last is the job. */
   readonly objects: readonly KubernetesObject[];
   readonly pods: number;
 }
 
-/** The name of a run: part of the layout's, for people, and a part that no other run has. */
+/** The name of a run: part of the layout's name, and a unique part. */
 export function runName(layout: string, unique: string): string {
   const words = layout.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const slug = words.slice(0, 16).replace(/^-+|-+$/g, '');
@@ -127,7 +127,7 @@ export function manifestOf(input: ManifestInput): Manifest {
 
 /** Objects as the text that kubectl reads. */
 export function manifestText(objects: readonly KubernetesObject[]): string {
-  // long lines stay whole: folded ones are the same to a machine, but not to a person who reads or copies them
+  // folded lines would be harder to read and to copy
   return objects.map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
 }
 
@@ -182,7 +182,7 @@ function kibibytes(bytes: number): string {
 
 // ---- the pods
 
-/** The name by which the other pods find the first: what each engine promises. */
+/** The host name of the first pod, as each engine defines it. */
 export function firstPodHost(engine: Engine, name: string): string {
   switch (engine) {
     case 'trainjob':
@@ -196,7 +196,7 @@ export function firstPodHost(engine: Engine, name: string): string {
   }
 }
 
-/** Kubernetes puts variables in place of `$(NAME)` in arguments and values; two dollar signs are one. */
+/** Escapes `$`: Kubernetes replaces `$(NAME)` in arguments and values, and `$$` by `$`. */
 function literal(text: string): string {
   return text.replaceAll('$', '$$$$');
 }
@@ -263,12 +263,12 @@ function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
   };
 }
 
-/** How long a pod may run: never so short that the job could not say itself what went wrong. Seconds. */
+/** The time limit of a pod, which leaves the job time to report a fault itself. Seconds. */
 function podDeadline({ limits }: SmokePlan): number {
   return Math.ceil(limits.total ?? 0) + POD_MARGIN;
 }
 
-/** How long a job may take, with all waiting for room. Seconds. */
+/** The time limit of a job, with the wait for resources. Seconds. */
 function jobDeadline(plan: SmokePlan): number {
   return LONGEST_WAIT + podDeadline(plan);
 }
@@ -304,7 +304,7 @@ function pairs(texts: readonly string[]): Record<string, string> {
   );
 }
 
-/** A taint as kubectl writes it, as what puts up with it. */
+/** The toleration of a taint in kubectl's form. */
 function toleration(text: string): IToleration {
   const [taint = '', effect] = text.split(':');
   const [key = '', value] = taint.split('=');
@@ -317,7 +317,7 @@ function toleration(text: string): IToleration {
 
 // ---- the engines
 
-/** The pods as a job that gives each of them its place, and that fails with the first of them. */
+/** An indexed job of all pods that fails with the first of them. */
 function jobSpec(input: ManifestInput, pods: number): IJobSpec {
   return {
     completionMode: 'Indexed',
@@ -344,7 +344,7 @@ function jobSetSpec(input: ManifestInput, pods: number, replicatedJob: string, s
   };
 }
 
-/** The job, after what it needs. */
+/** The job, after the objects that it needs. */
 function jobObjects(input: ManifestInput, pods: number): KubernetesObject[] {
   const { apiVersion, kind } = RESOURCE[input.engine];
   const head = { apiVersion, kind, metadata: metadata(input, 'job') };
@@ -362,7 +362,7 @@ function jobObjects(input: ManifestInput, pods: number): KubernetesObject[] {
   }
 }
 
-/** A plain Job's pods have names only below a service that stands for them. */
+/** The pods of a plain Job have host names only under a headless service. */
 function headlessService(input: ManifestInput): KubernetesObject {
   const spec = {
     clusterIP: 'None',
@@ -374,8 +374,8 @@ function headlessService(input: ManifestInput): KubernetesObject {
 }
 
 /**
- * A runtime of the job's own: what a TrainJob may change of somebody else's has had another name in almost every release
- * (podSpecOverrides, podTemplateOverrides, runtimePatches), and what a runtime says has not.
+ * A runtime of the job's own. The fields with which a TrainJob overrides another runtime have had another name in almost every
+ * release (podSpecOverrides, podTemplateOverrides, runtimePatches); the fields of a runtime have not.
  */
 function trainingRuntime(input: ManifestInput, pods: number): KubernetesObject {
   const step = { 'trainer.kubeflow.org/trainjob-ancestor-step': 'trainer' };
@@ -395,7 +395,7 @@ function trainJobSpec({ name }: ManifestInput, pods: number) {
   };
 }
 
-/** The first pod is the master, which has a service with a name of its own. */
+/** The first pod is the master, which has a service of its own. */
 function pyTorchJobSpec(input: ManifestInput, pods: number) {
   const replica = (replicas: number, role: string) => ({
     replicas,
@@ -404,7 +404,7 @@ function pyTorchJobSpec(input: ManifestInput, pods: number) {
   });
   return {
     runPolicy: {
-      // finished pods stay, with their logs, until the job is deleted
+      // keep finished pods and their logs until the job is deleted
       cleanPodPolicy: 'None',
       backoffLimit: 0,
       activeDeadlineSeconds: jobDeadline(input.plan),

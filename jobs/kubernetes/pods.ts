@@ -1,25 +1,25 @@
 import { ROLE_LABEL } from './manifest';
 
-/** Where an indexed Job writes a pod's place. */
+/** The annotation in which an indexed Job writes a pod's index. */
 const INDEX_ANNOTATION = 'batch.kubernetes.io/job-completion-index';
 
-/** What a pod is about. */
+/** The state of a pod. */
 export interface PodState {
   readonly name: string;
-  /** Whether it is the first pod: that with the referee. */
+  /** Whether it is the first pod, which has the referee. */
   readonly first: boolean;
   readonly node?: string;
   readonly phase: 'waiting' | 'running' | 'succeeded' | 'failed';
-  /** Why it waits, or how it failed: the cluster's own words. */
+  /** Why it waits or how it failed, in the cluster's words. */
   readonly reason?: string;
 }
 
-/** Reasons of a container that say less than the pod's other words. */
+/** Reasons of a container that say less than the pod's other texts. */
 const USUAL: readonly string[] = ['ContainerCreating', 'PodInitializing', 'Completed'];
 
 /**
- * Reads what `kubectl get pods --output=json` lists.
- * @returns the pods in the order of their names; what is no pod is passed over
+ * Reads the output of `kubectl get pods --output=json`.
+ * @returns the pods in the order of their names
  */
 export function readPods(text: string): PodState[] {
   const items = list(record(parseJson(text)).items);
@@ -57,7 +57,7 @@ function phaseOf(status: Loose): PodState['phase'] {
   }
 }
 
-/** The first of what explains a pod: how it was ended, what its container waits for, what it is not placed for. */
+/** The first reason that a pod gives: how it ended, what its container waits for, why it is not scheduled. */
 function reasonOfPod(status: Loose): string | undefined {
   const said = words(string(status.reason), string(status.message));
   const disruption = conditionOf(status, 'DisruptionTarget', 'True');
@@ -89,7 +89,7 @@ function doneInitializing({ terminated }: Loose): boolean {
   return terminated !== undefined && record(terminated).reason === 'Completed';
 }
 
-/** Where the pods stand, in a sentence: how many run, and why others wait. */
+/** The state of the pods in one line: how many have started, and why others wait. */
 export function podsText(pods: readonly PodState[], wanted: number): string {
   const started = pods.filter(({ phase }) => phase !== 'waiting').length;
   const reasons = new Map<string, number>();
@@ -102,7 +102,7 @@ export function podsText(pods: readonly PodState[], wanted: number): string {
   return [`${started} of ${wanted} pods started`, ...why].join('; ');
 }
 
-/** What the cluster says of a run beside its pods: of the objects whose names hold the run's, the last warning or word on waiting. */
+/** The last warning or pending event of the objects whose names contain the run's. */
 export function lastEvent(text: string, name: string): string | undefined {
   const events = list(record(parseJson(text)).items).map(record);
   const ours = events.filter(
@@ -115,7 +115,7 @@ export function lastEvent(text: string, name: string): string | undefined {
   return last && words(string(last.reason), string(last.message));
 }
 
-/** Whether a job is suspended, as those are that wait in a queue. */
+/** Whether a job is suspended, as it is while it waits in a queue. */
 export function isSuspended(text: string): boolean {
   const { suspend, runPolicy } = record(record(parseJson(text)).spec);
   return (suspend ?? record(runPolicy).suspend) === true;

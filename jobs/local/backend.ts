@@ -33,22 +33,22 @@ export const LOCAL_KIND: KindDescription = {
   snippet: { python: 'python3' },
 };
 
-/** How long one look at an interpreter may take: importing torch is slow on a cold disk. Milliseconds. */
+/** The time limit of the probe of an interpreter: importing torch is slow on a cold disk. Milliseconds. */
 const PROBE_TIMEOUT = 120_000;
 
-/** How long the job has to end by itself after it was told to, in milliseconds. */
+/** How long a cancelled job may take to end by itself, in milliseconds. */
 const CANCEL_GRACE = 15_000;
 
-/** So many ranks run on any machine; and so many on each core of it: most of the time they wait for each other. */
+/** Up to this many ranks, in all or on each core, a run does not ask first: ranks mostly wait for each other. */
 const SENSIBLE = { ranks: 16, ranksPerCore: 4 } as const;
 
-/** Memory that a rank takes on the CPU, torch included, in GiB. */
+/** Memory of a rank on the CPU, with torch, in GiB. */
 const RANK_MEMORY = 0.25;
 
-/** The first of these that has torch is used where the cluster names none. */
+/** Interpreters to try where the cluster names none; the first with torch is used. */
 const INTERPRETERS = ['python3', 'python', '/usr/bin/python3'];
 
-/** What a Python interpreter can run. */
+/** A Python interpreter with torch. */
 export interface PythonEnvironment {
   readonly python: string;
   readonly torch: string;
@@ -56,7 +56,7 @@ export interface PythonEnvironment {
   readonly gpus: number;
 }
 
-/** The plan's file in the folder of the run, which is where the referee runs. */
+/** The plan's file in the folder of the run, the current directory of the referee. */
 const PLAN_FILE = 'plan.json';
 
 /** This machine: the referee starts all ranks. */
@@ -66,9 +66,14 @@ export const localBackend: Backend<LocalCluster> = {
       throw new EnvironmentError('The smoke job needs Linux or macOS. On Windows, run it inside WSL.');
     }
     const asked = wanted ?? cluster.backend ?? 'auto';
-    const { environment, backend, notes } = dryRun
-      ? await assume(cluster, job, asked, plan.world_size, signal)
-      : await choose(cluster, job, asked, plan.world_size, signal);
+    const { environment, backend, notes } = await choose({
+      cluster,
+      job,
+      asked,
+      ranks: plan.world_size,
+      dryRun,
+      signal,
+    });
     const written = planFor(plan, backend);
     const command = (planFile: string) => localCommand(environment.python, job, planFile);
     return {
@@ -90,52 +95,39 @@ export const localBackend: Backend<LocalCluster> = {
   },
 };
 
-/** What a job runs on, and what the user must know of that. */
+/** The interpreter and backend of a job, and what the user must know about them. */
 interface Choice {
   readonly environment: PythonEnvironment;
   readonly backend: 'nccl' | 'gloo';
   readonly notes: readonly string[];
 }
 
+interface Wanted {
+  readonly cluster: LocalCluster;
+  readonly job: string;
+  readonly asked: CommBackend;
+  readonly ranks: number;
+  /** What this machine lacks becomes a note: the script may run on another one. */
+  readonly dryRun: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** @throws EnvironmentError where this machine cannot run the job */
-async function choose(
-  cluster: LocalCluster,
-  job: string,
-  asked: CommBackend,
-  ranks: number,
-  signal?: AbortSignal,
-): Promise<Choice> {
-  const environment = await findPython(cluster, job, signal);
-  return { environment, backend: chooseBackend(asked, environment, ranks), notes: [] };
-}
-
-/** Like `choose`, for a script that may run on another machine: says what this one lacks. */
-async function assume(
-  cluster: LocalCluster,
-  job: string,
-  asked: CommBackend,
-  ranks: number,
-  signal?: AbortSignal,
-): Promise<Choice> {
+async function choose({ cluster, job, asked, ranks, dryRun, signal }: Wanted): Promise<Choice> {
+  let environment: PythonEnvironment | undefined;
   try {
-    const environment = await findPython(cluster, job, signal);
-    try {
-      return { environment, backend: chooseBackend(asked, environment, ranks), notes: [] };
-    } catch (error) {
-      return { environment, backend: 'nccl', notes: [noteOf(error)] };
-    }
+    environment = await findPython(cluster, job, signal);
+    return { environment, backend: chooseBackend(asked, environment, ranks), notes: [] };
   } catch (error) {
-    const environment = { python: cluster.python ?? 'python3', torch: '', gpus: 0 };
-    return { environment, backend: asked === 'gloo' ? 'gloo' : 'nccl', notes: [noteOf(error)] };
+    if (!dryRun || !(error instanceof EnvironmentError)) {
+      throw error;
+    }
+    return {
+      environment: environment ?? { python: cluster.python ?? 'python3', torch: '', gpus: 0 },
+      backend: asked === 'gloo' ? 'gloo' : 'nccl',
+      notes: [`not on this machine: ${error.message}`],
+    };
   }
-}
-
-/** The reason why a job cannot run here, as a note. Rethrows anything else. */
-function noteOf(error: unknown): string {
-  if (!(error instanceof EnvironmentError)) {
-    throw error;
-  }
-  return `not on this machine: ${error.message}`;
 }
 
 function glooNote({ gpus, torch }: PythonEnvironment, ranks: number): string {
@@ -180,15 +172,15 @@ async function findPython(cluster: LocalCluster, job: string, signal?: AbortSign
   );
 }
 
-/** A path that stays the same in another directory; a bare name is looked up on PATH. */
+/** A path that is valid in any directory; a bare name is looked up on PATH. */
 function absolute(program: string): string {
   return program.includes('/') ? resolve(program) : program;
 }
 
-/** What an interpreter can run, or why it cannot run the job. */
+/** The environment of an interpreter, or why it cannot run the job. */
 async function probe(python: string, script: string, signal?: AbortSignal): Promise<PythonEnvironment | string> {
   try {
-    // Python imports from an empty entry of PYTHONPATH as if it were the current directory: let that be our own
+    // an empty entry of PYTHONPATH means the current directory, which must not be a stranger's
     const cwd = dirname(script);
     const { stdout } = await execute(python, [script], {
       cwd,
@@ -223,8 +215,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * The backend for so many ranks on this machine: NCCL with a GPU a rank, gloo without any GPU.
- * @throws EnvironmentError with some GPUs but too few: sharing one would prove nothing, and gloo must be asked for
+ * The backend for a number of ranks on this machine: NCCL with a GPU for each rank, gloo without any GPU.
+ * @throws EnvironmentError with too few GPUs: ranks that share a GPU prove nothing, and gloo must be asked for
  */
 export function chooseBackend(
   wanted: CommBackend,
@@ -248,8 +240,8 @@ function localCommand(python: string, job: string, planFile: string): string[] {
 }
 
 /**
- * Runs a command in a session of its own; its standard input stays open for as long as this process lives.
- * @param folder where it runs: a relative entry of PATH or PYTHONPATH finds nothing of a stranger's there
+ * Runs a command in a session of its own; its standard input stays open as long as this process lives.
+ * @param folder the current directory, where relative entries of PATH and PYTHONPATH find nothing of a stranger's
  */
 function runProcess(
   [program = '', ...arguments_]: readonly string[],
@@ -267,9 +259,9 @@ function runProcess(
     let patience: NodeJS.Timeout | undefined;
     const cancel = () => {
       child.kill('SIGTERM');
-      // a stopped process obeys only once it continues
+      // a stopped process handles signals only after it continues
       child.kill('SIGCONT');
-      // the ranks' helpers end them when the referee is gone, so this leaves nothing behind either
+      // the helpers of the ranks end them when the referee is gone
       patience = setTimeout(() => child.kill('SIGKILL'), CANCEL_GRACE);
     };
     child.stdout.setEncoding('utf8').on('data', (text: string) => output.events(text));

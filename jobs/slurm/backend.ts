@@ -8,21 +8,21 @@ import { SUBMIT } from './scripts';
 import { ConnectionError, type ScriptResult, Shell } from './shell';
 import type { SlurmCluster } from './slurmFields';
 
-/** Where the run's files are, where the cluster names no place. */
+/** The default folder of the runs' files. */
 const WORK_DIRECTORY = '~/.parallelism-layout';
 
-/** What Slurm may need to start and to end a job, beside the job's own limits, in seconds. */
+/** Time for Slurm to start and end a job, beside the job's own limits, in seconds. */
 const MARGIN = 120;
 
-/** How long all ranks may take to join: srun starts nodes one after another, and pyxis may have to pull an image. Seconds. */
+/** The time limit for all ranks to join: srun starts nodes one after another, and pyxis may pull an image. Seconds. */
 const JOIN = { bare: 60, container: 600 } as const;
 
-/** How often a lost connection is tried again while a job is submitted. */
+/** Attempts to connect while a job is submitted. */
 const SUBMIT_ATTEMPTS = 5;
 
 const TIMING: Timing = { files: 1, squeue: 10, patience: 600 };
 
-/** Slurm, on this machine or through ssh: sbatch starts the referee on the first node, and that all ranks through srun. */
+/** Slurm, on this machine or through ssh: sbatch starts the referee on the first node, which starts all ranks through srun. */
 export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
   return {
     async prepare({ plan, cluster, job, backend: wanted }) {
@@ -64,25 +64,22 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
 /** The engine of the kind `slurm`. */
 export const slurmBackend = slurmBackendWith(TIMING);
 
-/** @throws EnvironmentError where a ticket is not one of Slurm */
+/** @throws EnvironmentError for a ticket of another kind */
 function slurmTicket({ job = '', folder = '' }: Readonly<Record<string, string>>): SlurmTicket {
   if (!/^\d+$/.test(job) || !folder.startsWith('/')) {
-    throw new EnvironmentError('What was kept of the run is not of a Slurm job.');
+    throw new EnvironmentError('The saved run is not a Slurm job.');
   }
   return { job, folder };
 }
 
-/** Nodes, and what is on each. */
+/** Ranks, spread over nodes. */
 interface Shape {
   readonly ranks: number;
   readonly nodes: number;
   readonly ranksPerNode: number;
 }
 
-/**
- * How the ranks are spread over nodes.
- * @throws EnvironmentError where the nodes that are asked for cannot hold them
- */
+/** @throws EnvironmentError where the nodes of the cluster's settings cannot hold the ranks */
 function shapeOf(cluster: SlurmCluster, { world_size: ranks, gpus_per_node }: SmokePlan): Shape {
   const spread = cluster.nodes === undefined ? gpus_per_node : Math.ceil(ranks / cluster.nodes);
   const ranksPerNode = Math.min(cluster.ranks_per_node ?? spread, ranks);
@@ -98,14 +95,14 @@ function shapeOf(cluster: SlurmCluster, { world_size: ranks, gpus_per_node }: Sm
   return { ranks, nodes, ranksPerNode };
 }
 
-/** The plan with limits for a cluster: ranks join later there than on one machine. */
+/** The plan with limits for a cluster, where ranks join later than on one machine. */
 function withLimits(plan: SmokePlan, { container_image }: SlurmCluster): SmokePlan {
   const { join: least = 0, total = 0 } = plan.limits;
   const needed = Math.max(least, container_image === undefined ? JOIN.bare : JOIN.container);
   return { ...plan, limits: { ...plan.limits, join: needed, total: total + needed - least } };
 }
 
-/** The time limit, as Slurm writes it: never shorter than the job needs to say itself what went wrong. */
+/** The time limit in Slurm's form: at least as long as the job needs to report a fault itself. */
 function timeLimit({ time }: SlurmCluster, { limits }: SmokePlan): { minutes: string; notes: string[] } {
   const needed = Math.ceil(((limits.total ?? 0) + MARGIN) / 60);
   if (time === undefined) {
@@ -126,7 +123,7 @@ export function secondsOf(time: string): number {
   return rest.split(':').length === 3 ? first * 3600 + second * 60 + third : first * 60 + second;
 }
 
-/** The command that submits the job. Every option is written out, so that no variable such as SBATCH_TIMELIMIT decides. */
+/** The command that submits the job. It has every option, so that no variable such as SBATCH_TIMELIMIT counts. */
 function sbatchCommand(
   cluster: SlurmCluster,
   { ranks, nodes, ranksPerNode }: Shape,
@@ -152,13 +149,13 @@ function sbatchCommand(
     python,
     image,
     (cluster.container_mounts ?? []).join(','),
-    // each node is filled before the next, as layouts number ranks; one that fails ends all
+    // each node is filled before the next, as layouts number ranks; a rank that fails ends all
     ...[...shape, '--distribution=block,Pack', '--kill-on-bad-exit=1', '--export=ALL', '--mpi=none', '--cpu-bind=none'],
     ...['--input=/dev/null', '--label'],
   ];
 }
 
-/** The files of the Python job, as they are called in the folder of the run. */
+/** The files of the Python job, with their paths in the folder of the run. */
 async function jobFiles(job: string): Promise<RunFile[]> {
   const names = (await readdir(job)).filter((name) => name.endsWith('.py'));
   return Promise.all(
@@ -167,7 +164,7 @@ async function jobFiles(job: string): Promise<RunFile[]> {
 }
 
 /**
- * Submits the job, once: a connection that breaks in the middle is made again, and the script knows what it has done.
+ * Submits the job once, also where the connection breaks and is made again: the script knows whether it has submitted.
  * @throws EnvironmentError where the host cannot be reached, or Slurm refuses the job
  */
 async function submitJob(shell: Shell, words: readonly string[]): Promise<SlurmTicket> {
@@ -190,7 +187,7 @@ function ticketOf(shell: Shell, { status, stdout, stderr }: ScriptResult): Slurm
   // with several clusters, sbatch adds the cluster's name
   const [job = ''] = id.split(';');
   if (status !== 0 || !/^\d+$/.test(job)) {
-    throw new EnvironmentError(`Slurm on ${shell.place} took no job: ${stderr || stdout.trim()}`);
+    throw new EnvironmentError(`Slurm on ${shell.place} refused the job: ${stderr || stdout.trim()}`);
   }
   return { job, folder };
 }

@@ -5,17 +5,17 @@ import { CANCEL, CLEAN, FOLLOW } from './scripts';
 import { ConnectionError, type Session, type Shell } from './shell';
 import { endingOf, jobState, parseState, type SlurmState } from './states';
 
-/** How often a job is looked at, and how long a lost connection is tried again. Seconds. */
+/** Polling intervals and time limits, in seconds. */
 export interface Timing {
-  /** Between two looks at the files of the run. */
+  /** Between two reads of the run's files. */
   readonly files: number;
-  /** Between two calls of squeue, which cost the controller of the whole cluster something. */
+  /** Between two calls of squeue, which load the controller of the whole cluster. */
   readonly squeue: number;
-  /** Without any connection, until the run is given up; its job goes on. */
+  /** Without a connection, until the client gives up; the job keeps running. */
   readonly patience: number;
 }
 
-/** Where a job is, and where its files are: all that is needed to follow it again. */
+/** The id of a job and the folder of its files, to follow it again. */
 export interface SlurmTicket {
   readonly job: string;
   readonly folder: string;
@@ -25,9 +25,9 @@ export interface SlurmTicket {
 const LONGEST_WAIT = 30;
 
 /**
- * Follows a job to its end and removes its files. A connection that is lost is made again, from where it broke off.
- * @param signal cancels the job; for the reason DETACH the job goes on
- * @throws EnvironmentError where the host is lost for good: the job goes on
+ * Follows a job to its end and removes its files. A lost connection is made again and continues where it broke off.
+ * @param signal cancels the job; for the reason DETACH it keeps running
+ * @throws EnvironmentError where the host stays lost: the job keeps running
  * @throws DetachedError
  */
 export async function followJob(
@@ -52,7 +52,7 @@ export async function followJob(
   }
 }
 
-/** Removes the files of a run; what cannot be removed is worth a word, not a failure. */
+/** Removes the files of a run; logs it if that fails. */
 async function clean(shell: Shell, { folder }: SlurmTicket, output: JobOutput): Promise<void> {
   const why = await shell.run(CLEAN, [folder]).then(
     ({ status, stderr }) => (status === 0 ? null : stderr),
@@ -65,7 +65,7 @@ async function clean(shell: Shell, { folder }: SlurmTicket, output: JobOutput): 
 
 class Follower {
   readonly #texts = { events: new StringDecoder(), log: new StringDecoder() };
-  /** Bytes of each file that are known. */
+  /** The bytes of each file that have been read. */
   readonly #known = { events: 0, log: 0 };
   #session: Session | null = null;
   #last: SlurmState = parseState('UNKNOWN');
@@ -85,7 +85,7 @@ class Follower {
     readonly output: JobOutput,
   ) {}
 
-  /** Cancels the job, or lets it go on alone. */
+  /** Cancels the job, or detaches from it. */
   stop({ reason }: AbortSignal): void {
     if (reason === DETACH) {
       this.#detached = true;
@@ -97,7 +97,7 @@ class Follower {
     void this.#cancel();
   }
 
-  /** Follows the job to its end; says how Slurm ended it, where it did. */
+  /** Follows the job to its end; returns how Slurm ended it, if it did. */
   async toTheEnd(): Promise<Ending | null> {
     try {
       await this.#untilOver();
@@ -117,7 +117,7 @@ class Follower {
       const before = this.#contact;
       const lost = await this.#connect();
       if (this.#detached) {
-        throw new DetachedError(`Slurm job ${this.ticket.job} goes on.`);
+        throw new DetachedError(`Slurm job ${this.ticket.job} is still running.`);
       }
       if (lost !== null && !this.#over) {
         attempt = this.#contact > before ? 0 : attempt;
@@ -126,7 +126,7 @@ class Follower {
     }
   }
 
-  /** Follows the job until the connection ends; why it was lost, or null where it was ended on purpose. */
+  /** Follows the job until the connection ends; returns why it was lost, or null where it was ended on purpose. */
   async #connect(): Promise<string | null> {
     const { files, squeue } = this.timing;
     const { job, folder } = this.ticket;
@@ -180,7 +180,7 @@ class Follower {
     const { job } = this.ticket;
     if (Date.now() - this.#contact > this.timing.patience * 1000) {
       throw new EnvironmentError(
-        `The connection to ${this.shell.place} is lost (${lost}). Slurm job ${job} goes on, and can be followed again.`,
+        `The connection to ${this.shell.place} is lost (${lost}). Slurm job ${job} keeps running, and can be followed again.`,
       );
     }
     const seconds = Math.min(2 ** attempt, LONGEST_WAIT);
@@ -192,7 +192,7 @@ class Follower {
     await sleep(seconds * 1000, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
   }
 
-  /** Cancels the job by its id, as often as it takes, and looks at once what came of it. */
+  /** Cancels the job by its id, with retries, and then reads its state without delay. */
   async #cancel(): Promise<void> {
     for (let attempt = 0; !this.#over; attempt++) {
       try {
@@ -214,11 +214,11 @@ class Follower {
   }
 }
 
-/** Cuts what FOLLOW prints into its frames. */
+/** Cuts the output of FOLLOW into frames. */
 class Frames {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** @param take is given a frame's name and its text, or its bytes */
+  /** @param take receives a frame's name and its text or bytes */
   constructor(readonly take: (name: string, body: string | Buffer) => void) {}
 
   feed(data: Buffer): void {
@@ -228,7 +228,7 @@ class Frames {
     }
   }
 
-  /** Takes the frame that the rest begins with; how long it is, 0 where it is not whole yet. */
+  /** Takes the first frame of the rest; returns its length, 0 for an incomplete frame. */
   #frame(): number {
     const end = this.#rest.indexOf('\n');
     if (end < 0) {

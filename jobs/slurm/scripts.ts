@@ -1,4 +1,4 @@
-/** What every script begins with: Slurm in English, and found where only a login shell has it on its PATH. */
+/** The beginning of every script: Slurm in English, and with the PATH of a login shell if needed. */
 const FIND_SLURM = `LC_ALL=C
 export LC_ALL
 command -v squeue >/dev/null 2>&1 || { [ -r /etc/profile ] && . /etc/profile >/dev/null 2>&1 </dev/null; }
@@ -6,7 +6,7 @@ command -v squeue >/dev/null 2>&1 || { echo 'Slurm (sbatch, squeue) is not on th
 `;
 
 /**
- * Writes the files of a run and submits its job; where an earlier attempt has submitted it, gives that job.
+ * Writes the files of a run and submits its job, unless an earlier attempt has submitted it.
  * Words: the work directory, the run's folder in it, how many files, a name and a text for each, the command.
  * Prints the job and the folder's whole path, a line each.
  */
@@ -41,7 +41,7 @@ printf '%s\\n' "$PWD"
 `;
 
 /**
- * Follows a job to its end: what its files gain, and what squeue says of it.
+ * Follows a job to its end: the new bytes of its files, and its state according to squeue.
  * Words: the folder, the job, bytes of events and of log that are known, seconds between looks at the files and at squeue.
  * Prints frames: \`events N\` and \`log N\`, each before N bytes; \`state STATE|REASON|NODES\`; \`trouble TEXT\`; \`alive\`,
  * which finds out whether anybody listens; at last \`over\`.

@@ -3,24 +3,24 @@ import type { Readable, Writable } from 'node:stream';
 import { shellQuoted } from '../../layout';
 import { programEnvironment } from '../programEnvironment';
 
-/** How long a script that is to end by itself may take, in milliseconds. */
+/** The time limit of a script, in milliseconds. */
 const PATIENCE = 120_000;
 
-/** What a script prints before anything else: what comes before it is a greeting of the login shell. */
+/** The first line of a script's output; lines before it are a greeting of the login shell. */
 const MARK = 'parallelism-layout-begins';
 
-/** What ssh exits with when it, and not the command, has failed. */
+/** The exit status of ssh itself, not of the command. */
 const SSH_FAILED = 255;
 
-/** ssh never asks for anything, gives up on a host that is silent, and does nothing but run the command. */
+/** ssh never prompts, gives up on a silent host, and only runs the command. */
 const SSH_OPTIONS = [
   ...['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=15', 'ServerAliveCountMax=4', 'LogLevel=ERROR'],
   ...['RemoteCommand=none', 'RequestTTY=no', 'ClearAllForwardings=yes'],
 ].flatMap((option) => ['-o', option]);
 
-/** The host cannot be reached, or no longer; the message is what ssh says. */
+/** The host cannot be reached or was lost; the message is that of ssh. */
 export class ConnectionError extends Error {
-  /** @param begun whether the script had begun there */
+  /** @param begun whether the script had begun */
   constructor(
     message: string,
     readonly begun: boolean,
@@ -29,7 +29,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** What a script that has ended wrote. */
+/** The result of a script. */
 export interface ScriptResult {
   readonly status: number;
   readonly stdout: string;
@@ -57,7 +57,7 @@ export class Shell {
     return this.host === undefined ? ['sh', '-s'] : ['ssh', ...SSH_OPTIONS, '--', this.host, 'exec sh -s'];
   }
 
-  /** How messages call the machine. */
+  /** The machine's name in messages. */
   get place(): string {
     return this.host ?? 'this machine';
   }
@@ -83,13 +83,13 @@ export class Shell {
     }
   }
 
-  /** Starts a script; `read` is given what it writes. */
+  /** Starts a script; `read` receives its output. */
   start(script: string, words: readonly string[], read: (data: Buffer) => void): Session {
     return new Session(this, scriptText(script, words), read);
   }
 }
 
-/** A script that runs. */
+/** A running script. */
 export class Session {
   /**
    * Once the script has ended.
@@ -100,7 +100,7 @@ export class Session {
 
   constructor(shell: Shell, input: string, read: (data: Buffer) => void) {
     const [program = '', ...words] = shell.command;
-    // in a session of its own: there is no terminal to ask on, and Ctrl+C is ours to answer; on Windows it would be a window
+    // in a session of its own: no terminal for prompts, and Ctrl+C reaches only this process; on Windows it would open a window
     const detached = process.platform !== 'win32';
     this.#child = spawn(program, words, {
       env: programEnvironment(),
@@ -114,7 +114,7 @@ export class Session {
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr = (stderr + text).slice(-4000);
     });
-    // a shell that has ended does not read its script; its exit status says why
+    // a shell that has ended does not read its input
     this.#child.stdin.on('error', () => undefined);
     this.#child.stdin.end(input);
     this.ended = new Promise((done, fail) => {
@@ -130,13 +130,13 @@ export class Session {
     });
   }
 
-  /** Ends the shell on this machine; a script on another one ends at its next word. */
+  /** Ends the shell on this machine; a script on another one ends at its next output. */
   stop(): void {
     this.#child.kill('SIGKILL');
   }
 }
 
-/** Passes over what a login shell says before the script begins. */
+/** Skips the greeting of a login shell. */
 class Greeting {
   #rest: Buffer | null = Buffer.alloc(0);
 

@@ -15,15 +15,15 @@ const NAMES = '^[A-Za-z0-9_][A-Za-z0-9_.,@+\\-]*$';
 const USER = '([A-Za-z0-9_][A-Za-z0-9_.+\\-]*@)?';
 const HOST = '[A-Za-z0-9_][A-Za-z0-9_.\\-]*';
 
-/** What a text may hold that is only ever a word of a command. */
+/** The pattern of a text that is only used as one word of a command. */
 const WORD = `^[^${UNPRINTABLE}\\-\\s][^${UNPRINTABLE}]*$`;
 
 /** A path that is mounted: `:` and `,` stand between mounts. */
 const MOUNTED = `/[^${UNPRINTABLE},:]*`;
 
 /**
- * Options of sbatch that may be added: they ask for other nodes or more of a node. Not among them is what runs, reads or
- * writes something, or changes how many jobs and ranks there are; getopt's abbreviations do not fit either.
+ * The options of sbatch that may be added: they select nodes or resources. Options that run, read or write something or change the
+ * number of jobs or ranks are left out, as are getopt's abbreviations.
  */
 const MORE_OPTIONS = [
   ...['begin', 'comment', 'contiguous', 'core-spec', 'cores-per-socket', 'cpu-freq', 'cpus-per-gpu', 'cpus-per-task'],

@@ -1,6 +1,6 @@
 import type { Ending, JobState } from '../backend';
 
-/** What squeue says of a job. */
+/** The state of a job according to squeue. */
 export interface SlurmState {
   /** Such as `PENDING`. */
   readonly state: string;
@@ -10,7 +10,7 @@ export interface SlurmState {
   readonly nodes: string;
 }
 
-/** Ways in which Slurm, and not the job, ends a job. */
+/** States in which Slurm itself has ended a job. */
 const ENDINGS: Readonly<Record<string, (job: string, on: string) => Ending>> = {
   BOOT_FAIL: (job, on) => ({ code: 'node_failed', message: `A node of Slurm job ${job}${on} could not be started.` }),
   CANCELLED: (job) => ({
@@ -33,7 +33,7 @@ const ENDINGS: Readonly<Record<string, (job: string, on: string) => Ending>> = {
   }),
 };
 
-/** What Slurm's commonest reasons mean, by how they begin. */
+/** The meanings of Slurm's commonest reasons, by their beginnings. */
 const REASONS: readonly (readonly [string, string])[] = [
   ['None', 'Slurm has not looked at it yet'],
   ['Resources', 'it is next, once enough nodes are free'],
@@ -54,7 +54,7 @@ const REASONS: readonly (readonly [string, string])[] = [
   ['Assoc', 'a limit of its account is reached'],
 ];
 
-/** A reason with what it means, where that is known. */
+/** A reason with its meaning, if that is known. */
 function reasonText(reason: string): string {
   const meaning = REASONS.find(([beginning]) => reason.startsWith(beginning))?.[1];
   return meaning === undefined ? reason : `${reason} (${meaning})`;
@@ -66,7 +66,7 @@ export function parseState(text: string): SlurmState {
   return { state, reason, nodes };
 }
 
-/** A state as the listeners of a run are told of it. */
+/** A state for the listeners of a run. */
 export function jobState(job: string, { state, reason, nodes }: SlurmState): JobState {
   switch (state) {
     case 'PENDING':
@@ -85,7 +85,7 @@ export function jobState(job: string, { state, reason, nodes }: SlurmState): Job
 
 /**
  * How Slurm ended a job; null where the job ended by itself.
- * @param nodes where it ran, as far as it is known
+ * @param nodes its nodes; empty for unknown
  */
 export function endingOf(job: string, { state }: SlurmState, nodes: string): Ending | null {
   // accounts write `CANCELLED by 1000`

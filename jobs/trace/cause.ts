@@ -2,15 +2,15 @@ import { groupNameOf, type Placement, placedLayout, placementOf, type ResolvedLa
 import type { RunGroup } from './evidence';
 import { LayoutGroups, WORLD_DESC } from './groupComparison';
 
-/** How many ways to place the ranks are tried, and how many groups each is tried on before it counts as fitting. */
+/** The most placements that are tried, and the number of groups that each is first tried on. */
 const MAX_TRIED = 20_000;
 const MAX_PROBES = 64;
 
-/** Another way to place the ranks that gives the groups of the run. */
+/** A change to the layout that gives the groups of the run. */
 export interface Cause {
-  /** What differs, in the words of a layout file: `order tp-cp-ep-pp-dp`, `tp 4 instead of 2`. */
+  /** The change in the words of a layout file: `order tp-cp-ep-pp-dp`, `tp 4 instead of 2`. */
   readonly text: string;
-  /** The key of the layout file that it is about, and the module that it stands in; null for `parallelism`. */
+  /** The key of the layout file, and its module; null for `parallelism`. */
   readonly key: string;
   readonly module: string | null;
   /** The layout with that change. */
@@ -18,8 +18,8 @@ export interface Cause {
 }
 
 /**
- * The smallest change to a layout that gives the groups of a run: another order, other degrees, other places of the modules. Null
- * where no single grid explains them.
+ * The smallest change to a layout that gives the groups of a run: another order, other degrees, other offsets of modules. Null for
+ * none.
  */
 export function causeOf(groups: readonly RunGroup[], layout: ResolvedLayout): Cause | null {
   const compared = groups.filter(({ desc, ranks }) => desc !== WORLD_DESC && ranks.length > 0);
@@ -44,12 +44,12 @@ function fits(layout: LayoutGroups, groups: readonly RunGroup[]): boolean {
   return probes.every(matched) && (probes === groups || groups.every(matched));
 }
 
-/** Some of many, evenly spread. */
+/** Items at even distances. */
 function spread<T>(all: readonly T[], count: number): T[] {
   return Array.from({ length: count }, (_, i) => all[Math.floor((i * all.length) / count)] as T);
 }
 
-/** Other placements, those that change least first. */
+/** Other placements, the smallest changes first. */
 function* alternatives(
   base: readonly Placement[],
   groups: readonly RunGroup[],
@@ -72,7 +72,7 @@ function* alternatives(
   }
 }
 
-/** The other orders of the same dimensions, those with the fewest exchanges of neighbours first. */
+/** The other orders of the same dimensions, those with the fewest inversions first. */
 function orders(placement: Placement): Placement[] {
   const written = placement.order?.split('-') ?? [];
   return permutations(written)
@@ -88,13 +88,13 @@ function permutations(items: readonly string[]): string[][] {
     : items.flatMap((item, i) => permutations(items.filter((_, at) => at !== i)).map((rest) => [item, ...rest]));
 }
 
-/** How many pairs stand the other way round. */
+/** The number of pairs in the opposite order. */
 function inversions(order: readonly string[], written: readonly string[]): number {
   const places = order.map((name) => written.indexOf(name));
   return places.reduce((sum, place, i) => sum + places.slice(i + 1).filter((later) => later < place).length, 0);
 }
 
-/** The degree that the size of a group of some name is. */
+/** The degree that equals the size of the groups of a name. */
 const DEGREES: Readonly<Record<string, keyof Placement>> = {
   tp: 'tp',
   cp: 'cp',
@@ -105,7 +105,7 @@ const DEGREES: Readonly<Record<string, keyof Placement>> = {
   expt_gtp_remat: 'exptGtpRemat',
 };
 
-/** Degrees that agree with the sizes of the groups seen; for those of which none was seen, every size that is left. */
+/** Degrees that agree with the sizes of the groups; every divisor for a degree without groups. */
 function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: number): Placement[] {
   const seen = new Map<string, number>();
   for (const { desc, ranks } of groups) {
@@ -129,7 +129,7 @@ function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: nu
     .slice(0, 150);
 }
 
-/** Expert degrees of which no group was seen follow: `expt_tp` is `tp` unless written, and what does not divide is 1. */
+/** Expert degrees without groups take their defaults: `expt_tp` is `tp` unless written, and an `ep` that does not divide is 1. */
 function withExperts(placement: Placement, base: Placement, known: Partial<Placement>, worldSize: number): Placement {
   const exptTp = known.exptTp ?? (base.exptTp === base.tp ? placement.tp : base.exptTp);
   const divides = worldSize % (exptTp * placement.exptGtpRemat * placement.ep * placement.pp) === 0;
@@ -150,7 +150,7 @@ function divisorsOf(number: number): number[] {
   return divisors.sort((a, b) => a - b).slice(0, 24);
 }
 
-/** The modules of a job that does not share ranks, one behind another in every other order. */
+/** The modules of a job without shared ranks in every other order. */
 function* moved(base: readonly Placement[], layout: ResolvedLayout): Iterable<readonly Placement[]> {
   if (layout.mode !== 'non_colocated' || base.length > 5) {
     return;
@@ -179,7 +179,7 @@ function exchanged(base: Placement, size: number): Placement[] {
     .slice(0, 2000);
 }
 
-/** The words of a layout file for a degree. */
+/** The keys of a layout file. */
 const KEYS: Readonly<Record<string, string>> = {
   tp: 'tp',
   cp: 'cp',

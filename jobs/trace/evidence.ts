@@ -1,72 +1,72 @@
 import type { Value } from './value';
 
-/** A process group of the run, as the run's own files describe it. */
+/** A process group of the run, as the files of the run describe it. */
 export interface RunGroup {
-  /** torch's name of the group: the same on all members, another for each group. */
+  /** torch's name of the group: the same on all its members, unique among groups. */
   readonly name: string;
   /** `group_desc`: Megatron-LM's tag, `default_pg`, or `undefined` where the program gave none. */
   readonly desc: string;
-  /** Global ranks by group rank; empty where no file tells them. */
+  /** Global ranks by group rank; empty for unknown. */
   readonly ranks: readonly number[];
 }
 
-/** What is done, as far as the members of a group must agree on it. */
+/** The properties of an operation on which the members of a group must agree. */
 export interface Operation {
   /** `all_reduce`, `_all_gather_base`, `send`, `coalesced`, ... without the backend in front. */
   readonly name: string;
   /** The group rank at the other end of a `send` or `recv`; null for collectives. */
   readonly peer: number | null;
-  /** Elements of all inputs and of all outputs; -1 where the file does not tell. */
+  /** Elements of all inputs and of all outputs; -1 for unknown. */
   readonly input: number;
   readonly output: number;
-  /** torch's names of the element types, such as `Float`; empty where the file does not tell. */
+  /** torch's names of the element types, such as `Float`; empty for unknown. */
   readonly dtype: string;
 }
 
 /** One entry of a rank's ring: an operation that the rank has enqueued. */
 export interface Entry {
-  /** Counts all entries of the rank from 0, also those that the ring has dropped. */
+  /** The number of the entry among all of the rank, from 0, with those that the ring has dropped. */
   readonly record: number;
   readonly group: RunGroup;
-  /** Counts the group's collectives, or its point-to-point operations, from 1. */
+  /** The number among the group's collectives, or among its transfers, from 1. */
   readonly seq: number;
   readonly p2p: boolean;
   readonly operation: Operation;
   readonly completed: boolean;
-  /** Nanoseconds since 1970, to some hundred; 0 where the file does not tell. */
+  /** Nanoseconds since 1970, rounded to some hundred; 0 for unknown. */
   readonly created: number;
   /** torch's stack frames, undecoded. */
   readonly frames: readonly Value[];
 }
 
-/** How far a rank is in one group. */
+/** The progress of a rank in one group. */
 export interface Progress {
   readonly group: RunGroup;
-  /** The last collective that the rank has enqueued, and the last one that it knows to be through. */
+  /** The last collective that the rank has enqueued, and the last one that it knows to be completed. */
   readonly enqueued: number;
   readonly completed: number;
 }
 
-/** What one rank says of itself. */
+/** The evidence of one rank. */
 export interface RankEvidence {
   readonly rank: number;
-  /** The ring, the oldest entry first; of logs and broken dumps what can be had. */
+  /** The ring, the oldest entry first; of logs and broken dumps a part of it. */
   readonly entries: readonly Entry[];
   readonly progress: ReadonlyMap<RunGroup, Progress>;
-  /** `dump`: the ring to its end. `part`: the end is not there. `log`: only what the watchdog printed. */
+  /** `dump`: the ring to its end. `part`: without its end. `log`: only what the watchdog printed. */
   readonly source: 'dump' | 'part' | 'log';
-  /** When the dump was written, as its file tells, in nanoseconds since 1970; null where no file does. */
+  /** When the dump's file was written, in nanoseconds since 1970; null for unknown. */
   readonly written: number | null;
 }
 
-/** Where a rank's process runs, as RAS or the recorder tell. */
+/** Where a rank's process runs. */
 export interface Place {
   readonly host: string | null;
   readonly gpu: number | null;
   readonly pid: number | null;
 }
 
-/** Memory shared by all files of a run: one object for equal groups and operations, so that they compare by identity. */
+/** Gives equal groups and operations of all files one object, which saves memory and makes them comparable by identity. */
 export class Interner {
   readonly #groups = new Map<string, RunGroup>();
   readonly #written = new Map<string, RunGroup>();
@@ -77,7 +77,7 @@ export class Interner {
     return interned(this.#groups, `${name}\0${desc}\0${joined}`, () => ({ name, desc, ranks }));
   }
 
-  /** A group whose ranks are written as torch does, `[0, 2]`: thousands of files write the same ones, which are read once. */
+  /** A group whose ranks are text, `[0, 2]`, as in JSON dumps; each text is parsed once. */
   writtenGroup(name: string, desc: string, ranks: string): RunGroup {
     return interned(this.#written, `${name}\0${desc}\0${ranks}`, () => {
       const members = interned(this.#ranks, ranks, () => {

@@ -1,28 +1,28 @@
 import type { Entry, Interner, Operation, Progress, RunGroup, StackFrame } from './evidence';
 import { type Dict, dictOf, intOf, listOf, type Salvaged, textOf, type Value } from './value';
 
-/** No operation has more tensors, no tensor more dimensions, no stack more frames than are looked at. */
+/** The most tensors of an operation, dimensions of a tensor and frames of a stack that are read. */
 const MAX_PARTS = 4096;
 const MAX_DIMS = 32;
 const MAX_FRAMES = 64;
-/** How many ranks, or letters that write them, the groups of one dump may have together: pickles may name one list a million times. */
+/** The most ranks, or characters of their text, of all groups of a dump: a pickle may refer to one list a million times. */
 const MAX_MEMBERS = 16 * 1024 * 1024;
-/** How many sizes of one operation are looked for before a new one is made. */
+/** The most variants of one operation that are compared before a new object is made. */
 const MAX_REMEMBERED = 16;
 
-/** What one Flight Recorder dump holds (torch/csrc/distributed/c10d/FlightRecorderDetail.hpp `dump_dict`, `dump_json`). */
+/** One Flight Recorder dump (torch/csrc/distributed/c10d/FlightRecorderDetail.hpp `dump_dict`, `dump_json`). */
 export interface FlightDump {
   readonly version: string;
   readonly groups: readonly RunGroup[];
   readonly entries: readonly Entry[];
   readonly progress: ReadonlyMap<RunGroup, Progress>;
-  /** Why the end is not there; null where the dump is whole. */
+  /** Why the end is missing; null for a whole dump. */
   readonly problem: string | null;
 }
 
 /**
- * What a dump says, or null where a value is no dump.
- * @param keep how many of the last entries are wanted
+ * Reads a dump; null for a value of another kind.
+ * @param keep the number of last entries to read
  */
 export function flightDump({ value, problem }: Salvaged, interner: Interner, keep: number): FlightDump | null {
   const root = dictOf(value);
@@ -44,7 +44,7 @@ export function flightDump({ value, problem }: Salvaged, interner: Interner, kee
   };
 }
 
-/** The frames of an entry, the innermost first; without those of torch itself where others are there. */
+/** The frames of an entry, the innermost first, without those of torch itself where there are others. */
 export function stackOf(frames: readonly Value[]): StackFrame[] {
   const all = frames.slice(0, MAX_FRAMES).flatMap((item) => {
     const frame = dictOf(item);
@@ -80,7 +80,7 @@ function groupsOf(root: Dict, interner: Interner): RunGroup[] {
   });
 }
 
-/** `pg_status` counts by `pg_id`, a number of its own, which only entries bring together with a group. */
+/** `pg_status` is keyed by `pg_id`, which only entries relate to a group. */
 function progressOf(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<RunGroup, Progress> {
   const progress = new Map<RunGroup, Progress>();
   for (const [id, value] of dictOf(root.get('pg_status'))?.entries() ?? []) {
@@ -94,17 +94,17 @@ function progressOf(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<R
   return progress;
 }
 
-/** Turns the dicts of one dump's ring into entries. */
+/** Converts the dicts of one dump's ring to entries. */
 class EntryReader {
   readonly groupOfId = new Map<number, RunGroup>();
   readonly #lastOf = new Map<RunGroup, Entry>();
   readonly #groups: Map<string, RunGroup>;
   readonly #interner: Interner;
 
-  /** Where the first dict has a key: the others are built alike, and share its keys. */
+  /** The place of each key in the first dict: the others have the same keys in the same places. */
   readonly #places = new Map<string, { readonly at: number; readonly key: Value | undefined }>();
   readonly #operations = new Map<string, Operation[]>();
-  /** A pickle may recall one list of sizes in each of a million entries. */
+  /** By list: a pickle may refer to one list of sizes in each of a million entries. */
   readonly #elements = new Map<Value, number>();
 
   constructor(groups: Map<string, RunGroup>, interner: Interner) {
@@ -127,7 +127,7 @@ class EntryReader {
       : dict.get(key);
   }
 
-  /** The entry, or nothing where the dump breaks off inside it. */
+  /** The entry; none for an incomplete one. */
   read(value: Value): Entry[] {
     const dict = dictOf(value);
     const record = intOf(this.#get(dict, 'record_id'));
@@ -154,11 +154,11 @@ class EntryReader {
     return [entry];
   }
 
-  /** torch does not call the entry that closes a batch of transfers one of them; its number is theirs. */
+  /** Whether an entry closes a batch of transfers: torch does not mark it as a transfer, but gives it their number. */
   #closesTransfers(dict: Dict | undefined, group: RunGroup | undefined): boolean {
     const last = group && this.#lastOf.get(group);
     if (!last) {
-      // a ring may begin with it
+      // the ring begins with it
       return (intOf(dict?.get('p2p_seq_id')) ?? 0) > 0;
     }
     return last.p2p && last.seq === intOf(this.#get(dict, 'p2p_seq_id'));
@@ -217,7 +217,7 @@ function typesOf(names: readonly Value[]): string {
     : [...new Set(names.slice(0, MAX_DIMS).flatMap((name) => textOf(name) ?? []))].join();
 }
 
-/** The elements of all tensors together: a collective looks at bytes, never at shapes. */
+/** The elements of all tensors: a collective depends on bytes, not on shapes. */
 function elements(sizes: Value | undefined): number {
   if (!Array.isArray(sizes)) {
     return -1;
@@ -233,7 +233,7 @@ function elements(sizes: Value | undefined): number {
   return total;
 }
 
-/** The entries of a broken dump without a batch at its end: what closes it, and tells whether it is through, is not there. */
+/** The entries of a broken dump without an open batch at its end, whose state is unknown without its closing entry. */
 function withoutOpenBatch(entries: readonly Entry[]): readonly Entry[] {
   const last = entries.at(-1);
   if (!last?.p2p || last.operation.name === 'coalesced') {
@@ -244,8 +244,8 @@ function withoutOpenBatch(entries: readonly Entry[]): readonly Entry[] {
 }
 
 /**
- * The operations of a batch have no events of their own: torch never updates them, and completes only the entry `coalesced`
- * that closes the batch. They get its state, and the entry that closes them is left out.
+ * torch updates only the entry `coalesced` that closes a batch, never the operations of the batch. They get its state, and the
+ * closing entry is left out.
  */
 function withCoalescedStates(entries: readonly Entry[]): Entry[] {
   const result: Entry[] = [];

@@ -1,4 +1,4 @@
-/** An operation that the watchdog of a rank has seen time out. */
+/** A time-out that the watchdog of a rank has logged. */
 interface LogFailure {
   /** torch's name of the group. */
   readonly group: string;
@@ -8,7 +8,7 @@ interface LogFailure {
   readonly completed: number;
 }
 
-/** How a process ended, as torchrun or srun tell. */
+/** How a process ended, according to torchrun or srun. */
 interface ProcessEnd {
   /** The exit code; negative: the number of the signal. */
   readonly code: number;
@@ -17,13 +17,13 @@ interface ProcessEnd {
   readonly by: 'torchrun' | 'srun';
 }
 
-/** What logs say of one rank. */
+/** The log lines of one rank. */
 export interface RankLog {
   readonly rank: number;
   readonly failures: LogFailure[];
-  /** Whether the rank printed something after another one had timed out, so that its process was there. */
+  /** Whether the rank's process was alive when another one had timed out. */
   alive: boolean;
-  /** The exception that ended it, unless it is one of those that the end of others causes. */
+  /** The exception that ended it, unless the end of another rank caused it. */
   error: string | null;
   end: ProcessEnd | null;
   pid: number | null;
@@ -35,7 +35,7 @@ const FAILURE =
   /\[PG ID \d+ PG GUID ([^\s(]*)(?:\(([^)]*)\))? Rank \d+\].*work sequence id: (-?\d+) PG status: last enqueued work: (-?\d+), last completed work: (-?\d+)/;
 const ALIVE = /flight recorder dump signal|Received a dump signal|preparing to dump debug info/;
 const EXCEPTION = /^\s?([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Failure|Fault|OutOfMemory\w*)): ?(.*)$/;
-/** What the end of another rank makes of a rank: a cause of nothing. */
+/** Exceptions that the end of another rank causes. */
 const CAUSED =
   /DistBackendError|DistNetworkError|DistStoreError|ChildFailedError|SignalException|Connection (?:reset|closed)|Watchdog|Gloo connect|Connection refused|NCCL (?:communicator was aborted|timeout)|remote process exited/;
 const TORCHRUN_FIELD = /^\s+(host|rank|exitcode)\s+: (\S+)(?: \((?:local_rank|pid): (\d+)\))?/;
@@ -48,15 +48,15 @@ const SRUN_SIGNALS: Readonly<Record<string, number>> = {
   Aborted: 6,
 };
 
-/** Lines longer than this are cut: what is looked for stands in the first few hundred characters. */
+/** Longer lines are cut: the patterns match in the first few hundred characters. */
 const MAX_LINE = 4096;
 
-/** Whether a line is one that `LogReader` reads something from. */
+/** Whether `LogReader` reads something from a line. */
 export function isTellingLine(line: string): boolean {
   return PREFIX.test(line) || SRUN.test(line) || /ChildFailedError|Root Cause \(first observed failure\)/.test(line);
 }
 
-/** Gathers what the lines of any number of logs say of each rank, one line at a time. */
+/** Collects the evidence of logs by rank, one line at a time. */
 export class LogReader {
   readonly ranks = new Map<number, RankLog>();
   #torchrun: { first: boolean; host: string | null; rank: number | null } | null = null;

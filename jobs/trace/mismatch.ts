@@ -1,19 +1,19 @@
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
 
-/** In what the members of a group disagree. */
+/** The property in which the members of a group disagree. */
 export type MismatchKind = 'op' | 'size' | 'dtype' | 'order';
 
-/** An operation that the members of a group have entered as different ones. */
+/** An operation that the members of a group have entered differently. */
 export interface Conflict {
   readonly group: RunGroup;
   readonly seq: number;
   readonly what: MismatchKind;
-  /** What each member whose ring holds the operation has entered it as. */
+  /** The entry of each member whose ring holds the operation. */
   readonly byRank: ReadonlyMap<number, Entry>;
 }
 
-/** Collectives whose members must all give as many elements; others allow differences. */
+/** Operations whose members must all have the same number of elements. */
 const EVEN = new Set([
   'all_reduce',
   'all_reduce_barrier',
@@ -32,10 +32,10 @@ const BYTES: Readonly<Record<string, number>> = {
   ...{ Double: 8, Long: 8, Float: 4, Int: 4, Half: 2, BFloat16: 2, Short: 2, Byte: 1, Char: 1, Bool: 1 },
 };
 
-/** No batch has more operations that are told apart. */
+/** The most operations of a batch that are distinguished. */
 const MAX_BATCH = 1024;
 
-/** In what two members of a collective disagree; null where they can do it together. */
+/** The property in which two members of a collective disagree; null for none. */
 export function disagreement(a: Operation, b: Operation): MismatchKind | null {
   if (a === b) {
     return null;
@@ -50,8 +50,8 @@ export function disagreement(a: Operation, b: Operation): MismatchKind | null {
 }
 
 /**
- * Transfers of which one end sends as many bytes as the other does not receive, and that keep a rank waiting. The n-th transfer from
- * one rank to another is the n-th that the other receives; where a ring has dropped its beginning, none can be told.
+ * Pending transfers whose two ends disagree in bytes. The n-th transfer from one rank to another is the n-th that the other
+ * receives; rings that have dropped their beginning are skipped.
  */
 export function transferConflicts(run: Run): Conflict[] {
   const found: Conflict[] = [];
@@ -96,13 +96,13 @@ function differsInBytes(send: Entry, receive: Entry | undefined): boolean {
   return sent !== null && received != null && sent !== received;
 }
 
-/** null where the file does not tell. */
+/** Null for unknown. */
 function bytesOf({ operation: { dtype } }: Entry, elements: number): number | null {
   const size = BYTES[dtype];
   return size === undefined || elements < 0 ? null : elements * size;
 }
 
-/** The first conflict of each group, the oldest first: what follows in a group after a conflict is its consequence. */
+/** The first conflict of each group, the oldest first: later conflicts of a group are consequences. */
 export function conflicts(run: Run): Conflict[] {
   const first = new Map<RunGroup, number>();
   const seen = new Map<RunGroup, Map<number, Operation>>();
@@ -121,12 +121,12 @@ export function conflicts(run: Run): Conflict[] {
   return [...first].flatMap(([group, key]) => conflictAt(run, group, key) ?? []).sort((a, b) => oldest(a) - oldest(b));
 }
 
-/** The entries of a ring: a log does not tell which operation belongs to which group. */
+/** The entries of a ring; none of a log, which has no operations. */
 function recorded(rank: RankRun | undefined): readonly Entry[] {
   return !rank || rank.evidence.source === 'log' ? [] : rank.evidence.entries;
 }
 
-/** Calls `visit` with each collective and a key that is the same on all members of its group. */
+/** Calls `visit` with each collective and a key that is equal on all members of its group. */
 function forEachCollective(entries: readonly Entry[], visit: (entry: Entry, key: number) => void): void {
   const last = new Map<RunGroup, { seq: number; nth: number }>();
   for (const entry of entries) {
@@ -157,7 +157,7 @@ function oldest({ byRank }: Conflict): number {
   return Math.min(...[...byRank.values()].map(({ created }) => created));
 }
 
-/** The members of a conflict by what they did, the largest camp first. */
+/** The members of a conflict by operation, the largest camp first. */
 export function camps({ byRank }: Conflict): { readonly operation: Operation; readonly ranks: number[] }[] {
   const found: { operation: Operation; ranks: number[] }[] = [];
   for (const [rank, { operation }] of byRank) {

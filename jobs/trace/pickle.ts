@@ -1,6 +1,6 @@
 import { Dict, type Salvaged, type Value } from './value';
 
-/** The opcodes that plain dumps need, of protocols 2 to 5 (CPython `Lib/pickletools.py`). Every other one is refused. */
+/** The opcodes of plain dumps in protocols 2 to 5 (CPython `Lib/pickletools.py`). Every other one is refused. */
 const OP = {
   mark: 0x28,
   emptyTuple: 0x29,
@@ -36,35 +36,35 @@ const OP = {
   frame: 0x95,
 } as const;
 
-/** Dumps nest seven deep: dict, entries, entry, frames, frame; the rest is room. */
+/** Dumps nest seven deep; the rest is a margin. */
 const MAX_DEPTH = 32;
 /** The ranks of a group of a million, as text, take 7 MB. Bytes. */
 const MAX_STRING = 16 * 1024 * 1024;
 /** Integers of dumps have 8 bytes. */
 const MAX_INTEGER_BYTES = 16;
 
-/** The end of the bytes, or a byte that no dump holds. */
+/** The end of the bytes, or a byte that no dump contains. */
 class PickleError extends Error {}
 
-/** Whether bytes begin as a pickle of protocol 2 to 5 does. */
+/** Whether bytes begin like a pickle of protocol 2 to 5. */
 export function looksLikePickle(bytes: Uint8Array): boolean {
   const version = bytes[1] ?? 0;
   return bytes[0] === OP.proto && version >= 2 && version <= 5;
 }
 
 /**
- * Reads a pickle that holds nothing but dicts, lists, tuples, strings, numbers, booleans and None. Nothing in it is executed
- * or imported: an opcode outside a closed set ends the reading. Never throws. Time and memory grow with the bytes alone.
+ * Reads a pickle of dicts, lists, tuples, strings, numbers, booleans and None. Nothing in it is executed or imported: an opcode
+ * outside a closed set ends the reading. Never throws. Time and memory are linear in the bytes.
  */
 export function readPickle(bytes: Uint8Array): Salvaged {
   return new PickleReader(bytes).read();
 }
 
 /**
- * Reads the beginning of a dump and its last entries, for dumps of which no more is needed. The result has all keys of the dump; the
- * list under `entries` lacks those between. Values that only what was left out tells are null.
- * @param tail how many bytes at the end are read
- * @returns null where the dump is not built as picklers build it: then all of it must be read
+ * Reads the beginning and the last entries of a dump. The result has all keys of the dump; the list under `entries` lacks those
+ * between. Values that are defined in the skipped part are null.
+ * @param tail the number of bytes at the end to read
+ * @returns null for a dump that picklers do not write: then all of it must be read
  */
 export function readPickleEnds(bytes: Uint8Array, tail: number): Salvaged | null {
   const entries = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ENTRIES_KEY);
@@ -83,11 +83,11 @@ export function readPickleEnds(bytes: Uint8Array, tail: number): Salvaged | null
   return ends && { value: new Dict([...root.items, ...ends.items]), problem: null };
 }
 
-/** The key of the entries as every protocol writes it, and how much behind it holds the words that all entries use. Bytes. */
+/** The key of the entries, and the bytes after it in which all memoized strings of entries are defined. */
 const ENTRIES_KEY = 'entries';
 const HEAD_ENTRIES_BYTES = 3072;
 
-/** Where the next entry begins: a dict, perhaps memoized, whose first key is the one that the first entry begins with. */
+/** The place of the next entry: a dict, perhaps memoized, with the same first key as the first entry; -1 for none. */
 function entryStart(bytes: Uint8Array, from: number, root: Dict, head: PickleReader): number {
   const list = root.get(ENTRIES_KEY);
   const first = Array.isArray(list) ? (list as readonly Value[])[0] : undefined;
@@ -110,12 +110,12 @@ function entryStart(bytes: Uint8Array, from: number, root: Dict, head: PickleRea
   return -1;
 }
 
-/** A reader of one pickle; it can begin inside the entries of a dump, with the values that those may recall. */
+/** Reads one pickle; it can begin inside the entries of a dump, with the memo of its beginning. */
 class PickleReader {
   #at = 0;
   readonly #view: DataView;
   readonly #stack: Value[] = [];
-  /** Where on the stack each open MARK lies. */
+  /** The stack positions of open MARKs. */
   readonly #marks: number[] = [];
   readonly #memo: Value[];
   readonly #from: boolean;
@@ -135,7 +135,7 @@ class PickleReader {
     }
   }
 
-  /** The values that may be recalled, by number. */
+  /** The memoized values by number. */
   get memo(): readonly Value[] {
     return this.#memo;
   }
@@ -217,7 +217,7 @@ class PickleReader {
     }
   }
 
-  /** The value that an opcode gives by itself; undefined for one that only tells about the pickle. */
+  /** The value that an opcode gives by itself; undefined for opcodes of the framing. */
   #scalar(op: number, at: number): Value | undefined {
     switch (op) {
       case OP.binInt:
@@ -290,7 +290,7 @@ class PickleReader {
     return shortText(this.bytes, at, length);
   }
 
-  /** Two's complement, the lowest byte first; nanoseconds since 1970 lose their last digits, which nothing needs. */
+  /** Two's complement, little-endian; nanoseconds since 1970 lose their last digits. */
   #integer(length: number): number {
     if (length > MAX_INTEGER_BYTES) {
       throw new PickleError(`an integer of ${length} bytes at byte ${this.#at} is longer than any in a dump`);
@@ -326,7 +326,7 @@ class PickleReader {
     this.#push(value);
   }
 
-  /** Picklers number what they memoize one by one, so a number beyond the next is no pickler's. */
+  /** Picklers number memoized values one by one: a number beyond the next is an error. */
   #memoize(index: number): void {
     const value = this.#stack[this.#stack.length - 1];
     if (index > (this.#from ? this.bytes.length : this.#memo.length) || value === undefined) {
@@ -343,7 +343,7 @@ class PickleReader {
     return this.#cut(start);
   }
 
-  /** The values from a place of the stack on, which end there. */
+  /** Removes and returns the values from a stack position on. */
   #cut(start: number): Value[] {
     const values = this.#stack.slice(start);
     this.#stack.length = start;
@@ -374,7 +374,7 @@ class PickleReader {
     pushAll(list as Value[], items);
   }
 
-  /** The outermost value with everything in it that was read before the pickle broke off. */
+  /** The outermost value, with all that was read before the error. */
   #unwound(): Value | undefined {
     while (this.#marks.length > 0) {
       const items = this.#popToMark();
@@ -397,7 +397,7 @@ function pushAll(target: Value[], items: readonly Value[]): void {
 
 const decoder = new TextDecoder();
 
-/** UTF-8 as text; short ASCII, which nearly all of a dump is, without a call into the decoder. */
+/** Decodes UTF-8; short ASCII, which most of a dump is, without a call of the decoder. */
 function shortText(bytes: Uint8Array, at: number, length: number): string {
   if (length > 48) {
     return decoder.decode(bytes.subarray(at, at + length));

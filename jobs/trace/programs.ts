@@ -1,48 +1,48 @@
 import type { Entry, RunGroup } from './evidence';
 import type { RankRun } from './rankRun';
 
-/** A place where ranks that should run the same program do not. */
+/** The first step in which a rank differs from ranks with the same program. */
 export interface Divergence {
-  /** The rank whose program leaves that of its peers, or its own habit where it has no peer. */
+  /** The rank that differs from its peers or, without peers, from its own habit. */
   readonly rank: number;
-  /** What it did there, and what its peers did, or what it did in this place before. */
+  /** The operation of the rank, and that of its peers or of its own earlier steps. */
   readonly did: Entry;
   readonly expected: { readonly name: string; readonly operation: string; readonly dtype: string };
-  /** How many peers agree with one another against it; 0 where only its own habit speaks. */
+  /** The number of peers that agree against it; 0 where only its own habit differs. */
   readonly peers: number;
-  /** Whether its own earlier operations speak against it. */
+  /** Whether its own earlier steps differ, too. */
   readonly breaksHabit: boolean;
 }
 
-/** What a rank does, as its peers do it: on which kind of group, which collective, and of which type. */
+/** A step of a program. The token is equal for peers: the kind of group, the collective and the type. */
 interface Step {
   readonly token: string;
-  /** What the group is called. */
+  /** The name of the group. */
   readonly name: string;
   readonly entry: Entry;
 }
 
-/** How often the same steps must have been followed by one and the same step to count as a habit. */
+/** How often one step must have followed the same steps to count as a habit. */
 const HABIT = 2;
-/** Of a longer ring the last steps are looked at: the search for habits takes the square of them. */
+/** The most steps of a ring in which habits are searched, which takes quadratic time. */
 const MAX_STEPS = 4096;
-/** How many steps must have come before in the same order for the next one to be foretold. */
+/** The least number of equal steps from which the next one is predicted. */
 const MIN_CONTEXT = 3;
 const MAX_CONTEXT = 512;
 
 /**
- * The first place where one of several ranks with the same program leaves it. Collectives alone are compared first: neighbours in a
- * ring send and receive in different order.
- * @param nameOf what groups of one kind are called
+ * The first step in which one of several ranks with the same program differs. Collectives are compared first, because neighbours
+ * in a ring send and receive in different order.
+ * @param nameOf the name of groups of one kind
  */
 export function divergenceAmong(peers: readonly RankRun[], nameOf: (entry: Entry) => string): Divergence[] {
   const found = firstDivergence(peers, (rank) => collectivesOf(rank, nameOf));
   return found.length > 0 ? found : transferDivergence(peers, nameOf);
 }
 
-/** The first place where few ranks leave a program of collectives and transfers that all of them have kept to until then. */
+/** The first step in which few ranks differ in collectives and transfers. */
 function transferDivergence(peers: readonly RankRun[], nameOf: (entry: Entry) => string): Divergence[] {
-  // a ring that has dropped its beginning may begin in the middle of a batch
+  // a ring that has dropped its beginning may begin inside a batch
   if (!peers.every(({ fromStart }) => fromStart) || !peers.some(({ evidence }) => evidence.entries.some(isTransfer))) {
     return [];
   }
@@ -86,7 +86,7 @@ function isUnanimous(programs: readonly Program[], at: number): boolean {
   return true;
 }
 
-/** The programs by what they do in one place; without those that do not come there. */
+/** The programs by their step in one place, without programs that are shorter. */
 function campsAt(programs: readonly Program[], at: number): Program[][] {
   const camps = new Map<string, Program[]>();
   for (const program of programs) {
@@ -101,7 +101,7 @@ function campsAt(programs: readonly Program[], at: number): Program[][] {
   return [...camps.values()];
 }
 
-/** The first place where a rank without peers does another thing than it always did before in the same place. */
+/** The first step in which a rank without peers breaks its own habit. */
 export function brokenHabit(rank: RankRun, nameOf: (entry: Entry) => string): Divergence | null {
   const steps = collectivesOf(rank, nameOf).slice(-MAX_STEPS);
   for (let at = 2; at < steps.length; at++) {
@@ -114,7 +114,7 @@ export function brokenHabit(rank: RankRun, nameOf: (entry: Entry) => string): Di
   return null;
 }
 
-/** The collective that a rank does next if it goes on as before: what has followed the longest run of steps like its last ones. */
+/** The collective that a rank would run next: the one that followed the longest run of steps equal to its last ones. */
 export function nextByHabit(rank: RankRun, nameOf: (entry: Entry) => string): Entry | null {
   const steps = collectivesOf(rank, nameOf).slice(-MAX_STEPS);
   let longest = MIN_CONTEXT - 1;
@@ -176,7 +176,7 @@ function stepsOf(entries: readonly Entry[], nameOf: (entry: Entry) => string): S
   });
 }
 
-/** Brings rings that begin at different places to one count, by the sequence numbers of a group that both know. */
+/** Aligns rings that begin at different steps by the sequence numbers of their groups. */
 function aligned(programs: readonly Program[]): Program[] {
   const [first, ...others] = programs;
   if (!first || programs.every(({ run }) => run.fromStart)) {
@@ -192,7 +192,7 @@ function aligned(programs: readonly Program[]): Program[] {
   ];
 }
 
-/** Where each step of a program is, by what it does and its sequence number; without those that two groups of one name share. */
+/** The place of each step by token and sequence number; NaN where two groups of one name share it. */
 function placesIn({ steps }: Program): Map<string, number> {
   const places = new Map<string, number>();
   for (const [at, { token, entry }] of steps.entries()) {
@@ -202,7 +202,7 @@ function placesIn({ steps }: Program): Map<string, number> {
   return places;
 }
 
-/** The number that more than half of those that are numbers are; null for none. */
+/** The value of more than half of the numbers; null for none. */
 function commonest(values: readonly number[]): number | null {
   const known = values.filter((value) => !Number.isNaN(value));
   const counts = new Map<number, number>();
@@ -212,7 +212,7 @@ function commonest(values: readonly number[]): number | null {
   return [...counts].find(([, count]) => count * 2 > known.length)?.[0] ?? null;
 }
 
-/** Those that are fewer; of two equal camps the one that breaks its own habit. */
+/** The smaller camps; of two equal ones the one that breaks its own habit. */
 function outliers(camps: readonly (readonly Program[])[], at: number): Divergence[] {
   const sorted = [...camps].sort((a, b) => b.length - a.length);
   const [most, second] = sorted;
@@ -233,7 +233,7 @@ function unresolved(divergence: Divergence): Divergence {
   return { ...divergence, peers: 0, breaksHabit: false };
 }
 
-/** Whether it is known of a divergence that this rank is the wrong one. */
+/** Whether the rank is known to be wrong. */
 export function isResolved({ peers, breaksHabit }: Divergence): boolean {
   return peers > 0 || breaksHabit;
 }
@@ -261,8 +261,8 @@ function breaksHabit({ steps, start }: Program, at: number): boolean {
 }
 
 /**
- * What has always followed the steps before a place, if they were seen often enough; null for no habit. They reach back to where
- * the step of this place was done before: a loop that ends, or a step that is done for the first time, breaks no habit.
+ * The step that has always followed the steps before a place, if they occurred often enough; null for no habit. They reach back to
+ * the last occurrence of this step, so that the end of a loop and a first occurrence break no habit.
  */
 function habitAt(steps: readonly Step[], at: number): Step | null {
   const before = at - previous(steps, at);
@@ -285,7 +285,7 @@ function habitAt(steps: readonly Step[], at: number): Step | null {
   return seen >= HABIT ? habit : null;
 }
 
-/** Where the step of a place was done last before; -1 for never. */
+/** The last earlier place of a step; -1 for none. */
 function previous(steps: readonly Step[], at: number): number {
   let i = at - 1;
   while (i >= 0 && steps[i]?.token !== steps[at]?.token) {

@@ -1,7 +1,7 @@
 import { readJson } from './jsonText';
 import { type Dict, dictOf, intOf, listOf, textOf, type Value } from './value';
 
-/** One process of a communicator, as NCCL's RAS subsystem sees it. */
+/** One process of a communicator, according to NCCL's RAS subsystem. */
 export interface RasMember {
   /** The rank inside the communicator. */
   readonly commRank: number;
@@ -9,15 +9,15 @@ export interface RasMember {
   readonly pid: number;
   /** The CUDA device of the process. */
   readonly gpu: number | null;
-  /** Operations launched, by NCCL's name; null where RAS got no answer from the process. */
+  /** Operations launched, by NCCL's name; null for a process that does not answer RAS. */
   readonly counts: ReadonlyMap<string, number> | null;
-  /** Whether RAS calls the process dead. */
+  /** Whether RAS considers the process dead. */
   readonly dead: boolean;
 }
 
 interface RasCommunicator {
   readonly hash: string;
-  /** How many ranks the communicator has, also those that RAS knows nothing of; null where a text answer leaves it open. */
+  /** The number of ranks of the communicator, also of unknown ones; null in text answers. */
   readonly size: number | null;
   readonly members: readonly RasMember[];
 }
@@ -25,11 +25,11 @@ interface RasCommunicator {
 /** An answer of RAS (NCCL src/ras/client_support.cc). */
 export interface RasAnswer {
   readonly communicators: readonly RasCommunicator[];
-  /** Why a part is not there; null for a whole answer. */
+  /** Why a part is missing; null for a whole answer. */
   readonly problem: string | null;
 }
 
-/** Whether a text is an answer of RAS: JSON, or the report that `ncclras` prints; protocol lines may stand in front. */
+/** Whether a text is an answer of RAS: JSON, or the report of `ncclras`, perhaps after protocol lines. */
 export function looksLikeRas(text: string): boolean {
   return /^(?:SERVER PROTOCOL \d+\s+OK\s+)?(?:\{\s*"nccl_version"|NCCL version [^\n]*compiled with)/.test(
     text.trimStart(),
@@ -43,7 +43,7 @@ export function readRas(text: string): RasAnswer {
 }
 
 function fromJson(text: string): RasAnswer {
-  // NCCL 2.28 leaves out a comma in the ranks that are missing
+  // NCCL 2.28 omits a comma in missing ranks
   const { value, problem } = readJson(text.replaceAll(/("nvml_dev": -?\d+)(\s+"status")/g, '$1,$2'));
   const communicators = listOf(dictOf(value)?.get('communicators')).flatMap((item) => {
     const dict = dictOf(item);
@@ -94,7 +94,7 @@ const LAUNCHED = /have launched up to operation (\d+)/;
 const NOT_LAUNCHED = /have not launched any operations/;
 const KIND = /different (\w+) operation counts/;
 
-/** The members that the report names: it leaves out those that agree where they are many. */
+/** The members in a text report, which omits those that agree where there are many. */
 function textCommunicators(text: string): RasCommunicator[] {
   const found = new Map<string, Map<number, RasMember>>();
   let members: Map<number, RasMember> | undefined;

@@ -9,7 +9,7 @@ export interface Recording {
   readonly pid: number | null;
   readonly gpu: number | null;
   readonly groups: readonly { readonly name: string; readonly desc: string; readonly ranks: readonly number[] }[];
-  /** Why a part is not there; null for a whole file. */
+  /** Why a part is missing; null for a whole file. */
   readonly problem: string | null;
 }
 
@@ -18,7 +18,7 @@ export function looksLikeRecording(text: string): boolean {
   return /^\{"recorder": ?\d/.test(text);
 }
 
-/** What a file of the recorder says; null where not even its first line can be read. */
+/** Reads a file of the recorder; null where its first line cannot be read. */
 export function readRecording(text: string): Recording | null {
   const lines = text.split('\n').filter((line) => line !== '');
   const parsed = lines.map((line) => ({ ...readJson(line) }));
@@ -30,7 +30,7 @@ export function readRecording(text: string): Recording | null {
   const groups = parsed.slice(1).flatMap(({ value, problem }) => {
     const dict = dictOf(value);
     const ranks = listOf(dict?.get('ranks')).flatMap((member) => intOf(member) ?? []);
-    // a line that breaks off may lack ranks at the end
+    // an incomplete line may lack ranks at the end
     return dict && problem === null && ranks.length > 0
       ? [{ name: textOf(dict.get('name')) ?? '', desc: textOf(dict.get('desc')) ?? '', ranks }]
       : [];

@@ -11,28 +11,28 @@ import { looksLikeRecording, type Recording, readRecording } from './recorder';
 import type { Salvaged } from './value';
 import type { SourceFile, SourceKind } from './verification';
 
-/** A dump of 2,000 entries takes a megabyte; larger files are refused rather than held. Bytes. */
+/** The largest dump that is read; 2,000 entries take 1 MB. Bytes. */
 const MAX_DUMP = 64 * 1024 * 1024;
-/** Logs are read in pieces, up to this many bytes of each. */
+/** The part of a log that is read, in pieces. Bytes. */
 const MAX_LOG = 1024 * 1024 * 1024;
 const PIECE = 1024 * 1024;
-/** By so many bytes the kind of a file is told. */
+/** The bytes by which the kind of a file is detected. */
 const HEAD = 4096;
-/** An entry without frames takes about as many bytes. */
+/** The approximate bytes of an entry without frames. */
 const ENTRY_BYTES = 160;
-/** How many entries in a row may go into the one that closes their batch. */
+/** The most entries of one batch. */
 const MAX_BATCH = 4096;
-/** A folder of a run has a few files a rank. */
+/** The most files of a run, and the depth of its folders. */
 const MAX_FILES = 200_000;
 const MAX_DEPTH = 4;
-/** How many entries are held for all ranks together: 16,384 ranks keep 64 each, which is more than any fault needs. */
+/** The most entries of all ranks that are kept: 64 each for 16,384 ranks, which is more than any fault needs. */
 const MAX_ENTRIES = 2 ** 20;
 
 const NS_PER_MS = 1e6;
 
 const NO_SOURCE = 'is no Flight Recorder dump, NCCL RAS answer, recorder file or torch log';
 
-/** All that the files of a run say. */
+/** The evidence of all files of a run. */
 export interface Evidence {
   readonly files: readonly SourceFile[];
   readonly ranks: readonly RankEvidence[];
@@ -48,8 +48,7 @@ export interface Evidence {
 export class SourceError extends Error {}
 
 /**
- * Reads the files of a run, one after another; of each only what is needed stays in memory. Files that are no source are
- * listed and left out.
+ * Reads the files of a run one after another and keeps only what is needed. Other files are listed and skipped.
  * @param paths files, folders (read four deep), and patterns with `*` and `?` in the last part
  * @throws {SourceError} where a path does not exist
  */
@@ -65,7 +64,7 @@ export function readEvidence(paths: readonly string[]): Evidence {
   return reader.evidence();
 }
 
-/** The regular files that a path stands for, in the order of their names. */
+/** The regular files of a path or pattern, in the order of their names. */
 function expanded(path: string): string[] {
   const name = basename(path);
   if (/[*?]/.test(name) && statSync(path, { throwIfNoEntry: false }) === undefined) {
@@ -105,7 +104,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Takes in the files of a run one by one. */
+/** Reads the files of a run one by one. */
 export class EvidenceReader {
   readonly #files: SourceFile[] = [];
   readonly #ranks = new Map<number, RankEvidence>();
@@ -115,10 +114,10 @@ export class EvidenceReader {
   readonly #log = new LogReader();
   readonly #interner = new Interner();
 
-  /** How many entries of each ring are held. */
+  /** The number of entries of each ring that are kept. */
   readonly keep: number;
 
-  /** @param files how many files there are */
+  /** @param files the number of files */
   constructor(files: number) {
     this.keep = Math.max(64, Math.floor(MAX_ENTRIES / Math.max(1, files)));
   }
@@ -187,8 +186,8 @@ export class EvidenceReader {
   }
 
   /**
-   * Takes in the bytes of a dump.
-   * @param modified when its file was written, in milliseconds since 1970; null where that is not known
+   * Reads the bytes of a dump.
+   * @param modified when its file was written, in milliseconds since 1970; null for unknown
    */
   dump(
     file: string,
@@ -207,7 +206,7 @@ export class EvidenceReader {
     }
     const rank = rankOf(file, dump);
     if (rank === null) {
-      this.#note(file, 'flight-recorder', null, false, 'does not tell its rank: name it ..._RANK, as torch does');
+      this.#note(file, 'flight-recorder', null, false, 'has no rank: name it ..._RANK, as torch does');
       return;
     }
     for (const group of dump.groups) {
@@ -218,7 +217,7 @@ export class EvidenceReader {
     this.#note(file, 'flight-recorder', rank, dump.problem === null, note);
   }
 
-  /** A dump of which nothing can be read: its rank was there to write it. */
+  /** Notes a dump that cannot be read; its rank was alive to write it. */
   #unreadable(file: string, note: string): void {
     const rank = rankInName(file);
     this.#note(file, 'flight-recorder', rank, false, note);
@@ -232,13 +231,13 @@ export class EvidenceReader {
     return { salvaged, dump: flightDump(salvaged, this.#interner, this.keep) };
   }
 
-  /** Of a pickle that holds many more entries than are kept, only what is kept is read; null where that cannot be done. */
+  /** Reads only the ends of a pickle with many more entries than are kept; null where that is not possible. */
   #lastOf(bytes: Uint8Array): { salvaged: Salvaged; dump: FlightDump } | null {
     const tail = this.keep * ENTRY_BYTES;
     const salvaged = bytes.length > 4 * tail && looksLikePickle(bytes) ? readPickleEnds(bytes, tail) : null;
     const dump = salvaged && flightDump(salvaged, this.#interner, this.keep);
     const first = dump?.entries[0]?.record ?? 0;
-    // every entry must be there: some torch versions may write what the ends do not tell
+    // every last entry must be there: a torch version may define values in the skipped part
     const whole = dump?.entries.every(
       ({ record }, i) => i === 0 || record - (dump.entries[i - 1]?.record ?? 0) <= MAX_BATCH,
     );
@@ -247,7 +246,7 @@ export class EvidenceReader {
       : null;
   }
 
-  /** Of several dumps of a rank the one that goes furthest. */
+  /** Keeps the dump of a rank with the most operations. */
   #keepBetter(evidence: RankEvidence): boolean {
     const known = this.#ranks.get(evidence.rank);
     const last = (one: RankEvidence) => one.entries.at(-1)?.record ?? -1;
@@ -272,7 +271,7 @@ export class EvidenceReader {
     }
     const recording = readRecording(text);
     if (!recording) {
-      this.#note(file, 'recorder', null, false, 'does not tell its rank');
+      this.#note(file, 'recorder', null, false, 'has no rank');
       return;
     }
     this.#recordings.push(recording);
@@ -305,7 +304,7 @@ function rankEvidence(rank: number, { entries, progress, problem }: FlightDump, 
     entries,
     progress: progress as Map<RunGroup, Progress>,
     source: problem === null ? 'dump' : 'part',
-    // a file that is older than what stands in it has another clock
+    // a file that is older than its entries has another clock
     written: written === null || written < newest ? null : written,
   };
 }
@@ -316,7 +315,7 @@ function rankInName(file: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** The rank of a dump: the number in its name, or else the one rank that all its groups have. */
+/** The rank of a dump: the number in its name, or else the one rank that all its groups have in common. */
 function rankOf(file: string, { groups, entries }: FlightDump): number | null {
   const named = rankInName(file);
   if (named !== null) {
@@ -342,7 +341,7 @@ function bytesOf(descriptor: number, most: number): Uint8Array {
   return bytes.subarray(0, at);
 }
 
-/** Calls `visit` with each line of a file; false where the file is longer than is read. */
+/** Calls `visit` with each line of a file; false where the file is longer than MAX_LOG. */
 function forEachLine(file: string, visit: (line: string) => void): boolean {
   return withRegularFile(file, (opened) => {
     const decoder = new TextDecoder();

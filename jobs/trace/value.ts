@@ -1,7 +1,7 @@
-/** A value as Flight Recorder dumps hold it: what pickle's and JSON's plain types have in common. Tuples are lists. */
+/** A value of a Flight Recorder dump, in pickle or JSON. Tuples are lists. */
 export type Value = null | boolean | number | string | readonly Value[] | Dict;
 
-/** A dict as its keys and values in turn: dumps hold millions of small ones, for which a hash table costs more than it saves. */
+/** A dict as a list of keys and values: a dump has millions of small dicts, for which hash tables cost more than they save. */
 export class Dict {
   #items: readonly Value[];
 
@@ -9,12 +9,12 @@ export class Dict {
     this.#items = items;
   }
 
-  /** Keys and values in turn. */
+  /** Keys and values, alternating. */
   get items(): readonly Value[] {
     return this.#items;
   }
 
-  /** Puts more keys and values behind the others, while the dict is read. */
+  /** Appends keys and values. */
   add(items: readonly Value[]): void {
     this.#items = this.#items.length === 0 ? items : this.#items.concat(items);
   }
@@ -38,11 +38,11 @@ export class Dict {
   }
 }
 
-/** What was read of a file: all of it, or the part before the byte where it ends or cannot be trusted any more. */
+/** The readable part of a file. */
 export interface Salvaged {
   /** Undefined where nothing could be read. */
   readonly value: Value | undefined;
-  /** Why the rest is not there; null where the file is whole. */
+  /** Why the rest is missing; null for a whole file. */
   readonly problem: string | null;
 }
 

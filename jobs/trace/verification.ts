@@ -1,39 +1,39 @@
 import type { GroupDifference, UnexpectedGroups } from './groupComparison';
 import type { MismatchKind } from './mismatch';
 
-/** What a run is found to be. */
+/** The verdict on a run. */
 export type Verdict = 'healthy' | 'wrong-groups' | 'hang' | 'mismatch' | 'lost' | 'unknown';
 
-/** The kinds of files that are read. */
+/** The kinds of files. */
 export type SourceKind = 'flight-recorder' | 'ras' | 'recorder' | 'log' | 'other';
 
-/** One file that was given. */
+/** One file of the run. */
 export interface SourceFile {
   readonly file: string;
   readonly kind: SourceKind;
-  /** The rank that the file is of; null for files of several. */
+  /** The rank of the file; null for files of several ranks. */
   readonly rank: number | null;
   /** Whether all of it could be read. */
   readonly ok: boolean;
-  /** What of it could not be read or was not used; empty for nothing. */
+  /** What could not be read or was not used; empty for nothing. */
   readonly note: string;
 }
 
-/** Groups of one name that differ, and the change to the layout that would give those of the run. */
+/** Groups of one name that differ, with the change to the layout that would give those of the run. */
 export interface ExplainedDifference extends GroupDifference {
-  /** `order tp-cp-ep-pp-dp`; null where no other layout of these ranks explains them. */
+  /** `order tp-cp-ep-pp-dp`; null for unknown. */
   readonly cause: string | null;
-  /** The line of the layout file that it is about, from 1; null where the file has none. */
+  /** The line of the layout file, from 1; null for none. */
   readonly line: number | null;
 }
 
-/** A rank that keeps others waiting, does another thing than they, or is gone. */
+/** A rank that blocks others, differs from its peers, or is gone. */
 export interface Culprit {
   readonly rank: number;
-  /** Where it runs, where a file tells. */
+  /** Null for unknown. */
   readonly host: string | null;
   readonly gpu: number | null;
-  /** Its place in the layout's grid, such as `{"tp": 1, "dp": 0}`. */
+  /** Its coordinates in the layout's grid, such as `{"tp": 1, "dp": 0}`. */
   readonly coordinates: Readonly<Record<string, number | string>>;
   /** From 0 to 1: never more than the files support. */
   readonly confidence: number;
@@ -58,7 +58,7 @@ export interface Mismatch {
   readonly by_rank: Readonly<Record<string, string>>;
 }
 
-/** What `verify` finds: the JSON that it prints. */
+/** The result of `verify`, which is also its JSON output. */
 export interface Verification {
   readonly layout: string;
   readonly sources: readonly SourceFile[];
@@ -72,6 +72,6 @@ export interface Verification {
   readonly culprits: readonly Culprit[];
   readonly victims: readonly Victim[];
   readonly mismatch: Mismatch | null;
-  /** Sentences for the verdict: what it rests on, and where the files do not tell. */
+  /** Sentences that explain the verdict and what is unknown. */
   readonly why: readonly string[];
 }

@@ -45,10 +45,15 @@ describe('pictures as SVG', () => {
     expect(texts(drawn(layout, 'groups', { group })).slice(-legend.length - 1, -1)).toEqual(legend);
   });
 
-  test('a small group in a large picture has a ring with its name', () => {
-    const svg = drawn(onNodes(131_072, 'tp: 8, cp: 4, pp: 32'), 'groups', { group: 'tp' });
+  test.each([
+    // the GPUs of its node are magnified where it stays in one
+    ['tp: 8, cp: 4, pp: 32', 'node 78,643: group 78,643', 8],
+    ['tp: 16, cp: 2, pp: 32', 'group 39,321', 0],
+  ])('a small group of %s in a large picture has a ring', (degrees, title, magnified) => {
+    const svg = drawn(onNodes(131_072, degrees), 'groups', { group: 'tp' });
     expect(svg.match(/<circle /g)).toHaveLength(1);
-    expect(texts(svg)).toContain('group 78,643');
+    expect(texts(svg)).toContain(title);
+    expect(texts(svg).filter((text) => /^\d{6}$/.test(text ?? ''))).toHaveLength(magnified);
   });
 
   test('ranks that are isolated stand out, and those that are not have ink for a pale fill', () => {

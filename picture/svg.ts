@@ -116,6 +116,7 @@ export function svgOf(picture: SvgPicture): string {
         : tag('path', { d: vacant.join(''), fill: 'none', stroke: paper('muted'), 'stroke-dasharray': '3 2' }),
       alone?.svg ?? '',
       labels(geometry, alone?.hasLinks ?? false),
+      isolated ? ringSvg(geometry, isolated, colouring, layout) : '',
       factor === 1 ? numbers(geometry, picture, colouring, palette, isolated) : '',
       difference ? corners(geometry, difference) : '',
       crosses(geometry, failed),
@@ -307,14 +308,13 @@ function separators({ panels, cell }: Geometry): string {
   return path.length === 0 ? '' : tag('path', { stroke: paper('boxFill'), d: path.join('') });
 }
 
-/** Ranks that are shown alone, with the links between their machines; where they are hard to find, a ring with their name. */
+/** Ranks that are shown alone, with the links between their machines. */
 function aloneSvg(
   geometry: Geometry,
-  isolated: Isolated,
+  { ranks }: Isolated,
   colouring: Colouring,
   gpusPerNode: number,
 ): { readonly svg: string; readonly hasLinks: boolean } {
-  const { ranks } = isolated;
   const links = linksOf(geometry, ranks, gpusPerNode);
   const ways = links.map(({ from, to }) => `M${n(from.x)} ${n(from.y)}L${n(to.x)} ${n(to.y)}`).join('');
   const [width, height] = [Math.max(SMALLEST_MARK, geometry.cellWidth), Math.max(SMALLEST_MARK, geometry.cellHeight)];
@@ -326,31 +326,64 @@ function aloneSvg(
       cells.set(fill, (cells.get(fill) ?? '') + rectPath({ x: at.x - width / 2, y: at.y - height / 2, width, height }));
     }
   }
-  const line = ranks.length > MAX_OUTLINED ? {} : { stroke: paper('text'), 'stroke-width': 0.8 };
+  const line =
+    ranks.length > MAX_OUTLINED || geometry.cell < SMALLEST_MARK ? {} : { stroke: paper('text'), 'stroke-width': 0.8 };
   const parts = [
     ...(links.length > 0 ? [tag('path', { d: ways, fill: 'none', stroke: paper('warning'), 'stroke-width': 2 })] : []),
     ...[...cells].map(([fill, d]) => tag('path', { fill, ...line, d })),
-    ringSvg(geometry, isolated),
   ];
   return { svg: parts.join(''), hasLinks: links.length > 0 };
 }
 
-/** A ring around ranks that are hard to find, and what they are. */
-function ringSvg(geometry: Geometry, { ranks, name }: Isolated): string {
-  const ring = ringOf(geometry, ranks);
+/** A magnified GPU, and the room around all of them for the name of their node, in pixels. */
+const MAGNIFIED = { width: 50, height: 24, header: 24, padding: 6 };
+
+/** Nodes of more GPUs are not magnified. */
+const MAX_GPUS = 16;
+
+/** A ring around ranks that are hard to find, and beside it what they are. */
+function ringSvg(geometry: Geometry, isolated: Isolated, colouring: Colouring, layout: ResolvedLayout): string {
+  const ring = ringOf(geometry, isolated.ranks);
   if (!ring) {
     return '';
   }
   const { x, y, radius } = ring;
-  const isRight = x + radius + 6 + widthOf(name) < geometry.width;
-  const caption = text(x + (radius + 6) * (isRight ? 1 : -1), y + 4, name, {
-    size: 12,
-    weight: 600,
-    fill: paper('text'),
-    anchor: isRight ? undefined : 'end',
+  const { svg, width, height } = magnified(isolated, colouring, layout);
+  const away = radius + 12;
+  const isRight = x + away + width < geometry.width;
+  const left = isRight ? x + away : x - away - width;
+  const top = Math.min(Math.max(0, y - MAGNIFIED.header / 2), geometry.height - height);
+  const way = isRight ? `M${n(x + radius)} ${n(y)}H${n(left)}` : `M${n(x - radius)} ${n(y)}H${n(left + width)}`;
+  return [
+    tag('circle', { cx: x, cy: y, r: radius, fill: 'none', stroke: paper('text'), 'stroke-width': 1.5 }),
+    tag('path', { d: way, stroke: paper('text') }),
+    moved(left, top, svg),
+  ].join('');
+}
+
+/** The name of ranks in a box, and the GPUs of their node, where they lie on one that is not too large. */
+function magnified({ ranks, name }: Isolated, colouring: Colouring, { gpusPerNode, worldSize }: ResolvedLayout) {
+  const { header, padding, ...cell } = MAGNIFIED;
+  const node = Math.floor((ranks[0] ?? 0) / gpusPerNode);
+  const isOnNode = gpusPerNode <= MAX_GPUS && ranks.every((rank) => Math.floor(rank / gpusPerNode) === node);
+  const gpus = isOnNode ? Math.min(gpusPerNode, worldSize - node * gpusPerNode) : 0;
+  const columns = gpus > 4 ? Math.ceil(gpus / 2) : gpus;
+  const title = isOnNode ? `node ${grouped(node)}: ${name}` : name;
+  const width = Math.max(columns * cell.width, widthOf(title) * 1.06) + 2 * padding;
+  const height = header + (isOnNode ? Math.ceil(gpus / columns) * cell.height + padding : 0);
+  const cells = Array.from({ length: gpus }, (_, gpu) => {
+    const rank = node * gpusPerNode + gpu;
+    const [x, y] = [padding + (gpu % columns) * cell.width, header + Math.floor(gpu / columns) * cell.height];
+    const fill = ranks.includes(rank) ? colourOf(colouring.valueOf(rank), colouring, 'paper') : paper('box');
+    const number = { size: 10, weight: 600, fill: inkOn(fill), anchor: 'middle' } as const;
+    return (
+      tag('rect', { x: x + 1, y: y + 1, width: cell.width - 2, height: cell.height - 2, fill }) +
+      text(x + cell.width / 2, y + 16, String(rank), number)
+    );
   });
-  const circle = tag('circle', { cx: x, cy: y, r: radius, fill: 'none', stroke: paper('text'), 'stroke-width': 1.5 });
-  return circle + withHalo(caption);
+  const box = tag('rect', { width, height, rx: 4, fill: paper('ground'), stroke: paper('text') });
+  const caption = text(padding, 16, title, { size: 12, weight: 600, fill: paper('text') });
+  return { svg: box + caption + cells.join(''), width, height };
 }
 
 const isNumbered = ({ cellWidth, cellHeight }: Geometry): boolean =>

@@ -77,6 +77,8 @@ testLayouts<CallInput, CallExpect>('layouts of create_all_gather_groups', 'homog
     });
   },
   verdict: ({ expect: { all_gather } }) => verdictOf(all_gather?.error),
+  // groups that Megatron-LM makes wrongly, as it does not know the order of the job
+  beyond: () => ['all-gather-groups'],
   accepted: ({ resolved }, { expect: { all_gather } }) => {
     const families = resolved ? processGroups(resolved) : [];
     for (const [name, lists] of Object.entries(all_gather?.groups ?? {})) {

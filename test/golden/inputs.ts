@@ -36,7 +36,8 @@ export function parallelText(
     ...{ num_distributed_optimizer_instances, hierarchical_context_parallel_sizes },
     hybrid_context_parallel: hybrid_context_parallel || null,
   };
-  const communicators = use_sharp || sharp_enabled_group ? { use_sharp, sharp_enabled_group } : null;
+  const isSharp = use_sharp || (sharp_enabled_group ?? null) !== null;
+  const communicators = isSharp ? { use_sharp, sharp_enabled_group } : null;
   return layoutText({ world_size, parallelism, communicators, ...more });
 }
 

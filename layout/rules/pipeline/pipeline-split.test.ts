@@ -39,7 +39,7 @@ test('pipeline-split', () => {
       = Megatron-LM: num_layers_in_first_pipeline_stage and num_layers_in_last_pipeline_stage cannot beset at the same time with account_for_embedding_in_pipeline_splitand account_for_loss_in_pipeline_split
       = at "14": num_layers is 14 here
     virtual stages without a pipeline: error[vpp-needs-pp] at "4": vpp 4 needs a pipeline, and pp is 1. Remove vpp, or use pp 2 or more.
-      = Megatron-LM: pipeline-model-parallel size should be greater than 1 with interleaved schedule
+      = Megatron-LM: number of layers on each pipeline rank: 9(after enable account_for_embedding_in_pipeline_split or account_for_loss_in_pipeline_split) must be divisible byvirtual_pipeline_model_parallel_size4
       = suggestion: Remove vpp: parallelism: {[-vpp: 4, -]account_for_embedding_in_pipeline_split: true}
     chunks by two keys: error at "1": num_layers_per_virtual_pipeline_stage and vpp both set the virtual stages. Remove one.
       = Megatron-LM: No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank,--pipeline-model-parallel-layout. args.num_layers_per_virtual_pipeline_stage=1, args.num_virtual_stages_per_pipeline_rank=2, args.pipeline_model_parallel_layout=None.

@@ -29,8 +29,8 @@ export const pipelineSplit: Rule = {
     for (const plan of stagePlans(facts)) {
       const { settings, pattern, error } = plan;
       const { accountForEmbedding, accountForLoss, perVirtualStage } = settings;
-      // virtual stages without a pipeline have a rule of their own
-      const isBare = settings.pp === 1 && (settings.vpp ?? 1) > 1;
+      // the rule `vpp-needs-pp` reports virtual stages without a pipeline
+      const isBare = settings.pp === 1 && error?.message.includes('virtual_pipeline') === true;
       const concerns = (accountForEmbedding || accountForLoss || perVirtualStage !== null) && !isBare;
       if (error && concerns && pattern === null && settings.layout === null) {
         yield splitReport(facts, plan);

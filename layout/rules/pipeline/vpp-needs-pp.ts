@@ -1,6 +1,6 @@
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
-import { virtualSize } from '../../topology/stages';
+import { stagePlans, virtualSize } from '../../topology/stages';
 import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import { writtenRelated } from '../related';
@@ -38,11 +38,17 @@ export const vppNeedsPp: Rule = {
       related: writtenRelated('pp', pp),
       predicts: trainingScript
         ? 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1'
-        : 'pipeline-model-parallel size should be greater than 1 with interleaved schedule',
+        : (configError(facts) ?? 'pipeline-model-parallel size should be greater than 1 with interleaved schedule'),
       fixes: [removeFix(text, 'vpp', vpp), setFix(text, span, 'pp', pp, 2)],
     };
   },
 };
+
+/** What `TransformerConfig` says of the virtual stages where it looks at them; null where it takes them. */
+function configError(facts: LayoutFacts): string | null {
+  const [plan] = stagePlans(facts);
+  return plan?.error?.message.includes('virtual_pipeline') ? plan.error.message : null;
+}
 
 /** `vpp: 1` is no interleaving to the training script; only a bare call refuses it. */
 function* oneChunk(text: string, vpp: Field<number>, trainingScript: boolean): Iterable<Report> {

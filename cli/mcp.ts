@@ -15,12 +15,14 @@ const OUTPUT_LIMIT = 1_000_000;
 const MAX_RUNNING = 4;
 const MAX_WAITING = 64;
 
-const textOf = (description: string) => z.string().max(INPUT_LIMIT).describe(description);
-const nameOf = (description: string) => z.string().max(1000).optional().describe(description);
+const text = (description: string) => z.string().max(INPUT_LIMIT).describe(description);
+const name = (description: string) => z.string().max(1000).optional().describe(description);
 
-const layout = {
-  layout: textOf('The whole text of a layout file (*.layout.yaml).'),
-};
+const layout = text('The whole text of a layout file (*.layout.yaml).');
+
+/** An option of a command; none without a value. */
+const option = (flag: string, value: string | number | undefined) =>
+  value === undefined ? [] : [`--${flag}=${value}`];
 
 /**
  * Serves the Model Context Protocol on standard input and output. Every tool is a command of this program on a text that the
@@ -29,113 +31,93 @@ const layout = {
  */
 export async function serveMcp(): Promise<void> {
   const server = new McpServer({ name: 'parallelism-layout', version });
-  registerLayoutTools(server);
-  registerOtherTools(server);
-  await server.connect(new StdioServerTransport());
-}
-
-function registerLayoutTools(server: McpServer): void {
-  const readOnly = { annotations: { readOnlyHint: true, openWorldHint: false } };
+  const annotations = { readOnlyHint: true, openWorldHint: false };
   server.registerTool(
     'check',
     {
-      ...readOnly,
+      annotations,
       title: 'Check a layout',
       description:
         'Diagnostics of a parallelism layout: code, severity, place, message, the error that Megatron-LM would raise, and fixes. JSON.',
-      inputSchema: layout,
+      inputSchema: { layout },
     },
-    ({ layout: text }) => answer(['check', '--format', 'json', '-'], text),
+    (input) => answer(['check', '--format', 'json', '-'], input.layout),
   );
   server.registerTool(
     'groups',
     {
-      ...readOnly,
+      annotations,
       title: 'Process groups of a layout',
       description:
         'Which global ranks form each process group, in creation order. JSON. Ask for one group or rank where you can.',
       inputSchema: {
-        ...layout,
-        group: nameOf('Only groups of this name, such as tp or dp_cp.'),
+        layout,
+        group: name('Only groups of this name, such as tp or dp_cp.'),
         rank: z.number().int().min(0).optional().describe('Only groups that hold this global rank.'),
       },
     },
-    ({ layout: text, group, rank }) =>
-      answer(
-        [
-          ...['groups', '--format', 'jsonl'],
-          ...(group === undefined ? [] : [`--group=${group}`]),
-          ...(rank === undefined ? [] : [`--rank=${rank}`]),
-          '-',
-        ],
-        text,
-      ),
+    ({ group, rank, ...input }) =>
+      answer(['groups', '--format=jsonl', ...option('group', group), ...option('rank', rank), '-'], input.layout),
   );
   server.registerTool(
     'estimate',
     {
-      ...readOnly,
+      annotations,
       title: 'Estimate the cost of a layout',
       description:
         'Memory of each pipeline stage, traffic of each process group, bubble and step time, with intervals. JSON.',
-      inputSchema: layout,
+      inputSchema: { layout },
     },
-    ({ layout: text }) => answer(['estimate', '--format', 'jsonl', '-'], text),
+    (input) => answer(['estimate', '--format', 'jsonl', '-'], input.layout),
   );
   server.registerTool(
     'plan',
     {
-      ...readOnly,
+      annotations,
       title: 'Layouts that fit',
       description:
-        'The layouts of the same model, world and batch that fit the GPUs, the quickest first; each with its file. JSON lines.',
-      inputSchema: { ...layout, top: z.number().int().min(1).max(50).optional().describe('How many; 10 if left out.') },
+        'The layouts of the same model, world and batch that fit the GPUs, the fastest first; each with its file. JSON lines.',
+      inputSchema: { layout, top: z.number().int().min(1).max(50).optional().describe('How many; 10 if left out.') },
     },
-    ({ layout: text, top }) => answer(['plan', '--format', 'jsonl', `--top=${top ?? 10}`, '-'], text),
+    ({ top, ...input }) => answer(['plan', '--format', 'jsonl', ...option('top', top), '-'], input.layout),
   );
-}
-
-function registerOtherTools(server: McpServer): void {
-  const readOnly = { annotations: { readOnlyHint: true, openWorldHint: false } };
   server.registerTool(
     'explain',
     {
-      ...readOnly,
+      annotations,
       title: 'Explain a rule, key or process group',
       description:
         'What a rule, a key of the format, a flag of Megatron-LM or a process group means, in Markdown; without a code, the list of all rules.',
-      inputSchema: {
-        code: nameOf('A code that check printed, such as dense-product; or a key, flag or group.'),
-      },
+      inputSchema: { code: name('A code that check printed, such as dense-product; or a key, flag or group.') },
     },
     ({ code }) => answer(['explain', ...(code === undefined ? [] : ['--', code])], ''),
   );
   server.registerTool(
     'import',
     {
-      ...readOnly,
+      annotations,
       title: 'Import a launch file',
       description:
         'Reads a launch script, recipe, configuration or log of a training framework as a layout; every value says where it comes from. JSON.',
       inputSchema: {
-        text: textOf('The whole text of the launch file.'),
-        family: nameOf('The family, such as megatron or verl; detected where left out.'),
+        text: text('The whole text of the launch file.'),
+        family: name('The family, such as megatron or verl; detected where left out.'),
       },
     },
-    ({ text, family }) =>
-      answer(['import', '--format', 'json', ...(family === undefined ? [] : [`--family=${family}`]), '-'], text),
+    ({ family, ...input }) => answer(['import', '--format', 'json', ...option('family', family), '-'], input.text),
   );
   server.registerTool(
     'drift',
     {
-      ...readOnly,
+      annotations,
       title: 'Compare a layout with a launch file',
       description:
         'Where a layout and the launch script, recipe or configuration of the job differ, key by key, with the lines of both. JSON.',
-      inputSchema: { ...layout, launch: textOf('The whole text of the launch file.') },
+      inputSchema: { layout, launch: text('The whole text of the launch file.') },
     },
     (texts) => answer(['drift-texts'], JSON.stringify(texts)),
   );
+  await server.connect(new StdioServerTransport());
 }
 
 /** The result of a tool. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { grouped, terminalLine } from '../layout';
+import { grouped, jsonText, terminalLine } from '../layout';
 
 /** Exit statuses; with several files, the most severe one counts. */
 export const EXIT = { clean: 0, findings: 1, unusable: 2, internal: 70 } as const;
@@ -48,6 +48,16 @@ export function* records<T>(
   if (format === 'json') {
     yield before === '[' ? '[]\n' : ']\n';
   }
+}
+
+/** A JSON array as `JSON.stringify` indents it, item by item, so that no more than one is held. */
+export function* jsonArray(items: Iterable<unknown>, margin = ''): Iterable<string> {
+  let before = '[';
+  for (const item of items) {
+    yield `${before}\n${margin}  ${jsonText(item, 2).replaceAll('\n', `\n${margin}  `)}`;
+    before = ',';
+  }
+  yield before === '[' ? '[]' : `\n${margin}]`;
 }
 
 /** Exit statuses as a shell reports them for a program that a signal ended. */

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
 import { type DiagnosticData, jsonText, type Range, RULES, rulePageUrl } from '../layout';
 import type { FileReport } from './fileReport';
-import { jsonArray } from './jsonArray';
+import { jsonArray } from './output';
 
 const LEVELS = { error: 'error', warning: 'warning', information: 'note' } as const;
 

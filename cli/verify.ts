@@ -1,10 +1,19 @@
 import type { Command } from 'commander';
-import { readEvidence, SourceError, type Verification, verify } from '../jobs';
-import { countOf, jsonText } from '../layout';
+import type { Log, Result } from 'sarif';
+import {
+  groupsText,
+  readEvidence,
+  SourceError,
+  VERDICT_TITLES,
+  type Verification,
+  verificationSections,
+  verify,
+} from '../jobs';
+import { countOf, jsonText, terminalLine } from '../layout';
 import { inputFiles, soundLayout } from './files';
 import { formatOption } from './options';
-import { complain, EXIT, exitWith, print } from './output';
-import { verificationSarif, verificationText } from './verifyReport';
+import { complain, EXIT, exitWith, print, styled } from './output';
+import { uriOf } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif';
 
@@ -71,4 +80,62 @@ function unusable(reason: string): null {
   complain(reason);
   exitWith(EXIT.unusable);
   return null;
+}
+
+/** The most items that a section of the text lists. */
+const MAX_ITEMS = 12;
+
+/** A verification as plain text. */
+function* verificationText(found: Verification): Iterable<string> {
+  const colour = found.verdict === 'healthy' ? 'green' : 'red';
+  yield `${styled(['bold', colour], VERDICT_TITLES[found.verdict])}\n`;
+  for (const sentence of found.why) {
+    yield `  ${terminalLine(sentence)}\n`;
+  }
+  for (const { title, items } of verificationSections(found, (line) => `${found.layout}:${line}: `)) {
+    yield `\n${styled('bold', terminalLine(title))}\n`;
+    for (const { subject = '', label = '', text, details = [] } of items.slice(0, MAX_ITEMS)) {
+      yield `  ${styled(['bold', 'red'], subject)}${terminalLine(label + text)}\n`;
+      yield* details.map((detail) => `    ${terminalLine(detail)}\n`);
+    }
+    yield items.length > MAX_ITEMS ? `  and ${items.length - MAX_ITEMS} more\n` : '';
+  }
+}
+
+/** A SARIF 2.1.0 log: differences on the layout's lines, ranks at fault on the layout. */
+function verificationSarif(found: Verification): Log {
+  const at = (line: number) => [
+    { physicalLocation: { artifactLocation: { uri: uriOf(found.layout) }, region: { startLine: line } } },
+  ];
+  const results: Result[] = [
+    ...found.groups.different.map(({ name, cause, line, actual }) => ({
+      ruleId: 'run/groups',
+      level: 'error' as const,
+      message: {
+        text: `The run's ${name} groups are ${groupsText(actual)}.${cause === null ? '' : ` These are the groups of ${cause}.`}`,
+      },
+      locations: at(line ?? 1),
+    })),
+    ...found.culprits.map(({ rank, because }) => ({
+      ruleId: `run/${found.verdict}`,
+      level: 'error' as const,
+      message: { text: [`Rank ${rank}.`, ...because].join(' ') },
+      locations: at(1),
+    })),
+    ...(found.verdict === 'unknown'
+      ? [
+          {
+            ruleId: 'run/unknown',
+            level: 'warning' as const,
+            message: { text: ['The files do not show the state of the run.', ...found.why].join(' ') },
+            locations: at(1),
+          },
+        ]
+      : []),
+  ];
+  return {
+    version: '2.1.0',
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    runs: [{ tool: { driver: { name: 'parallelism-layout' } }, columnKind: 'utf16CodeUnits', results }],
+  };
 }

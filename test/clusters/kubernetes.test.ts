@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {
   attachSmoke,
@@ -56,6 +56,19 @@ const CLUSTER: KubernetesCluster = {
   python: PYTHON,
   env: [`ODD=$(HOME) "it's" \`id\` ; -x $$ é`],
 };
+
+const folder = mkdtempSync(join(tmpdir(), 'kubernetes-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** An interpreter under which rank 0 hangs in the creation of groups, so that a job cannot end before a test acts. */
+function hangingPython(): string {
+  const path = join(folder, 'python');
+  const faulty = `${resolve('test/clusters/faulty_rank.py')} 0:hang@create:0`;
+  // ranks are started with the interpreter of their pod: this file, by its name
+  const lines = [`if [ -n "$RANK" ]; then exec ${PYTHON} ${faulty} "\${@:2}"; fi`, `exec -a "$0" ${PYTHON} "$@"`];
+  writeFileSync(path, `#!/bin/bash\n${lines.join('\n')}\n`, { mode: 0o755 });
+  return path;
+}
 
 let cluster: StandInCluster | undefined;
 
@@ -187,7 +200,8 @@ describe('kubectl, against a stand-in for a cluster', () => {
   }, async () => {
     const stand = await start();
     const abort = new AbortController();
-    const { result, states } = await run({ abort, onEvent: ({ ev }) => ev === 'rank' && abort.abort() });
+    const onEvent = ({ ev }: SmokeEvent) => ev === 'rank' && abort.abort();
+    const { result, states } = await run({ settings: { python: hangingPython() }, abort, onEvent });
     expect(result).toMatchObject({
       verdict: 'cancelled',
       fault: { code: 'cancelled', msg: 'The job was told to stop.' },
@@ -219,7 +233,7 @@ describe('kubectl, against a stand-in for a cluster', () => {
     const stand = await start();
     const evict = (event: SmokeEvent) =>
       event.ev === 'phase' && event.name === 'join' && stand.evict(1, 'out of memory');
-    const { result } = await run({ onEvent: evict });
+    const { result } = await run({ settings: { python: hangingPython() }, onEvent: evict });
     expect(result).toMatchObject({ verdict: 'rank_lost', fault: { culprits: [1] } });
     expect(result.fault?.host).toMatch(/-pod-0-1$/);
     expect(stand.objects()).toEqual([]);
@@ -228,6 +242,7 @@ describe('kubectl, against a stand-in for a cluster', () => {
   test('says what became of the first pod, which cannot say it itself', { timeout: 200 * SECONDS }, async () => {
     const stand = await start();
     const { result } = await run({
+      settings: { python: hangingPython() },
       onEvent: ({ ev }) => ev === 'rank' && stand.evict(0, 'The node was low on memory.'),
     });
     expect(result).toMatchObject({ ok: false, verdict: 'stopped' });

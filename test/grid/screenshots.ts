@@ -77,6 +77,11 @@ const matrix = ([8, 64, '1k', '16k', '131k', '1m'] as const).flatMap((size): Sho
   ),
 );
 
+const largeText = (nodes: number, degrees: Readonly<Record<string, number>>) =>
+  layoutText(`ranks-${nodes * 8}`, nodes, degrees);
+
+const million = largeText(131_072, { tp: 8, pp: 32, cp: 4 });
+
 const states: readonly Shot[] = [
   { name: 'mimo-8', text: mimo, themes: ALL },
   { name: 'moe-64', text: moe, state: { colour: 'pp' }, themes: ALL },
@@ -91,7 +96,6 @@ const states: readonly Shot[] = [
     hover: [500, 300],
     themes: ['dark', 'light'],
   },
-  { name: 'moe-64-sequence', text: moe, state: { view: 'sequence' } },
   {
     name: 'sequence-cp',
     text: layoutText('zigzag', 2, { cp: 4, tp: 2 }, 'sequence:\n  seq_length: 8192\n'),
@@ -130,55 +134,24 @@ const states: readonly Shot[] = [
     text: 'layout: 1\nname: nvl4\nworld_size: 32\ncluster: {nodes: 4, gpus_per_node: 8, gpus_per_nvlink_domain: 4}\nparallelism: {tp: 4}\n',
     state: { colour: 'tp' },
   },
-  {
-    name: 'ranks-512',
-    text: layoutText('ranks-512', 64, { tp: 8, pp: 4 }),
-    state: { colour: 'pp' },
-    hover: [500, 300],
-    themes: ALL,
-  },
-  {
-    name: 'ranks-16k',
-    text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }),
-    state: { colour: 'pp' },
-    themes: ALL,
-  },
-  {
-    name: 'ranks-16k-logical',
-    text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }),
-    state: { view: 'logical', colour: 'pp' },
-  },
+  { name: 'ranks-512', text: largeText(64, { tp: 8, pp: 4 }), state: { colour: 'pp' }, hover: [500, 300], themes: ALL },
+  { name: 'ranks-16k', text: largeText(2048, { tp: 8, pp: 16, cp: 2 }), state: { colour: 'pp' }, themes: ALL },
   {
     name: 'ranks-131k',
-    text: layoutText('ranks-131k', 16384, { tp: 8, pp: 16, cp: 4 }),
+    text: largeText(16_384, { tp: 8, pp: 16, cp: 4 }),
     state: { view: 'logical', colour: 'dp' },
     themes: ALL,
   },
-  {
-    name: 'ranks-1m',
-    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
-    state: { colour: 'dp' },
-    themes: ALL,
-  },
+  { name: 'ranks-1m', text: million, state: { colour: 'dp' }, themes: ALL },
   {
     name: 'ranks-1m-zoomed',
-    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
+    text: million,
     state: { colour: 'dp', viewport: { zoom: 50, x: 0.4, y: 0.4 } },
   },
-  {
-    name: 'ranks-1m-failed',
-    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
-    state: { colour: 'pp', failed: [500_123] },
-    themes: ['light'],
-  },
-  {
-    name: 'ranks-1m-structure',
-    text: layoutText('ranks-1m', 131072, { tp: 8, pp: 32, cp: 4 }),
-    state: { view: 'logical' },
-  },
+  { name: 'ranks-1m-failed', text: million, state: { colour: 'pp', failed: [500_123] }, themes: ['light'] },
   {
     name: 'ranks-1k-groups',
-    text: layoutText('ranks-1k', 128, { tp: 8, pp: 8 }),
+    text: largeText(128, { tp: 8, pp: 8 }),
     state: { view: 'groups', group: 'dp' },
     themes: ALL,
   },
@@ -205,32 +178,13 @@ const states: readonly Shot[] = [
     },
     themes: ALL,
   },
-  {
-    name: 'tall',
-    text: layoutText('ranks-16k', 2048, { tp: 8, pp: 16, cp: 2 }),
-    width: 700,
-    height: 1200,
-  },
   { name: 'narrow', text: moe, state: { colour: 'pp', rank: 9 }, width: 560, height: 760 },
-  ...VIEWS.map((view) => ({
-    name: `themes-${view}`,
-    text: moe,
-    state: stateOf(view),
-    width: 1200,
-    height: 800,
-    themes: ALL,
-  })),
-  ...VIEWS.map((view) => ({
-    name: `zoom-200-${view}`,
-    text: moe,
-    state: stateOf(view),
-    width: 720,
-    height: 450,
-    scale: 2,
-  })),
+  ...VIEWS.flatMap((view) => [
+    { name: `themes-${view}`, text: moe, state: stateOf(view), width: 1200, height: 800, themes: ALL },
+    { name: `zoom-200-${view}`, text: moe, state: stateOf(view), width: 720, height: 450, scale: 2 },
+  ]),
   { name: 'cost-unknown', text: layoutText('small', 1, { tp: 4 }), state: { view: 'cost' } },
   { name: 'cost-over', text: worldText(64).replace('pp: 4', 'pp: 1'), state: { view: 'cost' }, themes: ALL },
-  { name: 'zoom-200', text: moe, state: { colour: 'pp', rank: 9 }, width: 720, height: 450, scale: 2 },
 ];
 
 const pictures = [...states, ...matrix];

@@ -16,7 +16,7 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
     shards: shardsOf(checked),
     stages: facts ? stageLayers(facts) : [],
     cost: facts && resolved ? costOf(facts, resolved) : { cost: null, reason: 'The layout has errors.' },
-    findings: diagnostics
+    diagnostics: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({
         code,

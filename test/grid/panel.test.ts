@@ -433,7 +433,7 @@ describe('files that are not whole', () => {
     withPanel(mimo.replace('rank_offset: 4', 'rank_offset: 3'), { state: { view: 'world' } }, async ({ page }) => {
       await page.locator('.world-row', { hasText: 'no module' }).getByText('7', { exact: true }).waitFor();
       await page.locator('.world-row', { hasText: 'several modules' }).getByText('3', { exact: true }).waitFor();
-      await page.locator('.sheet .finding', { hasText: 'world-overlap' }).waitFor();
+      await page.locator('.sheet .diagnostic', { hasText: 'world-overlap' }).waitFor();
     }));
 
   test('before the editor has said anything nothing is shown, and nothing moves when the picture comes', () =>

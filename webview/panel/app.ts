@@ -183,7 +183,7 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const { layout, title, outline, sequences, shards, stages, cost, findings, results, run, base, difference } =
+    const { layout, title, outline, sequences, shards, stages, cost, diagnostics, results, run, base, difference } =
       this.#model;
     return (
       layout && {
@@ -194,7 +194,7 @@ export class GridApp {
         shards,
         stages,
         cost,
-        findings,
+        diagnostics,
         results,
         run,
         base,

@@ -20,7 +20,7 @@ import { numberingOf } from '../../picture/numbering';
 import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
-import { findingItem, isOfWorld } from '../views/world';
+import { diagnosticList, isOfWorld } from '../views/world';
 import { button, h, link } from './dom';
 
 /** What the list beside the picture says of one rank: where it is, where it stands, and every group that it is in. */
@@ -146,10 +146,10 @@ function kindRow({ layout, actions }: Scene, { names, family }: GroupKind): HTML
 
 /** What the list says while no rank is looked at: the layout in short. */
 export function summary(scene: Scene): HTMLElement {
-  const { layout, findings, actions } = scene;
+  const { layout, diagnostics, actions } = scene;
   const modules = layout.modules.map((module) => {
     const { name, rankOffset, numRanks } = module;
-    const own = findings.filter((one) => name !== null && one.module === name && !isOfWorld(one));
+    const own = diagnostics.filter((one) => name !== null && one.module === name && !isOfWorld(one));
     const notes = own.filter(({ severity }) => severity !== 'error');
     return h(
       'li',
@@ -160,7 +160,7 @@ export function summary(scene: Scene): HTMLElement {
       ...(layout.modules.length > MAX_MODULES
         ? []
         : [h('ul', { class: 'groups' }, ...kindsOf(layout, module).map((kind) => kindRow(scene, kind)))]),
-      ...(notes.length > 0 ? [h('ul', { class: 'findings' }, ...notes.map((one) => findingItem(one, actions)))] : []),
+      ...diagnosticList(notes, actions),
     );
   });
   return h(

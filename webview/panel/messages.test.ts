@@ -41,10 +41,10 @@ describe('messages between the panel and the editor', () => {
     },
   );
 
-  test('a file that is not whole still says where its modules lie, and where its findings are', () => {
+  test('a file that is not whole still says where its modules lie, and where its diagnostics are', () => {
     const text =
       'layout: 1\nworld_size: 8\nmodules:\n  images: {num_ranks: 4, tp: 2}\n  language: {rank_offset: 4, num_ranks: 4, pp: 3}\n';
-    const { layout, outline, findings } = messageOf(text);
+    const { layout, outline, diagnostics } = messageOf(text);
     expect(layout).toBeNull();
     expect(outline).toEqual({
       worldSize: 8,
@@ -54,7 +54,7 @@ describe('messages between the panel and the editor', () => {
       ],
       phases: [],
     });
-    expect(findings).toMatchObject([{ code: 'dense-factorization', module: 'language', line: 4 }]);
+    expect(diagnostics).toMatchObject([{ code: 'dense-factorization', module: 'language', line: 4 }]);
   });
 });
 

@@ -6,8 +6,8 @@ import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/world';
 import { arrayOf, type Guard, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
-/** A finding as the panel shows it beside the picture. */
-export interface PanelFinding {
+/** A diagnostic as the panel shows it beside the picture. */
+export interface PanelDiagnostic {
   readonly code: string;
   readonly severity: Severity;
   readonly message: string;
@@ -49,7 +49,7 @@ export type ToPanel =
       readonly stages: readonly StageLayers[];
       /** What the layout costs, or why that is not known. */
       readonly cost: CostResult;
-      readonly findings: readonly PanelFinding[];
+      readonly diagnostics: readonly PanelDiagnostic[];
     }
   /** The cursor is in this module (null: in none). */
   | { readonly type: 'cursor'; readonly module: string | null }

@@ -6,7 +6,7 @@ import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/world';
-import type { PanelBase, PanelFinding, PanelShards, ToPanel } from './messages';
+import type { PanelBase, PanelDiagnostic, PanelShards, ToPanel } from './messages';
 
 /** All that the editor has said, and what follows from it. */
 export class PanelModel {
@@ -18,7 +18,7 @@ export class PanelModel {
   /** Whether the file has changed into one that is not whole. */
   isStale = false;
   outline: WorldOutline = { worldSize: null, spans: [], phases: [] };
-  findings: readonly PanelFinding[] = [];
+  diagnostics: readonly PanelDiagnostic[] = [];
   sequences: readonly ModuleSequence[] = [];
   shards: readonly PanelShards[] = [];
   stages: readonly StageLayers[] = [];
@@ -58,9 +58,9 @@ export class PanelModel {
   }
 
   #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
-    const { title, layout, outline, sequences, shards, stages, cost, findings } = message;
+    const { title, layout, outline, sequences, shards, stages, cost, diagnostics } = message;
     this.isTold = true;
-    this.findings = findings;
+    this.diagnostics = diagnostics;
     this.outline = outline;
     this.isStale = layout === null && this.layout !== null;
     if (layout) {

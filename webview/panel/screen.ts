@@ -110,12 +110,12 @@ export class Screen {
   }
 
   /** What a file that never was whole says so far. */
-  #renderUnfinished({ outline, findings, isTold }: PanelModel): void {
+  #renderUnfinished({ outline, diagnostics, isTold }: PanelModel): void {
     const actions = { revealModule: () => undefined, revealLine: () => undefined };
     if (isTold) {
       this.stage.showOnly(
         outline.spans.length > 0
-          ? worldSheet(outline, findings, actions)
+          ? worldSheet(outline, diagnostics, actions)
           : h('p', { class: 'empty' }, 'The grid is drawn as soon as the layout says how many ranks there are.'),
       );
     }
@@ -200,7 +200,7 @@ export class Screen {
 
   #renderNotice(model: PanelModel, actions: Scene['actions'], isWorld: boolean): void {
     // the world view shows each diagnostic where it belongs
-    const notice = isWorld ? [] : noticeOf(model.findings, model.isStale, actions);
+    const notice = isWorld ? [] : noticeOf(model.diagnostics, model.isStale, actions);
     replaceKeepingFocus(this.#notice, ...notice);
     this.#notice.hidden = notice.length === 0;
   }

@@ -8,7 +8,7 @@ import type { RunOutcome } from '../../picture/runOutcome';
 import type { SmokeOutcome } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/world';
-import type { PanelBase, PanelFinding, PanelShards } from '../panel/messages';
+import type { PanelBase, PanelDiagnostic, PanelShards } from '../panel/messages';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
 
@@ -41,7 +41,7 @@ export interface Scene {
   readonly shards: readonly PanelShards[];
   readonly stages: readonly StageLayers[];
   readonly cost: CostResult;
-  readonly findings: readonly PanelFinding[];
+  readonly diagnostics: readonly PanelDiagnostic[];
   readonly results: SmokeOutcome | null;
   readonly run: RunOutcome | null;
   readonly base: PanelBase | null;

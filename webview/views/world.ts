@@ -13,7 +13,7 @@ import {
   worldSentence,
 } from '../../picture/world';
 import { button, h, link } from '../panel/dom';
-import type { PanelFinding } from '../panel/messages';
+import type { PanelDiagnostic } from '../panel/messages';
 import type { Actions, View } from './view';
 
 /** Modules as spans of ranks over one axis: who covers what, what nobody covers, and what several do. */
@@ -23,35 +23,34 @@ export const world: View = {
   question: 'Is every rank used once?',
   headline: ({ layout, outline }) => ({ title: worldSentence(outline), sub: subject(layout) }),
   diagram: ({ outline }, width) => worldDiagram(outline, width),
-  content: ({ outline, findings, actions }) => worldSheet(outline, findings, actions),
+  content: ({ outline, diagnostics, actions }) => worldSheet(outline, diagnostics, actions),
 };
 
-/** Findings about the world as a whole, not about one module. */
-export const isOfWorld = ({ code }: PanelFinding): boolean => code.startsWith('world-') || code === 'mixed-colocation';
+/** Diagnostics about the world as a whole, not about one module. */
+export const isOfWorld = ({ code }: PanelDiagnostic): boolean =>
+  code.startsWith('world-') || code === 'mixed-colocation';
 
 /** The world as far as the file says where modules lie: also for a file that is not whole. */
 export function worldSheet(
   outline: WorldOutline,
-  findings: readonly PanelFinding[],
+  diagnostics: readonly PanelDiagnostic[],
   actions: Pick<Actions, 'revealModule' | 'revealLine'>,
 ): HTMLElement {
   const { worldSize, spans, phases } = outline;
   const { reach } = extentOf(outline);
   const faults = faultsOf(outline);
-  const ofWorld = findings.filter(isOfWorld);
   const axis = h('div', { class: 'ticks' }, ...ticksOf(reach).map((tick) => tickMark(tick, reach)));
-  const sheet = h(
+  return h(
     'div',
     { class: 'sheet' },
     ...(worldSize === null ? [h('h2', {}, 'A world of unknown size')] : []),
-    ...spans.map((span, i) => moduleRow(span, i, reach, findings, actions)),
+    ...spans.map((span, i) => moduleRow(span, i, reach, diagnostics, actions)),
     ...faults.map(({ span, what }) => faultRow(span, what, reach)),
     ...(phases.length > 0 ? [h('h3', {}, 'Phases')] : []),
     ...phases.map((phase, i) => phaseRow(phase, spans.length + i, reach)),
     h('div', { class: 'world-row axis' }, h('div', { class: 'world-name' }), axis),
-    ...(ofWorld.length > 0 ? [h('ul', { class: 'findings' }, ...ofWorld.map((one) => findingItem(one, actions)))] : []),
+    ...diagnosticList(diagnostics.filter(isOfWorld), actions),
   );
-  return sheet;
 }
 
 function tickMark(tick: number, reach: number): HTMLElement {
@@ -64,7 +63,7 @@ function moduleRow(
   { name, start, count }: ModuleSpan,
   index: number,
   reach: number,
-  findings: readonly PanelFinding[],
+  diagnostics: readonly PanelDiagnostic[],
   actions: Pick<Actions, 'revealModule' | 'revealLine'>,
 ): HTMLElement {
   const label = name ?? 'parallelism';
@@ -77,7 +76,7 @@ function moduleRow(
   bar.style.backgroundColor = moduleFill(index);
   bar.style.color = index % 7 === 4 ? '#ffffff' : '#000000';
   place(bar, { start, end: start + count }, reach);
-  const own = findings.filter((one) => one.module === name && name !== null && !isOfWorld(one));
+  const own = diagnostics.filter((one) => one.module === name && name !== null && !isOfWorld(one));
   return h(
     'div',
     { class: 'world-entry' },
@@ -87,7 +86,7 @@ function moduleRow(
       h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, `${countOf(count, 'rank')}: ${text}`)),
       h('div', { class: 'track' }, bar),
     ),
-    ...(own.length > 0 ? [h('ul', { class: 'findings' }, ...own.map((one) => findingItem(one, actions)))] : []),
+    ...diagnosticList(own, actions),
   );
 }
 
@@ -129,15 +128,25 @@ function place(bar: HTMLElement, { start, end }: RankSpan, reach: number): void 
   bar.style.width = `${(100 * (end - start)) / reach}%`;
 }
 
-/** A finding with the way to its line. */
-export function findingItem(
-  { code, severity, message, line }: PanelFinding,
+/** Diagnostics with the way to their lines, and a last line about more of them; nothing where there are none. */
+export const diagnosticList = (
+  diagnostics: readonly PanelDiagnostic[],
+  actions: Pick<Actions, 'revealLine'>,
+  more: readonly HTMLElement[] = [],
+): HTMLElement[] =>
+  diagnostics.length > 0
+    ? [h('ul', { class: 'diagnostics' }, ...diagnostics.map((one) => diagnosticItem(one, actions)), ...more)]
+    : [];
+
+/** A diagnostic with the way to its line. */
+function diagnosticItem(
+  { code, severity, message, line }: PanelDiagnostic,
   actions: Pick<Actions, 'revealLine'>,
 ): HTMLElement {
-  const toLine = link(`line ${line + 1}`, () => actions.revealLine(line), `finding ${code} ${line}`);
+  const toLine = link(`line ${line + 1}`, () => actions.revealLine(line), `diagnostic ${code} ${line}`);
   return h(
     'li',
-    { class: `finding ${severity}` },
+    { class: `diagnostic ${severity}` },
     h('span', { class: 'code' }, code),
     ' ',
     ...withCode(message),

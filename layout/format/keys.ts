@@ -112,7 +112,7 @@ const denseDegrees = {
   tp: flag(
     '--tensor-model-parallel-size',
     degree(
-      'Tensor-parallel size: over how many ranks each weight matrix is cut. TP talks most, so keep it inside one NVLink domain.',
+      'Tensor-parallel size: over how many ranks each weight matrix is cut. TP communicates most, so keep it inside one NVLink domain.',
     ),
   ),
   gtp_remat: since(
@@ -261,7 +261,7 @@ const modelKeys = ownFlags({
   experimental_attention_variant: text('An attention of another kind, such as `gated_delta_net` or `dsa`.'),
   linear_num_key_heads: open(16, count('Key heads of a linear-attention layer.')),
   linear_num_value_heads: open(32, count('Value heads of a linear-attention layer.')),
-  linear_attention_freq: either('Which layers are of linear attention: every n-th is not, or a list of 0 and 1.', [
+  linear_attention_freq: either('Which layers use linear attention: all but every n-th, or a list of 0 and 1.', [
     count('Every n-th layer.'),
     text('A Python expression of a list.'),
     list('1 for a layer of linear attention.', any('0 or 1.')),
@@ -455,7 +455,7 @@ const ntpKeys = {
     count('How many data-parallel replicas, from dp 0, run with fewer TP ranks.'),
   ),
   non_active_ranks_per_dp: list(
-    'Which slots are removed, replica by replica; left out, the last `tp_spares` slots of each.',
+    'Which slots are removed, replica by replica. Each reduced replica needs an entry.',
     map('One replica, or one slice of it.', slotEntryKeys),
   ),
   failed_ranks: list('Global ranks known to be broken; each must be non-active.', natural('A global rank.')),
@@ -498,8 +498,8 @@ const rootKeys = {
     count('Ranks in the job: one rank is one process on one GPU.', 'cluster.nodes * cluster.gpus_per_node'),
   ),
   cluster: map('Where ranks land: rank r runs on node floor(r / gpus_per_node).', {
-    nodes: required(flag('--nnodes of torchrun', count('Machines.'))),
-    gpus_per_node: required(flag('--nproc-per-node of torchrun', count('GPUs, and so ranks, a machine.'))),
+    nodes: required(flag('--nnodes of torchrun', count('Number of machines.'))),
+    gpus_per_node: required(flag('--nproc-per-node of torchrun', count('GPUs on each machine; each runs one rank.'))),
     gpus_per_nvlink_domain: count('GPUs that reach one another over NVLink: 72 on an NVL72 rack.', 'gpus_per_node'),
     gpu: text('The kind of GPU, such as `H100-80GB`.'),
     nvlink_bandwidth: size(
@@ -551,14 +551,17 @@ const rootKeys = {
       overlap_param_gather_with_optimizer_step: off(
         'Gather the parameters of the first chunk while the optimizer steps.',
       ),
-      use_precision_aware_optimizer: off('Keep states and gradients in the types below.'),
+      use_precision_aware_optimizer: off('Keep optimizer states and gradients in the types of the `_dtype` keys.'),
       main_params_dtype: open('fp32', options('Type of the main parameters.', ['fp32', 'fp16'])),
       main_grads_dtype: open('fp32', options('Type of the main gradients.', ['fp32', 'bf16'])),
       exp_avg_dtype: open('fp32', options('Type of the first moment.', ['fp32', 'fp16', 'bf16', 'fp8'])),
       exp_avg_sq_dtype: open('fp32', options('Type of the second moment.', ['fp32', 'fp16', 'bf16', 'fp8'])),
       gradient_accumulation_fusion: open(
         true,
-        flag('--no-gradient-accumulation-fusion', boolean('Add weight gradients up inside the kernel of the product.')),
+        flag(
+          '--no-gradient-accumulation-fusion',
+          boolean('Accumulate weight gradients inside the matrix-product kernel.'),
+        ),
       ),
       defer_embedding_wgrad_compute: off(
         'Compute the weight gradients of the embedding while the pipeline empties; needs `pp` above 1.',
@@ -582,8 +585,20 @@ const rootKeys = {
   recompute: map(
     'Which activations are computed again in the backward pass.',
     ownFlags({
-      granularity: flag('--recompute-granularity', options('Whole layers, or parts of them.', ['full', 'selective'])),
-      method: flag('--recompute-method', options('Which layers, of whole ones.', ['uniform', 'block'])),
+      granularity: flag(
+        '--recompute-granularity',
+        options('What is recomputed: whole layers (`full`), or some modules of them (`selective`).', [
+          'full',
+          'selective',
+        ]),
+      ),
+      method: flag(
+        '--recompute-method',
+        options('How full recomputation picks layers: `uniform` pieces, or a `block` of each stage.', [
+          'uniform',
+          'block',
+        ]),
+      ),
       num_layers: flag('--recompute-num-layers', natural('Layers in one piece (`uniform`), or in all (`block`).')),
       distribute_saved_activations: off(
         'Spread the saved activations of whole layers over the TP ranks; excludes `sequence_parallel`.',
@@ -591,7 +606,7 @@ const rootKeys = {
       modules: flag(
         '--recompute-modules',
         list(
-          'The parts, of selective recomputation.',
+          'The modules that selective recomputation recomputes.',
           text('Such as `core_attn`, `moe_act`, `layernorm`, `mla_up_proj`, `mlp`, `moe`, `shared_experts`.'),
         ),
       ),
@@ -616,7 +631,7 @@ const rootKeys = {
     'CUDA graphs, which replay a recorded step.',
     ownFlags({
       cuda_graph_impl: options(
-        'What captures them.',
+        'What captures the graphs.',
         ['none', 'local', 'transformer_engine', 'full_iteration'],
         'none',
       ),

@@ -32,7 +32,10 @@ export function addImportCommand(program: Command): void {
         .default('yaml'),
     )
     .addOption(new Option('--family <name>', 'the family of the files; detected where left out').choices(FAMILIES))
-    .option('--job <name>', 'which of several jobs is read: the name of a recipe, or a number from 1')
+    .option(
+      '--job <name>',
+      'which of several jobs is read: the name of a recipe, what an argument of the script is, or a number from 1',
+    )
     .option('--run', 'EXECUTE the scripts, as you, with recording stubs for launchers, and read what they start')
     .action(async (files: string[], options: Options) => {
       const recordings = options.run ? await recordingsOf(files) : new Map<string, RecordedRun>();

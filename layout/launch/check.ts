@@ -33,7 +33,7 @@ const REPLACED: Readonly<Record<string, readonly string[]>> = {
   decoder_pipeline_manual_split_list: ['pipeline-layers', 'pipeline-split', 'virtual-pipeline-layers'],
 };
 
-/** Values that are tried for a key whose value nobody knows: an error that one of them ends is not certain. */
+/** Values to try for an unknown key: a diagnostic that disappears with one of them is not certain. */
 const TRIED: ReadonlyMap<string, readonly FactValue[]> = new Map<string, readonly FactValue[]>([
   ...['tp', 'cp', 'pp', 'ep', 'expt_tp', 'vpp'].map((name): [string, readonly FactValue[]] => [
     `parallelism.${name}`,
@@ -105,7 +105,7 @@ function placeDiagnostic(diagnostic: Diagnostic, placeOf: PlaceOf): LaunchDiagno
   return offset === undefined ? null : { diagnostic, offset, related };
 }
 
-/** Whether a diagnostic stands whatever the values are that nobody knows. */
+/** Whether a diagnostic holds for every value that the unknown keys may have. */
 function isCertain({ code }: Diagnostic, { text, levels }: Checked, { values }: LaunchReading): boolean {
   const open = values.filter(({ value }) => value === null).map(({ key }) => key);
   return open.every((key) =>

@@ -14,7 +14,7 @@ export interface LayoutData {
 /** Degrees that a layout shows even where they are the framework's default. */
 const ALWAYS: ReadonlySet<string> = new Set(['parallelism.tp', 'parallelism.cp', 'parallelism.pp', 'parallelism.ep']);
 
-/** Values that the format derives: a layout says them only where a file does. */
+/** Values that the format derives: a layout omits them where they equal the other key's. */
 export const DERIVED_FROM: Readonly<Record<string, string>> = {
   'parallelism.expt_tp': 'parallelism.tp',
   'model.num_query_groups': 'model.num_attention_heads',
@@ -22,13 +22,13 @@ export const DERIVED_FROM: Readonly<Record<string, string>> = {
   'sequence.max_seq_len': 'sequence.seq_length',
 };
 
-/** Values that a layout never shows where no file says them: they follow from others. */
+/** Values that a layout omits unless a file gives them: they follow from others. */
 const NEVER: ReadonlySet<string> = new Set(['parallelism.dp', 'model.kv_channels']);
 
 /** What Megatron-LM takes where an option is absent, which is what a layout without the key means. */
 const MEGATRON: Readonly<Record<string, FactValue>> = { ...DEFAULTS.megatron.values, ...DEFAULTS.megatron.withExperts };
 
-/** The values of a reading that stand in its layout: those for which the format has a key, without the format's own defaults. */
+/** The values that a layout writes: those for which the format has a key, without the format's own defaults. */
 export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
   const byKey = new Map(values.map((value) => [value.key, value.value]));
   const hasStages = listsStages((key) => byKey.get(key) ?? undefined);

@@ -129,10 +129,10 @@ const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
   torchtitan,
 };
 
-/** Gives values of a layout, and remembers which were asked for. */
+/** Reads the values of a layout, and records which were used. */
 class Writer {
   readonly used = new Set<string>();
-  /** What the form says otherwise than the layout. */
+  /** Where the exported form differs from the layout. */
   readonly notes: string[] = [];
 
   constructor(
@@ -154,7 +154,7 @@ class Writer {
     return this.written(key) ?? effectiveValue(this.values, key);
   }
 
-  /** The options that the keys which the layout writes become. */
+  /** The options for those of some keys that the layout writes. */
   renamed(names: readonly (readonly [key: string, option: string])[]): [option: string, value: FactValue][] {
     return names.flatMap(([key, option]): [string, FactValue][] => {
       const value = this.written(key);
@@ -162,7 +162,7 @@ class Writer {
     });
   }
 
-  /** Takes note of keys that the form needs no option for, as it derives them. */
+  /** Marks keys as used for which the form needs no option, as it derives them. */
   derives(...keys: readonly string[]): void {
     for (const key of keys) {
       this.written(key);
@@ -178,7 +178,7 @@ class Writer {
     return cluster;
   }
 
-  /** The nodes of the world, which stand in the form. */
+  /** The nodes of the world; null where the layout has none. Marks the keys as used. */
   cluster(): Nodes | null {
     this.derives('cluster.nodes', 'cluster.gpus_per_node', 'world_size');
     return nodesOf(this.values);

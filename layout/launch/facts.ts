@@ -46,7 +46,7 @@ export interface Defaults {
   readonly world?: { readonly nodes: number; readonly perNode: number | null };
 }
 
-/** Something of the launch file that a layout has no key for. */
+/** An option of the launch file for which a layout has no key. */
 export interface Unmapped {
   readonly name: string;
   readonly value: string | null;
@@ -149,7 +149,7 @@ export function product(sizes: readonly number[]): number {
   return sizes.reduce((all, size) => all * size, 1);
 }
 
-/** Why a value is not known where a file that may set it is missing. */
+/** The reason why a value is unknown: a file that may set it is missing. */
 export function notFound(what: string): string {
   return `${what}, which was not found`;
 }

@@ -50,7 +50,7 @@ export interface LaunchReading {
   readonly values: readonly LaunchValue[];
   readonly unmapped: readonly { readonly name: string; readonly value: string | null; readonly line: number | null }[];
   readonly notes: readonly string[];
-  /** Phases that run on GPUs beside the world of the trainer: they stand in no layout. */
+  /** Phases that run on GPUs beside the world of the trainer; no layout describes them. */
   readonly apart: readonly string[];
   /** The names of the jobs of the file, for `ImportOptions.job`; none where it has one alone. */
   readonly jobs: readonly string[];
@@ -123,7 +123,7 @@ export function readLaunchFile(
   return session.read(options);
 }
 
-/** Scripts that load a model for something else than training it, by their names. */
+/** Names of scripts that load a model for another purpose than training. */
 const OTHER_PURPOSE =
   /(^|[._-])(convert|infer\w*|generat\w*|eval\w*|export|preprocess|quantize|prune|serv(er|ing)|chat)([._-]|$)/i;
 
@@ -411,12 +411,15 @@ interface Started {
 interface ByArgument {
   readonly number: string;
   readonly constant: string;
-  /** Whether the script does nothing without the argument. */
+  /** Whether the script refuses to run without the argument. */
   readonly isRequired: boolean;
   readonly started: Started;
 }
 
-/** The job for the argument that is wanted; without a wish, what the script does without it, or else what all agree on. */
+/**
+ * The job for the wanted value of the argument. Where none is wanted: the job that the script starts without the argument, or
+ * what all jobs agree on if it starts none.
+ */
 function byArgument(all: readonly ByArgument[], without: Started | null, wanted: string | undefined): Facts {
   const jobs = all.flatMap(({ constant, started }) =>
     started.jobs.map(({ name, facts }) => ({
@@ -440,7 +443,7 @@ function byArgument(all: readonly ByArgument[], without: Started | null, wanted:
 const MAX_NAMES = 12;
 
 /**
- * The job that is wanted by name or number; without a wish, what all jobs agree on.
+ * The job with the wanted name or number; what all jobs agree on where none is wanted.
  * @param several says that there are several
  */
 function chosenJob(

@@ -37,7 +37,7 @@ export const FLAGS_ALONE = 'flags';
 /** A flag, or an override such as `trainer.nnodes=2`, where a program stands. */
 const LOST_FLAG = /^(--[a-z]|\+{0,2}[A-Za-z_]\w*\.[\w.]+=)/;
 
-/** How the options before a program are told from it. */
+/** How the options of a launcher are separated from the program behind them. */
 interface Launcher {
   /** Options without a value. */
   readonly switches: ReadonlySet<string>;
@@ -172,7 +172,7 @@ class Chain {
 
   constructor(readonly invocation: Invocation) {}
 
-  /** Takes launchers off the front of a command, as long as there are any. */
+  /** Removes the launchers from the front of a command. */
   peel(args: readonly Arg[]): readonly Arg[] {
     let rest = args;
     for (let step = 0; step < 16; step++) {

@@ -123,7 +123,7 @@ export function readMegatron(options: Options, dialect: Dialect, facts: Facts): 
 
 function readOption(options: Options, { names, kind }: PlainOption, dialect: Dialect): Found | undefined {
   if (!names.some((name) => options.has(name)) && (options.blocked !== null || dialect.resolved)) {
-    // many options exist: that an absent one is not known is said once, for the keys that matter
+    // an absent option is reported as unknown for the important keys alone (`setDefaults`)
     return undefined;
   }
   switch (kind) {

@@ -1,7 +1,7 @@
 import type { Option } from './options';
 import { at, type Copies, setAt, type Tree, type TreeMap, type TreeScalar, textOfScalar } from './tree';
 
-/** Values that refer to values may do so this often. */
+/** The longest chain of references, and the most values that are resolved. */
 const MAX_STEPS = 24;
 const MAX_RESOLVED = 100_000;
 

@@ -1,6 +1,6 @@
 import type { Exported } from './export';
 
-/** Launch lines that can say what is recorded of a run. */
+/** Export targets that are launch lines, and so can switch on recording. */
 export const RECORDED_TARGETS = ['torchrun', 'sbatch', 'mimo-args'] as const;
 
 type RecordedTarget = (typeof RECORDED_TARGETS)[number];

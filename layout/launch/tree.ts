@@ -63,7 +63,7 @@ export function parseYamlTree(file: string, text: string): TreeMap | null {
   return null;
 }
 
-/** The documents of a text, one after another. Throws at the first error of syntax: one a character would take minutes. */
+/** The documents of a text, one after another. Throws at the first syntax error, as an error for each character would take minutes. */
 function documentsOf(text: string): Iterable<Document.Parsed> {
   const composer = new Composer({
     version: '1.1',

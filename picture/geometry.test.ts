@@ -87,13 +87,18 @@ describe('level of detail', () => {
     expect(seen.length).toBeLessThan(60);
   });
 
-  test('a block has a header only where its label fits, and neighbours are named alike', () => {
-    for (const zoom of [1, 1.5, 2, 3, 5, 8, 12, 20, 40]) {
-      const geometry = machines(MILLION, zoom);
-      const view = { ...geometry.all, width: 400, height: 300 };
+  test.each([
+    ['a million ranks', MILLION],
+    ['stages of many nodes', onNodes(2048, 'tp: 8, pp: 16')],
+  ])('%s: a block has a header only where its label fits, and neighbours are labelled alike', (_, layout) => {
+    for (const zoom of [0.5, 0.6, 0.7, 0.8, 1, 1.5, 2, 3, 5, 8, 12, 20, 40]) {
+      const geometry = machines(layout, zoom);
+      const view = zoom < 3 ? geometry.all : { ...geometry.all, width: 400, height: 300 };
       for (const panel of geometry.panels) {
         for (const level of panel.levels.filter(({ insets }) => insets.header >= 13)) {
-          const titles = [...panel.blocks(level, view)].map((block) => blockText(block, block.width - 14).title);
+          const texts = [...panel.blocks(level, view)].map((block) => blockText(block, block.width - 14));
+          const titles = texts.map(({ title }) => title);
+          expect(new Set(texts.map(({ detail }) => detail === '')).size).toBe(1);
           expect(titles).not.toContain('');
           expect(new Set(titles.map((title) => /^\D*/.exec(title)?.[0])).size).toBe(1);
         }

@@ -28,9 +28,9 @@ interface Insets {
 const NONE: Insets = { header: 0, gap: 0, padding: 0 };
 
 /** The room for a box and its label grows with the block, so that nothing jumps while a person zooms. */
-function insetsOf({ label, lastTitle = '' }: PlacedLevel, width: number, height: number): Insets {
+function insetsOf({ label, last }: PlacedLevel, width: number, height: number): Insets {
   // where the header is high enough for a label, the block is wide enough for it
-  const least = Math.max(LABEL_WIDTH, leastWidth(lastTitle) - (GROWTH * LEAST_HEADER) / HEADER);
+  const least = Math.max(LABEL_WIDTH, leastWidth(last?.title ?? '') - (GROWTH * LEAST_HEADER) / HEADER);
   const grown = label
     ? Math.min(1, Math.max(0, (width - least) / GROWTH)) * Math.min(1, Math.max(0, (height - LABEL_HEIGHT) / GROWTH))
     : 0;

@@ -60,12 +60,14 @@ export function blockText(
   }
   const short = numberOf(label.title);
   // blocks side by side are named alike: a shorter number has the room of the longest
-  const missing = Math.max(0, widthOf(numberOf(level.lastTitle ?? '')) - widthOf(short));
+  const missing = Math.max(0, widthOf(numberOf(level.last?.title ?? '')) - widthOf(short));
   const whole = [label.title, short].find((text) => (widthOf(text) + missing) * 1.06 <= room);
   const title = whole || (short === '' ? shortened(label.title, room / 1.06) : '');
-  const left = room - widthOf(title) * 1.06 - BETWEEN;
+  const left = room - (widthOf(title) + missing) * 1.06 - BETWEEN;
   const parts = label.detail.split(' · ');
-  // the coarser parts come first: the finer ones are left out first
-  const details = parts.map((_, i) => parts.slice(0, parts.length - i).join(' · '));
-  return { title, detail: title === '' ? '' : (details.find((text) => widthOf(text, TITLE_SIZE - 1) <= left) ?? '') };
+  const last = level.last?.detail.split(' · ') ?? [];
+  const fits = (some: readonly string[]) => widthOf(some.join(' · '), TITLE_SIZE - 1) <= left;
+  // the coarser parts come first: the finer ones are left out first, from all blocks alike
+  const count = parts.findLastIndex((_, i) => fits(parts.slice(0, i + 1)) && fits(last.slice(0, i + 1))) + 1;
+  return { title, detail: title === '' ? '' : parts.slice(0, count).join(' · ') };
 }

@@ -32,8 +32,8 @@ export interface Level {
   readonly columns: number;
   /** The label of the block that begins at a place; null for bare rows and columns of cells, which have no box. */
   readonly label: ((place: number) => BlockLabel) | null;
-  /** The name of its last block, whose number is the longest; left out where there is none, or where it does not matter. */
-  readonly lastTitle?: string;
+  /** The label of its last block, whose numbers are the longest; left out where there is none, or where it does not matter. */
+  readonly last?: BlockLabel;
 }
 
 /** A level with its place in the picture. */

@@ -80,11 +80,11 @@ export function arranged(open: readonly OpenPanel[], space: Space): readonly Pan
   return all[scores.indexOf(Math.max(...scores))] ?? [];
 }
 
-/** A part whose levels know the name of their last block. */
+/** A part whose levels know the label of their last block. */
 const measured = ({ offset, count, levels }: OpenPanel): OpenPanel => ({
   offset,
   count,
-  levels: levels.map((level) => (level.label ? { ...level, lastTitle: level.label(offset + count - 1).title } : level)),
+  levels: levels.map((level) => (level.label ? { ...level, last: level.label(offset + count - 1) } : level)),
 });
 
 /** Parts in rows, or in columns, of `perLine` each; every part has space by its number of ranks. */

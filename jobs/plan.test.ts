@@ -1,20 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { check } from '../layout';
+import { planOf } from '../test/harness/layouts';
 import { EnvironmentError } from './environmentError';
-import { smokePlan } from './plan';
 
 const FILE = 'examples/mimo-8gpu.layout.yaml';
 
-function planOf(text: string) {
-  const { resolved, facts } = check(text);
-  if (!resolved || !facts) {
-    throw new Error('the layout has errors');
-  }
-  return smokePlan(resolved, facts, FILE, 'gloo');
-}
-
-const plan = planOf(readFileSync(FILE, 'utf8'));
+const plan = planOf(readFileSync(FILE, 'utf8'), FILE);
 
 describe('the plan', () => {
   test('says for every family of groups the line of the layout that it comes from', () => {

@@ -2,8 +2,8 @@ import { gunzipSync } from 'node:zlib';
 import { PodTemplateSpec } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { check } from '../../layout';
 import { find, podTemplates, validate } from '../../test/harness/kubernetesSchemas';
+import { planOf as planOfText } from '../../test/harness/layouts';
 import {
   ClusterError,
   ENGINES,
@@ -22,7 +22,6 @@ import {
   readPods,
   runName,
   type SmokePlan,
-  smokePlan,
 } from '..';
 
 type Loose = Record<string, unknown>;
@@ -53,13 +52,8 @@ const FULL: KubernetesCluster = {
 
 const LEAST: KubernetesCluster = { name: 'k', kind: 'kubernetes', image: 'torch' };
 
-function planOf(world: number, more = ''): SmokePlan {
-  const { resolved, facts } = check(`layout: 1\nworld_size: ${world}\nparallelism: {tp: 2}\n${more}`);
-  if (!resolved || !facts) {
-    throw new Error('the layout has errors');
-  }
-  return smokePlan(resolved, facts, 'x.layout.yaml', 'auto');
-}
+const planOf = (world: number, more = '') =>
+  planOfText(`layout: 1\nworld_size: ${world}\nparallelism: {tp: 2}\n${more}`, 'x.layout.yaml', 'auto');
 
 function make(engine: Engine, cluster = FULL, plan = planOf(10), files: Readonly<Record<string, string>> = PYTHON) {
   return manifestOf({ plan, cluster, backend: 'nccl', engine, name: 'smoke-x-0a1b2c', token: 'secret', files });

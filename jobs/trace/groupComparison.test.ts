@@ -1,17 +1,12 @@
 import { expect, test } from 'vitest';
-import { check, groupNameOf, placedLayout, placementOf, processGroups, type ResolvedLayout } from '../../layout';
+import { groupNameOf, placedLayout, placementOf, processGroups, type ResolvedLayout } from '../../layout';
 import { loadGolden } from '../../test/golden/golden';
+import { soundLayout } from '../../test/harness/layouts';
 import { causeOf } from './cause';
 import type { RunGroup } from './evidence';
 import { compareGroups, LayoutGroups } from './groupComparison';
 
-function layoutOf(text: string): ResolvedLayout {
-  const { resolved } = check(`layout: 1\n${text}\n`);
-  if (!resolved) {
-    throw new Error('the layout has errors');
-  }
-  return resolved;
-}
+const layoutOf = (text: string) => soundLayout(`layout: 1\n${text}\n`).resolved;
 
 /** The groups that a layout asks for, as dumps of a run would list them. */
 function groupsOf(layout: ResolvedLayout, desc: (name: string) => string): RunGroup[] {

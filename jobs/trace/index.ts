@@ -7,4 +7,4 @@ export {
   verificationReport,
   verificationSections,
 } from './verificationReport';
-export { isVerifiable, verify } from './verify';
+export { isVerifiable, type VerifiableLayout, verify } from './verify';

@@ -2,16 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { check } from '../../layout';
-import {
-  type PlantedFault,
-  resolvedOf,
-  type SimulatedRun,
-  simulate,
-  writeDumps,
-} from '../../test/harness/simulatedRun';
+import { soundLayout } from '../../test/harness/layouts';
+import { type PlantedFault, type SimulatedRun, simulate, writeDumps } from '../../test/harness/simulatedRun';
 import { ascending } from '../collections';
-import { isVerifiable, readEvidence, type Verification, verify } from '.';
+import { readEvidence, type Verification, verify } from '.';
 
 const folder = mkdtempSync(join(tmpdir(), 'runs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -186,12 +180,9 @@ const SCENARIOS: readonly Scenario[] = [
 
 function found(name: string, { world, layout }: Job, faults: readonly PlantedFault[], more: Variation): Verification {
   const { json = false, missing = [], cut = {}, ...run } = more;
-  const checked = check(`layout: 1\nworld_size: ${world}\nparallelism: {${layout}}\nmodel: {num_experts: 8}\n`);
-  if (!isVerifiable(checked)) {
-    throw new Error('the layout has errors');
-  }
+  const checked = soundLayout(`layout: 1\nworld_size: ${world}\nparallelism: {${layout}}\nmodel: {num_experts: 8}\n`);
   const path = join(folder, name.replaceAll(/\W+/g, '-'));
-  writeDumps(path, simulate(resolvedOf(checked), { steps: 4, ...run, faults }), { json, ring: run.ring ?? 2000 });
+  writeDumps(path, simulate(checked.resolved, { steps: 4, ...run, faults }), { json, ring: run.ring ?? 2000 });
   for (const rank of missing) {
     unlinkSync(join(path, `nccl_trace_rank_${rank}`));
   }

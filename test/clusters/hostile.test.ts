@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { smokePlan } from '../../jobs';
-import { check } from '../../layout';
+import { planOf } from '../harness/layouts';
 import { flawOfEvent } from '../harness/schemas';
 
 const CLI = resolve('dist/cli.js');
@@ -88,9 +87,7 @@ describe('a fault', () => {
     'layout: 1\nworld_size: 2\nparallelism:\n  pp: 1\n  tp: 2\nsmoke: {checks: [groups], payload: 4KiB, iterations: 1, timeout: 10s}\n';
   const file = 'faulty.layout.yaml';
   writeFileSync(join(folder, file), text);
-  const { resolved, facts } = check(text);
-  const plan = resolved && facts ? smokePlan(resolved, facts, file, 'gloo') : undefined;
-  const names = plan?.groups.flatMap(({ name, ranks }) => ranks.map(() => name)) ?? [];
+  const names = planOf(text, file).groups.flatMap(({ name, ranks }) => ranks.map(() => name));
   const tp = names.indexOf('tp');
 
   /** An interpreter under which one rank of the launcher's has a fault. */

@@ -21,9 +21,8 @@ import {
   type SmokeListener,
   type SmokePlan,
   savedRuns,
-  smokePlan,
 } from '../../jobs';
-import { check } from '../../layout';
+import { planOf } from '../harness/layouts';
 import { processesWith } from '../harness/processes';
 import { flawOfEvent } from '../harness/schemas';
 import { type Behaviour, StandInCluster } from './standInCluster';
@@ -31,14 +30,6 @@ import { type Behaviour, StandInCluster } from './standInCluster';
 const JOB = resolve('smoke');
 const SECONDS = 1000;
 const MIMO = 'examples/mimo-8gpu.layout.yaml';
-
-function planOf(text: string, file = 'x.layout.yaml') {
-  const { resolved, facts } = check(text);
-  if (!resolved || !facts) {
-    throw new Error('the layout has errors');
-  }
-  return smokePlan(resolved, facts, file, 'gloo');
-}
 
 const two = planOf(
   'layout: 1\nname: two\nworld_size: 2\nparallelism: {tp: 2}\nsmoke: {checks: [groups], payload: 4KiB}\n',

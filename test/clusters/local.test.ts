@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { outputSchema } from '../../cli/outputSchemas';
-import { LOCAL, parseEvent, prepareSmoke, runSmoke, type SmokeProgress, smokePlan } from '../../jobs';
-import { check } from '../../layout';
+import { LOCAL, parseEvent, prepareSmoke, runSmoke, type SmokeProgress } from '../../jobs';
 import { cli as inProcess } from '../harness/commandLine';
+import { planOf } from '../harness/layouts';
 import { processesWith } from '../harness/processes';
 import { flawOfEvent, flawsBy } from '../harness/schemas';
 
@@ -19,15 +19,7 @@ const SECONDS = 1000;
 const folder = mkdtempSync(join(tmpdir(), 'smoke-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function planOf(text: string) {
-  const { resolved, facts } = check(text);
-  if (!resolved || !facts) {
-    throw new Error('the layout has errors');
-  }
-  return smokePlan(resolved, facts, FILE, 'gloo');
-}
-
-const plan = planOf(readFileSync(FILE, 'utf8'));
+const plan = planOf(readFileSync(FILE, 'utf8'), FILE);
 
 // runs have their folders here, so their processes can be told from those of other tests
 process.env.TMPDIR = join(folder, 'runs');

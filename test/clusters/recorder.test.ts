@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { isVerifiable, readEvidence, verify } from '../../jobs';
-import { check } from '../../layout';
+import { readEvidence, verify } from '../../jobs';
+import { soundLayout } from '../harness/layouts';
 
 const folder = mkdtempSync(join(tmpdir(), 'recorder-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -34,10 +34,7 @@ test('the recorder writes the groups of a program, which verify compares with th
   });
   expect(await Promise.all(ranks.map((rank) => once(rank, 'exit')))).toEqual(Array(4).fill([0, null]));
   const found = (parallelism: string) => {
-    const checked = check(`layout: 1\nworld_size: 4\nparallelism: {${parallelism}}\n`);
-    if (!isVerifiable(checked)) {
-      throw new Error('the layout has errors');
-    }
+    const checked = soundLayout(`layout: 1\nworld_size: 4\nparallelism: {${parallelism}}\n`);
     return verify('run.layout.yaml', checked, readEvidence([join(folder, 'groups_rank_*.jsonl')]));
   };
   const run = found('tp: 2');

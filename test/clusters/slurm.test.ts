@@ -22,9 +22,9 @@ import {
   savedRuns,
   saveRun,
   slurmBackendWith,
-  smokePlan,
 } from '../../jobs';
-import { check, shellQuoted } from '../../layout';
+import { shellQuoted } from '../../layout';
+import { planOf } from '../harness/layouts';
 import { processesWith } from '../harness/processes';
 import { until } from '../harness/until';
 import { SlurmLab } from './slurmCluster';
@@ -43,14 +43,6 @@ afterAll(() => lab?.stop(), 120 * SECONDS);
 
 const layout = (ranks: number) =>
   `layout: 1\nname: smoke test\nworld_size: ${ranks}\nparallelism: {tp: 2}\nsmoke: {checks: [groups], payload: 1KiB, iterations: 1}\n`;
-
-function planOf(text: string) {
-  const { resolved, facts } = check(text);
-  if (!resolved || !facts) {
-    throw new Error('the layout has errors');
-  }
-  return smokePlan(resolved, facts, 'test.layout.yaml', 'gloo');
-}
 
 /** One run, followed as an editor follows it. */
 class Followed {

@@ -1,8 +1,9 @@
 import { readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isVerifiable, readEvidence, type Verification, verify } from '../../jobs';
-import { check, type ResolvedLayout } from '../../layout';
-import { type PlantedFault, placesOf, resolvedOf, type SimulatedRun, simulate, writeDumps } from './simulatedRun';
+import { readEvidence, type Verification, verify } from '../../jobs';
+import type { ResolvedLayout } from '../../layout';
+import { soundLayout } from './layouts';
+import { type PlantedFault, placesOf, type SimulatedRun, simulate, writeDumps } from './simulatedRun';
 
 /** A run of a seed: its layout, its faults, and what is lost of its dumps. */
 export interface RandomRun {
@@ -123,7 +124,7 @@ export function randomRun(seed: number): RandomRun {
 }
 
 function layoutOf(world: number, parallelism: string): ResolvedLayout {
-  return resolvedOf(check(textOf(world, parallelism)));
+  return soundLayout(textOf(world, parallelism)).resolved;
 }
 
 function textOf(world: number, parallelism: string): string {
@@ -212,15 +213,12 @@ export interface Graded {
 
 /** Plays a random run, writes its files into a folder, verifies them there, and removes them. */
 export function gradedRun(random: RandomRun, folder: string): Graded {
-  const checked = check(textOf(random.world, random.parallelism));
-  if (!isVerifiable(checked)) {
-    throw new Error('the layout has errors');
-  }
-  const ranks = simulate(resolvedOf(checked), random.run);
+  const checked = soundLayout(textOf(random.world, random.parallelism));
+  const ranks = simulate(checked.resolved, random.run);
   // what happens when all dumps are written is in none of them
   const hung =
     (random.run.moments?.size ?? 0) < random.world &&
-    simulate(resolvedOf(checked), { ...random.run, moments: new Map() }).some(({ finished }) => !finished);
+    simulate(checked.resolved, { ...random.run, moments: new Map() }).some(({ finished }) => !finished);
   const path = join(folder, String(random.seed));
   writeDumps(path, ranks, { json: random.json, version: random.version, ring: random.run.ring ?? 2000 });
   const fileOf = (rank: number) => join(path, `nccl_trace_rank_${rank}${random.json ? '.json' : ''}`);

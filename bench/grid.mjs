@@ -1,6 +1,6 @@
-// How fast the rank grid draws, beside plain ways in the same run: `npm run bench:grid`. It prints tables and judges nothing.
-// With `-- --svg` an element is made for each of a million ranks too, for as long as `SVG_LIMIT` allows; else that is reckoned
-// from the size before. With `-- --gpu` Chromium draws on the GPU.
+// How fast the rank grid draws, beside plain ways in the same run: `npm run bench:grid` prints tables.
+// With `-- --svg` d3 makes an element for each of a million ranks too, within `SVG_LIMIT`; without it that time is extrapolated
+// from 131,072 ranks. With `-- --gpu` Chromium draws on the GPU.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
@@ -8,7 +8,9 @@ import { layoutText, startGrid } from '../test/grid/page.ts';
 
 const ROUNDS = 9;
 const FRAMES = 120;
-/** How long a page is left alone before its first picture, in milliseconds: what opening it costs is not counted. */
+/** Frames are measured on so many pages, and the median of their figures is printed: other processes disturb single pages. */
+const FRAME_ROUNDS = 5;
+/** How long a page rests before its first picture, in milliseconds: the cost of opening it is not counted. */
 const REST = 400;
 const WINDOW = { width: 1600, height: 900 };
 const SIZES = [
@@ -17,7 +19,7 @@ const SIZES = [
   { nodes: 131_072, degrees: { tp: 8, pp: 32, cp: 4 } },
 ];
 
-/** Elements for more ranks than this are made only when asked for, and for no longer than this, in milliseconds. */
+/** Up to how many ranks an element is made for each, and for how long at the most, in milliseconds. */
 const MAX_SVG = process.argv.includes('--svg') ? Number.POSITIVE_INFINITY : 131_072;
 const SVG_LIMIT = 240_000;
 
@@ -77,7 +79,7 @@ const svgPicture = (ranks) =>
     requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now() - start)));
   });
 
-/** Runs in the page: from a message, or another colour, until all that it leads to is drawn and nothing is left to be done. */
+/** Runs in the page: from a message, or another colour, until no frame and no timer is pending. */
 const settled = ({ data, colour }) =>
   new Promise((resolve) => {
     const [ask, later, drop] = [window.requestAnimationFrame, window.setTimeout, window.clearTimeout];
@@ -164,7 +166,7 @@ const frameTimes = ({ frames, busy }) =>
     ask(next);
   });
 
-/** Opens the panel as it is before its first message, and gives what `run` measures in it. */
+/** What `run` measures in a panel that has received no message yet. */
 async function once(grid, run) {
   const { page, send, close } = await grid.open({ ...WINDOW, state: { colour: 'dp' } });
   try {
@@ -190,7 +192,7 @@ const svgTime = (grid, ranks) =>
     return Promise.race([page.evaluate(svgPicture, ranks).catch(() => null), limit]);
   });
 
-/** The memory of the process that draws a page, in MB, once its garbage is gone. */
+/** The memory of the renderer process of a page after a garbage collection, in MB. */
 async function memory(page) {
   const browser = await page.context().browser().newBrowserCDPSession();
   const session = await page.context().newCDPSession(page);
@@ -214,7 +216,7 @@ const { outputFiles } = await esbuild.build({
 });
 const d3 = outputFiles[0].text;
 
-/** The first pictures of every size and an empty canvas, taken in turn: what disturbs one disturbs the others too. */
+/** The first pictures of every size and an empty canvas, in turn: other processes disturb all of them alike. */
 async function firstPictures(grid, messages) {
   const all = { empty: [], own: messages.map(() => []) };
   const rested = (run, data) =>
@@ -231,11 +233,23 @@ async function firstPictures(grid, messages) {
   return { empty: median(all.empty), own: all.own.map(median) };
 }
 
-const frameRow = (name, idle, busy, ...rest) =>
-  row(
-    name,
-    ...[median(busy.times), p95(busy.times), median(idle.times), median(busy.own), p95(busy.own), ...rest].map(ms),
+/** Frames while nothing happens and while a person zooms, pans and hovers: the medians of several pages. */
+async function frameRow(grid, messages, extra = () => []) {
+  const rounds = await times(FRAME_ROUNDS, () =>
+    once(grid, async (page, send) => {
+      for (const message of messages) {
+        await send(message);
+      }
+      await page.waitForTimeout(200);
+      const idle = await page.evaluate(frameTimes, { frames: FRAMES, busy: false });
+      const busy = await page.evaluate(frameTimes, { frames: FRAMES, busy: true });
+      const figures = [median(busy.times), p95(busy.times), median(idle.times), median(busy.own), p95(busy.own)];
+      return [...figures, ...(await extra(page))];
+    }),
   );
+  const columns = rounds[0].map((_, column) => median(rounds.map((round) => round[column])));
+  row(messages[0].layout.worldSize, ...columns.map(ms));
+}
 
 const grid = await startGrid({ gpu: process.argv.includes('--gpu') });
 try {
@@ -263,12 +277,7 @@ try {
     return memory(page);
   });
   for (const message of messages) {
-    await once(grid, async (page, send) => {
-      await send(message);
-      const idle = await page.evaluate(frameTimes, { frames: FRAMES, busy: false });
-      const busy = await page.evaluate(frameTimes, { frames: FRAMES, busy: true });
-      frameRow(message.layout.worldSize, idle, busy, (await memory(page)) - base);
-    });
+    await frameRow(grid, [message], async (page) => [(await memory(page)) - base]);
   }
 
   console.log(
@@ -296,14 +305,7 @@ try {
   console.log('\nFrames of two layouts side by side, ms');
   row('ranks', 'median', 'p95', 'idle median', 'own code median', 'own code p95');
   for (const [i, message] of messages.entries()) {
-    await once(grid, async (page, send) => {
-      await send(message);
-      await send(compared[i]);
-      await page.waitForTimeout(200);
-      const idle = await page.evaluate(frameTimes, { frames: FRAMES, busy: false });
-      const busy = await page.evaluate(frameTimes, { frames: FRAMES, busy: true });
-      frameRow(message.layout.worldSize, idle, busy);
-    });
+    await frameRow(grid, [message, compared[i]]);
   }
 
   console.log('\nWhich rank is under the pointer, microseconds an answer');

@@ -17,7 +17,7 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
-/** Why a file's last commit cannot be had. */
+/** The last commit of a file cannot be read; the message says why. */
 class NoCommitError extends Error {}
 
 /**

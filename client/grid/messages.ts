@@ -4,7 +4,7 @@ import { stageLayers } from '../../picture/stageLayers';
 import { outlineOf } from '../../picture/world';
 import type { PanelShards, ToPanel } from '../../webview/panel/messages';
 
-/** What the panel is told of a file: the layout where it is whole, and otherwise what can be drawn of it. */
+/** The message about a file: its layout where it resolves, and what can be drawn otherwise. */
 export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {
   const { resolved, diagnostics, lines, facts } = checked;
   return {

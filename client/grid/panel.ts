@@ -34,7 +34,7 @@ interface PanelState {
   readonly uri: string;
 }
 
-/** The rank grid panels: one a document, kept in step with its text. */
+/** The rank grid panels, one a document, updated with its text. */
 export class GridPanels implements vscode.WebviewPanelSerializer {
   readonly #panels = new Map<string, GridPanel>();
   /** The last result of every document, so that a grid that is opened later shows it too. */
@@ -105,7 +105,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
       const uri = vscode.Uri.parse(state?.uri ?? '', true);
       this.#adopt(panel, await vscode.workspace.openTextDocument(uri));
     } catch {
-      // the document is gone, so there is nothing left to draw
+      // the document no longer exists
       panel.dispose();
     }
   }
@@ -143,9 +143,9 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 class GridPanel {
   #pending = false;
   #isReady = false;
-  /** What is to be shown as soon as the page is there. */
+  /** The results to show once the page is ready. */
   #wanted: Results | undefined;
-  /** The panel's own move of the cursor is no reason to light a module. */
+  /** Whether the panel itself is moving the cursor, which highlights no module. */
   #revealing = false;
   readonly #shown = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
@@ -187,7 +187,7 @@ class GridPanel {
     this.panel.dispose();
   }
 
-  /** Lets go of what the panel had in the editor. */
+  /** Releases what the panel holds in the editor. */
   disposed(): void {
     this.#shown.dispose();
   }
@@ -310,7 +310,7 @@ class GridPanel {
         return;
       }
     } catch {
-      // a file that cannot be read is as good as one of another kind
+      // an unreadable file gets the same message as one of another kind
     }
     void showError(vscode.l10n.t('{0} is not a JSON report of parallelism-layout verify.', nameOf(file)));
   }
@@ -343,7 +343,7 @@ class GridPanel {
     await vscode.workspace.applyEdit(change);
   }
 
-  /** Asks where a picture goes, beside the document at first, and writes it there. */
+  /** Asks for a file, beside the document by default, and writes the picture there. */
   async #save(format: 'svg' | 'png' | 'csv', content: Uint8Array): Promise<void> {
     const name = nameOf(this.document.uri).replace(/\.layout\.ya?ml$/, '');
     const target = await vscode.window.showSaveDialog({

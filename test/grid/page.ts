@@ -22,7 +22,7 @@ export interface GridOptions {
 /** A page with the panel in it. */
 export interface GridPage {
   readonly page: Page;
-  /** What was thrown on the page or broke its policy. */
+  /** Errors and violations of the content security policy on the page. */
   readonly errors: readonly Error[];
   /** Sends a message as the editor does and waits until the answer is on the screen. */
   readonly send: (message: unknown) => Promise<void>;
@@ -116,7 +116,7 @@ export async function startGrid({ gpu = false } = {}): Promise<Grid> {
   return { engine, open, close: () => browser.close() };
 }
 
-/** Waits until what has happened on a page is drawn. */
+/** Waits for two frames of a page. */
 export const drawn = (page: Page): Promise<void> =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
 

@@ -613,7 +613,7 @@ const SHOWN = `(() => {
   return words.reduce((hash, word) => (Math.imul(hash, 31) + word) | 0, 7);
 })()`;
 
-/** Waits until nothing has changed for so many frames: what is painted bit by bit changes within them. */
+/** Waits until the picture stays the same for 20 frames: painting in slices changes it sooner. */
 const settled = (page: Page): Promise<number> =>
   page.evaluate<number>(`new Promise((done) => {
     let last = null;

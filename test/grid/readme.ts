@@ -138,7 +138,7 @@ async function animation(theme: (typeof THEMES)[number]): Promise<void> {
     }
     await lookAt(workbench.grid);
     await shoot(ANSWER);
-    // the rank that was looked at is let go
+    // deselect the rank
     await workbench.grid.locator('.frame canvas').press('Escape');
     await workbench.grid.locator('body').evaluate(dropFolder, pathToFileURL(dumps(folder)).href);
     await workbench.grid

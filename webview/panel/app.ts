@@ -34,7 +34,7 @@ const FEW = 64;
 /** Tables of more ranks are not saved. */
 const MAX_SAVED = 4_194_304;
 
-/** The panel: takes what the editor says and what a person does, and has both drawn. */
+/** The panel: applies messages of the editor and input of the person to its state, and renders it. */
 export class GridApp {
   readonly #model = new PanelModel();
   readonly #screen: Screen;
@@ -143,7 +143,7 @@ export class GridApp {
     this.api.setState(this.#state);
   }
 
-  /** As `remember`, but the editor is told once a movement has come to rest. */
+  /** As `remember`, but saves only once a movement has ended. */
   #rememberSoon(part: Partial<PanelState>): void {
     this.#state = { ...this.#state, ...part };
     clearTimeout(this.#saving);
@@ -173,7 +173,7 @@ export class GridApp {
     }
   }
 
-  /** Shows all ranks again where one group is shown alone, and lets go of the rank otherwise. */
+  /** Undoes the isolation of a group; without one, deselects the rank. */
   #goBack(): void {
     if (this.#state.isolated && this.#state.view !== 'groups') {
       this.#change({ isolated: false });
@@ -212,7 +212,7 @@ export class GridApp {
     return [...new Set([...failedRanks(layout), ...this.#state.failed])].sort((a, b) => a - b);
   }
 
-  /** Draws anew in the next frame, however often it is asked for. */
+  /** Renders once in the next frame, however often it is called. */
   #renderSoon(): void {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -299,7 +299,7 @@ export class GridApp {
     }
   }
 
-  /** Highlights ranks; asked again for the same ones, it goes on to the next. */
+  /** Highlights ranks and moves to the first; called again with the same ranks, it moves to the next. */
   #light(ranks: readonly number[], what: string): void {
     const rank = this.#spotlight.next(ranks);
     if (rank !== undefined) {

@@ -23,7 +23,7 @@ import type { Scene } from '../views/view';
 import { diagnosticList, isOfWorld } from '../views/world';
 import { button, h, link } from './dom';
 
-/** What the list beside the picture says of one rank: where it is, where it stands, and every group that it is in. */
+/** The side list for one rank: its place, its coordinates and all its groups. */
 export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   const { layout, state, actions, base, difference } = scene;
   const modules = modulesOf(layout, rank);
@@ -129,7 +129,7 @@ const nodesText = (nodes: number): string => (nodes === 1 ? 'in node' : countOf(
 /** More modules than this are listed without their process groups. */
 const MAX_MODULES = 4;
 
-/** A kind of process groups: how many there are, and where they reach; choosing it shows them. */
+/** A kind of process groups: their number and how many nodes one spans; a click shows them. */
 function kindRow({ layout, actions }: Scene, { names, family }: GroupKind): HTMLElement {
   const { name, module, count, size } = family;
   const reach = reachOf(family, layout.gpusPerNode);

@@ -32,7 +32,7 @@ export function failureCard(
 const why =
   'Nonuniform TP cannot take these ranks out: it needs one grid without pipeline stages, and a healthy first slot in every TP group.';
 
-/** Spares, active TP, idle GPUs, and the share of compute that is kept, against dropping the replicas that were hit. */
+/** Spares, active TP, idle GPUs, and the remaining share of compute, compared with dropping the replicas that were hit. */
 function costOf(world: number, plan: NonNullable<ReturnType<typeof failurePlan>>): HTMLElement[] {
   const { tpBase, tpSpares, reducedReplicas, idleRanks, droppedRanks } = plan;
   const share = (idle: number) => `${((100 * (world - idle)) / world).toFixed(world - idle === world ? 0 : 1)} %`;

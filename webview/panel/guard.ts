@@ -8,7 +8,7 @@ export const isString: Guard<string> = (value): value is string => typeof value 
 
 export const isNumber: Guard<number> = (value): value is number => typeof value === 'number' && Number.isFinite(value);
 
-/** A whole number from 0. */
+/** A non-negative integer. */
 export const isIndex: Guard<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 export const oneOf =

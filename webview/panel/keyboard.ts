@@ -14,7 +14,7 @@ export interface KeyActions {
 /** How much larger or smaller one key press makes the picture. */
 const ZOOM = 1.5;
 
-/** Does what a key stands for; other keys, and those held with Control, Alt or Meta, are left to the editor. */
+/** Runs the action of a key; other keys, and keys with Control, Alt or Meta, go to the editor. */
 export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
   const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
   const keys: Readonly<Record<string, () => void>> = {

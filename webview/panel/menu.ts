@@ -31,7 +31,7 @@ export class Menu {
     this.element.open = false;
   }
 
-  /** Shows other controls; while there are none, the menu keeps its place and is not seen. */
+  /** Replaces the controls; without any, the menu is invisible and keeps its place. */
   fill(...controls: readonly HTMLElement[]): void {
     this.element.inert = controls.length === 0;
     replaceKeepingFocus(this.#body, ...controls);

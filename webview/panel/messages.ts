@@ -28,7 +28,7 @@ export interface PanelBase {
   readonly title: string;
   /** Where it was read, for the next time; null for the last commit. */
   readonly file: string | null;
-  /** Null where it cannot be had, or has errors that leave a number open. */
+  /** Null where it cannot be read, or its errors leave a number undefined. */
   readonly layout: ResolvedLayout | null;
   /** Why there is no layout. */
   readonly problem: string | null;
@@ -45,7 +45,7 @@ export type ToPanel =
       /** How the sequences of the modules are spread, where the file says how long they are. */
       readonly sequences: readonly ModuleSequence[];
       readonly shards: readonly PanelShards[];
-      /** The layers of the pipeline stages, where the file says how many there are. */
+      /** The layers of the pipeline stages, where the file gives their number. */
       readonly stages: readonly StageLayers[];
       /** What the layout costs, or why that is not known. */
       readonly cost: CostResult;
@@ -79,7 +79,7 @@ export type FromPanel =
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
   | { readonly type: 'runSmokeJob' }
-  /** Verify the layout against the run whose files these addresses name; against one that the editor asks for where there are none. */
+  /** Verify the layout against the run with these files; without any, the editor asks for them. */
   | { readonly type: 'verifyRun'; readonly addresses: readonly string[] }
   /** Ask for the result of `verify` and show it. */
   | { readonly type: 'openRun' }
@@ -110,7 +110,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
 /** Reads a message from the panel; null for anything that the panel does not send. */
 export const parseFromPanel = (value: unknown): FromPanel | null => (isFromPanel(value) ? value : null);
 
-/** So many ranks of a run are taken in. */
+/** The most ranks of a report that are read. */
 const MAX_RUN_RANKS = 1_048_576;
 
 const isRanks = arrayOf(isIndex, MAX_RUN_RANKS);

@@ -13,9 +13,9 @@ export class PanelModel {
   /** Whether the editor has said anything of the file. */
   isTold = false;
   title = '';
-  /** The last layout that was whole. */
+  /** The last layout that resolved. */
   layout: ResolvedLayout | null = null;
-  /** Whether the file has changed into one that is not whole. */
+  /** Whether the text has changed since into one that does not resolve. */
   isStale = false;
   outline: WorldOutline = { worldSize: null, spans: [], phases: [] };
   diagnostics: readonly PanelDiagnostic[] = [];
@@ -31,7 +31,7 @@ export class PanelModel {
   run: RunOutcome | null = null;
   #report: SmokeReport | null = null;
 
-  /** Takes in what the editor says; gives what is worth reading out. */
+  /** Applies a message of the editor; returns the text for the live region, empty for none. */
   receive(message: ToPanel): string {
     switch (message.type) {
       case 'layout':

@@ -7,7 +7,7 @@ import type { PanelDiagnostic } from './messages';
 /** How many diagnostics stand above the picture. */
 const MAX_NOTICES = 3;
 
-/** The errors of the file, with the way to their lines; nothing where there are none. */
+/** The first errors of the file, with links to their lines; nothing without errors. */
 export function noticeOf(
   diagnostics: readonly PanelDiagnostic[],
   stale: boolean,

@@ -24,7 +24,7 @@ import { Toolbar, type ToolbarActions } from './toolbar';
 /** How soon the list shows the rank under the pointer, and the legend what a person zoomed to, in milliseconds. */
 const FOLLOW = 60;
 
-/** The elements of the panel, and what is drawn in them. */
+/** The elements of the panel and their content. */
 export class Screen {
   readonly stage: Stage;
   readonly toolbar: Toolbar;
@@ -109,7 +109,7 @@ export class Screen {
     }
   }
 
-  /** What a file that never was whole says so far. */
+  /** Shows as much of a file as is known before it resolves for the first time. */
   #renderUnfinished({ outline, diagnostics, isTold }: PanelModel): void {
     const actions = { revealModule: () => undefined, revealLine: () => undefined };
     if (isTold) {
@@ -121,7 +121,7 @@ export class Screen {
     }
   }
 
-  /** The view in one line, for those who do not see it. */
+  /** The view in one line, for screen readers. */
   viewText(scene: Scene): string {
     const view = viewOf(scene);
     const colours = this.#sketch ? `, coloured by ${this.#sketch.colouring.name}` : '';
@@ -170,7 +170,7 @@ export class Screen {
     this.stage.legend.replaceChildren(...(legend ? legendElements(legend) : []));
   }
 
-  /** The legend says what boxes are and how many ranks a pixel stands for, which changes as a person zooms. */
+  /** Updates the legend after zooming: its text about boxes and about ranks a pixel depends on the magnification. */
   #followZoom(): void {
     this.#legendTimer = undefined;
     const geometry = this.stage.canvas.view?.geometry;

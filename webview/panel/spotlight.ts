@@ -20,7 +20,7 @@ export class Spotlight {
     this.focus = rank;
   }
 
-  /** Lets go of ranks that a smaller world does not have; tells whether the focus was one of them. */
+  /** Drops ranks beyond the world; returns whether the focus was one of them. */
   limit(worldSize: number): boolean {
     this.highlighted = this.highlighted.filter((rank) => rank < worldSize);
     this.previewed = [];
@@ -29,7 +29,7 @@ export class Spotlight {
     return gone;
   }
 
-  /** Highlights ranks; asked again for the same ones, it goes on to the next. Gives the rank to go to. */
+  /** The rank to move to when ranks are highlighted: the first, or the next one where the same ranks are highlighted again. */
   next(ranks: readonly number[]): number | undefined {
     const again = ranks.length === this.highlighted.length && ranks.every((rank, i) => rank === this.highlighted[i]);
     this.#index = again ? (this.#index + 1) % Math.max(1, ranks.length) : 0;
@@ -42,7 +42,7 @@ export class Spotlight {
   }
 
   /**
-   * The ranks that are marked beside the one that is looked at.
+   * The ranks that are marked beside the focused one.
    * @param kind the kind of process group whose peers are shown
    */
   peers(layout: ResolvedLayout, kind: string, chosen: number): readonly number[] {

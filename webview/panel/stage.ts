@@ -42,7 +42,7 @@ export class Stage {
     new ResizeObserver(([entry]) => this.#widened(entry?.contentRect.width ?? 0)).observe(this.element);
   }
 
-  /** How wide what is no picture of ranks can be, in pixels. */
+  /** The width available to diagrams and tables, in pixels. */
   get width(): number {
     return Math.max(LEAST_WIDTH, Math.min(MOST_WIDTH, this.#width - SHEET_PADDING));
   }
@@ -55,7 +55,7 @@ export class Stage {
     }
   }
 
-  /** @param beside the canvas that moves along where it is shown too */
+  /** @param beside the other canvas, which follows the viewport while it is shown */
   #newCanvas(beside: () => RankCanvas): RankCanvas {
     const moved = (viewport: Viewport) => {
       const other = beside();
@@ -129,7 +129,7 @@ export class Stage {
     this.#fill(content);
   }
 
-  /** What is scrolled to, opened and focused stays while texts change. */
+  /** Replaces the content; scroll position, opened details and focus stay. */
   #fill(content: HTMLElement | null): void {
     this.#content.hidden = !content;
     if (content) {

@@ -7,7 +7,7 @@ import { button, h, type Option, picker, replaceKeepingFocus } from './dom';
 import { Menu } from './menu';
 import type { CompareWith } from './messages';
 
-/** What the toolbar does beside changing the state. */
+/** The actions of the toolbar that do more than change the state. */
 export interface ToolbarActions {
   compare(what: CompareWith): void;
   export(format: ExportFormat): void;
@@ -33,11 +33,11 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Shift + drag', 'mark ranks as failed'],
   ['X', 'mark the rank as failed'],
   ['C', 'copy its coordinates'],
-  ['Esc', 'show all ranks, let go of the rank'],
+  ['Esc', 'show all ranks, deselect the rank'],
   ['/', 'find'],
 ];
 
-/** One row: the views, the search box, what the view can be asked, and the rest. */
+/** One row: the views, the search box, the options of the view, and more. */
 export class Toolbar {
   readonly element: HTMLElement;
   readonly #tools: HTMLElement;

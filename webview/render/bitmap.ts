@@ -56,7 +56,7 @@ export class RankBitmap {
     return this.#unset;
   }
 
-  /** Paints a level, and those finer than it: zooming in comes to them. */
+  /** Paints a level and all finer ones, which zooming in needs. */
   *paintFrom(factor: number): Generator<void> {
     for (let one = factor; one >= 1; one /= 2) {
       yield* this.paint(one);

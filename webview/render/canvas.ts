@@ -88,7 +88,7 @@ export class RankCanvas {
   /**
    * Shows another picture, as soon as it is coloured: a large one in slices, while the one before stays. A picture that is
    * superseded by then is never shown.
-   * @param viewport the part to show, asked for when the picture is there
+   * @param viewport the part to show, read when the picture is painted
    */
   show(picture: Picture, viewport: () => Viewport): void {
     const bitmap = new RankBitmap(picture.placement, picture.colouring, picture.worldSize, picture.stands);
@@ -97,13 +97,13 @@ export class RankCanvas {
     if (this.#shown) {
       this.#work.run(work, present);
     } else {
-      // there is nothing else to look at meanwhile
+      // the first picture has nothing to stay for it meanwhile
       advance(work, Number.POSITIVE_INFINITY);
       present();
     }
   }
 
-  /** Lets go of the picture and of the memory that it takes. */
+  /** Releases the picture and its memory. */
   forget(): void {
     this.#work.stop();
     this.#sheet.discard();
@@ -212,7 +212,7 @@ export class RankCanvas {
     return this.#geometryNow()?.cellAt(offsetX - originX, offsetY - originY) ?? null;
   }
 
-  /** Draws in the next frame, unless the element is on no page by then: what is not seen is not drawn. */
+  /** Draws in the next frame, unless the element is detached by then. */
   requestDraw(): void {
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -243,7 +243,7 @@ export class RankCanvas {
     this.#paintAhead(bitmap);
   }
 
-  /** Makes ready what zooming in will come to, while nothing else is to be done. */
+  /** Paints the finer levels while idle, so that zooming in finds them. */
   #paintAhead(bitmap: RankBitmap): void {
     const factor = factorFor(this.#fittingGeometry(bitmap.placement).cell);
     if (!this.#work.busy && !bitmap.hasFrom(factor)) {

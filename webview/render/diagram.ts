@@ -15,7 +15,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 
 /**
  * A diagram in the colours of the theme.
- * @param label what it says, for those who do not see it
+ * @param label its text for screen readers
  */
 export function diagramElement({ width, height, shapes }: Diagram, label: string): SVGElement {
   const element = make('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });

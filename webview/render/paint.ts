@@ -51,7 +51,7 @@ const SMALLEST_MARK = 6;
 /** How far the rest of the picture stands back where one group is looked at alone: more where colours alone are left of it. */
 const ISOLATED = { numbered: 0.7, crowded: 0.85, plain: 0.5 };
 
-/** How strong the ground is that stands for cells too small to be told apart. */
+/** The opacity of the plain fill in place of cells that are too small to be told apart. */
 const PLAIN = 0.3;
 
 /** Every browser knows the first; each further name would be looked for among the fonts of the machine. */
@@ -131,7 +131,7 @@ export class Painter {
     readonly geometry: Geometry,
   ) {}
 
-  /** All that lies under the marks. It stops now and then, and may be gone on with in another frame. */
+  /** Draws everything under the marks, in steps that may be spread over frames. */
   *ground(picture: Picture, bitmap: RankBitmap): Generator<void> {
     this.#clear();
     this.#move();
@@ -150,7 +150,7 @@ export class Painter {
     }
   }
 
-  /** What was painted aside, moved to where it belongs by now; where there is none, the cells alone. */
+  /** Draws a sheet at its present position and magnification; the area that it does not cover shows plain cells. */
   place(painted: Painted | null, bitmap: RankBitmap): void {
     const { context } = this;
     const { width, height, originX, originY, scale } = this.window;
@@ -304,7 +304,7 @@ export class Painter {
     context.lineWidth = 1;
     for (const [step, path] of outlines(cells)) {
       if (step === MAX_STEPS) {
-        // nobody stands here: a rank in no module, or a place that packed placement does not launch
+        // a rank in no module, or a place that packed placement does not launch
         context.setLineDash([3, 3]);
         context.strokeStyle = theme.muted;
         context.stroke(path);
@@ -561,7 +561,7 @@ export class Painter {
     return { example, links, named: marks.named };
   }
 
-  /** Dims all but some ranks, and joins those on different machines by lines; tells whether there are such lines. */
+  /** Dims all other ranks and joins those on different nodes by lines; returns whether there are such lines. */
   #isolate(picture: Picture, bitmap: RankBitmap, peers: readonly number[]): boolean {
     const { context, theme, geometry } = this;
     const view = this.#view;

@@ -4,7 +4,7 @@ import { advance, Background } from './slices';
 /** How long a sheet is painted before the browser is made to do what it was told, in milliseconds. */
 const STEP = 0.5;
 
-/** Software draws what is painted aside: reading one pixel back ends each step. */
+/** Sheets are drawn in software: reading one pixel back ends each step. */
 const ASIDE = { willReadFrequently: true };
 
 /** Which part of a picture is on the screen, and how large: positions in CSS pixels. */
@@ -51,26 +51,26 @@ export class Sheet {
     readonly finished: () => void,
   ) {}
 
-  /** Forgets what was painted: the picture is another one now, which will be painted in one go. */
+  /** Drops the sheet for another picture; the next one is painted at once. */
   discard(): void {
     this.leave();
     this.#isWhole = true;
   }
 
-  /** Forgets what was painted: there is little to draw now, and what comes next is painted bit by bit. */
+  /** Drops the sheet; the next one is painted between frames. */
   leave(): void {
     this.#work.stop();
     this.#shown = null;
     this.#isWhole = false;
   }
 
-  /** Shows what was painted until it is painted anew. */
+  /** Repaints the sheet between frames; the old one stays until then. */
   renew(): void {
     this.#work.stop();
     this.#isOld = true;
   }
 
-  /** What is finished, if anything is; another part than the one asked for is painted after what is being painted now. */
+  /** The last finished sheet, or null. Where it shows another window, painting of this one begins after the current painting. */
   at(window: Window): Painted | null {
     const isReady = this.#shown && !this.#isOld && isSameWindow(this.#shown.window, window);
     if (this.#isWhole || (!isReady && !this.#work.busy)) {

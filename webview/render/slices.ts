@@ -16,7 +16,7 @@ export function advance(work: Iterator<void>, time: number): boolean {
   return true;
 }
 
-/** Work in slices between frames. Newer work takes the place of what is not done yet. */
+/** Work in slices between frames. New work replaces unfinished work. */
 export class Background {
   #timer: ReturnType<typeof setTimeout> | undefined;
 

@@ -10,7 +10,7 @@ import { withCode } from './world';
 /** So many reasons are given. */
 const MAX_REASONS = 12;
 
-/** Who hangs a run: what `parallelism-layout verify` found in its dumps and logs. */
+/** Which ranks hang a run, by the report of `parallelism-layout verify`. */
 export const run: View = {
   id: 'run',
   label: 'Run',

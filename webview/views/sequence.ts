@@ -22,7 +22,7 @@ export const sequence: View = {
     ),
 };
 
-/** The strips of a module in words, for those who do not see them. */
+/** The strips of a module in words, for screen readers. */
 const spoken = ({ module, plan }: ModuleSequence): string =>
   stripsOf(plan)
     .strips.map(({ name, embeddings }) =>

@@ -8,7 +8,7 @@ import type { Scene, View } from './view';
 /** How many ranks one page of the table has. */
 const PAGE = 100;
 
-/** All ranks as a table, page by page: the equal of the picture for those who do not see it. */
+/** All ranks as a table, page by page: the equivalent of the picture for screen readers. */
 export const table: View = {
   id: 'table',
   label: 'Table',
@@ -17,7 +17,7 @@ export const table: View = {
   content: rankTable,
 };
 
-/** Which ranks the table has; kept while the panel lives. */
+/** The rows and the page that are shown, while the panel is open. */
 let shown = 'all';
 let page = 0;
 let chosen = -1;
@@ -90,7 +90,7 @@ function rankTable(scene: Scene): HTMLElement {
   );
 }
 
-/** What is said of every rank. */
+/** A column after the rank's number. */
 interface Column {
   readonly title: string;
   readonly text: (rank: number) => string;
@@ -114,7 +114,7 @@ function columnsOf(scene: Scene): readonly Column[] {
   ];
 }
 
-/** What there is to say of a rank beside where it stands. */
+/** The conditions of a rank: failed, its role, results of jobs and runs, differences. */
 function conditionsOf({ layout, failed, difference, results, run }: Scene): (rank: number) => string {
   const roles = hasRoles(layout) ? roleColouring(layout) : null;
   const marked = new Set(failed);

@@ -50,11 +50,11 @@ export interface Scene {
   /** Ranks that the file or a person calls failed. */
   readonly failed: readonly number[];
   readonly actions: Actions;
-  /** How wide what is no picture of ranks can be, in pixels. */
+  /** The width available to diagrams and tables, in pixels. */
   readonly width: number;
 }
 
-/** A picture of ranks before it is known how much space there is for it. */
+/** A picture of ranks before its size is known. */
 export type Sketch = Omit<Drawing, 'headline'>;
 
 /** One way to look at a layout: a picture of ranks, something else, or a picture with something under it. */
@@ -69,9 +69,9 @@ export interface View {
   readonly pickers?: (scene: Scene) => HTMLElement[];
   /** Its answer in one line. */
   readonly headline: (scene: Scene) => Headline;
-  /** Null where there is no picture now. */
+  /** Null while there is no picture. */
   readonly picture?: (scene: Scene, layout: ResolvedLayout) => Sketch | null;
-  /** What is saved of a view that is no picture of ranks. */
+  /** The exported diagram of a view without a picture of ranks. */
   readonly diagram?: (scene: Scene, width: number) => Diagram;
   readonly content?: (scene: Scene) => HTMLElement | null;
 }

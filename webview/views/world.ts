@@ -16,7 +16,7 @@ import { button, h, link } from '../panel/dom';
 import type { PanelDiagnostic } from '../panel/messages';
 import type { Actions, View } from './view';
 
-/** Modules as spans of ranks over one axis: who covers what, what nobody covers, and what several do. */
+/** Modules as spans of ranks over one axis, with gaps and overlaps. */
 export const world: View = {
   id: 'world',
   label: 'World',
@@ -30,7 +30,7 @@ export const world: View = {
 export const isOfWorld = ({ code }: PanelDiagnostic): boolean =>
   code.startsWith('world-') || code === 'mixed-colocation';
 
-/** The world as far as the file says where modules lie: also for a file that is not whole. */
+/** The known spans of modules, also of a file that does not resolve. */
 export function worldSheet(
   outline: WorldOutline,
   diagnostics: readonly PanelDiagnostic[],
@@ -106,7 +106,7 @@ function phaseRow({ name, start, count, engine, degrees }: PhaseRow, index: numb
   );
 }
 
-/** Ranks that nobody, or more than one module, has: hatched, so that no colour is needed to see it. */
+/** Ranks of no module or of several, hatched so that colour is not needed. */
 function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
   const bar = h('span', { class: 'bar fault' }, h('span', { class: 'bar-text' }, spanText(span)));
   place(bar, span, reach);
@@ -128,7 +128,7 @@ function place(bar: HTMLElement, { start, end }: RankSpan, reach: number): void 
   bar.style.width = `${(100 * (end - start)) / reach}%`;
 }
 
-/** Diagnostics with the way to their lines, and a last line about more of them; nothing where there are none. */
+/** Diagnostics with links to their lines, and a last line about more of them; nothing without any. */
 export const diagnosticList = (
   diagnostics: readonly PanelDiagnostic[],
   actions: Pick<Actions, 'revealLine'>,
@@ -138,7 +138,7 @@ export const diagnosticList = (
     ? [h('ul', { class: 'diagnostics' }, ...diagnostics.map((one) => diagnosticItem(one, actions)), ...more)]
     : [];
 
-/** A diagnostic with the way to its line. */
+/** A diagnostic with a link to its line. */
 function diagnosticItem(
   { code, severity, message, line }: PanelDiagnostic,
   actions: Pick<Actions, 'revealLine'>,

@@ -24,6 +24,12 @@ export interface Viewport {
   readonly y: number;
 }
 
+/** A point in pixels, or a cell. */
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
 /** What a canvas tells its owner. */
 export interface CanvasEvents {
   hovered(rank: number): void;
@@ -264,7 +270,7 @@ export class RankCanvas {
 
   #listen(): void {
     const { element } = this;
-    let start: { x: number; y: number } | null = null;
+    let start: Point | null = null;
     let dragged = false;
     element.addEventListener('pointerdown', ({ offsetX, offsetY, button, shiftKey, pointerId }) => {
       dragged = false;
@@ -314,31 +320,22 @@ export class RankCanvas {
     return block && offsetY - originY < block.y + block.header ? block : null;
   }
 
-  #cellsBetween(a: { x: number; y: number }, b: { x: number; y: number }): Rect | null {
+  /** The cells in a frame that is drawn from one point of the element to another. */
+  #cellsBetween(a: Point, b: Point): Rect | null {
     const { originX, originY } = this.#window();
     const geometry = this.#geometryNow();
     if (!geometry) {
       return null;
     }
-    const [left, right] = [Math.min(a.x, b.x), Math.max(a.x, b.x)].map((x) => geometry.columnNear(x - originX));
-    const [top, bottom] = [Math.min(a.y, b.y), Math.max(a.y, b.y)].map((y) => geometry.rowNear(y - originY));
-    return left === undefined || right === undefined || top === undefined || bottom === undefined
-      ? null
-      : { x: left, y: top, width: Math.max(1, right - left + 1), height: Math.max(1, bottom - top + 1) };
+    const cellNear = ({ x, y }: Point) => ({ x: geometry.columnNear(x - originX), y: geometry.rowNear(y - originY) });
+    return spanOf(cellNear(a), cellNear(b));
   }
 
   /** The ranks in the frame that two ranks span. */
   ranksBetween(one: number, other: number): number[] {
     const placement = this.#shown?.picture.placement;
     const [a, b] = [placement?.cellOf(one), placement?.cellOf(other)];
-    return a && b
-      ? this.#ranksIn({
-          x: Math.min(a.x, b.x),
-          y: Math.min(a.y, b.y),
-          width: Math.abs(a.x - b.x) + 1,
-          height: Math.abs(a.y - b.y) + 1,
-        })
-      : [];
+    return a && b ? this.#ranksIn(spanOf(a, b)) : [];
   }
 
   #ranksIn({ x, y, width, height }: Rect): number[] {
@@ -452,3 +449,11 @@ export class RankCanvas {
 }
 
 const isSameSize = (a: Space, b: Space): boolean => a.width === b.width && a.height === b.height;
+
+/** The rectangle of cells that two cells span. */
+const spanOf = (a: Point, b: Point): Rect => ({
+  x: Math.min(a.x, b.x),
+  y: Math.min(a.y, b.y),
+  width: Math.abs(a.x - b.x) + 1,
+  height: Math.abs(a.y - b.y) + 1,
+});

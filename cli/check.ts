@@ -20,7 +20,7 @@ import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { withLaunchDrift } from './launchDrift';
 import { layoutFiles } from './layoutFiles';
 import { formatOption, wholeNumber } from './options';
-import { colour, complain, EXIT, exitWith, jsonArray, print } from './output';
+import { colour, complain, EXIT, exitWith, fail, jsonArray, print } from './output';
 import { nearTo } from './repository';
 import { sarifText } from './sarif';
 import { type Statistic, statisticsOf, statisticsText } from './statistics';
@@ -73,8 +73,7 @@ async function run(paths: string[], options: Options): Promise<void> {
   colour(options.color);
   const problem = whyNot(paths, options);
   if (problem !== null) {
-    complain(problem);
-    exitWith(EXIT.unusable);
+    fail(problem);
   } else if (options.watch) {
     await watchLayouts(paths, () => {
       forgetLevels();
@@ -102,8 +101,7 @@ function whyNot(paths: readonly string[], { unsafe, fix, watch, statistics, form
 async function checkAll(paths: readonly string[], options: Options): Promise<void> {
   const files = [...layoutFiles(paths)];
   if (files.length === 0) {
-    complain(`no layout file (*.layout.yaml) in ${paths.join(', ')}`);
-    exitWith(EXIT.unusable);
+    fail(`no layout file (*.layout.yaml) in ${paths.join(', ')}`);
     return;
   }
   const warnings = { count: 0 };
@@ -142,8 +140,7 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
   }
   const reason = writtenOrWhyNot(file, text);
   if (reason !== null) {
-    complain(`${file}: the fixes were not written: ${reason}`);
-    exitWith(EXIT.unusable);
+    fail(`${file}: the fixes were not written: ${reason}`);
     return input;
   }
   return { file, checked: check(text, levelsFor(file)) };

@@ -2,7 +2,7 @@ import { dirname, join, parse as parsePath, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
 import { type RuleLevels, ruleLevels } from '../layout';
-import { complain, EXIT, exitWith } from './output';
+import { fail } from './output';
 
 /** The configuration file, in the folder of a layout or above. */
 const CONFIG = '.parallelism-layout.yaml';
@@ -75,6 +75,5 @@ function levelsOf(file: string, value: unknown): RuleLevels {
 }
 
 function refuse(file: string, reason: string): void {
-  complain(`${file}: ${reason}`);
-  exitWith(EXIT.unusable);
+  fail(`${file}: ${reason}`);
 }

@@ -17,7 +17,7 @@ import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../picture/svg';
 import { csvOf } from '../picture/table';
 import { outlineOf, worldDiagram, worldSentence } from '../picture/world';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
-import { complain, EXIT, exitWith, refusesToList } from './output';
+import { fail, refusesToList } from './output';
 
 /** What is drawn: a layout without errors, what its picture is called, and the options. */
 interface Subject extends SoundLayout {
@@ -129,8 +129,7 @@ async function drawLayout(file: string, drawn: Subject): Promise<void> {
   const { resolved: layout } = drawn;
   const diagram = DIAGRAMS[view];
   const refuse = (problem: string) => {
-    complain(`${file}: ${problem}`);
-    exitWith(EXIT.unusable);
+    fail(`${file}: ${problem}`);
   };
   if (!diagram && refusesToList(file, layout.worldSize)) {
     return;
@@ -167,10 +166,7 @@ async function savePicture(svg: string, format: 'svg' | 'png' | 'csv', output: s
     save(picture, output);
     return;
   }
-  complain(
-    `PNG needs ${RASTERIZER}: run 'npm install ${RASTERIZER}' where this tool is installed, or use --format svg`,
-  );
-  exitWith(EXIT.unusable);
+  fail(`PNG needs ${RASTERIZER}: run 'npm install ${RASTERIZER}' where this tool is installed, or use --format svg`);
 }
 
 /** Why a picture that was asked for cannot be drawn; null where it can. */
@@ -196,8 +192,7 @@ function save(picture: Buffer, output: string | undefined): void {
       writeFileSync(output, picture);
     }
   } catch (error) {
-    complain(`${output}: ${fileErrorText(error)}`);
-    exitWith(EXIT.unusable);
+    fail(`${output}: ${fileErrorText(error)}`);
   }
 }
 

@@ -18,7 +18,7 @@ import { inputFiles } from './files';
 import { githubLines } from './github';
 import { compareWith, type LaunchComparison, launchPathsOf } from './launchDrift';
 import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
-import { complain, EXIT, exitWith, print, styled } from './output';
+import { EXIT, exitWith, fail, print, styled } from './output';
 import { sarifText } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';
@@ -79,8 +79,7 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
         continue;
       }
       if (launch.reading.family === null) {
-        complain(`${launch.file}: ${launch.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
-        exitWith(EXIT.unusable);
+        fail(`${launch.file}: ${launch.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
         continue;
       }
       const { file, reading } = launch;
@@ -99,9 +98,7 @@ function comparedTexts(): Comparison | null {
   );
   const reading = readLaunchFile('launch', texts.launch, () => null);
   if (reading.family === null) {
-    complain(`launch: ${reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
-    exitWith(EXIT.unusable);
-    return null;
+    return fail(`launch: ${reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
   }
   const checked = check(texts.layout);
   const comparison = compareWith('layout', checked, 'launch', reading);
@@ -123,8 +120,7 @@ function namedBy(layout: string, checked: Checked): string[] {
 }
 
 function refuse(layout: string, reason: string): void {
-  complain(`${layout}: ${reason}`);
-  exitWith(EXIT.unusable);
+  fail(`${layout}: ${reason}`);
 }
 
 const FORMATS: Readonly<Record<Format, (comparisons: readonly Comparison[]) => Iterable<string>>> = {

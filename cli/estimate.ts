@@ -10,7 +10,7 @@ import {
 } from '../layout/cost';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { complain, EXIT, exitWith, print } from './output';
+import { EXIT, fail, print } from './output';
 import { gigabytes, seconds, table } from './table';
 
 interface Options {
@@ -52,8 +52,7 @@ function answerOf(input: InputFile, failedGpus: number | undefined): Answer | nu
   }
   const result = estimateOf(layout.facts, layout.resolved);
   if (!result.ok) {
-    complain(`${input.file}: no estimate: ${result.reason}`);
-    exitWith(EXIT.findings);
+    fail(`${input.file}: no estimate: ${result.reason}`, EXIT.findings);
   }
   return { result, failures: failedGpus === undefined ? null : failuresOf(layout.facts, failedGpus) };
 }

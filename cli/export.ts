@@ -17,7 +17,7 @@ import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
 import { type InputFile, inputFiles, soundLayout } from './files';
 import { groupsJson } from './groups';
-import { complain, EXIT, exitWith, print } from './output';
+import { complain, EXIT, exitWith, fail, print } from './output';
 import { diagnosticTexts } from './text';
 
 /** Forms that need the layout's groups or picture rather than its keys. */
@@ -48,8 +48,7 @@ export function addExportCommand(program: Command): void {
       const { to } = options;
       const record = options.record === true;
       if (record && !isRecordedTarget(to)) {
-        complain(`${to} starts no ranks: --record goes with ${RECORDED_TARGETS.join(', ')}`);
-        exitWith(EXIT.unusable);
+        fail(`${to} starts no ranks: --record goes with ${RECORDED_TARGETS.join(', ')}`);
         return undefined;
       }
       const settings = settingsOf(options);
@@ -143,8 +142,7 @@ function* written(
     }
     yield text;
   } catch (error) {
-    complain(`${file}: ${error instanceof Error ? error.message : String(error)}`);
-    exitWith(EXIT.unusable);
+    fail(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularF
 import { type Checked, check, hasErrors, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { levelsFor } from './config';
 import type { Format } from './options';
-import { complain, EXIT, exitWith, records } from './output';
+import { complain, EXIT, exitWith, fail, records } from './output';
 
 /** The largest layout file that is read. Bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -28,8 +28,7 @@ export function* inputFiles(files: readonly string[], stdinName = '-'): Iterable
       yield { file, checked: check(readText(path), levelsFor(file)) };
     } catch (error) {
       const reason = `${file}: ${fileErrorText(error)}`;
-      complain(reason);
-      exitWith(EXIT.unusable);
+      fail(reason);
       yield { file, error: reason };
     }
   }

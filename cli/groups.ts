@@ -17,7 +17,7 @@ import {
 } from '../layout';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { complain, EXIT, exitWith, print, refusesToList } from './output';
+import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
 
 interface Options {
   readonly format: Format;
@@ -52,8 +52,10 @@ function readableLayout(input: InputFile): ResolvedLayout | null {
   const { diagnostics, facts, resolved } = input.checked;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0 && facts && resolved && errors.every((error) => isApart(error, input.checked))) {
-    complain(`${input.file}: 'parallelism-layout check' shows errors that do not change the process groups below`);
-    exitWith(EXIT.findings);
+    fail(
+      `${input.file}: 'parallelism-layout check' shows errors that do not change the process groups below`,
+      EXIT.findings,
+    );
     return resolved;
   }
   return soundLayout(input)?.resolved ?? null;

@@ -11,7 +11,7 @@ import {
   SHELL_SCRIPT,
 } from '../layout/launch';
 import { type LaunchInput, launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
-import { complain, EXIT, exitWith, print, SIGNAL_EXIT } from './output';
+import { complain, fail, print, SIGNAL_EXIT } from './output';
 
 interface Options {
   readonly format: 'yaml' | 'json' | 'jsonl';
@@ -69,8 +69,7 @@ async function recordingsOf(files: readonly string[]): Promise<Map<string, Recor
       }
       recordings.set(file, run);
     } catch (error) {
-      complain(`${file}: cannot be run: ${error instanceof Error ? error.message : String(error)}`);
-      exitWith(EXIT.unusable);
+      fail(`${file}: cannot be run: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   for (const signal of SIGNALS) {
@@ -87,8 +86,7 @@ function* output(
   let first = true;
   for (const input of launchInputs(files, { family, job }, recordings)) {
     if ('reading' in input && input.reading.family === null) {
-      complain(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
-      exitWith(EXIT.unusable);
+      fail(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
     }
     if (format !== 'yaml') {
       yield `${jsonText(importData(input))}\n`;

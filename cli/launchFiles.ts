@@ -2,7 +2,7 @@ import { relative, resolve, sep } from 'node:path';
 import type { RecordedRun } from '../jobs/recordScript';
 import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
-import { complain, EXIT, exitWith } from './output';
+import { fail } from './output';
 import { nearTo } from './repository';
 
 /** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
@@ -32,8 +32,7 @@ export function* launchInputs(
     const input = readLaunch(file, { ...options, recorded: recording?.commands });
     if ('error' in input) {
       const error = `${file}: ${input.error}`;
-      complain(error);
-      exitWith(EXIT.unusable);
+      fail(error);
       yield { file, error };
     } else {
       const { reading } = input;

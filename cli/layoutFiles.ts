@@ -2,7 +2,7 @@ import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
-import { complain, EXIT, exitWith } from './output';
+import { fail } from './output';
 
 /** Which files of a folder are layouts. */
 const LAYOUT = /\.layout\.ya?ml$/;
@@ -77,8 +77,7 @@ function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    complain(`${folder}: ${fileErrorText(error)}`);
-    exitWith(EXIT.unusable);
+    fail(`${folder}: ${fileErrorText(error)}`);
     return [];
   }
 }

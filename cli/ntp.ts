@@ -16,7 +16,7 @@ import {
 } from '../layout';
 import { complainOfErrors, type InputFile, outputOfFiles } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { complain, EXIT, exitWith, print, refusesToList } from './output';
+import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
 
 interface Options {
   readonly format: Format;
@@ -35,8 +35,7 @@ export function addNtpCommand(program: Command): void {
     .option('--partition-size <m>', 'elements of its partition dimension on one rank', wholeNumber(1))
     .action((files: string[], options: Options) => {
       if ((options.numShards === undefined) !== (options.partitionSize === undefined)) {
-        complain('--num-shards needs --partition-size, and the other way round');
-        exitWith(EXIT.unusable);
+        fail('--num-shards needs --partition-size, and the other way round');
         return undefined;
       }
       const report = (input: InputFile) => reportOf(input, options);
@@ -153,8 +152,7 @@ function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: 
   }
   const splits = reshardSplits(ntp.tpBase, ntp.tpSpares, numShards, partitionSize);
   if (!splits) {
-    complain(`${file}: ${numShards} shards cannot be shared by ${ntp.tpBase - ntp.tpSpares} active slots`);
-    exitWith(EXIT.findings);
+    fail(`${file}: ${numShards} shards cannot be shared by ${ntp.tpBase - ntp.tpSpares} active slots`, EXIT.findings);
     return { ok: false };
   }
   return { send_splits: splits.send, recv_splits: splits.recv };

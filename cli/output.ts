@@ -97,6 +97,13 @@ export function complain(message: string): void {
   process.stderr.write(`parallelism-layout: ${terminalLine(message)}\n`);
 }
 
+/** Prints why a command fails, and sets the exit status. */
+export function fail(reason: string, status: number = EXIT.unusable): null {
+  complain(reason);
+  exitWith(status);
+  return null;
+}
+
 /** The largest world whose ranks are listed one by one. */
 const MAX_LISTED_RANKS = 2 ** 22;
 

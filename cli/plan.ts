@@ -3,7 +3,7 @@ import { jsonText, terminalLine } from '../layout';
 import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
 import { inputFiles } from './files';
 import { type Format, formatOption, wholeNumber } from './options';
-import { complain, EXIT, exitWith, print, records } from './output';
+import { complain, EXIT, exitWith, fail, print, records } from './output';
 import { gigabytes, seconds, table } from './table';
 
 interface Options {
@@ -58,8 +58,7 @@ function* shown(file: string, layouts: readonly PlannedLayout[], place: number):
   if (layout) {
     yield layout.text;
   } else {
-    complain(`${file}: only ${layouts.length} layouts are listed`);
-    exitWith(EXIT.unusable);
+    fail(`${file}: only ${layouts.length} layouts are listed`);
   }
 }
 

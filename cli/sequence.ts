@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand } from './options';
-import { complain, EXIT, exitWith, print } from './output';
+import { EXIT, fail, print } from './output';
 
 /** Adds `sequence`: which tokens of a sequence each rank of a replica holds. */
 export function addSequenceCommand(program: Command): void {
@@ -23,9 +23,7 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
   }
   const plans = sequencePlans(layout.facts);
   if (plans.length === 0) {
-    complain(`${input.file}: no sequence to split. Write sequence.seq_length`);
-    exitWith(EXIT.findings);
-    return null;
+    return fail(`${input.file}: no sequence to split. Write sequence.seq_length`, EXIT.findings);
   }
   return plans;
 }

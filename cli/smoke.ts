@@ -24,7 +24,7 @@ import { readClusterFile } from '../jobs/clusterFile';
 import { type Checked, hasErrors, jsonText, safeJson } from '../layout';
 import { inputFiles } from './files';
 import { type Format, formatOption } from './options';
-import { complain, EXIT, exitWith, onOutputClosed, print, SIGNAL_EXIT } from './output';
+import { complain, EXIT, exitWith, fail, onOutputClosed, print, SIGNAL_EXIT } from './output';
 import { smokeReport } from './smokeReport';
 import { diagnosticTexts } from './text';
 
@@ -79,8 +79,7 @@ async function smoke(file: string, options: Options): Promise<void> {
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
     process.stderr.write([...diagnosticTexts(file, checked)].join(''));
-    complain(`${file}: fix the errors of the layout first`);
-    exitWith(EXIT.unusable);
+    fail(`${file}: fix the errors of the layout first`);
     return;
   }
   const abort = new AbortController();
@@ -98,8 +97,7 @@ async function smoke(file: string, options: Options): Promise<void> {
     if (abort.signal.aborted) {
       process.exitCode = cancelledStatus(abort.signal);
     } else if (error instanceof EnvironmentError) {
-      complain(error.message);
-      exitWith(EXIT.unusable);
+      fail(error.message);
     } else {
       throw error;
     }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { countOf, jsonText, lossOf, type Stage, type StagePlan, stagePlans, terminalLine } from '../layout';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand } from './options';
-import { complain, EXIT, exitWith, print } from './output';
+import { complain, fail, print } from './output';
 
 /** Adds `stages`: which layers each pipeline stage of every file holds. */
 export function addStagesCommand(program: Command): void {
@@ -34,8 +34,7 @@ function stagesOf(input: InputFile): { readonly ok: boolean; readonly stages: re
       plans.length > 0
         ? 'more than 100,000 layers or stages'
         : 'the number of layers is not known. Write model.num_layers, a pipeline layout or a hybrid pattern';
-    complain(`${input.file}: ${reason}`);
-    exitWith(EXIT.unusable);
+    fail(`${input.file}: ${reason}`);
   }
   return { ok: stages.length > 0, stages };
 }

@@ -12,7 +12,7 @@ import {
 import { countOf, jsonText, terminalLine } from '../layout';
 import { inputFiles, soundLayout } from './files';
 import { formatOption } from './options';
-import { complain, EXIT, exitWith, print, styled } from './output';
+import { EXIT, exitWith, fail, print, styled } from './output';
 import { uriOf } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif';
@@ -57,7 +57,7 @@ function verified(file: string, paths: readonly string[]): Verification | null {
       if (evidence.files.every(({ kind }) => kind === 'other')) {
         const reasons = evidence.files.slice(0, MAX_REASONS).map(({ file, note }) => `${file}: ${note}`);
         const more = evidence.files.length - reasons.length;
-        return unusable(
+        return fail(
           reasons.length === 0
             ? `${paths.join(', ')}: the folder is empty`
             : `${reasons.join('; ')}${more > 0 ? `; and ${countOf(more, 'more file')}` : ''}`,
@@ -70,15 +70,9 @@ function verified(file: string, paths: readonly string[]): Verification | null {
       if (!(error instanceof SourceError)) {
         throw error;
       }
-      return unusable(error.message);
+      return fail(error.message);
     }
   }
-  return null;
-}
-
-function unusable(reason: string): null {
-  complain(reason);
-  exitWith(EXIT.unusable);
   return null;
 }
 

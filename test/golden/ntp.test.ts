@@ -12,7 +12,8 @@ import {
   syncStates,
   uniformSpares,
 } from '../../layout';
-import { layoutText, loadGolden, testLayouts, verdictOf } from './golden';
+import { loadGolden, testLayouts, verdictOf } from './golden';
+import { type ParallelInput, parallelText } from './inputs';
 
 type Key = number | readonly [dp: number, cp: number, pp: number];
 
@@ -32,14 +33,7 @@ interface Input {
   readonly cp_rank: number;
   readonly pp_rank: number;
   readonly world_size: number;
-  readonly layout: {
-    readonly tp: number;
-    readonly cp: number;
-    readonly pp: number;
-    readonly ep: number;
-    readonly etp: number | null;
-    readonly order: string;
-  };
+  readonly layout: Pick<ParallelInput, 'tp' | 'cp' | 'pp' | 'ep' | 'etp' | 'order'>;
   readonly num_shards: number;
   readonly shape: readonly number[];
   readonly partition_dim: number | null;
@@ -51,51 +45,39 @@ interface FinalGroups {
   readonly of_rank: readonly number[];
 }
 
-interface Expect {
+interface Expect extends Readonly<Record<'tp' | 'cp' | 'tp_cp' | 'mp', FinalGroups>> {
   readonly tp_spares: number;
   readonly non_active_ranks_per_dp: readonly (readonly [number, readonly number[]])[];
   readonly active: readonly number[];
   readonly new_group_calls: readonly (readonly number[])[];
   readonly spares: readonly number[];
   readonly dp_sync_conflicts: readonly object[];
-  readonly tp: FinalGroups;
-  readonly cp: FinalGroups;
-  readonly tp_cp: FinalGroups;
-  readonly mp: FinalGroups;
   readonly is_reduced_dp: readonly number[];
   readonly should_dp_sync: readonly (number | null)[];
   readonly applied: boolean;
   readonly send_splits: readonly (readonly number[])[];
   readonly recv_splits: readonly (readonly number[])[];
-  readonly class: string;
 }
 
 const cases = loadGolden<Input, Expect>('ntp');
 const ofKind = (kind: Input['kind']) => cases.filter(({ input, id }) => input.kind === kind && !id.includes('odd'));
 
-function resolved({ tp_base, tp_spares, num_reduced_tp_dp_ranks, non_active_ranks_per_dp }: Ntp): ResolvedNtp {
-  return {
-    tpBase: tp_base,
-    tpSpares: tp_spares,
-    numReducedTpDpRanks: num_reduced_tp_dp_ranks,
-    nonActive:
-      non_active_ranks_per_dp?.map(([key, localRanks]) =>
-        typeof key === 'number'
-          ? { dp: key, cp: null, pp: null, localRanks }
-          : { dp: key[0], cp: key[1], pp: key[2], localRanks },
-      ) ?? null,
-    failedRanks: [],
-    placement: 'nominal',
-  };
+function entriesOf({ non_active_ranks_per_dp: map }: Ntp): ResolvedNtp['nonActive'] {
+  const entries = map?.map(([key, localRanks]) => {
+    const [dp, cp = null, pp = null] = [key].flat();
+    return { dp: dp ?? 0, cp, pp, localRanks };
+  });
+  return entries ?? null;
+}
+
+function resolved(ntp: Ntp): ResolvedNtp {
+  const { tp_base: tpBase, tp_spares: tpSpares, num_reduced_tp_dp_ranks: numReducedTpDpRanks } = ntp;
+  return { tpBase, tpSpares, numReducedTpDpRanks, nonActive: entriesOf(ntp), failedRanks: [], placement: 'nominal' };
 }
 
 function textOf({ world_size, layout, ntp }: Input): string {
-  const { tp, cp, pp, ep, etp, order } = layout;
-  const entries = ntp.non_active_ranks_per_dp?.map(([key, local_ranks]) =>
-    typeof key === 'number' ? { dp: key, local_ranks } : { dp: key[0], cp: key[1], pp: key[2], local_ranks },
-  );
-  const parallelism = { tp, cp, pp, ep, expt_tp: etp, order };
-  return layoutText({ world_size, parallelism, ntp: { ...ntp, non_active_ranks_per_dp: entries } });
+  const entries = entriesOf(ntp)?.map(({ localRanks: local_ranks, ...place }) => ({ ...place, local_ranks }));
+  return parallelText({ world_size, ...layout }, { ntp: { ...ntp, non_active_ranks_per_dp: entries } });
 }
 
 const shapeOf = ({ world_size, layout: { tp, cp, pp } }: Input) => ({ cp, dp: world_size / (tp * cp * pp) });

@@ -14,7 +14,9 @@ import {
   verdictOf,
 } from './golden';
 import {
+  type CallInput,
   type Inputs,
+  isOneWorld,
   type MimoFlags,
   mimoFlagsText,
   type ParallelInput,
@@ -26,14 +28,6 @@ import {
 /** Inputs that Megatron-LM does not look at, such as sizes below 1, and that no layout may have. */
 const isOdd = ({ id }: { readonly id: string }): boolean => id.includes('odd');
 
-interface CallInput extends ParallelInput {
-  readonly pipeline_model_parallel_comm_backend: string | null;
-  readonly rank_offset: number;
-  readonly local_world_size: number | null;
-  readonly dist_initialized: boolean;
-  readonly all_gather: { readonly for_expert_parallelism: boolean } | null;
-}
-
 interface CallExpect extends GoldenGroups {
   readonly group_order: readonly string[];
   readonly all_gather?: { readonly ok: boolean; readonly error: GoldenError | null } & GoldenGroups;
@@ -41,13 +35,8 @@ interface CallExpect extends GoldenGroups {
 
 const LEVEL = /^HIERARCHICAL_CONTEXT_PARALLEL_GROUP_L\d+$/;
 
-const isWorld = ({ rank_offset, local_world_size, dist_initialized }: CallInput): boolean =>
-  rank_offset === 0 && local_world_size === null && dist_initialized;
-
 testLayouts<CallInput, CallExpect>('layouts of initialize_model_parallel', 'homogeneous', {
-  // a layout has no key for the pipeline's backend
-  text: ({ input }) =>
-    isWorld(input) && input.pipeline_model_parallel_comm_backend === null ? parallelText(input) : null,
+  text: ({ input }) => (isOneWorld(input) ? parallelText(input) : null),
   verdict: (one) => (one.ok && isOdd(one) ? 'refused' : verdictOf(one.error)),
   accepted: ({ resolved }, { expect: golden }) => {
     const families = resolved ? processGroups(resolved) : [];

@@ -23,6 +23,22 @@ export interface ParallelInput {
   readonly sharp_enabled_group: string | null;
 }
 
+/** A recorded call of `initialize_model_parallel`. */
+export interface CallInput extends ParallelInput {
+  readonly pipeline_model_parallel_comm_backend: string | null;
+  readonly rank_offset: number;
+  readonly local_world_size: number | null;
+  readonly dist_initialized: boolean;
+  readonly all_gather: { readonly for_expert_parallelism: boolean } | null;
+}
+
+/** Whether a call makes all groups of one world from rank 0: a layout says nothing else, and has no key for the backend. */
+export const isOneWorld = (input: CallInput): boolean =>
+  input.rank_offset === 0 &&
+  input.local_world_size === null &&
+  input.dist_initialized &&
+  input.pipeline_model_parallel_comm_backend === null;
+
 /** The layout of a call of `initialize_model_parallel`. */
 export function parallelText(
   input: Partial<ParallelInput> & { readonly world_size: number },

@@ -433,9 +433,10 @@ class Interpreter implements BuiltinShell {
     }
     const { assumed, compared } = this;
     const compares = this.#arguments;
-    const before = this.state.fork();
+    const lists = [...branches.map(({ then }) => then), ...(otherwise ? [otherwise] : [])];
+    const before = lists.some(mayLeave) ? this.state.fork() : null;
     const outcome = verdict ? this.#list(branch.then.commands) : this.#branches(rest, otherwise);
-    if (!isRefused(outcome, assumed)) {
+    if (!before || !isRefused(outcome, assumed)) {
       return outcome;
     }
     // a script is read as it runs: it is meant to be given what is missing
@@ -877,6 +878,11 @@ class Interpreter implements BuiltinShell {
     const line = text.slice(file.offset, file.offset + (node.end - node.pos)).split('\n')[0] ?? '';
     return line.length > 80 ? `${line.slice(0, 80)}...` : line.trim();
   }
+}
+
+/** Whether commands can leave the script: assignments alone cannot. */
+function mayLeave({ commands }: CompoundList): boolean {
+  return commands.some(({ command }) => command.type !== 'Command' || command.name !== undefined);
 }
 
 /**

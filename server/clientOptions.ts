@@ -27,7 +27,7 @@ export function commandsOf(options: unknown): Commands {
   return Object.fromEntries(texts.filter(([, text]) => typeof text === 'string'));
 }
 
-/** What a hint says: which ranks a grid has, a number that follows from others, a default in force, what a GPU holds. */
+/** Kinds of inlay hints: the ranks of a grid, derived numbers, defaults in force, memory of a GPU. */
 export type HintKind = 'ranks' | 'derived' | 'defaults' | 'memory';
 
 /** What a person can choose while the server runs (`workspace/didChangeConfiguration`). */

@@ -91,6 +91,12 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
       }
     });
   }
+  if (clientWorkspace?.workspaceFolders) {
+    connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+      launchFiles?.changeFolders(added, removed);
+      void workspace?.changeFolders(added, removed);
+    });
+  }
   connection.onDidChangeWatchedFiles(({ changes }) => {
     for (const { uri, type } of changes) {
       launchFiles?.changedOnDisk(uri);

@@ -90,22 +90,18 @@ export class LaunchFiles {
     { capabilities, workspaceFolders }: InitializeParams,
   ) {
     this.#capabilities = capabilities;
-    const add = (folders: readonly WorkspaceFolder[]) => {
-      for (const { uri } of folders) {
-        this.#folders.set(uri, URI.parse(uri));
-      }
-    };
-    add(workspaceFolders ?? []);
-    if (capabilities.workspace?.workspaceFolders) {
-      connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
-        for (const { uri } of removed) {
-          this.#folders.delete(uri);
-        }
-        add(added);
-      });
-    }
+    this.changeFolders(workspaceFolders ?? [], []);
     documents.open.onDidChangeContent(({ document: { uri } }) => this.#readSoon(uri));
     documents.open.onDidClose(({ document: { uri } }) => this.changedOnDisk(uri));
+  }
+
+  changeFolders(added: readonly WorkspaceFolder[], removed: readonly WorkspaceFolder[]): void {
+    for (const { uri } of removed) {
+      this.#folders.delete(uri);
+    }
+    for (const { uri } of added) {
+      this.#folders.set(uri, URI.parse(uri));
+    }
   }
 
   /** Counts the changes of launch files: what was derived at the same number still holds. */

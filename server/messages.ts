@@ -1,4 +1,4 @@
-/** What the server tells its client beside the protocol's own messages. */
+/** Messages between server and client that the protocol lacks. */
 
 /** Method of the notification that follows every check of a document, for a client that asks for it. */
 export const SUMMARY = 'parallelismLayout/summary';
@@ -13,7 +13,7 @@ export interface Summary {
   readonly warnings: number;
 }
 
-/** Method of the request for a document's text as the server has it (or null), for finding out why the two differ. */
+/** Method of the request for a document's text as the server has it, or null; for tests. */
 export const VIEW_TEXT = 'parallelismLayout/viewText';
 
 /** Request for the layouts that fit the GPUs of a document (`PlanRequest`); answers with a `Plan`. */
@@ -43,7 +43,7 @@ export interface FileRequest {
   readonly root?: string;
 }
 
-/** Commands of the client that lenses may run; one that is left out does not exist there, or cannot run now. */
+/** Commands of the client that lenses may run; left out where they do not exist or cannot run. */
 export interface Commands {
   /** Takes the document's address. */
   readonly showGrid?: string;

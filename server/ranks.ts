@@ -16,7 +16,7 @@ const MAX_SHOWN = 8;
 /** The largest world whose groups are spelt out: some groups list all ranks of another to find theirs. */
 const MAX_WORLD_LISTED = 1_048_576;
 
-/** Whether the ranks of a layout's groups may be listed while someone waits. */
+/** Whether listing the ranks of a layout's groups is quick enough for a request. */
 export function canList({ worldSize }: ResolvedLayout): boolean {
   return worldSize <= MAX_WORLD_LISTED;
 }
@@ -28,7 +28,7 @@ export function groupsOf(layout: ResolvedLayout, module: string | null): GroupFa
   return processGroups({ ...layout, modules }).filter((family) => family.module === module);
 }
 
-/** Where a global rank lies, and whom it talks to, a paragraph of Markdown for each grid that holds it. */
+/** The place of a global rank and its groups, a paragraph of Markdown for each grid that holds it. */
 export function rankLines(layout: ResolvedLayout, rank: number): string[] {
   if (!Number.isSafeInteger(rank) || rank < 0 || rank >= layout.worldSize) {
     return [];

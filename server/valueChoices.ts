@@ -80,7 +80,7 @@ const ORDERS: Choice[] = [
   { value: 'tp-cp-pp-ep-dp', leadsTo: 'pipeline neighbours nearer than experts' },
 ];
 
-/** The process groups of this layout with their sizes (its modules have the same); all names where it is not yet whole. */
+/** The process groups of this layout with their sizes; all names while the layout is incomplete. */
 function groupChoices(resolved: ResolvedLayout | null): Choice[] {
   if (!resolved) {
     return GROUP_NAMES.map((value) => ({ value }));
@@ -162,7 +162,7 @@ function offsetChoices({ modules }: LayoutFacts, module: ModuleFacts): Choice[] 
   return all.filter(({ value }, i) => all.findIndex((other) => other.value === value) === i).slice(0, MAX_CHOICES);
 }
 
-/** More choices than these help nobody. */
+/** The most choices that are offered. */
 const MAX_CHOICES = 24;
 
 function rankChoices({ modules, world }: LayoutFacts, module: ModuleFacts): Choice[] {

@@ -37,7 +37,7 @@ export function codeActions(uri: string, checked: Checked, range: Range, only?: 
   return [
     ...(wanted(CodeActionKind.QuickFix) ? quickFixes(uri, checked, range) : []),
     ...(wanted(CodeActionKind.RefactorRewrite) ? rewrites(uri, checked, range) : []),
-    // it tries fixes one after the other, so only when it is asked for
+    // it tries fixes one after the other, so only on request
     ...(only && wanted(FIX_ALL) ? fixAll(uri, checked) : []),
   ];
 }
@@ -66,7 +66,7 @@ function quickFixes(uri: string, checked: Checked, range: Range): CodeAction[] {
   return [...actions, ...touched.flatMap((diagnostic) => ignoreAction(uri, checked, diagnostic))];
 }
 
-/** Silences a rule on its line; not offered for what says that a file cannot be read. */
+/** Silences a rule on its line; not offered for rules that say that a file cannot be read. */
 export function ignoreAction(uri: string, checked: Checked, diagnostic: Diagnostic): CodeAction[] {
   const { text, lines, read } = checked;
   if (ALWAYS_SAID.has(diagnostic.code)) {

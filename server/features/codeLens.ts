@@ -13,8 +13,8 @@ export const codeLensFeature = feature({ codeLensProvider: {} }, ({ connection, 
 });
 
 /**
- * What can be done with a layout, and how many ranks and process groups its grids have. A lens takes up a line, so lenses stay where
- * they are while a file has errors: what they cannot do or say then they leave out of their text.
+ * Lenses with the commands of a layout, and with the ranks and process groups of its grids. A lens takes up a line, so a file with
+ * errors keeps its lenses, with less text: lines do not jump while a person types.
  */
 export function codeLenses(uri: string, checked: Checked, commands: Commands): CodeLens[] {
   const { facts, lines, text } = checked;
@@ -44,7 +44,7 @@ const UNKNOWN = 'ranks not known';
 
 function gridLenses(uri: string, { text, facts, resolved, lines }: Checked, command: string): CodeLens[] {
   const grids = (facts?.modules ?? []).slice(0, MAX_GRIDS).map(({ name, nameSpan, ranks }) => {
-    // a group of one rank has nobody to talk to
+    // a group of one rank does not communicate
     const groups = resolved
       ? groupsOf(resolved, name).reduce((sum, { size, count }) => sum + (size > 1 ? count : 0), 0)
       : undefined;

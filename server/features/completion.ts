@@ -74,7 +74,7 @@ function keyItems(checked: Checked, cursor: Cursor, spec: KeySpec, typing: Typin
   return [...required, ...others].map(([name, key], i) => keyItem(name, key, i, cursor, typing));
 }
 
-/** Keys of the file that cannot stand beside others. */
+/** Top-level keys that exclude others. */
 const EXCLUDES: Readonly<Record<string, readonly string[]>> = {
   parallelism: ['modules'],
   modules: ['parallelism'],
@@ -158,7 +158,7 @@ function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }
   const typed = (value: string) =>
     check(applyEdits(checked.text, [{ span: word, newText: space + value }]), checked.levels);
   const present = checked.text.slice(word.start, word.end);
-  // a value that is still missing keeps others from being worked out, or the whole file from being read
+  // a missing value leaves derived numbers open, or the whole file unreadable
   const isOpen = !checked.facts || (present === '' && checked.text.length <= MAX_TRIED);
   const facts = (isOpen ? typed('1').facts : null) ?? checked.facts;
   const choices = choicesFor(facts, checked.resolved, path, spec).filter(({ value }) => !cursor.siblings.has(value));
@@ -179,7 +179,7 @@ function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }
 interface Verdict {
   readonly errors: number;
   readonly warnings: number;
-  /** The first diagnostic that the value would lead to, for the reader to see why it comes late. */
+  /** The first diagnostic that the value would lead to. */
   readonly message: string;
 }
 
@@ -190,8 +190,8 @@ const MAX_TRIED = 4096;
 const MAX_TRIES = 24;
 
 /**
- * The choices with what the rules would say of them, those with the fewest errors first, then those with the fewest
- * warnings. A long file is not checked anew for each.
+ * The choices with the diagnostics that each would lead to, those with the fewest errors first, then those with the fewest warnings.
+ * In a long file they are not tried out.
  */
 function judged(
   choices: readonly Choice[],

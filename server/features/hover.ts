@@ -25,8 +25,8 @@ export const hoverFeature = feature({ hoverProvider: true }, ({ connection, chec
 });
 
 /**
- * What the key at an offset means, and what its grid works out to with the numbers of this file. On the number of a rank:
- * where it lies and whom it talks to.
+ * What the key at an offset means, and what follows for its grid from the numbers of this file. On the number of a rank: its place
+ * and its groups.
  */
 export function hover(checked: Checked, offset: number): Hover | null {
   const found = locate(checked.read.tree.root, offset);
@@ -55,7 +55,7 @@ function answer({ lines }: Checked, span: Span, sections: readonly string[]): Ho
   return { contents: { kind: MarkupKind.Markdown, value: sections.join('\n\n') }, range: lines.rangeOf(span) };
 }
 
-/** What the grid of a path works out to, and the process groups that a key makes. */
+/** What follows for the grid of a path, and the process groups that a key makes. */
 function hereLines({ facts, resolved }: Checked, path: readonly string[], name: string): string[] {
   const module = facts && moduleAt(facts, path);
   const here = module ? derivedLines(facts, module) : [];
@@ -65,10 +65,10 @@ function hereLines({ facts, resolved }: Checked, path: readonly string[], name: 
   return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : []), ...stages];
 }
 
-/** The degrees of which half and twice the value are held against the one that is written. */
+/** The degrees whose half and double are compared with the written value. */
 const WEIGHED: ReadonlySet<string> = new Set(['tp', 'cp', 'pp', 'ep']);
 
-/** What the layout costs with the degree as it is, and with half and twice of it. */
+/** What the layout costs with half and with double the degree, beside its cost as written. */
 function costLines(checked: Checked, path: readonly string[], name: string): string[] {
   const fields: Readonly<Record<string, Field<unknown>>> | undefined = checked.facts?.root.parallelism.value;
   const field = path.length === 2 && path[0] === 'parallelism' && WEIGHED.has(name) ? fields?.[name] : undefined;
@@ -95,7 +95,7 @@ function change(share: number): string {
   return `${percent < 0 ? '−' : '+'}${Math.abs(percent)} %`;
 }
 
-/** A module's name says what the module works out to. */
+/** The hover of a module's name. */
 function moduleHover(checked: Checked, found: Located | null, offset: number): Hover | null {
   const onName = found?.onKey === true && found.path.length === 2 && found.path[0] === 'modules';
   const name = found?.path[1] ?? '';
@@ -111,7 +111,7 @@ function moduleHover(checked: Checked, found: Located | null, offset: number): H
 /** The keys whose numbers are global ranks. */
 const RANK_KEYS: ReadonlySet<string> = new Set(['rank_offset', 'failed_ranks']);
 
-/** What is to be said of the number at an offset, where it is the number of a rank or of a slot. */
+/** The lines about the number at an offset, where it is the number of a rank or of a slot. */
 function numberAt(checked: Checked, { path, entry }: Located, offset: number): { span: Span; lines: string[] } | null {
   const { resolved } = checked;
   const node = scalarAt(entry.value, offset);

@@ -8,6 +8,7 @@ import {
   LSPErrorCodes,
   ResponseError,
   type WorkspaceDocumentDiagnosticReport,
+  type WorkspaceFolder,
 } from 'vscode-languageserver';
 import { type Checked, check, MAX_TEXT } from '../../layout';
 import type { Documents } from '../documents';
@@ -94,22 +95,9 @@ export class Workspace {
 
   /** Begins to watch, once the client is ready. */
   start({ capabilities, workspaceFolders }: InitializeParams): void {
-    const { connection } = this;
-    for (const { uri } of workspaceFolders ?? []) {
-      this.#folders.add(uri);
-    }
     if (capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration) {
-      void connection.client.register(DidChangeWatchedFilesNotification.type, {
-        watchers: [{ globPattern: PATTERN }],
-      });
-    }
-    if (capabilities.workspace?.workspaceFolders) {
-      connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
-        void this.#changeFolders(
-          added.map(({ uri }) => uri),
-          removed.map(({ uri }) => uri),
-        );
-      });
+      const watchers = [{ globPattern: PATTERN }];
+      void this.connection.client.register(DidChangeWatchedFilesNotification.type, { watchers });
     }
     // the disk may say something else than the document that was closed
     this.documents.open.onDidClose(({ document }) => {
@@ -117,9 +105,7 @@ export class Workspace {
         void this.#closed(document.uri);
       }
     });
-    if (this.publish) {
-      void this.#lookAll([...this.#folders]);
-    }
+    void this.changeFolders(workspaceFolders ?? [], []);
   }
 
   /** Checks a layout again that changed on the disk. */
@@ -178,19 +164,19 @@ export class Workspace {
     }
   }
 
-  async #changeFolders(added: readonly string[], removed: readonly string[]): Promise<void> {
-    for (const folder of removed) {
+  async changeFolders(added: readonly WorkspaceFolder[], removed: readonly WorkspaceFolder[]): Promise<void> {
+    for (const { uri: folder } of removed) {
       this.#folders.delete(folder);
       const start = `${this.files.normal(folder)}/`;
       for (const uri of [...this.#known.keys()].filter((one) => one.startsWith(start))) {
         this.#forget(uri);
       }
     }
-    for (const folder of added) {
-      this.#folders.add(folder);
+    for (const { uri } of added) {
+      this.#folders.add(uri);
     }
     if (this.publish) {
-      await this.#lookAll(added);
+      await this.#lookAll(added.map(({ uri }) => uri));
     }
   }
 

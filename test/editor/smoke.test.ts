@@ -40,13 +40,4 @@ describe('smoke jobs', () => {
     await workbench.page.locator('.terminal-wrapper.active').waitFor();
     await workbench.screenshot('smoke-log');
   });
-
-  test('the history is still there after a reload of the window', async () => {
-    await workbench.reload();
-    await lens('Smoke job passed on local').or(row('two-ranks')).first().waitFor();
-    await workbench.openFile(LAYOUT);
-    await lens('Smoke job passed on local').waitFor();
-    await workbench.page.getByRole('tab', { name: 'Smoke Jobs' }).click();
-    await row('two-ranks').waitFor();
-  });
 });

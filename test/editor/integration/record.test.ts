@@ -19,6 +19,17 @@ const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(n
 const wasRun = async () => (await vscode.workspace.fs.readDirectory(here(''))).some(([name]) => name === 'was-run');
 const layoutText = () => vscode.window.activeTextEditor?.document.getText() ?? '';
 
+/** Presses the button of the offer until the question comes: one more press would cancel the run. */
+async function acceptOffer(asked: () => string): Promise<void> {
+  const press = async () => {
+    if (asked() === '') {
+      await vscode.commands.executeCommand('notification.acceptPrimaryAction');
+    }
+    return asked();
+  };
+  await until(press, (text) => text !== '', 'the question');
+}
+
 /** Launch scripts that run with recording stubs, on a machine. */
 export function defineRecord(): void {
   describe('a launch script that is run', () => {
@@ -51,18 +62,22 @@ export function defineRecord(): void {
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('train.sh'));
       assert.match(layoutText(), /^# parallelism\.tp is unknown/m);
       assert.equal(await wasRun(), false);
-      await until(
-        async () => {
-          await vscode.commands.executeCommand('notification.acceptPrimaryAction');
-          return layoutText();
-        },
-        (text) => /^ {2}tp: 4 +# train.sh:3$/m.test(text),
-        'the value that the script computes',
-      );
+      await acceptOffer(asked);
+      await until(layoutText, (text) => /^ {2}tp: 4 +# train.sh:3$/m.test(text), 'the value that the script computes');
       assert.match(asked(), /^Run train\.sh with recording stubs\?\nbash executes \/.*\/record\/train\.sh as you/);
       assert.match(layoutText(), /^# The script was executed with recording stubs/m);
       assert.equal(vscode.window.activeTextEditor?.document.uri.path, here('train.layout.yaml').path);
       assert.equal(await wasRun(), true);
+    });
+
+    it('is offered where the text starts no job', async () => {
+      const asked = answer('Run Script');
+      const command = 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2';
+      await put('hidden.sh', `RUN=$(echo x${command} | cut -c 2-)\n$RUN\n`);
+      await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('hidden.sh'));
+      assert.equal(layoutText(), '');
+      await acceptOffer(asked);
+      await until(layoutText, (text) => /^ {2}tp: 2\b/m.test(text), 'the layout of what the script starts');
     });
 
     it('does not start where a person declines', async () => {

@@ -1,7 +1,5 @@
 import {
-  type DocumentHighlight,
   DocumentHighlightKind,
-  type Location,
   LSPErrorCodes,
   type Range,
   ResponseError,
@@ -12,31 +10,25 @@ import { type Checked, LANGUAGE_MODULE, type ModuleFacts } from '../../layout';
 import { feature } from './feature';
 
 export const renameFeature = feature(
-  {
-    documentHighlightProvider: true,
-    referencesProvider: true,
-    renameProvider: { prepareProvider: true },
-  },
+  { documentHighlightProvider: true, referencesProvider: true, renameProvider: { prepareProvider: true } },
   ({ connection, checked }) => {
-    const at = ({ textDocument: { uri }, position }: TextDocumentPositionParams) => {
-      const found = checked(uri);
-      return { uri, found, offset: found.lines.offsetAt(position) };
+    const rangeAt = ({ textDocument, position }: TextDocumentPositionParams) => {
+      const found = checked(textDocument.uri);
+      return renameRange(found, found.lines.offsetAt(position));
     };
+    connection.onPrepareRename(rangeAt);
     connection.onDocumentHighlight((params) => {
-      const { found, offset } = at(params);
-      return moduleHighlights(found, offset);
+      const range = rangeAt(params);
+      return range && [{ range, kind: DocumentHighlightKind.Write }];
     });
+    // the format names a module in one place only
     connection.onReferences((params) => {
-      const { uri, found, offset } = at(params);
-      return moduleReferences(uri, found, offset);
+      const range = rangeAt(params);
+      return range && [{ uri: params.textDocument.uri, range }];
     });
-    connection.onPrepareRename((params) => {
-      const { found, offset } = at(params);
-      return renameRange(found, offset);
-    });
-    connection.onRenameRequest((params) => {
-      const { uri, found, offset } = at(params);
-      return renameModule(uri, found, offset, params.newName);
+    connection.onRenameRequest(({ textDocument: { uri }, position, newName }) => {
+      const found = checked(uri);
+      return renameModule(uri, found, found.lines.offsetAt(position), newName);
     });
   },
 );
@@ -75,16 +67,4 @@ export function renameModule(uri: string, checked: Checked, offset: number, newN
     throw refuse(`Exactly one module must be named '${LANGUAGE_MODULE}': give another one this name first.`);
   }
   return { changes: { [uri]: [{ range: checked.lines.rangeOf(module.nameSpan), newText: newName }] } };
-}
-
-/** The places that speak of a module: the format names a module in one place only. */
-export function moduleReferences(uri: string, checked: Checked, offset: number): Location[] {
-  const range = renameRange(checked, offset);
-  return range ? [{ uri, range }] : [];
-}
-
-/** The places of a module's name to highlight. */
-export function moduleHighlights(checked: Checked, offset: number): DocumentHighlight[] {
-  const range = renameRange(checked, offset);
-  return range ? [{ range, kind: DocumentHighlightKind.Write }] : [];
 }

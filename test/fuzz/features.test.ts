@@ -13,7 +13,7 @@ import { foldingRanges } from '../../server/features/folding';
 import { formatting } from '../../server/features/formatting';
 import { hover } from '../../server/features/hover';
 import { inlayHints } from '../../server/features/inlayHints';
-import { moduleReferences } from '../../server/features/rename';
+import { renameRange } from '../../server/features/rename';
 import { selectionRanges } from '../../server/features/selectionRanges';
 import { runs } from '../harness/property';
 import { expectShowable } from './expectShowable';
@@ -56,11 +56,8 @@ function ask(checked: Checked, offset: number): void {
   for (let range = selectionRanges(checked, [position])[0]; range; range = range.parent) {
     inText(range.range);
   }
-  const shown = [
-    ...documentLinks(checked),
-    ...codeLenses(URI, checked, { showGrid: 'grid' }),
-    ...moduleReferences(URI, checked, offset),
-  ];
+  inText(renameRange(checked, offset) ?? undefined);
+  const shown = [...documentLinks(checked), ...codeLenses(URI, checked, { showGrid: 'grid' })];
   shown.map(({ range }) => inText(range));
   inlayHints(checked, whole).map(({ position: start }) => inText({ start, end: start }));
   codeActions(URI, checked, { start: position, end: position });

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
-import { dropEdits, pasteEdits } from '../../../client/launch/transfer';
+import { dropEdits } from '../../../client/launch/transfer';
 import { until } from '../../harness/until';
 import { ask, codeOf, findings, folder, open, place, replace, untilFindings } from './editor';
 import { MemoryFiles } from './memoryFiles';
@@ -68,18 +68,14 @@ async function answering(
   await running;
 }
 
-// The editor has no command for a drop, and in a browser its command for pasting passes the providers by.
-
-const carried = (type: string, value: string) => {
+/** The edits of a drop, for which the editor has no command: the end-to-end tests drop a file. */
+function dropped(document: vscode.TextDocument, lines: readonly (string | vscode.Uri)[]) {
   const data = new vscode.DataTransfer();
-  data.set(type, new vscode.DataTransferItem(value));
-  return data;
-};
+  data.set('text/uri-list', new vscode.DataTransferItem(lines.join('\r\n')));
+  return dropEdits(document, data, new vscode.CancellationTokenSource().token);
+}
 
-const dropped = (document: vscode.TextDocument, lines: readonly (string | vscode.Uri)[]) =>
-  dropEdits(document, carried('text/uri-list', lines.join('\r\n')), new vscode.CancellationTokenSource().token);
-
-async function apply(edit: vscode.DocumentDropEdit | vscode.DocumentPasteEdit | undefined): Promise<void> {
+async function apply(edit: vscode.DocumentDropEdit | undefined): Promise<void> {
   assert.ok(edit?.additionalEdit);
   assert.ok(await vscode.workspace.applyEdit(edit.additionalEdit));
 }
@@ -192,14 +188,6 @@ export function defineLaunch(): void {
       await apply(again);
       assert.equal(bare.getText(), before);
       assert.deepEqual(titles(await dropped(bare, [here('notes.sh')])), []);
-    });
-
-    it('pastes flags as the keys of a layout', async () => {
-      const { document } = await open('launch/job.layout.yaml');
-      const end = document.lineAt(document.lineCount - 1).range;
-      const [edit] = await pasteEdits(document, [end], carried('text/plain', '--context-parallel-size 2'));
-      await apply(edit);
-      assert.match(document.getText(), /^ {2}tp: 4\n(?:.*\n)* {2}cp: 2$/m);
     });
 
     it('makes nothing of a file that starts no job, of one that is missing, or where no file is chosen', async () => {

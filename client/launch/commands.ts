@@ -76,20 +76,19 @@ export async function compareLaunchFiles(document: vscode.TextDocument, argument
     launch,
     ...driftBetween(document.uri.path, document.getText(), launch.reading),
   }));
-  const isNamed = wanted.length > 0;
+  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
+  const remember = wanted.length > 0 ? [] : [vscode.l10n.t('Keep comparing with {0}', names)];
   if (drifts.some(({ differences }) => differences.length > 0)) {
+    const separator = { label: '', kind: vscode.QuickPickItemKind.Separator };
     const items = drifts.flatMap(({ launch, differences }) => differenceItems(launch, differences));
-    await chooseDifference(document, launches, isNamed ? items : [...items, ...rememberItems(launches)]);
+    await chooseDifference(document, launches, [...items, ...remember.flatMap((label) => [separator, { label }])]);
     return;
   }
   const unknown = drifts.flatMap((drift) => drift.unknown.map(({ key }) => key));
-  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
   const matches = vscode.l10n.t('{0} matches {1}.', nameOf(document.uri), names);
   const open =
     unknown.length === 0 ? '' : ` ${vscode.l10n.t('The launch files leave these open: {0}.', listOf(unknown))}`;
-  const [remember] = isNamed ? [] : rememberItems(launches);
-  const chosen = await showInformation(matches + open, ...(remember ? [remember.label] : []));
-  if (remember && chosen === remember.label) {
+  if ((await showInformation(matches + open, ...remember)) !== undefined) {
     await nameLaunchFiles(document, launches);
   }
 }
@@ -123,14 +122,6 @@ function differenceItems(launch: Launch, differences: readonly Difference[]): Di
     launch,
   }));
   return [{ label: nameOf(launch.uri), kind: vscode.QuickPickItemKind.Separator }, ...items];
-}
-
-function rememberItems(launches: readonly Launch[]): DifferenceItem[] {
-  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
-  return [
-    { label: '', kind: vscode.QuickPickItemKind.Separator },
-    { label: vscode.l10n.t('Keep comparing with {0}', names) },
-  ];
 }
 
 /** Opens the launch file beside the layout, both at a difference. */

@@ -1,7 +1,7 @@
 // Launch files in the real workbench: drop a script on a layout, paste flags, export, and run a script with recording stubs.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { testWorkbench } from '../harness/testWorkbench';
 
@@ -10,6 +10,7 @@ const FILES = {
   'train.sh': `TP=8\n${START} $TP --pipeline-model-parallel-size 2\n`,
   'computed.sh': `TP=$(seq 1 4 | tail -n 1)\n${START} $TP\n`,
   'job.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 4\n  pp: 2\n',
+  'same.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 8\n  pp: 2\n',
   'empty.layout.yaml': '',
 };
 
@@ -50,6 +51,21 @@ describe('launch files', () => {
     await choices.getByText('Insert Plain Text').first().click();
     await workbench.line('--context-parallel-size 2 --num-layers 16').waitFor();
     await workbench.line('cp: 2').waitFor({ state: 'detached' });
+    await workbench.command('View: Revert and Close Editor');
+  });
+
+  test('a layout that matches a chosen script can be compared with it from then on', async () => {
+    const { page } = workbench;
+    await workbench.openFile('same.layout.yaml');
+    await workbench.command('Parallelism Layout: Compare with Launch File');
+    const input = page.locator('.quick-input-widget input.input').first();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'train.sh' }).waitFor();
+    await input.fill(join(workbench.folder, basename(project), 'train.sh'));
+    await input.press('Enter');
+    const match = workbench.notification('same.layout.yaml matches train.sh.');
+    await match.waitFor();
+    await match.button('Keep comparing with train.sh').click();
+    await workbench.lens('matches train.sh').waitFor();
     await workbench.command('View: Revert and Close Editor');
   });
 

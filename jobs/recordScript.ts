@@ -6,8 +6,8 @@ import { EnvironmentError } from './environmentError';
 import { readRegularFile } from './regularFile';
 import { makeRunFolder } from './runFolder';
 
-/** How long a script may run, in milliseconds. */
-export const RECORD_LIMIT_MS = 10_000;
+/** How long a script may run by default, in milliseconds. */
+const LIMIT_MS = 10_000;
 
 /** The most commands of one run that are read, the longest record of one, and of all together. Bytes. */
 const MAX_COMMANDS = 2_000;
@@ -90,7 +90,7 @@ export interface RecordOptions {
  */
 export async function recordScript(
   file: string,
-  { limit = RECORD_LIMIT_MS, sandbox, mayUseNetwork = false, signal }: RecordOptions = {},
+  { limit = LIMIT_MS, sandbox, mayUseNetwork = false, signal }: RecordOptions = {},
 ): Promise<RecordedRun | null> {
   const programs = { BASH: programAt('bash'), ENV: programAt('env'), MV: programAt('mv') };
   const words = sandbox === undefined ? await networkSandbox() : sandbox;

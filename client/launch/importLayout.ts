@@ -28,8 +28,8 @@ export function registerImport({ recordScript }: Platform): vscode.Disposable {
   );
 }
 
-/** How long `recordScript` of the jobs lets a script run. Seconds. */
-const MAX_SECONDS = 10;
+/** How long a script may run, in milliseconds. */
+const LIMIT_MS = 10_000;
 
 class LaunchImport {
   constructor(
@@ -90,7 +90,7 @@ class LaunchImport {
     try {
       await vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString())?.save();
       const title = vscode.l10n.t('Running {0} with recording stubs', nameOf(uri));
-      const run = await this.tasks.run(title, (signal) => record(uri.fsPath, signal));
+      const run = await this.tasks.run(title, (signal) => record(uri.fsPath, LIMIT_MS, signal));
       if (run) {
         await openRecorded(uri, run, opened);
       }
@@ -128,7 +128,7 @@ async function isRunWanted(uri: vscode.Uri): Promise<boolean> {
   const detail = vscode.l10n.t(
     'bash executes {0} as you, in its folder, for at most {1} seconds and without a network. Stubs replace launchers and programs that change files, and record how the script calls them. Redirections and absolute paths in the script still take effect.',
     uri.fsPath,
-    MAX_SECONDS,
+    LIMIT_MS / 1000,
   );
   return (await ask(vscode.l10n.t('Run {0} with recording stubs?', nameOf(uri)), detail, run)) === run;
 }

@@ -21,5 +21,5 @@ export const platform: Platform = {
     );
   },
 
-  recordScript: (file, signal) => recordScript(file, { signal }),
+  recordScript: (file, limit, signal) => recordScript(file, { limit, signal }),
 };

@@ -14,7 +14,7 @@ export interface JobHost {
 export type CreateClient = (options: LanguageClientOptions) => BaseLanguageClient;
 
 /** Runs a shell script with recording stubs, as `recordScript` of the jobs says; null where `signal` ended it. */
-export type RecordScript = (file: string, signal: AbortSignal) => Promise<RecordedRun | null>;
+export type RecordScript = (file: string, limit: number, signal: AbortSignal) => Promise<RecordedRun | null>;
 
 /** What differs between the editor on a machine and the editor in a browser. */
 export interface Platform {

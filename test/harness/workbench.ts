@@ -141,17 +141,22 @@ export class Workbench {
   /** Drags a file from the Explorer onto a text in the editor and drops it with Shift held, which is a drop into the text. */
   async dropFile(name: string, target: Locator): Promise<void> {
     const { mouse, keyboard } = this.page;
-    const [from, to] = [await this.page.getByRole('treeitem', { name }).boundingBox(), await target.boundingBox()];
-    if (!from || !to) {
-      throw new Error(`${from ? 'the text' : name} is not on the screen`);
-    }
-    await mouse.move(from.x + from.width / 2, from.y + from.height / 2);
-    await mouse.down();
-    await mouse.move(to.x + 10, to.y + to.height / 2, { steps: 4 });
-    await keyboard.down('Shift');
-    // the editor takes the place of the group as the target once the pointer moves with the key held
-    await mouse.move(to.x + 20, to.y + to.height / 2, { steps: 4 });
-    await this.page.locator('.editor-instance .dnd-target').first().waitFor();
+    const centre = async (locator: Locator) => {
+      const { x, y, width, height } = (await locator.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+      return [x + Math.min(width / 2, 20), y + height / 2] as const;
+    };
+    // a busy workbench may not take the first moves for a drag: then it begins again
+    await this.#again(this.page.locator('.editor-instance .dnd-target'), async () => {
+      await keyboard.press('Escape');
+      await keyboard.up('Shift');
+      await mouse.up();
+      await mouse.move(...(await centre(this.page.getByRole('treeitem', { name }))));
+      await mouse.down();
+      const [x, y] = await centre(target);
+      await mouse.move(x, y, { steps: 4 });
+      await keyboard.down('Shift');
+      await mouse.move(x + 5, y, { steps: 4 });
+    });
     await mouse.up();
     await keyboard.up('Shift');
   }

@@ -175,6 +175,7 @@ describe('the rank grid in the workbench', () => {
 
   test('high contrast draws what the others do', async () => {
     workbench.setting('workbench.colorTheme', 'Default High Contrast');
+    await workbench.reload();
     await expectTheme(workbench, 'vscode-high-contrast');
   });
 });

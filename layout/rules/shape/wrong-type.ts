@@ -122,7 +122,7 @@ function cast(spec: KeySpec, value: string, source: string): string | null {
   switch (spec.type) {
     case 'integer':
       // a comma behind it is a habit from other formats
-      return /^\s*[-+]?\d+(\.0*)?\s*,?\s*$/.test(value) && Number.parseFloat(value) >= spec.min
+      return /^\s*[-+]?\d+(\.0*)?,?\s*$/.test(value) && Number.parseFloat(value) >= spec.min
         ? String(Number.parseFloat(value))
         : null;
     case 'duration':

@@ -185,6 +185,12 @@ describe('finding', () => {
         const { zoom, x, y } = window.saved.viewport;
         return zoom > 50 && x > 0.75 && y > 0.9;
       });
+      await picture(page).focus();
+      await press(page, '0', ...Array.from({ length: 9 }, () => '+'));
+      await page.waitForFunction(() => {
+        const { zoom, x, y } = window.saved.viewport;
+        return zoom > 20 && x > 0.75 && y > 0.9;
+      });
     }));
 });
 

@@ -438,7 +438,7 @@ export class GridApp {
         layout &&
         rank >= 0 &&
         this.#copy(`rank ${rank}, ${placeOf(layout, rank)}, ${coordinatesText(layout, rank)}`, 'coordinates'),
-      zoom: (factor) => canvas.zoomBy(factor),
+      zoom: (factor) => canvas.zoomBy(factor, rank),
       fit: () => {
         canvas.fit();
         this.#remember({ viewport: WHOLE });

@@ -163,8 +163,13 @@ export class RankCanvas {
     select(this.element).call(this.#zoom.transform, zoomIdentity);
   }
 
-  zoomBy(factor: number): void {
-    select(this.element).call(this.#zoom.scaleBy, factor);
+  /** @param rank stays in view; -1 for the centre of the window */
+  zoomBy(factor: number, rank: number): void {
+    const { originX, originY } = this.#window();
+    const centre = this.#geometryNow()?.centreOf(rank);
+    const point: [number, number] | undefined = centre ? [originX + centre.x, originY + centre.y] : undefined;
+    select(this.element).call(this.#zoom.scaleBy, factor, point);
+    this.reveal(rank);
     this.events.moved(this.viewport);
   }
 

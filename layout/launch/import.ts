@@ -166,6 +166,9 @@ export async function readLaunchFileAsync(
   }
 }
 
+/** How many commands are followed in all to read the branches of a script that compares an argument. */
+const MAX_CHOICE_STEPS = 8_000;
+
 class Session implements LaunchContext {
   readonly #files = new Map<string, string>();
   readonly #trees = new Map<string, TreeMap | null>();
@@ -320,7 +323,11 @@ class Session implements LaunchContext {
       return null;
     }
     const isRequired = run.required.has(number);
-    const all = [...(run.choices.get(number) ?? [])].flatMap((constant): ByArgument[] => {
+    const constants = [...(run.choices.get(number) ?? [])];
+    if (constants.length * run.steps > MAX_CHOICE_STEPS) {
+      return null;
+    }
+    const all = constants.flatMap((constant): ByArgument[] => {
       const chosen = runScript(this.file, this.text, this.readFile, new Map([[number, constant]]));
       const started = this.#started(chosen, family);
       return started ? [{ number, constant, isRequired, started }] : [];

@@ -53,5 +53,6 @@ export function recordedRun(file: string, text: string, commands: readonly Recor
     scheduled: new Map(),
     choices: new Map(),
     required: new Set(),
+    steps: 0,
   };
 }

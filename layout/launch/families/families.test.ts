@@ -153,6 +153,14 @@ describe('scripts that branch on an argument', () => {
     expect({ tp, jobs, notes }).toEqual({ tp: 2, jobs: {}, notes: '' });
   });
 
+  test('a script that runs for long is read once', () => {
+    const script = (passes: number) =>
+      `for i in {1..${passes}}; do A=$i; B=$i; C=$i; done\ncase $1 in big) TP=8;; mid) TP=4;; *) TP=2;; esac`;
+    expect(branches(script(500))).toMatchObject({ tp: 2, jobs: { big: 8, mid: 4 } });
+    expect(branches(script(1_000))).toMatchObject({ tp: 2, jobs: { big: 8, mid: 4 } });
+    expect(branches(script(1_000).replace('mid)', 'mid) TP=4;; low)'))).toMatchObject({ tp: 2, jobs: {} });
+  });
+
   test('a value that is an argument is said to be one', () => {
     expect(branches('TP=$2').notes).toBe('The script takes values from its arguments: $2.');
   });

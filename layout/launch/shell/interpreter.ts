@@ -61,6 +61,8 @@ export interface ScriptRun {
   readonly choices: ReadonlyMap<string, ReadonlySet<string>>;
   /** The arguments without which the script has no branch to follow. */
   readonly required: ReadonlySet<string>;
+  /** How many commands were followed. */
+  readonly steps: number;
 }
 
 /** Commands and loop passes that are followed, far beyond any script. */
@@ -134,6 +136,7 @@ class Interpreter implements BuiltinShell {
       scheduled: this.#scheduled,
       choices: this.#choices,
       required: this.#required,
+      steps: this.#steps,
     };
   }
 

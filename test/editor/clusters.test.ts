@@ -110,7 +110,7 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
       await workbench.screenshot(`cluster-runs-${name}`);
       gate.open();
       await workbench.notification('Smoke job of two-ranks passed on lab').waitFor({ timeout: PATIENCE });
-      await workbench.lens('Smoke job passed on lab').waitFor();
+      await workbench.waitForLens(LAYOUT, 'Smoke job passed on lab');
       expect(cluster.left()).toEqual([]);
     });
 
@@ -157,7 +157,7 @@ for (const [name, start] of Object.entries({ slurm, kubernetes })) {
       await dialog.getByRole('button', { name: 'Cancel the Job' }).click();
       await workbench.notification('Smoke job of two-ranks cancelled').waitFor({ timeout: PATIENCE });
       await row('cancelled').waitFor();
-      await workbench.lens('Smoke job cancelled on lab').waitFor();
+      await workbench.waitForLens(LAYOUT, 'Smoke job cancelled on lab');
       await result('passed').waitFor();
       await workbench.screenshot(`cluster-cancelled-${name}`);
       expect(cluster.left()).toEqual([]);

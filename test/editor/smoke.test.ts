@@ -9,12 +9,11 @@ const PATIENCE = 120_000;
 
 describe('smoke jobs', () => {
   const workbench = testWorkbench({ folder: 'test/fixtures/workspace' });
-  const lens = (text: string) => workbench.lens(text);
   const row = (text: string) => workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
 
   test('the job runs on the CPU once a person agrees', async () => {
     await workbench.openFile(LAYOUT);
-    await lens('Run Smoke Job').click();
+    await workbench.lens('Run Smoke Job').click();
     const dialog = workbench.page.locator('.monaco-dialog-box');
     await dialog.getByText('torch sees no GPU').waitFor();
     await workbench.screenshot('smoke-question');
@@ -23,9 +22,7 @@ describe('smoke jobs', () => {
     await workbench.screenshot('smoke-progress');
     await workbench.notification('Smoke job of two-ranks passed on local').waitFor({ timeout: PATIENCE });
     await workbench.screenshot('smoke-passed');
-    // an editor that has lost the focus may draw its lenses later
-    await workbench.editorTab(LAYOUT).click();
-    await lens('Smoke job passed on local').waitFor();
+    await workbench.waitForLens(LAYOUT, 'Smoke job passed on local');
   });
 
   test('its result is in the history, in a report and in a log', async () => {

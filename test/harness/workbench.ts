@@ -196,6 +196,11 @@ export class Workbench {
     return this.page.locator('.codelens-decoration a', { hasText: text });
   }
 
+  /** Waits for a lens of a file that is open. An editor without the focus may draw its lenses later, so it gets the focus. */
+  async waitForLens(file: string, text: string): Promise<void> {
+    await this.#again(this.lens(text), () => this.editorTab(file).first().click());
+  }
+
   get squiggles(): Locator {
     return this.page.locator('.squiggly-error');
   }

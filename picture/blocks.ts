@@ -1,9 +1,9 @@
 import { type Axis, countOf, denseGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { modulesOf } from './facts';
 import type { Geometry, LevelGeometry } from './geometry';
 import { LEAST_HEADER } from './labels';
 import { numberingOf } from './numbering';
 import type { BlockLabel } from './placement';
+import { modulesOf } from './rankDetails';
 import type { StageLayers } from './stageLayers';
 import type { OpenLevel } from './tiling';
 

@@ -1,5 +1,5 @@
 import { countOf, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { familiesOf, KINDS, kindOrder } from './facts';
+import { familiesOf, KINDS, kindOrder } from './rankDetails';
 
 /** So many kinds of process groups are named in a summary; they follow from the degrees. */
 const MAX_KINDS = 4;

@@ -1,8 +1,8 @@
 import { type Axis, denseGrid, expertGrid, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
 import { type Colouring, type RankNumbers, writeValues } from './colour';
 import { distinctHues } from './distinct';
-import { familiesOf } from './facts';
 import { numberingOf } from './numbering';
+import { familiesOf } from './rankDetails';
 import { hasRoles, roleColouring } from './roles';
 
 /** A dimension or group that ranks can be coloured by. */

@@ -10,7 +10,7 @@ import {
 } from '../layout';
 import { writeValues } from './colour';
 import { colouringBy } from './colourings';
-import { familiesOf } from './facts';
+import { familiesOf } from './rankDetails';
 
 /** How a rank differs between two layouts; the largest difference last. */
 export const CHANGES = ['same', 'peers', 'coordinates', 'absent'] as const;

@@ -2,12 +2,12 @@ import type { ResolvedLayout } from '../layout';
 import type { Colouring } from './colour';
 import { colourIn, colouringBy, groupColouring } from './colourings';
 import { type Example, exampleOf } from './example';
-import { coordinatesOf, groupNames, modulesOf } from './facts';
 import type { Flow } from './flows';
 import { groupsHeadline, type Headline, structureHeadline, subject, whereHeadline } from './headline';
 import { type LogicalChoice, logicalPlacement } from './logical';
 import { physicalPlacement } from './physical';
 import type { Placement, Space } from './placement';
+import { coordinatesOf, groupNames, modulesOf } from './rankDetails';
 import { hasRoles, ntpShape, roleColouring } from './roles';
 import type { StageLayers } from './stageLayers';
 

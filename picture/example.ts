@@ -1,6 +1,6 @@
 import type { ResolvedLayout } from '../layout';
 import { type Colouring, grainSize, isCycle, isPlain } from './colour';
-import { familiesOf } from './facts';
+import { familiesOf } from './rankDetails';
 import { leavesNode } from './reach';
 
 /** Larger groups would be most of the picture. */

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { changesInWords } from './changes';
 import { usualColour } from './colourings';
 import { drawingOf, USUAL_CHOICE } from './drawing';
-import { mergedGroups } from './facts';
 import { structureHeadline, whereHeadline } from './headline';
+import { mergedGroups } from './rankDetails';
 import { groupsSentence } from './reach';
 import { onNodes, PACKED, resolved } from './testing';
 

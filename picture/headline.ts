@@ -8,8 +8,8 @@ import {
   type ResolvedModule,
 } from '../layout';
 import { nested } from './blocks';
-import { familiesOf } from './facts';
 import { type Flow, traffic } from './flows';
+import { familiesOf } from './rankDetails';
 import { groupsSentence, nvlinkRanks, reachOf } from './reach';
 
 /** The answer that a view gives: one line, and what it is about. */

@@ -1,4 +1,4 @@
-import { activeSlots, denseGrid, isPacked, type ResolvedLayout } from '../layout';
+import { activeSlots, denseGrid, isPacked, memoize, type ResolvedLayout } from '../layout';
 
 /** Which place of the grid each rank has, where they are not the same: packed nonuniform TP leaves places out. */
 export interface Numbering {
@@ -9,19 +9,7 @@ export interface Numbering {
   rankAt(place: number): number;
 }
 
-const known = new WeakMap<ResolvedLayout, Numbering | null>();
-
-/** How packed placement numbers the ranks of a layout; null where ranks are places. */
-export function numberingOf(layout: ResolvedLayout): Numbering | null {
-  let numbering = known.get(layout);
-  if (numbering === undefined) {
-    numbering = packedNumbering(layout);
-    known.set(layout, numbering);
-  }
-  return numbering;
-}
-
-/** Only the slices of reduced replicas are looked at one by one: behind them every place is launched. */
+// only the slices of reduced replicas are looked at one by one: behind them every place is launched
 function packedNumbering({ ntp, modules: [module] }: ResolvedLayout): Numbering | null {
   if (!isPacked(ntp) || !module) {
     return null;
@@ -57,3 +45,6 @@ function packedNumbering({ ntp, modules: [module] }: ResolvedLayout): Numbering 
     },
   };
 }
+
+/** How packed placement numbers the ranks of a layout; null where ranks are places. */
+export const numberingOf = memoize(packedNumbering);

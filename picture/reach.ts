@@ -1,5 +1,5 @@
 import { countOf, crossings, type GridGroups, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
-import { familiesOf, nodesOf } from './facts';
+import { familiesOf, nodesOf } from './rankDetails';
 
 /** Members of groups that are not those of a grid are looked at one by one, up to this many. */
 const MAX_MEMBERS = 4_194_304;

@@ -1,7 +1,7 @@
 import { countOf, grouped, type ResolvedLayout } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
-import { placeOf, rankList } from './facts';
 import { type Headline, subject } from './headline';
+import { placeOf, rankList } from './rankDetails';
 
 /** What `parallelism-layout verify` found of a run, as far as it is drawn: a part of the JSON that it prints. */
 export interface RunReport {

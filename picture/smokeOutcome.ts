@@ -1,8 +1,8 @@
 import { countOf, type GroupFamily, type ResolvedLayout } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
 import { familyColouring } from './colourings';
-import { familiesOf, rankList } from './facts';
 import { type Headline, subject } from './headline';
+import { familiesOf, rankList } from './rankDetails';
 
 /** How one process group fared in a smoke job. */
 export interface GroupResult {

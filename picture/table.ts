@@ -1,6 +1,6 @@
 import { denseGrid, expertGrid, type ResolvedLayout } from '../layout';
-import { modulesOf } from './facts';
 import { numberingOf } from './numbering';
+import { modulesOf } from './rankDetails';
 
 /** All ranks as comma-separated values: where each lies and its coordinates, a line a rank (two where modules share it). */
 export function csvOf(layout: ResolvedLayout): string {

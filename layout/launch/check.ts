@@ -1,7 +1,7 @@
 import { type Checked, check, type Diagnostic, type RuleLevels, type Span } from '../../layout';
 import { applyEdits } from '../format/edit';
 import { layoutYaml } from './document';
-import type { FactValue } from './facts';
+import type { FactValue } from './foundValues';
 import type { LaunchReading } from './import';
 import { layoutFileValues } from './layout-values';
 import { keyEdit, yamlText } from './writeValues';

@@ -1,4 +1,4 @@
-import type { Defaults, Found } from './facts';
+import type { Defaults, Found } from './foundValues';
 
 /** A world that nothing else says, by the defaults of a launcher. */
 export function worldByDefault({ world }: Defaults): { nodes?: Found<number>; perNode?: Found<number> } {

@@ -3,7 +3,7 @@ import { jsonText, terminalLine } from '../escape';
 import { FORMAT } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
 import { DEFAULTS } from './defaults';
-import type { FactValue } from './facts';
+import type { FactValue } from './foundValues';
 import type { LaunchReading, LaunchValue } from './import';
 
 /** A layout as plain data, in the order of the format's keys. */

@@ -1,6 +1,6 @@
 import { LineIndex } from '../format/lines';
 import { listsStages, specOf } from './document';
-import type { FactValue } from './facts';
+import type { FactValue } from './foundValues';
 import type { LaunchPlace, LaunchReading } from './import';
 import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
 

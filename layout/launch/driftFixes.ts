@@ -1,7 +1,7 @@
 import type { Edit } from '../diagnostic';
 import { applyEdits } from '../format/edit';
 import { type Difference, driftBetween, lastPart, shortName } from './drift';
-import type { FactValue } from './facts';
+import type { FactValue } from './foundValues';
 import { type LaunchReading, readLaunchFile } from './import';
 import { keyEdit, yamlText } from './writeValues';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type LayoutData, layoutOf, layoutYaml } from './document';
 import { driftBetween } from './drift';
 import { exportLayout } from './export';
-import type { FactValue } from './facts';
+import type { FactValue } from './foundValues';
 import { readLaunchFile } from './import';
 
 const MODULES = `layout: 1

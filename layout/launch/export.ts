@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { Checked, Diagnostic } from '..';
 import { jsonText, shellWord } from '../escape';
-import { type FactValue, product } from './facts';
+import { type FactValue, product } from './foundValues';
 import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
 

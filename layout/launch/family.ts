@@ -1,4 +1,4 @@
-import type { Facts } from './facts';
+import type { Facts } from './foundValues';
 import type { Job } from './launchers';
 import type { ReadFile } from './shell/interpreter';
 import type { Place } from './shell/values';

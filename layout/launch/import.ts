@@ -1,5 +1,4 @@
 import { LineIndex } from '../format/lines';
-import { Facts, type FactValue, type Found, isKnown, type Unmapped } from './facts';
 import { bridgeCommand, bridgeDocument, bridgePython } from './families/bridge';
 import { accelerate, axolotl, nanotron } from './families/config-file';
 import { megatronLm } from './families/megatron-lm';
@@ -17,6 +16,7 @@ import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocume
 import { torchtitanCommand, torchtitanPython } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
+import { Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
 import { FLAGS_ALONE, jobOf } from './launchers';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';

@@ -1,4 +1,4 @@
-import { notFound } from './facts';
+import { notFound } from './foundValues';
 import { directoryOf } from './shell/sources';
 import { at, itemsOf, mergeTrees, type Tree, type TreeMap, withoutEntry } from './tree';
 

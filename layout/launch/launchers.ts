@@ -1,6 +1,6 @@
 import { DEFAULTS, worldByDefault } from './defaults';
-import type { Found } from './facts';
 import { readFlags } from './flags';
+import type { Found } from './foundValues';
 import { integerOf, type Option, type Options } from './options';
 import type { Invocation } from './shell/shell';
 import { type Arg, literal, type Place, placeOf, type Text, textOf, type Variable, whyUnknown } from './shell/values';

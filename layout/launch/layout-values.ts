@@ -1,7 +1,7 @@
 import { FORMAT } from '../format/keys';
 import { type Node, parseTree } from '../format/tree';
 import { DERIVED_FROM, specOf } from './document';
-import type { FactValue } from './facts';
+import type { FactValue } from './foundValues';
 import type { Place } from './shell/values';
 
 /** One value of a layout file with its place. */

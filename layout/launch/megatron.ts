@@ -1,6 +1,6 @@
 import { FORMAT } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
-import { type Defaults, derived, type Facts, type FactValue, type Found, isKnown, mapFound } from './facts';
+import { type Defaults, derived, type Facts, type FactValue, type Found, isKnown, mapFound } from './foundValues';
 import { firstOf, isOn, type Options, typeOf } from './options';
 
 /** How a framework that builds on Megatron-LM spells its options. */

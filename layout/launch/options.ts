@@ -1,4 +1,4 @@
-import { type FactValue, type Found, isKnown } from './facts';
+import { type FactValue, type Found, isKnown } from './foundValues';
 import type { Place } from './shell/values';
 
 /** One option of a framework as a launch file gives it. */

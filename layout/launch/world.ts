@@ -1,4 +1,4 @@
-import { derived, type Facts, type Found, isKnown, product } from './facts';
+import { derived, type Facts, type Found, isKnown, product } from './foundValues';
 import type { World } from './launchers';
 
 /** Sets the world of a job from what its launchers say. */

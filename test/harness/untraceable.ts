@@ -1,6 +1,6 @@
 import type { LaunchReading, LaunchValue } from '../../layout/launch';
 import { DEFAULTS } from '../../layout/launch/defaults';
-import type { Defaults } from '../../layout/launch/facts';
+import type { Defaults } from '../../layout/launch/foundValues';
 
 /** Every value that some framework has by default, as `key=value`. */
 const BY_DEFAULT: ReadonlySet<string> = new Set(

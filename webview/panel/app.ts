@@ -1,7 +1,7 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { markedDifference } from '../../picture/difference';
-import { coordinatesText, placeOf } from '../../picture/facts';
 import type { Found } from '../../picture/find';
+import { coordinatesText, placeOf } from '../../picture/rankDetails';
 import { failedRanks } from '../../picture/roles';
 import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../../picture/svg';
 import { csvOf } from '../../picture/table';

@@ -2,6 +2,8 @@ import { countOf, denseGrid, grouped, type ResolvedModule } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
 import { MAX_DRAWN } from '../../picture/drawing';
+import { degreesOf } from '../../picture/headline';
+import { numberingOf } from '../../picture/numbering';
 import {
   coordinatesOf,
   coordinatesText,
@@ -14,9 +16,7 @@ import {
   placeOf,
   rankList,
   ranksOfGroup,
-} from '../../picture/facts';
-import { degreesOf } from '../../picture/headline';
-import { numberingOf } from '../../picture/numbering';
+} from '../../picture/rankDetails';
 import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';

@@ -1,5 +1,5 @@
 import { countOf, failurePlan, grouped } from '../../layout';
-import { rankList } from '../../picture/facts';
+import { rankList } from '../../picture/rankDetails';
 import type { Scene } from '../views/view';
 import { button, h, link } from './dom';
 

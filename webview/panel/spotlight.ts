@@ -1,5 +1,5 @@
 import type { ResolvedLayout } from '../../layout';
-import { groupsNamed } from '../../picture/facts';
+import { groupsNamed } from '../../picture/rankDetails';
 
 /** At most so many ranks that a search found are marked. */
 const MAX_MARKED = 4096;

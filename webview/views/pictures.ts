@@ -1,8 +1,8 @@
 import type { ResolvedLayout } from '../../layout';
 import { colourChoices, colourIn } from '../../picture/colourings';
 import { type DrawingId, drawingOf, groupIn, type Known } from '../../picture/drawing';
-import { groupNames } from '../../picture/facts';
 import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
+import { groupNames } from '../../picture/rankDetails';
 import { picker } from '../panel/dom';
 import type { Scene, View } from './view';
 

@@ -1,6 +1,6 @@
 import { countOf, grouped, type ResolvedModule } from '../../layout';
-import { coordinatesOf, modulesOf, placeOf } from '../../picture/facts';
 import { subject } from '../../picture/headline';
+import { coordinatesOf, modulesOf, placeOf } from '../../picture/rankDetails';
 import { hasRoles, roleColouring } from '../../picture/roles';
 import { button, h, link, picker, tableOf, tableRow } from '../panel/dom';
 import type { Scene, View } from './view';

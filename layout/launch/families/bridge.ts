@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, type Found, product } from '../facts';
 import type { CommandFamily, DocumentFamily, PythonFamily } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts, type Found, product } from '../foundValues';
 import type { Job, World } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides } from '../omegaconf';

@@ -1,6 +1,6 @@
-import { Facts, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { Facts, isKnown } from '../foundValues';
 import type { Job } from '../launchers';
 import { textOf } from '../shell/values';
 import type { TreeMap } from '../tree';

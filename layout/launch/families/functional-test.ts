@@ -1,5 +1,5 @@
-import { type Facts, type Found, isKnown } from '../facts';
 import type { LaunchContext } from '../family';
+import { type Facts, type Found, isKnown } from '../foundValues';
 import { at, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 

@@ -1,4 +1,4 @@
-import type { Facts, Found } from '../facts';
+import type { Facts, Found } from '../foundValues';
 import { type Options, typeOf } from '../options';
 import { at, optionOf, optionsOf, type Tree } from '../tree';
 

@@ -1,8 +1,8 @@
 import { memoizeRecent } from '../../memoize';
 import { DEFAULTS } from '../defaults';
-import { Facts } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
+import { Facts } from '../foundValues';
 import { environmentOption, type Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { Options as OptionSet, type Options } from '../options';

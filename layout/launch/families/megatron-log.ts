@@ -1,5 +1,5 @@
 import { DEFAULTS } from '../defaults';
-import { Facts } from '../facts';
+import { Facts } from '../foundValues';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { type Option, Options } from '../options';
 import { listUnmapped } from './megatron-lm';

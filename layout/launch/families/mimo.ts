@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, isKnown, product } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts, isKnown, product } from '../foundValues';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { isOn, type Options } from '../options';
 import { setWorld } from '../world';

@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../defaults';
-import { Facts } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { Facts } from '../foundValues';
 import type { Job } from '../launchers';
 import type { Dialect } from '../megatron';
 import { applyOverrides } from '../omegaconf';

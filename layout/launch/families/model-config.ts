@@ -1,6 +1,6 @@
 import { DEFAULTS } from '../defaults';
-import { Facts } from '../facts';
 import type { DocumentFamily } from '../family';
+import { Facts } from '../foundValues';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { type Option, Options } from '../options';
 import { at, optionOf, type TreeMap, textAtPath } from '../tree';

@@ -1,5 +1,5 @@
-import { derived, type FactMap, Facts, type Found, isKnown } from '../facts';
 import type { PythonFamily } from '../family';
+import { derived, type FactMap, Facts, type Found, isKnown } from '../foundValues';
 import { integerOf, type Option, Options } from '../options';
 import { CALLEE, pythonRecipes } from '../python/module';
 import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { Facts, type Found, notFound } from '../facts';
 import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
+import { Facts, type Found, notFound } from '../foundValues';
 import { environmentOption, type Job, type World } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { integerOf, isOn, type Option, Options } from '../options';

@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, isKnown, notFound } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts, isKnown, notFound } from '../foundValues';
 import { type Inherited, inherited } from '../inheritance';
 import type { Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { Facts, notFound } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { Facts, notFound } from '../foundValues';
 import { type Inherited, inherited } from '../inheritance';
 import { environmentOption, type Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';

@@ -1,6 +1,6 @@
-import { derived, Facts, type Found, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts, type Found, isKnown } from '../foundValues';
 import type { Job } from '../launchers';
 import { isOn, type Options } from '../options';
 import { textOf } from '../shell/values';

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { derived, Facts } from '../facts';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts } from '../foundValues';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import type { Options } from '../options';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';

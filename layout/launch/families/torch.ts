@@ -1,6 +1,6 @@
 import { DEFAULTS } from '../defaults';
-import { derived, Facts, isKnown, mapFound, product } from '../facts';
 import type { DocumentFamily } from '../family';
+import { derived, Facts, isKnown, mapFound, product } from '../foundValues';
 import { at, optionsOf } from '../tree';
 import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../world';
 import { type KeyMap, listUnmappedTree, namesIn, readKeys } from './keys';

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { derived, Facts, isKnown, mapFound, notFound, product } from '../facts';
 import type { CommandFamily, LaunchContext, PythonFamily } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts, isKnown, mapFound, notFound, product } from '../foundValues';
 import { environmentOption, type Job } from '../launchers';
 import { type Option, Options } from '../options';
 import { CALLEE, pythonRecipes, RETURN } from '../python/module';

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
-import { derived, Facts, type Found, isKnown } from '../facts';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
+import { derived, Facts, type Found, isKnown } from '../foundValues';
 import type { Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { applyOverrides, resolveReferences } from '../omegaconf';

@@ -4,6 +4,7 @@ import {
   type Grid,
   type GroupFamily,
   grouped,
+  memoize,
   processGroups,
   type ResolvedLayout,
   type ResolvedModule,
@@ -26,17 +27,8 @@ const MAX_LISTED = 4096;
 /** Shorter lists than this are written out. */
 const MIN_STEPPED = 5;
 
-const families = new WeakMap<ResolvedLayout, readonly GroupFamily[]>();
-
 /** The families of process groups of a layout, worked out once. */
-export function familiesOf(layout: ResolvedLayout): readonly GroupFamily[] {
-  let known = families.get(layout);
-  if (!known) {
-    known = processGroups(layout);
-    families.set(layout, known);
-  }
-  return known;
-}
+export const familiesOf = memoize(processGroups);
 
 /** The names of the process groups that hold more than one rank. */
 export const groupNames = (layout: ResolvedLayout): string[] => [

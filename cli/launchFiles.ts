@@ -9,8 +9,8 @@ import { nearTo } from './repository';
 const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
 const MAX_NAMED_BYTES = 1024 * 1024;
 
-/** The problem of a file of no known family. */
-export const UNKNOWN_FAMILY = 'is no launch file that is known';
+/** The problem of a file of no supported family. */
+export const UNKNOWN_FAMILY = 'is not a launch file of a supported framework';
 
 /** A launch file that was read, or the reason why it cannot be. */
 export type LaunchInput =

@@ -182,7 +182,7 @@ const source = z
 
 const imported = z.object({
   file,
-  family: z.string().nullable().describe('The kind of launch file; null where it is none that is known.'),
+  family: z.string().nullable().describe('The family of the launch file; null where it is of no supported family.'),
   layout: z.record(z.string(), z.unknown()).nullable().describe('The layout, as its file would be read.'),
   values: z.array(
     z.object({

@@ -75,8 +75,9 @@ async function readInside(path: string, root: string, most: number): Promise<str
   }
 }
 
-// V8's middle compiler takes 17 MB, a sixth of the process; without it an edit of 10,000 lines takes 15 ms in place of 12
-setFlagsFromString('--no-maglev');
+// V8's middle compiler takes 17 MB of a process of 77. Young objects in a space that never grows take 5 MB less at 40 lines and
+// 130 MB less at 10,000, where an edit takes 14 ms in place of 10.
+setFlagsFromString('--no-maglev --semi-space-growth-factor=1');
 
 // Speaks over standard input and output unless the client names another transport (`--node-ipc`, `--socket=PORT`).
 if (!process.argv.some((argument) => /^--(stdio|node-ipc|socket=|pipe=)/.test(argument))) {

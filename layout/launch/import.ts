@@ -229,12 +229,12 @@ class Session implements LaunchContext {
       return this.#python(options);
     }
     if (/\.(ya?ml|json|toml)$/.test(this.file)) {
-      return this.#reading(null, new Facts(), ['This is no launch configuration that is known.']);
+      return this.#reading(null, new Facts(), ['The keys of this file are not those of a supported framework.']);
     }
     return this.#script(options);
   }
 
-  /** Reads the file as a configuration; null where it is none of a family that is known. */
+  /** Reads the file as a configuration; null where it is of no supported family. */
   #document(family: FamilyName | undefined): LaunchReading | null {
     const isShell = /\.(sh|bash|slurm|sbatch|sub|py)$/.test(this.file) || this.text.startsWith('#!');
     const tree = isShell
@@ -257,7 +257,9 @@ class Session implements LaunchContext {
         return this.#reading(one.name, chosenJob(recipes, job), []);
       }
     }
-    return this.#reading(null, new Facts(), ['No function of this file describes a job that is known.']);
+    return this.#reading(null, new Facts(), [
+      'No function of this file describes a training job of a supported framework.',
+    ]);
   }
 
   #script({ family, job: wanted, recorded }: ImportOptions): LaunchReading {
@@ -285,7 +287,7 @@ class Session implements LaunchContext {
     return this.#reading(found.family, facts, [...run.problems, ...missing]);
   }
 
-  /** The jobs that a run of the script starts; null where it starts none of a family that is known. */
+  /** The jobs that a run of the script starts; null where it starts none of a supported family. */
   #started(run: ScriptRun, family: FamilyName | undefined): Started | null {
     const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
     const candidates = jobs.flatMap((job) =>

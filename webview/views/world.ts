@@ -74,7 +74,7 @@ function moduleRow(
     'aria-label': `${label}, ranks ${text}: show in the file`,
   });
   bar.style.backgroundColor = moduleFill(index);
-  bar.style.color = index % 7 === 4 ? '#ffffff' : '#000000';
+  bar.style.color = inkOn(moduleFill(index));
   place(bar, { start, end: start + count }, reach);
   const own = diagnostics.filter((one) => one.module === name && name !== null && !isOfWorld(one));
   return h(

@@ -79,9 +79,9 @@ export async function chooseJob(launch: Launch, options: ImportOptions = {}): Pr
     const label = vscode.l10n.t('Job {0}', reading.jobs[index] ?? '');
     return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one } }];
   });
-  const all = { label: vscode.l10n.t('What all of them agree on'), description: '', launch };
+  const all = { label: vscode.l10n.t('Import without choosing'), description: degreesOf(reading), launch };
   const chosen = await vscode.window.showQuickPick([...items, all], {
-    placeHolder: vscode.l10n.t('{0} starts {1} different jobs. Which one?', nameOf(uri), reading.jobs.length),
+    placeHolder: vscode.l10n.t('{0} describes {1} jobs. Which one?', nameOf(uri), reading.jobs.length),
   });
   return chosen?.launch ?? null;
 }

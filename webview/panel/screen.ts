@@ -92,7 +92,8 @@ export class Screen {
     const view = viewOf(scene);
     this.#renderNotice(model, scene.actions, view.id === 'world');
     const { title, sub } = view.headline(scene);
-    this.#title.textContent = title;
+    // a range stays on one line
+    this.#title.textContent = title.replaceAll(' – ', '\u00a0–\u00a0');
     this.#sub.textContent = [scene.title, sub].filter(Boolean).join(' · ');
     this.#sketch = this.stage.arrange(view, scene);
     this.#renderLegend(scene);

@@ -52,14 +52,16 @@ export function defineFeatures(): void {
     });
 
     it('applies all safe fixes', async () => {
+      const { uri } = editor.document;
       await replace(editor, 'rank_offset: 4\n', 'rank_offset: "4"\n');
-      await untilFindings(editor.document.uri);
-      await vscode.commands.executeCommand('editor.action.fixAll');
-      await until(
-        () => editor.document.getText(),
-        (text) => text.includes('rank_offset: 4\n'),
-        'the key is fixed',
-      );
+      const [finding] = await untilFindings(uri, 1, (one) => codeOf(one) === 'wrong-type');
+      assert.ok(finding);
+      // the command of the editor would take the editor that has the focus
+      const all = vscode.CodeActionKind.SourceFixAll.value;
+      const [action] = await ask<vscode.CodeAction[]>('CodeAction', uri, finding.range, all);
+      assert.ok(action?.edit, 'an action that applies all safe fixes');
+      await vscode.workspace.applyEdit(action.edit);
+      assert.ok(editor.document.getText().includes('rank_offset: 4\n'));
     });
 
     it('shows derived values on hover', async () => {

@@ -74,7 +74,7 @@ async function startServer(
   platform: Platform,
   output: vscode.LogOutputChannel,
 ): Promise<Server> {
-  // the command or the editor that waits for the activation goes on first
+  // a timer lets the activation end before the library is loaded
   await new Promise((resume) => setTimeout(resume));
   const createClient = await platform.clients(vscode.Uri.joinPath(extensionUri, 'dist'));
   const { Server } = await import('./languageClient');

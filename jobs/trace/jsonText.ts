@@ -14,9 +14,9 @@ export function readJson(text: string): Salvaged {
   if (whole) {
     return whole;
   }
-  const { at, kept, closers } = scanned(text);
+  const { at, completeEnd, closers } = scanPrefix(text);
   const problem = closers.length > MAX_DEPTH ? 'nests too deep' : 'breaks off';
-  const part = closers.length > MAX_DEPTH ? '' : text.slice(0, kept) + closers.reverse().join('');
+  const part = closers.length > MAX_DEPTH ? '' : text.slice(0, completeEnd) + closers.reverse().join('');
   const broken = `${problem} at character ${at}`;
   return parsed(part, broken) ?? { value: undefined, problem: broken };
 }
@@ -58,10 +58,10 @@ type Next = 'value' | 'first' | 'key' | 'colon' | 'comma';
  * Scans to the first character that does not fit.
  * @returns that place, the end of the last complete value or opening bracket before it, and the brackets that are still open
  */
-function scanned(text: string): { at: number; kept: number; closers: string[] } {
+function scanPrefix(text: string): { at: number; completeEnd: number; closers: string[] } {
   const closers: string[] = [];
   let at = 0;
-  let kept = 0;
+  let completeEnd = 0;
   for (let next: Next = 'value'; closers.length <= MAX_DEPTH; ) {
     at = endOf(SPACE, text, at);
     const character = text[at];
@@ -69,7 +69,7 @@ function scanned(text: string): { at: number; kept: number; closers: string[] } 
     const isKey: boolean = next === 'key' || (next === 'first' && closer === '}');
     if ((next === 'first' || next === 'comma') && closer !== undefined && character === closer) {
       closers.pop();
-      kept = ++at;
+      completeEnd = ++at;
       next = 'comma';
     } else if (next === 'comma' || next === 'colon') {
       if (character !== (next === 'comma' ? ',' : ':') || closer === undefined) {
@@ -79,7 +79,7 @@ function scanned(text: string): { at: number; kept: number; closers: string[] } 
       next = next === 'comma' && closer === '}' ? 'key' : 'value';
     } else if (!isKey && (character === '{' || character === '[')) {
       closers.push(character === '{' ? '}' : ']');
-      kept = ++at;
+      completeEnd = ++at;
       next = 'first';
     } else {
       const end: number = character === '"' ? closingQuote(text, at + 1) + 1 : isKey ? at : endOf(SCALAR, text, at);
@@ -87,11 +87,11 @@ function scanned(text: string): { at: number; kept: number; closers: string[] } 
         break;
       }
       at = end;
-      kept = isKey ? kept : at;
+      completeEnd = isKey ? completeEnd : at;
       next = isKey ? 'colon' : 'comma';
     }
   }
-  return { at, kept, closers };
+  return { at, completeEnd, closers };
 }
 
 /** The end of a match at a place; the place itself where nothing matches. */

@@ -10,7 +10,7 @@ import {
   type ToPanel,
 } from '../../webview/panel/messages';
 import { checkedDocument } from '../checkedDocument';
-import { showError, showInformation, showWarning } from '../notifications';
+import { messageOf, showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
 import { baseFor } from './compareBase';
@@ -321,7 +321,7 @@ class GridPanel {
       return await baseFor(this.document.uri, what, file);
     } catch (error) {
       // whatever went wrong in git or in the file system is the person's to know
-      return { title: '', file: null, layout: null, problem: error instanceof Error ? error.message : String(error) };
+      return { title: '', file: null, layout: null, problem: messageOf(error) };
     }
   }
 
@@ -356,7 +356,7 @@ class GridPanel {
     try {
       await vscode.workspace.fs.writeFile(target, content);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       void showError(vscode.l10n.t('The file could not be saved: {0}', reason));
     }
   }

@@ -4,6 +4,7 @@ export * from './diagnostic';
 export * from './escape';
 export { commentsOf } from './format/comments';
 export { appendKey, applyEdits, endOfLine, lineBreak, startOfLine } from './format/edit';
+export { isKeyPath, mapOf, specAt } from './format/keyPath';
 export * from './format/keys';
 export { MAX_TEXT } from './format/limits';
 export * from './format/lines';

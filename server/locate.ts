@@ -1,13 +1,4 @@
-import {
-  childrenOf,
-  type Entry,
-  FORMAT,
-  type KeySpec,
-  type MapSpec,
-  type Node,
-  type ScalarNode,
-  type Span,
-} from '../layout';
+import { childrenOf, type Entry, type Node, type ScalarNode, type Span } from '../layout';
 
 /** A place in the tree: the keys that lead to it, and the entry that the offset touches. */
 export interface Located {
@@ -35,26 +26,6 @@ export function locate(root: Node | null, offset: number, path: readonly string[
     }
   }
   return null;
-}
-
-/** What the format says of the key at a path; undefined where the format has no such key. Lists are passed through. */
-export function specAt(path: readonly string[]): KeySpec | undefined {
-  let spec: KeySpec | undefined = FORMAT;
-  for (const key of path) {
-    const map = mapOf(spec);
-    if (map) {
-      spec = Object.hasOwn(map.keys, key) ? map.keys[key] : undefined;
-    } else {
-      spec = spec?.type === 'record' ? spec.values : undefined;
-    }
-  }
-  return spec;
-}
-
-/** The map that a key holds, itself or as the items of a list. */
-export function mapOf(spec: KeySpec | undefined): MapSpec | undefined {
-  const inner = spec?.type === 'list' ? spec.items : spec;
-  return inner?.type === 'map' ? inner : undefined;
 }
 
 /** The scalar that an offset touches, inside of a node. */

@@ -90,7 +90,7 @@ export async function chooseJob(launch: Launch, options: ImportOptions = {}): Pr
 function degreesOf({ values }: LaunchReading): string {
   const numbers = new Map(values.flatMap(({ key, value }) => (typeof value === 'number' ? [[key, value]] : [])));
   const ranks = numbers.get('world_size');
-  const degrees = ['tp', 'pp', 'cp', 'ep'].flatMap((name) => {
+  const degrees = (['tp', 'pp', 'cp', 'ep'] as const).flatMap((name) => {
     const degree = numbers.get(`parallelism.${name}`) ?? 1;
     return degree > 1 ? [`${name} ${degree}`] : [];
   });

@@ -1,4 +1,4 @@
-import type { ModelKeys, RootKeys, SequenceKeys } from '../format/keys';
+import type { KeyPath, ModelKeys, RootKeys, SequenceKeys } from '../format/keys';
 import { LANGUAGE_MODULE } from '../format/names';
 import { type Field, type Section, valuesOf } from '../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
@@ -57,9 +57,12 @@ function jobOfModule(facts: LayoutFacts, module: ModuleFacts): JobOfLayout {
     : { ok: true, ...common, job, gpuKnown: job.hardware.gpu.name !== UNKNOWN_GPU.name, assumed: notes.assumed };
 }
 
+/** What an estimate lacks where a model has layers of other kinds than those it prices. */
+const NO_PATTERN = 'a pattern of attention, MLP, MoE and Mamba layers alone';
+
 /** What a reader looked for and did not find. */
 class Notes {
-  readonly missing: string[] = [];
+  readonly missing: (KeyPath | typeof NO_PATTERN)[] = [];
   readonly assumed: string[] = [];
 }
 
@@ -119,7 +122,7 @@ class Reader {
   }
 
   /** Notes a key that an estimate cannot do without. */
-  #needed(key: string, field: Field<number> | undefined): number | null {
+  #needed(key: KeyPath, field: Field<number> | undefined): number | null {
     if (field?.value === undefined) {
       this.notes.missing.push(key);
     }
@@ -183,7 +186,7 @@ class Reader {
     }
     const blocks = plan.pattern === null ? layerBlocks(this.module.model.value) : patternBlocks(plan.pattern);
     if (!blocks) {
-      this.notes.missing.push('a pattern of attention, MLP, MoE and Mamba layers alone');
+      this.notes.missing.push(NO_PATTERN);
       return null;
     }
     const ranks: Chunk[][] = [];

@@ -725,6 +725,22 @@ const rootKeys = {
 /** The one description of the layout file: every reader, schema, hover and completion comes from here. */
 export const FORMAT: MapSpec<typeof rootKeys> = map('A parallelism layout file.', rootKeys);
 
+/** The paths of the keys of a map and of the maps in it. */
+type PathsOf<K> = { readonly [P in keyof K & string]: P | PathsBelow<K[P], P> }[keyof K & string];
+
+/** The paths of the keys below one key: lists are passed through, and the author of a file names the entries of a record. */
+type PathsBelow<S, P extends string> =
+  S extends MapSpec<infer K>
+    ? `${P}.${PathsOf<K>}`
+    : S extends ListSpec<MapSpec<infer K>>
+      ? `${P}.${PathsOf<K>}`
+      : S extends RecordSpec<MapSpec<infer K>>
+        ? `${P}.${string}.${PathsOf<K>}`
+        : never;
+
+/** The path of a key of the format, such as `parallelism.tp` or `modules.vision.tp`. A path that no file can have does not compile. */
+export type KeyPath = PathsOf<RootKeys>;
+
 export type RootKeys = typeof rootKeys;
 export type ModuleKeys = typeof moduleKeys;
 export type ModelKeys = typeof modelKeys;

@@ -39,6 +39,13 @@ test.each<readonly [string, Files, readonly string[]]>([
     [],
   ],
   [
+    'an unknown switch may count the embedding as a layer',
+    {
+      'a.sh': `if [ "$SPLIT" = 1 ]; then EXTRA=--account-for-embedding-in-pipeline-split; fi\n${WORLD} pretrain_gpt.py --num-layers 31 --pipeline-model-parallel-size 4 $EXTRA`,
+    },
+    [],
+  ],
+  [
     'layers without operation count among the layers',
     {
       'a.sh': `export HCCL_X=1\n${WORLD} pretrain_gpt.py --num-layers 62 --pipeline-model-parallel-size 4 --noop-layers 61`,

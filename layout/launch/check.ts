@@ -1,7 +1,7 @@
 import { type Checked, check, type Diagnostic, type RuleLevels, type Span } from '../../layout';
 import { applyEdits } from '../format/edit';
 import { layoutYaml } from './document';
-import type { FactValue } from './foundValues';
+import type { FactPath, FactValue } from './foundValues';
 import type { LaunchReading } from './import';
 import { layoutFileValues } from './layout-values';
 import { keyEdit, yamlText } from './writeValues';
@@ -34,15 +34,15 @@ const REPLACED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Values to try for an unknown key: a diagnostic that disappears with one of them is not certain. */
-const TRIED: ReadonlyMap<string, readonly FactValue[]> = new Map<string, readonly FactValue[]>([
-  ...['tp', 'cp', 'pp', 'ep', 'expt_tp', 'vpp'].map((name): [string, readonly FactValue[]] => [
+const TRIED: ReadonlyMap<FactPath, readonly FactValue[]> = new Map<FactPath, readonly FactValue[]>([
+  ...(['tp', 'cp', 'pp', 'ep', 'expt_tp', 'vpp'] as const).map((name): [FactPath, readonly FactValue[]] => [
     `parallelism.${name}`,
     [1, 2, 4, 8],
   ]),
   ['parallelism.pipeline_model_parallel_layout', ['?']],
   ['model.num_layers_in_first_pipeline_stage', [1]],
   ['model.num_layers_in_last_pipeline_stage', [1]],
-  ['model.account_for_embedding_in_pipeline_split', [true]],
+  ['parallelism.account_for_embedding_in_pipeline_split', [true]],
   ['model.num_experts', [256]],
   ['batch.micro_batch_size', [1]],
   ['sequence.sequence_parallel', [true, false]],

@@ -1,9 +1,10 @@
 import { stringify } from 'yaml';
 import { jsonText, terminalLine } from '../escape';
-import { FORMAT } from '../format/keys';
+import { specOf } from '../format/keyPath';
+import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
 import { DEFAULTS } from './defaults';
-import type { FactValue } from './foundValues';
+import type { FactPath, FactValue } from './foundValues';
 import type { LaunchReading, LaunchValue } from './import';
 
 /** A layout as plain data, in the order of the format's keys. */
@@ -12,10 +13,10 @@ export interface LayoutData {
 }
 
 /** Degrees that a layout shows even where they are the framework's default. */
-const ALWAYS: ReadonlySet<string> = new Set(['parallelism.tp', 'parallelism.cp', 'parallelism.pp', 'parallelism.ep']);
+const ALWAYS: ReadonlySet<FactPath> = new Set(['parallelism.tp', 'parallelism.cp', 'parallelism.pp', 'parallelism.ep']);
 
 /** Values that the format derives: a layout omits them where they equal the other key's. */
-export const DERIVED_FROM: Readonly<Record<string, string>> = {
+export const DERIVED_FROM: { readonly [P in KeyPath]?: KeyPath } = {
   'parallelism.expt_tp': 'parallelism.tp',
   'model.num_query_groups': 'model.num_attention_heads',
   'model.moe_ffn_hidden_size': 'model.ffn_hidden_size',
@@ -23,10 +24,13 @@ export const DERIVED_FROM: Readonly<Record<string, string>> = {
 };
 
 /** Values that a layout omits unless a file gives them: they follow from others. */
-const NEVER: ReadonlySet<string> = new Set(['parallelism.dp', 'model.kv_channels']);
+const NEVER: ReadonlySet<FactPath> = new Set(['parallelism.dp', 'model.kv_channels']);
 
 /** What Megatron-LM takes where an option is absent, which is what a layout without the key means. */
-const MEGATRON: Readonly<Record<string, FactValue>> = { ...DEFAULTS.megatron.values, ...DEFAULTS.megatron.withExperts };
+const MEGATRON: { readonly [P in FactPath]?: FactValue } = {
+  ...DEFAULTS.megatron.values,
+  ...DEFAULTS.megatron.withExperts,
+};
 
 /** The values that a layout writes: those for which the format has a key, without the format's own defaults. */
 export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
@@ -54,9 +58,10 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
       return true;
     }
     const hidden = byKey.get('model.hidden_size');
+    const origin = (DERIVED_FROM as { readonly [P in FactPath]?: KeyPath })[key];
     const isDerived =
       NEVER.has(key) ||
-      (key in DERIVED_FROM && byKey.get(DERIVED_FROM[key] ?? '') === value) ||
+      (origin !== undefined && byKey.get(origin) === value) ||
       (key === 'model.ffn_hidden_size' && value === 4 * Number(hidden));
     const otherwise = 'default' in spec ? spec.default : MEGATRON[key];
     return !isDerived && otherwise !== value;
@@ -64,7 +69,7 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
 }
 
 /** Whether stages are listed: the list then decides the virtual stages, whatever else is given (megatron/training/arguments.py). */
-export function listsStages(valueAt: (key: string) => FactValue | undefined): boolean {
+export function listsStages(valueAt: (key: KeyPath) => FactValue | undefined): boolean {
   const pattern = valueAt('model.hybrid_layer_pattern');
   return (
     valueAt('parallelism.pipeline_model_parallel_layout') !== undefined ||
@@ -73,8 +78,8 @@ export function listsStages(valueAt: (key: string) => FactValue | undefined): bo
 }
 
 /** Whether something that no key can hold spreads layers over stages that do not divide them. */
-function hasUnevenStages(values: ReadonlyMap<string, FactValue | null>): boolean {
-  const numberAt = (key: string) => Number(values.get(key) ?? 1);
+function hasUnevenStages(values: ReadonlyMap<FactPath, FactValue | null>): boolean {
+  const numberAt = (key: KeyPath) => Number(values.get(key) ?? 1);
   const stages = numberAt('parallelism.pp') * numberAt('parallelism.vpp');
   return (
     values.get('parallelism.pipeline_model_parallel_layout') === null && numberAt('model.num_layers') % stages !== 0
@@ -103,15 +108,6 @@ function dataOf(values: readonly LaunchValue[]): Record<string, FactValue | Layo
 /** A layout of some values as YAML, without comments. */
 export function valuesYaml(values: readonly LaunchValue[]): string {
   return `${yamlLines(ordered(dataOf(values), FORMAT.keys), '', 0, new Map()).join('\n')}\n`;
-}
-
-/** The description of a key by its path; undefined where the format has no such key. */
-export function specOf(path: string): KeySpec | undefined {
-  let spec: KeySpec | undefined = FORMAT;
-  for (const part of path.split('.')) {
-    spec = spec?.type === 'map' ? (spec.keys as Keys)[part] : spec?.type === 'record' ? spec.values : undefined;
-  }
-  return spec;
 }
 
 /** Whether a value is one that the format's key can hold. */

@@ -1,12 +1,14 @@
+import { isKeyPath } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
-import { listsStages, specOf } from './document';
+import { listsStages } from './document';
 import type { FactValue } from './foundValues';
 import type { LaunchPlace, LaunchReading } from './import';
-import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
+import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './layout-values';
 
 /** One value that a layout and a launch file give differently. */
 export interface Difference {
-  readonly key: string;
+  readonly key: KeyPath;
   /** What the layout means; its offset is null where the layout does not write the key. */
   readonly layout: { readonly value: FactValue; readonly offset: number | null };
   readonly launch: {
@@ -23,7 +25,7 @@ export interface Difference {
 
 /** One value that is known on both sides. */
 interface Compared {
-  readonly key: string;
+  readonly key: KeyPath;
   readonly mine: FactValue;
   readonly offset: number | null;
   readonly theirs: FactValue;
@@ -35,14 +37,14 @@ interface Compared {
 export interface Drift {
   readonly differences: readonly Difference[];
   /** Keys that the layout writes and of which the launch file leaves the value open. */
-  readonly unknown: readonly { readonly key: string; readonly lookedFor: string }[];
+  readonly unknown: readonly { readonly key: KeyPath; readonly lookedFor: string }[];
 }
 
-/** Values that say the same in two ways are compared as one of them. */
-const SAME_AS: ReadonlyMap<string, readonly [shards: string, tp: string, remat: string]> = new Map([
-  ['parallelism.num_weight_shards', ['num_weight_shards', 'tp', 'gtp_remat']],
-  ['parallelism.expt_num_weight_shards', ['expt_num_weight_shards', 'expt_tp', 'expt_gtp_remat']],
-]);
+/** Values that a layout writes in another way too: as the product of two. */
+const PRODUCTS: { readonly [P in KeyPath]?: readonly [KeyPath, KeyPath] } = {
+  'parallelism.num_weight_shards': ['parallelism.tp', 'parallelism.gtp_remat'],
+  'parallelism.expt_num_weight_shards': ['parallelism.expt_tp', 'parallelism.expt_gtp_remat'],
+};
 
 /**
  * Holds a layout against what was read of a launch file. A value differs where both know it; the framework's default
@@ -55,17 +57,17 @@ export function driftBetween(
   file: string,
   text: string,
   reading: LaunchReading,
-  values: ReadonlyMap<string, LayoutValue> = layoutFileValues(file, text) ?? new Map(),
+  values: LayoutValues = layoutFileValues(file, text) ?? new Map(),
 ): Drift {
   const differences: Difference[] = [];
-  const unknown: { key: string; lookedFor: string }[] = [];
+  const unknown: { key: KeyPath; lookedFor: string }[] = [];
   const hasStages = listsStages((key) => values.get(key)?.value);
   for (const { key, value, source, offset, lookedFor } of reading.values) {
-    const written = key === 'world_size' ? worldOf(values) : values.get(key);
     const isApart = reading.apart.some((phase) => key.startsWith(`phases.${phase}.`));
-    if (!specOf(key) || isApart || (hasStages && key === 'parallelism.vpp')) {
+    if (!isKeyPath(key) || isApart || (hasStages && key === 'parallelism.vpp')) {
       continue;
     }
+    const written = key === 'world_size' ? worldOf(values) : values.get(key);
     if (value === null) {
       if (written) {
         unknown.push({ key, lookedFor: lookedFor ?? 'its value' });
@@ -90,12 +92,12 @@ export function driftBetween(
 }
 
 /** The number of weight shards of a layout that writes the degree instead. */
-function shardsOf(values: ReadonlyMap<string, LayoutValue>, key: string): FactValue | undefined {
-  const names = SAME_AS.get(key);
-  if (!names || values.has(key)) {
+function shardsOf(values: LayoutValues, key: KeyPath): FactValue | undefined {
+  const factors = PRODUCTS[key];
+  if (!factors || values.has(key)) {
     return undefined;
   }
-  const [, tp, remat] = names.map((name) => effectiveValue(values, `parallelism.${name}`));
+  const [tp, remat] = factors.map((factor) => effectiveValue(values, factor));
   return typeof tp === 'number' && typeof remat === 'number' ? tp * remat : undefined;
 }
 
@@ -128,7 +130,7 @@ function wordsOf(
 }
 
 /** A key as messages name it: without the section that its name alone implies. */
-export function shortName(key: string): string {
+export function shortName(key: KeyPath): string {
   return key.replace(/^(parallelism|model|sequence|batch|optimizer)\./, '');
 }
 

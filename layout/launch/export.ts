@@ -1,8 +1,10 @@
 import { stringify } from 'yaml';
 import type { Checked, Diagnostic } from '..';
 import { jsonText, shellWord } from '../escape';
+import { isModelPath } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
 import { type FactValue, product } from './foundValues';
-import { effectiveValue, type LayoutValue, layoutFileValues, worldOf } from './layout-values';
+import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
 
 /** What a layout can be written as. */
@@ -43,8 +45,6 @@ export interface LauncherSettings {
   readonly python?: string;
 }
 
-type Values = ReadonlyMap<string, LayoutValue>;
-
 /** Keys that no launch file has a place for: they are the layout's own. */
 const OWN = /^(layout|name|description|megatron|launch|smoke)(\.|$)/;
 
@@ -78,8 +78,9 @@ interface Nodes {
 }
 
 /** Nodes and GPUs a node; a world alone is one row of nodes with 8 GPUs where that divides it, and one node otherwise. */
-function nodesOf(values: Values): Nodes | null {
-  const [nodes, each] = ['cluster.nodes', 'cluster.gpus_per_node'].map((key) => values.get(key)?.value);
+function nodesOf(values: LayoutValues): Nodes | null {
+  const keys = ['cluster.nodes', 'cluster.gpus_per_node'] as const;
+  const [nodes, each] = keys.map((key) => values.get(key)?.value);
   const world = worldOf(values)?.value;
   if (typeof nodes === 'number' && typeof each === 'number') {
     return { nodes, perNode: each };
@@ -131,17 +132,17 @@ const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
 
 /** Reads the values of a layout, and records which were used. */
 class Writer {
-  readonly used = new Set<string>();
+  readonly used = new Set<KeyPath>();
   /** Where the exported form differs from the layout. */
   readonly notes: string[] = [];
 
   constructor(
-    readonly values: Values,
+    readonly values: LayoutValues,
     readonly settings: LauncherSettings,
   ) {}
 
   /** The value that the layout writes. */
-  written(key: string): FactValue | undefined {
+  written(key: KeyPath): FactValue | undefined {
     const value = this.values.get(key)?.value;
     if (value !== undefined) {
       this.used.add(key);
@@ -150,12 +151,12 @@ class Writer {
   }
 
   /** The value that the layout means, by default where it does not write it. */
-  meant(key: string): FactValue | undefined {
+  meant(key: KeyPath): FactValue | undefined {
     return this.written(key) ?? effectiveValue(this.values, key);
   }
 
   /** The options for those of some keys that the layout writes. */
-  renamed(names: readonly (readonly [key: string, option: string])[]): [option: string, value: FactValue][] {
+  renamed(names: readonly (readonly [key: KeyPath, option: string])[]): [option: string, value: FactValue][] {
     return names.flatMap(([key, option]): [string, FactValue][] => {
       const value = this.written(key);
       return value === undefined ? [] : [[option, value]];
@@ -163,7 +164,7 @@ class Writer {
   }
 
   /** Marks keys as used for which the form needs no option, as it derives them. */
-  derives(...keys: readonly string[]): void {
+  derives(...keys: readonly KeyPath[]): void {
     for (const key of keys) {
       this.written(key);
     }
@@ -260,7 +261,12 @@ function jointOptions(writer: Writer): [string, FactValue][] {
   return options;
 }
 
-function shardOptions(writer: Writer, tp: string, remat: string, name: string): [string, FactValue][] {
+function shardOptions(
+  writer: Writer,
+  tp: 'tp' | 'expt_tp',
+  remat: 'gtp_remat' | 'expt_gtp_remat',
+  name: string,
+): [string, FactValue][] {
   const degree = writer.written(`parallelism.${remat}`);
   const size = writer.meant(`parallelism.${tp}`);
   const isWritten = writer.values.has(
@@ -346,8 +352,8 @@ const BRIDGE_NAMES: Readonly<Record<string, string>> = {
   swiglu: 'gated_linear_unit',
 };
 
-/** Options that Megatron Bridge's configuration has no field for. */
-const MEGATRON_LM_ALONE: ReadonlySet<string> = new Set(['step_batch_size_schedule']);
+/** The option that Megatron Bridge's configuration has no field for. */
+const MEGATRON_LM_ALONE = 'step_batch_size_schedule';
 
 function sectionOfBridge(name: string, key = ''): string {
   if (DDP.includes(name)) {
@@ -360,21 +366,24 @@ function sectionOfBridge(name: string, key = ''): string {
 function bridge(writer: Writer): string {
   const sections: Record<string, Record<string, FactValue>> = {};
   const byName = new Map<string, string>(PLAIN_OPTIONS.map(({ names, key }) => [names[0], key]));
-  for (const [name, value] of megatronOptions(writer).filter(([name]) => !MEGATRON_LM_ALONE.has(name))) {
+  for (const [name, value] of megatronOptions(writer).filter(([name]) => name !== MEGATRON_LM_ALONE)) {
     const section = sectionOfBridge(name, byName.get(name));
     if (name !== 'group_query_attention') {
       sections[section] = { ...sections[section], [BRIDGE_NAMES[name] ?? name]: value };
     }
   }
-  for (const name of MEGATRON_LM_ALONE) {
-    writer.used.delete(`batch.${name}`);
-  }
+  writer.used.delete(`batch.${MEGATRON_LM_ALONE}`);
   const length = sections.model?.seq_length;
   return stringify(
     { ...sections, ...(length !== undefined && { dataset: { sequence_length: length } }) },
     { lineWidth: 0 },
   );
 }
+
+type ModuleDegree = 'tp' | 'cp' | 'pp' | 'ep' | 'expt_tp';
+
+/** The degrees that make up one replica. */
+const REPLICA = ['tp', 'gtp_remat', 'cp', 'pp'] as const;
 
 function mimoArguments(writer: Writer): string {
   const others = writer.modules().filter((name) => name !== 'language');
@@ -383,7 +392,7 @@ function mimoArguments(writer: Writer): string {
     throw new Error('The MIMO example has a language module and at most one encoder; the layout has others.');
   }
   const flags: Flag[] = [];
-  const size = (module: string, key: string) => writer.meant(`modules.${module}.${key}`) ?? 1;
+  const size = (module: string, key: ModuleDegree) => writer.meant(`modules.${module}.${key}`) ?? 1;
   if (encoder !== undefined) {
     requireOnes(writer, encoder);
     if (encoder !== 'encoder') {
@@ -394,14 +403,14 @@ function mimoArguments(writer: Writer): string {
     flags.push(['--llm-only']);
   }
   flags.push(['--llm-offset', wordOf(writer.meant('modules.language.rank_offset') ?? 0)]);
-  for (const key of ['tp', 'cp', 'pp', 'ep', 'expt_tp']) {
+  for (const key of ['tp', 'cp', 'pp', 'ep', 'expt_tp'] as const) {
     flags.push([`--llm-${key.replaceAll('_', '-')}`, wordOf(size('language', key))]);
   }
   flags.push(['--llm-dp', String(replicas(writer, 'language'))]);
   flags.push(...moduleShards(writer));
   for (const option of PLAIN_OPTIONS) {
     const { key, names } = option;
-    const ofModule = /^(model|sequence)\./.test(key) ? `modules.language.${key}` : null;
+    const ofModule = isModelPath(key) ? (`modules.language.${key}` as const) : null;
     const value = ofModule !== null || key.startsWith('batch.') ? writer.written(ofModule ?? key) : undefined;
     if (value !== undefined) {
       flags.push(...flagsOf([names[0], optionValue(option, value)]));
@@ -418,7 +427,7 @@ function mimoArguments(writer: Writer): string {
 
 /** The encoder of the example has tp and dp alone. */
 function requireOnes(writer: Writer, module: string): void {
-  for (const key of ['cp', 'pp', 'ep', 'gtp_remat', 'expt_tp', 'expt_gtp_remat']) {
+  for (const key of ['cp', 'pp', 'ep', 'gtp_remat', 'expt_tp', 'expt_gtp_remat'] as const) {
     const value = writer.meant(`modules.${module}.${key}`) ?? 1;
     if (value !== 1) {
       throw new Error(`The encoder of the MIMO example has no ${key}; ${module} has ${key} ${String(value)}.`);
@@ -434,7 +443,7 @@ function replicas(writer: Writer, module: string): number {
   const dp = writer.written(`modules.${module}.dp`);
   const ranks = writer.written(`modules.${module}.num_ranks`);
   writer.written(`modules.${module}.expt_dp`);
-  const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${module}.${key}`) ?? 1));
+  const degrees = REPLICA.map((key) => Number(writer.meant(`modules.${module}.${key}`) ?? 1));
   const size = typeof dp === 'number' ? dp : Number(ranks) / product(degrees);
   if (!degrees.every(Number.isInteger) || !Number.isInteger(size) || size < 1) {
     throw new Error(`The data-parallel size of ${module} is not known: write dp or num_ranks.`);
@@ -459,7 +468,7 @@ function moduleShards(writer: Writer): Flag[] {
   return flags;
 }
 
-const SPEC_KEYS = ['tp', 'cp', 'pp', 'ep', 'gtp_remat', 'rank_offset', 'expt_tp', 'expt_gtp_remat'];
+const SPEC_KEYS = ['tp', 'cp', 'pp', 'ep', 'gtp_remat', 'rank_offset', 'expt_tp', 'expt_gtp_remat'] as const;
 
 /** The arguments of `create_topology` (examples/mimo/training/topology.py). */
 function moduleGridSpecs(writer: Writer): string {
@@ -468,7 +477,7 @@ function moduleGridSpecs(writer: Writer): string {
     throw new Error('A layout without modules has no module grids. Use megatron-args.');
   }
   const specs = names.map((name) => {
-    const degrees = ['tp', 'gtp_remat', 'cp', 'pp'].map((key) => Number(writer.meant(`modules.${name}.${key}`) ?? 1));
+    const degrees = REPLICA.map((key) => Number(writer.meant(`modules.${name}.${key}`) ?? 1));
     const ranks = replicas(writer, name) * product(degrees);
     const rest = SPEC_KEYS.flatMap((key) => {
       const value = writer.meant(`modules.${name}.${key}`);
@@ -491,7 +500,7 @@ function pythonText(text: string): string {
 
 /** `NonuniformTPConfig` (megatron/core/distributed/nonuniform_tp.py on heads/dev). */
 function ntpConfiguration(writer: Writer): string {
-  const [spares, reduced] = ['tp_spares', 'num_reduced_tp_dp_ranks'].map((key) => writer.meant(`ntp.${key}`));
+  const [spares, reduced] = [writer.meant('ntp.tp_spares'), writer.meant('ntp.num_reduced_tp_dp_ranks')];
   if (spares === undefined) {
     throw new Error('The layout has no ntp.');
   }
@@ -537,22 +546,24 @@ function nonActiveEntry(entry: FactValue): string | null {
 const VERL = 'actor_rollout_ref';
 
 /** Degrees that verl takes under their Megatron names, for the actor and again for the reference model. */
-const ROLE_OPTIONS: readonly (readonly [key: string, option: string])[] = [
+const ROLE_OPTIONS = [
   ['tp', 'tensor_model_parallel_size'],
   ['pp', 'pipeline_model_parallel_size'],
   ['vpp', 'virtual_pipeline_model_parallel_size'],
   ['cp', 'context_parallel_size'],
   ['ep', 'expert_model_parallel_size'],
   ['expt_tp', 'expert_tensor_parallel_size'],
-];
+] as const;
 
 /** verl's command with Hydra overrides; the reference model's block repeats the actor's unless the layout has its own. */
 function verl(writer: Writer): string {
   writer.requireHomogeneous('overrides of verl');
   const cluster = writer.cluster();
   const hasReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
-  const degrees = (section: string, role: string) =>
-    writer.renamed(ROLE_OPTIONS.map(([key, option]) => [`${section}.${key}`, `${VERL}.${role}.megatron.${option}`]));
+  const degrees = (section: 'parallelism' | 'phases.reference', role: string) =>
+    writer.renamed(
+      ROLE_OPTIONS.map(([key, option]) => [`${section}.${key}`, `${VERL}.${role}.megatron.${option}`] as const),
+    );
   const overrides: [string, FactValue][] = [
     [`${VERL}.actor.strategy`, 'megatron'],
     ...degrees('parallelism', 'actor'),
@@ -561,9 +572,7 @@ function verl(writer: Writer): string {
     ...writer.renamed([
       ['optimizer.use_distributed_optimizer', `${VERL}.actor.megatron.use_distributed_optimizer`],
       ['batch.micro_batch_size', `${VERL}.actor.ppo_micro_batch_size_per_gpu`],
-      ...['engine', 'tp', 'dp', 'ep', 'pp'].map(
-        (key) => [`phases.rollout.${key}`, `${VERL}.rollout.${VERL_ROLLOUT[key]}`] as const,
-      ),
+      ...VERL_ROLLOUT.map(([key, option]) => [`phases.rollout.${key}`, `${VERL}.rollout.${option}`] as const),
     ]),
     ...(cluster ? Object.entries({ 'trainer.nnodes': cluster.nodes, 'trainer.n_gpus_per_node': cluster.perNode }) : []),
   ];
@@ -574,13 +583,13 @@ function verl(writer: Writer): string {
   return `${['python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer', ...words].join(' \\\n    ')}\n`;
 }
 
-const VERL_ROLLOUT: Readonly<Record<string, string>> = {
-  engine: 'name',
-  tp: 'tensor_model_parallel_size',
-  dp: 'data_parallel_size',
-  ep: 'expert_parallel_size',
-  pp: 'pipeline_model_parallel_size',
-};
+const VERL_ROLLOUT = [
+  ['engine', 'name'],
+  ['tp', 'tensor_model_parallel_size'],
+  ['dp', 'data_parallel_size'],
+  ['ep', 'expert_parallel_size'],
+  ['pp', 'pipeline_model_parallel_size'],
+] as const;
 
 /** A NeMo-RL recipe with the Megatron engine. */
 function nemoRl(writer: Writer): string {
@@ -589,7 +598,7 @@ function nemoRl(writer: Writer): string {
   const expertTp = writer.meant('parallelism.expt_tp');
   const megatron = Object.fromEntries([
     ['enabled', true],
-    ...writer.renamed(ROLE_OPTIONS.map(([key, option]) => [`parallelism.${key}`, option])),
+    ...writer.renamed(ROLE_OPTIONS.map(([key, option]) => [`parallelism.${key}`, option] as const)),
     ...(expertTp === undefined ? [] : [['expert_tensor_parallel_size', expertTp]]),
     ...writer.renamed([
       ['sequence.sequence_parallel', 'sequence_parallel'],

@@ -1,4 +1,17 @@
+import type { KeyPath } from '../format/keys';
 import type { Place } from './shell/values';
+
+/** How other frameworks than Megatron-LM split data parallelism; a layout has the product alone, `parallelism.dp`. */
+type ShardPath = 'fsdp.data_parallel_replicate_degree' | 'fsdp.data_parallel_shard_degree';
+
+/** What is known of a job by: the path of a key, or a size of the framework from which keys follow. */
+export type FactPath = KeyPath | ShardPath;
+
+/** The entries of an object with known names. */
+export function entriesOf<K extends string, V>(values: { readonly [P in K]?: V }): (readonly [K, V])[] {
+  // Object.entries knows the names of no object
+  return Object.entries(values) as [K, V][];
+}
 
 /** A value that a layout can hold. */
 export type FactValue = number | string | boolean | readonly FactValue[] | FactMap;
@@ -39,9 +52,9 @@ export interface Defaults {
   readonly version: string;
   /** Where the framework says so. */
   readonly source: string;
-  readonly values: Readonly<Record<string, FactValue>>;
+  readonly values: { readonly [P in FactPath]?: FactValue };
   /** Values that hold only where the model has experts. */
-  readonly withExperts?: Readonly<Record<string, FactValue>>;
+  readonly withExperts?: { readonly [P in FactPath]?: FactValue };
   /** How many nodes and processes a node the framework's launcher starts; null where it has no count of its own. */
   readonly world?: { readonly nodes: number; readonly perNode: number | null };
 }
@@ -55,7 +68,7 @@ export interface Unmapped {
 
 /** What was read of one job: facts by the path of their key, such as `parallelism.tp`. */
 export class Facts {
-  readonly #found = new Map<string, Found>();
+  readonly #found = new Map<FactPath, Found>();
   readonly notes: string[] = [];
   /** The framework whose defaults were taken; null where none were. */
   defaults: Defaults | null = null;
@@ -67,33 +80,33 @@ export class Facts {
   /** Whether the job trains; a job that infers, evaluates or converts is not one that the rules for layouts judge. */
   trains = true;
 
-  get all(): ReadonlyMap<string, Found> {
+  get all(): ReadonlyMap<FactPath, Found> {
     return this.#found;
   }
 
-  get(key: string): Found | undefined {
+  get(key: FactPath): Found | undefined {
     return this.#found.get(key);
   }
 
   /** Sets a fact; `undefined` is left out. */
-  set(key: string, found: Found | undefined): void {
+  set(key: FactPath, found: Found | undefined): void {
     if (found) {
       this.#found.set(key, found);
     }
   }
 
-  delete(key: string): void {
+  delete(key: FactPath): void {
     this.#found.delete(key);
   }
 
   /** The number of a key; null where it is not known. */
-  number(key: string): number | null {
+  number(key: FactPath): number | null {
     const found = this.#found.get(key);
     return isKnown(found) && typeof found.value === 'number' ? found.value : null;
   }
 
   /** Sets a fact from the framework's default unless it has been found. */
-  setDefault(key: string, value: FactValue): void {
+  setDefault(key: FactPath, value: FactValue): void {
     if (!this.#found.has(key)) {
       this.#found.set(key, { value, source: 'default' });
     }
@@ -102,7 +115,7 @@ export class Facts {
   /** Takes a framework's defaults for the keys that have not been found. */
   takeDefaults(table: Defaults): void {
     this.defaults = table;
-    for (const [key, value] of Object.entries(table.values)) {
+    for (const [key, value] of entriesOf<FactPath, FactValue>(table.values)) {
       this.setDefault(key, value);
     }
   }

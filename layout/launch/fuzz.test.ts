@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { untraceable } from '../../test/harness/untraceable';
-import { layoutOf, layoutYaml, specOf } from './document';
+import { specOf } from '../format/keyPath';
+import { layoutOf, layoutYaml } from './document';
 import { readLaunchFile } from './import';
 
 /** Whole numbers below a bound that are the same in every run (xorshift). */

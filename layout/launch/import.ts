@@ -16,7 +16,7 @@ import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocume
 import { torchtitanCommand, torchtitanPython } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
-import { Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
+import { type FactPath, Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
 import { FLAGS_ALONE, jobOf } from './launchers';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
@@ -33,7 +33,7 @@ export interface LaunchPlace {
 
 /** One value of an import: its key is a path such as `parallelism.tp`. */
 export interface LaunchValue {
-  readonly key: string;
+  readonly key: FactPath;
   /** Null where it is not known. */
   readonly value: FactValue | null;
   readonly source: LaunchPlace | 'default' | 'unknown';
@@ -393,7 +393,7 @@ class Session implements LaunchContext {
   }
 }
 
-function launchValue(key: string, found: Found, lineOf: (place: Place) => number): LaunchValue {
+function launchValue(key: FactPath, found: Found, lineOf: (place: Place) => number): LaunchValue {
   if (!isKnown(found)) {
     return { key, value: null, source: 'unknown', lookedFor: found.unknown };
   }

@@ -1,6 +1,7 @@
-import { FORMAT } from '../format/keys';
+import { isKeyPath, specOf } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
 import { type Node, parseTree } from '../format/tree';
-import { DERIVED_FROM, specOf } from './document';
+import { DERIVED_FROM } from './document';
 import type { FactValue } from './foundValues';
 import type { Place } from './shell/values';
 
@@ -10,8 +11,11 @@ export interface LayoutValue {
   readonly place: Place;
 }
 
+/** The values that a layout file writes for the keys of the format, by their paths. */
+export type LayoutValues = ReadonlyMap<KeyPath, LayoutValue>;
+
 /** The values that a layout file writes, by the path of their key; null where it is no map. */
-export function layoutFileValues(file: string, text: string): ReadonlyMap<string, LayoutValue> | null {
+export function layoutFileValues(file: string, text: string): LayoutValues | null {
   const { root } = parseTree(text);
   return root?.kind === 'map' ? layoutNodeValues(file, root) : null;
 }
@@ -20,19 +24,19 @@ export function layoutFileValues(file: string, text: string): ReadonlyMap<string
  * As `layoutFileValues`, from a tree that has been parsed already: for callers that compare at every keystroke.
  * @param file the layout's path
  */
-export function layoutNodeValues(file: string, root: Node | null): ReadonlyMap<string, LayoutValue> {
-  const values = new Map<string, LayoutValue>();
+export function layoutNodeValues(file: string, root: Node | null): LayoutValues {
+  const values = new Map<KeyPath, LayoutValue>();
   collect(file, root, '', values);
   return values;
 }
 
-function collect(file: string, node: Node | null, path: string, values: Map<string, LayoutValue>): void {
+function collect(file: string, node: Node | null, path: string, values: Map<KeyPath, LayoutValue>): void {
   for (const { key, value } of node?.kind === 'map' ? node.entries : []) {
     const whole = path === '' ? key : `${path}.${key}`;
     const plain = plainOf(value);
     if (value.kind === 'map') {
       collect(file, value, whole, values);
-    } else if (plain !== null && !values.has(whole)) {
+    } else if (plain !== null && isKeyPath(whole) && !values.has(whole)) {
       values.set(whole, { value: plain, place: { file, offset: value.span.start } });
     }
   }
@@ -51,7 +55,7 @@ function plainOf(node: Node): FactValue | null {
 }
 
 /** The world size of a layout: written, or its cluster's. */
-export function worldOf(values: ReadonlyMap<string, LayoutValue>): LayoutValue | undefined {
+export function worldOf(values: LayoutValues): LayoutValue | undefined {
   const written = values.get('world_size');
   const [nodes, each] = [values.get('cluster.nodes'), values.get('cluster.gpus_per_node')];
   if (written || typeof nodes?.value !== 'number' || typeof each?.value !== 'number') {
@@ -61,7 +65,7 @@ export function worldOf(values: ReadonlyMap<string, LayoutValue>): LayoutValue |
 }
 
 /** What a layout means for a key: what it writes, or the format's default; undefined where it leaves the value open. */
-export function effectiveValue(values: ReadonlyMap<string, LayoutValue>, key: string): FactValue | undefined {
+export function effectiveValue(values: LayoutValues, key: KeyPath): FactValue | undefined {
   const written = values.get(key)?.value;
   if (written !== undefined) {
     return written;
@@ -81,9 +85,7 @@ export function effectiveValue(values: ReadonlyMap<string, LayoutValue>, key: st
 }
 
 /** Whether a layout has the section that a key belongs to; degrees have defaults in a layout that has any. */
-function hasSection(values: ReadonlyMap<string, LayoutValue>, key: string): boolean {
+function hasSection(values: LayoutValues, key: KeyPath): boolean {
   const section = key.slice(0, key.lastIndexOf('.') + 1);
-  return section !== '' && section.split('.')[0] !== undefined && (section.split('.')[0] ?? '') in FORMAT.keys
-    ? [...values.keys()].some((one) => one.startsWith(section))
-    : false;
+  return section !== '' && [...values.keys()].some((one) => one.startsWith(section));
 }

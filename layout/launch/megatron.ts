@@ -1,6 +1,17 @@
-import { FORMAT } from '../format/keys';
-import type { KeySpec, Keys } from '../format/spec';
-import { type Defaults, derived, type Facts, type FactValue, type Found, isKnown, mapFound } from './foundValues';
+import { isKeyPath, mapOf, specOf } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
+import type { KeySpec } from '../format/spec';
+import {
+  type Defaults,
+  derived,
+  entriesOf,
+  type FactPath,
+  type Facts,
+  type FactValue,
+  type Found,
+  isKnown,
+  mapFound,
+} from './foundValues';
 import { firstOf, isOn, type Options, typeOf } from './options';
 
 /** How a framework that builds on Megatron-LM spells its options. */
@@ -25,12 +36,12 @@ type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'integers' | 'expr
 /** An option that becomes a key as it is: its names, the flag's first, and how its value is read. */
 interface PlainOption {
   readonly names: readonly [string, ...string[]];
-  readonly key: string;
+  readonly key: KeyPath;
   readonly kind: Kind;
 }
 
 /** Names that options have beside their flag, by the key. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+const OTHER_NAMES: { readonly [P in KeyPath]?: string } = {
   'parallelism.microbatch_group_size_per_vp_stage': 'microbatch_group_size_per_vp_stage',
   'model.num_layers_in_first_pipeline_stage': 'num_layers_in_first_pipeline_stage',
   'model.num_layers_in_last_pipeline_stage': 'num_layers_in_last_pipeline_stage',
@@ -54,7 +65,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** How values are read where the type of their key does not say it. */
-const OTHER_KINDS: Readonly<Record<string, Kind>> = {
+const OTHER_KINDS: { readonly [P in KeyPath]?: Kind } = {
   'parallelism.pipeline_model_parallel_layout': 'text',
   'sequence.cp_comm_type': 'texts',
 };
@@ -68,20 +79,20 @@ const JOINT = [
 ];
 
 /** The sections of a layout whose keys are options of Megatron-LM. */
-const SECTIONS = [
-  ...['parallelism', 'model', 'sequence', 'batch', 'optimizer', 'precision', 'recompute', 'moe', 'checkpoint', 'fsdp'],
-  'communicators',
+const SECTIONS: readonly KeyPath[] = [
+  ...(['parallelism', 'model', 'sequence', 'batch', 'optimizer', 'precision', 'recompute', 'moe'] as const),
+  ...(['checkpoint', 'fsdp', 'communicators'] as const),
 ];
 
 /** Every option that becomes a key as it is, in the order of the format, which names the flag of each key. */
 export const PLAIN_OPTIONS: readonly PlainOption[] = SECTIONS.flatMap((section) => {
-  const keys = (FORMAT.keys as Keys)[section];
-  return Object.entries(keys?.type === 'map' ? (keys.keys as Keys) : {}).flatMap(([name, spec]) =>
-    plainOption(`${section}.${name}`, name, spec),
-  );
+  return Object.entries<KeySpec>(mapOf(specOf(section))?.keys ?? {}).flatMap(([name, spec]) => {
+    const key = `${section}.${name}`;
+    return isKeyPath(key) ? plainOption(key, name, spec) : [];
+  });
 });
 
-function plainOption(key: string, name: string, spec: KeySpec): PlainOption[] {
+function plainOption(key: KeyPath, name: string, spec: KeySpec): PlainOption[] {
   const flag = /^--([\w-]+)$/.exec(spec.flag ?? '')?.[1]?.replaceAll('-', '_');
   const kind = OTHER_KINDS[key] ?? KINDS[spec.type === 'list' ? `list of ${spec.items.type}` : spec.type];
   if (flag === undefined || kind === undefined || JOINT.includes(flag) || Object.values(OTHER_NAMES).includes(flag)) {
@@ -240,7 +251,7 @@ function fromLayers(options: Options, pp: Found | undefined, facts: Facts): Foun
   }
   const perStage = options.integer('num_layers_per_virtual_pipeline_stage');
   const layers = facts.get('model.num_layers') ?? facts.get('model.decoder_num_layers') ?? { unknown: 'num_layers' };
-  const extra = ['embedding', 'loss'].filter((what) =>
+  const extra = (['embedding', 'loss'] as const).filter((what) =>
     isOn(facts.get(`parallelism.account_for_${what}_in_pipeline_split`)),
   );
   const found = derived(
@@ -313,7 +324,7 @@ function layoutStages(layout: string): number | null {
   return letters === null ? null : letters.split('|').length;
 }
 
-const IMPORTANT = ['parallelism.tp', 'parallelism.pp', 'parallelism.cp', 'parallelism.ep'];
+const IMPORTANT = ['parallelism.tp', 'parallelism.pp', 'parallelism.cp', 'parallelism.ep'] as const;
 
 function setDefaults(options: Options, { defaults, modelElsewhere }: Dialect, facts: Facts): void {
   if (options.blocked !== null) {
@@ -323,13 +334,13 @@ function setDefaults(options: Options, { defaults, modelElsewhere }: Dialect, fa
     return;
   }
   facts.defaults = defaults;
-  for (const [key, value] of Object.entries(defaults.values)) {
+  for (const [key, value] of entriesOf<FactPath, FactValue>(defaults.values)) {
     if (!modelElsewhere || !key.startsWith('model.')) {
       facts.setDefault(key, value);
     }
   }
   if (!modelElsewhere && facts.get('model.num_experts')) {
-    for (const [key, value] of Object.entries(defaults.withExperts ?? {})) {
+    for (const [key, value] of entriesOf<FactPath, FactValue>(defaults.withExperts ?? {})) {
       facts.setDefault(key, value);
     }
   }

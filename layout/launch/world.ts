@@ -40,7 +40,7 @@ function quotient(world: Found<number> | undefined, divisor: Found<number> | und
  */
 export function deriveFromWorld(facts: Facts): void {
   const remat = weightRemat(facts, 'num_weight_shards', 'tp');
-  const degrees = ['tp', 'cp', 'pp'].map((name) => facts.get(`parallelism.${name}`));
+  const degrees = (['tp', 'cp', 'pp'] as const).map((name) => facts.get(`parallelism.${name}`));
   const divide = (world: number, ...sizes: number[]) => {
     const dp = world / product(sizes);
     return Number.isInteger(dp) && dp >= 1 ? dp : null;
@@ -62,7 +62,11 @@ export function deriveGlobalBatch(facts: Facts): void {
   }
 }
 
-function weightRemat(facts: Facts, shards: string, tp: string): Found<number> | undefined {
+function weightRemat(
+  facts: Facts,
+  shards: 'num_weight_shards' | 'expt_num_weight_shards',
+  tp: 'tp' | 'expt_tp',
+): Found<number> | undefined {
   const total = facts.get(`parallelism.${shards}`);
   if (!total) {
     return { value: 1, source: 'default' };

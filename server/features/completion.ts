@@ -15,12 +15,13 @@ import {
   LANGUAGE_MODULE,
   type LayoutFacts,
   MAX_TEXT,
+  mapOf,
   type Span,
+  specAt,
   synonymsFor,
 } from '../../layout';
 import { type Cursor, cursorAt } from '../cursor';
 import { signature } from '../describe';
-import { mapOf, specAt } from '../locate';
 import { type Choice, choicesFor } from '../valueChoices';
 import { feature } from './feature';
 

@@ -10,9 +10,9 @@ import {
   parseTree,
   type Span,
   scalarsOf,
+  specAt,
 } from '../../layout';
 import { cursorAt } from '../cursor';
-import { specAt } from '../locate';
 import { feature } from './feature';
 
 export const formattingFeature = feature(

@@ -11,9 +11,10 @@ import {
   markdownCode,
   markdownText,
   type Span,
+  specAt,
 } from '../../layout';
 import { derivedLines, moduleAt, signature, stageLines } from '../describe';
-import { type Located, locate, scalarAt, specAt } from '../locate';
+import { type Located, locate, scalarAt } from '../locate';
 import { canList, groupsOf, rankLines, ranksText } from '../ranks';
 import { feature } from './feature';
 

@@ -9,8 +9,8 @@ import {
   type Node,
   type Range,
   type Span,
+  specAt,
 } from '../../layout';
-import { specAt } from '../locate';
 import { feature } from './feature';
 
 /** What the numbers of the semantic tokens mean. */

@@ -86,7 +86,7 @@ const WRITTEN_AS: Readonly<Record<string, string>> = {
 function lost(text: string, target: ExportTarget): string[] {
   const exported = exportLayout(text, target);
   const reading = readLaunchFile(FILES[target] ?? 'x.sh', exported.text, () => null);
-  const values = new Map(reading.values.map(({ key, value }) => [key, value]));
+  const values = new Map<string, unknown>(reading.values.map(({ key, value }) => [key, value]));
   const hasWorld = /torchrun|sbatch|verl|nemo-rl|torchtitan|mimo/.test(target);
   const missing = [...(layoutFileValues('', text) ?? [])].flatMap(([key, { value }]) => {
     const isDerived = hasWorld && /^parallelism\.(expt_)?dp$/.test(key);
@@ -168,9 +168,10 @@ function lostGrids(text: string, target: ExportTarget): string[] {
   const exported = exportLayout(text, target);
   const reading = readLaunchFile(target === 'mimo-args' ? 'mimo.sh' : 'grids.py', exported.text, () => null);
   if (target === 'ntp-config') {
-    const values = layoutFileValues('', text);
-    return reading.values.flatMap(({ key, value }) =>
-      key.startsWith('ntp.') && values?.has(key) && String(values.get(key)?.value) !== String(value) ? [key] : [],
+    const values = [...(layoutFileValues('', text) ?? [])].filter(([key]) => key.startsWith('ntp.'));
+    const read = new Map<string, unknown>(reading.values.map(({ key, value }) => [key, value]));
+    return values.flatMap(([key, { value }]) =>
+      read.has(key) && String(read.get(key)) !== String(value) ? [key] : [],
     );
   }
   const grids = [check(text), check(layoutYaml(reading))].map(({ resolved }) =>

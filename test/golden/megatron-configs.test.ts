@@ -53,7 +53,7 @@ describe("values of Megatron-LM's functional tests", () => {
 
   test.each(configs)('$test_case', (config) => {
     const { values } = readLaunchFile(config.path, fileOf(config), () => null);
-    const found = new Map(values.map(({ key, value }) => [key, value]));
+    const found = new Map<string, unknown>(values.map(({ key, value }) => [key, value]));
     const expected = Object.entries(config.args).flatMap(([name, value]): [string, unknown][] => {
       const key = KEYS.get(name);
       return key === undefined ? [] : [[key, isSwitchedOff(name, config.args) ? false : value]];

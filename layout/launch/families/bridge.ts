@@ -221,7 +221,7 @@ function readModuleGrids(grids: TreeMap, facts: Facts): void {
             : { value: otherwise, source: 'default' }),
       );
     }
-    const sizes = ['rank_offset', 'tp', 'cp', 'pp', 'dp'].map((key) => facts.get(`modules.${name}.${key}`));
+    const sizes = (['rank_offset', 'tp', 'cp', 'pp', 'dp'] as const).map((key) => facts.get(`modules.${name}.${key}`));
     ends.push(derived(sizes, (offset, ...degrees) => offset + product(degrees), 'world_size'));
   }
   coverGrids(facts, ends);

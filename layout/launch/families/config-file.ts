@@ -1,6 +1,6 @@
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
-import { Facts, isKnown } from '../foundValues';
+import { entriesOf, type FactPath, Facts, isKnown } from '../foundValues';
 import type { Job } from '../launchers';
 import { textOf } from '../shell/values';
 import type { TreeMap } from '../tree';
@@ -41,8 +41,8 @@ function byConfiguration(family: DocumentFamily, score: number, isCommand: (job:
 
 /** accelerate's own flags win over its configuration. */
 function readAccelerateFlags({ launcherOptions: options }: Job, facts: Facts): void {
-  const keys = { tp: 'parallelism.tp', cp: 'parallelism.cp', dp_replicate: REPLICATE, dp_shard: SHARD };
-  for (const [name, key] of Object.entries(keys)) {
+  const keys = { tp: 'parallelism.tp', cp: 'parallelism.cp', dp_replicate: REPLICATE, dp_shard: SHARD } as const;
+  for (const [name, key] of entriesOf<keyof typeof keys, FactPath>(keys)) {
     const flag = `parallelism_config_${name}_size`;
     facts.set(key, options?.has(flag) ? options.integer(flag) : undefined);
   }

@@ -1,4 +1,4 @@
-import type { Facts, Found } from '../foundValues';
+import type { FactPath, Facts, Found } from '../foundValues';
 import { type Options, typeOf } from '../options';
 import { at, optionOf, optionsOf, type Tree } from '../tree';
 
@@ -6,7 +6,7 @@ import { at, optionOf, optionsOf, type Tree } from '../tree';
 type ValueKind = 'integer' | 'text' | 'boolean' | 'type';
 
 /** A path in a configuration file, the key of the layout, and how the value is read. */
-export type KeyMap = readonly (readonly [path: string, key: string, kind: ValueKind])[];
+export type KeyMap = readonly (readonly [path: string, key: FactPath, kind: ValueKind])[];
 
 /** Sets the facts that a configuration file has by its paths. */
 export function readKeys(tree: Tree | undefined, keys: KeyMap, facts: Facts): void {
@@ -21,7 +21,7 @@ export function readKeys(tree: Tree | undefined, keys: KeyMap, facts: Facts): vo
 }
 
 /** Sets one fact from an option, as its kind says. */
-export function setFact(facts: Facts, key: string, options: Options, name: string, kind: ValueKind): void {
+export function setFact(facts: Facts, key: FactPath, options: Options, name: string, kind: ValueKind): void {
   if (!options.has(name)) {
     return;
   }

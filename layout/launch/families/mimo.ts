@@ -1,13 +1,14 @@
+import { isModelPath } from '../../format/keyPath';
 import { DEFAULTS } from '../defaults';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
-import { derived, Facts, isKnown, product } from '../foundValues';
+import { derived, type FactPath, Facts, isKnown, product } from '../foundValues';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { isOn, type Options } from '../options';
 import { setWorld } from '../world';
 import { hasFlag, listUnmapped } from './megatron-lm';
 
-const FLAGS: Readonly<Record<string, string>> = {
+const FLAGS: Readonly<Record<string, FactPath>> = {
   encoder_tp: 'modules.encoder.tp',
   encoder_dp: 'modules.encoder.dp',
   llm_offset: 'modules.language.rank_offset',
@@ -43,7 +44,7 @@ export const mimo: CommandFamily = {
       facts.takeDefaults(DEFAULTS.mimo);
     }
     if (isOn(only)) {
-      for (const name of ['tp', 'dp', 'rank_offset']) {
+      for (const name of ['tp', 'dp', 'rank_offset'] as const) {
         facts.delete(`modules.encoder.${name}`);
       }
     }
@@ -60,7 +61,7 @@ function readShared(options: Options, facts: Facts): void {
   const shared = new Facts();
   readMegatron(options, { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: false }, shared);
   for (const [key, found] of shared.all) {
-    if (/^(model|sequence)\./.test(key)) {
+    if (isModelPath(key)) {
       facts.set(`modules.language.${key}`, found);
     } else if (/^(batch|optimizer|recompute|moe)\./.test(key)) {
       facts.set(key, found);
@@ -73,7 +74,8 @@ function coverWorld(facts: Facts): void {
   if (isKnown(facts.get('world_size'))) {
     return;
   }
-  const language = ['rank_offset', 'tp', 'cp', 'pp', 'dp'].map((name) => facts.get(`modules.language.${name}`));
+  const names = ['rank_offset', 'tp', 'cp', 'pp', 'dp'] as const;
+  const language = names.map((name) => facts.get(`modules.language.${name}`));
   if (!facts.get('modules.language.num_weight_shards')) {
     const cover = (offset: number, ...sizes: number[]) => offset + product(sizes);
     const world = derived(language, cover, 'world_size');

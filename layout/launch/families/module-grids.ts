@@ -51,13 +51,15 @@ function factsOf(specs: readonly TreeMap[]): Facts {
     }
     const options = optionsOf(spec);
     for (const [field, otherwise] of FIELDS) {
-      const key = `modules.${name}.${field}`;
+      const key = `modules.${name}.${field}` as const;
       facts.set(key, options.integer(field));
       if (otherwise !== null) {
         facts.setDefault(key, otherwise);
       }
     }
-    const [offset, ranks] = ['rank_offset', 'num_ranks'].map((field) => facts.get(`modules.${name}.${field}`));
+    const [offset, ranks] = (['rank_offset', 'num_ranks'] as const).map((field) =>
+      facts.get(`modules.${name}.${field}`),
+    );
     ends.push(derived([offset, ranks], (first, count) => first + count, 'world_size'));
   }
   coverGrids(facts, ends);
@@ -104,7 +106,7 @@ const NO_OPTION: Option = { values: [null], places: [], place: { file: '', offse
 function nonuniformFacts(config: Tree): Facts {
   const facts = new Facts();
   const options = optionsOf(config);
-  for (const key of ['tp_base', 'tp_spares', 'num_reduced_tp_dp_ranks']) {
+  for (const key of ['tp_base', 'tp_spares', 'num_reduced_tp_dp_ranks'] as const) {
     facts.set(`ntp.${key}`, options.integer(key));
   }
   facts.set('ntp.non_active_ranks_per_dp', removedSlots(at(config, 'non_active_ranks_per_dp')));

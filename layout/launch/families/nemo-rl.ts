@@ -9,7 +9,7 @@ import { applyOverrides, resolveReferences } from '../omegaconf';
 import { isOn, type Options, Options as OptionsOf } from '../options';
 import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
-import { listUnmappedTree, readKeys } from './keys';
+import { type KeyMap, listUnmappedTree, readKeys } from './keys';
 import { readEngine } from './serving';
 
 const DIALECT: Dialect = {
@@ -192,25 +192,21 @@ function readGeneration(tree: TreeMap, facts: Facts): void {
   readEngine(optionsOf(at(tree, `policy.generation.${section}`)), 'rollout', facts);
 }
 
+const MEGATRON_TEACHER: KeyMap = [
+  ['teacher.megatron_cfg.tensor_model_parallel_size', 'phases.teacher.tp', 'integer'],
+  ['teacher.megatron_cfg.context_parallel_size', 'phases.teacher.cp', 'integer'],
+  ['teacher.megatron_cfg.pipeline_model_parallel_size', 'phases.teacher.pp', 'integer'],
+  ['teacher.megatron_cfg.expert_model_parallel_size', 'phases.teacher.ep', 'integer'],
+];
+
+const DTENSOR_TEACHER: KeyMap = [
+  ['teacher.dtensor_cfg.tensor_parallel_size', 'phases.teacher.tp', 'integer'],
+  ['teacher.dtensor_cfg.context_parallel_size', 'phases.teacher.cp', 'integer'],
+];
+
 function readTeacher(tree: TreeMap, facts: Facts): void {
   const enabled = textAtPath(tree, 'teacher.megatron_cfg.enabled') === 'true';
-  const [section, names] = enabled
-    ? [
-        'megatron_cfg',
-        [
-          'tensor_model_parallel_size',
-          'context_parallel_size',
-          'pipeline_model_parallel_size',
-          'expert_model_parallel_size',
-        ] as const,
-      ]
-    : ['dtensor_cfg', ['tensor_parallel_size', 'context_parallel_size'] as const];
-  const keys = ['tp', 'cp', 'pp', 'ep'];
-  readKeys(
-    tree,
-    names.map((name, index) => [`teacher.${section}.${name}`, `phases.teacher.${keys[index]}`, 'integer'] as const),
-    facts,
-  );
+  readKeys(tree, enabled ? MEGATRON_TEACHER : DTENSOR_TEACHER, facts);
 }
 
 /** What else has nodes of its own, by the key that says so. */

@@ -30,7 +30,7 @@ export function engineOptions(prefix = ''): string[] {
  * @param otherwise the size of a degree that is not given, where the framework has one
  */
 export function readEngine(options: Options, phase: string, facts: Facts, prefix = '', otherwise?: number): void {
-  const keyOf = (degree: string) => `phases.${phase}.${degree}`;
+  const keyOf = (degree: 'tp' | 'dp' | 'pp' | 'ep') => `phases.${phase}.${degree}` as const;
   for (const [degree, names] of DEGREES) {
     const given = names.map((name) => `${prefix}${name}`).filter((name) => options.has(name));
     facts.set(keyOf(degree), given.length > 0 ? options.integer(...given) : undefined);
@@ -41,7 +41,7 @@ export function readEngine(options: Options, phase: string, facts: Facts, prefix
   const spread = options.has(`${prefix}${EXPERT_SWITCH}`) ? options.boolean(`${prefix}${EXPERT_SWITCH}`) : undefined;
   if (isOn(spread) && isKnown(spread) && !facts.get(keyOf('ep'))) {
     const one: Found<number> = { value: 1, source: 'default' };
-    const sizes = ['tp', 'dp'].map((degree) => facts.get(keyOf(degree)) ?? one);
+    const sizes = (['tp', 'dp'] as const).map((degree) => facts.get(keyOf(degree)) ?? one);
     const ranks = derived(sizes, (tp, dp) => tp * dp, EXPERT_SWITCH);
     facts.set(keyOf('ep'), isKnown(ranks) ? { value: ranks.value, source: spread.source } : ranks);
   }

@@ -122,7 +122,7 @@ export const nanotronDocument: DocumentFamily = {
     const mode = optionsOf(at(tree, 'parallelism')).string('tp_mode');
     const isReduceScatter = mapFound(mode, (value) => value.toUpperCase() === 'REDUCE_SCATTER');
     facts.set('sequence.sequence_parallel', isReduceScatter);
-    const degrees = ['dp', 'pp', 'tp', 'cp'].map((name) => facts.get(`parallelism.${name}`));
+    const degrees = (['dp', 'pp', 'tp', 'cp'] as const).map((name) => facts.get(`parallelism.${name}`));
     const world = derived(degrees, (...sizes) => product(sizes), 'world_size');
     setWorld(facts, isKnown(job?.world.total) ? job.world : { ...job?.world, total: world });
     const accumulation = optionsOf(at(tree, 'tokens')).integer('batch_accumulation_per_replica');

@@ -160,7 +160,7 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
     facts.delete('parallelism.expt_tp');
   }
   readSchedule(options, facts);
-  for (const name of ['data_parallel_replicate_degree', 'data_parallel_shard_degree']) {
+  for (const name of ['data_parallel_replicate_degree', 'data_parallel_shard_degree'] as const) {
     facts.set(`fsdp.${name}`, options.integer(name));
   }
   readKeys(
@@ -225,9 +225,8 @@ export const TITAN_MAPPED: ReadonlySet<string> = new Set([
 /** The degree over which weights are sharded: -1 is what the world leaves (torchtitan/distributed/parallel_dims.py). */
 export function deriveShards(facts: Facts): void {
   const shard = facts.get('fsdp.data_parallel_shard_degree');
-  const degrees = ['fsdp.data_parallel_replicate_degree', 'parallelism.cp', 'parallelism.tp', 'parallelism.pp'].map(
-    (key) => facts.get(key),
-  );
+  const keys = ['fsdp.data_parallel_replicate_degree', 'parallelism.cp', 'parallelism.tp', 'parallelism.pp'] as const;
+  const degrees = keys.map((key) => facts.get(key));
   if (isKnown(shard) && shard.value === -1) {
     const rest = derived(
       [facts.get('world_size'), ...degrees],

@@ -1,3 +1,4 @@
+import type { KeyPath } from '../../format/keys';
 import { LANGUAGE_MODULE } from '../../format/names';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { refusedPipeline } from '../../topology/stages';
@@ -33,6 +34,8 @@ export const notPositive: Rule = {
   },
 };
 
+const GLOBAL_BATCH: KeyPath = 'batch.global_batch_size';
+
 /** The keys that decide where layers go. */
 const OF_PIPELINE = /^(parallelism|modules|model)\b.*\.(pp|vpp|\w*num_layers\w*)$/;
 
@@ -61,7 +64,7 @@ function prediction(facts: LayoutFacts, path: string, value: number): string | n
   if (path.startsWith('parallelism.hierarchical_context_parallel_sizes')) {
     return levelsPrediction(facts);
   }
-  if (path === 'batch.global_batch_size') {
+  if (path === GLOBAL_BATCH) {
     const replicas = batchReplicas(facts);
     return replicas && calculatorRefusal(replicas, value);
   }

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { DEFAULTS } from '../launch/defaults';
+import { DERIVED_FROM } from '../launch/document';
+import { type Defaults, entriesOf } from '../launch/foundValues';
+import { PLAIN_OPTIONS } from '../launch/megatron';
+import { isKeyPath, isModelPath, specOf } from './keyPath';
+import { FORMAT, type KeyPath } from './keys';
+
+describe('a key path', () => {
+  test.each<KeyPath>([
+    'world_size',
+    'parallelism',
+    'parallelism.tp',
+    'modules.vision.model.num_layers',
+    'phases.rollout.tp',
+    'ntp.non_active_ranks_per_dp.local_ranks',
+  ])('%s is one', (path) => {
+    expect(isKeyPath(path)).toBe(true);
+  });
+
+  test.each([
+    '',
+    'tp',
+    'parallelism.',
+    'parallelism.tensor_parallel',
+    'parallelism.tp.x',
+    'modules.vision.world_size',
+    'model.toString',
+    'phases.rollout.train.tp',
+  ])('%j is none', (path) => {
+    expect(isKeyPath(path)).toBe(false);
+  });
+
+  test('of a key in another section does not compile', () => {
+    // @ts-expect-error the key belongs to parallelism
+    const wrong: KeyPath = 'model.account_for_embedding_in_pipeline_split';
+    // @ts-expect-error a module has no such key
+    const unknown: KeyPath = 'modules.vision.world_size';
+    expect([wrong, unknown].map(isKeyPath)).toEqual([false, false]);
+  });
+
+  test('of a model is one that a module has too', () => {
+    expect(isModelPath('model.num_layers')).toBe(true);
+    expect(isModelPath('sequence.seq_length')).toBe(true);
+    expect(isModelPath('batch.micro_batch_size')).toBe(false);
+    expect(isModelPath('model.tp')).toBe(false);
+    expect(specOf('modules.language.model.num_layers')).toBe(specOf('model.num_layers'));
+  });
+});
+
+/** Sizes of other frameworks, from which keys follow. */
+const SIZES = /^fsdp\.data_parallel_(replicate|shard)_degree$/;
+
+describe('every path exists', () => {
+  test('in the tables of launch files', () => {
+    const tables: readonly Defaults[] = Object.values(DEFAULTS);
+    const paths: readonly string[] = [
+      ...tables.flatMap(({ values, withExperts = {} }) => [...Object.keys(values), ...Object.keys(withExperts)]),
+      ...entriesOf(DERIVED_FROM).flat(),
+      ...PLAIN_OPTIONS.map(({ key }) => key),
+    ];
+    expect(paths.length).toBeGreaterThan(150);
+    expect(paths.filter((path) => !isKeyPath(path) && !SIZES.test(path))).toEqual([]);
+  });
+
+  const root = join(import.meta.dirname, '..', '..');
+  const sections = Object.entries(FORMAT.keys).flatMap(([name, { type }]) => (type === 'map' ? [name] : []));
+  const quoted = new RegExp(`\`((?:${sections.join('|')})\\.\\w+)\``, 'g');
+
+  test.each(['README.md', 'docs', 'docs/rules'])('in the prose of %s', (place) => {
+    const files = place.endsWith('.md')
+      ? [place]
+      : readdirSync(join(root, place))
+          .filter((name) => name.endsWith('.md'))
+          .map((name) => `${place}/${name}`);
+    const wrong = files.flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(quoted)].flatMap(([, path = '']) =>
+        isKeyPath(path) || path.endsWith('.ts') ? [] : [`${file}: ${path}`],
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,40 @@
+import { FORMAT, type KeyPath } from './keys';
+import type { KeySpec, MapSpec } from './spec';
+
+/** What the format says of the key at a path; undefined where the format has no such key. Lists are passed through. */
+export function specAt(path: readonly string[]): KeySpec | undefined {
+  let spec: KeySpec | undefined = FORMAT;
+  for (const key of path) {
+    const map = mapOf(spec);
+    if (map) {
+      spec = Object.hasOwn(map.keys, key) ? map.keys[key] : undefined;
+    } else {
+      spec = spec?.type === 'record' ? spec.values : undefined;
+    }
+  }
+  return spec;
+}
+
+/** The map that a key holds, itself or as the items of a list. */
+export function mapOf(spec: KeySpec | undefined): MapSpec | undefined {
+  const inner = spec?.type === 'list' ? spec.items : spec;
+  return inner?.type === 'map' ? inner : undefined;
+}
+
+/** The description of a key by its path; undefined where the format has no such key. */
+export function specOf(path: string): KeySpec | undefined {
+  return specAt(path.split('.'));
+}
+
+/** Whether a text is the path of a key: what reads paths from elsewhere asks once, at its border. */
+export function isKeyPath(path: string): path is KeyPath {
+  return specOf(path) !== undefined;
+}
+
+/** The keys that describe one model, which a module has too: `modules.<name>.model`, `modules.<name>.sequence`. */
+type ModelPath = Extract<KeyPath, `${'model' | 'sequence'}.${string}`>;
+
+/** Whether a key describes one model, so that a module may have it. */
+export function isModelPath(path: string): path is ModelPath {
+  return /^(model|sequence)\./.test(path) && isKeyPath(path);
+}

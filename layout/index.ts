@@ -21,6 +21,7 @@ export { childrenOf, entriesIn, scalarsOf } from './format/walk';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';
+export * from './logs';
 export { memoize } from './memoize';
 export * from './outside';
 export { launchDrift } from './rules/launch/launch-drift';

@@ -1,0 +1,2 @@
+export * from './logLine';
+export * from './measuredRun';

@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import { groupNames, keyNames, RULES } from '../layout';
+import { groupKindNames, keyNames, RULES } from '../layout';
 import { print } from './output';
 
 /** A command as the completion scripts need it. */
@@ -61,7 +61,7 @@ function completedOption({ short, long, description, argChoices, required, optio
 
 function namesOf(command: Command): readonly string[] {
   if (command.name() === 'explain') {
-    return [...new Set([...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()])].filter(isPlain);
+    return [...new Set([...RULES.map(({ code }) => code), ...keyNames(), ...groupKindNames()])].filter(isPlain);
   }
   return command.registeredArguments[0]?.argChoices ?? [];
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import {
+  groupKindNames,
   groupMarkdown,
-  groupNames,
   jsonText,
   keyMarkdown,
   keyNames,
@@ -53,7 +53,7 @@ interface Page {
 function* explain(name: string, format: Format): Iterable<string> {
   const pages = pagesOf(name);
   if (pages.length === 0) {
-    const names = [...RULES.map(({ code }) => code), ...keyNames(), ...groupNames()];
+    const names = [...RULES.map(({ code }) => code), ...keyNames(), ...groupKindNames()];
     const near = nearest(name, names) ?? names.find((one) => name.length > 2 && one.startsWith(name));
     complain(`there is no rule, key or process group '${name}'${near ? `; did you mean ${near}?` : ''}`);
     exitWith(EXIT.unusable);

@@ -1,6 +1,7 @@
 import {
   type GroupFamily,
   grouped,
+  groupKind,
   isPacked,
   type LayoutFacts,
   LineIndex,
@@ -225,19 +226,6 @@ export function planFor(plan: SmokePlan, backend: 'nccl' | 'gloo'): SmokePlan {
   return { ...plan, backend, payload_bytes: plan.payload_bytes ?? DEFAULT_PAYLOAD[backend] };
 }
 
-/** The degree that a group comes from, by the group's name: a fault of the group is shown at its line. */
-const DEGREE_OF: Readonly<Record<string, string>> = {
-  ep_tp: 'expt_tp',
-  ep_dp: 'ep',
-  tp_ep_mp: 'ep',
-  tp_ep_pp: 'ep',
-  expt_dp_ag: 'ep',
-  embd: 'pp',
-  pos_embd: 'pp',
-  mp: 'pp',
-  hcp: 'cp',
-};
-
 /** The line of the layout (from 0) that a group comes from: its degree if that is written, else its grid's key. */
 export function lineOfGroup(
   facts: LayoutFacts,
@@ -247,7 +235,7 @@ export function lineOfGroup(
 ): number {
   const grid = facts.modules.find((one) => one.name === module) ?? facts.modules[0];
   const fields = Object.entries(grid?.fields ?? {});
-  const degree = fields.find(([key]) => key === (name === undefined ? '' : (DEGREE_OF[name] ?? name)))?.[1];
+  const degree = fields.find(([key]) => key === (name === undefined ? '' : (groupKind(name)?.degree ?? name)))?.[1];
   const span = degree?.written ? degree.keySpan : grid?.nameSpan;
   return span ? lines.positionAt(span.start).line : 0;
 }

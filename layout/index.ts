@@ -37,6 +37,7 @@ export * from './topology/facts';
 export { failureEdits, failurePlan } from './topology/failedRanks';
 export * from './topology/group-family';
 export * from './topology/group-reference';
+export * from './topology/groupKinds';
 export * from './topology/ntp';
 export * from './topology/packed';
 export * from './topology/process-groups';

@@ -3,6 +3,7 @@ import {
   expertGrid,
   type Grid,
   type GroupFamily,
+  type GroupName,
   grouped,
   memoize,
   processGroups,
@@ -95,11 +96,11 @@ export interface MergedGroup extends RankGroup {
 }
 
 /** The kinds of groups that people ask for first, the tightest first. */
-export const KINDS: readonly string[] = ['tp', 'cp', 'ep', 'pp', 'dp'];
+export const KINDS: readonly GroupName[] = ['tp', 'cp', 'ep', 'pp', 'dp'];
 
 /** The place of a kind of groups in a list. */
 export function kindOrder(name: string): number {
-  const all = [...KINDS, 'dp_cp', 'ep_dp', 'mp'];
+  const all: readonly string[] = [...KINDS, 'dp_cp', 'ep_dp', 'mp'];
   return all.includes(name) ? all.indexOf(name) : all.length;
 }
 
@@ -122,13 +123,13 @@ export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[
 }
 
 /** A kind of process groups of one module, under all names that have the same groups. */
-export interface GroupKind {
+export interface NamedFamily {
   readonly names: readonly string[];
   readonly family: GroupFamily;
 }
 
 /** The kinds of process groups that the first rank of a module is in. */
-export const kindsOf = (layout: ResolvedLayout, module: ResolvedModule): GroupKind[] =>
+export const namedFamilies = (layout: ResolvedLayout, module: ResolvedModule): NamedFamily[] =>
   mergedGroups(layout, module.rankOffset).flatMap(({ names, name, module: owner }) => {
     const family = familiesOf(layout).find((one) => one.name === name && one.module === owner);
     return family && owner === module.name ? [{ names, family }] : [];

@@ -1,4 +1,4 @@
-import { groupNameOf, type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
+import { groupAlong, groupNameOf, type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
 import type { RunGroup } from './evidence';
 import { LayoutGroups, WORLD_DESC } from './groupComparison';
 
@@ -94,16 +94,24 @@ function inversions(order: readonly string[], written: readonly string[]): numbe
   return places.reduce((sum, place, i) => sum + places.slice(i + 1).filter((later) => later < place).length, 0);
 }
 
-/** The degree that equals the size of the groups of a name. */
-const DEGREES: Readonly<Record<string, keyof Placement>> = {
+/** The degrees of a placement with their keys in a layout file. */
+const DEGREES = {
   tp: 'tp',
   cp: 'cp',
   pp: 'pp',
-  gtp_remat: 'gtpRemat',
+  gtpRemat: 'gtp_remat',
   ep: 'ep',
-  ep_tp: 'exptTp',
-  expt_gtp_remat: 'exptGtpRemat',
-};
+  exptTp: 'expt_tp',
+  exptGtpRemat: 'expt_gtp_remat',
+} as const;
+
+/** The degree that equals the size of the groups of a name. */
+const SIZE_OF: ReadonlyMap<string, keyof typeof DEGREES> = new Map(
+  (Object.keys(DEGREES) as (keyof typeof DEGREES)[]).map((degree) => [groupAlong(DEGREES[degree]), degree]),
+);
+
+/** The keys of a layout file. */
+const KEYS: Readonly<Record<string, string>> = { ...DEGREES, rankOffset: 'rank_offset' };
 
 /** Degrees that agree with the sizes of the groups; every divisor for a degree without groups. */
 function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: number): Placement[] {
@@ -112,7 +120,7 @@ function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: nu
     seen.set(groupNameOf(desc) ?? '', ranks.length);
   }
   const known = Object.fromEntries(
-    Object.entries(DEGREES).flatMap(([name, key]) => (seen.has(name) ? [[key, seen.get(name) ?? 1]] : [])),
+    [...SIZE_OF].flatMap(([name, key]) => (seen.has(name) ? [[key, seen.get(name) ?? 1]] : [])),
   ) as Partial<Placement>;
   const start = { ...base, ...known };
   let candidates: Placement[] = [start];
@@ -137,7 +145,7 @@ function withExperts(placement: Placement, base: Placement, known: Partial<Place
 }
 
 function changes(base: Placement, other: Placement): number {
-  return Object.values(DEGREES).filter((key) => base[key] !== other[key]).length;
+  return [...SIZE_OF.values()].filter((key) => base[key] !== other[key]).length;
 }
 
 function divisorsOf(number: number): number[] {
@@ -178,18 +186,6 @@ function exchanged(base: Placement, size: number): Placement[] {
     .sort((a, b) => changes(base, a) - changes(base, b))
     .slice(0, 2000);
 }
-
-/** The keys of a layout file. */
-const KEYS: Readonly<Record<string, string>> = {
-  tp: 'tp',
-  cp: 'cp',
-  pp: 'pp',
-  gtpRemat: 'gtp_remat',
-  ep: 'ep',
-  exptTp: 'expt_tp',
-  exptGtpRemat: 'expt_gtp_remat',
-  rankOffset: 'rank_offset',
-};
 
 function describe(
   base: readonly Placement[],

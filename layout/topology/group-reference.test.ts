@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { check } from '../check';
-import { groupNames } from './group-reference';
+import { groupKindNames } from './group-reference';
 import { processGroups } from './process-groups';
 
 test('every process group that a layout makes stands in the catalogue', () => {
@@ -11,5 +11,5 @@ fsdp: {enabled: true, create_all_gather_group: true}
 `);
   const made = resolved ? processGroups(resolved).map(({ name }) => name) : [];
   expect(made).toEqual(expect.arrayContaining(['hcp', 'intra_dp_cp', 'inter_ep_dp', 'dp_cp_ag', 'expt_dp_ag']));
-  expect(made.filter((name) => !groupNames().includes(name))).toEqual([]);
+  expect(made.filter((name) => !groupKindNames().includes(name))).toEqual([]);
 });

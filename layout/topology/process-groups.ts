@@ -3,6 +3,7 @@ import { Grid, type GridGroups, RankLists } from '../grid/grid';
 import { memoize, memoizeRecent } from '../memoize';
 import { bridgeFamilies } from './bridge';
 import type { GroupFamily } from './group-family';
+import { type GroupName, groupKind, MODULE_GROUPS } from './groupKinds';
 import { DENSE_DIMS, EXPERT_DIMS } from './module-grid';
 import { isPacked, packedFamilies } from './packed';
 import type { DynamicContextParallel, ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
@@ -53,73 +54,44 @@ function packedGroups(module: ResolvedModule, ntp: ResolvedNtp): GroupFamily[] {
   return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }, module.name);
 }
 
-/** The dimensions that the groups of a name span, in the order of `_build_grid` (examples/mimo/training/topology.py). */
-const DENSE: Readonly<Record<string, readonly string[]>> = {
-  tp: ['tp'],
-  gtp_remat: ['gtp_remat'],
-  cp: ['cp'],
-  pp: ['pp'],
-  dp: ['dp'],
-  dp_cp: ['dp', 'cp'],
-  gtp_remat_dp_cp: ['gtp_remat', 'dp', 'cp'],
-  tp_cp: ['tp', 'cp'],
-  mp: ['tp', 'gtp_remat', 'pp'],
-  tp_dp: ['tp', 'gtp_remat', 'dp'],
-  tp_dp_cp: ['tp', 'gtp_remat', 'dp', 'cp'],
-  intra_dist_opt_instance: ['tp', 'gtp_remat', 'cp', 'dp', 'pp'],
-};
+/** The groups of a kind that are all ranks along some dimensions of a module's grid. */
+function gridFamily(module: ResolvedModule, name: GroupName): GroupFamily {
+  const { grid = 'dense', dims = [] } = groupKind(name)?.spans ?? {};
+  return fromGrid(name, module.name, (grid === 'dense' ? denseGrid(module) : expertGrid(module)).groups(dims));
+}
 
-const EXPERT: Readonly<Record<string, readonly string[]>> = {
-  ep: ['ep'],
-  ep_tp: ['expt_tp'],
-  expt_gtp_remat: ['expt_gtp_remat'],
-  ep_dp: ['expt_dp'],
-  tp_ep_mp: ['expt_tp', 'ep'],
-  tp_ep_pp: ['expt_tp', 'ep', 'pp'],
-  tp_ep_gtp_remat_pp: ['expt_tp', 'ep', 'expt_gtp_remat', 'pp'],
-  ep_gtp_remat_dp: ['expt_gtp_remat', 'expt_dp'],
-};
-
-/** The groups of one of `modules`, in the order of `_build_grid`. */
+/** The groups of one of `modules`. */
 function moduleFamilies(module: ResolvedModule): GroupFamily[] {
-  const grid = denseGrid(module);
-  const experts = expertGrid(module);
-  return [
-    ...Object.entries(DENSE).map(([name, dims]) => fromGrid(name, module.name, grid.groups(dims))),
-    ...Object.entries(EXPERT).map(([name, dims]) => fromGrid(name, module.name, experts.groups(dims))),
-  ];
+  return MODULE_GROUPS.map((name) => gridFamily(module, name));
 }
 
 /** The groups of `parallelism`, in the order of `initialize_model_parallel` (megatron/core/parallel_state.py). */
 function homogeneousFamilies(module: ResolvedModule, layout: ResolvedLayout): GroupFamily[] {
   const grid = denseGrid(module);
   const experts = expertGrid(module);
-  const dense = (name: string, dims = DENSE[name] ?? []) => fromGrid(name, module.name, grid.groups(dims));
-  const expert = (name: string) => fromGrid(name, module.name, experts.groups(EXPERT[name] ?? []));
+  const made = (...names: readonly GroupName[]) => names.map((name) => gridFamily(module, name));
   const instances = layout.optimizerInstances;
   const hierarchical = layout.hierarchicalContextParallelSizes;
-  const dpCp = dense('dp_cp');
-  const epDp = expert('ep_dp');
+  const dpCp = gridFamily(module, 'dp_cp');
+  const epDp = gridFamily(module, 'ep_dp');
   const gtp = grid.sizeOf('gtp_remat') > 1;
   const expertGtp = experts.sizeOf('expt_gtp_remat') > 1;
   return [
-    dense('gtp_remat'),
+    ...made('gtp_remat'),
     dpCp,
     ...(instances > 1 ? [runs('intra_dp_cp', dpCp, dpCp.size / instances)] : []),
     ...dynamicFamilies(dpCp, layout.dynamicContextParallel),
-    dense('dp'),
-    ...(gtp ? [dense('gtp_remat_dp', ['gtp_remat', 'dp']), dense('gtp_remat_dp_cp')] : []),
-    dense('cp'),
-    ...(hierarchical ? [levels('hcp', dense('cp'), hierarchical)] : []),
-    ...['mp', 'tp', 'pp'].map((name) => dense(name)),
+    ...made('dp', ...(gtp ? (['gtp_remat_dp', 'gtp_remat_dp_cp'] as const) : []), 'cp'),
+    ...(hierarchical ? [levels('hcp', gridFamily(module, 'cp'), hierarchical)] : []),
+    ...made('mp', 'tp', 'pp'),
     ...embeddingFamilies(module),
-    ...['tp_dp_cp', 'tp_dp', 'tp_cp'].map((name) => dense(name)),
-    ...['expt_gtp_remat', 'ep', 'ep_tp', 'tp_ep_mp', 'tp_ep_pp', 'tp_ep_gtp_remat_pp'].map(expert),
+    ...made('tp_dp_cp', 'tp_dp', 'tp_cp'),
+    ...made('expt_gtp_remat', 'ep', 'ep_tp', 'tp_ep_mp', 'tp_ep_pp', 'tp_ep_gtp_remat_pp'),
     epDp,
     ...(instances > 1
       ? [runs('intra_ep_dp', epDp, epDp.size / instances), strided('inter_ep_dp', epDp, epDp.size / instances)]
       : []),
-    ...(expertGtp ? [expert('ep_gtp_remat_dp')] : []),
+    ...(expertGtp ? made('ep_gtp_remat_dp') : []),
     optimizerInstanceFamily(module, experts, instances, gtp || expertGtp),
     // `create_all_gather_groups` does not know the order of the job
     ...(layout.allGatherGroup

@@ -8,6 +8,7 @@ import {
   type Field,
   type GroupFamily,
   gibibytes,
+  groupAlong,
   markdownCode,
   markdownText,
   type Span,
@@ -155,12 +156,9 @@ function slotLines({ facts, resolved }: Checked, slot: number, offset: number): 
   ];
 }
 
-/** The keys whose own process group has another name than the key. */
-const GROUP_OF_KEY: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
-
 /** How many process groups a degree makes, and the first of them. */
 function groupLine(key: string, families: readonly GroupFamily[], lists: boolean): string | null {
-  const wanted = GROUP_OF_KEY[key] ?? key;
+  const wanted = groupAlong(key);
   const family = families.find(({ name }) => name === wanted);
   if (!family || family.size < 2) {
     return null;

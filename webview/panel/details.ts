@@ -7,11 +7,11 @@ import { numberingOf } from '../../picture/numbering';
 import {
   coordinatesOf,
   coordinatesText,
-  type GroupKind,
-  kindsOf,
   type MergedGroup,
   mergedGroups,
   modulesOf,
+  type NamedFamily,
+  namedFamilies,
   nodesOf,
   placeOf,
   rankList,
@@ -130,7 +130,7 @@ const nodesText = (nodes: number): string => (nodes === 1 ? 'in node' : countOf(
 const MAX_MODULES = 4;
 
 /** A kind of process groups: their number and how many nodes one spans; a click shows them. */
-function kindRow({ layout, actions }: Scene, { names, family }: GroupKind): HTMLElement {
+function kindRow({ layout, actions }: Scene, { names, family }: NamedFamily): HTMLElement {
   const { name, module, count, size } = family;
   const reach = reachOf(family, layout.gpusPerNode);
   const isFar = (reachOf(family, nvlinkRanks(layout))?.crossing ?? 0) > 0;
@@ -159,7 +159,7 @@ export function summary(scene: Scene): HTMLElement {
       h('span', {}, degreesOf(module) || 'one rank'),
       ...(layout.modules.length > MAX_MODULES
         ? []
-        : [h('ul', { class: 'groups' }, ...kindsOf(layout, module).map((kind) => kindRow(scene, kind)))]),
+        : [h('ul', { class: 'groups' }, ...namedFamilies(layout, module).map((kind) => kindRow(scene, kind)))]),
       ...diagnosticList(notes, actions),
     );
   });

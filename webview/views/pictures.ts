@@ -1,4 +1,4 @@
-import type { ResolvedLayout } from '../../layout';
+import { groupAlong, type ResolvedLayout } from '../../layout';
 import { colourChoices, colourIn } from '../../picture/colourings';
 import { type DrawingId, drawingOf, groupIn, type Known } from '../../picture/drawing';
 import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
@@ -41,9 +41,6 @@ export const groups: View = {
   ...drawn('groups'),
 };
 
-/** The process groups along expert dimensions have names of their own. */
-const GROUP_OF_DIM: Readonly<Record<string, string>> = { expt_tp: 'ep_tp', expt_dp: 'ep_dp' };
-
 /** The kind of process group whose peers are highlighted: the chosen one, or that of the dimension that gives the colours. */
 export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'state'>): string {
   const names = groupNames(layout);
@@ -51,7 +48,7 @@ export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'stat
     return groupIn(layout, state.group);
   }
   const colour = colourIn(layout, state.colour);
-  const dim = state.view === 'ntp' ? 'tp' : (GROUP_OF_DIM[colour] ?? colour);
+  const dim = state.view === 'ntp' ? 'tp' : groupAlong(colour);
   return groupIn(layout, dim);
 }
 

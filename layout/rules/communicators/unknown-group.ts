@@ -1,6 +1,6 @@
 import type { Span } from '../../diagnostic';
 import { nearest } from '../../format/nearest';
-import { GROUP_NAMES } from '../../topology/group-reference';
+import { GROUP_NAMES } from '../../topology/groupKinds';
 import { processGroups } from '../../topology/process-groups';
 import { resolveLayout } from '../../topology/resolve';
 import { job } from '../examples';

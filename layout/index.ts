@@ -23,6 +23,7 @@ export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';
 export * from './logs';
 export { memoize } from './memoize';
+export * from './models';
 export * from './outside';
 export { launchDrift } from './rules/launch/launch-drift';
 export { countOf, divisors } from './rules/numbers';

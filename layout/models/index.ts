@@ -1,0 +1,66 @@
+import type { ModelFacts, PublicModel } from './facts';
+import table from './table.json';
+
+export type { ModelFacts, ModelSource, PublicModel } from './facts';
+export { factsOfConfig, parseConfig } from './huggingFace';
+
+/** A row of the table: names that share sizes, the sizes, and the places in `sources` that state them. */
+interface Row {
+  readonly names: readonly string[];
+  readonly facts: ModelFacts;
+  readonly context?: number;
+  readonly source: keyof typeof table.sources;
+  readonly path: string;
+}
+
+/** Variants of a model that change its weights, not its sizes; they may change its vocabulary and context. */
+const VARIANT = /[-_](instruct|base|chat|it|hf|fp8|bf16|fp4|nvfp4|mxfp4|thinking|torch[-_]dist|mcore|\d{4})$/i;
+
+const MODELS: readonly PublicModel[] = (table.rows as readonly Row[]).flatMap(
+  ({ names, facts, context, source, path }) =>
+    names.map((name) => ({ name, facts, context, source: { ...table.sources[source], path } })),
+);
+
+const BY_NAME: ReadonlyMap<string, PublicModel> = new Map(MODELS.map((model) => [model.name.toLowerCase(), model]));
+
+/** The models of Hugging Face by the last part of their name; null where models of different sizes share it. */
+const BY_LAST_PART: ReadonlyMap<string, PublicModel | null> = MODELS.filter(
+  ({ name }) => !name.startsWith('torchtitan/'),
+).reduce((models, model) => {
+  const part = lastPart(model.name);
+  const same = models.get(part);
+  return models.set(part, same === undefined || (same && haveSameSizes(same, model)) ? (same ?? model) : null);
+}, new Map<string, PublicModel | null>());
+
+function haveSameSizes({ facts: a }: PublicModel, { facts: b }: PublicModel): boolean {
+  const keys = ['num_layers', 'hidden_size', 'num_attention_heads', 'num_query_groups', 'num_experts'] as const;
+  return keys.every((key) => a[key] === b[key]);
+}
+
+/** The names of all models that are known, in the order of the table. */
+export const MODEL_NAMES: readonly string[] = MODELS.map(({ name }) => name);
+
+/**
+ * The model of a name such as `Qwen/Qwen3-30B-A3B`, or of a folder that is called so (`/models/Qwen3-30B-A3B`), in any case of
+ * letters. A variant such as `-Instruct` that the table lacks has the sizes of the model that it was made from, without its
+ * vocabulary and context.
+ * @returns undefined for a name that is not known, or that models of different sizes share
+ */
+export function modelNamed(name: string): PublicModel | undefined {
+  const whole = name.trim().replace(/\/+$/, '').toLowerCase();
+  const model = BY_NAME.get(whole) ?? BY_LAST_PART.get(lastPart(whole));
+  if (model) {
+    return model;
+  }
+  const base = whole.replace(VARIANT, '');
+  const origin = base === whole ? undefined : modelNamed(base);
+  if (!origin) {
+    return undefined;
+  }
+  const { vocab_size: _, ...facts } = origin.facts;
+  return { ...origin, facts, context: undefined };
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1).toLowerCase();
+}

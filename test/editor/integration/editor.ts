@@ -28,6 +28,30 @@ export const untilFindings = (uri: vscode.Uri, count?: number, isWanted = (_: vs
 
 export const codeOf = ({ code }: vscode.Diagnostic) => (typeof code === 'object' ? code.value : code);
 
+/** Opens the folders beside the workspace's file, which names none; waits until the editor has taken them. */
+export async function openFolders(...names: readonly string[]): Promise<void> {
+  const file = vscode.workspace.workspaceFile;
+  assert.ok(file, 'a workspace is open');
+  const folders = names.map((name) => ({ uri: vscode.Uri.joinPath(file, '..', name) }));
+  const taken = new Promise<void>((done) => {
+    const listener = vscode.workspace.onDidChangeWorkspaceFolders(() => {
+      listener.dispose();
+      done();
+    });
+  });
+  assert.ok(vscode.workspace.updateWorkspaceFolders(0, 0, ...folders));
+  await taken;
+}
+
+/** Closes all editors; what is not saved is lost. One with changes would ask whether they are to be saved. */
+export async function closeAll(): Promise<void> {
+  for (const document of vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty)) {
+    await vscode.window.showTextDocument(document);
+    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  }
+  await vscode.window.tabGroups.close(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
+}
+
 /** Replaces the first occurrence of a text in an editor. */
 export async function replace(editor: vscode.TextEditor, from: string, to: string): Promise<void> {
   const { document } = editor;

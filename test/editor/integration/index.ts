@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import Mocha from 'mocha';
 import { defineTrusted } from './extension.test';
 import { defineFeatures } from './features.test';
+import { defineFolderless } from './folderless.test';
 import { defineLaunch } from './launch.test';
 import { defineRecord } from './record.test';
 import { runTests } from './run';
@@ -16,6 +17,7 @@ export async function run(): Promise<void> {
     if (suite === 'untrusted') {
       defineUntrusted();
     } else {
+      defineFolderless();
       defineTrusted();
       defineFeatures();
       defineLaunch();

@@ -43,6 +43,14 @@ export async function openFolders(...names: readonly string[]): Promise<void> {
   await taken;
 }
 
+let made = 0;
+
+/**
+ * A folder that no test has had before: for minutes after its editor is closed, the editor shows a file as it was, before it looks
+ * at the disk again.
+ */
+export const newFolder = (name: string) => vscode.Uri.joinPath(folder().uri, `${name}-${++made}`);
+
 /** Closes all editors; what is not saved is lost. One with changes would ask whether they are to be saved. */
 export async function closeAll(): Promise<void> {
   for (const document of vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty)) {
@@ -50,6 +58,24 @@ export async function closeAll(): Promise<void> {
     await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
   }
   await vscode.window.tabGroups.close(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
+}
+
+/** Does something again and again until a command has ended, as what the command shows may come later. */
+export async function untilEnded(
+  running: Thenable<unknown>,
+  act: () => Thenable<unknown>,
+  what: string,
+): Promise<void> {
+  let ended = false;
+  const end = Promise.resolve(running).finally(() => {
+    ended = true;
+  });
+  const look = async () => {
+    await act();
+    return ended;
+  };
+  await until(look, Boolean, `the end of ${what}`);
+  await end;
 }
 
 /** Replaces the first occurrence of a text in an editor. */

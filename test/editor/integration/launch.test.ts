@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import * as vscode from 'vscode';
 import { dropEdits } from '../../../client/launch/transfer';
 import { until } from '../../harness/until';
-import { ask, codeOf, findings, folder, open, place, replace, untilFindings } from './editor';
+import { ask, closeAll, codeOf, findings, newFolder, place, replace, untilEnded, untilFindings } from './editor';
 import { MemoryFiles } from './memoryFiles';
 
 const LAYOUT = `layout: 1
@@ -18,15 +18,19 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py \\
   --tensor-model-parallel-size $TP --pipeline-model-parallel-size 2
 `;
 
-const here = (name: string) => vscode.Uri.joinPath(folder().uri, 'launch', name);
+/** The folder of a test. */
+let home: vscode.Uri;
+
+const here = (name: string) => vscode.Uri.joinPath(home, name);
+const open = (name: string) => vscode.window.showTextDocument(here(name));
 const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
 const isDrift = (finding: vscode.Diagnostic) => codeOf(finding) === 'launch-drift';
 const untilDrift = (uri: vscode.Uri, count: number) => untilFindings(uri, count, isDrift);
 
-/** The names of documents beside the launch files that are nowhere saved; other tests have left others. */
+/** The names of documents beside the launch files that are nowhere saved. */
 const unsaved = () =>
   vscode.workspace.textDocuments
-    .filter(({ uri, isClosed }) => uri.scheme === 'untitled' && uri.path.startsWith(here('').path) && !isClosed)
+    .filter(({ uri, isClosed }) => uri.scheme === 'untitled' && uri.path.startsWith(`${home.path}/`) && !isClosed)
     .map(({ uri }) => uri.path.split('/').at(-1))
     .sort()
     .join(', ');
@@ -36,36 +40,18 @@ const lenses = async (uri: vscode.Uri) => {
   return found.map(({ command }) => command?.title ?? '');
 };
 
-/** Closes all editors; one with changes would ask whether they are to be saved. */
-async function closeAll(): Promise<void> {
-  for (const document of vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty)) {
-    await vscode.window.showTextDocument(document);
-    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
-  }
-  await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-}
-
 /** Runs a command that asks something, and gives the same answers until the command ends. */
 async function answering(
   answers: string | readonly string[],
   command: string,
   ...arguments_: unknown[]
 ): Promise<void> {
-  let ended = false;
-  const running = Promise.resolve(vscode.commands.executeCommand(command, ...arguments_)).finally(() => {
-    ended = true;
-  });
-  await until(
-    async () => {
-      for (const answer of [answers].flat()) {
-        await vscode.commands.executeCommand(answer);
-      }
-      return ended;
-    },
-    Boolean,
-    `the end of ${command}`,
-  );
-  await running;
+  const give = async () => {
+    for (const answer of [answers].flat()) {
+      await vscode.commands.executeCommand(answer);
+    }
+  };
+  await untilEnded(vscode.commands.executeCommand(command, ...arguments_), give, command);
 }
 
 /** The edits of a drop, for which the editor has no command: the end-to-end tests drop a file. */
@@ -88,6 +74,7 @@ const DISMISS = 'notifications.clearAll';
 export function defineLaunch(): void {
   describe('launch files', () => {
     beforeEach(async () => {
+      home = newFolder('launch');
       await put('job.layout.yaml', LAYOUT);
       await put('train.sh', SCRIPT);
       await put('notes.sh', 'echo hello\n');
@@ -95,12 +82,12 @@ export function defineLaunch(): void {
 
     afterEach(async () => {
       await closeAll();
-      await vscode.workspace.fs.delete(vscode.Uri.joinPath(folder().uri, 'launch'), { recursive: true });
+      await vscode.workspace.fs.delete(home, { recursive: true });
     });
 
     it('shows a difference on both files, and a fix of the script ends it', async () => {
-      const script = await open('launch/train.sh');
-      const layout = await open('launch/job.layout.yaml');
+      const script = await open('train.sh');
+      const layout = await open('job.layout.yaml');
       const [onLayout] = await untilDrift(layout.document.uri, 1);
       assert.equal(onLayout?.message, 'train.sh says tp 8 (TP, line 1); this layout says tp 4.');
       const [onScript] = await untilDrift(script.document.uri, 1);
@@ -128,7 +115,7 @@ export function defineLaunch(): void {
     });
 
     it('follows a launch file that changes on the disk', async () => {
-      const { document } = await open('launch/job.layout.yaml');
+      const { document } = await open('job.layout.yaml');
       await untilDrift(document.uri, 1);
       await put('train.sh', SCRIPT.replace('TP=8', 'TP=4'));
       await untilDrift(document.uri, 0);
@@ -171,13 +158,13 @@ export function defineLaunch(): void {
     it('makes a layout of a dropped launch file where the text is empty, and names it in another', async () => {
       await put('empty.layout.yaml', '\n');
       const titles = (edits: readonly vscode.DocumentDropEdit[]) => edits.map(({ title }) => title);
-      const empty = (await open('launch/empty.layout.yaml')).document;
+      const empty = (await open('empty.layout.yaml')).document;
       const [write, ...none] = await dropped(empty, ['# a comment of the list', here('train.sh'), here('notes.sh')]);
       assert.deepEqual(titles(none), []);
       await apply(write);
       assert.match(empty.getText(), /^ {2}files: \[train.sh\]\n(?:.*\n)* {2}tp: 8 +# train.sh:1$/m);
       await put('bare.layout.yaml', LAYOUT.replace(/^launch.*\n/m, ''));
-      const bare = (await open('launch/bare.layout.yaml')).document;
+      const bare = (await open('bare.layout.yaml')).document;
       const edits = await dropped(bare, [here('train.sh')]);
       assert.deepEqual(titles(edits), ['Compare with Launch File', 'Replace with Layout of Launch File']);
       await apply(edits[0]);
@@ -191,7 +178,6 @@ export function defineLaunch(): void {
     });
 
     it('makes nothing of a file that starts no job, of one that is missing, or where no file is chosen', async () => {
-      await until(unsaved, (names) => names === '', 'no layout of an earlier test');
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('notes.sh'));
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('missing.sh'));
       await answering(CANCEL, 'parallelismLayout.importLaunchFile');
@@ -199,7 +185,7 @@ export function defineLaunch(): void {
     });
 
     it('opens the chosen difference in both files', async () => {
-      const { document } = await open('launch/job.layout.yaml');
+      const { document } = await open('job.layout.yaml');
       await answering(ACCEPT, 'parallelismLayout.compareLaunchFile', document.uri.toString());
       const selected = await until(
         () =>
@@ -222,7 +208,7 @@ export function defineLaunch(): void {
     });
 
     it('exports a layout as flags, or as nothing where no form is chosen', async () => {
-      const { document } = await open('launch/job.layout.yaml');
+      const { document } = await open('job.layout.yaml');
       await answering(CANCEL, 'parallelismLayout.exportLayout', document.uri);
       assert.equal(vscode.window.activeTextEditor?.document.uri.toString(), document.uri.toString());
       await answering(ACCEPT, 'parallelismLayout.exportLayout', document.uri);
@@ -233,7 +219,7 @@ export function defineLaunch(): void {
 
     it('exports a layout with errors only where that is wanted anyway', async () => {
       await put('job.layout.yaml', LAYOUT.replace('tp: 4', 'tp: 5'));
-      const { document } = await open('launch/job.layout.yaml');
+      const { document } = await open('job.layout.yaml');
       await vscode.commands.executeCommand(DISMISS);
       const isExported = () =>
         vscode.workspace.textDocuments.some((one) => one.getText().includes('--tensor-model-parallel-size 5'));
@@ -261,7 +247,7 @@ export function defineLaunch(): void {
     });
 
     it('writes the script’s value into the layout', async () => {
-      const editor = await open('launch/job.layout.yaml');
+      const editor = await open('job.layout.yaml');
       await untilDrift(editor.document.uri, 1);
       const at = place(editor, 'tp: 4', 'end');
       const actions = await ask<vscode.CodeAction[]>('CodeAction', editor.document.uri, new vscode.Range(at, at));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import * as vscode from 'vscode';
 import { processesWith } from '../../harness/processes';
 import { until } from '../../harness/until';
-import { folder } from './editor';
+import { closeAll, newFolder, untilEnded } from './editor';
 
 /** A text of which static reading gets no tp; running it leaves a file, and starts a job with tp 4. */
 const SCRIPT = `echo run >was-run
@@ -14,10 +14,19 @@ torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-s
 const ENDLESS = 'while :; do :; done &\nwhile :; do :; done\n';
 const RUN = 'parallelismLayout.runLaunchScript';
 
-const here = (name: string) => vscode.Uri.joinPath(folder().uri, 'record', name);
+/** The folder of a test. */
+let home: vscode.Uri;
+
+const here = (name: string) => vscode.Uri.joinPath(home, name);
 const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
-const wasRun = async () => (await vscode.workspace.fs.readDirectory(here(''))).some(([name]) => name === 'was-run');
-const layoutText = () => vscode.window.activeTextEditor?.document.getText() ?? '';
+const wasRun = async () => (await vscode.workspace.fs.readDirectory(home)).some(([name]) => name === 'was-run');
+/** The layouts beside the script, which are nowhere saved. */
+const layouts = () =>
+  vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === 'untitled' && uri.path.startsWith(`${home.path}/`));
+const layoutText = () =>
+  layouts()
+    .map((document) => document.getText())
+    .join('\n');
 
 /** Presses the button of the offer until the question comes: one more press would cancel the run. */
 async function acceptOffer(asked: () => string): Promise<void> {
@@ -33,7 +42,7 @@ async function acceptOffer(asked: () => string): Promise<void> {
 /** Launch scripts that run with recording stubs, on a machine. */
 export function defineRecord(): void {
   describe('a launch script that is run', () => {
-    const { showWarningMessage } = vscode.window;
+    const { showErrorMessage, showWarningMessage } = vscode.window;
 
     /** Answers the modal question, which the editor does not show in a test; gives what was asked. */
     function answer(button: string | undefined): () => string {
@@ -46,15 +55,25 @@ export function defineRecord(): void {
       return () => asked;
     }
 
-    beforeEach(() => put('train.sh', SCRIPT));
+    /** What is said to have gone wrong. */
+    let errors: string[];
+
+    beforeEach(async () => {
+      home = newFolder('record');
+      errors = [];
+      const stub = (message: string, ...buttons: string[]) => {
+        errors.push(message);
+        return showErrorMessage(message, ...buttons);
+      };
+      Object.assign(vscode.window, { showErrorMessage: stub });
+      await put('train.sh', SCRIPT);
+    });
 
     afterEach(async () => {
-      Object.assign(vscode.window, { showWarningMessage });
+      Object.assign(vscode.window, { showErrorMessage, showWarningMessage });
       await vscode.commands.executeCommand('notifications.clearAll');
-      while (vscode.window.activeTextEditor) {
-        await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
-      }
-      await vscode.workspace.fs.delete(here(''), { recursive: true });
+      await closeAll();
+      await vscode.workspace.fs.delete(home, { recursive: true });
     });
 
     it('completes the layout of its text, once a person agrees', async () => {
@@ -64,9 +83,12 @@ export function defineRecord(): void {
       assert.equal(await wasRun(), false);
       await acceptOffer(asked);
       await until(layoutText, (text) => /^ {2}tp: 4 +# train.sh:3$/m.test(text), 'the value that the script computes');
-      assert.match(asked(), /^Run train\.sh with recording stubs\?\nbash executes \/.*\/record\/train\.sh as you/);
+      assert.match(asked(), /^Run train\.sh with recording stubs\?\nbash executes \/.*\/record-\d+\/train\.sh as you/);
       assert.match(layoutText(), /^# The script was executed with recording stubs/m);
-      assert.equal(vscode.window.activeTextEditor?.document.uri.path, here('train.layout.yaml').path);
+      assert.deepEqual(
+        layouts().map(({ uri }) => uri.path),
+        [here('train.layout.yaml').path],
+      );
       assert.equal(await wasRun(), true);
     });
 
@@ -106,10 +128,9 @@ export function defineRecord(): void {
       const running = vscode.commands.executeCommand(RUN, here('endless.sh'));
       await until(processes, ({ length }) => length > 2, 'the script runs');
       assert.equal(folders().length, 1);
-      await vscode.commands.executeCommand('notification.acceptPrimaryAction');
-      await running;
-      assert.deepEqual([...processes(), ...folders()], []);
-      assert.equal(layoutText(), '');
+      const cancel = () => vscode.commands.executeCommand('notification.acceptPrimaryAction');
+      await untilEnded(running, cancel, 'the run');
+      assert.deepEqual([...processes(), ...folders(), ...layouts(), ...errors], []);
     });
 
     it('is refused where it is no shell script', async () => {

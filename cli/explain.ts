@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import {
+  gpusMarkdown,
   groupKindNames,
   groupMarkdown,
   jsonText,
@@ -74,6 +75,7 @@ function pagesOf(name: string): Page[] {
   const [key, group] = [keyMarkdown(name), groupMarkdown(name)];
   return [
     ...(key === null ? [] : [{ kind: 'key', name, markdown: key }]),
+    ...(name === 'gpu' || name === 'cluster.gpu' ? [{ kind: 'gpus', name, markdown: gpusMarkdown() }] : []),
     ...(group === null ? [] : [{ kind: 'group', name, markdown: group }]),
   ];
 }

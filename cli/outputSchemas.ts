@@ -276,7 +276,7 @@ const verify = z.object({
 });
 
 const explained = z.object({
-  kind: z.enum(['rule', 'key', 'group']),
+  kind: z.enum(['rule', 'key', 'group', 'gpus']),
   name: z.string(),
   severity: z.enum(['error', 'warning', 'information']).optional().describe('Of a rule.'),
   title: z.string().optional().describe('Of a rule.'),

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { Grid } from '../grid/grid';
 import { inFlight, logitBytes, stageActivations } from './activations';
+
 import { gpuKind } from './gpus';
+import { allToAll, placementOf, ring } from './groupPlacement';
 import type { Block, CostJob } from './job';
-import { linkOf } from './links';
 import { memoryOf } from './memory';
 import { chunkParameters } from './parameters';
 import { stateBytes } from './states';
@@ -59,6 +61,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       paramBytes: 2,
       gradBytes: 4,
       stateBytes: 12,
+      gatherBytes: 2,
       distributed: false,
       instances: 1,
       overlapGradReduce: false,
@@ -71,6 +74,15 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       gpusPerNode: 8,
       gpusPerNvlinkDomain: 8,
       networkBytesPerSecond: 50e9,
+    },
+    order: 'tp-cp-ep-dp-pp',
+    rankOffset: 0,
+    communication: {
+      tensorOverlap: false,
+      expertOverlap: false,
+      pipelineOverlap: true,
+      contextExchange: 'p2p',
+      contextLevels: [],
     },
     compute: 'bf16',
     dispatcher: 'alltoall',
@@ -159,16 +171,45 @@ describe('activations', () => {
   });
 });
 
-describe('links', () => {
-  const hardware = gpt3().hardware;
+describe('where groups lie', () => {
+  const place = (dims: readonly (readonly [string, number])[], name: string, domain: number) =>
+    placementOf(new Grid(dims.map(([dim, size]) => ({ name: dim, size }))).groups([name]), domain);
 
-  test('a group inside an NVLink domain does not use the network', () => {
-    expect(linkOf(hardware, 8, 1)).toEqual({ tier: 'nvlink', ranks: 8, bytesPerSecond: 450e9 });
+  test('a group inside an NVLink domain sends nothing through the network', () => {
+    const tp = place([['tp', 8]], 'tp', 8);
+    expect(tp).toEqual({ ranks: 8, together: 8 });
+    expect(ring(800, tp)).toEqual({ nvlinkBytes: 700, networkBytes: 0 });
   });
 
-  test('members that share a node share its network cards', () => {
-    expect(linkOf(hardware, 8, 8)).toEqual({ tier: 'network', ranks: 8, bytesPerSecond: 50e9 });
-    expect(linkOf(hardware, 8, 2)).toEqual({ tier: 'network', ranks: 8, bytesPerSecond: 200e9 });
+  test('a ring leaves a domain once for its members there, which share their network cards', () => {
+    const pair = place(
+      [
+        ['tp', 4],
+        ['dp', 4],
+      ],
+      'dp',
+      8,
+    );
+    expect(pair).toEqual({ ranks: 4, together: 2 });
+    expect(ring(400, pair)).toEqual({ nvlinkBytes: 150, networkBytes: 150 });
+  });
+
+  test('all-to-all sends over the own card of each rank what leaves its domain', () => {
+    const ep = place([['ep', 32]], 'ep', 8);
+    expect(allToAll(320, ep)).toEqual({ nvlinkBytes: 70, networkBytes: 240 });
+  });
+
+  test('where a domain cuts groups unevenly, the fewest members of a domain count', () => {
+    expect(
+      place(
+        [
+          ['tp', 3],
+          ['dp', 8],
+        ],
+        'tp',
+        8,
+      ),
+    ).toEqual({ ranks: 3, together: 1 });
   });
 });
 
@@ -194,6 +235,24 @@ describe('traffic', () => {
       { carries: 'gradients', collective: 'reduce_scatter', tier: 'network' },
       { carries: 'parameters', collective: 'all_gather', tier: 'network' },
     ]);
+  });
+
+  test('of FSDP: parameters in both passes of every micro-batch, gradients once in each', () => {
+    const rows = trafficOf(gpt3({ fsdp: 'optim_grads_params' })).filter(({ group }) => group === 'dp_cp');
+    expect(rows.map(({ collective, timesPerStep }) => [collective, timesPerStep])).toEqual([
+      ['reduce_scatter', 32],
+      ['all_gather', 64],
+    ]);
+  });
+
+  test('follows the rank order: pipelines beside one another use NVLink, data parallelism the network', () => {
+    const tiers = (order: string) => {
+      const job = gpt3({ pp: 4, order });
+      const degrees = { ...job.degrees, tp: 2, exptTp: 2, dp: 4, exptDp: 4 };
+      return Object.fromEntries(trafficOf({ ...job, degrees }).map(({ group, tier }) => [group, tier]));
+    };
+    expect(tiers('tp-cp-ep-dp-pp')).toMatchObject({ pp: 'network', dp_cp: 'nvlink' });
+    expect(tiers('tp-cp-ep-pp-dp')).toMatchObject({ pp: 'nvlink', dp_cp: 'network' });
   });
 });
 

@@ -127,3 +127,20 @@ test('selective recomputation leaves out the parts that are named, and attention
     recompute(', modules: [core_attn, layernorm]'),
   );
 });
+
+test('a gated model without a feed-forward width has 8/3 of the hidden size, in multiples of 64', () => {
+  const { job } = jobOf(LLAMA.replace('  ffn_hidden_size: 28672\n', ''));
+  expect(job.model.ffnHiddenSize).toBe(21824);
+  const plain = jobOf(LLAMA.replace('  ffn_hidden_size: 28672\n', '').replace('  gated_linear_unit: true\n', ''));
+  expect(plain.job.model.ffnHiddenSize).toBe(4 * 8192);
+});
+
+test('a hybrid pattern costs the same by its former key', () => {
+  const hybrid = (key: string) =>
+    estimated(
+      LLAMA.replace('{tp: 8, pp: 4, vpp: 4}', '{tp: 8}').replace('num_layers: 80', `${key}: ${'M*M-'.repeat(10)}`),
+    );
+  const { perStage, stepTimeS } = hybrid('hybrid_override_pattern');
+  expect(perStage).toEqual(hybrid('hybrid_layer_pattern').perStage);
+  expect(stepTimeS?.median).toBeGreaterThan(0.1);
+});

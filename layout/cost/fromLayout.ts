@@ -1,13 +1,16 @@
-import type { KeyPath, ModelKeys, RootKeys, SequenceKeys } from '../format/keys';
+import { DEFAULT_ORDER, type KeyPath, type ModelKeys, type RootKeys, type SequenceKeys } from '../format/keys';
 import { LANGUAGE_MODULE } from '../format/names';
 import { type Field, type Section, valuesOf } from '../format/spec';
-import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import { type Stage, stagePlanOf } from '../topology/stages';
-import { gpuKind, UNKNOWN_GPU } from './gpus';
+import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
+import { defaultFfnHiddenSize } from '../topology/feedForward';
+import { nvlinkDomainOf } from '../topology/nvlinkDomain';
+import { patternOf, type Stage, stagePlanOf } from '../topology/stages';
+import { gpuKind, isTpu, UNKNOWN_GPU } from './gpus';
 import type {
   Block,
   Chunk,
   ComputeType,
+  CostCommunication,
   CostJob,
   CostModel,
   CostOptimizer,
@@ -74,9 +77,6 @@ type Sizes = Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroup
 /** More layers than any model has; layers are counted one by one, also while a person types. */
 const MAX_LAYERS = 10_000;
 
-/** Network cards of one GPU, in bytes a second, where nothing is said: 200 Gb/s beside an A100, 400 Gb/s beside later ones. */
-const NETWORK = { a100: 25e9, later: 50e9 };
-
 /** Reads one module of a layout, or says why it cannot. */
 class Reader {
   readonly #root: Section<RootKeys>;
@@ -91,6 +91,9 @@ class Reader {
 
   job(): CostJob | string {
     const { degrees, dp, exptDp } = this.module;
+    if (isTpu(this.#root.cluster.value?.gpu.value ?? '')) {
+      return 'TPUs are not estimated';
+    }
     const sizes = this.#sizes();
     const stages = this.#stages();
     const micro = this.#needed('batch.micro_batch_size', this.#root.batch.value?.micro_batch_size);
@@ -116,8 +119,11 @@ class Reader {
       recompute: this.#recompute(),
       fsdp: this.#fsdp(),
       hardware: this.#hardware(),
+      order: orderOf(this.#root) ?? DEFAULT_ORDER,
+      rankOffset: this.module.rankOffset ?? 0,
+      communication: this.#communication(cp),
       compute: this.#compute(),
-      dispatcher: this.#root.moe.value?.moe_token_dispatcher_type.value ?? 'allgather',
+      dispatcher: this.#dispatcher(),
     };
   }
 
@@ -155,7 +161,7 @@ class Reader {
     }
     const position = model?.position_embedding_type.value ?? 'learned_absolute';
     const gated = model?.gated_linear_unit.value ?? false;
-    const ffnHiddenSize = model?.ffn_hidden_size.value ?? 4 * sizes.hiddenSize;
+    const ffnHiddenSize = model?.ffn_hidden_size.value ?? defaultFfnHiddenSize(sizes.hiddenSize, gated);
     return {
       ...sizes,
       ffnHiddenSize,
@@ -253,15 +259,62 @@ class Reader {
     const inBf16 =
       optimizer?.grad_reduce_in_bf16.value === true || (aware && optimizer?.main_grads_dtype.value === 'bf16');
     const offloaded = optimizer?.optimizer_cpu_offload.value ?? false;
+    const distributed = optimizer?.use_distributed_optimizer.value ?? false;
+    const overlaps = this.#overlaps(distributed);
     return {
       paramBytes: single ? 4 : 2,
+      gatherBytes: single ? 4 : 2,
       gradBytes: inBf16 && !single ? 2 : 4,
       stateBytes: offloaded ? 0 : single ? 8 : main + moments,
-      distributed: optimizer?.use_distributed_optimizer.value ?? false,
+      distributed,
       instances: this.#root.parallelism.value?.num_distributed_optimizer_instances.value ?? 1,
-      overlapGradReduce: optimizer?.overlap_grad_reduce.value ?? false,
-      overlapParamGather: optimizer?.overlap_param_gather.value ?? false,
+      overlapGradReduce: optimizer?.overlap_grad_reduce.value ?? overlaps,
+      overlapParamGather: optimizer?.overlap_param_gather.value ?? overlaps,
     };
+  }
+
+  /**
+   * Whether gradients and parameters travel beside the passes where the file does not say it: under FSDP always, with the
+   * distributed optimizer as tuned runs do, but not where a launch file stands behind the layout: that says it by its flags.
+   */
+  #overlaps(distributed: boolean): boolean {
+    if (this.#fsdp() !== 'no_shard') {
+      return true;
+    }
+    const assumed = distributed && !this.#root.launch.written;
+    const optimizer = this.#root.optimizer.value;
+    if (assumed && !(optimizer?.overlap_grad_reduce.written && optimizer.overlap_param_gather.written)) {
+      this.notes.assumed.push(
+        'gradients and parameters travel beside the passes (overlap_grad_reduce, overlap_param_gather)',
+      );
+    }
+    return assumed;
+  }
+
+  #communication(cp: number): CostCommunication {
+    const parallelism = this.#root.parallelism.value;
+    const sequence = this.module.sequence.value;
+    const exchange = sequence?.cp_comm_type.value;
+    // a list says it layer by layer; one that differs between layers is taken by its first
+    const first = typeof exchange === 'string' || exchange === undefined ? exchange : exchange[0]?.value;
+    const levels = parallelism?.hierarchical_context_parallel_sizes.value;
+    const sizes = levels ? valuesOf(levels) : [];
+    return {
+      tensorOverlap: sequence?.tp_comm_overlap.value ?? false,
+      expertOverlap: this.#root.moe.value?.overlap_moe_expert_parallel_comm.value ?? false,
+      pipelineOverlap: parallelism?.overlap_p2p_comm.value ?? true,
+      contextExchange: CONTEXT_EXCHANGES.find((one) => one === first) ?? 'p2p',
+      contextLevels: sizes.reduce((product, size) => product * size, 1) === cp ? sizes : [],
+    };
+  }
+
+  /** Scripts with expert parallelism name another dispatcher than Megatron-LM's default, which sends every token to every rank. */
+  #dispatcher(): CostJob['dispatcher'] {
+    const written = this.#root.moe.value?.moe_token_dispatcher_type.value;
+    if (written === undefined && (this.module.degrees?.ep ?? 1) > 1) {
+      this.notes.assumed.push('the alltoall dispatcher');
+    }
+    return written ?? 'alltoall';
   }
 
   #recompute(): Recompute {
@@ -306,7 +359,7 @@ class Reader {
     const nvlink = cluster?.nvlink_bandwidth.value;
     const network = cluster?.network_bandwidth.value;
     if (network === undefined) {
-      this.notes.assumed.push(gpu.name === 'a100' ? '200 Gb/s of network a GPU' : '400 Gb/s of network a GPU');
+      this.notes.assumed.push(`${Math.round(gpu.networkBytesPerSecond / 1.25e8)} Gb/s of network a GPU`);
     }
     return {
       gpu: {
@@ -316,9 +369,8 @@ class Reader {
         ...(nvlink !== undefined && { nvlinkBytesPerSecond: nvlink / MEGATRON.nvlink }),
       },
       gpusPerNode,
-      gpusPerNvlinkDomain: cluster?.gpus_per_nvlink_domain.value ?? gpusPerNode,
-      networkBytesPerSecond:
-        network !== undefined ? network / MEGATRON.network : gpu.name === 'a100' ? NETWORK.a100 : NETWORK.later,
+      gpusPerNvlinkDomain: nvlinkDomainOf(this.#root, this.facts.world.size ?? gpusPerNode, gpusPerNode),
+      networkBytesPerSecond: network !== undefined ? network / MEGATRON.network : gpu.networkBytesPerSecond,
     };
   }
 
@@ -330,6 +382,8 @@ class Reader {
     return precision?.fp8_format.value !== undefined ? 'fp8' : (this.module.model.value?.params_dtype.value ?? 'bf16');
   }
 }
+
+const CONTEXT_EXCHANGES = ['p2p', 'all_gather', 'a2a', 'a2a+p2p'] as const;
 
 const BYTES_OF: Readonly<Record<string, number>> = { fp32: 4, fp16: 2, bf16: 2, fp8: 1 };
 
@@ -407,7 +461,7 @@ function experts(model: ModelSection | undefined, ffnHiddenSize: number): Expert
 
 /** A Mamba mixer's sizes, with the defaults of `TransformerConfig`. */
 function mamba(model: ModelSection | undefined, hiddenSize: number): MambaShape | null {
-  if (!model?.hybrid_layer_pattern.written) {
+  if (!model || patternOf(model) === null) {
     return null;
   }
   const headDim = model.mamba_head_dim.value ?? 64;

@@ -1,61 +1,424 @@
-import type { GpuKind } from './job';
+import { distance } from 'fastest-levenshtein';
+import type { ComputeType, GpuKind } from './job';
 
 const TERA = 1e12;
 const GIGA = 1e9;
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-/** Dense operations a second, in units of 10^12. */
+/** A GPU as its vendor describes it; 10^9 bytes a second and dense operations in units of 10^12, both per device that one rank has. */
+interface GpuRow {
+  readonly name: string;
+  /** Memory in GiB with its bandwidth; the first stands for a name without a size. */
+  readonly memory: readonly (readonly [gib: number, gigabytesPerSecond: number])[];
+  /** What one GPU sends to the others of its node or NVLink domain, in one direction. */
+  readonly link: number;
+  /** The network card that the vendor's own systems have beside each GPU. */
+  readonly network: number;
+  /** GPUs that reach one another over `link`, where that is not the node. */
+  readonly domain?: number;
+  readonly tflops: Readonly<Record<ComputeType, number>>;
+  readonly source: string;
+  /** Other names, as a pattern of whole words. */
+  readonly also?: RegExp;
+  /** Share of the peak that matrix products reach, in parts of what they reach on an A100; null: no published row says it. */
+  readonly matrixShare: number | null;
+}
+
 const AMPERE = { fp32: 19.5, bf16: 312, fp16: 312, fp8: 312, fp4: 312 };
 const HOPPER = { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 };
+const BLACKWELL = { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500 };
+const GRACE_BLACKWELL = { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000 };
+const CDNA3 = { fp32: 163, bf16: 1307, fp16: 1307, fp8: 2615, fp4: 2615 };
 
 /**
- * GPUs by name. Memory, bandwidths (one direction) and dense operations a second are the vendors' data sheets'; the workspace
- * is what Megatron-LM's functional tests hold beside their states, and the last number what matrix products reach of the peak, in
- * parts of what they reach on an A100 (both calibrated on the public rows of docs/cost.md).
+ * GPUs by name. Formats that a GPU lacks count at the next wider one that it has (bf16 at fp32 on a V100). An MI250 is two devices,
+ * of which each rank has one. Figures of the 910B differ by variant; those of the B3 stand for all.
  */
-const GPUS: readonly GpuKind[] = [
-  gpu('a100', 80, 2039, 300, AMPERE, 76, 1),
-  gpu('h100', 80, 3350, 450, HOPPER, 105, 0.82),
-  gpu('h200', 141, 4800, 450, HOPPER, 105, 0.82),
-  gpu('gh200', 96, 4000, 450, HOPPER, 105, 0.82),
-  gpu('b200', 180, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 9000 }, 105, 0.75),
-  gpu('gb200', 186, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 10000 }, 105, 0.75),
-  gpu('b300', 270, 8000, 900, { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500, fp4: 13500 }, 105, 0.75),
-  gpu('gb300', 278, 8000, 900, { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 15000 }, 105, 0.75),
+const ROWS: readonly GpuRow[] = [
+  {
+    name: 'V100',
+    memory: [
+      [32, 900],
+      [16, 900],
+    ],
+    link: 150,
+    network: 12.5,
+    tflops: { fp32: 15.7, bf16: 15.7, fp16: 125, fp8: 125, fp4: 125 },
+    source: 'NVIDIA V100 Tensor Core GPU datasheet',
+    matrixShare: null,
+  },
+  {
+    name: 'A100',
+    memory: [
+      [80, 2039],
+      [40, 1555],
+    ],
+    link: 300,
+    network: 25,
+    tflops: AMPERE,
+    source: 'NVIDIA A100 Tensor Core GPU datasheet',
+    matrixShare: 1,
+  },
+  {
+    name: 'A800',
+    memory: [
+      [80, 2039],
+      [40, 1555],
+    ],
+    link: 200,
+    network: 25,
+    tflops: AMPERE,
+    source: 'NVIDIA A800 Tensor Core GPU datasheet',
+    matrixShare: 1,
+  },
+  {
+    name: 'H100',
+    memory: [
+      [80, 3350],
+      [94, 3938],
+      [96, 3350],
+    ],
+    link: 450,
+    network: 50,
+    tflops: HOPPER,
+    source: 'NVIDIA H100 Tensor Core GPU datasheet',
+    matrixShare: 0.82,
+  },
+  {
+    name: 'H800',
+    memory: [[80, 3350]],
+    link: 200,
+    network: 50,
+    tflops: HOPPER,
+    source: 'NVIDIA H800 Tensor Core GPU datasheet',
+    matrixShare: 0.82,
+  },
+  {
+    name: 'H200',
+    memory: [[141, 4800]],
+    link: 450,
+    network: 50,
+    tflops: HOPPER,
+    source: 'NVIDIA H200 Tensor Core GPU datasheet',
+    matrixShare: 0.82,
+  },
+  {
+    name: 'H20',
+    memory: [
+      [96, 4000],
+      [141, 4800],
+    ],
+    link: 450,
+    network: 50,
+    tflops: { fp32: 44, bf16: 148, fp16: 148, fp8: 296, fp4: 296 },
+    source: 'NVIDIA H20 GPU datasheet',
+    matrixShare: null,
+  },
+  {
+    name: 'GH200',
+    memory: [
+      [96, 4000],
+      [144, 4900],
+    ],
+    link: 450,
+    network: 50,
+    tflops: HOPPER,
+    source: 'NVIDIA GH200 Grace Hopper Superchip datasheet',
+    matrixShare: 0.82,
+  },
+  {
+    name: 'B200',
+    memory: [
+      [180, 8000],
+      [192, 8000],
+    ],
+    link: 900,
+    network: 50,
+    tflops: { ...BLACKWELL, fp4: 9000 },
+    source: 'NVIDIA HGX B200 datasheet',
+    matrixShare: 0.75,
+  },
+  {
+    name: 'GB200',
+    memory: [
+      [186, 8000],
+      [192, 8000],
+    ],
+    link: 900,
+    network: 50,
+    domain: 72,
+    tflops: { ...GRACE_BLACKWELL, fp4: 10000 },
+    source: 'NVIDIA GB200 NVL72 datasheet',
+    matrixShare: 0.75,
+  },
+  {
+    name: 'B300',
+    memory: [
+      [270, 8000],
+      [288, 8000],
+    ],
+    link: 900,
+    network: 100,
+    tflops: { ...BLACKWELL, fp4: 13500 },
+    source: 'NVIDIA HGX B300 datasheet',
+    matrixShare: 0.75,
+  },
+  {
+    name: 'GB300',
+    memory: [
+      [278, 8000],
+      [288, 8000],
+    ],
+    link: 900,
+    network: 100,
+    domain: 72,
+    tflops: { ...GRACE_BLACKWELL, fp4: 15000 },
+    source: 'NVIDIA GB300 NVL72 datasheet',
+    matrixShare: 0.75,
+  },
+  {
+    name: 'L20',
+    memory: [[48, 864]],
+    link: 32,
+    network: 25,
+    tflops: { fp32: 59.8, bf16: 119.5, fp16: 119.5, fp8: 239, fp4: 239 },
+    source: 'NVIDIA L20 GPU datasheet; PCIe 4.0 x16',
+    matrixShare: null,
+  },
+  {
+    name: 'L40S',
+    memory: [[48, 864]],
+    link: 32,
+    network: 25,
+    tflops: { fp32: 91.6, bf16: 362, fp16: 362, fp8: 733, fp4: 733 },
+    source: 'NVIDIA L40S GPU datasheet; PCIe 4.0 x16',
+    matrixShare: null,
+  },
+  {
+    name: 'A6000',
+    memory: [[48, 768]],
+    link: 32,
+    network: 25,
+    tflops: { fp32: 38.7, bf16: 154.8, fp16: 154.8, fp8: 154.8, fp4: 154.8 },
+    source: 'NVIDIA RTX A6000 datasheet; PCIe 4.0 x16, without the NVLink bridge of pairs',
+    also: /^rtxa6000$/,
+    matrixShare: null,
+  },
+  {
+    name: 'RTX 4090',
+    memory: [[24, 1008]],
+    link: 32,
+    network: 12.5,
+    tflops: { fp32: 82.6, bf16: 165.2, fp16: 165.2, fp8: 330.3, fp4: 330.3 },
+    source: 'NVIDIA Ada GPU architecture whitepaper, with fp32 accumulation; PCIe 4.0 x16',
+    also: /^(rtx)?4090d?$/,
+    matrixShare: null,
+  },
+  {
+    name: 'RTX 5090',
+    memory: [[32, 1792]],
+    link: 64,
+    network: 12.5,
+    tflops: { fp32: 104.8, bf16: 209.5, fp16: 209.5, fp8: 419, fp4: 1676 },
+    source: 'NVIDIA RTX Blackwell GPU architecture whitepaper, with fp32 accumulation; PCIe 5.0 x16',
+    also: /^(rtx)?5090d?$/,
+    matrixShare: null,
+  },
+  {
+    name: 'MI250',
+    memory: [[64, 1638]],
+    link: 150,
+    network: 25,
+    tflops: { fp32: 45.3, bf16: 181, fp16: 181, fp8: 181, fp4: 181 },
+    source: 'AMD Instinct MI250 datasheet, half of it: one of two devices',
+    also: /^mi250x?$/,
+    matrixShare: null,
+  },
+  {
+    name: 'MI300X',
+    memory: [[192, 5300]],
+    link: 448,
+    network: 50,
+    tflops: CDNA3,
+    source: 'AMD Instinct MI300X datasheet',
+    also: /^mi300$/,
+    matrixShare: null,
+  },
+  {
+    name: 'MI325X',
+    memory: [[256, 6000]],
+    link: 448,
+    network: 50,
+    tflops: CDNA3,
+    source: 'AMD Instinct MI325X datasheet',
+    also: /^mi325$/,
+    matrixShare: null,
+  },
+  {
+    name: 'MI350X',
+    memory: [[288, 8000]],
+    link: 537,
+    network: 50,
+    tflops: { fp32: 144, bf16: 2307, fp16: 2307, fp8: 4614, fp4: 9227 },
+    source: 'AMD Instinct MI350X datasheet',
+    also: /^mi350$/,
+    matrixShare: null,
+  },
+  {
+    name: 'MI355X',
+    memory: [[288, 8000]],
+    link: 537,
+    network: 50,
+    tflops: { fp32: 157, bf16: 2517, fp16: 2517, fp8: 5033, fp4: 10066 },
+    source: 'AMD Instinct MI355X datasheet',
+    also: /^mi355$/,
+    matrixShare: null,
+  },
+  {
+    name: 'Gaudi 3',
+    memory: [[128, 3700]],
+    link: 525,
+    network: 75,
+    tflops: { fp32: 229, bf16: 1835, fp16: 1835, fp8: 1835, fp4: 1835 },
+    source: 'Intel Gaudi 3 AI Accelerator whitepaper',
+    also: /^(gaudi3|hl3\d\d)$/,
+    matrixShare: null,
+  },
+  {
+    name: '910B',
+    memory: [
+      [64, 1600],
+      [32, 800],
+    ],
+    link: 196,
+    network: 25,
+    tflops: { fp32: 75, bf16: 313, fp16: 313, fp8: 313, fp4: 313 },
+    source: 'Huawei Atlas 800T A2 server specification',
+    also: /^(ascend)?910b[1-4]?$/,
+    matrixShare: null,
+  },
 ];
 
-function gpu(
-  name: string,
-  memoryGib: number,
-  memoryGBs: number,
-  nvlinkGBs: number,
-  tflops: GpuKind['flops'],
-  workspaceMib: number,
-  matrixShare: number,
-): GpuKind {
-  const flops = Object.fromEntries(Object.entries(tflops).map(([type, value]) => [type, value * TERA]));
+/** Workspaces of cuBLAS and Transformer Engine in Megatron-LM's functional tests: on A100, and on later GPUs. */
+const WORKSPACE = { a100: 76 * MIB, later: 105 * MIB };
+
+/** What stands for the unknown share of a GPU that no published row was measured on. */
+const UNMEASURED_SHARE = 0.75;
+
+const KINDS: readonly { readonly row: GpuRow; readonly kind: GpuKind }[] = ROWS.map((row) => ({
+  row,
+  kind: kindOf(row),
+}));
+
+function kindOf({ name, memory, link, network, domain, tflops, matrixShare }: GpuRow): GpuKind {
+  const [[gib, bandwidth] = [0, 0]] = memory;
+  const [fp32, bf16, fp16, fp8, fp4] = [tflops.fp32, tflops.bf16, tflops.fp16, tflops.fp8, tflops.fp4].map(
+    (n) => n * TERA,
+  );
   return {
-    name,
-    memoryBytes: memoryGib * GIB,
-    memoryBytesPerSecond: memoryGBs * GIGA,
-    nvlinkBytesPerSecond: nvlinkGBs * GIGA,
-    flops: { ...tflops, ...flops },
-    workspaceBytes: workspaceMib * MIB,
-    matrixShare,
+    name: name.toLowerCase(),
+    memoryBytes: gib * GIB,
+    memoryBytesPerSecond: bandwidth * GIGA,
+    nvlinkBytesPerSecond: link * GIGA,
+    networkBytesPerSecond: network * GIGA,
+    nvlinkDomain: domain ?? null,
+    flops: { fp32: fp32 ?? 0, bf16: bf16 ?? 0, fp16: fp16 ?? 0, fp8: fp8 ?? 0, fp4: fp4 ?? 0 },
+    workspaceBytes: tflops === AMPERE ? WORKSPACE.a100 : WORKSPACE.later,
+    matrixShare: matrixShare ?? UNMEASURED_SHARE,
+    isMeasured: matrixShare !== null,
   };
 }
 
 /** Stands for a GPU that the file does not name: its memory is estimated, its time is not. */
-export const UNKNOWN_GPU: GpuKind = gpu('unknown', 0, 2039, 300, AMPERE, 90, 1);
+export const UNKNOWN_GPU: GpuKind = {
+  ...kindOf({
+    name: 'unknown',
+    memory: [[0, 2039]],
+    link: 300,
+    network: 50,
+    tflops: AMPERE,
+    source: '',
+    matrixShare: null,
+  }),
+  workspaceBytes: 90 * MIB,
+};
+
+/** Every GPU of the table. */
+export const GPUS: readonly GpuKind[] = KINDS.map(({ kind }) => kind);
+
+/** The names of all GPUs, as their vendors write them. */
+export const GPU_NAMES: readonly string[] = ROWS.map(({ name }) => name);
+
+/** Forms of one GPU that are sold under its name. */
+const FORMS = '(sxm\\d?|hgx|dgx|oam|nvl\\d*|pcie)?';
 
 /**
- * The GPU of a name such as `H100`, `h100-80gb` or `NVIDIA H100 80GB HBM3`; undefined where the table lacks it.
+ * The GPU of a name such as `H100`, `h100-80gb`, `NVIDIA H100 80GB HBM3` or `RTX4090`; undefined where the table lacks it.
  * A memory size in the name takes the place of the table's.
  */
 export function gpuKind(name: string): GpuKind | undefined {
-  const words = name.toLowerCase().split(/[^a-z0-9]+/);
-  const kind = GPUS.find((one) => words.includes(one.name));
-  const memory = words.map((word) => /^(\d{2,3})gi?b?$/.exec(word)?.[1]).find((size) => size !== undefined);
-  return kind && (memory === undefined ? kind : { ...kind, memoryBytes: Number(memory) * GIB });
+  const words = wordsOf(name);
+  const found = KINDS.find(({ row }) =>
+    words.some(
+      (word) => row.also?.test(word) || new RegExp(`^${row.name.toLowerCase().replace(' ', '')}${FORMS}$`).test(word),
+    ),
+  );
+  const size = words.map((word) => /^(\d{2,3})gi?b?$/.exec(word)?.[1]).find((gib) => gib !== undefined);
+  if (!found || size === undefined) {
+    return found?.kind;
+  }
+  const bandwidth = found.row.memory.find(([gib]) => gib === Number(size))?.[1];
+  return {
+    ...found.kind,
+    memoryBytes: Number(size) * GIB,
+    memoryBytesPerSecond: bandwidth === undefined ? found.kind.memoryBytesPerSecond : bandwidth * GIGA,
+  };
+}
+
+/** How much of a name is read: it may be as long as the file. */
+const MAX_NAME = 80;
+
+/** The words of a name, and each with the one after it: `Gaudi 3` and `40 GB` are one word elsewhere. */
+function wordsOf(name: string): string[] {
+  const words = name
+    .slice(0, MAX_NAME)
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+  return [...words, ...words.map((word, i) => word + (words[i + 1] ?? ''))];
+}
+
+/** Whether a name is that of a TPU, which has no ranks of these groups and is not estimated. */
+export const isTpu = (name: string): boolean =>
+  wordsOf(name).some((word) => /^(tpu(v\d.*)?|trillium|ironwood)$/.test(word));
+
+/** The three GPUs whose names are most like a name. */
+export function nearestGpus(name: string): readonly string[] {
+  const plain = (text: string) =>
+    text
+      .slice(0, MAX_NAME)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, '');
+  const wanted = plain(name.replace(/nvidia|geforce|amd|instinct|intel|\d+\s*gi?b?\b/gi, ''));
+  return [...GPU_NAMES].sort((a, b) => distance(wanted, plain(a)) - distance(wanted, plain(b))).slice(0, 3);
+}
+
+/** The table of GPUs with their sources, in Markdown. */
+export function gpusMarkdown(): string {
+  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, matrixShare }) => {
+    const sizes = memory.map(([gib, bandwidth]) => `${gib} at ${bandwidth}`).join(', ');
+    const flops = [tflops.bf16, tflops.fp8, tflops.fp4].join(' / ');
+    const share = matrixShare === null ? 'no' : 'yes';
+    return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network} | ${share} | ${source} |`;
+  });
+  return `## GPUs
+
+Names that \`cluster.gpu\` takes, with the vendors' figures: dense operations, one direction of each link. A memory size in the name
+(\`A100-40GB\`) takes the place of the first one listed. A GPU without measured runs is estimated by the table alone.
+
+| name | memory in GiB, at GB/s | TFLOPS of bf16 / fp8 / fp4 | link in GB/s | network card in GB/s | measured runs | source |
+| --- | --- | --- | --- | --- | --- | --- |
+${rows.join('\n')}
+`;
 }

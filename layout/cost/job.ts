@@ -1,3 +1,5 @@
+import { memoize } from '../memoize';
+
 /**
  * All facts on which the cost of a training step depends, none of them unknown: the code that makes a job assumes what a file
  * leaves out, and lists it.
@@ -13,6 +15,10 @@ export interface CostJob {
   readonly recompute: Recompute;
   readonly fsdp: Fsdp;
   readonly hardware: Hardware;
+  /** The rank order, such as `tp-cp-ep-dp-pp`, and the first global rank of the job: they decide which link a group talks over. */
+  readonly order: string;
+  readonly rankOffset: number;
+  readonly communication: CostCommunication;
   /** Type of matrix products; parameters and activations between them are held in 16 bits beside it. */
   readonly compute: ComputeType;
   /** The dispatcher of MoE tokens (`--moe-token-dispatcher-type`). */
@@ -121,12 +127,25 @@ export interface CostOptimizer {
   readonly paramBytes: number;
   readonly gradBytes: number;
   readonly stateBytes: number;
+  /** Bytes a parameter that are gathered after the optimizer's step. */
+  readonly gatherBytes: number;
   /** Whether states are sharded over dp x cp (`--use-distributed-optimizer`). */
   readonly distributed: boolean;
   /** In how many instances the sharded states are replicated. */
   readonly instances: number;
   readonly overlapGradReduce: boolean;
   readonly overlapParamGather: boolean;
+}
+
+/** How groups exchange what they exchange, and what they overlap. */
+export interface CostCommunication {
+  /** `tp_comm_overlap`, `overlap_moe_expert_parallel_comm`, `overlap_p2p_comm`. */
+  readonly tensorOverlap: boolean;
+  readonly expertOverlap: boolean;
+  readonly pipelineOverlap: boolean;
+  readonly contextExchange: 'p2p' | 'all_gather' | 'a2a' | 'a2a+p2p';
+  /** Sizes of the levels of hierarchical context parallelism, the inner one first; empty where there is one level. */
+  readonly contextLevels: readonly number[];
 }
 
 /** Activations that are computed again in the backward pass. */
@@ -158,11 +177,17 @@ export interface GpuKind {
   readonly memoryBytes: number;
   readonly memoryBytesPerSecond: number;
   readonly nvlinkBytesPerSecond: number;
+  /** The network card that the vendor's systems have beside each GPU. */
+  readonly networkBytesPerSecond: number;
+  /** GPUs that reach one another over NVLink where that is more than a node: 72 of GB200 and GB300; null: a node. */
+  readonly nvlinkDomain: number | null;
   readonly flops: Readonly<Record<ComputeType, number>>;
   /** Bytes that the libraries hold between steps: workspaces of cuBLAS and Transformer Engine. */
   readonly workspaceBytes: number;
   /** Share of peak that large matrix products reach, in parts of what they reach on an A100. */
   readonly matrixShare: number;
+  /** Whether published runs were measured on it. */
+  readonly isMeasured: boolean;
 }
 
 /** Whether a part of a layer is computed again in the backward pass, of selective recomputation. */
@@ -192,6 +217,57 @@ export const HALF = 2;
 /** Tokens of one micro-batch that one rank works on between its TP regions. */
 export function tokensOf({ batch, sequence, degrees }: CostJob): number {
   return (batch.micro * sequence.length) / degrees.cp;
+}
+
+/** What a pipeline rank holds, counted: its chunks together, with the layers of its multi-token prediction. */
+export interface StageShape {
+  readonly blocks: Readonly<Record<Block, number>>;
+  readonly chunks: number;
+  readonly embedding: boolean;
+  readonly loss: boolean;
+  readonly mtp: number;
+}
+
+/** What a pipeline rank holds. */
+export function shapeOf({ model, stages }: CostJob, stage: number): StageShape {
+  const { blocks, ...shape } = countedChunks(stages[stage] ?? NO_CHUNKS);
+  const feedForward = model.moe ? 'moe' : 'mlp';
+  return {
+    ...shape,
+    blocks: {
+      ...blocks,
+      attention: blocks.attention + shape.mtp,
+      [feedForward]: blocks[feedForward] + shape.mtp,
+    },
+  };
+}
+
+const NO_CHUNKS: readonly Chunk[] = [];
+
+const countedChunks = memoize((chunks: readonly Chunk[]): StageShape => {
+  const blocks = { attention: 0, mlp: 0, moe: 0, mamba: 0 };
+  for (const block of chunks.flatMap((chunk) => chunk.blocks)) {
+    blocks[block]++;
+  }
+  return {
+    blocks,
+    chunks: Math.max(1, chunks.length),
+    embedding: chunks.some(({ embedding }) => embedding),
+    loss: chunks.some(({ loss }) => loss),
+    mtp: chunks.reduce((total, { mtp }) => total + mtp, 0),
+  };
+});
+
+/** Blocks of a pipeline rank. */
+export const blockCount = ({ blocks }: StageShape): number => blocks.attention + blocks.mlp + blocks.moe + blocks.mamba;
+
+/** The share of a pipeline rank's layers that full recomputation computes again: `layers` of each of its chunks, or all. */
+export function recomputedShare({ recompute }: CostJob, shape: StageShape): number {
+  const layers = blockCount(shape) / 2;
+  if (recompute.granularity !== 'full') {
+    return 0;
+  }
+  return recompute.layers === null || layers === 0 ? 1 : Math.min(1, (recompute.layers * shape.chunks) / layers);
 }
 
 /** All blocks of a virtual stage, with those of its multi-token prediction layers. */

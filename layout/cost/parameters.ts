@@ -35,7 +35,7 @@ export function chunkParameters(job: CostJob, chunk: Chunk): ParameterCount {
   const { hiddenSize } = model;
   const blocks = blocksOf(job, chunk).map((block) => blockParameters(job, block));
   const norm = normParameters(model);
-  const vocabulary = (paddedVocab(model, degrees.tp) * hiddenSize) / degrees.tp;
+  const vocabulary = vocabularyParameters(job);
   const alone = job.stages.length === 1;
   const ends =
     (chunk.embedding ? vocabulary + model.learnedPositions * hiddenSize : 0) +
@@ -45,6 +45,11 @@ export function chunkParameters(job: CostJob, chunk: Chunk): ParameterCount {
     chunk.mtp * (3 * norm + (2 * hiddenSize * hiddenSize) / degrees.tp);
   const { dense, expert } = totalOf(blocks);
   return { dense: dense + ends, expert };
+}
+
+/** Parameters of the word embedding, or of the output layer, on one rank. */
+export function vocabularyParameters({ model, degrees }: CostJob): number {
+  return (paddedVocab(model, degrees.tp) * model.hiddenSize) / degrees.tp;
 }
 
 /** The sum of some counts. */
@@ -86,14 +91,20 @@ function feedForward(model: CostModel, width: number, tp: number): number {
   return (h * up + width * h) / tp + (bias ? up / tp + h : 0);
 }
 
-function mixture({ model, degrees }: CostJob, norm: number): ParameterCount {
+/** Parameters of the shared experts of one layer on one rank. */
+export function sharedExpertParameters({ model, degrees }: CostJob): number {
+  const width = model.moe?.sharedFfnHiddenSize ?? 0;
+  return width > 0 ? feedForward(model, width, degrees.tp) : 0;
+}
+
+function mixture(job: CostJob, norm: number): ParameterCount {
+  const { model, degrees } = job;
   const { hiddenSize: h, moe } = model;
   if (!moe) {
     return { dense: norm, expert: 0 };
   }
-  const shared = moe.sharedFfnHiddenSize > 0 ? feedForward(model, moe.sharedFfnHiddenSize, degrees.tp) : 0;
   return {
-    dense: norm + h * moe.numExperts + shared,
+    dense: norm + h * moe.numExperts + sharedExpertParameters(job),
     expert: (moe.numExperts / degrees.ep) * feedForward(model, moe.ffnHiddenSize, degrees.exptTp),
   };
 }

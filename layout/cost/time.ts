@@ -1,16 +1,17 @@
+import { type Collective, type HiddenBehind, stageCollectives } from './collectives';
+import { type GroupPlacements, groupPlacements, linkSeconds } from './groupPlacement';
 import {
   type Block,
-  blocksOf,
-  type Chunk,
+  blockCount,
   type CostJob,
-  HALF,
   microbatches,
+  recomputedShare,
   recomputes,
-  sequenceSpread,
-  tokensOf,
+  type StageShape,
+  shapeOf,
 } from './job';
-import { type Link, linksOf } from './links';
 import { stageParameters } from './states';
+import { sentBytes } from './traffic';
 import { blockWork, lossWork, type Work } from './work';
 
 /** What a machine reaches of what its data sheet says; fitted on published runs (docs/cost.md). */
@@ -30,9 +31,6 @@ export interface Calibration {
   /** Seconds that a collective costs however little it sends, for every doubling of its ranks. */
   readonly nvlinkSeconds: number;
   readonly networkSeconds: number;
-  /** Share of the data-parallel traffic that the step waits for, when it overlaps with the backward pass and when it does not. */
-  readonly exposedOverlap: number;
-  readonly exposed: number;
   /** Seconds that each micro-batch of a pipeline costs for every node of the job: stages wait for the slowest of their ranks. */
   readonly handOverSecondsPerNode: number;
   /** Seconds a step: data, logging, synchronization. */
@@ -54,8 +52,6 @@ export const MEGATRON: Calibration = {
   blockSeconds: 365e-6,
   nvlinkSeconds: 16e-6,
   networkSeconds: 29e-6,
-  exposedOverlap: 0.05,
-  exposed: 0.32,
   handOverSecondsPerNode: 0.15e-3,
   stepSeconds: 18e-3,
 };
@@ -73,7 +69,6 @@ export const NANOTRON: Calibration = {
   blockSeconds: 500e-6,
   nvlinkSeconds: 33e-6,
   networkSeconds: 1.37e-3,
-  exposed: 1,
   handOverSecondsPerNode: 0.024,
   stepSeconds: 0.2,
 };
@@ -93,20 +88,20 @@ export interface StepTime {
 export function stepTime(job: CostJob, calibration: Calibration = MEGATRON): StepTime {
   const clock = new Clock(job, calibration);
   const count = microbatches(job);
-  const stages = job.stages.map((chunks) => chunks.map((chunk) => clock.chunk(chunk)).reduce((a, b) => a + b, 0));
-  const slowest = Math.max(...stages);
+  const stages = clock.stages();
+  const most = (seconds: (stage: StageTime) => number) => Math.max(...stages.map(seconds));
+  const slowest = most(({ microbatch }) => microbatch);
   const vpp = Math.max(...job.stages.map((chunks) => chunks.length));
-  const ramp = (stages.reduce((a, b) => a + b, 0) - slowest) / vpp;
-  const nodes = Math.ceil(
-    (job.degrees.tp * job.degrees.cp * job.degrees.dp * job.stages.length) / job.hardware.gpusPerNode,
-  );
-  const waits =
-    job.stages.length > 1 ? (count + job.stages.length - 1) * nodes * calibration.handOverSecondsPerNode : 0;
-  const pipeline = count * slowest + ramp + waits;
-  const dataParallel = Math.max(...job.stages.map((_, stage) => clock.dataParallel(stage)));
-  const optimizer = Math.max(...job.stages.map((_, stage) => clock.optimizer(stage)));
+  const ramp = (stages.reduce((total, { microbatch }) => total + microbatch, 0) - slowest) / vpp;
+  const pipeline = count * slowest + ramp + clock.waits();
+  const [dataParallel, optimizer] = [most((stage) => stage.dataParallel), most((stage) => stage.optimizer)];
+  const seconds = pipeline + dataParallel + optimizer + calibration.stepSeconds;
   return {
-    seconds: pipeline + dataParallel + optimizer + calibration.stepSeconds,
+    // what is hidden behind computation still goes over its link
+    seconds: Math.max(
+      seconds,
+      most(({ links }) => links),
+    ),
     microbatchSeconds: slowest,
     bubble: ramp / (count * slowest + ramp),
     dataParallelSeconds: dataParallel,
@@ -114,44 +109,126 @@ export function stepTime(job: CostJob, calibration: Calibration = MEGATRON): Ste
   };
 }
 
-/** Times the parts of one job. */
+/** Seconds of one pipeline rank. */
+interface StageTime {
+  /** Forward and backward pass of one micro-batch, with what it waits for. */
+  readonly microbatch: number;
+  /** Gradients and parameters between ranks, as far as the step waits for them. */
+  readonly dataParallel: number;
+  readonly optimizer: number;
+  /** What the links need for the bytes of a step at the least. */
+  readonly links: number;
+}
+
+/** Parameters in one bucket of gradients (`DistributedDataParallelConfig.bucket_size`, megatron/core/distributed). */
+const BUCKET = 40e6;
+
+/** Times the stages of one job. */
 class Clock {
-  readonly #links;
+  readonly #placements: GroupPlacements;
+  readonly #blocks: ReadonlyMap<Block, BlockTime>;
 
   constructor(
     readonly job: CostJob,
     readonly calibration: Calibration,
   ) {
-    this.#links = linksOf(job);
+    this.#placements = groupPlacements(job);
+    this.#blocks = new Map(BLOCKS.map((block) => [block, this.#blockTime(blockWork(job, block))]));
   }
 
-  /** Forward and backward pass of one virtual stage for one micro-batch, with what it sends to the next stage. */
-  chunk(chunk: Chunk): number {
-    const { recompute } = this.job;
-    const blocks = blocksOf(this.job, chunk);
-    const forward = blocks.reduce((total, block) => total + this.#compute(blockWork(this.job, block)), 0);
-    const talk = blocks.reduce((total, block) => total + this.#talk(block), 0);
-    const again = recompute.granularity === 'full' ? this.#recomputedShare(chunk) : 0;
-    const scores = recomputes(this.job, 'core_attn') ? this.#scoresAgain(blocks) : 0;
-    const loss = chunk.loss ? 3 * this.#compute(lossWork(this.job)) : 0;
-    return (3 + again) * forward + (2 + again) * talk + scores + loss + this.#handOver();
+  /** Seconds of each pipeline rank; ranks that hold and send the same are timed once. */
+  stages(): readonly StageTime[] {
+    const known = new Map<string, StageTime>();
+    const last = this.job.stages.length - 1;
+    return this.job.stages.map((_, stage) => {
+      const edges = [stage - 1, stage].map((edge) => this.#placements.pipelineCrosses[(edge + last + 1) % (last + 1)]);
+      const key = JSON.stringify([shapeOf(this.job, stage), edges, stage === 0, stage === last]);
+      const time = known.get(key) ?? this.#stage(stage);
+      known.set(key, time);
+      return time;
+    });
   }
 
-  /** Gradients reduced and parameters gathered over the data-parallel ranks, as far as the step waits for them. */
-  dataParallel(stage: number): number {
-    const { optimizer, fsdp } = this.job;
-    const { exposed, exposedOverlap } = this.calibration;
+  /** Stages wait for the slowest of their ranks, the more of them the longer. */
+  waits(): number {
+    const { degrees, hardware, stages } = this.job;
+    const nodes = Math.ceil((degrees.tp * degrees.cp * degrees.dp * stages.length) / hardware.gpusPerNode);
+    const handOvers = stages.length > 1 ? microbatches(this.job) + stages.length - 1 : 0;
+    return handOvers * nodes * this.calibration.handOverSecondsPerNode;
+  }
+
+  #stage(stage: number): StageTime {
+    const shape = shapeOf(this.job, stage);
+    const rows = stageCollectives(this.job, stage, this.#placements);
+    const compute = this.#computeOf(shape);
+    const count = microbatches(this.job);
+    const exposed = this.#exposed(rows, stage, compute);
+    return {
+      microbatch: compute.microbatch + exposed.ofMicrobatches / count,
+      dataParallel: exposed.ofStep,
+      optimizer: this.#optimizer(stage),
+      links: linkSeconds(this.job.hardware, sentBytes(rows)),
+    };
+  }
+
+  /**
+   * Seconds that a stage waits for collectives: what is left beside the computation that may hide them. Each second of computation
+   * hides one second of communication, once.
+   */
+  #exposed(rows: readonly Collective[], stage: number, compute: StageCompute): Exposed {
+    const count = microbatches(this.job);
+    const budgets: Record<HiddenBehind, number> = {
+      nothing: 0,
+      attention: compute.attention * count,
+      products: compute.products * count,
+      'last-backward': compute.backward,
+      'first-forward': compute.forward,
+      compute: compute.microbatch * count,
+    };
+    let left = budgets.compute;
+    const exposed = { ofMicrobatches: 0, ofStep: 0 };
+    for (const behind of HIDDEN) {
+      const first = this.#firstPart(behind, stage);
+      for (const row of rows.filter(({ hiddenBehind }) => hiddenBehind === behind)) {
+        const seconds = row.timesPerStep * this.#seconds(row);
+        const hidden = Math.min(seconds * (1 - first), budgets[behind], left);
+        left -= hidden;
+        budgets[behind] -= hidden;
+        exposed[isOfStep(row) ? 'ofStep' : 'ofMicrobatches'] += seconds - hidden;
+      }
+    }
+    return exposed;
+  }
+
+  /** The share of overlapped communication before which, or after which, there is nothing to compute. */
+  #firstPart(behind: HiddenBehind, stage: number): number {
     const { dense, expert } = stageParameters(this.job, stage);
-    const reduce = optimizer.gradBytes;
-    const gather = optimizer.distributed || fsdp !== 'no_shard' ? optimizer.paramBytes : optimizer.gradBytes;
-    const time = (parameters: number, link: Link): number =>
-      this.#ring(parameters * reduce, link) * (optimizer.overlapGradReduce ? exposedOverlap : exposed) +
-      this.#ring(parameters * gather, link) * (optimizer.overlapParamGather ? exposedOverlap : exposed);
-    return time(dense, this.#links.dp) + time(expert, this.#links.exptDp);
+    switch (behind) {
+      case 'nothing':
+      case 'attention':
+        return 0;
+      case 'products':
+        return 1 / this.job.degrees.tp;
+      case 'compute':
+        return 1 / Math.max(1, microbatches(this.job) * blockCount(shapeOf(this.job, stage)));
+      case 'last-backward':
+      case 'first-forward':
+        return Math.min(1, BUCKET / (dense + expert));
+    }
+  }
+
+  /** Seconds of one call. */
+  #seconds({ ranks, nvlinkBytes, networkBytes }: Collective): number {
+    const { nvlink, network, nvlinkSeconds, networkSeconds } = this.calibration;
+    const { gpu, networkBytesPerSecond } = this.job.hardware;
+    const near = nvlinkBytes / (gpu.nvlinkBytesPerSecond * nvlink);
+    const far = networkBytes / (networkBytesPerSecond * network);
+    const latency = networkBytes > 0 ? networkSeconds : nvlinkSeconds;
+    return Math.max(near, far) + latency * Math.log2(ranks);
   }
 
   /** Reading and writing parameters, gradients and states once. */
-  optimizer(stage: number): number {
+  #optimizer(stage: number): number {
     const { optimizer, degrees, hardware } = this.job;
     const { dense, expert } = stageParameters(this.job, stage);
     const shards = optimizer.distributed ? Math.max(1, (degrees.dp * degrees.cp) / optimizer.instances) : 1;
@@ -162,77 +239,84 @@ class Clock {
     );
   }
 
-  #compute({ matrixFlops, attentionFlops, movedBytes }: Work): number {
-    const { hardware, compute, model, degrees } = this.job;
+  #computeOf(shape: StageShape): StageCompute {
+    const again = recomputedShare(this.job, shape);
+    const total = (part: (time: BlockTime) => number) =>
+      [...this.#blocks].reduce((sum, [block, time]) => sum + shape.blocks[block] * part(time), 0);
+    const loss = shape.loss ? this.#blockTime(lossWork(this.job)).seconds * (1 + shape.mtp) : 0;
+    const blocks = total(({ seconds }) => seconds);
+    const scoresAgain = recomputes(this.job, 'core_attn') ? total(({ scores }) => scores) : 0;
+    const forward = blocks + loss;
+    const backward = (2 + again) * blocks + 2 * loss + scoresAgain;
+    return {
+      forward,
+      backward,
+      microbatch: forward + backward,
+      attention: (3 + again) * total(({ attention }) => attention),
+      products: (3 + again) * total(({ products }) => products),
+    };
+  }
+
+  #blockTime({ products, attentionFlops, movedBytes, scoreBytes }: Work): BlockTime {
+    const { hardware, compute } = this.job;
     const { matrix, attention, memory, halfTokens, halfWidth, blockSeconds } = this.calibration;
-    const tokens = tokensOf(this.job);
-    const width = model.ffnHiddenSize / degrees.tp;
-    const peak =
-      hardware.gpu.flops[compute] *
-      hardware.gpu.matrixShare *
-      matrix *
-      (tokens / (tokens + halfTokens)) *
-      (width / (width + halfWidth));
-    const half = hardware.gpu.flops.bf16 * attention;
-    const busy = matrixFlops / peak + attentionFlops / half + movedBytes / (hardware.gpu.memoryBytesPerSecond * memory);
-    // kernels queue behind one another: a short block costs what starting its kernels costs
-    return Math.max(busy, blockSeconds);
-  }
-
-  /** What a block sends in its forward pass: its TP region, its context ring, its experts' tokens. */
-  #talk(block: Block): number {
-    const { model, degrees } = this.job;
-    const hidden = HALF * tokensOf(this.job) * model.hiddenSize;
-    const region = 2 * this.#ring(hidden, this.#links.tp);
-    if (block === 'attention' && degrees.cp > 1) {
-      const keyValue = (4 * tokensOf(this.job) * model.numQueryGroups * model.kvChannels * degrees.cp) / degrees.tp;
-      return region + this.#ring(keyValue, this.#links.cp) * this.calibration.exposedOverlap;
-    }
-    if (block === 'moe') {
-      const tokens = (hidden / sequenceSpread(this.job)) * (model.moe?.topk ?? 1);
-      return region + 2 * this.#ring(tokens, this.#links.ep);
-    }
-    return region;
-  }
-
-  /** One half of a ring all-reduce: every rank sends (n - 1) / n of the bytes. */
-  #ring(bytes: number, link: Link): number {
-    const { ranks } = link;
-    return ranks <= 1 ? 0 : this.#sending((bytes * (ranks - 1)) / ranks, link, Math.log2(ranks));
-  }
-
-  /** Seconds for a number of bytes over a link, in so many steps of which each waits for the one before. */
-  #sending(bytes: number, { tier, bytesPerSecond }: Link, steps: number): number {
-    const { nvlink, network, nvlinkSeconds, networkSeconds } = this.calibration;
-    const [share, latency] = tier === 'nvlink' ? [nvlink, nvlinkSeconds] : [network, networkSeconds];
-    return bytes / (bytesPerSecond * share) + latency * steps;
-  }
-
-  /** Activations and gradients that go to the neighbouring stages. */
-  #handOver(): number {
-    const { pp } = this.#links;
-    if (pp.ranks <= 1) {
-      return 0;
-    }
-    const bytes = (HALF * tokensOf(this.job) * this.job.model.hiddenSize) / sequenceSpread(this.job);
-    const seconds = 2 * this.#sending(bytes, pp, 1);
-    // the interleaved schedule sends while it computes another chunk (overlap_p2p_comm)
-    return this.job.stages.some(({ length }) => length > 1) ? seconds * this.calibration.exposedOverlap : seconds;
-  }
-
-  #recomputedShare(chunk: Chunk): number {
-    const { recompute } = this.job;
-    const layers = chunk.blocks.length / 2;
-    return recompute.granularity === 'full' && recompute.layers !== null && layers > 0
-      ? Math.min(1, recompute.layers / layers)
-      : 1;
-  }
-
-  #scoresAgain(blocks: readonly Block[]): number {
-    const attention = blocks.filter((block) => block === 'attention');
-    return attention.reduce((total, block) => {
-      const { attentionFlops, scoreBytes } = blockWork(this.job, block);
-      return total + this.#compute({ matrixFlops: 0, attentionFlops, movedBytes: scoreBytes, scoreBytes });
+    const moved = hardware.gpu.memoryBytesPerSecond * memory;
+    const peak = hardware.gpu.flops[compute] * hardware.gpu.matrixShare * matrix;
+    const multiplied = products.reduce((total, { flops, tokens, width, weightBytes }) => {
+      const reached = peak * (tokens / (tokens + halfTokens)) * (width / (width + halfWidth));
+      return total + Math.max(flops / reached, weightBytes / moved);
     }, 0);
+    const attended = attentionFlops / (hardware.gpu.flops.bf16 * attention);
+    const others = movedBytes / moved;
+    // kernels queue behind one another: a short block costs what starting its kernels costs
+    const seconds = Math.max(multiplied + attended + others, blockSeconds);
+    return {
+      seconds,
+      products: seconds - attended - others,
+      attention: attentionFlops > 0 ? seconds - multiplied - others : 0,
+      scores: attended + scoreBytes / moved,
+    };
   }
+}
+
+const BLOCKS: readonly Block[] = ['attention', 'mlp', 'moe', 'mamba'];
+
+/** The narrowest first: what may run behind all computation takes what the others leave. */
+const HIDDEN: readonly HiddenBehind[] = [
+  'nothing',
+  'attention',
+  'products',
+  'last-backward',
+  'first-forward',
+  'compute',
+];
+
+/** Whether a collective runs once a step, beside the micro-batches. */
+const isOfStep = ({ carries, timesPerStep }: Collective): boolean =>
+  timesPerStep === 1 && (carries === 'gradients' || carries === 'parameters');
+
+/** Seconds of one forward pass of one block. */
+interface BlockTime {
+  readonly seconds: number;
+  /** Of these, those in which matrix products, or the attention between queries and keys, may hide communication. */
+  readonly products: number;
+  readonly attention: number;
+  /** What computing the scores once more takes. */
+  readonly scores: number;
+}
+
+/** Seconds that a step waits for communication of its micro-batches, and once. */
+interface Exposed {
+  readonly ofMicrobatches: number;
+  readonly ofStep: number;
+}
+
+/** Seconds that a stage computes for one micro-batch. */
+interface StageCompute {
+  readonly forward: number;
+  readonly backward: number;
+  readonly microbatch: number;
+  /** Of these, those of attention between queries and keys, and of matrix products, of all passes. */
+  readonly attention: number;
+  readonly products: number;
 }

@@ -190,7 +190,10 @@ const modelKeys = ownFlags({
     'num_attention_heads',
   ),
   hidden_size: count('Width of the residual stream.'),
-  ffn_hidden_size: count('Width of the feed-forward layer.', '4 * hidden_size'),
+  ffn_hidden_size: count(
+    'Width of the feed-forward layer.',
+    '4 * hidden_size; two thirds of it, in multiples of 64, with gated_linear_unit',
+  ),
   moe_ffn_hidden_size: count('Width of one expert.', 'ffn_hidden_size'),
   num_experts: count('Experts of an MoE layer; `ep` must divide them.'),
   vocab_size: count('Vocabulary size before padding.'),
@@ -500,13 +503,16 @@ const rootKeys = {
   cluster: map('Where ranks land: rank r runs on node floor(r / gpus_per_node).', {
     nodes: required(flag('--nnodes of torchrun', count('Number of machines.'))),
     gpus_per_node: required(flag('--nproc-per-node of torchrun', count('GPUs on each machine; each runs one rank.'))),
-    gpus_per_nvlink_domain: count('GPUs that reach one another over NVLink: 72 on an NVL72 rack.', 'gpus_per_node'),
+    gpus_per_nvlink_domain: count(
+      'GPUs that reach one another over NVLink: 72 on an NVL72 rack.',
+      '72 for GB200 and GB300, else gpus_per_node',
+    ),
     gpu: text('The kind of GPU, such as `H100-80GB`.'),
     nvlink_bandwidth: size(
       'Bytes a second that one GPU sends over NVLink, as the smoke job measures it: `268GB`. Left out: by the data sheet of `gpu`.',
     ),
     network_bandwidth: size(
-      'Bytes a second that one GPU sends over the network, as the smoke job measures it: `46GB`. Left out: a network card a GPU, of 200 Gb/s beside an A100 and 400 Gb/s beside later GPUs.',
+      'Bytes a second that one GPU sends over the network, as the smoke job measures it: `46GB`. Left out: the network card that the vendor puts beside each GPU (`explain gpu`).',
     ),
     gpu_memory: size('Memory of one GPU, with a unit: `80GB`.'),
   }),

@@ -3,6 +3,7 @@ import { jsonText, terminalLine } from '../escape';
 import { specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
+import { defaultFfnHiddenSize } from '../topology/feedForward';
 import { DEFAULTS } from './defaults';
 import type { FactPath, FactValue } from './foundValues';
 import type { LaunchReading, LaunchValue } from './import';
@@ -58,11 +59,13 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
       return true;
     }
     const hidden = byKey.get('model.hidden_size');
+    const gated = byKey.get('model.gated_linear_unit') === true;
     const origin = (DERIVED_FROM as { readonly [P in FactPath]?: KeyPath })[key];
     const isDerived =
       NEVER.has(key) ||
       (origin !== undefined && byKey.get(origin) === value) ||
-      (key === 'model.ffn_hidden_size' && value === 4 * Number(hidden));
+      // a gated model's width is written out: nobody has it in mind
+      (key === 'model.ffn_hidden_size' && !gated && value === defaultFfnHiddenSize(Number(hidden), gated));
     const otherwise = 'default' in spec ? spec.default : MEGATRON[key];
     return !isDerived && otherwise !== value;
   });

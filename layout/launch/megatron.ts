@@ -1,6 +1,7 @@
 import { isKeyPath, mapOf, specOf } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
+import { defaultFfnHiddenSize } from '../topology/feedForward';
 import {
   type Defaults,
   derived,
@@ -379,7 +380,7 @@ function deriveSizes(facts: Facts, swiglu: boolean): void {
     facts.set('model.num_query_groups', asDefault(facts.get('model.num_attention_heads')));
   }
   if (!facts.get('model.ffn_hidden_size') && isKnown(gated)) {
-    const width = (size: number) => (swiglu && gated.value ? Math.trunc((4 * size * 2) / 3 / 64) * 64 : 4 * size);
+    const width = (size: number) => defaultFfnHiddenSize(size, swiglu && gated.value === true);
     facts.set('model.ffn_hidden_size', asDefault(derived([hidden], width, 'hidden_size')));
   }
   if (!facts.get('model.kv_channels')) {

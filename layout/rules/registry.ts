@@ -10,6 +10,7 @@ import { cpHeads } from './context-parallel/cp-heads';
 import { dynamicCp } from './context-parallel/dynamic-cp';
 import { hierarchicalCp } from './context-parallel/hierarchical-cp';
 import { memoryOver } from './cost/memory-over';
+import { unknownGpu } from './cost/unknown-gpu';
 import { deviceConnections } from './environment/device-connections';
 import { denseFactorization } from './factorization/dense-factorization';
 import { denseProduct } from './factorization/dense-product';
@@ -191,6 +192,7 @@ export const RULES: readonly Rule[] = [
   cpCrossesNode,
   moduleSplitsNode,
   memoryOver,
+  unknownGpu,
   nameDisagrees,
   unusedIgnore,
   ntpModules,

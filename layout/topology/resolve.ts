@@ -4,6 +4,7 @@ import { memoizeRecent } from '../memoize';
 import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
 import { MAX_TP_BASE } from './ntp';
+import { nvlinkDomainOf } from './nvlinkDomain';
 import type {
   DynamicContextParallel,
   ResolvedLayout,
@@ -37,7 +38,7 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
     worldSize: world.size,
     nodes: cluster?.nodes.value ?? Math.ceil(world.size / gpusPerNode),
     gpusPerNode,
-    gpusPerNvlinkDomain: cluster?.gpus_per_nvlink_domain.value ?? gpusPerNode,
+    gpusPerNvlinkDomain: nvlinkDomainOf(root, world.size, gpusPerNode),
     mode: modeOf(facts, modules),
     modules,
     generalizedTp: hasGtp(versionOf(facts), facts.heterogeneous),

@@ -84,7 +84,12 @@ function quantity(part: number, whole: number, noun: string): string {
 /** Where the file says how many GPUs an NVLink domain has. */
 export function nvlinkRelated({ root }: LayoutFacts, layout: ResolvedLayout): Related[] {
   const cluster = root.cluster.value;
-  const field = cluster?.gpus_per_nvlink_domain.written ? cluster.gpus_per_nvlink_domain : cluster?.gpus_per_node;
+  const byGpu = layout.gpusPerNvlinkDomain > layout.gpusPerNode && cluster?.gpu.written;
+  const field = cluster?.gpus_per_nvlink_domain.written
+    ? cluster.gpus_per_nvlink_domain
+    : byGpu
+      ? cluster.gpu
+      : cluster?.gpus_per_node;
   return field
     ? [{ message: `an NVLink domain has ${countOf(layout.gpusPerNvlinkDomain, 'GPU')}`, span: field.span }]
     : [];
@@ -108,6 +113,12 @@ export function* nodeReports(facts: LayoutFacts, kind: Kind, placed: Placed, eff
       domain.label === 'node'
         ? [{ message: `a node has ${countOf(domain.size, 'GPU')}`, span: perNode.span }]
         : nvlinkRelated(facts, layout);
-    yield { message: `${text} ${effect}`, span: kind.span, related };
+    // a group that a rack could hold stalls on the network for nothing
+    const wouldFit = domain.label !== 'node' && kind.degree <= domain.size;
+    const advice = wouldFit
+      ? ` Use a degree that divides ${domain.size}, so that every group stays in one domain.`
+      : '';
+    const message = `${text} ${effect}${advice}`;
+    yield { message, span: kind.span, related, ...(wouldFit && { severity: 'warning' as const }) };
   }
 }

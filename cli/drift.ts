@@ -221,5 +221,5 @@ function rangeAt(lines: LineIndex, offset: number): DiagnosticData['range'] {
 }
 
 function diagnostic(severity: Severity, message: string, range: DiagnosticData['range']): DiagnosticData {
-  return { code: CODE, severity, message, range, related: [], predicts: null, fixes: [] };
+  return { code: CODE, severity, message, range, related: [], predicts: null, speaker: 'Megatron-LM', fixes: [] };
 }

@@ -8,7 +8,7 @@ export function* githubLines({ file, findings, error }: FileReport): Iterable<st
   if (error !== undefined) {
     yield `::error file=${workflowProperty(file)}::${workflowData(error)}\n`;
   }
-  for (const { code, severity, message, range, predicts } of findings) {
+  for (const { code, severity, message, range, predicts, speaker } of findings) {
     const place = [
       `file=${workflowProperty(file)}`,
       `line=${range.start.line + 1}`,
@@ -18,7 +18,7 @@ export function* githubLines({ file, findings, error }: FileReport): Iterable<st
         : []),
       `title=${workflowProperty(code)}`,
     ].join(',');
-    const text = predicts ? `${message}\nMegatron-LM: ${predicts}` : message;
+    const text = predicts ? `${message}\n${speaker}: ${predicts}` : message;
     yield `::${COMMANDS[severity]} ${place}::${workflowData(text)}\n`;
   }
 }

@@ -22,7 +22,8 @@ const finding = z
     message: z.string(),
     range,
     related: z.array(z.object({ message: z.string(), range })).describe('Other places that take part.'),
-    predicts: z.string().nullable().describe('The error that Megatron-LM would raise; null where it raises none.'),
+    predicts: z.string().nullable().describe('The error that the framework would raise; null where it raises none.'),
+    speaker: z.string().describe('Whose words `predicts` are: `Megatron-LM`, or the framework that starts the job.'),
     fixes: z.array(z.object({ title: z.string(), edits: z.array(z.object({ range, newText: z.string() })) })),
   })
   .meta({ id: 'finding' });

@@ -70,7 +70,9 @@ function result(file: string, finding: DiagnosticData): Result {
     ruleId: finding.code,
     ruleIndex: RULES.findIndex(({ code }) => code === finding.code),
     level: LEVELS[finding.severity],
-    message: { text: finding.predicts ? `${finding.message} Megatron-LM: ${finding.predicts}` : finding.message },
+    message: {
+      text: finding.predicts ? `${finding.message} ${finding.speaker}: ${finding.predicts}` : finding.message,
+    },
     locations: [{ physicalLocation: place(finding.range) }],
     relatedLocations: finding.related.map(({ message, range }, id) => ({
       id,

@@ -35,7 +35,7 @@ function diagnosticText(file: string, lines: LineIndex, diagnostic: Diagnostic, 
   return [
     `${terminalLine(file)}:${line + 1}:${character + 1}: ${head}: ${terminalLine(diagnostic.message)}`,
     ...excerpt(lines, diagnostic.span, diagnostic.severity, gutter),
-    ...(diagnostic.predicts ? [note('Megatron-LM', diagnostic.predicts)] : []),
+    ...(diagnostic.predicts ? [note(diagnostic.speaker, diagnostic.predicts)] : []),
     ...diagnostic.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
     ...fixes.slice(0, 3).map(({ title }) => note('fix', title)),
     '',

@@ -4,8 +4,9 @@ import { LineIndex } from './format/lines';
 import { grouped } from './format/quantities';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
+import { frameworkOf } from './frameworks';
+import { holds, isOwnRule } from './frameworks/holding';
 import { ALWAYS_SAID, ignoresOf, sift } from './ignores';
-import { notCheckedBy } from './rules/frameworks';
 import { RULES } from './rules/registry';
 import { type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
@@ -122,9 +123,9 @@ function* allReports(read: ReadLayout, facts: LayoutFacts | null): Iterable<read
       yield [rule, rule.checkShape(read)];
     }
   }
-  const notChecked = notCheckedBy(read.root?.launch.value?.family.value);
+  const framework = read.root && frameworkOf(read.root);
   for (const rule of RULES) {
-    if (facts && rule.check && !notChecked.has(rule.code)) {
+    if (facts && rule.check && holds(rule.code, framework)) {
       yield [rule, rule.check(facts)];
     }
   }
@@ -192,9 +193,12 @@ function moreDiagnostics(text: string, severity: Severity): Diagnostic {
   return toDiagnostic({ ...fileTooLarge, severity }, { message, span: firstLine(text) });
 }
 
-/** The diagnostic with its prediction in the words of the file's version of Megatron-LM. */
+/** The diagnostic with its prediction in the words of the file's framework, or of its version of Megatron-LM. */
 function inWords(facts: LayoutFacts | null, diagnostic: Diagnostic): Diagnostic {
   const { predicts } = diagnostic;
+  if (facts?.framework?.rules.megatron === 'none' || isOwnRule(diagnostic.code)) {
+    return { ...diagnostic, speaker: facts?.framework?.title ?? diagnostic.speaker };
+  }
   return predicts === null || facts === null
     ? diagnostic
     : { ...diagnostic, predicts: wordsOf(predicts, versionOf(facts), facts.heterogeneous) };

@@ -44,8 +44,10 @@ export interface Diagnostic {
   /** The value (or key) at fault. */
   readonly span: Span;
   readonly related: readonly Related[];
-  /** The message of the error that Megatron-LM would raise, or null where it raises none. */
+  /** The message of the error that the framework would raise, or null where it raises none. */
   readonly predicts: string | null;
+  /** Whose words `predicts` are: `Megatron-LM`, or the framework that starts the job. */
+  readonly speaker: string;
   /** The safest first. */
   readonly fixes: readonly Fix[];
 }

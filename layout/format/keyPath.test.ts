@@ -50,9 +50,6 @@ describe('a key path', () => {
   });
 });
 
-/** Sizes of other frameworks, from which keys follow. */
-const SIZES = /^fsdp\.data_parallel_(replicate|shard)_degree$/;
-
 describe('every path exists', () => {
   test('in the tables of launch files', () => {
     const tables: readonly Defaults[] = Object.values(DEFAULTS);
@@ -62,7 +59,7 @@ describe('every path exists', () => {
       ...PLAIN_OPTIONS.map(({ key }) => key),
     ];
     expect(paths.length).toBeGreaterThan(150);
-    expect(paths.filter((path) => !isKeyPath(path) && !SIZES.test(path))).toEqual([]);
+    expect(paths.filter((path) => !isKeyPath(path))).toEqual([]);
   });
 
   const root = join(import.meta.dirname, '..', '..');

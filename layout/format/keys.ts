@@ -371,6 +371,9 @@ const parallelismKeys = {
     'Data-parallel size. Derived from the others; when written, it is checked.',
     'world_size / (tp * gtp_remat * cp * pp)',
   ),
+  ulysses: degree(
+    'Ulysses sequence-parallel size of frameworks other than Megatron-LM: over how many ranks attention trades tokens for heads by all-to-all.',
+  ),
   ep: expertParallel,
   expt_tp: flag(
     '--expert-tensor-parallel-size',
@@ -469,6 +472,9 @@ const ntpKeys = {
   ),
 } as const;
 
+/** What trains, where a framework has a choice. */
+export const ENGINES = ['megatron', 'fsdp', 'deepspeed'] as const;
+
 /** The versions of Megatron-LM whose rules are known. */
 export const MEGATRON_VERSIONS = ['main', 'dev', 'core_r0.19', 'core_r0.18'] as const;
 
@@ -517,7 +523,10 @@ const rootKeys = {
     gpu_memory: size('Memory of one GPU, with a unit: `80GB`.'),
   }),
   launch: map('The launch files that this layout stands for.', {
-    family: text('The kind of launch file, such as `megatron-args` or `verl`.'),
+    family: text(
+      'The framework that starts the job, such as `megatron-lm`, `torchtitan` or `verl`: its rules and process groups hold for this file.',
+    ),
+    engine: options('What trains, where the framework has several engines: verl runs Megatron Core or FSDP.', ENGINES),
     files: list('The files, relative to this one.', text('A path.')),
   }),
   parallelism: map('One grid over the whole world (semantics of `initialize_model_parallel`).', parallelismKeys),
@@ -696,6 +705,14 @@ const rootKeys = {
         'A second communicator with the ranks of `dp_cp`, so that all-gather overlaps reduce-scatter.',
       ),
     }),
+    data_parallel_replicate_degree: degree(
+      'How often the parameters are replicated, in frameworks that shard by torch FSDP: `dp` is this times the shard degree.',
+    ),
+    data_parallel_shard_degree: {
+      type: 'integer',
+      min: -1,
+      doc: 'Over how many ranks parameters, gradients and optimizer state are sharded, in frameworks that shard by torch FSDP. In torchtitan, -1 is what the other degrees leave of the world.',
+    } as IntegerSpec,
     create_expert_all_gather_group: {
       ...boolean('The same for `expt_dp`.'),
       derived: 'create_all_gather_group and ep > 1',

@@ -95,6 +95,7 @@ export interface DiagnosticData {
   readonly range: Range;
   readonly related: readonly { readonly message: string; readonly range: Range }[];
   readonly predicts: string | null;
+  readonly speaker: string;
   readonly fixes: readonly {
     readonly title: string;
     readonly edits: readonly { readonly range: Range; readonly newText: string }[];
@@ -110,6 +111,7 @@ export function diagnosticData(diagnostic: Diagnostic, lines: LineIndex): Diagno
     range: lines.rangeOf(diagnostic.span),
     related: diagnostic.related.map(({ message, span }) => ({ message, range: lines.rangeOf(span) })),
     predicts: diagnostic.predicts,
+    speaker: diagnostic.speaker,
     fixes: diagnostic.fixes.map(({ title, edits }) => ({
       title,
       edits: edits.map(({ span, newText }) => ({ range: lines.rangeOf(span), newText })),

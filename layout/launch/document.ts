@@ -25,7 +25,18 @@ export const DERIVED_FROM: { readonly [P in KeyPath]?: KeyPath } = {
 };
 
 /** Values that a layout omits unless a file gives them: they follow from others. */
-const NEVER: ReadonlySet<FactPath> = new Set(['parallelism.dp', 'model.kv_channels']);
+const NEVER: ReadonlySet<FactPath> = new Set([
+  'parallelism.dp',
+  'model.kv_channels',
+  'fsdp.data_parallel_shard_degree',
+]);
+
+/** Degrees below 1, which no job starts with: a layout has them as they are, and `check` says so. */
+function isRefusedDegree(key: FactPath, value: FactValue): boolean {
+  return (
+    /^(parallelism\.(tp|cp|pp|dp|ep|ulysses)|fsdp\.\w+_degree)$/.test(key) && typeof value === 'number' && value < 1
+  );
+}
 
 /** What Megatron-LM takes where an option is absent, which is what a layout without the key means. */
 const MEGATRON: { readonly [P in FactPath]?: FactValue } = {
@@ -39,7 +50,8 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
   const hasStages = listsStages((key) => byKey.get(key) ?? undefined);
   return values.filter(({ key, value, source }) => {
     const spec = specOf(key);
-    if (value === null || !spec || !fits(spec, value) || (hasStages && key === 'parallelism.vpp')) {
+    const canHold = spec && value !== null && (fits(spec, value) || isRefusedDegree(key, value));
+    if (!canHold || (hasStages && key === 'parallelism.vpp')) {
       return false;
     }
     if (key === 'model.num_layers' && hasUnevenStages(byKey)) {
@@ -93,7 +105,7 @@ function hasUnevenStages(values: ReadonlyMap<FactPath, FactValue | null>): boole
 export function layoutOf(reading: LaunchReading, files: readonly string[] = [reading.file]): LayoutData {
   const layout = dataOf(layoutValues(reading));
   if (reading.family && 'launch' in FORMAT.keys) {
-    layout.launch = { family: reading.family, files };
+    layout.launch = { ...(isMap(layout.launch) && layout.launch), family: reading.family, files };
   }
   return ordered(layout, FORMAT.keys);
 }

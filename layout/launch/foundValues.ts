@@ -1,11 +1,8 @@
 import type { KeyPath } from '../format/keys';
 import type { Place } from './shell/values';
 
-/** How other frameworks than Megatron-LM split data parallelism; a layout has the product alone, `parallelism.dp`. */
-type ShardPath = 'fsdp.data_parallel_replicate_degree' | 'fsdp.data_parallel_shard_degree';
-
-/** What is known of a job by: the path of a key, or a size of the framework from which keys follow. */
-export type FactPath = KeyPath | ShardPath;
+/** What is known of a job by: the path of a key. */
+export type FactPath = KeyPath;
 
 /** The entries of an object with known names. */
 export function entriesOf<K extends string, V>(values: { readonly [P in K]?: V }): (readonly [K, V])[] {

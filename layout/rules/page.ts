@@ -79,7 +79,7 @@ function printed(rule: Rule): string {
       const { line, character } = lines.positionAt(diagnostic.span.start);
       return [
         `${line + 1}:${character + 1}: ${diagnostic.severity}[${rule.code}]: ${diagnostic.message}`,
-        ...(diagnostic.predicts ? [`= Megatron-LM: ${diagnostic.predicts}`] : []),
+        ...(diagnostic.predicts ? [`= ${diagnostic.speaker}: ${diagnostic.predicts}`] : []),
         ...diagnostic.related.map(({ message, span }) => `= line ${lines.positionAt(span.start).line + 1}: ${message}`),
         ...fixes.map(({ title }) => `= fix: ${title}`),
       ];

@@ -16,6 +16,10 @@ import { denseFactorization } from './factorization/dense-factorization';
 import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
 import { expertProduct } from './factorization/expert-product';
+import { accelerateCombination } from './framework/accelerate-combination';
+import { frameworkExperts } from './framework/framework-experts';
+import { frameworkWorld } from './framework/framework-world';
+import { nanotronNodes } from './framework/nanotron-nodes';
 import { allGatherGroups } from './fsdp/all-gather-groups';
 import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
@@ -119,6 +123,10 @@ export const RULES: readonly Rule[] = [
   conflictingKeys,
   numberTooLarge,
   megatronVersion,
+  frameworkWorld,
+  frameworkExperts,
+  accelerateCombination,
+  nanotronNodes,
   denseFactorization,
   denseProduct,
   expertFactorization,

@@ -9,7 +9,7 @@ export interface Report {
   /** The value (or key) at fault. */
   readonly span: Span;
   readonly related?: readonly Related[];
-  /** The message of the error that Megatron-LM would raise. */
+  /** The message of the error that Megatron-LM, or the framework that starts the job, would raise. */
   readonly predicts?: string | null;
   /** The safest first; null stands for a fix that cannot be written into this file. */
   readonly fixes?: readonly (Fix | null)[];
@@ -55,6 +55,7 @@ export function toDiagnostic(rule: Rule, report: Report): Diagnostic {
     span: report.span,
     related: report.related ?? [],
     predicts: report.predicts ?? null,
+    speaker: 'Megatron-LM',
     fixes: (report.fixes ?? []).filter((fix) => fix !== null),
   };
 }

@@ -4,7 +4,7 @@ import { soundFixes } from '../soundFixes';
 import { job } from './examples';
 import type { Rule } from './rule';
 
-export { job, modules } from './examples';
+export { job, modules, of } from './examples';
 
 /** What stands for the words of an assertion that has none. */
 const NO_MESSAGE = 'an assertion without a message';
@@ -46,12 +46,12 @@ export function report(rule: Rule, text: string): string {
   const fixes = soundFixes(checked, said);
   return said
     .flatMap((diagnostic) => {
-      const { code, severity, message, span, predicts, related } = diagnostic;
+      const { code, severity, message, span, predicts, speaker, related } = diagnostic;
       const at = ({ start, end }: Span) =>
         end - start > LONG ? `${end - start} characters` : JSON.stringify(text.slice(start, end));
       return [
         `${code === rule.code ? severity : `${severity}[${code}]`} at ${at(span)}: ${message}`,
-        ...(predicts === null ? [] : [`= Megatron-LM: ${predicts || NO_MESSAGE}`]),
+        ...(predicts === null ? [] : [`= ${speaker}: ${predicts || NO_MESSAGE}`]),
         ...related.map((place) => `= at ${at(place.span)}: ${place.message}`),
         ...(fixes.get(diagnostic) ?? []).map(
           ({ title, applicability, edits }) =>

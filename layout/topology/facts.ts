@@ -3,6 +3,7 @@ import type { ModelKeys, ModuleKeys, RootKeys, SequenceKeys } from '../format/ke
 import { DEFAULT_ORDER } from '../format/keys';
 import type { ReadLayout } from '../format/read';
 import type { Field, NamedField, Section } from '../format/spec';
+import { type Framework, frameworkOf } from '../frameworks';
 import { type Degrees, moduleGrid } from './module-grid';
 import type { ResolvedModule } from './resolved';
 
@@ -83,6 +84,8 @@ export interface LayoutFacts {
   /** The file as read, with what is wrong with its shape. */
   readonly read: ReadLayout;
   readonly world: WorldFacts;
+  /** What starts the job, where that is not Megatron-LM's training script; null also where the file does not say. */
+  readonly framework: Framework | null;
   /** The one grid of `parallelism`, or the grids of `modules` in the order of the file. */
   readonly modules: readonly ModuleFacts[];
   readonly heterogeneous: boolean;
@@ -113,7 +116,8 @@ export const MAX_LEVELS = 32;
 export function layoutFacts(read: ReadLayout, root: Section<RootKeys>): LayoutFacts {
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
-  const written = heterogeneous ? moduleFactsList(root, false) : parallelismFacts(root, world);
+  const framework = frameworkOf(root);
+  const written = heterogeneous ? moduleFactsList(root, false) : parallelismFacts(root, world, framework);
   const mimoFlags = heterogeneous && isMimoFlags(written);
   const ignoresGtp = mimoFlags && (root.megatron.value ?? 'main') !== 'main';
   const modules = ignoresGtp ? moduleFactsList(root, true) : written;
@@ -123,6 +127,7 @@ export function layoutFacts(read: ReadLayout, root: Section<RootKeys>): LayoutFa
     root,
     read,
     world,
+    framework,
     modules,
     heterogeneous,
     mimoFlags,
@@ -179,11 +184,12 @@ function worldFacts(root: Section<RootKeys>): WorldFacts {
   };
 }
 
-function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFacts[] {
+function parallelismFacts(root: Section<RootKeys>, world: WorldFacts, framework: Framework | null): ModuleFacts[] {
   const fields = root.parallelism.value;
   if (!fields) {
     return [];
   }
+  const exptTp = framework?.world?.expertTp === 1 ? 1 : valueOr(fields.tp, 1);
   return [
     {
       name: null,
@@ -197,7 +203,7 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts): ModuleFac
       ranksSpan: world.span,
       ranksName: 'world_size',
       grid: null,
-      ...sizes(fields, degreesOf(fields, valueOr(fields.tp, 1)), nominalRanks(root, world.size)),
+      ...sizes(fields, degreesOf(fields, exptTp), nominalRanks(root, world.size)),
     },
   ];
 }

@@ -36,7 +36,13 @@ function familiesOf(layout: ResolvedLayout): GroupFamily[] {
 }
 
 function allFamilies(layout: ResolvedLayout): GroupFamily[] {
-  const { ntp } = layout;
+  const { ntp, meshes } = layout;
+  if (meshes.length > 0) {
+    return meshes.flatMap(({ axes, groups }) => {
+      const grid = new Grid(axes);
+      return groups.map((group) => fromGrid(group.name, null, grid.groups(group.axes)));
+    });
+  }
   if (isPacked(ntp)) {
     return layout.modules.flatMap((module) => packedGroups(module, ntp));
   }

@@ -1,5 +1,6 @@
 import type { SlotEntryKeys } from '../format/keys';
 import { type Field, type Section, valuesOf } from '../format/spec';
+import { type SizedMesh, sizedMeshes } from '../frameworks';
 import { memoizeRecent } from '../memoize';
 import { type LayoutFacts, MAX_LEVELS, type ModuleFacts, valueOr } from './facts';
 import { parallelismDims } from './generators';
@@ -21,6 +22,10 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
   const { root, world } = facts;
   const modules = facts.modules.map((module) => (module.own ? module.grid : parallelismModule(module, facts)));
   if (world.size === undefined || modules.length === 0 || !modules.every((module) => module !== null)) {
+    return null;
+  }
+  const meshes = meshesOf(facts, world.size);
+  if (meshes === null) {
     return null;
   }
   const entries = root.modules.value;
@@ -49,7 +54,13 @@ function resolve(facts: LayoutFacts): ResolvedLayout | null {
     dynamicContextParallel: dynamicOf(facts),
     fsdpMesh: meshOf(facts),
     ntp: usableNtp(facts),
+    meshes,
   };
+}
+
+/** The meshes of the file's framework; null where its degrees do not make the world. */
+function meshesOf({ framework, root, heterogeneous }: LayoutFacts, ranks: number): readonly SizedMesh[] | null {
+  return framework && framework.meshes.length > 0 && !heterogeneous ? sizedMeshes(framework, root, ranks) : [];
 }
 
 function dynamicOf({ root }: LayoutFacts): DynamicContextParallel | null {

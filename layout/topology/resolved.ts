@@ -1,3 +1,4 @@
+import type { SizedMesh } from '../frameworks';
 import type { Dim } from '../grid/grid';
 
 /** One grid of ranks with every degree known: `parallelism`, or one of `modules`. Plain data. */
@@ -60,6 +61,8 @@ export interface ResolvedLayout {
   /** Whether Megatron-FSDP lays a device mesh over the groups, and whether the model has experts. */
   readonly fsdpMesh: { readonly experts: boolean } | null;
   readonly ntp: ResolvedNtp | null;
+  /** The device meshes of another framework than Megatron-LM, whose process groups take the place of Megatron Core's; else none. */
+  readonly meshes: readonly SizedMesh[];
 }
 
 /** Context parallelism whose groups differ from sequence to sequence. */

@@ -73,7 +73,7 @@ export function ignoreAction(uri: string, checked: Checked, diagnostic: Diagnost
     return [];
   }
   const still = diagnostic.severity === 'error' && diagnostic.predicts !== null;
-  const title = `Ignore ${diagnostic.code} on this line${still ? ' (Megatron-LM still raises)' : ''}`;
+  const title = `Ignore ${diagnostic.code} on this line${still ? ` (${diagnostic.speaker} still raises)` : ''}`;
   const edits = [ignoreEdit(text, lines, read.tree.root, diagnostic)];
   return [
     {

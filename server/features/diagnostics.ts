@@ -111,16 +111,16 @@ export function diagnosticsOf(uri: string, { diagnostics, lines }: Checked): Dia
   return diagnostics.map((diagnostic) => diagnosticOf(uri, diagnostic, lines));
 }
 
-/** A diagnostic in the protocol's form; the error that Megatron-LM would raise stands on a line of its own. */
+/** A diagnostic in the protocol's form; the error that the framework would raise stands on a line of its own. */
 export function diagnosticOf(uri: string, diagnostic: LayoutDiagnostic, lines: LineIndex): Diagnostic {
-  const { code, severity, message, span, related, predicts } = diagnostic;
+  const { code, severity, message, span, related, predicts, speaker } = diagnostic;
   return {
     range: lines.rangeOf(span),
     severity: SEVERITIES[severity],
     code,
     codeDescription: { href: rulePageUrl(code) },
     source: SOURCE,
-    message: predicts ? `${message}\nMegatron-LM: ${predicts}` : message,
+    message: predicts ? `${message}\n${speaker}: ${predicts}` : message,
     relatedInformation: related.map((other) => ({
       message: other.message,
       location: { uri, range: lines.rangeOf(other.span) },

@@ -41,7 +41,13 @@ function byConfiguration(family: DocumentFamily, score: number, isCommand: (job:
 
 /** accelerate's own flags win over its configuration. */
 function readAccelerateFlags({ launcherOptions: options }: Job, facts: Facts): void {
-  const keys = { tp: 'parallelism.tp', cp: 'parallelism.cp', dp_replicate: REPLICATE, dp_shard: SHARD } as const;
+  const keys = {
+    tp: 'parallelism.tp',
+    cp: 'parallelism.cp',
+    sp: 'parallelism.ulysses',
+    dp_replicate: REPLICATE,
+    dp_shard: SHARD,
+  } as const;
   for (const [name, key] of entriesOf<keyof typeof keys, FactPath>(keys)) {
     const flag = `parallelism_config_${name}_size`;
     facts.set(key, options?.has(flag) ? options.integer(flag) : undefined);

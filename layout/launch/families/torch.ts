@@ -28,6 +28,7 @@ const SHARD = 'fsdp.data_parallel_shard_degree';
 const ACCELERATE: KeyMap = [
   ['parallelism_config.parallelism_config_tp_size', 'parallelism.tp', 'integer'],
   ['parallelism_config.parallelism_config_cp_size', 'parallelism.cp', 'integer'],
+  ['parallelism_config.parallelism_config_sp_size', 'parallelism.ulysses', 'integer'],
   ['parallelism_config.parallelism_config_dp_replicate_size', REPLICATE, 'integer'],
   ['parallelism_config.parallelism_config_dp_shard_size', SHARD, 'integer'],
   ['megatron_lm_config.megatron_lm_tp_degree', 'parallelism.tp', 'integer'],
@@ -47,6 +48,8 @@ export const accelerateDocument: DocumentFamily = {
       facts.takeDefaults(DEFAULTS.accelerate);
       dpOfProduct(facts);
     }
+    const megatron = at(tree, 'megatron_lm_config');
+    facts.set('launch.engine', megatron && { value: 'megatron', source: megatron.place });
     const options = optionsOf(tree);
     setWorld(facts, {
       nodes: options.integer('num_machines'),
@@ -124,7 +127,9 @@ export const nanotronDocument: DocumentFamily = {
     facts.set('sequence.sequence_parallel', isReduceScatter);
     const degrees = (['dp', 'pp', 'tp', 'cp'] as const).map((name) => facts.get(`parallelism.${name}`));
     const world = derived(degrees, (...sizes) => product(sizes), 'world_size');
-    setWorld(facts, isKnown(job?.world.total) ? job.world : { ...job?.world, total: world });
+    // a configuration that is read alone says its world by its degrees
+    const isLaunched = job && [job.world.total, job.world.nodes, job.world.perNode].some((part) => isKnown(part));
+    setWorld(facts, isLaunched ? job.world : { total: world });
     const accumulation = optionsOf(at(tree, 'tokens')).integer('batch_accumulation_per_replica');
     const factors = [accumulation, facts.get('batch.micro_batch_size'), facts.get('parallelism.dp')];
     const batch = derived(factors, (...sizes) => product(sizes), 'global_batch_size');

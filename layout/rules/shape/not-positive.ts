@@ -1,5 +1,6 @@
 import type { KeyPath } from '../../format/keys';
 import { LANGUAGE_MODULE } from '../../format/names';
+import { smallPrediction } from '../../frameworks';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { refusedPipeline } from '../../topology/stages';
 import { batchReplicas, calculatorRefusal } from '../batch/replicas';
@@ -41,7 +42,12 @@ const OF_PIPELINE = /^(parallelism|modules|model)\b.*\.(pp|vpp|\w*num_layers\w*)
 
 /** What Megatron-LM says of a number below the least, where it has a check of its own and does not merely divide by it. */
 function prediction(facts: LayoutFacts, path: string, value: number): string | null {
-  const { modules, mimoFlags } = facts;
+  const { modules, mimoFlags, framework } = facts;
+  if (framework?.world) {
+    const small = new Map(facts.read.tooSmall.map((one) => [one.path, one.value]));
+    const isDegree = path === 'parallelism.ep' || framework.world.degrees.some(({ key }) => key === path);
+    return isDegree ? smallPrediction(framework.world, facts.root, facts.world.size, small) : null;
+  }
   if (path.endsWith('.rank_offset') && mimoFlags) {
     return modules.length === 1
       ? '--llm-only requires --llm-offset 0 so language ranks cover WORLD_SIZE'

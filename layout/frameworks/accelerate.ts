@@ -1,0 +1,60 @@
+import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
+
+/** Whether DeepSpeed's sequence parallelism makes the groups, which accelerate then leaves alone. */
+const isUlysses = ({ sp = 1 }: Sizes): boolean => sp > 1;
+
+/** Whether no degree is above 1: the world is replicated, whatever its size. */
+const isPlain = ({ dp_replicate, dp_shard, cp, sp, tp }: Sizes): boolean =>
+  [dp_replicate, dp_shard, cp, sp, tp].every((size) => size === 1);
+
+/** Hugging Face accelerate: `ParallelismConfig` in src/accelerate/parallelism_config.py. */
+export const accelerate: Framework = {
+  name: 'accelerate',
+  title: 'accelerate',
+  revision: '16cb6eb80d',
+  source: 'huggingface/accelerate',
+  world: {
+    degrees: [REPLICATE, shardDegree(1), parallelDegree('tp'), parallelDegree('cp'), ULYSSES],
+    predicts: ({ dp_replicate = 1, dp_shard = 1, cp = 1, sp = 1, tp = 1 }, world) =>
+      `ParallelismConfig total_size (${dp_replicate * dp_shard * cp * sp * tp}) does not match num_processes (${world}). Please adjust dp_replicate_size/ dp_shard_size/tp_size/cp_size/sp_size.`,
+    belowOne: (small) => {
+      const [first] = Object.entries(small);
+      return first ? `${first[0]}_size must be at least 1, but got ${first[1]}` : null;
+    },
+    isOpen: (sizes) => isUlysses(sizes) || isPlain(sizes),
+    expertTp: 1,
+  },
+  meshes: [
+    {
+      axes: [
+        ...['tp', 'cp', 'dp_shard'].map(sized),
+        ['dp_replicate', (sizes) => (isPlain(sizes) ? sizes.world : sizes.dp_replicate) ?? 1],
+      ],
+      exists: (sizes) => !isUlysses(sizes),
+      groups: [
+        { name: 'dp_replicate', axes: ['dp_replicate'], carries: 'gradients of replicated parameters' },
+        {
+          name: 'dp_shard',
+          axes: ['dp_shard'],
+          carries: 'shards of parameters and gradients without context parallelism',
+        },
+        { name: 'dp_shard_cp', axes: ['dp_shard', 'cp'], carries: 'shards of parameters and gradients' },
+        { name: 'cp', axes: ['cp'], carries: 'keys and values of attention' },
+        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
+        { name: 'dp', axes: ['dp_shard', 'dp_replicate'], carries: 'which ranks read which data' },
+        { name: 'dp_cp', axes: ['cp', 'dp_shard', 'dp_replicate'], carries: 'the loss' },
+      ],
+    },
+    {
+      // `initialize_sequence_parallel` in deepspeed/runtime/sequence_parallel/parallel_state_sp.py
+      axes: [sized('sp'), ['dp', ({ world = 1, sp = 1 }) => world / sp]],
+      groups: [
+        { name: 'sp', axes: ['sp'], carries: 'queries, keys, values and outputs of attention: all-to-all' },
+        { name: 'dp', axes: ['dp'], carries: 'which ranks read which data' },
+      ],
+      exists: isUlysses,
+    },
+  ],
+  rules: { own: ['framework-world', 'accelerate-combination'], megatron: 'none' },
+  core: null,
+};

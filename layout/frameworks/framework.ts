@@ -1,0 +1,240 @@
+import type { ENGINES, KeyPath, RootKeys } from '../format/keys';
+import type { Field, Section } from '../format/spec';
+import type { Dim } from '../grid/grid';
+
+/** One framework that starts training jobs: whose words these are, how its ranks are laid out, and which rules hold for it. */
+export interface Framework {
+  /** As `launch.family` names it. */
+  readonly name: string;
+  /** As `launch.engine` names it, where the framework trains with several engines; left out, the description holds for any other. */
+  readonly engine?: Engine;
+  /** As its authors write it. */
+  readonly title: string;
+  /** The commit that was read. */
+  readonly revision: string;
+  /** The repository, as `owner/name` on GitHub. */
+  readonly source: string;
+  /** Which degrees multiply to the world; null where Megatron Core lays out the ranks. */
+  readonly world: World | null;
+  /** Its device meshes; none where its process groups are Megatron Core's. */
+  readonly meshes: readonly Mesh[];
+  /** How tensor parallelism cuts attention; left out where that is not known. */
+  readonly heads?: HeadShares;
+  readonly rules: HoldingRules;
+  /** The version of Megatron Core that it pins; null where it has none or takes what is installed. */
+  readonly core: string | null;
+}
+
+/** What trains, where a framework has a choice. */
+export type Engine = (typeof ENGINES)[number];
+
+/** The rules that hold for the layouts of a framework, by their codes; those about files and machines hold for all. */
+export interface HoldingRules {
+  /** The rules that hold for this framework and for those that list them too. */
+  readonly own: readonly string[];
+  /**
+   * How much of Megatron-LM the job runs: its training script (`script`), the library without the script's argument parser (`core`),
+   * or nothing of it (`none`).
+   */
+  readonly megatron: 'script' | 'core' | 'none';
+  /** Rules of Megatron-LM that do not hold all the same. */
+  readonly except?: readonly string[];
+}
+
+/** What tensor parallelism asks of the attention heads. */
+export interface HeadShares {
+  /** What the framework says where the degree does not divide the heads. */
+  heads(heads: number, tp: number): string | null;
+  /** The same for key-value heads; null where they may be fewer than ranks. */
+  readonly keyValueHeads: ((heads: number, tp: number) => string | null) | null;
+}
+
+/** How the degrees of a framework make its world. */
+export interface World {
+  readonly degrees: readonly WorldDegree[];
+  /** What the framework says where the product is not the world; null where it says nothing. */
+  predicts(sizes: Sizes, world: number): string | null;
+  /**
+   * What it says of degrees below 1; null where it says nothing.
+   * @param small those degrees, by name, also the expert-parallel one
+   */
+  belowOne(small: Sizes, sizes: Sizes, world: number): string | null;
+  /** Whether the product is not compared with the world. */
+  readonly isOpen?: (sizes: Sizes) => boolean;
+  /** How many ranks share the experts: the expert-parallel degree divides them. Left out where the framework has no such degree. */
+  readonly experts?: ExpertRanks;
+  /** The tensor-parallel size of experts where it is not written: 1, or that of the other layers. */
+  readonly expertTp: 1 | 'tp';
+}
+
+/** The ranks over which a framework spreads experts. */
+export interface ExpertRanks {
+  readonly count: (sizes: Sizes) => number;
+  /** The axes that they lie along. */
+  readonly axes: readonly string[];
+  /** What the framework says where the degree does not divide them; null where it says nothing. */
+  predicts(ep: number, ranks: number, world: number): string | null;
+}
+
+/** A degree that counts for the world. */
+export interface WorldDegree {
+  /** The axis of the meshes that it sizes, and its name in messages. */
+  readonly name: string;
+  readonly key: KeyPath;
+  /** What the key has; undefined where its section is not written. */
+  readonly field: (root: Section<RootKeys>) => Field<number> | undefined;
+  /** Its size where it is not written: a number, or what the other degrees leave of the world. */
+  readonly unwritten: number | 'rest';
+  /** Whether -1 stands for what the other degrees leave. */
+  readonly restByMinusOne?: boolean;
+}
+
+/** Sizes by the name of their axis. */
+export type Sizes = Readonly<Record<string, number>>;
+
+/** One way in which a framework factors its ranks into axes, and the process groups along them. */
+export interface Mesh {
+  /** The axes in rank order, the fastest first, each with its size. */
+  readonly axes: readonly (readonly [name: string, size: (sizes: Sizes) => number])[];
+  readonly groups: readonly MeshGroup[];
+  /** Whether the mesh is made; left out, always. */
+  readonly exists?: (sizes: Sizes) => boolean;
+}
+
+/** The process groups that some axes of a mesh span. */
+export interface MeshGroup {
+  readonly name: string;
+  readonly axes: readonly string[];
+  /** What travels in them. */
+  readonly carries: string;
+}
+
+/** The degree of an axis that a layout's `parallelism` holds. */
+export function parallelDegree(name: 'tp' | 'cp' | 'pp' | 'dp', unwritten: number | 'rest' = 1): WorldDegree {
+  return { name, key: `parallelism.${name}`, field: (root) => root.parallelism.value?.[name], unwritten };
+}
+
+/** The degree of Ulysses sequence parallelism, which exchanges tokens for heads. */
+export const ULYSSES: WorldDegree = {
+  name: 'sp',
+  key: 'parallelism.ulysses',
+  field: (root) => root.parallelism.value?.ulysses,
+  unwritten: 1,
+};
+
+/** The degrees of hybrid sharded data parallelism: how often parameters are replicated, and over how many ranks sharded. */
+export const REPLICATE: WorldDegree = {
+  name: 'dp_replicate',
+  key: 'fsdp.data_parallel_replicate_degree',
+  field: (root) => root.fsdp.value?.data_parallel_replicate_degree,
+  unwritten: 1,
+};
+
+export function shardDegree(unwritten: number | 'rest'): WorldDegree {
+  return {
+    name: 'dp_shard',
+    key: 'fsdp.data_parallel_shard_degree',
+    field: (root) => root.fsdp.value?.data_parallel_shard_degree,
+    unwritten,
+    ...(unwritten === 'rest' && { restByMinusOne: true }),
+  };
+}
+
+/** The size of an axis by its name. */
+export function sized(name: string): readonly [string, (sizes: Sizes) => number] {
+  return [name, (sizes) => sizes[name] ?? 1];
+}
+
+/** A degree with its size: as written, by default, or as the others leave it. */
+export interface SizedDegree {
+  readonly degree: WorldDegree;
+  readonly size: number;
+  readonly field: Field<number> | undefined;
+}
+
+/**
+ * The degrees of a world with their sizes; null where one cannot be used or the world is needed and not known.
+ * @param world the number of ranks
+ * @param small the values of keys that are below the least of their key, which are unusable otherwise
+ */
+export function sizedDegrees(
+  { degrees }: World,
+  root: Section<RootKeys>,
+  world: number | undefined,
+  small: ReadonlyMap<string, number> = new Map(),
+): readonly SizedDegree[] | null {
+  const read = degrees.map((degree) => {
+    const field = degree.field(root);
+    const written = field?.value ?? small.get(degree.key);
+    const isRest = field?.written ? degree.restByMinusOne === true && written === -1 : degree.unwritten === 'rest';
+    const size = field?.written ? written : degree.unwritten;
+    return { degree, field, isRest, size: isRest || typeof size !== 'number' ? undefined : size };
+  });
+  if (read.some(({ size, isRest }) => size === undefined && !isRest)) {
+    return null;
+  }
+  const others = read.reduce((product, { size = 1 }) => product * size, 1);
+  const rest = world === undefined ? undefined : others === 0 ? 0 : Math.floor(world / others);
+  const sizes = read.map(({ degree, field, size = rest }) => (size === undefined ? null : { degree, field, size }));
+  return sizes.every((one) => one !== null) ? sizes : null;
+}
+
+/** What a framework says of degrees below 1; null where it says nothing or a number is open. */
+export function smallPrediction(
+  world: World,
+  root: Section<RootKeys>,
+  ranks: number | undefined,
+  small: ReadonlyMap<string, number>,
+): string | null {
+  const degrees = sizedDegrees(world, root, ranks, small);
+  if (!degrees || ranks === undefined) {
+    return null;
+  }
+  const sizes = sizesOf(degrees);
+  const ep = small.get('parallelism.ep');
+  const below = degrees.filter(
+    ({ size, degree, field }) => size < 1 && (field?.written || degree.unwritten !== 'rest'),
+  );
+  return world.belowOne({ ...sizesOf(below), ...(ep !== undefined && { ep }) }, sizes, ranks);
+}
+
+/** The sizes of the axes by name. */
+export function sizesOf(degrees: readonly SizedDegree[]): Sizes {
+  return Object.fromEntries(degrees.map(({ degree: { name }, size }) => [name, size]));
+}
+
+/** One way in which the ranks of a job are factored, with every size known. Plain data. */
+export interface SizedMesh {
+  /** The fastest first. */
+  readonly axes: readonly Dim[];
+  readonly groups: readonly Pick<MeshGroup, 'name' | 'axes'>[];
+}
+
+/** The meshes of a job; null where a degree cannot be used or the degrees do not make the world. */
+export function sizedMeshes(
+  { world, meshes }: Framework,
+  root: Section<RootKeys>,
+  ranks: number,
+): readonly SizedMesh[] | null {
+  const degrees = world && sizedDegrees(world, root, ranks);
+  const ep = root.parallelism.value?.ep;
+  const expertDegree = ep?.written ? ep.value : 1;
+  if (!degrees || expertDegree === undefined) {
+    return null;
+  }
+  const sizes: Sizes = { ...sizesOf(degrees), ep: expertDegree, world: ranks };
+  const sized = meshes
+    .filter(({ exists }) => exists?.(sizes) ?? true)
+    .map(({ axes, groups }) => ({
+      axes: axes.map(([name, size]) => ({ name, size: size(sizes) })),
+      groups: groups.map((group) => ({ name: group.name, axes: group.axes })),
+    }));
+  return sized.every(({ axes }) => isFactoring(axes, ranks)) ? sized : null;
+}
+
+function isFactoring(axes: readonly Dim[], ranks: number): boolean {
+  return (
+    axes.every(({ size }) => Number.isInteger(size) && size >= 1) &&
+    axes.reduce((product, { size }) => product * size, 1) === ranks
+  );
+}

@@ -1,0 +1,24 @@
+import type { RootKeys } from '../format/keys';
+import type { Section } from '../format/spec';
+import { accelerate } from './accelerate';
+import { axolotl } from './axolotl';
+import type { Framework } from './framework';
+import { MEGATRON_BASED } from './megatron';
+import { nanotron } from './nanotron';
+import { torchtitan } from './torchtitan';
+
+export * from './framework';
+
+/** Every framework that is described; the others start Megatron-LM's training script. */
+export const FRAMEWORKS: readonly Framework[] = [...MEGATRON_BASED, torchtitan, accelerate, nanotron, axolotl];
+
+/**
+ * The framework that starts the job of a layout, by `launch.family` and `launch.engine`; null where that is Megatron-LM's own
+ * training script, or not said.
+ */
+export function frameworkOf({ launch }: Section<RootKeys>): Framework | null {
+  const family = launch.value?.family.value;
+  const engine = launch.value?.engine.value;
+  const all = FRAMEWORKS.filter(({ name }) => name === family);
+  return all.find((one) => one.engine !== undefined && one.engine === engine) ?? all.find((one) => !one.engine) ?? null;
+}

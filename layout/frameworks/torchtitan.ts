@@ -1,0 +1,61 @@
+import { type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
+
+/** torchtitan: `ParallelDims` in torchtitan/distributed/parallel_dims.py. */
+export const torchtitan: Framework = {
+  name: 'torchtitan',
+  title: 'torchtitan',
+  revision: 'b5bcd76c66',
+  source: 'pytorch/torchtitan',
+  world: {
+    degrees: [REPLICATE, shardDegree('rest'), parallelDegree('cp'), parallelDegree('tp'), parallelDegree('pp')],
+    predicts: ({ dp_replicate, dp_shard = 1, cp, tp, pp }, world) =>
+      dp_shard < 1
+        ? // an assertion without a message, where nothing is left to shard over
+          ''
+        : `Invalid parallel dims: dp_replicate(${dp_replicate}) * dp_shard(${dp_shard}) * cp(${cp}) * tp(${tp}) * pp(${pp}) != WORLD_SIZE(${world})`,
+    belowOne: (small) =>
+      Object.keys(small).some((name) => name !== 'dp_shard')
+        ? 'Parallelism degree should be >= 1, except for dp_shard'
+        : 'dp_shard must -1 or >=1.',
+    experts: {
+      count: ({ dp_shard = 1, cp = 1, tp = 1 }) => dp_shard * cp * tp,
+      axes: ['dp_shard', 'cp', 'tp'],
+      predicts: (ep, ranks) => `expert_parallel_degree (${ep}) must divide dp_shard * cp * tp (${ranks})`,
+    },
+    expertTp: 1,
+  },
+  meshes: [
+    {
+      axes: ['tp', 'cp', 'dp_shard', 'dp_replicate', 'pp'].map(sized),
+      groups: [
+        { name: 'pp', axes: ['pp'], carries: 'activations and their gradients between stages' },
+        { name: 'dp_replicate', axes: ['dp_replicate'], carries: 'gradients of replicated parameters' },
+        {
+          name: 'dp_shard',
+          axes: ['dp_shard'],
+          carries: 'shards of parameters and gradients without context parallelism',
+        },
+        { name: 'fsdp', axes: ['dp_shard', 'cp'], carries: 'shards of parameters and gradients' },
+        { name: 'cp', axes: ['cp'], carries: 'keys and values of attention' },
+        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
+        { name: 'batch', axes: ['dp_shard', 'dp_replicate'], carries: 'which ranks read which data' },
+        { name: 'loss', axes: ['cp', 'dp_shard', 'dp_replicate'], carries: 'the loss' },
+      ],
+    },
+    {
+      axes: [
+        ['ep', ({ ep = 1 }) => ep],
+        ['efsdp', ({ dp_shard = 1, cp = 1, tp = 1, ep = 1 }) => (dp_shard * cp * tp) / ep],
+        sized('dp_replicate'),
+        sized('pp'),
+      ],
+      groups: [
+        { name: 'ep', axes: ['ep'], carries: 'tokens to their experts' },
+        { name: 'efsdp', axes: ['efsdp'], carries: 'shards of the parameters and gradients of experts' },
+      ],
+      exists: ({ ep = 1 }) => ep > 1,
+    },
+  ],
+  rules: { own: ['framework-world', 'framework-experts'], megatron: 'none' },
+  core: null,
+};

@@ -1,0 +1,69 @@
+import { sizedDegrees, sizesOf } from '../../frameworks';
+import { changeFix } from '../fixes';
+import { divisors, eitherNumber, nearestDivisors } from '../numbers';
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { otherSource } from '../source';
+
+export const frameworkExperts: Rule = {
+  code: 'framework-experts',
+  severity: 'error',
+  title: 'ep does not divide the ranks that share the experts',
+  effect: 'the framework stops on every rank',
+  what: '`ep` does not divide the ranks that the framework spreads experts over: `dp_shard * cp * tp` in torchtitan, `dp` in DeepSpeed, one rank in nanotron, which has the option but no room for it in its grid. Or `ep` does not divide `num_experts`.',
+  why: 'Expert parallelism is laid over ranks that share the other layers in another way; experts have no tensor parallelism of their own there.',
+  failing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {pp: 2, ep: 8}\nfsdp: {data_parallel_shard_degree: 4}\n',
+  sources: [
+    otherSource(
+      '`ParallelDims._validate` in torchtitan/distributed/parallel_dims.py (pytorch/torchtitan at b5bcd76c66)',
+    ),
+    otherSource(
+      '`ParallelContext._init_parallel_groups` in src/nanotron/parallel/context.py (huggingface/nanotron at 2411b022a7)',
+    ),
+  ],
+  *check({ framework, root, world, modules }) {
+    const ep = root.parallelism.value?.ep;
+    const degrees = framework?.world && sizedDegrees(framework.world, root, world.size);
+    const experts = framework?.world?.experts;
+    if (!experts || !degrees || !ep?.value || world.size === undefined) {
+      return;
+    }
+    const sizes = sizesOf(degrees);
+    const product = degrees.reduce((all, { size }) => all * size, 1);
+    const ranks = experts.count(sizes);
+    // a world that the degrees do not make is reported first
+    if (product !== world.size) {
+      return;
+    }
+    const axes = experts.axes.filter((axis) => (sizes[axis] ?? 1) > 1);
+    const terms = axes.map((axis) => `${axis} ${sizes[axis]}`).join(' x ');
+    if (ranks % ep.value !== 0) {
+      const better = nearestDivisors(ranks, ep.value, 3);
+      const over = axes.length === 0 ? 'the one rank' : axes.length === 1 ? terms : `${terms} = ${ranks} ranks`;
+      yield {
+        message: `ep ${ep.value} does not divide ${over} that ${framework.title} spreads experts over. Use ep ${eitherNumber(better)}.`,
+        span: ep.span,
+        related: degrees
+          .filter(({ degree }) => axes.includes(degree.name))
+          .flatMap(({ degree, field }) => (field ? writtenRelated(degree.name, field) : [])),
+        predicts: experts.predicts(ep.value, ranks, world.size),
+        fixes: better.map((size) => changeFix('ep', ep, size)),
+      };
+      return;
+    }
+    const field = modules[0]?.model.value?.num_experts;
+    const count = field?.value;
+    if (field && count !== undefined && ep.value > 1 && count % ep.value !== 0) {
+      const better = divisors(count, ep.value - 1)
+        .filter((size) => ranks % size === 0)
+        .slice(-3);
+      yield {
+        message: `ep ${ep.value} does not divide ${count} experts. Use ep ${eitherNumber(better)}.`,
+        span: ep.span,
+        related: writtenRelated('num_experts', field),
+        fixes: better.map((size) => changeFix('ep', ep, size)),
+      };
+    }
+  },
+};

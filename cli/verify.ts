@@ -53,7 +53,7 @@ function verified(file: string, paths: readonly string[]): Verification | null {
       return null;
     }
     try {
-      const evidence = readEvidence(paths);
+      const evidence = readEvidence(paths, sound.resolved);
       if (evidence.files.every(({ kind }) => kind === 'other')) {
         const reasons = evidence.files.slice(0, MAX_REASONS).map(({ file, note }) => `${file}: ${note}`);
         const more = evidence.files.length - reasons.length;

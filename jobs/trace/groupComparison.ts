@@ -5,6 +5,12 @@ import type { RunGroup } from './evidence';
 /** torch's description of the default group, which holds all ranks. */
 export const WORLD_DESC = 'default_pg';
 
+/** The description of a group that a log does not name: its members are inferred. */
+export const INFERRED_DESC = 'inferred';
+
+/** What the default group is called. */
+const WORLD = 'world';
+
 /** The most groups and ranks that one difference lists. */
 const MAX_LISTED = 16;
 const MAX_RANKS = 4096;
@@ -41,7 +47,11 @@ export class LayoutGroups {
   readonly #families: readonly GroupFamily[];
   readonly #byName: ReadonlyMap<string, readonly GroupFamily[]>;
 
+  /** All ranks. */
+  readonly world: readonly number[];
+
   constructor(readonly layout: ResolvedLayout) {
+    this.world = Array.from({ length: layout.worldSize }, (_, rank) => rank);
     this.#families = processGroups(layout);
     this.#byName = groupedBy(this.#families, ({ name }) => name);
   }
@@ -86,13 +96,36 @@ export class LayoutGroups {
     return groups.length === 1 ? (groups[0] ?? null) : null;
   }
 
+  /** The distinct sets of members of all groups of more than one rank that hold a rank, the default group among them. */
+  membersAround(rank: number): (readonly number[])[] {
+    const { worldSize } = this.layout;
+    const groups = this.#families
+      .filter(({ size }) => size > 1 && size < worldSize)
+      .flatMap((family) => groupsAt(family, rank));
+    return [...new Map(groups.map((ranks) => [ranks.join(), ranks])).values(), this.world];
+  }
+
+  /** The sizes of groups, each once. */
+  get sizes(): number[] {
+    return [...new Set(this.#families.map(({ size }) => size))];
+  }
+
   get names(): string[] {
     return [...new Set(this.#families.map(label))];
   }
 
   /** The layout's name of a group of the run, or else torch's description. */
   nameOf(group: RunGroup): string {
+    if (group.desc === WORLD_DESC) {
+      return WORLD;
+    }
     const families = this.matches(group);
+    if (group.desc === INFERRED_DESC) {
+      const names = new Set(families.map(label));
+      return names.size === 1
+        ? [...names].join()
+        : `[${group.ranks.slice(0, 8).join(', ')}${group.ranks.length > 8 ? ', ...' : ''}]`;
+    }
     const family = families.find(({ size }) => size > 1) ?? families[0];
     return family ? label(family) : (groupNameOf(group.desc) ?? group.desc);
   }
@@ -114,7 +147,7 @@ export function compareGroups(groups: Iterable<RunGroup>, layout: LayoutGroups):
     if (families.length > 0 || (isDefault && group.ranks.length === layout.layout.worldSize)) {
       equal++;
     } else if (isDefault) {
-      wrong.push({ name: 'world', group });
+      wrong.push({ name: WORLD, group });
     } else if (groupNameOf(group.desc) !== null && known) {
       wrong.push({ name: label(known), group });
     } else if (group.ranks.length > 1) {

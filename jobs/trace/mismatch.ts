@@ -35,6 +35,9 @@ const BYTES: Readonly<Record<string, number>> = {
 /** The most operations of a batch that are distinguished. */
 const MAX_BATCH = 1024;
 
+/** The name of an operation of which only the number is told. */
+export const UNTOLD = 'operation';
+
 /** The property in which two members of a collective disagree; null for none. */
 export function disagreement(a: Operation, b: Operation): MismatchKind | null {
   if (a === b) {
@@ -43,10 +46,15 @@ export function disagreement(a: Operation, b: Operation): MismatchKind | null {
   if (a.name !== b.name) {
     return 'op';
   }
-  if (EVEN.has(a.name) && (a.input !== b.input || a.output !== b.output)) {
+  if (EVEN.has(a.name) && (differ(a.input, b.input) || differ(a.output, b.output))) {
     return 'size';
   }
   return a.dtype !== b.dtype && a.dtype !== '' && b.dtype !== '' ? 'dtype' : null;
+}
+
+/** Whether two numbers of elements differ; -1 is unknown. */
+function differ(a: number, b: number): boolean {
+  return a !== b && a >= 0 && b >= 0;
 }
 
 /**
@@ -121,9 +129,13 @@ export function conflicts(run: Run): Conflict[] {
   return [...first].flatMap(([group, key]) => conflictAt(run, group, key) ?? []).sort((a, b) => oldest(a) - oldest(b));
 }
 
-/** The entries of a ring; none of a log, which has no operations. */
+/** The entries with an operation: RAS and older logs tell only their numbers. */
 function recorded(rank: RankRun | undefined): readonly Entry[] {
-  return !rank || rank.evidence.source === 'log' ? [] : rank.evidence.entries;
+  return !rank
+    ? []
+    : rank.evidence.source === 'log'
+      ? rank.evidence.entries.filter(({ operation }) => operation.name !== UNTOLD)
+      : rank.evidence.entries;
 }
 
 /** Calls `visit` with each collective and a key that is equal on all members of its group. */

@@ -1,7 +1,7 @@
 import { ascending } from '../collections';
 import type { Place, RunGroup } from './evidence';
 import type { LayoutGroups } from './groupComparison';
-import type { RankLog } from './log';
+import type { RankLog } from './logs/log';
 import type { RasAnswer, RasMember } from './ras';
 import type { Recording } from './recorder';
 

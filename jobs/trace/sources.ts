@@ -4,7 +4,7 @@ import { fileErrorText, UnsuitableFileError, withRegularFile } from '../regularF
 import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
-import { isTellingLine, LogReader } from './log';
+import { LogReader, type Machines, type RunLogs } from './logs/log';
 import { looksLikePickle, readPickle, readPickleEnds } from './pickle';
 import { looksLikeRas, type RasAnswer, readRas } from './ras';
 import { looksLikeRecording, type Recording, readRecording } from './recorder';
@@ -15,7 +15,10 @@ import type { SourceFile, SourceKind } from './verification';
 const MAX_DUMP = 64 * 1024 * 1024;
 /** The part of a log that is read, in pieces. Bytes. */
 const MAX_LOG = 1024 * 1024 * 1024;
-const PIECE = 1024 * 1024;
+/** Small pieces: a text that is kept from a line holds its piece in memory. Bytes. */
+const PIECE = 64 * 1024;
+/** The longest line. */
+const MAX_LOG_LINE = 64 * 1024;
 /** The bytes by which the kind of a file is detected. */
 const HEAD = 4096;
 /** The approximate bytes of an entry without frames. */
@@ -40,7 +43,7 @@ export interface Evidence {
   readonly groups: readonly RunGroup[];
   readonly ras: readonly RasAnswer[];
   readonly recordings: readonly Recording[];
-  readonly logs: LogReader['ranks'];
+  readonly logs: RunLogs;
   readonly interner: Interner;
 }
 
@@ -50,14 +53,15 @@ export class SourceError extends Error {}
 /**
  * Reads the files of a run one after another and keeps only what is needed. Other files are listed and skipped.
  * @param paths files, folders (read four deep), and patterns with `*` and `?` in the last part
+ * @param machines the layout's, which place ranks
  * @throws {SourceError} where a path does not exist
  */
-export function readEvidence(paths: readonly string[]): Evidence {
+export function readEvidence(paths: readonly string[], machines: Machines): Evidence {
   const files = paths.flatMap(expanded);
   if (files.length > MAX_FILES) {
     throw new SourceError(`${files.length} files are more than a run leaves; name the folder of one run`);
   }
-  const reader = new EvidenceReader(files.length);
+  const reader = new EvidenceReader(files.length, machines);
   for (const file of files) {
     reader.read(file);
   }
@@ -111,14 +115,15 @@ export class EvidenceReader {
   readonly #groups = new Set<RunGroup>();
   readonly #ras: RasAnswer[] = [];
   readonly #recordings: Recording[] = [];
-  readonly #log = new LogReader();
+  readonly #log: LogReader;
   readonly #interner = new Interner();
 
   /** The number of entries of each ring that are kept. */
   readonly keep: number;
 
   /** @param files the number of files */
-  constructor(files: number) {
+  constructor(files: number, machines: Machines) {
+    this.#log = new LogReader(machines);
     this.keep = Math.max(64, Math.floor(MAX_ENTRIES / Math.max(1, files)));
   }
 
@@ -129,7 +134,7 @@ export class EvidenceReader {
       groups: [...this.#groups],
       ras: this.#ras,
       recordings: this.#recordings,
-      logs: this.#log.ranks,
+      logs: this.#log.logs(),
       interner: this.#interner,
     };
   }
@@ -287,14 +292,53 @@ export class EvidenceReader {
       return;
     }
     let telling = false;
+    const nearest = new NearestLine();
     const whole = forEachLine(file, (line) => {
-      telling ||= isTellingLine(line);
-      this.#log.line(line);
+      telling = this.#log.line(line) || telling;
+      if (!telling) {
+        nearest.line(line);
+      }
     });
-    const note = telling ? (whole ? '' : `only the first ${MAX_LOG / 2 ** 30} GiB were read`) : NO_SOURCE;
+    const note = telling ? (whole ? '' : `only the first ${MAX_LOG / 2 ** 30} GiB were read`) : nearest.text;
     this.#note(file, telling ? 'log' : 'other', null, telling && whole, note);
   }
 }
+
+/** The line of a text that comes nearest to one that is understood. */
+class NearestLine {
+  #number = 0;
+  #best = { score: 0, number: 0, text: '' };
+
+  line(text: string): void {
+    this.#number++;
+    const score = TERMS.filter((term) => term.test(text.slice(0, MAX_SCORED))).length;
+    if (score > this.#best.score) {
+      this.#best = { score, number: this.#number, text: Buffer.from(text.slice(0, MAX_QUOTED)).toString() };
+    }
+  }
+
+  /** Why the file is no source. */
+  get text(): string {
+    const { score, number, text } = this.#best;
+    return score === 0
+      ? NO_SOURCE
+      : `is not understood as a log: no line of a watchdog, exception, launcher or training step; line ${number} comes nearest: ${JSON.stringify(text.trim())}`;
+  }
+}
+
+/** What lines about a hang, an end or a training step speak of. */
+const TERMS: readonly RegExp[] = [
+  /nccl|rccl|hccl/i,
+  /watchdog|time(?:d )?-?out|hang|hung|stuck/i,
+  /\brank\b/i,
+  /collective|all_?reduce|all_?gather|reduce_?scatter|broadcast|barrier|process ?group/i,
+  /error|exception|traceback|abort|fatal/i,
+  /\b(?:killed|signal|sig[a-z]{3,4}|oom|out of memory|exit ?code)\b/i,
+  /\b(?:iteration|step|elapsed|tokens?|tflops?|throughput)\b/i,
+];
+/** The most characters of a line that are looked at, and quoted. */
+const MAX_SCORED = 1000;
+const MAX_QUOTED = 160;
 
 function rankEvidence(rank: number, { entries, progress, problem }: FlightDump, modified: number | null): RankEvidence {
   const written = modified === null ? null : modified * NS_PER_MS;
@@ -351,7 +395,7 @@ function forEachLine(file: string, visit: (line: string) => void): boolean {
     for (let got = -1; got !== 0 && at < MAX_LOG; at += got) {
       got = readSync(opened, bytes, 0, PIECE, at);
       const lines = (rest + decoder.decode(bytes.subarray(0, got), { stream: true })).split(/\r?\n|\r/);
-      rest = (lines.pop() ?? '').slice(0, PIECE);
+      rest = (lines.pop() ?? '').slice(0, MAX_LOG_LINE);
       for (const line of lines) {
         visit(line);
       }

@@ -1,5 +1,5 @@
 import type { Entry } from './evidence';
-import type { RankLog } from './log';
+import type { RankLog } from './logs/log';
 import type { Programs } from './silent';
 
 /** What the layout and other files tell about a run. */
@@ -9,6 +9,10 @@ export interface RunContext extends Programs {
   /** The node that the layout puts a rank on. */
   nodeOf(rank: number): number;
   readonly logs: ReadonlyMap<number, RankLog>;
+  /** How somebody ended the run from outside, a sentence; null for no sign of that. */
+  readonly stopped: string | null;
+  /** Sentences about what the files leave open. */
+  readonly open: readonly string[];
   /** Ranks whose process does not answer RAS. */
   readonly unanswered: ReadonlySet<number>;
   /** Ranks whose process answers RAS. */

@@ -1,6 +1,7 @@
 import type { Entry } from './evidence';
 import { stackOf } from './flightDump';
 import type { RunContext } from './suspect';
+import { SET_UP } from './waits';
 
 /** How many ranks are named in one sentence. */
 const MAX_NAMED = 8;
@@ -8,6 +9,9 @@ const MAX_NAMED = 8;
 /** `tp all_reduce #4`, with the other end of a transfer. */
 export function operationText(entry: Entry, context: Pick<RunContext, 'nameOf'>): string {
   const { operation, group, seq } = entry;
+  if (operation.name === SET_UP) {
+    return `the set-up of the ${context.nameOf(entry)} communicator`;
+  }
   const peer = operation.peer === null ? undefined : group.ranks[operation.peer];
   const end = peer === undefined ? '' : operation.name === 'send' ? ` to rank ${peer}` : ` from rank ${peer}`;
   return `${context.nameOf(entry)} ${operation.name}${end} #${seq}`;

@@ -8,7 +8,7 @@ const MAX_ITEMS = 200;
 export const VERDICT_TITLES: Readonly<Record<Verdict, string>> = {
   healthy: 'healthy: the groups are those of the layout, and no rank blocks another',
   'wrong-groups': 'wrong groups: the job runs with other process groups than the layout has',
-  hang: 'hang: ranks wait for a rank that is alive and does not come',
+  hang: 'hang: ranks wait for a rank that has not come',
   mismatch: 'mismatch: ranks of one group do not do the same thing',
   lost: 'lost: ranks wait for a rank whose process seems to be gone',
   unknown: 'unknown: the files do not show the state of the run',

@@ -1,14 +1,15 @@
 import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
 import { ascending } from '../collections';
 import { type Cause, causeOf } from './cause';
+import { type Assessment, assess } from './detectors';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
-import type { RankLog } from './log';
+import { type LogEvidence, logEvidence } from './logEvidence';
+import { UNTOLD } from './mismatch';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
 import { Run } from './rankRun';
 import type { Evidence } from './sources';
 import type { RunContext } from './suspect';
-import { type Assessment, assess } from './verdict';
 import type { Culprit, ExplainedDifference, SourceKind, Verification, Victim } from './verification';
 import { waitsFor } from './waits';
 
@@ -30,10 +31,11 @@ export function isVerifiable(checked: Checked): checked is VerifiableLayout {
 /** Compares the files of a run with its layout, and finds the ranks that block the run. */
 export function verify(file: string, checked: VerifiableLayout, evidence: Evidence): Verification {
   const layout = new LayoutGroups(checked.resolved);
-  const places = knownPlaces(evidence.recordings, evidence.logs);
+  const places = knownPlaces(evidence.recordings, evidence.logs.ranks);
   const ras = rasByRank(evidence.ras, places, layout, evidence.groups);
-  const run = new Run(checked.resolved.worldSize, withOtherSources(evidence, layout, ras));
-  const context = contextOf(layout, evidence, ras);
+  const fromLogs = logEvidence(evidence.logs, layout, evidence.groups, evidence.interner);
+  const run = new Run(checked.resolved.worldSize, withOtherSources(evidence, layout, fromLogs, ras));
+  const context = contextOf(layout, evidence, fromLogs.open, ras);
   const assessment = assess(run, context);
   const { comparison, cause } = comparisonOf(evidence.groups, layout);
   const deviating = deviatingRanks(evidence.ranks, comparison, layout);
@@ -91,7 +93,12 @@ function deviatingRanks(
     : [];
 }
 
-function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras: RasByRank | null): RunContext {
+function contextOf(
+  layout: LayoutGroups,
+  { logs, groups, files }: Evidence,
+  open: readonly string[],
+  ras: RasByRank | null,
+): RunContext {
   const nameOf = cached((group: RunGroup) => layout.nameOf(group));
   const groupsByRank = memoize(
     (all: readonly RunGroup[]) =>
@@ -100,7 +107,9 @@ function contextOf(layout: LayoutGroups, { logs, groups, files }: Evidence, ras:
   const members = ras?.groups.flatMap((group) => group.members) ?? [];
   const unanswered = new Set(members.filter(({ member }) => member.counts === null).map(({ rank }) => rank));
   return {
-    logs,
+    logs: logs.ranks,
+    stopped: logs.stopped,
+    open,
     unanswered,
     recorded: files.some(({ kind }) => kind === 'recorder') && files.every(({ kind }) => RECORDS.has(kind)),
     answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),
@@ -215,11 +224,16 @@ function lineOf({ key, module }: Cause, { facts, lines }: VerifiableLayout): num
 }
 
 /** The evidence of dumps; for ranks without a dump, that of the watchdog's log and of RAS. */
-function withOtherSources(evidence: Evidence, layout: LayoutGroups, ras: RasByRank | null): RankEvidence[] {
+function withOtherSources(
+  evidence: Evidence,
+  layout: LayoutGroups,
+  { ranks }: LogEvidence,
+  ras: RasByRank | null,
+): RankEvidence[] {
   const known = new Map(evidence.ranks.map((one) => [one.rank, withRanks(one, layout, evidence.interner)]));
-  for (const log of evidence.logs.values()) {
-    if (!known.has(log.rank) && log.failures.length > 0) {
-      known.set(log.rank, fromLog(log.rank, log, layout, evidence));
+  for (const one of ranks) {
+    if (!known.has(one.rank)) {
+      known.set(one.rank, one);
     }
   }
   for (const one of fromRas(ras, known, evidence.interner)) {
@@ -243,29 +257,9 @@ function withRanks(evidence: RankEvidence, layout: LayoutGroups, interner: Inter
       };
 }
 
-function fromLog(
-  rank: number,
-  { failures }: RankLog,
-  layout: LayoutGroups,
-  { groups, interner }: Evidence,
-): RankEvidence {
-  const entries: Entry[] = [];
-  const progress = new Map<RunGroup, Progress>();
-  for (const { group: name, desc, seq, enqueued, completed } of failures) {
-    const group =
-      groups.find((one) => one.name === name && one.ranks.includes(rank)) ??
-      interner.group(name, desc, layout.ranksOf(desc, rank) ?? []);
-    if (group.ranks.length > 0) {
-      progress.set(group, { group, enqueued, completed });
-      entries.push(pendingEntry(entries.length, group, seq, interner));
-    }
-  }
-  return { rank, entries, progress, source: 'log', written: null };
-}
-
-/** A pending operation that is known only by its group and number, as in the watchdog's lines and RAS. */
+/** A pending operation that is known only by its group and number, as in RAS. */
 function pendingEntry(record: number, group: RunGroup, seq: number, interner: Interner): Entry {
-  const operation = interner.operation({ name: 'operation', peer: null, input: -1, output: -1, dtype: '' });
+  const operation = interner.operation({ name: UNTOLD, peer: null, input: -1, output: -1, dtype: '' });
   return { record, group, seq, p2p: false, operation, completed: false, created: 0, frames: [] };
 }
 

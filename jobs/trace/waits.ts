@@ -1,6 +1,9 @@
 import type { Entry, RunGroup } from './evidence';
 import type { Entered, RankRun, Run } from './rankRun';
 
+/** The name of the set-up of a communicator, in which the members wait for the rank that makes its id. */
+export const SET_UP = 'set-up';
+
 /** A rank that waits in an operation, and the ranks that it waits for. */
 export interface Wait {
   readonly rank: number;
@@ -76,7 +79,8 @@ class Instances {
 
   lacking(rank: RankRun, entry: Entry): Lacking {
     if (entry.p2p) {
-      return this.#lackingOf(rank, entry, peerOf(rank.rank, entry));
+      const told = entry.operation.peer !== null || rank.evidence.source === 'log';
+      return this.#lackingOf(rank, entry, told ? peerOf(rank.rank, entry) : []);
     }
     const bySeq = this.#known.get(entry.group) ?? new Map<number, Lacking>();
     this.#known.set(entry.group, bySeq);
@@ -97,20 +101,25 @@ class Instances {
   }
 }
 
-/** The rank at the other end of a transfer. */
+/** The rank at the other end of a transfer; both neighbours where a log does not tell it. */
 function peerOf(rank: number, { group, operation }: Entry): readonly number[] {
-  const peer = operation.peer === null ? undefined : group.ranks[operation.peer];
+  if (operation.peer === null) {
+    const own = group.ranks.indexOf(rank);
+    return own < 0 ? [] : group.ranks.filter((_, i) => i === own - 1 || i === own + 1);
+  }
+  const peer = group.ranks[operation.peer];
   return peer === undefined || peer === rank ? [] : [peer];
 }
 
 function enteredBy(other: RankRun | undefined, rank: RankRun, entry: Entry): Entered {
-  if (!other) {
+  if (entry.operation.name === SET_UP) {
+    // the id of the communicator is not in the store
+    return false;
+  }
+  if (!other || (entry.p2p && entry.operation.peer === null)) {
     return null;
   }
-  const entered =
-    entry.p2p && entry.operation.peer !== null
-      ? transferEntered(other, rank, entry)
-      : other.entered(entry.group, entry.seq);
+  const entered = entry.p2p ? transferEntered(other, rank, entry) : other.entered(entry.group, entry.seq);
   return entered === false && !other.isSettled(entry.created) ? null : entered;
 }
 

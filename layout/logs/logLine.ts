@@ -46,6 +46,8 @@ const PREFIXES: readonly Prefix[] = [
   { form: /^\[\d{1,9},(\d{1,7})\]<std(?:out|err)>: ?/, found: ([task]) => ({ task: number(task) }) },
   { form: /^\[pod\/([\w.-]{1,128})\/[\w.-]{1,64}\] /, found: ([host]) => ({ host: host ?? null }) },
   { form: /^([A-Za-z][\w.-]{0,63}): ?(?=\[[a-z]{1,32}\d{1,7}\]:)/, found: ([host]) => ({ host: host ?? null }) },
+  // NeMo-Run: role and replica
+  { form: /^[\w.-]{1,64}\/\d{1,6} (?=\[)/, found: () => ({}) },
   { form: /^\d{4}-\d\d-\d\dT[\d:.]{8,24}(?:Z|[+-]\d\d:\d\d) /, found: () => ({}) },
 ];
 

@@ -35,7 +35,7 @@ test('the recorder writes the groups of a program, which verify compares with th
   expect(await Promise.all(ranks.map((rank) => once(rank, 'exit')))).toEqual(Array(4).fill([0, null]));
   const found = (parallelism: string) => {
     const checked = soundLayout(`layout: 1\nworld_size: 4\nparallelism: {${parallelism}}\n`);
-    return verify('run.layout.yaml', checked, readEvidence([join(folder, 'groups_rank_*.jsonl')]));
+    return verify('run.layout.yaml', checked, readEvidence([join(folder, 'groups_rank_*.jsonl')], checked.resolved));
   };
   const run = found('tp: 2');
   expect(run.sources.map(({ kind, rank, ok }) => [kind, rank, ok])).toEqual(

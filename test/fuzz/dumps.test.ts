@@ -39,7 +39,7 @@ const pickle = (root: Uint8Array) => bytes([0x80, 2], root, '.');
 const checked = check('layout: 1\nworld_size: 4\nparallelism: {tp: 2}\n');
 
 function read(dump: Uint8Array) {
-  const reader = new EvidenceReader(1);
+  const reader = new EvidenceReader(1, { worldSize: 4, gpusPerNode: 8 });
   reader.dump('nccl_trace_rank_0', dump);
   return reader.evidence();
 }

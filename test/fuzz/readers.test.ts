@@ -248,7 +248,7 @@ describe('the files of a run', () => {
         files.forEach((bytes, rank) => {
           writeFileSync(paths[rank] ?? '', bytes);
         });
-        const evidence = readEvidence(paths);
+        const evidence = readEvidence(paths, { worldSize: 4, gpusPerNode: 8 });
         expect(evidence.files.map(({ file }) => file)).toEqual(paths);
         if (isVerifiable(checked)) {
           const found = verify('x', checked, evidence);

@@ -233,7 +233,7 @@ export function gradedRun(random: RandomRun, folder: string): Graded {
   if (random.log !== '') {
     writeFileSync(join(path, 'log.txt'), random.log);
   }
-  const found = verify('run.layout.yaml', checked, readEvidence([path]));
+  const found = verify('run.layout.yaml', checked, readEvidence([path], checked.resolved));
   rmSync(path, { recursive: true });
   return { grade: gradeOf(random, hung, found), hung, found };
 }

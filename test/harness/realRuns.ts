@@ -12,7 +12,14 @@ export function verifiedRun(
 ): Verification {
   const text = `layout: 1\nworld_size: ${worldSize}\nparallelism: {${parallelism}}\nmodel: {num_experts: 4}\n`;
   const checked = soundLayout(text);
-  return verify('run.layout.yaml', checked, readEvidence(files.map((file) => `${FOLDER}/${scenario}/${file}`)));
+  return verify(
+    'run.layout.yaml',
+    checked,
+    readEvidence(
+      files.map((file) => `${FOLDER}/${scenario}/${file}`),
+      checked.resolved,
+    ),
+  );
 }
 
 /** World size, layout, verdict and culprits of what `tools/flight` has run on GPUs shared by several ranks. */

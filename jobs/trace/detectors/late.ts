@@ -1,29 +1,38 @@
-import type { Entry } from './evidence';
-import { disagreement } from './mismatch';
-import { nextByHabit } from './programs';
-import type { RankRun, Run } from './rankRun';
-import { type MayWait, mayWait } from './silent';
-import type { RunContext, Suspect } from './suspect';
-import { operationText, ranksText, rounded, stackTexts } from './texts';
-import type { Wait, WaitGraph } from './waits';
+import { countOf } from '../../../layout';
+import type { Entry } from '../evidence';
+import { disagreement } from '../mismatch';
+import { isResolved, nextByHabit } from '../programs';
+import type { RankRun, Run } from '../rankRun';
+import { type MayWait, mayWait } from '../silent';
+import type { RunContext, Suspect } from '../suspect';
+import { operationText, ranksText, rounded, stackTexts } from '../texts';
+import type { Wait } from '../waits';
+import { CONFIDENCE, GUESS, shared } from './confidence';
+import { endOf } from './ended';
+import type { Detector, Finding, Scene } from './scene';
 
 /** The most ranks in no operation that are named. */
 const MAX_IDLE = 2;
+
 /** The most operations that others wait for a rank in that are named. */
 const MAX_REASONS = 3;
+
+/** Ranks wait for ranks that do not wait. */
+export const LATE: Detector = {
+  name: 'late',
+  detect(scene) {
+    const suspects = lateSuspects(scene, new Set());
+    return suspects.length > 0 ? { ...waiting(scene.run, suspects), suspects, mismatch: null } : null;
+  },
+};
 
 /**
  * Ranks that others wait for and that do not wait.
  * @param explained ranks that are at fault for another reason
- * @param most the highest confidence
  */
-export function rootSuspects(
-  run: Run,
-  graph: WaitGraph,
-  context: RunContext,
-  explained: ReadonlySet<number>,
-  most: number,
-): Suspect[] {
+export function lateSuspects({ run, graph, context, divergences }: Scene, explained: ReadonlySet<number>): Suspect[] {
+  // where ranks with one program do not do the same, one of them is wrong
+  const most = divergences.every(isResolved) ? 1 : CONFIDENCE.open;
   const roots = [...graph.roots].filter(
     ([rank, waits]) => !explained.has(rank) && !waits.every((wait) => explained.has(wait.rank)),
   );
@@ -47,7 +56,7 @@ export function rootSuspects(
     ...left.map(([rank, waits]) => {
       const limit = open.has(rank) ? shareOf(rank, waits, open.get(rank) ?? 'no', run, context) : 1;
       const suspect = rootSuspect(rank, waits, { run, context, share: Math.min(limit, share), seen: !open.has(rank) });
-      const highest = ahead.length > 0 ? 0.4 : mayBeAhead ? 0.6 : most;
+      const highest = ahead.length > 0 ? CONFIDENCE.secondary : mayBeAhead ? CONFIDENCE.open : most;
       return { ...suspect, confidence: Math.min(highest, most, suspect.confidence) };
     }),
     ...(left.length > 0 ? idle.slice(0, MAX_IDLE).map((rank) => idleSuspect(rank, run, context)) : []),
@@ -57,19 +66,19 @@ export function rootSuspects(
 /** The confidence that a rank without a whole dump is at fault, rather than a rank that it waits for. */
 function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run, context: RunContext): number {
   if (answer === 'for-seen') {
-    return 0.4;
+    return CONFIDENCE.secondary;
   }
   // of several members that one operation may lack, some may have entered it and wait
   const alone = waits.some(
     ({ absent, unknown, behind }) => absent.length + behind.length === 0 && unknown.length === 1 && unknown[0] === rank,
   );
-  const unseen = run.worldSize - run.all.filter(({ whole }) => whole).length;
+  const unseen = run.worldSize - run.all.filter(({ whole, evidence }) => whole || evidence.source === 'log').length;
   // a minority of dumps may all be of ranks that are wrong
   const many = unseen * 2 <= run.worldSize;
   if (answer === 'no' && alone && many && waits.every((wait) => isUsual(wait, run, context))) {
-    return 0.9;
+    return CONFIDENCE.aloneMissed;
   }
-  return Math.min(0.6, rounded(1.2 / Math.max(1, unseen)));
+  return Math.min(CONFIDENCE.open, rounded(shared(unseen)));
 }
 
 /** Whether a rank waits in the operation that ranks with the same program run in its place. */
@@ -86,7 +95,7 @@ function isUsual({ rank, entry }: Wait, run: Run, context: RunContext): boolean 
  * Ranks that wait for others, but are ahead of them: they have entered an operation that the others would not run next, because
  * in earlier steps they always ran another one.
  */
-function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, context: RunContext): Suspect[] {
+function aheadOfPeers(roots: readonly Root[], run: Run, graph: Scene['graph'], context: RunContext): Suspect[] {
   const late = new Set(roots.map(([rank]) => rank));
   const waits = new Map(roots.flatMap(([, all]) => all).map((wait) => [wait.rank, wait]));
   const surprised = roots.every(([rank, all]) => {
@@ -106,7 +115,7 @@ function aheadOfPeers(roots: readonly Root[], run: Run, graph: WaitGraph, contex
   }
   return [...waits.values()].map(({ rank, entry }) => ({
     rank,
-    confidence: rounded(0.6 / waits.size),
+    confidence: rounded(CONFIDENCE.open / waits.size),
     lost: false,
     because: [
       `It entered ${operationText(entry, context)}; ${ranksText([...late])} did not, and ran another operation next in earlier steps.`,
@@ -127,7 +136,7 @@ function idleRanks(run: Run): number[] {
 /** A rank in no operation: only a rank without a dump can be waiting for it. */
 function idleSuspect(rank: number, run: Run, context: RunContext): Suspect {
   const own = run.ranks.get(rank);
-  return { rank, confidence: 0.4, lost: false, because: own ? standText(own, context) : [] };
+  return { rank, confidence: CONFIDENCE.secondary, lost: false, because: own ? standText(own, context) : [] };
 }
 
 type Root = readonly [rank: number, waits: readonly Wait[]];
@@ -147,16 +156,16 @@ function leastExplained(roots: readonly Root[], open: ReadonlyMap<number, MayWai
 /** The confidence in each rank without a dump that may be at fault; less where a rank with a dump may be, too. */
 function silentShare(ranks: readonly number[], othersSeen: boolean, run: Run, context: RunContext): number {
   if (othersSeen) {
-    return 0.4;
+    return CONFIDENCE.secondary;
   }
   if (ranks.length <= 1) {
-    return 0.9;
+    return CONFIDENCE.aloneMissed;
   }
   // a failed machine takes all of its ranks with it
   const nodes = new Set(ranks.map((rank) => context.nodeOf(rank)));
   const machine =
     nodes.size === 1 && ranks.length > 2 && ![...run.ranks.keys()].some((rank) => nodes.has(context.nodeOf(rank)));
-  return machine ? 0.6 : Math.max(0.05, rounded(1.2 / ranks.length));
+  return machine ? CONFIDENCE.open : Math.max(CONFIDENCE.least, rounded(shared(ranks.length)));
 }
 
 function rootSuspect(
@@ -172,13 +181,17 @@ function rootSuspect(
   const own = run.ranks.get(rank);
   const end = endOf(rank, context);
   // counts of logs and RAS alone do not show whether one rank is late or another is ahead
-  const limit = end || waits.some((wait) => run.ranks.get(wait.rank)?.evidence.source !== 'log') ? 1 : 0.6;
+  const limit = end || waits.some((wait) => run.ranks.get(wait.rank)?.evidence.source !== 'log') ? 1 : CONFIDENCE.open;
   const waited = waits.slice(0, MAX_REASONS).map((wait) => waitedText(rank, wait, context));
   if (own) {
-    const confidence = seen ? (own.whole ? 0.95 : 0.8) : Math.min(0.6, share);
+    const confidence = seen
+      ? own.whole
+        ? CONFIDENCE.seenAbsent
+        : CONFIDENCE.toldAbsent
+      : Math.min(CONFIDENCE.open, share);
     return {
       rank,
-      confidence: Math.min(limit, end ? 0.95 : confidence),
+      confidence: Math.min(limit, end ? CONFIDENCE.endedWhileMissed : confidence),
       lost: end !== null || context.unanswered.has(rank),
       because: [
         ...waited,
@@ -188,20 +201,32 @@ function rootSuspect(
     };
   }
   const alive = context.logs.get(rank)?.alive === true || context.answered.has(rank);
+  const dumps = run.all.some(({ evidence }) => evidence.source !== 'log');
   const unanswered = context.unanswered.has(rank);
   return {
     rank,
-    confidence: Math.min(limit, end ? 0.95 : unanswered ? Math.max(0.9, share) : share),
-    lost: end !== null || !alive,
+    confidence: Math.min(
+      limit,
+      end ? CONFIDENCE.endedWhileMissed : unanswered ? Math.max(CONFIDENCE.aloneMissed, share) : share,
+    ),
+    lost: end !== null || (dumps && !alive),
     because: [
       ...waited,
-      alive
-        ? 'It left no dump, but its process still answers: it is stuck outside any collective.'
-        : 'It left no dump: it was stopped or killed, or it could not write one.',
+      unseenText(alive, dumps),
       ...(unanswered ? ['Its process does not answer RAS.'] : []),
       ...(end ? [end] : []),
     ],
   };
+}
+
+/** What is known of a rank without a dump, beside the dumps or logs of others. */
+function unseenText(alive: boolean, dumps: boolean): string {
+  if (alive) {
+    return `It ${dumps ? 'left no dump' : 'reports no time-out'}, but its process still answers: it is stuck outside any collective.`;
+  }
+  return dumps
+    ? 'It left no dump: it was stopped or killed, or it could not write one.'
+    : 'The log has no time-out of its watchdog: it runs other code, is gone, or its lines are missing.';
 }
 
 /** `Ranks 0 and 1 entered tp all_reduce #4; rank 2 did not.` */
@@ -234,62 +259,18 @@ function standText(rank: RankRun, context: RunContext): string[] {
     : ['It has entered no operation.'];
 }
 
-/** Ranks that a log or RAS shows to be gone, where no rank is known to wait. */
-export function endedSuspects(run: Run, context: RunContext): Suspect[] {
-  const told = [...context.logs.keys()].flatMap((rank) => {
-    const end = endOf(rank, context);
-    return end ? [{ rank, confidence: 0.9, lost: true, because: [end] }] : [];
-  });
-  if (told.length > 0) {
-    return told;
+/** The verdict where ranks wait for ranks that do not wait. */
+function waiting(run: Run, roots: readonly Suspect[]): Pick<Finding, 'verdict' | 'why'> {
+  const silent = run.silent(run.worldSize).length;
+  const guessed = roots.every(({ confidence }) => confidence < GUESS);
+  if (guessed && silent * 2 > run.worldSize) {
+    return {
+      verdict: 'unknown',
+      why: [
+        `${countOf(silent, 'rank')} of ${run.worldSize} are not seen: any of them that others wait for may be at fault.`,
+      ],
+    };
   }
-  const unanswered = [...context.unanswered].filter((rank) => !run.ranks.get(rank)?.whole);
-  return unanswered.length > 0
-    ? unanswered.map((rank) => ({ rank, confidence: 0.8, lost: true, because: ['Its process does not answer RAS.'] }))
-    : firstEnded(context);
-}
-
-/** The process that torchrun saw end first, with an exit code and no exception. */
-function firstEnded({ logs }: RunContext): Suspect[] {
-  return [...logs.values()]
-    .filter(({ end, error }) => end?.first && end.code > 0 && error === null)
-    .map(({ rank, end }) => ({
-      rank,
-      confidence: 0.3,
-      lost: true,
-      because: [`It was the first to end, with exit code ${end?.code}. Its log does not say why.`],
-    }));
-}
-
-/** Signals by which torchrun and the watchdog end a rank that is not at fault. */
-const SIGTERM = 15;
-const SIGABRT = 6;
-
-/** Signals of a fault of the process itself, by their numbers on Linux. */
-const SIGNALS: Readonly<Record<number, string>> = {
-  4: 'SIGILL',
-  7: 'SIGBUS',
-  8: 'SIGFPE',
-  9: 'SIGKILL',
-  11: 'SIGSEGV',
-};
-
-/** A signal by its number and name: `signal 9, SIGKILL`. */
-const signalName = (number: number): string =>
-  SIGNALS[number] === undefined ? `signal ${number}` : `signal ${number}, ${SIGNALS[number]}`;
-
-/** How a process ended by itself, according to its log; null for unknown, or where another rank's end may be the cause. */
-function endOf(rank: number, { logs }: RunContext): string | null {
-  const log = logs.get(rank);
-  if (!log || log.failures.length > 0) {
-    return null;
-  }
-  if (log.error !== null) {
-    return `Its log ends with ${JSON.stringify(log.error)}.`;
-  }
-  const signal = -(log.end?.code ?? 0);
-  const byItself = log.end?.first === true || log.end?.by === 'srun';
-  return byItself && signal > 0 && signal !== SIGTERM && signal !== SIGABRT
-    ? `It was ended by ${signalName(signal)}, before any other rank.`
-    : null;
+  const [first] = [...roots].sort((a, b) => b.confidence - a.confidence);
+  return { verdict: first?.lost ? 'lost' : 'hang', why: [] };
 }

@@ -1,168 +1,34 @@
-import { countOf } from '../../layout';
-import { groupedBy } from '../collections';
-import type { Entry, Operation } from './evidence';
-import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from './mismatch';
-import { brokenHabit, type Divergence, divergenceAmong, isResolved } from './programs';
-import type { Run } from './rankRun';
-import { endedSuspects, rootSuspects } from './roots';
-import type { RunContext, Suspect } from './suspect';
-import { operationText, ranksText, rounded, stackTexts } from './texts';
-import type { Mismatch, Verdict } from './verification';
-import { type Wait, type WaitGraph, waitGraph, waitsFor } from './waits';
+import { countOf } from '../../../layout';
+import type { Entry, Operation } from '../evidence';
+import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from '../mismatch';
+import { type Divergence, isResolved } from '../programs';
+import type { Run } from '../rankRun';
+import type { RunContext, Suspect } from '../suspect';
+import { operationText, ranksText, stackTexts } from '../texts';
+import type { Mismatch } from '../verification';
+import { CONFIDENCE } from './confidence';
+import { lateSuspects } from './late';
+import type { Detector, Scene } from './scene';
 
-/** The highest confidence where ranks with one program disagree and nothing shows which is wrong. */
-const DISPUTED = 0.6;
 /** The most ranks that a mismatch lists. */
 const MAX_BY_RANK = 64;
 
-export interface Assessment {
-  readonly verdict: Verdict;
-  readonly suspects: readonly Suspect[];
-  readonly mismatch: Mismatch | null;
-  readonly graph: WaitGraph;
-  readonly why: readonly string[];
-}
-
-/** Finds the ranks that block a run. Ranks that differ from their peers come first: waits follow from that. */
-export function assess(run: Run, context: RunContext): Assessment {
-  const graph = waitGraph(run);
-  const divergences = graph.waits.size > 0 || graph.stalled.size > 0 ? divergencesOf(run, graph, context) : [];
-  const found = mismatchOf(run, graph, divergences.filter(isResolved), context);
-  const explained = new Set(found?.suspects.map(({ rank }) => rank));
-  // where ranks with one program do not do the same, one of them is wrong
-  const most = divergences.every(isResolved) ? 1 : DISPUTED;
-  const roots = rootSuspects(run, graph, context, explained, most);
-  if (found) {
-    const suspects = [...found.suspects, ...roots];
-    return { verdict: 'mismatch', suspects, mismatch: found.mismatch, graph, why: found.why };
-  }
-  if (roots.length > 0) {
-    return { ...waiting(run, roots), suspects: roots, mismatch: null, graph };
-  }
-  const ended = endedSuspects(run, context);
-  if (ended.length > 0) {
-    const guessed = ended.every(({ confidence }) => confidence < 0.5);
-    return { verdict: guessed ? 'unknown' : 'lost', suspects: ended, mismatch: null, graph, why: [] };
-  }
-  return graph.waits.size > 0 && graph.stalled.size === 0 ? cycle(run, graph, context) : quiet(run, graph, context);
-}
-
-/** The verdict where ranks wait for ranks that do not wait. */
-function waiting(run: Run, roots: readonly Suspect[]): Pick<Assessment, 'verdict' | 'why'> {
-  const silent = run.silent(run.worldSize).length;
-  const guessed = roots.every(({ confidence }) => confidence < 0.5);
-  if (guessed && silent * 2 > run.worldSize) {
-    return {
-      verdict: 'unknown',
-      why: [
-        `${countOf(silent, 'rank')} of ${run.worldSize} left no dump: any of them that others wait for may be at fault.`,
-      ],
-    };
-  }
-  const [first] = [...roots].sort((a, b) => b.confidence - a.confidence);
-  return { verdict: first?.lost ? 'lost' : 'hang', why: [] };
-}
-
-/** The verdict where no rank waits, or every rank that others wait for waits itself. */
-function quiet(run: Run, graph: WaitGraph, context: RunContext): Assessment {
-  const [stalled] = graph.stalled.values();
-  const base = { suspects: [], mismatch: null, graph };
-  if (stalled) {
-    const pending = `All members have entered ${operationText(stalled, context)}, which has not completed`;
-    const why = `${pending}: the run was in progress when it was dumped, or it is stuck below torch (network, GPU, driver).`;
-    return { ...base, verdict: 'unknown', why: [why] };
-  }
-  const dumped = run.all.filter(({ whole }) => whole).length;
-  if (dumped > 0) {
-    const broken = run.all.some(({ evidence }) => evidence.source === 'part');
-    const all = dumped === run.worldSize;
-    const enough = all || (dumped > 1 && dumped * 2 > run.worldSize && !broken && isLevel(run, context));
-    const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump. No rank waits in these, but others may.`;
-    return { ...base, verdict: enough ? 'healthy' : 'unknown', why: all ? [] : [why] };
-  }
-  if (context.recorded) {
-    const why = 'Only the groups were compared: the recorder does not record operations.';
-    return { ...base, verdict: 'healthy', why: [why] };
-  }
-  const why =
-    context.answered.size > 0
-      ? 'RAS counts as many operations on all members of each communicator: one answer does not show whether they progress.'
-      : 'No file shows how far the ranks have come.';
-  return { ...base, verdict: 'unknown', why: [why] };
-}
-
-/** Whether ranks with the same program have entered as many operations. */
-function isLevel(run: Run, context: RunContext): boolean {
-  const places = new Map<string, number>();
-  return run.all.every(({ rank, lastRecord }) => {
-    const program = context.programOf(rank);
-    places.set(program, places.get(program) ?? lastRecord);
-    return places.get(program) === lastRecord;
-  });
-}
-
-/** The verdict where ranks wait for each other in a ring: some of them run the operations in another order. */
-function cycle(run: Run, graph: WaitGraph, context: RunContext): Assessment {
-  const ring = ringOf(graph);
-  const why = [`${ranksText(ring, true)} wait for one another: they run the same operations in different order.`];
-  if (ring.some((rank) => run.ranks.get(rank)?.whole !== true)) {
-    const open = 'Without all their dumps it is not known which of them is wrong.';
-    return { verdict: 'unknown', suspects: [], graph, mismatch: null, why: [...why, open] };
-  }
-  const behind = ring.filter((rank) => isBehindPeers(rank, run, context));
-  const named = behind.length > 0 && behind.length < ring.length ? behind : ring;
-  const suspects = named.map((rank) => {
-    const wait = graph.waits.get(rank);
-    const text =
-      wait && `It waits in ${operationText(wait.entry, context)} for ${ranksText(waitsFor(wait))}, in a ring.`;
-    return {
-      rank,
-      confidence: rounded(named.length === 1 ? 0.6 : 0.8 / named.length),
-      lost: false,
-      because: text ? [text] : [],
-    };
-  });
-  const entries = ring.flatMap((rank) => graph.waits.get(rank)?.entry ?? []);
-  const [first] = entries;
-  return {
-    verdict: 'mismatch',
-    suspects,
-    graph,
-    mismatch: first
-      ? {
-          group: context.nameOf(first),
-          seq: first.seq,
-          what: 'order',
-          by_rank: byRankText(entries, ring, context),
-        }
-      : null,
-    why,
-  };
-}
-
-/** A ring of the wait-for graph; every rank in it waits for the next. */
-function ringOf(graph: WaitGraph): number[] {
-  const path: number[] = [];
-  let [rank] = graph.waits.keys();
-  while (rank !== undefined && !path.includes(rank)) {
-    path.push(rank);
-    const wait: Wait | undefined = graph.waits.get(rank);
-    rank = wait && waitsFor(wait).find((other) => graph.waits.has(other));
-  }
-  return rank === undefined ? path : path.slice(path.indexOf(rank));
-}
-
-/** Whether a rank has entered fewer operations than another one with the same program. */
-function isBehindPeers(rank: number, run: Run, context: RunContext): boolean {
-  const own = run.ranks.get(rank);
-  const program = context.programOf(rank);
-  return (
-    own?.whole === true &&
-    run.all.some(
-      (other) => other.whole && context.programOf(other.rank) === program && other.lastRecord > own.lastRecord,
-    )
-  );
-}
+/** Ranks that differ from their peers come before all others: waits follow from that. */
+export const DISAGREEMENT: Detector = {
+  name: 'disagreement',
+  detect(scene) {
+    const found = mismatchOf(scene);
+    const explained = new Set(found?.suspects.map(({ rank }) => rank));
+    return (
+      found && {
+        verdict: 'mismatch',
+        suspects: [...found.suspects, ...lateSuspects(scene, explained)],
+        mismatch: found.mismatch,
+        why: found.why,
+      }
+    );
+  },
+};
 
 interface FoundMismatch {
   readonly mismatch: Mismatch;
@@ -171,12 +37,8 @@ interface FoundMismatch {
 }
 
 /** What ranks did differently, and which of them are wrong. */
-function mismatchOf(
-  run: Run,
-  graph: WaitGraph,
-  divergences: readonly Divergence[],
-  context: RunContext,
-): FoundMismatch | null {
+function mismatchOf({ run, graph, divergences: all, context }: Scene): FoundMismatch | null {
+  const divergences = all.filter(isResolved);
   const held = graph.waits.size > 0 || graph.stalled.size > 0;
   const [conflict] = [...conflicts(run), ...(held ? transferConflicts(run) : [])];
   if (conflict) {
@@ -184,18 +46,6 @@ function mismatchOf(
   }
   const [first] = divergences;
   return first ? divergenceMismatch(first, divergences, context) : null;
-}
-
-function divergencesOf(run: Run, graph: WaitGraph, context: RunContext): Divergence[] {
-  const dumped = run.all.filter(({ whole }) => whole);
-  return [...groupedBy(dumped, ({ rank }) => context.programOf(rank)).values()].flatMap((peers) => {
-    const [only] = peers;
-    if (peers.length > 1) {
-      return divergenceAmong(peers, context.nameOf);
-    }
-    const broken = only && graph.waits.has(only.rank) ? brokenHabit(only, context.nameOf) : null;
-    return broken ? [broken] : [];
-  });
 }
 
 function divergenceMismatch(first: Divergence, all: readonly Divergence[], context: RunContext): FoundMismatch {
@@ -225,9 +75,9 @@ function divergenceKind({ did, expected }: Divergence, context: RunContext): Mis
 
 function confidenceIn({ peers, breaksHabit }: Divergence): number {
   if (peers === 0) {
-    return 0.6;
+    return CONFIDENCE.open;
   }
-  return peers > 1 || breaksHabit ? 0.9 : 0.7;
+  return peers > 1 || breaksHabit ? CONFIDENCE.peersDiffer : CONFIDENCE.onePeer;
 }
 
 function divergenceTexts({ did, expected, peers, breaksHabit }: Divergence, context: RunContext): string[] {
@@ -250,6 +100,9 @@ function conflictMismatch(
   context: RunContext,
 ): FoundMismatch {
   const odd = oddOnes(conflict, divergences, run, context);
+  // a log holds the last operation of a rank alone
+  const logged = [...conflict.byRank.keys()].some((rank) => run.ranks.get(rank)?.evidence.source === 'log');
+  const most = logged ? CONFIDENCE.open : 1;
   const camp = camps(conflict);
   const what = swapped(conflict, run) ? 'order' : conflict.what;
   const suspects = odd.ranks.map((rank) => {
@@ -257,7 +110,7 @@ function conflictMismatch(
     const other = camp.find(({ ranks }) => !ranks.includes(rank));
     return {
       rank,
-      confidence: odd.confidence,
+      confidence: Math.min(most, odd.confidence),
       lost: false,
       because: [
         ...(entry && other ? [differenceText(entry, other, conflict.what, context)] : []),
@@ -292,18 +145,22 @@ function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Ru
     const peers = Math.max(...diverging.map((one) => one.peers));
     return {
       ranks: diverging.map(({ rank }) => rank),
-      confidence: 0.9,
+      confidence: CONFIDENCE.peersDiffer,
       reason: peers > 0 ? `${countOf(peers, 'rank')} with the same program did not.` : 'It never did so before.',
     };
   }
   const [most, ...others] = camps(conflict);
   const rest = others.flatMap(({ ranks }) => ranks);
   if (most && most.ranks.length > rest.length && conflict.byRank.size > 2) {
-    return { ranks: rest, confidence: 0.9, reason: `The other ${most.ranks.length} members of the group agree.` };
+    return {
+      ranks: rest,
+      confidence: CONFIDENCE.peersDiffer,
+      reason: `The other ${most.ranks.length} members of the group agree.`,
+    };
   }
   return (
     (most?.operation.peer === null ? bySiblings(conflict, run, context) : byTransferSiblings(conflict, run, context)) ??
-    byHistory(conflict, run) ?? { ranks: [...conflict.byRank.keys()], confidence: 0.5, reason: '' }
+    byHistory(conflict, run) ?? { ranks: [...conflict.byRank.keys()], confidence: CONFIDENCE.either, reason: '' }
   );
 }
 
@@ -327,7 +184,7 @@ function bySiblings(conflict: Conflict, run: Run, context: RunContext): OddOnes 
   return best
     ? {
         ranks: sides.flatMap(({ ranks }, side) => (side === best[0] ? [] : ranks)),
-        confidence: 0.9,
+        confidence: CONFIDENCE.peersDiffer,
         reason: `${countOf(best[1], 'rank')} of other ${name} groups did as the rest of this one.`,
       }
     : null;
@@ -356,11 +213,14 @@ function byTransferSiblings({ byRank }: Conflict, run: Run, context: RunContext)
   return odd.length === 1
     ? {
         ranks: odd.map(({ rank }) => rank),
-        confidence: 0.9,
+        confidence: CONFIDENCE.peersDiffer,
         reason: `${countOf(odd[0]?.differing ?? 0, 'rank')} with the same program did otherwise.`,
       }
     : null;
 }
+
+/** How often the usual operation must have been run for another one to be unusual. */
+const MIN_HISTORY = 3;
 
 /** Compares with what the members did in the group before. */
 function byHistory(conflict: Conflict, run: Run): OddOnes | null {
@@ -381,10 +241,12 @@ function byHistory(conflict: Conflict, run: Run): OddOnes | null {
     ),
   }));
   const never = usual.filter(({ times }) => times === 0);
-  return never.length > 0 && never.length < usual.length
+  // a first step has done nothing before
+  const isHabit = usual.some(({ times }) => times >= MIN_HISTORY);
+  return isHabit && never.length > 0 && never.length < usual.length
     ? {
         ranks: never.flatMap(({ ranks }) => ranks),
-        confidence: 0.8,
+        confidence: CONFIDENCE.history,
         reason: 'It never did so in this group before.',
       }
     : null;
@@ -431,7 +293,11 @@ function signature({ operation }: Entry, what: MismatchKind): string {
   return what === 'dtype' ? operation.dtype : operation.name;
 }
 
-function byRankText(entries: readonly Entry[], ranks: readonly number[], context: RunContext): Record<string, string> {
+export function byRankText(
+  entries: readonly Entry[],
+  ranks: readonly number[],
+  context: RunContext,
+): Record<string, string> {
   return Object.fromEntries(
     entries.slice(0, MAX_BY_RANK).map((entry, i) => {
       const { input, dtype } = entry.operation;

@@ -1,0 +1,58 @@
+import { countOf } from '../../../layout';
+import type { Run } from '../rankRun';
+import type { RunContext } from '../suspect';
+import { operationText, ranksText } from '../texts';
+import type { Detector, Finding } from './scene';
+
+const NOTHING = { verdict: 'unknown', suspects: [], mismatch: null } as const;
+
+/** All members have entered an operation, which does not end. */
+export const STALLED: Detector = {
+  name: 'stalled',
+  detect({ graph, context }) {
+    const [stalled] = graph.stalled.values();
+    if (!stalled) {
+      return null;
+    }
+    const pending = `All members have entered ${operationText(stalled, context)}, which has not completed`;
+    const why = `${pending}: the run was in progress when it was dumped, or it is stuck below torch (network, GPU, driver).`;
+    return { ...NOTHING, why: [why] };
+  },
+};
+
+/** No rank waits in the dumps: healthy where there is no rank that they do not show. */
+export const HEALTHY: Detector = {
+  name: 'healthy',
+  detect({ run, context }) {
+    const dumped = run.all.filter(({ whole }) => whole).length;
+    if (dumped === 0) {
+      return null;
+    }
+    const hidden = hiddenRanks(run, context);
+    const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump, and none of these waits; ${ranksText(hidden)} may.`;
+    return hidden.length === 0 ? { ...NOTHING, verdict: 'healthy', why: [] } : { ...NOTHING, why: [why] };
+  },
+};
+
+/** Ranks that may wait unseen: without a whole dump, unless RAS counts as many operations for them as for their groups. */
+function hiddenRanks(run: Run, { answered }: RunContext): number[] {
+  const hidden = run.all.filter(({ rank, whole }) => !whole && !answered.has(rank)).map(({ rank }) => rank);
+  return [...hidden, ...run.silent().filter((rank) => !answered.has(rank))].sort((a, b) => a - b);
+}
+
+/** Nothing tells how far the ranks are. */
+export const NOTHING_SEEN: Detector = {
+  name: 'nothing seen',
+  detect({ context }): Finding {
+    if (context.recorded) {
+      const why = 'Only the groups were compared: the recorder does not record operations.';
+      return { ...NOTHING, verdict: 'healthy', why: [why] };
+    }
+    if (context.answered.size > 0) {
+      const why =
+        'RAS counts as many operations on all members of each communicator: one answer does not show whether they progress.';
+      return { ...NOTHING, why: [why] };
+    }
+    return { ...NOTHING, why: context.open.length > 0 ? [] : ['No file shows how far the ranks have come.'] };
+  },
+};

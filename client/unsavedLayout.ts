@@ -35,7 +35,7 @@ function plainName(name: string): string {
     .replace(/[^\w.-]+/g, '-')
     .replace(/^[-.]+/, '')
     .slice(0, MAX_NAME)
-    .replace(/[-.]+$/, '');
+    .replace(/(?<![-.])[-.]+$/, '');
   return plain === '' || DEVICES.test(plain) ? 'job' : plain;
 }
 

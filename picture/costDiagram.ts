@@ -95,7 +95,7 @@ function rowsOf(stages: readonly StageCost[]): StageRow[] {
   for (const stage of stages) {
     const row = rows.at(-1);
     if (row && isAlike(row.stage, stage)) {
-      const last = /\d+$/.exec(stage.name)?.[0] ?? stage.name;
+      const last = /(?<!\d)\d+$/.exec(stage.name)?.[0] ?? stage.name;
       rows[rows.length - 1] = { ...row, name: `${row.stage.name} – ${last}`, count: row.count + 1 };
     } else {
       rows.push({ name: stage.name, stage, count: 1 });
@@ -105,7 +105,7 @@ function rowsOf(stages: readonly StageCost[]): StageRow[] {
 }
 
 const isAlike = (one: StageCost, other: StageCost): boolean =>
-  one.name.replace(/\d+$/, '') === other.name.replace(/\d+$/, '') &&
+  one.name.replace(/(?<!\d)\d+$/, '') === other.name.replace(/(?<!\d)\d+$/, '') &&
   one.states === other.states &&
   one.activations === other.activations &&
   one.communicators === other.communicators;

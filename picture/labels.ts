@@ -40,7 +40,7 @@ export function shortened(text: string, width: number, size = TITLE_SIZE): strin
 }
 
 /** The number at the end of a name, which stands for it where there is little room: `12` of `node 12`. */
-const numberOf = (title: string): string => /[\d,]+$/.exec(title)?.[0] ?? '';
+const numberOf = (title: string): string => /(?<![\d,])[\d,]+$/.exec(title)?.[0] ?? '';
 
 /** Names without a number are cut to no less than this, in pixels. */
 const LEAST_NAME = 40;

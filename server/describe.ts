@@ -65,7 +65,8 @@ export function microBatches({ root }: LayoutFacts, { dp, degrees }: ModuleFacts
 }
 
 /** The keys that decide which layers a stage holds. */
-const STAGE_KEYS = /^(pp|vpp|pipeline_model_parallel_layout|account_for_\w+|hybrid_\w+_pattern|\w*num_layers\w*)$/;
+const STAGE_KEYS =
+  /^(pp|vpp|pipeline_model_parallel_layout|account_for_\w+|hybrid_\w+_pattern|num_layers\w*|[a-z]+_num_layers)$/;
 
 /** The most pipeline ranks whose stages are listed. */
 const MAX_RANKS = 16;

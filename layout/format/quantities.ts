@@ -32,5 +32,8 @@ export function gibibytes(bytes: number): string {
 
 /** A whole number with its thousands separated; far quicker than formatting for a locale. */
 export function grouped(n: number): string {
-  return String(n).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  const digits = String(Math.abs(n));
+  const first = digits.length % 3;
+  const groups = digits.slice(first).match(/.{3}/g) ?? [];
+  return `${n < 0 ? '-' : ''}${[digits.slice(0, first), ...groups].filter((group) => group !== '').join(',')}`;
 }

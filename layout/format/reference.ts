@@ -83,10 +83,7 @@ function placedKeys(keys: Keys = FORMAT.keys, parent = ''): PlacedKey[] {
 }
 
 const plainWord = (word: string): string =>
-  word
-    .replace(/^--|=.*$/g, '')
-    .replaceAll('-', '_')
-    .toLowerCase();
+  (word.split('=', 1)[0] ?? '').replace(/^--/, '').replaceAll('-', '_').toLowerCase();
 
 /** The names of all keys, each once. */
 export function keyNames(): string[] {

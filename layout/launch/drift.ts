@@ -146,8 +146,17 @@ function placeName({ files }: LaunchReading, { file }: LaunchPlace, offset: numb
       .slice(Math.max(0, offset - MAX_NAME), offset)
       .split(/[\r\n]/)
       .at(-1) ?? '';
-  const name = flag ?? /([A-Za-z_-][\w.-]*)["']?\s*[=:\s]\s*["']?(?:\$\{\w+:?-)?$/.exec(before)?.[1];
+  const name = flag ?? nameBefore(before);
   return name === undefined ? '' : `${name}, `;
+}
+
+/** The name that a line assigns a value to, by what stands before the value: `tp: `, `"tp" = "`, `--tp=${TP:-`. */
+function nameBefore(before: string): string | undefined {
+  const separator = before.replace(/\$\{\w+:?-$/, '').replace(/["']$/, '');
+  const left = separator.trimEnd();
+  const isSeparated = /[=:]$/.test(left) || left.length < separator.length;
+  const quoted = left.replace(/[=:]$/, '').trimEnd().replace(/["']$/, '');
+  return isSeparated ? /(?<![\w.-])[\w.-]+$/.exec(quoted)?.[0].replace(/^[\d.]+/, '') || undefined : undefined;
 }
 
 /** How many characters of a launch file are looked at for the name of a value. */

@@ -97,7 +97,7 @@ export function integerOf(text: string | null): number | null {
 
 /** The number of a text such as `0.1` or `1e-2`; null where it is none. */
 function numberOf(text: string | null): number | null {
-  return text !== null && /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?\s*$/i.test(text) ? Number(text) : null;
+  return text !== null && /^\s*[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,3})?\s*$/i.test(text) ? Number(text) : null;
 }
 
 function booleanOf(text: string | null): boolean | null {

@@ -270,7 +270,7 @@ function indentNewLine({ lines, text }: Checked, position: Position): TextEdit[]
   const before = lines.lineSpan(above);
   const line = text.slice(before.start, before.end);
   const indent = line.length - line.trimStart().length;
-  const key = /^[\s-]*([\w.$-]+):\s*(?:#.*)?$/.exec(line.slice(0, 1000))?.[1];
+  const key = /^[\s-]*([\w.$][\w.$-]*):\s*(?:#.*)?$/.exec(line.slice(0, 1000))?.[1];
   const wanted = line.trim() === '' ? blank.length : indent + (key && opens(key) ? deeper(line) : 0);
   const range = { start: { line: position.line, character: 0 }, end: { line: position.line, character: blank.length } };
   return wanted === blank.length && !blank.includes('\t') ? [] : [{ range, newText: ' '.repeat(wanted) }];

@@ -6,7 +6,6 @@ import { Facts } from '../foundValues';
 import { environmentOption, type Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { Options as OptionSet, type Options } from '../options';
-import { MAX_PATH } from '../shell/sources';
 import { textOf } from '../shell/values';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
@@ -43,7 +42,8 @@ export const megatronLm: CommandFamily = {
 
 /** Whether a command converts a checkpoint: its degrees are those of the files that it reads and writes, not of a job. */
 function isConversion({ script }: Job): boolean {
-  return /(^|\/)[^/]*convert[^/]*\.py$/.test((script ?? '').slice(-MAX_PATH));
+  const name = script?.split('/').at(-1) ?? '';
+  return name.includes('convert') && name.endsWith('.py');
 }
 
 /** Reads a command line of Megatron-LM's flags, its world and what follows from both. */

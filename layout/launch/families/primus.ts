@@ -200,7 +200,7 @@ function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
   let unknown: string | undefined;
   let { place } = scalar;
   const text = value.replace(
-    /\$\{([^:{}]{1,256})(?::([^}]{0,1024}))?\}/g,
+    /\$\{([^:{}]{1,64})(?::([^}]{0,128}))?\}/g,
     (_, name: string, otherwise: string | undefined) => {
       const set = variable(name);
       const found = set ? set.values[0] : otherwise;

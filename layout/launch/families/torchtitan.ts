@@ -5,7 +5,6 @@ import { derived, Facts, isKnown, mapFound, notFound, product } from '../foundVa
 import { environmentOption, type Job } from '../launchers';
 import { type Option, Options } from '../options';
 import { CALLEE, pythonRecipes, RETURN } from '../python/module';
-import { MAX_PATH } from '../shell/sources';
 import { parseTomlTree } from '../toml';
 import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../tree';
 import { setWorld } from '../world';
@@ -49,9 +48,16 @@ export const torchtitanCommand: CommandFamily = {
   },
 };
 
+/** `torchtitan.train`, `torchtitan/train.py`, and a `train` of a package in torchtitan such as `torchtitan.experiments.x.train`. */
+function isTrainer(script: string): boolean {
+  const parts = script.replace(/\.py$/, '').split(/[./]/);
+  const root = parts.lastIndexOf('torchtitan');
+  return root >= 0 && root < parts.length - 1 && parts.at(-1) === 'train' && !parts.slice(root).includes('');
+}
+
 function isTitan(job: Job): boolean {
   return (
-    /(^|\.|\/)torchtitan(\.|\/)(\w+(\.|\/))*train(\.py)?$/.test((job.script ?? '').slice(-MAX_PATH)) ||
+    isTrainer(job.script ?? '') ||
     /(^|\/)run_train\.sh$/.test(job.program) ||
     hasFlag(
       job,

@@ -125,14 +125,24 @@ function numberOfFields(args: readonly string[], stdin: string | null): string |
  */
 function substituted(args: readonly string[], stdin: string | null): string | null {
   const [script = ''] = args.filter((arg) => arg !== '-e');
-  const commands = script
-    .split(';')
-    .map((command) => /^\s*s([/#|])([\w:@ /-]+(?:\\\+)?)\1([\w:@. /-]*)\1(g?)\s*$/.exec(command));
-  if (stdin === null || args.length > 2 || commands.includes(null)) {
+  if (stdin === null || args.length > 2 || script.length > MAX_SED) {
     return null;
   }
-  return commands.reduce((text, command) => {
-    const [, , from = '', to = '', all] = command ?? [];
-    return text.replace(new RegExp(from.replace('\\+', '+'), all), () => to);
-  }, stdin);
+  let text: string | null = stdin;
+  for (const command of script.split(';')) {
+    text = text && substitutedOnce(text, command.trim());
+  }
+  return text;
+}
+
+/** The longest `sed` command that is followed, in UTF-16 units: each character of its pattern is tried at each of the text. */
+const MAX_SED = 200;
+
+function substitutedOnce(text: string, command: string): string | null {
+  const delimiter = /^s[/#|]/.test(command) ? command.charAt(1) : null;
+  const [, from = '', to = '', all = '', ...rest] = delimiter === null ? [] : command.split(delimiter);
+  const isFollowed = /^[\w:@ /-]+(\\\+)?$/.test(from) && /^[\w:@. /-]*$/.test(to) && /^g?$/.test(all);
+  return isFollowed && rest.length === 0 && delimiter !== null && command.split(delimiter).length === 4
+    ? text.replace(new RegExp(from.replace('\\+', '+'), all), () => to)
+    : null;
 }

@@ -23,7 +23,7 @@ import { FILTERS, LOCAL_FILTERS } from './filters';
 import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './outcome';
 import { matchesGlob } from './patterns';
 import type { Invocation } from './shell';
-import { candidatePaths, joinPath, MAX_PATH, SLURM_VARIABLES, sbatchDirectives } from './sources';
+import { candidatePaths, joinPath, SLURM_VARIABLES, sbatchDirectives } from './sources';
 import { type DefinedFunction, type Source, State } from './state';
 import {
   type Arg,
@@ -34,6 +34,7 @@ import {
   MAX_WORDS,
   placeOf,
   sameText,
+  sizeOf,
   type Text,
   textAt,
   textOf,
@@ -68,6 +69,10 @@ export interface ScriptRun {
 /** Commands and loop passes that are followed, far beyond any script. */
 const MAX_STEPS = 4_000;
 const MAX_PASSES = 2_000;
+/** How much longer a filter takes for a character than copying it does. */
+const FILTER_WORK = 20;
+/** Characters that are copied or compared while commands are followed, far beyond any script. */
+const MAX_WORK = 20_000_000;
 const MAX_INVOCATIONS = 400;
 /** How deep scripts, functions and substitutions may call one another. */
 const MAX_CALLS = 24;
@@ -118,6 +123,7 @@ class Interpreter implements BuiltinShell {
   /** The words before the command that is followed, such as `srun -N 4` before `bash -c`. */
   #outer: readonly Arg[] = [];
   #steps = 0;
+  #work = 0;
   #placeholders = 0;
   #passes = 0;
   #calls = 0;
@@ -138,6 +144,10 @@ class Interpreter implements BuiltinShell {
       required: this.#required,
       steps: this.#steps,
     };
+  }
+
+  spend(work: number): void {
+    this.#work += work;
   }
 
   compares(text: Text, constant: string): void {
@@ -252,8 +262,9 @@ class Interpreter implements BuiltinShell {
   }
 
   #run(node: Statement['command']): Outcome {
-    if (++this.#steps > MAX_STEPS) {
-      this.#problems.add(`The script runs more than ${MAX_STEPS} commands; the rest is not followed.`);
+    if (++this.#steps > MAX_STEPS || this.#work > MAX_WORK) {
+      const much = this.#steps > MAX_STEPS ? `runs more than ${MAX_STEPS} commands` : 'handles very long texts';
+      this.#problems.add(`The script ${much}; the rest is not followed.`);
       return { verdict: null, signal: 'exit' };
     }
     switch (node.type) {
@@ -512,6 +523,7 @@ class Interpreter implements BuiltinShell {
   #matches(known: string, patterns: Case['items'][number]['pattern']): Verdict {
     const verdicts = patterns.map((pattern) => {
       const text = literal(expandText(this, pattern));
+      this.spend(known.length * (text?.length ?? 0));
       return text === null ? null : matchesGlob(known, text);
     });
     return verdicts.includes(true) ? true : verdicts.includes(null) ? null : false;
@@ -694,6 +706,7 @@ class Interpreter implements BuiltinShell {
       return null;
     }
     const words = known.flatMap((one) => (one === null || one === '--' ? [] : one));
+    this.spend(FILTER_WORK * sizeOf(this.stdin ?? []));
     if (this.stdin && LOCAL_FILTERS.has(name)) {
       return changedPieces(this.stdin, (text) => filter(words, text));
     }
@@ -833,11 +846,7 @@ class Interpreter implements BuiltinShell {
     const name = known ?? (whyUnknown(text) || 'a file');
     const found = known === null ? null : this.#find(known);
     if (!found) {
-      if (
-        !/(bashrc|profile|activate|conda\.sh|env\.sh|setenv[\w.]*|set_env\.sh|vars\.sh|\.env|\.config|\.local)$|^\/(etc|usr|opt)\//.test(
-          name.slice(-MAX_PATH),
-        )
-      ) {
+      if (!isOfMachine(name)) {
         this.missing.push(name);
       }
       return UNKNOWN;
@@ -935,6 +944,16 @@ const SUCCEEDS = new Set([
   'python3',
   'torchrun',
 ]);
+
+/** Whether a sourced file sets up the machine or the person's environment, and holds nothing of a job. */
+function isOfMachine(path: string): boolean {
+  return (
+    /(bashrc|profile|activate|conda\.sh|env\.sh|set_env\.sh|vars\.sh|\.env|\.config|\.local)$|^\/(etc|usr|opt)\//.test(
+      path,
+    ) ||
+    (path.includes('setenv') && /^[\w.]*$/.test(path.slice(path.lastIndexOf('setenv'))))
+  );
+}
 
 function withoutLastLineBreak(text: Text): Text {
   const last = text.at(-1);

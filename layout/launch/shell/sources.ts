@@ -60,7 +60,7 @@ function numeric(directive: Directive | undefined): Directive | null {
 }
 
 /** No path is longer, in characters. Patterns that take the square of a text's length are tried on no more than that. */
-export const MAX_PATH = 4_096;
+const MAX_PATH = 4_096;
 
 /** A directory and a path below it as one path, without `.` and `..` where they can be resolved. */
 export function joinPath(directory: string, path: string): string {
@@ -92,6 +92,9 @@ const MAX_ANCESTORS = 8;
  * @param path the path as written; `null` pieces are not known
  */
 export function candidatePaths(from: string, path: string): string[] {
+  if (path.length > MAX_PATH) {
+    return [];
+  }
   const ancestors = ancestorsOf(directoryOf(from));
   const ends = path.startsWith('/') ? endsOf(path) : [path];
   const candidates = path.startsWith('/') ? [path] : [];
@@ -111,11 +114,14 @@ function ancestorsOf(directory: string): string[] {
   return ancestors;
 }
 
+/** How many ends of an absolute path are tried. */
+const MAX_ENDS = 6;
+
 /** The ends of an absolute path with at least two components: `/root/slime/scripts/x.sh` is `slime/scripts/x.sh`, `scripts/x.sh`. */
 function endsOf(path: string): string[] {
   const parts = path.split('/').filter((part) => part !== '');
   return parts
     .slice(1, -1)
-    .map((_, index) => parts.slice(index + 1).join('/'))
-    .slice(0, 6);
+    .slice(0, MAX_ENDS)
+    .map((_, index) => parts.slice(index + 1).join('/'));
 }

@@ -110,7 +110,7 @@ function explained({ error, settings }: StagePlan): string {
       (depth) => `MTP depth ${depth} of the pattern differs from depth 1. Use the same layers for each depth.`,
     ],
     [
-      /hybrid pipeline segments .* Got (\d+) segments/,
+      / Got (\d+) segments/,
       (stages) =>
         `The pattern has ${countOf(Number(stages), 'stage')}, which pp ${pp} does not divide. Use ${eitherNumber(nearestMultiples(pp, Number(stages)))} stages.`,
     ],

@@ -157,3 +157,110 @@ test('deep nesting, long lines and values that grow', () => {
     }
   }
 });
+
+/** One text repeated up to a length, 60 KB unless told. */
+const repeated = (part: string, length = 60_000): string => part.repeat(Math.ceil(length / part.length));
+
+const MEGATRON =
+  'torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 64 --tensor-model-parallel-size 2';
+
+const python = (line: string): string =>
+  `def recipe():\n    cfg = Config(model=Model(tensor_model_parallel_size=2))\n${line}    return cfg\n`;
+
+const nestedIfs = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `${' '.repeat(4 + i)}if x:\n`).join('') + `${' '.repeat(4 + count)}y = 1\n`;
+
+/** Texts whose cost is the square of their length, a power of it, or a call stack, for a reader without limits. */
+const COSTLY: readonly (readonly [name: string, file: string, text: string])[] = [
+  ['a number that is none', 'x.sh', `${MEGATRON} --hidden-dropout ${repeated('1')}x\n`],
+  [
+    'a number that is none in YAML',
+    'x.yaml',
+    `policy:\n  megatron_cfg: {enabled: true, hidden_dropout: ${repeated('1')}x}\n`,
+  ],
+  ['a pattern of sed', 'x.sh', `X=$(echo a | sed 's/${repeated('s/w ')}')\n${MEGATRON} $X\n`],
+  ['a path of many directories', 'x.sh', `. /${repeated('a/')}\n. /${repeated('a/')}b\n${MEGATRON}\n`],
+  ['a script of many parts', 'x.sh', `torchrun ${repeated('torchtitan.a.')} --tensor-model-parallel-size 2\n`],
+  [
+    'an end that no pattern matches',
+    'x.sh',
+    `X=${repeated('a', 2000)}\n${repeated(`Y=${'$'}{X%%a*a*a*a*a*a*a*a*b*a*c}\n`, 3000)}${MEGATRON} $Y\n`,
+  ],
+  ['replacements', 'x.sh', `X=${repeated('a', 2000)}\n${repeated(`Y=${'$'}{X//a*a*a*b/c}\n`, 3000)}${MEGATRON} $Y\n`],
+  [
+    'long texts in a loop',
+    'x.sh',
+    `X=${repeated('a ', 500_000)}\nfor i in $(seq 1000); do Y=$(echo "$X" | wc -w); done\n${MEGATRON} $Y\n`,
+  ],
+  [
+    'conditions with patterns',
+    'x.sh',
+    `X=${repeated('a', 250)}\nfor i in $(seq 1000); do if [[ $X =~ [a]*[a]*b ]]; then A=1; fi; done\n${MEGATRON}\n`,
+  ],
+  [
+    'an override of 30,000 parts',
+    'x.sh',
+    `python -m verl.trainer.main_ppo actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 ${repeated('a.')}b=1\n`,
+  ],
+  [
+    'an option of 30,000 parts',
+    'x.sh',
+    `torchrun -m torchtitan.train --parallelism.tensor_parallel_degree=2 --${repeated('a.')}b 1\n`,
+  ],
+  ['signs', 'recipe.py', python(`    y = ${repeated('-')}1\n`)],
+  ['a sum', 'recipe.py', python(`    y = ${repeated('1-')}1\n`)],
+  ['a product', 'recipe.py', python(`    y = ${repeated('2*')}1\n`)],
+  ['a chain of attributes', 'recipe.py', python(`    y = ${repeated('a.')}b\n    ${repeated('a.')}b = 1\n`)],
+  [
+    'calls in calls',
+    'recipe.py',
+    `def f(a):\n    return ${repeated('f(', 70)}a${repeated(')', 35)}\ndef g():\n    return ${repeated('f(', 70)}1${repeated(')', 35)}\n`,
+  ],
+  ['lists in lists', 'recipe.py', python(`    y = ${repeated('[')}\n`)],
+  ['conditions in conditions', 'recipe.py', python(nestedIfs(300))],
+  [
+    'a value of itself',
+    'recipe.py',
+    python(`    x = dict(a=1)\n${repeated('    x = dict(a=x)\n')}    if z: x.a = 2\n    use(x)\n`),
+  ],
+  [
+    'a value of itself, twice',
+    'recipe.py',
+    python(`    x = dict(a=1)\n${repeated('    x = dict(a=x, b=x)\n', 1000)}    if z: x.a = 2\n    use(x)\n`),
+  ],
+  [
+    'variables in conditions',
+    'recipe.py',
+    Array.from({ length: 9_000 }, (_, i) => `v${i} = 1\nif v${i}: pass\n`).join(''),
+  ],
+  [
+    'functions that call each other',
+    'recipe.py',
+    Array.from(
+      { length: 200 },
+      (_, i) =>
+        `def f${i}(a):\n    return [${Array.from({ length: 9 }, (_, k) => `f${(i + k + 1) % 200}(a)`).join(', ')}]\n`,
+    ).join(''),
+  ],
+  [
+    'references in references',
+    'x.yaml',
+    `policy:\n  a: \${mul:${repeated(`${'$'}{mul:`)}\n  megatron_cfg: {enabled: true, tensor_model_parallel_size: 2}\n`,
+  ],
+  ['keys of many parts', 'x.toml', `[parallelism]\ntensor_parallel_degree = 2\n${repeated('a.')}b = 1\n`],
+];
+
+test.each(COSTLY)('%s: in bounded time', (_, file, text) => {
+  const began = performance.now();
+  read(file, text);
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
+
+test('a file that takes too many steps says so, and holds no value', () => {
+  const { notes, values, family } = readLaunchFile('recipe.py', python(nestedIfs(300)), () => null);
+  expect({ notes, values, family }).toEqual({
+    notes: ['recipe.py takes more steps to read than any launch file; nothing of it is read.'],
+    values: [],
+    family: null,
+  });
+});

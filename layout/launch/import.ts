@@ -23,6 +23,7 @@ import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
 import { type Arg, type Place, splitWords, textOf, unknownText, word } from './shell/values';
 import { parseTomlTree } from './toml';
+import { limitReached } from './tooMuchWork';
 import { parseYamlTree, type TreeMap } from './tree';
 
 /** A place in a file as it is printed; lines count from 1. */
@@ -217,6 +218,14 @@ class Session implements LaunchContext {
   }
 
   read(options: ImportOptions): LaunchReading {
+    try {
+      return this.#read(options);
+    } catch (error) {
+      return this.#reading(null, new Facts(), [limitReached(error, this.file)]);
+    }
+  }
+
+  #read(options: ImportOptions): LaunchReading {
     const { family } = options;
     if (family === 'megatron-log' || (family === undefined && hasArgumentDump(this.text))) {
       return this.#reading('megatron-log', readArgumentDump(this.file, this.text), []);

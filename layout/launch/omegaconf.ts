@@ -38,6 +38,9 @@ class Resolver {
 
   #scalar(scalar: TreeScalar, path: readonly string[], depth: number): Tree {
     const { value } = scalar;
+    if (depth > MAX_STEPS) {
+      return unknownAt(scalar, 'a reference that leads back to itself');
+    }
     if (value === '???') {
       return unknownAt(scalar, 'a value that must be given (???)');
     }

@@ -177,17 +177,24 @@ export function at(tree: Tree | undefined, path: string): Tree | undefined {
 export type Copies = Map<Tree, Map<string, Tree>>;
 
 /**
- * A tree with one value set; maps on the way are made where they are missing.
+ * A tree with one value set; maps on the way are made where they are missing. Of a path longer than any configuration's only
+ * the beginning is followed: what lies deeper replaces the value above it.
  * @param copies shared by a series of calls, of which only the last result is used: each map is then copied once
  */
 export function setAt(tree: Tree | undefined, path: readonly string[], value: Tree, copies: Copies = new Map()): Tree {
+  return path.length > MAX_DEPTH
+    ? setInside(tree, path.slice(0, MAX_DEPTH), emptyMap(value.place), copies)
+    : setInside(tree, path, value, copies);
+}
+
+function setInside(tree: Tree | undefined, path: readonly string[], value: Tree, copies: Copies): Tree {
   const [head, ...rest] = path;
   if (head === undefined) {
     return value;
   }
   const known = tree && copies.get(tree);
   const entries = known ?? new Map(tree?.kind === 'map' ? tree.entries : []);
-  entries.set(head, setAt(entries.get(head), rest, value, copies));
+  entries.set(head, setInside(entries.get(head), rest, value, copies));
   if (known) {
     return tree;
   }

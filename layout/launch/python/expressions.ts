@@ -36,13 +36,17 @@ export interface Argument {
 /** How deep expressions are read; deeper ones are not known. */
 const MAX_DEPTH = 40;
 
+/** How many operators an expression has, and how many names a path; those of longer ones are not known. */
+const MAX_OPERATORS = 200;
+export const MAX_NAMES = 64;
+
 const CONSTANTS: Readonly<Record<string, boolean | null>> = { True: true, False: false, None: null };
 
 /** Reads one expression from its tokens; what the reader does not know is `other`. */
 export function expressionOf(tokens: readonly Token[]): Expression {
   const parser = new Parser(tokens);
   const expression = parser.sum(0);
-  return parser.isDone ? expression : { kind: 'other', offset: tokens[0]?.offset ?? 0 };
+  return parser.isDone && !parser.isTooLong ? expression : { kind: 'other', offset: tokens[0]?.offset ?? 0 };
 }
 
 /** What stands at an offset and is not read. */
@@ -52,11 +56,17 @@ function other({ offset }: { readonly offset: number }): Expression {
 
 class Parser {
   #index = 0;
+  #operators = 0;
 
   constructor(readonly tokens: readonly Token[]) {}
 
   get isDone(): boolean {
     return this.#index >= this.tokens.length;
+  }
+
+  /** Whether there are more operators than are read. */
+  get isTooLong(): boolean {
+    return this.#operators > MAX_OPERATORS;
   }
 
   get #next(): Token | undefined {
@@ -75,7 +85,7 @@ class Parser {
 
   sum(depth: number): Expression {
     let left = this.#product(depth);
-    while (this.#is('+') || this.#is('-')) {
+    while (!this.isTooLong && (this.#is('+') || this.#is('-'))) {
       left = this.#binary(left, () => this.#product(depth));
     }
     return left;
@@ -83,7 +93,7 @@ class Parser {
 
   #product(depth: number): Expression {
     let left = this.#unary(depth);
-    while (this.#is('*') || this.#is('//')) {
+    while (!this.isTooLong && (this.#is('*') || this.#is('//'))) {
       left = this.#binary(left, () => this.#unary(depth));
     }
     return left;
@@ -92,6 +102,7 @@ class Parser {
   #binary(left: Expression, read: () => Expression): Expression {
     const operator = this.#next?.text ?? '';
     this.#index++;
+    this.#operators++;
     return { kind: 'binary', operator, left, right: read(), offset: left.offset };
   }
 
@@ -110,7 +121,10 @@ class Parser {
       if (this.#take('.')) {
         const name = this.#next?.kind === 'name' ? this.#next.text : null;
         this.#index++;
-        value = value.kind === 'path' && name !== null ? { ...value, path: [...value.path, name] } : other(value);
+        value =
+          value.kind === 'path' && name !== null && value.path.length < MAX_NAMES
+            ? { ...value, path: [...value.path, name] }
+            : other(value);
       } else if (this.#take('(')) {
         const args = this.#arguments(depth + 1);
         value = value.kind === 'path' ? { kind: 'call', callee: value.path, args, offset: value.offset } : other(value);

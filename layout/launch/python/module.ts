@@ -1,5 +1,6 @@
+import { TooMuchWork } from '../tooMuchWork';
 import { setAt, type Tree, type TreeMap, type TreeScalar } from '../tree';
-import { type Argument, type Expression, expressionOf } from './expressions';
+import { type Argument, type Expression, expressionOf, MAX_NAMES } from './expressions';
 import { type Line, nesting, pythonLines, type Token } from './tokens';
 
 /** A function at the top level of a Python file, with what it makes. */
@@ -12,8 +13,17 @@ interface PythonRecipe {
 /** The key under which the map of a call keeps what was called. */
 export const CALLEE = '()';
 
-const MAX_STATEMENTS = 50_000;
 const MAX_CALLS = 8;
+
+/** Tokens, values and variables that are looked at in one file. */
+const MAX_STEPS = 300_000;
+
+/** How many blocks stand in one another. */
+const MAX_BLOCKS = 60;
+
+/** The size of a variable's value: maps in one another, and values in all. Beyond it, it is unknown. */
+const MAX_DEPTH = 64;
+const MAX_VALUES = 20_000;
 
 interface Parameter {
   readonly name: string;
@@ -27,10 +37,17 @@ interface FunctionBody {
 
 type Variables = Map<string, Tree>;
 
+/** How many maps and lists stand in one another in a tree, and how many values it has; one that stands twice counts twice. */
+interface Size {
+  readonly depth: number;
+  readonly values: number;
+}
+
 /**
  * Reads what the functions of a Python file set, without running it: literals, constants, keyword arguments and
  * assignments to attributes. What depends on a condition, a loop, or a function of another file is unknown.
  * @param file the path that places name
+ * @throws TooMuchWork where the file takes more steps than any configuration
  */
 export function pythonRecipes(file: string, text: string): PythonRecipe[] {
   return new Module(file, pythonLines(text)).recipes();
@@ -39,7 +56,9 @@ export function pythonRecipes(file: string, text: string): PythonRecipe[] {
 class Module {
   readonly #functions = new Map<string, FunctionBody>();
   readonly #globals: Variables = new Map();
-  #statements = 0;
+  readonly #sizes = new WeakMap<Tree, Size>();
+  #steps = 0;
+  #blocks = 0;
 
   constructor(
     readonly file: string,
@@ -51,6 +70,36 @@ class Module {
   recipes(): PythonRecipe[] {
     const made = [...this.#functions.keys()].map((name) => ({ name, variables: this.#called(name, [], 0) }));
     return [...made, { name: '', variables: this.#globals }];
+  }
+
+  /** Counts work, which calls and values of values multiply. */
+  #spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) {
+      throw new TooMuchWork(this.file);
+    }
+  }
+
+  /** A value as a variable holds it. */
+  #held(tree: Tree): Tree {
+    const { depth, values } = this.#sizeOf(tree);
+    return depth > MAX_DEPTH || values > MAX_VALUES ? this.#unknown(tree.place.offset, 'a very large value') : tree;
+  }
+
+  #sizeOf(tree: Tree): Size {
+    const known = this.#sizes.get(tree);
+    if (known) {
+      return known;
+    }
+    const inner = tree.kind === 'map' ? [...tree.entries.values()] : tree.kind === 'list' ? tree.items : [];
+    this.#spend(inner.length);
+    let [depth, values] = [0, 1];
+    for (const size of inner.map((one) => this.#sizeOf(one))) {
+      depth = Math.max(depth, size.depth + 1);
+      values += size.values;
+    }
+    this.#sizes.set(tree, { depth, values });
+    return { depth, values };
   }
 
   /** Keeps the functions at the top level, and returns the other lines. */
@@ -74,6 +123,7 @@ class Module {
   }
 
   #called(name: string, args: readonly (readonly [string | null, Tree])[], depth: number): Variables {
+    this.#spend(this.#globals.size);
     const variables: Variables = new Map(this.#globals);
     const body = this.#functions.get(name);
     if (!body || depth > MAX_CALLS) {
@@ -92,14 +142,17 @@ class Module {
     for (let index = 0; index < lines.length; ) {
       const line = lines[index];
       const end = blockEnd(lines, index);
-      if (!line || ++this.#statements > MAX_STATEMENTS) {
-        // what was read so far may be set again by what is not read
-        variables.clear();
+      if (!line) {
         return;
       }
+      this.#spend(line.tokens.length);
       const [first] = line.tokens;
       if (first && first.kind === 'name' && BLOCKS.has(first.text) && line.tokens.some(({ text }) => text === ':')) {
+        if (++this.#blocks > MAX_BLOCKS) {
+          throw new TooMuchWork(this.file);
+        }
         this.#block(line, bodyOf(lines, index, end), variables, depth);
+        this.#blocks--;
         index = end;
       } else {
         this.#statement(line.tokens, variables, depth);
@@ -128,6 +181,7 @@ class Module {
         variables,
       );
     }
+    this.#spend(variables.size);
     const inside = new Map(variables);
     this.#run(body, inside, depth);
     for (const [name, value] of inside) {
@@ -144,6 +198,7 @@ class Module {
 
   /** What two trees agree on; the rest is unknown. */
   #either(before: Tree | undefined, after: Tree): Tree {
+    this.#spend(1);
     if (before === after) {
       return after;
     }
@@ -165,6 +220,7 @@ class Module {
   }
 
   #conditional(tree: Tree): Tree {
+    this.#spend(1);
     return tree.kind === 'map'
       ? { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, this.#conditional(value)])) }
       : { kind: 'scalar', value: null, place: tree.place, unknown: 'a condition of the Python code' };
@@ -176,7 +232,7 @@ class Module {
       if (!variables.has(RETURN)) {
         const value = this.#value(expressionOf(tokens.slice(1)), variables, depth);
         const early = variables.get(MAYBE_RETURN);
-        variables.set(RETURN, early ? this.#either(early, value) : value);
+        variables.set(RETURN, this.#held(early ? this.#either(early, value) : value));
       }
       return;
     }
@@ -220,7 +276,7 @@ class Module {
   #set(target: readonly string[] | null, value: Tree, variables: Variables): void {
     const [root, ...rest] = target ?? [];
     if (root !== undefined) {
-      variables.set(root, rest.length === 0 ? value : setAt(variables.get(root), rest, value));
+      variables.set(root, this.#held(rest.length === 0 ? value : setAt(variables.get(root), rest, value)));
     }
   }
 
@@ -249,6 +305,7 @@ class Module {
   }
 
   #changed(tree: Tree, callee: readonly string[]): Tree {
+    this.#spend(1);
     return tree.kind === 'map'
       ? { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, this.#changed(value, callee)])) }
       : { kind: 'scalar', value: null, place: tree.place, unknown: `${callee.join('.')}, which may change it` };
@@ -263,6 +320,7 @@ class Module {
   }
 
   #value(expression: Expression, variables: ReadonlyMap<string, Tree>, depth: number): Tree {
+    this.#spend(1);
     const { offset } = expression;
     const place = { file: this.file, offset };
     switch (expression.kind) {
@@ -453,7 +511,7 @@ function targetOf(tokens: readonly Token[]): readonly string[] | null {
       return null;
     }
   }
-  return path;
+  return path.length > MAX_NAMES ? null : path;
 }
 
 /** The parameters of a function, in order, with their defaults. */

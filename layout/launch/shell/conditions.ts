@@ -152,6 +152,7 @@ function binaryVerdict(shell: Shell, operator: string, left: Text, right: Text, 
     return null;
   }
   if (operator === '=~') {
+    shell.spend(a.length ** (1 + MAX_REPEATS));
     return patternVerdict(a, b);
   }
   if (operator === '<' || operator === '>') {
@@ -182,6 +183,7 @@ function sameVerdict(shell: Shell, left: Text, right: Text, glob: boolean): Verd
     return null;
   }
   shell.compares(left, b);
+  shell.spend(glob ? a.length * b.length : a.length);
   return glob && right.some((piece) => piece.kind === 'text' && /[*?[]/.test(piece.text)) ? matchesGlob(a, b) : a === b;
 }
 
@@ -195,13 +197,15 @@ function withoutPrefix(left: Text, right: Text): Text | null {
   return first?.kind === 'text' && first.text === constant && left.length > 1 ? left.slice(1) : null;
 }
 
+/** The most repetitions in a pattern that is tried: each takes the text's length once more. */
+const MAX_REPEATS = 2;
+
 /** The verdict of `=~` for the simple patterns that mean the same in JavaScript. */
 function patternVerdict(text: string, pattern: string): Verdict {
-  // more repetitions than two would take more than the cube of the text's length
   if (
     text.length > 256 ||
     pattern.length > 256 ||
-    (pattern.match(/[+*]/g)?.length ?? 0) > 2 ||
+    (pattern.match(/[+*]/g)?.length ?? 0) > MAX_REPEATS ||
     !/^\^?(\w|[-./: ,]|\[[-\w.]+\][+*]?|\(\w+(\|\w+)*\))*\$?$/.test(pattern)
   ) {
     return null;

@@ -24,6 +24,7 @@ import {
   type Piece,
   placeOf,
   quotedAs,
+  sizeOf,
   splitWords,
   type Text,
   textAt,
@@ -52,6 +53,7 @@ export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
   const args: Arg[] = [];
   let text: Piece[] = [];
   const close = () => {
+    shell.spend(sizeOf(text));
     for (const arg of splitWords(bounded(text))) {
       args.push(arg);
     }
@@ -116,7 +118,9 @@ export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text
     const text = syntax.type === 'Word' ? syntax.value : syntax.text;
     return textAt(text, shell.source.place(syntax.pos));
   }
-  return bounded(textOfParts(shell, syntax.parts, syntax.type === 'HereDocBody'));
+  const text = textOfParts(shell, syntax.parts, syntax.type === 'HereDocBody');
+  shell.spend(sizeOf(text));
+  return bounded(text);
 }
 
 /** The text of an array's items with a blank, or another character, between them. */
@@ -522,11 +526,13 @@ function transform(shell: Shell, known: string, operation: ParameterOperation): 
   switch (operation.type) {
     case 'Remove': {
       const pattern = literal(expandText(shell, operation.operand));
+      shell.spend(known.length * (pattern?.length ?? 0));
       return pattern === null ? null : removeMatch(known, pattern, operation.operator);
     }
     case 'Replace': {
       const pattern = literal(expandText(shell, operation.pattern));
       const replacement = literal(expandText(shell, operation.replacement));
+      shell.spend(known.length * (pattern?.includes('*') ? known.length : 1) * (pattern?.length ?? 0));
       return pattern === null || replacement === null
         ? null
         : replaceMatches(known, pattern, replacement, operation.operator);

@@ -5,6 +5,9 @@ type Element = { readonly kind: 'star' } | { readonly kind: 'one'; readonly matc
 const MAX_PATTERN = 256;
 const MAX_MATCHED = 2_048;
 
+/** How many characters and elements of a pattern are compared in one replacement. */
+const MAX_REPLACED = 2_000_000;
+
 function parsePattern(pattern: string): Element[] | null {
   if (pattern.length > MAX_PATTERN) {
     return null;
@@ -106,11 +109,17 @@ export function removeMatch(text: string, pattern: string, operator: '#' | '##' 
     const end = operator === '#' ? ends[0] : ends.at(-1);
     return text.slice(end ?? 0);
   }
-  const starts = Array.from({ length: text.length + 1 }, (_, start) => start).filter(
-    (start) => endsFrom(text, start, elements).at(-1) === text.length,
-  );
-  const start = operator === '%' ? starts.at(-1) : starts[0];
-  return text.slice(0, start ?? text.length);
+  // the end of a text is the start of the text backwards
+  const lengths = endsFrom([...reversed(text)].join(''), 0, elements.toReversed());
+  const length = operator === '%' ? lengths[0] : lengths.at(-1);
+  return text.slice(0, text.length - (length ?? 0));
+}
+
+/** The UTF-16 units of a text from the last to the first. */
+function* reversed(text: string): Iterable<string> {
+  for (let index = text.length - 1; index >= 0; index--) {
+    yield text.charAt(index);
+  }
 }
 
 /** A text with what a pattern matches replaced, as `${x/p/r}` and `${x//p/r}` do; null where it is too long to say. */
@@ -121,8 +130,10 @@ export function replaceMatches(
   operator: '/' | '//' | '/#' | '/%',
 ): string | null {
   const elements = text.length > MAX_MATCHED ? null : parsePattern(pattern);
-  if (!elements || elements.length === 0) {
-    return elements && text;
+  // a match is looked for at each character, and with a star in the pattern it may go on to the end of the text
+  const isSlow = elements?.some(({ kind }) => kind === 'star') && text.length ** 2 * elements.length > MAX_REPLACED;
+  if (!elements || isSlow || elements.length === 0) {
+    return elements && !isSlow ? text : null;
   }
   let result = '';
   let at = 0;

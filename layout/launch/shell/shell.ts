@@ -28,6 +28,8 @@ export interface Shell {
   compared: boolean;
   /** The arguments of the script that the caller chose, by their numbers. */
   readonly chosen: ReadonlyMap<string, string>;
+  /** Takes note of work beside that of following commands: characters that are copied or compared. */
+  spend(work: number): void;
   /** Takes note of a constant that a text is compared with. */
   compares(text: Text, constant: string): void;
   /** What the commands of a substitution print. */

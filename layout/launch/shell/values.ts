@@ -169,13 +169,18 @@ export function reasonOf({ why, name }: UnknownPiece): string {
   }
 }
 
-/** A text of bounded size. */
-export function bounded(text: Text): Text {
+/** How many characters a text has; what is not known counts as one. */
+export function sizeOf(text: Text): number {
   let characters = 0;
   for (const piece of text) {
     characters += piece.kind === 'text' ? piece.text.length : 1;
   }
-  return text.length > MAX_PIECES || characters > MAX_CHARACTERS ? unknownText('branch', 'a very long text') : text;
+  return characters;
+}
+
+/** A text of bounded size. */
+export function bounded(text: Text): Text {
+  return text.length > MAX_PIECES || sizeOf(text) > MAX_CHARACTERS ? unknownText('branch', 'a very long text') : text;
 }
 
 /** A list of bounded length; what is beyond it is not known. */

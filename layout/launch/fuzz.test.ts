@@ -168,7 +168,7 @@ const python = (line: string): string =>
   `def recipe():\n    cfg = Config(model=Model(tensor_model_parallel_size=2))\n${line}    return cfg\n`;
 
 const nestedIfs = (count: number): string =>
-  Array.from({ length: count }, (_, i) => `${' '.repeat(4 + i)}if x:\n`).join('') + `${' '.repeat(4 + count)}y = 1\n`;
+  `${Array.from({ length: count }, (_, i) => `${' '.repeat(4 + i)}if x:\n`).join('')}${' '.repeat(4 + count)}y = 1\n`;
 
 /** Texts whose cost is the square of their length, a power of it, or a call stack, for a reader without limits. */
 const COSTLY: readonly (readonly [name: string, file: string, text: string])[] = [

@@ -300,7 +300,7 @@ export class MeasuredRunReader {
 
   /** NeMo-RL announces a step: `==== Step 3/100 ====`. */
   nemoRlHead({ text }: LogLine): boolean {
-    const step = /={3,} Step (\d{1,12})\/\d{1,12} ={3,}/.exec(text)?.[1];
+    const step = /(?<!=)={3,} Step (\d{1,12})\/\d{1,12} ={3,}/.exec(text)?.[1];
     this.#announced = step === undefined ? this.#announced : Number(step);
     return step !== undefined;
   }

@@ -47,7 +47,10 @@ export const MODEL_NAMES: readonly string[] = MODELS.map(({ name }) => name);
  * @returns undefined for a name that is not known, or that models of different sizes share
  */
 export function modelNamed(name: string): PublicModel | undefined {
-  const whole = name.trim().replace(/\/+$/, '').toLowerCase();
+  const whole = name
+    .trim()
+    .replace(/(?<!\/)\/+$/, '')
+    .toLowerCase();
   const model = BY_NAME.get(whole) ?? BY_LAST_PART.get(lastPart(whole));
   if (model) {
     return model;

@@ -400,7 +400,7 @@ export function nearestGpus(name: string): readonly string[] {
       .slice(0, MAX_NAME)
       .toLowerCase()
       .replaceAll(/[^a-z0-9]/g, '');
-  const wanted = plain(name.replace(/nvidia|geforce|amd|instinct|intel|\d+\s*gi?b?\b/gi, ''));
+  const wanted = plain(name.replace(/nvidia|geforce|amd|instinct|intel|(?<!\d)\d+\s{0,2}gi?b?\b/gi, ''));
   return [...GPU_NAMES].sort((a, b) => distance(wanted, plain(a)) - distance(wanted, plain(b))).slice(0, 3);
 }
 

@@ -35,7 +35,7 @@ const SIGNALS: Readonly<Record<string, number>> = {
 const CANCELLED =
   /\*\*\* (?:JOB|STEP) \S{1,64} ON \S{1,128} CANCELLED AT \S{1,40}(?: DUE TO ([A-Z][A-Z ,()_-]{0,60}?))?(?:, .{0,60})? ?\*\*\*/;
 const STOPPED =
-  /^srun: (?:forcing job termination|got SIGCONT|interrupt|Job step aborted: Waiting)|^scancel: |received (?:SIGTERM|SIGINT|SIGUSR1)\b.*(?:shut|stop|exit|sav)|^srun: error: Node failure on (\S{1,128})/i;
+  /^srun: (?:forcing job termination|got SIGCONT|interrupt|Job step aborted: Waiting)|^scancel: |received (?:SIGTERM|SIGINT|SIGUSR1)\b(?:(?!received ).)*(?:shut|stop|exit|sav)|^srun: error: Node failure on (\S{1,128})/i;
 
 /** The most tasks of one line. */
 const MAX_TASKS = 65_536;

@@ -7,6 +7,8 @@ const MAX_DIMS = 32;
 const MAX_FRAMES = 64;
 /** The most ranks, or characters of their text, of all groups of a dump: a pickle may refer to one list a million times. */
 const MAX_MEMBERS = 16 * 1024 * 1024;
+/** The most ranks of whom a dump may seem to be. */
+const MAX_OWN = 8;
 /** The most variants of one operation that are compared before a new object is made. */
 const MAX_REMEMBERED = 16;
 
@@ -16,6 +18,11 @@ export interface FlightDump {
   readonly groups: readonly RunGroup[];
   readonly entries: readonly Entry[];
   readonly progress: ReadonlyMap<RunGroup, Progress>;
+  /** The ranks that are told by transfers: they number both ends. */
+  readonly own: ReadonlySet<number>;
+  /** When its first and last operations happened, in nanoseconds since 1970; 0 for unknown. */
+  readonly oldest: number;
+  readonly newest: number;
   /** Why the end is missing; null for a whole dump. */
   readonly problem: string | null;
 }
@@ -40,6 +47,9 @@ export function flightDump({ value, problem }: Salvaged, interner: Interner, kee
     groups,
     entries: withCoalescedStates(problem === null ? entries : withoutOpenBatch(entries)),
     progress: progressOf(root, reader.groupOfId),
+    own: reader.own,
+    oldest: reader.oldest === Number.POSITIVE_INFINITY ? 0 : reader.oldest,
+    newest: reader.newest,
     problem,
   };
 }
@@ -97,6 +107,9 @@ function progressOf(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<R
 /** Converts the dicts of one dump's ring to entries. */
 class EntryReader {
   readonly groupOfId = new Map<number, RunGroup>();
+  readonly own = new Set<number>();
+  oldest = Number.POSITIVE_INFINITY;
+  newest = 0;
   readonly #lastOf = new Map<RunGroup, Entry>();
   readonly #groups: Map<string, RunGroup>;
   readonly #interner: Interner;
@@ -140,6 +153,9 @@ class EntryReader {
     if (!dict || !group || record === undefined || seq === undefined || profile === undefined || state === undefined) {
       return [];
     }
+    const created = intOf(this.#get(dict, 'time_created_ns')) ?? 0;
+    this.#covers(created, intOf(this.#get(dict, 'time_discovered_completed_ns')) ?? 0);
+    this.#tells(profile, group);
     const entry = {
       record,
       group,
@@ -147,11 +163,30 @@ class EntryReader {
       p2p,
       operation: this.#operation(dict, profile),
       completed: state === 'completed' || (profile.startsWith('gloo:') && this.#get(dict, 'retired') === true),
-      created: intOf(this.#get(dict, 'time_created_ns')) ?? 0,
+      created,
       frames: listOf(this.#get(dict, 'frames')),
     };
     this.#lastOf.set(group, entry);
     return [entry];
+  }
+
+  #covers(created: number, completed: number): void {
+    if (created > 0) {
+      this.oldest = Math.min(this.oldest, created);
+      this.newest = Math.max(this.newest, created, completed);
+    }
+  }
+
+  /** Notes the rank itself, which stands before the arrow of a transfer: `send 0->1`. */
+  #tells(profile: string, group: RunGroup): void {
+    if (profile.endsWith('coalesced') || this.own.size > MAX_OWN) {
+      return;
+    }
+    const place = /^\w+:(?:send|recv) (\d{1,7})(?:->|<-)/.exec(profile)?.[1];
+    const rank = place === undefined ? undefined : group.ranks[Number(place)];
+    if (rank !== undefined) {
+      this.own.add(rank);
+    }
   }
 
   /** Whether an entry closes a batch of transfers: torch does not mark it as a transfer, but gives it their number. */

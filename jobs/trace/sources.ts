@@ -8,6 +8,7 @@ import { LogReader, type Machines, type RunLogs } from './logs/log';
 import { looksLikePickle, readPickle, readPickleEnds } from './pickle';
 import { looksLikeRas, type RasAnswer, readRas } from './ras';
 import { looksLikeRecording, type Recording, readRecording } from './recorder';
+import { latestRun, type ReadDump } from './runs';
 import type { Salvaged } from './value';
 import type { SourceFile, SourceKind } from './verification';
 
@@ -39,6 +40,10 @@ const NO_SOURCE = 'is no Flight Recorder dump, NCCL RAS answer, recorder file or
 export interface Evidence {
   readonly files: readonly SourceFile[];
   readonly ranks: readonly RankEvidence[];
+  /** Sentences about dumps that are not of this run or layout. */
+  readonly doubts: readonly string[];
+  /** Whether there are dumps of ranks that the layout does not have. */
+  readonly beyond: boolean;
   /** Every group that a dump or the recorder lists. */
   readonly groups: readonly RunGroup[];
   readonly ras: readonly RasAnswer[];
@@ -111,7 +116,10 @@ function namesIn(folder: string): string[] {
 /** Reads the files of a run one by one. */
 export class EvidenceReader {
   readonly #files: SourceFile[] = [];
-  readonly #ranks = new Map<number, RankEvidence>();
+  readonly #dumps: ReadDump[] = [];
+  /** Ranks with a dump that cannot be read. */
+  readonly #unread = new Set<number>();
+  /** The groups that recorder files list. */
   readonly #groups = new Set<RunGroup>();
   readonly #ras: RasAnswer[] = [];
   readonly #recordings: Recording[] = [];
@@ -122,16 +130,29 @@ export class EvidenceReader {
   readonly keep: number;
 
   /** @param files the number of files */
-  constructor(files: number, machines: Machines) {
+  constructor(
+    files: number,
+    readonly machines: Machines,
+  ) {
     this.#log = new LogReader(machines);
     this.keep = Math.max(64, Math.floor(MAX_ENTRIES / Math.max(1, files)));
   }
 
   evidence(): Evidence {
+    const { ranks, groups, notes, doubts, beyond } = latestRun(this.#dumps, this.machines.worldSize);
+    const read = new Set(ranks.map(({ rank }) => rank));
+    const unread = [...this.#unread]
+      .filter((rank) => !read.has(rank))
+      .map((rank) => ({ rank, entries: [], progress: new Map(), source: 'part' as const, written: null }));
     return {
-      files: this.#files,
-      ranks: [...this.#ranks.values()],
-      groups: [...this.#groups],
+      files: this.#files.map((file, index) => {
+        const note = notes.get(index);
+        return note === undefined ? file : { ...file, ok: file.ok && note.startsWith('another'), note };
+      }),
+      ranks: [...ranks, ...unread],
+      doubts,
+      beyond,
+      groups: [...new Set([...groups, ...this.#groups])],
       ras: this.#ras,
       recordings: this.#recordings,
       logs: this.#log.logs(),
@@ -209,25 +230,30 @@ export class EvidenceReader {
       }
       return;
     }
-    const rank = rankOf(file, dump);
+    const named = rankInName(file);
+    const rank = rankOf(named, dump);
     if (rank === null) {
-      this.#note(file, 'flight-recorder', null, false, 'has no rank: name it ..._RANK, as torch does');
+      const why =
+        named === null
+          ? 'has no rank: name it ..._RANK, as torch does'
+          : `is not of rank ${named}, which its name says: that rank is in none of its groups, or not in all`;
+      this.#note(file, 'flight-recorder', null, false, why);
       return;
     }
-    for (const group of dump.groups) {
-      this.#groups.add(group);
-    }
-    const better = this.#keepBetter(rankEvidence(rank, dump, modified));
-    const note = dump.problem ?? (better ? '' : `another dump of rank ${rank} goes further`);
-    this.#note(file, 'flight-recorder', rank, dump.problem === null, note);
+    const { groups, oldest, newest } = dump;
+    const evidence = rankEvidence(rank, dump, modified);
+    this.#dumps.push({ index: this.#files.length, evidence, groups, oldest, newest });
+    const renamed =
+      named !== null && named !== rank ? `holds operations of rank ${rank}, though its name says ${named}` : '';
+    this.#note(file, 'flight-recorder', rank, dump.problem === null, dump.problem ?? renamed);
   }
 
   /** Notes a dump that cannot be read; its rank was alive to write it. */
   #unreadable(file: string, note: string): void {
     const rank = rankInName(file);
     this.#note(file, 'flight-recorder', rank, false, note);
-    if (rank !== null && !this.#ranks.has(rank)) {
-      this.#ranks.set(rank, { rank, entries: [], progress: new Map(), source: 'part', written: null });
+    if (rank !== null && rank < this.machines.worldSize) {
+      this.#unread.add(rank);
     }
   }
 
@@ -249,17 +275,6 @@ export class EvidenceReader {
     return dump && salvaged && whole && (dump.entries.at(-1)?.record ?? -1) - first >= this.keep / 2
       ? { salvaged, dump }
       : null;
-  }
-
-  /** Keeps the dump of a rank with the most operations. */
-  #keepBetter(evidence: RankEvidence): boolean {
-    const known = this.#ranks.get(evidence.rank);
-    const last = (one: RankEvidence) => one.entries.at(-1)?.record ?? -1;
-    if (known && (last(known) > last(evidence) || (last(known) === last(evidence) && known.source === 'dump'))) {
-      return false;
-    }
-    this.#ranks.set(evidence.rank, evidence);
-    return true;
   }
 
   #text(file: string, size: number, start: string): void {
@@ -359,16 +374,30 @@ function rankInName(file: string): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** The rank of a dump: the number in its name, or else the one rank that all its groups have in common. */
-function rankOf(file: string, { groups, entries }: FlightDump): number | null {
-  const named = rankInName(file);
-  if (named !== null) {
+/**
+ * The rank of a dump. Its content decides: the end of its transfers that is its own, or the ranks that all its groups have in
+ * common. The number in its name counts where these leave it open; null where the name contradicts them.
+ */
+function rankOf(named: number | null, { groups, entries, own }: FlightDump): number | null {
+  const [only] = own;
+  if (own.size === 1 && only !== undefined) {
+    return only;
+  }
+  const used = commonRanks(new Set(entries.map(({ group }: Entry) => group)));
+  const listed = commonRanks(groups);
+  const both = used && listed ? used.filter((rank) => listed.includes(rank)) : (used ?? listed);
+  const common = both && both.length > 0 ? both : used;
+  if (!common) {
     return named;
   }
-  const own = entries.map(({ group }: Entry) => group);
-  const [first, ...others] = [...groups, ...own].filter(({ ranks }) => ranks.length > 0);
-  const common = first?.ranks.filter((rank) => others.every(({ ranks }) => ranks.includes(rank))) ?? [];
-  return common.length === 1 ? (common[0] ?? null) : null;
+  return named !== null && common.includes(named) ? named : common.length === 1 ? (common[0] ?? null) : null;
+}
+
+/** The ranks that all groups have in common; null where no group has known ranks. */
+function commonRanks(groups: Iterable<RunGroup>): readonly number[] | null {
+  const [first, ...others] = [...groups].filter(({ ranks }) => ranks.length > 0);
+  const sets = others.map(({ ranks }) => new Set(ranks));
+  return first ? first.ranks.filter((rank) => sets.every((ranks) => ranks.has(rank))) : null;
 }
 
 /** The first bytes of a file. */

@@ -13,6 +13,8 @@ export interface RunContext extends Programs {
   readonly stopped: string | null;
   /** Sentences about what the files leave open. */
   readonly open: readonly string[];
+  /** Whether some files are of ranks that the layout does not have. */
+  readonly foreign: boolean;
   /** Ranks whose process does not answer RAS. */
   readonly unanswered: ReadonlySet<number>;
   /** Ranks whose process answers RAS. */

@@ -1,4 +1,12 @@
-import { type Checked, denseGrid, expertGrid, type LayoutFacts, memoize, type ResolvedLayout } from '../../layout';
+import {
+  type Checked,
+  countOf,
+  denseGrid,
+  expertGrid,
+  type LayoutFacts,
+  memoize,
+  type ResolvedLayout,
+} from '../../layout';
 import { ascending } from '../collections';
 import { type Cause, causeOf } from './cause';
 import { type Assessment, assess } from './detectors';
@@ -10,12 +18,15 @@ import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places'
 import { Run } from './rankRun';
 import type { Evidence } from './sources';
 import type { RunContext } from './suspect';
+import { ranksText } from './texts';
 import type { Culprit, ExplainedDifference, SourceKind, Verification, Victim } from './verification';
 import { waitsFor } from './waits';
 
 /** The most waiting ranks that are listed, and the most ranks that one of them waits for. */
 const MAX_VICTIMS = 65_536;
 const MAX_WAITED = 64;
+/** The most exceptions that are named after which the run went on. */
+const MAX_SURVIVED = 4;
 
 /** A layout whose numbers are all known, so that a run can be compared with it. */
 export interface VerifiableLayout extends Checked {
@@ -95,7 +106,7 @@ function deviatingRanks(
 
 function contextOf(
   layout: LayoutGroups,
-  { logs, groups, files }: Evidence,
+  { logs, groups, files, doubts, beyond }: Evidence,
   open: readonly string[],
   ras: RasByRank | null,
 ): RunContext {
@@ -109,7 +120,19 @@ function contextOf(
   return {
     logs: logs.ranks,
     stopped: logs.stopped,
-    open,
+    open: [
+      ...doubts,
+      ...(logs.beyond.length > 0
+        ? [
+            `The log has lines of ${ranksText(logs.beyond)}, but the layout has ${countOf(layout.layout.worldSize, 'rank')}.`,
+          ]
+        : []),
+      ...open,
+      ...logs.survived
+        .slice(0, MAX_SURVIVED)
+        .map(({ rank, error }) => `Rank ${rank} raised ${JSON.stringify(error)}, and the run went on.`),
+    ],
+    foreign: beyond || logs.beyond.length > 0,
     unanswered,
     recorded: files.some(({ kind }) => kind === 'recorder') && files.every(({ kind }) => RECORDS.has(kind)),
     answered: new Set(members.map(({ rank }) => rank).filter((rank) => !unanswered.has(rank))),

@@ -25,7 +25,7 @@ export function assess(run: Run, context: RunContext): Assessment {
   for (const detector of DETECTORS) {
     const found = detector.detect(scene);
     if (found) {
-      return { ...found, graph, why: [...found.why, ...(found.verdict === 'healthy' ? [] : context.open)] };
+      return { ...found, graph, why: [...found.why, ...context.open] };
     }
   }
   return { verdict: 'unknown', suspects: [], mismatch: null, graph, why: [] };

@@ -30,6 +30,9 @@ export const HEALTHY: Detector = {
     }
     const hidden = hiddenRanks(run, context);
     const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump, and none of these waits; ${ranksText(hidden)} may.`;
+    if (context.foreign) {
+      return { ...NOTHING, why: ['Some files are of another run or another number of ranks.'] };
+    }
     return hidden.length === 0 ? { ...NOTHING, verdict: 'healthy', why: [] } : { ...NOTHING, why: [why] };
   },
 };

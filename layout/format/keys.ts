@@ -356,6 +356,9 @@ const parallelismKeys = {
     count('Layers in one virtual stage: another way to write `vpp`.'),
   ),
   ...stageKeys,
+  pipeline_schedule: text(
+    'The pipeline schedule of frameworks that have several: `1F1B`, `GPipe`, `Interleaved1F1B`, `ZBVZeroBubble` (torchtitan); `1f1b`, `afab` (nanotron). Megatron-LM has 1F1B, interleaved with `vpp`.',
+  ),
   overlap_p2p_comm: flag(
     '--no-overlap-p2p-communication',
     withDefault(

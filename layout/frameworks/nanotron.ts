@@ -40,6 +40,16 @@ export const nanotron: Framework = {
       ],
     },
   ],
-  rules: { own: ['framework-world', 'framework-experts', 'nanotron-nodes'], megatron: 'none' },
+  heads: {
+    heads: (heads, tp) => `num_attention_heads (${heads}) must be divisible by tp (${tp})`,
+    keyValueHeads: (heads, tp) =>
+      heads < tp
+        ? `num_key_value_heads (${heads}) must be >= tp (${tp})`
+        : `Number of key/value heads (${heads}) must be divisible by TP size (${tp}).`,
+  },
+  rules: {
+    own: ['framework-world', 'framework-experts', 'framework-heads', 'nanotron-nodes', 'nanotron-accumulation'],
+    megatron: 'none',
+  },
   core: null,
 };

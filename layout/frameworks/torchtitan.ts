@@ -56,6 +56,15 @@ export const torchtitan: Framework = {
       exists: ({ ep = 1 }) => ep > 1,
     },
   ],
-  rules: { own: ['framework-world', 'framework-experts'], megatron: 'none' },
+  heads: {
+    // the configuration function may change those of the flavor that it starts from
+    areNominal: true,
+    heads: (heads, tp) => `tensor_parallel_degree (${tp}) must divide n_heads (${heads}).`,
+    keyValueHeads: (heads, tp) => `tensor_parallel_degree (${tp}) must divide n_kv_heads (${heads}).`,
+  },
+  rules: {
+    own: ['framework-world', 'framework-experts', 'framework-heads', 'torchtitan-sequence', 'torchtitan-pipeline'],
+    megatron: 'none',
+  },
   core: null,
 };

@@ -18,8 +18,12 @@ import { expertFactorization } from './factorization/expert-factorization';
 import { expertProduct } from './factorization/expert-product';
 import { accelerateCombination } from './framework/accelerate-combination';
 import { frameworkExperts } from './framework/framework-experts';
+import { frameworkHeads } from './framework/framework-heads';
 import { frameworkWorld } from './framework/framework-world';
+import { nanotronAccumulation } from './framework/nanotron-accumulation';
 import { nanotronNodes } from './framework/nanotron-nodes';
+import { torchtitanPipeline } from './framework/torchtitan-pipeline';
+import { torchtitanSequence } from './framework/torchtitan-sequence';
 import { allGatherGroups } from './fsdp/all-gather-groups';
 import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
@@ -126,7 +130,11 @@ export const RULES: readonly Rule[] = [
   frameworkWorld,
   frameworkExperts,
   accelerateCombination,
+  frameworkHeads,
+  torchtitanSequence,
+  torchtitanPipeline,
   nanotronNodes,
+  nanotronAccumulation,
   denseFactorization,
   denseProduct,
   expertFactorization,

@@ -123,6 +123,7 @@ export const nanotronDocument: DocumentFamily = {
     facts.takeDefaults(DEFAULTS.nanotron);
     // sequence parallelism is a mode of tensor parallelism
     const mode = optionsOf(at(tree, 'parallelism')).string('tp_mode');
+    facts.set('parallelism.pipeline_schedule', optionsOf(at(tree, 'parallelism')).string('pp_engine'));
     const isReduceScatter = mapFound(mode, (value) => value.toUpperCase() === 'REDUCE_SCATTER');
     facts.set('sequence.sequence_parallel', isReduceScatter);
     const degrees = (['dp', 'pp', 'tp', 'cp'] as const).map((name) => facts.get(`parallelism.${name}`));
@@ -135,7 +136,7 @@ export const nanotronDocument: DocumentFamily = {
     const batch = derived(factors, (...sizes) => product(sizes), 'global_batch_size');
     facts.set('batch.global_batch_size', isKnown(batch) ? batch : undefined);
     deriveFromWorld(facts);
-    listUnmappedTree(tree, '', namesIn(NANOTRON, 'tp_mode', 'batch_accumulation_per_replica'), facts);
+    listUnmappedTree(tree, '', namesIn(NANOTRON, 'tp_mode', 'pp_engine', 'batch_accumulation_per_replica'), facts);
     return facts;
   },
 };

@@ -166,6 +166,10 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
     facts.delete('parallelism.expt_tp');
   }
   readSchedule(options, facts);
+  const isSequenceParallel = options.has('enable_sequence_parallel')
+    ? options.boolean('enable_sequence_parallel')
+    : undefined;
+  facts.set('sequence.sequence_parallel', isSequenceParallel);
   for (const name of ['data_parallel_replicate_degree', 'data_parallel_shard_degree'] as const) {
     facts.set(`fsdp.${name}`, options.integer(name));
   }
@@ -190,6 +194,9 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
   listUnmappedTree(section, 'parallelism', TITAN_MAPPED, facts);
 }
 
+const LAYERS_PER_STAGE = 'pipeline_parallel_layers_per_stage';
+const END_WEIGHTS = ['first', 'last'].map((end) => `pipeline_parallel_${end}_stage_less_layers`);
+
 /** Pipeline schedules with several stages a rank. */
 const MULTI_STAGE = /^(interleaved|looped|zbv|dualpipe)/i;
 
@@ -199,10 +206,16 @@ const MULTI_STAGE = /^(interleaved|looped|zbv|dualpipe)/i;
  */
 function readSchedule(options: Options, facts: Facts): void {
   const schedule = options.has('pipeline_parallel_schedule') ? options.string('pipeline_parallel_schedule') : undefined;
+  facts.set('parallelism.pipeline_schedule', schedule);
+  // the weights of embedding and output are 1 each where nothing else is said
+  if (!END_WEIGHTS.some((name) => options.has(name))) {
+    const perStage = options.has(LAYERS_PER_STAGE) ? options.integer(LAYERS_PER_STAGE) : undefined;
+    facts.set('parallelism.num_layers_per_virtual_pipeline_stage', perStage);
+  }
   if (facts.number('parallelism.pp') === 1 || (isKnown(schedule) && !MULTI_STAGE.test(schedule.value))) {
     return;
   }
-  const byLayers = options.has('pipeline_parallel_layers_per_stage');
+  const byLayers = options.has(LAYERS_PER_STAGE);
   facts.set('parallelism.vpp', byLayers ? { unknown: 'the layers of the model' } : mapFound(schedule, () => 2));
 }
 
@@ -223,6 +236,7 @@ function optionsIn(tree: Tree | undefined): Iterable<[string, Tree]> {
 /** The settings that have a place in a layout, of the section by their names alone. */
 export const TITAN_MAPPED: ReadonlySet<string> = new Set([
   ...[CALLEE, ...Object.keys(DEGREES), 'data_parallel_replicate_degree', 'data_parallel_shard_degree'],
+  ...['pipeline_parallel_schedule', LAYERS_PER_STAGE, 'enable_sequence_parallel'],
   ...['seq_len', 'max_context_length', 'local_batch_size', 'batch_size', 'global_batch_size'].map(
     (name) => `training.${name}`,
   ),

@@ -281,7 +281,7 @@ const TARGETS = {
   'edit -> diagnostics p50': { yaml: [undefined, 1 / 4, 1 / 8], json: [undefined, 1.2, 1.5] },
   'completion after an edit': { yaml: [undefined, 1 / 4, undefined] },
   'hover after an edit': { yaml: [undefined, 1 / 4, undefined] },
-  'memory after all edits': { yaml: 0.8 },
+  'memory after all edits': { yaml: [1, 0.6, 0.6] },
 };
 
 function row(measured, what, size, ours, yaml, json) {

@@ -29,10 +29,6 @@ if (desktop && !once) {
     shell: process.platform === 'win32',
   }).unref();
 } else {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major < 22 || (major === 22 && minor < 18)) {
-    throw new Error(`without Visual Studio Code, Node.js 22.18 or later is needed, and this is ${process.version}`);
-  }
   preparePackage();
   await (once ? lookOnce() : serve());
 }

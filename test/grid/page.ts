@@ -1,10 +1,10 @@
 // The panel's own page in Chromium, without an editor around it: for tests, pictures and benchmarks. `npm run build` makes the panel.
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { importSource } from '../../scripts/source.mts';
 import type { PanelState } from '../../webview/panel/state';
-import { CHROMIUM } from '../harness/editorServer.ts';
+import { launchChromium } from '../harness/chromium.ts';
 import { type ThemeName, themeOf } from './themes.ts';
 
 export type Engine = typeof import('./engine');
@@ -51,24 +51,13 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:";
 const ORIGIN = 'http://panel.test';
 
-/** What Chromium needs in place of `--disable-gpu` to draw with a GPU where there is no display. */
-const GPU = [
-  '--disable-gpu-sandbox',
-  '--ignore-gpu-blocklist',
-  '--enable-gpu-rasterization',
-  '--use-angle=vulkan',
-  '--enable-features=Vulkan',
-  '--disable-vulkan-surface',
-];
-
 /** Bundles the engine and starts Chromium, which draws with the processor unless `gpu` asks for more. */
 export async function startGrid({ gpu = false } = {}): Promise<Grid> {
   const [engine, script, style] = await Promise.all([
     importSource<Engine>('test/grid/engine.ts'),
     ...['main.js', 'grid.css'].map((name) => readFile(join(ROOT, 'dist/webview', name), 'utf8')),
   ]);
-  const args = gpu ? [...CHROMIUM.args.filter((arg) => arg !== '--disable-gpu'), ...GPU] : CHROMIUM.args;
-  const browser = await chromium.launch({ ...CHROMIUM, args });
+  const browser = await launchChromium({ gpu });
   const open = async ({
     theme = 'dark',
     width = 1200,

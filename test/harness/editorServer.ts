@@ -1,6 +1,6 @@
 // Starts the editor's own server (the one that code-server carries) on a free loopback port.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,22 +14,6 @@ export const SERVER_ROOT = join(MODULES, 'code-server', 'lib', 'vscode');
 export const SERVER_MAIN = join(SERVER_ROOT, 'out', 'server-main.js');
 
 const TETHER = fileURLToPath(new URL('tether.ts', import.meta.url));
-
-/** How Chromium must be started where there is neither a display nor a network. */
-export const CHROMIUM = {
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  headless: true,
-  args: [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-dev-shm-usage',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-};
 
 const SETTINGS = {
   'chat.disableAIFeatures': true,
@@ -83,13 +67,19 @@ export function writeSettings(data: string, settings: object): void {
 const trustSettings = (trust: boolean): object =>
   trust ? { 'security.workspace.trust.startupPrompt': 'never' } : { 'security.workspace.trust.enabled': false };
 
-/** Starts a server with a data folder of its own. */
+/**
+ * Starts a server with a data folder of its own.
+ * @throws Error where the editor is not installed, with what to do
+ */
 export async function startEditorServer({
   settings = {},
   env = {},
   extensionsDir,
   trust = false,
 }: EditorServerOptions = {}): Promise<EditorServer> {
+  if (!existsSync(SERVER_MAIN)) {
+    throw new Error('The editor is not installed. Run `npm ci --prefix test/vscode && npm run link:editor` first.');
+  }
   const data = mkdtempSync(join(tmpdir(), 'parallelism-layout-editor-'));
   writeSettings(data, { ...trustSettings(trust), ...settings });
   const child = spawn(

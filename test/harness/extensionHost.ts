@@ -2,8 +2,9 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { CHROMIUM, type EditorServer, startEditorServer } from './editorServer.ts';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
+import { type EditorServer, startEditorServer } from './editorServer.ts';
 
 const TIMEOUT = 300_000;
 
@@ -44,7 +45,7 @@ export async function runInExtensionHost(hosted: HostedTests): Promise<number> {
       trust,
       env: { TEST_OUTPUT: output, ...env },
     });
-    browser = await chromium.launch(CHROMIUM);
+    browser = await launchChromium();
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     const ended = exitCode(page, log, output);
     const authority = `127.0.0.1:${server.port}`;

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { type Browser, chromium, type FrameLocator, type Locator, type Page } from 'playwright-core';
-import { CHROMIUM, SERVER_MAIN, startEditorServer, writeSettings } from './editorServer.ts';
+import type { Browser, FrameLocator, Locator, Page } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
+import { SERVER_MAIN, startEditorServer, writeSettings } from './editorServer.ts';
 
 /** Where packaging leaves the extension. */
 const VSIX = 'parallelism-layout.vsix';
@@ -77,7 +78,7 @@ export class Workbench {
       ...(theme && { 'workbench.colorTheme': theme }),
       ...settings,
     });
-    this.#browser = await chromium.launch(CHROMIUM);
+    this.#browser = await launchChromium();
     this.#page = await this.#browser.newPage({ viewport: { width, height } });
     this.page.setDefaultTimeout(PATIENCE);
     await this.page.goto(`http://127.0.0.1:${this.#editor.port}/?folder=${encodeURIComponent(project)}`);

@@ -48,7 +48,7 @@ const DIAGRAMS: Readonly<Record<string, (subject: Subject) => Svg>> = {
 };
 
 function costSvg({ name, facts, resolved: layout }: Subject): Svg {
-  const result = costOf(facts, layout);
+  const result = costOf(facts);
   const diagram = costDiagram(result, DIAGRAM_WIDTH);
   return { text: diagramSvg({ name, headline: costHeadline(layout, result), diagram }) };
 }
@@ -155,7 +155,7 @@ function pictureSvg({ name, facts, resolved: layout, options }: Subject): Svg {
     return { problem };
   }
   const { colour = '', group = '', module = '', grid } = options;
-  const known = { stages: stageLayers(facts), flows: costOf(facts, layout).cost?.flows ?? [] };
+  const known = { stages: stageLayers(facts), flows: costOf(facts).cost?.flows ?? [] };
   const drawing = drawingOf(layout, view, { ...USUAL_CHOICE, colour, group, module, grid }, known);
   return { text: svgOf({ ...drawing, layout, name, failed: failedRanks(layout) }) };
 }

@@ -11,7 +11,7 @@ import {
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { EXIT, fail, print } from './output';
-import { gigabytes, seconds, table } from './table';
+import { gigabytes, memory, seconds, table } from './table';
 
 interface Options {
   readonly format: Format;
@@ -50,7 +50,7 @@ function answerOf(input: InputFile, failedGpus: number | undefined): Answer | nu
   if (!layout) {
     return null;
   }
-  const result = estimateOf(layout.facts, layout.resolved);
+  const result = estimateOf(layout.facts);
   if (!result.ok) {
     fail(`${input.file}: no estimate: ${result.reason}`, EXIT.findings);
   }
@@ -96,6 +96,8 @@ function stageJson(stage: StageEstimate): object {
     communicators_bytes: Math.round(stage.communicatorsBytes),
     peak_bytes: Math.round(stage.peakBytes),
     interval: stage.interval.map(Math.round),
+    total_bytes: Math.round(stage.totalBytes),
+    total_interval: stage.totalInterval.map(Math.round),
   };
 }
 
@@ -113,14 +115,14 @@ function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<
   const { estimate } = answer.result;
   yield `${terminalLine(file)}\n`;
   yield* table([
-    ['stage', 'states', 'activations', 'peak', '90 % within', 'communicators'],
+    ['stage', 'states', 'activations', 'communicators', 'needs', '90 % within'],
     ...estimate.perStage.map((stage) => [
       stage.module === null ? String(stage.stage) : terminalLine(`${stage.module} ${stage.stage}`),
-      gigabytes(stage.statesBytes),
-      gigabytes(stage.activationsBytes),
-      gigabytes(stage.peakBytes),
-      stage.interval.map(gigabytes).join(' to '),
-      gigabytes(stage.communicatorsBytes),
+      memory(stage.statesBytes),
+      memory(stage.activationsBytes),
+      memory(stage.communicatorsBytes),
+      memory(stage.totalBytes),
+      stage.totalInterval.map(memory).join(' to '),
     ]),
   ]);
   yield* table([

@@ -118,6 +118,8 @@ const estimate = z.union([
           communicators_bytes: whole.describe("NCCL's own memory, beside the peak."),
           peak_bytes: whole.describe("The peak of torch's allocator."),
           interval,
+          total_bytes: whole.describe('What the GPU must have: the peak and the communicators.'),
+          total_interval: interval,
         }),
       ),
     }),
@@ -171,7 +173,8 @@ const plannedLayout = z.object({
   microbatches: whole,
   recompute: z.enum(['none', 'selective', 'full']),
   step_time_s: z.number(),
-  peak_bytes: whole,
+  total_bytes: whole.describe('What the fullest GPU must have.'),
+  total_interval: interval,
   layout: z.string().describe('The whole layout file.'),
 });
 

@@ -4,7 +4,7 @@ import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
 import { inputFiles } from './files';
 import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records } from './output';
-import { gigabytes, seconds, table } from './table';
+import { memory, seconds, table } from './table';
 
 interface Options {
   readonly format: Format;
@@ -65,7 +65,7 @@ function* shown(file: string, layouts: readonly PlannedLayout[], place: number):
 const HEAD = [
   '',
   'step',
-  'peak',
+  'memory',
   'tp',
   'cp',
   'pp',
@@ -84,7 +84,7 @@ function cells(layout: PlannedLayout, index: number): string[] {
   return [
     String(index + 1),
     seconds(layout.seconds),
-    gigabytes(layout.peakBytes),
+    memory(layout.totalBytes),
     ...sizes.map(String),
     layout.recompute,
   ];
@@ -96,7 +96,8 @@ function jsonOf({
   micro,
   recompute,
   seconds: time,
-  peakBytes,
+  totalBytes,
+  totalInterval,
   microbatches,
   text,
 }: PlannedLayout): object {
@@ -107,7 +108,8 @@ function jsonOf({
     microbatches,
     recompute,
     step_time_s: time,
-    peak_bytes: Math.round(peakBytes),
+    total_bytes: Math.round(totalBytes),
+    total_interval: totalInterval.map(Math.round),
     layout: text,
   };
 }

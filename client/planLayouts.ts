@@ -34,12 +34,12 @@ export async function planLayouts(server: Server, document: vscode.TextDocument)
   }
 }
 
-function choice({ degrees, vpp, micro, recompute, seconds, peakBytes, text }: PlannedLayout): Choice {
+function choice({ degrees, vpp, micro, recompute, seconds, totalBytes, text }: PlannedLayout): Choice {
   const { tp, cp, pp, dp, ep } = degrees;
   const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep }).filter(([name, size]) => size > 1 || name === 'tp');
   return {
     label: sizes.map(([name, size]) => `${name} ${size}`).join(' · '),
-    description: vscode.l10n.t('{0} s a step, {1} GiB a GPU', seconds.toPrecision(3), gibibytes(peakBytes)),
+    description: vscode.l10n.t('{0} s a step, {1} GiB a GPU', seconds.toPrecision(3), gibibytes(totalBytes)),
     detail: vscode.l10n.t('micro-batch {0}, recompute {1}', micro, recompute),
     text,
   };

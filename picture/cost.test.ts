@@ -25,7 +25,7 @@ optimizer: {use_distributed_optimizer: true}
 
 function shown(text: string): { result: CostResult; title: string; texts: string[]; shapes: readonly Shape[] } {
   const { facts, layout } = sound(text);
-  const result = costOf(facts, layout);
+  const result = costOf(facts);
   const { title } = costHeadline(layout, result);
   const { shapes } = costDiagram(result, 960);
   return { result, title, texts: textsOf(shapes), shapes };

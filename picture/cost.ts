@@ -38,8 +38,8 @@ export type CostResult =
   | { readonly cost: null; readonly reason: string };
 
 /** The cost of a layout without errors. */
-export function costOf(facts: LayoutFacts, layout: ResolvedLayout): CostResult {
-  const result = estimateOf(facts, layout);
+export function costOf(facts: LayoutFacts): CostResult {
+  const result = estimateOf(facts);
   return result.ok
     ? { cost: costFrom(facts, result.estimate), reason: null }
     : { cost: null, reason: `The cost is not known: ${result.reason}.` };
@@ -49,13 +49,13 @@ function costFrom(facts: LayoutFacts, estimate: Estimate): Cost {
   const { perStage, traffic, stepTimeS, gpuMemoryBytes, missing, assumed } = estimate;
   const named = (module: string | null, name: string) => (module === null ? name : `${module} ${name}`);
   return {
-    stages: perStage.map(({ module, stage, statesBytes, activationsBytes, communicatorsBytes, interval }) => ({
+    stages: perStage.map(({ module, stage, statesBytes, activationsBytes, communicatorsBytes, totalInterval }) => ({
       name: named(module, `stage ${stage}`),
       states: statesBytes,
       activations: activationsBytes,
       communicators: communicatorsBytes,
-      low: interval[0] + communicatorsBytes,
-      high: interval[1] + communicatorsBytes,
+      low: totalInterval[0],
+      high: totalInterval[1],
     })),
     gpuBytes: gpuMemoryBytes,
     flows: traffic.map(({ module, group, carries, bytesPerStep, tier }) => ({

@@ -15,7 +15,7 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
     sequences: facts ? sequencePlans(facts) : [],
     shards: shardsOf(checked),
     stages: facts ? stageLayers(facts) : [],
-    cost: facts && resolved ? costOf(facts, resolved) : { cost: null, reason: 'The layout has errors.' },
+    cost: facts && resolved ? costOf(facts) : { cost: null, reason: 'The layout has errors.' },
     diagnostics: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({

@@ -26,7 +26,7 @@ function blockActivations(job: CostJob, block: Block): number {
   const hidden = boundary(job);
   const mask = sequence.dropout ? hidden / HALF : 0;
   // the input of the norm, and its output, which the linear layer after it keeps
-  const norm = recomputes(job, 'layernorm') ? hidden : 2 * hidden;
+  const norm = recomputes(job, 'layernorm') ? hidden : hidden + (hidden / HALF) * job.inputBytes;
   switch (block) {
     case 'attention':
       return norm + mask + attention(job, tokens) + (recomputes(job, 'core_attn') ? 0 : scores(job, tokens));
@@ -108,7 +108,7 @@ function attention(job: CostJob, tokens: number): number {
   const output = mla ? heads * mla.vHeadDim : heads * kvChannels;
   const latent = mla ? (mla.qLoraRank ?? 0) + mla.kvLoraRank + mla.qkPosEmbHeadDim : 0;
   const projected = recomputes(job, 'mla_up_proj') ? 0 : query + keyValue;
-  return HALF * tokens * ((projected + output) / degrees.tp + 2 * latent);
+  return tokens * ((HALF * projected + job.inputBytes * output) / degrees.tp + 2 * HALF * latent);
 }
 
 /** Bytes of attention scores: the softmax's output, its dropout mask and what dropout makes of it; or the log-sum-exp alone. */
@@ -117,9 +117,10 @@ function scores({ model, degrees, sequence }: CostJob, tokens: number): number {
   return sequence.scoresInMemory ? 5 * heads * tokens * sequence.length : FLOAT * heads * tokens;
 }
 
-function feedForward({ model }: CostJob, width: number, tokens: number, tp: number): number {
+/** What the activation function reads, and what it makes, which the second linear layer keeps. */
+function feedForward({ model, inputBytes }: CostJob, width: number, tokens: number, tp: number): number {
   const up = model.gatedLinearUnit ? 2 * width : width;
-  return (HALF * tokens * (up + width)) / tp;
+  return (tokens * (HALF * up + inputBytes * width)) / tp;
 }
 
 function mixture(job: CostJob, tokens: number): number {
@@ -135,8 +136,8 @@ function mixture(job: CostJob, tokens: number): number {
     moe.sharedFfnHiddenSize > 0 && !recomputes(job, 'shared_experts')
       ? feedForward(job, moe.sharedFfnHiddenSize, tokens, degrees.tp)
       : 0;
-  const permuted = 2 * HALF * routed * hiddenSize;
-  const activated = recomputes(job, 'moe_act') ? (HALF * routed * moe.ffnHiddenSize) / degrees.exptTp : 0;
+  const permuted = (HALF + job.inputBytes) * routed * hiddenSize;
+  const activated = recomputes(job, 'moe_act') ? (job.inputBytes * routed * moe.ffnHiddenSize) / degrees.exptTp : 0;
   return permuted + feedForward(job, moe.ffnHiddenSize, routed, degrees.exptTp) - activated + shared;
 }
 

@@ -20,7 +20,7 @@ import {
   tokensOf,
 } from './job';
 import { vocabularyParameters } from './parameters';
-import { stageParameters } from './states';
+import { stageParameters, trainedParameters } from './states';
 
 /**
  * What a collective may run behind.
@@ -236,7 +236,8 @@ class StageTable {
    */
   dataParallel(kind: 'dense' | 'expert'): Row[] {
     const { optimizer, fsdp } = this.job;
-    const parameters = stageParameters(this.job, this.stage)[kind];
+    // FSDP gathers all parameters, an optimizer those that it has updated
+    const gathered = fsdp === 'optim_grads_params' ? stageParameters : trainedParameters;
     const names = kind === 'dense' ? ['dp_cp', 'intra_dp_cp'] : ['ep_dp', 'intra_ep_dp'];
     const group = names[optimizer.instances > 1 ? 1 : 0] ?? '';
     const place = kind === 'dense' ? this.placements.dp : this.placements.exptDp;
@@ -259,14 +260,14 @@ class StageTable {
       timesPerStep: gathers,
       hiddenBehind: optimizer.overlapParamGather ? (gathers === 1 ? 'first-forward' : 'compute') : 'nothing',
     } as const;
-    const gradients = parameters * optimizer.gradBytes;
+    const gradients = trainedParameters(this.job, this.stage)[kind] * optimizer.gradBytes;
     if (!optimizer.distributed && fsdp === 'no_shard') {
       return [this.#allReduce(reduce, gradients, place)];
     }
     return [
       this.#ring({ ...reduce, collective: 'reduce_scatter' }, gradients, place),
       this.#allReduce({ ...reduce, group: 'inter_ep_dp', timesPerStep: 1 }, gradients / place.ranks, between),
-      this.#ring(gather, parameters * optimizer.gatherBytes, place),
+      this.#ring(gather, gathered(this.job, this.stage)[kind] * optimizer.gatherBytes, place),
     ];
   }
 
@@ -274,7 +275,7 @@ class StageTable {
   tiedEmbedding(): Row[] {
     const { model, optimizer, stages } = this.job;
     const { embedding, loss } = this.#shape;
-    const isEnd = stages.length > 1 && embedding !== loss && !model.untied;
+    const isEnd = stages.length > 1 && embedding !== loss && !model.untied && !this.job.lora;
     const call = {
       group: 'embd',
       carries: 'gradients',

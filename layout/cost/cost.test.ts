@@ -61,6 +61,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       paramBytes: 2,
       gradBytes: 4,
       stateBytes: 12,
+      copyBytes: 0,
       gatherBytes: 2,
       distributed: false,
       instances: 1,
@@ -69,6 +70,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
     },
     recompute: { granularity: 'none' },
     fsdp: 'no_shard',
+    lora: null,
     hardware: {
       gpu: h100 as NonNullable<typeof h100>,
       gpusPerNode: 8,
@@ -85,6 +87,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       contextLevels: [],
     },
     compute: 'bf16',
+    inputBytes: 2,
     dispatcher: 'alltoall',
     ...rest,
   };

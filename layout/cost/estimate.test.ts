@@ -23,12 +23,12 @@ optimizer: {use_distributed_optimizer: true}
 `;
 
 function resultOf(text: string): EstimateResult {
-  const { facts, resolved, diagnostics } = check(text);
+  const { facts, diagnostics } = check(text);
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-  if (!facts || !resolved) {
+  if (!facts) {
     throw new Error('the layout has no facts');
   }
-  return estimateOf(facts, resolved);
+  return estimateOf(facts);
 }
 
 function estimated(text: string): Estimate {

@@ -1,26 +1,15 @@
 import type { LayoutFacts } from '../topology/facts';
-import { processGroups } from '../topology/process-groups';
-import type { ResolvedLayout } from '../topology/resolved';
 import { costJobs, type JobOfLayout } from './fromLayout';
-import { microbatches } from './job';
-import { memoryOf } from './memory';
+import { type CostJob, microbatches } from './job';
+import { memoryOf, type StageMemory } from './memory';
 import { MEGATRON, NANOTRON, stepTime } from './time';
 import { type Traffic, trafficOf } from './traffic';
 
 /** Memory of one rank of a pipeline stage, in bytes. */
-export interface StageEstimate {
+export interface StageEstimate extends StageMemory {
   /** The module's name; null for `parallelism`. */
   readonly module: string | null;
   readonly stage: number;
-  readonly statesBytes: number;
-  /** Of these, the workspaces of cuBLAS and Transformer Engine. */
-  readonly workspaceBytes: number;
-  readonly activationsBytes: number;
-  /** NCCL's own memory, which torch's allocator does not count; the range is what was measured. */
-  readonly communicatorsBytes: number;
-  /** The peak of torch's allocator. */
-  readonly peakBytes: number;
-  readonly interval: readonly [number, number];
 }
 
 /** What one layout costs. */
@@ -30,6 +19,8 @@ export interface Estimate {
   readonly pipeline: { readonly microbatches: number; readonly bubble: number } | null;
   /** Seconds of one optimizer step; null where the kind of GPU is not known. */
   readonly stepTimeS: { readonly median: number; readonly interval: readonly [number, number] } | null;
+  /** Null where there is no step time. */
+  readonly throughput: { readonly tokensPerSecondPerGpu: number; readonly mfu: number } | null;
   /** Memory of one GPU in bytes; null where it is not known. */
   readonly gpuMemoryBytes: number | null;
   readonly missing: readonly string[];
@@ -42,19 +33,13 @@ export type EstimateResult =
   | { readonly ok: false; readonly reason: string; readonly missing: readonly string[] };
 
 /**
- * Bytes of NCCL for each communicator that a rank holds: 9.5 GB for 15 and 4.5 GB for 8 were measured on H200 GPUs with NCCL
- * 2.28.9 (docs/measurements).
- */
-const BYTES_PER_COMMUNICATOR = 0.6e9;
-
-/**
  * How far measured step times lie from the estimate, as factors, nine times of ten (docs/cost.md): on A100, by which the
  * constants were fitted; on later GPUs; and with nanotron, whose runs differ by a factor of ten among themselves.
  */
 const TIME_INTERVAL = { a100: [0.8, 1.3], later: [0.7, 2], nanotron: [0.15, 2.5] } as const;
 
 /** The cost of a layout without errors. */
-export function estimateOf(facts: LayoutFacts, layout: ResolvedLayout): EstimateResult {
+export function estimateOf(facts: LayoutFacts): EstimateResult {
   const jobs = costJobs(facts);
   const known = jobs.filter((job) => job.ok);
   const missing = [...new Set(jobs.flatMap((job) => job.missing))];
@@ -66,7 +51,7 @@ export function estimateOf(facts: LayoutFacts, layout: ResolvedLayout): Estimate
   return {
     ok: true,
     estimate: {
-      perStage: known.flatMap((job) => stagesOf(job, layout)),
+      perStage: known.flatMap(stagesOf),
       traffic: known.flatMap(({ module, job }) => trafficOf(job).map((traffic) => ({ module, ...traffic }))),
       ...timeOf(known, isNanotron),
       gpuMemoryBytes: gpuMemory(known),
@@ -78,34 +63,38 @@ export function estimateOf(facts: LayoutFacts, layout: ResolvedLayout): Estimate
 
 type KnownJob = Extract<JobOfLayout, { readonly ok: true }>;
 
-function stagesOf({ module, job }: KnownJob, layout: ResolvedLayout): StageEstimate[] {
-  const communicators = processGroups(layout).filter((family) => family.module === module && family.size > 1).length;
-  return memoryOf(job).map(({ statesBytes, workspaceBytes, activationsBytes, peakBytes, interval }, stage) => ({
+/** States hold the workspaces of cuBLAS and Transformer Engine, as torch's allocator counts them between steps. */
+function stagesOf({ module, job }: KnownJob): StageEstimate[] {
+  return memoryOf(job).map((memory, stage) => ({
+    ...memory,
     module,
     stage,
-    statesBytes: statesBytes + workspaceBytes,
-    workspaceBytes,
-    activationsBytes,
-    communicatorsBytes: communicators * BYTES_PER_COMMUNICATOR,
-    peakBytes,
-    interval,
+    statesBytes: memory.statesBytes + memory.workspaceBytes,
   }));
 }
 
 /** Time is estimated for one grid over the whole world: modules that wait for one another are not. */
-function timeOf(jobs: readonly KnownJob[], isNanotron: boolean): Pick<Estimate, 'pipeline' | 'stepTimeS'> {
+function timeOf(
+  jobs: readonly KnownJob[],
+  isNanotron: boolean,
+): Pick<Estimate, 'pipeline' | 'stepTimeS' | 'throughput'> {
   const [only] = jobs;
   if (!only || jobs.length > 1) {
-    return { pipeline: null, stepTimeS: null };
+    return { pipeline: null, stepTimeS: null, throughput: null };
   }
-  const { seconds, bubble } = stepTime(only.job, isNanotron ? NANOTRON : MEGATRON);
+  const { seconds, bubble, mfu } = stepTime(only.job, isNanotron ? NANOTRON : MEGATRON);
   const { name } = only.job.hardware.gpu;
+  const { tp, cp, pp, dp } = only.job.degrees;
+  const ranks = tp * cp * pp * dp;
   const [low, high] = TIME_INTERVAL[isNanotron ? 'nanotron' : name === 'a100' ? name : 'later'];
   return {
     pipeline: { microbatches: microbatches(only.job), bubble },
+    throughput: only.gpuKnown ? { tokensPerSecondPerGpu: tokensOfStep(only.job) / seconds / ranks, mfu } : null,
     stepTimeS: only.gpuKnown ? { median: seconds, interval: [seconds * low, seconds * high] } : null,
   };
 }
+
+const tokensOfStep = ({ batch, sequence }: CostJob): number => batch.global * sequence.length;
 
 function gpuMemory(jobs: readonly KnownJob[]): number | null {
   const bytes = jobs[0]?.job.hardware.gpu.memoryBytes ?? 0;

@@ -107,6 +107,10 @@ class Reader {
     if (degrees.gtpRemat > 1 || degrees.exptGtpRemat > 1) {
       return 'generalized tensor parallelism (gtp_remat) is not estimated';
     }
+    const refused = this.#refused();
+    if (refused !== null) {
+      return refused;
+    }
     const { tp, cp, pp, ep, exptTp } = degrees;
     const model = this.#model(sizes);
     return {
@@ -118,13 +122,35 @@ class Reader {
       optimizer: this.#optimizer(),
       recompute: this.#recompute(),
       fsdp: this.#fsdp(),
+      lora: this.#lora(),
       hardware: this.#hardware(),
       order: orderOf(this.#root) ?? DEFAULT_ORDER,
       rankOffset: this.module.rankOffset ?? 0,
       communication: this.#communication(cp),
       compute: this.#compute(),
+      inputBytes: INPUT_BYTES[this.#compute()],
       dispatcher: this.#dispatcher(),
     };
+  }
+
+  /** What the file asks for that no formula is for; null where there is nothing. */
+  #refused(): string | null {
+    const variant = this.module.model.value?.experimental_attention_variant.value;
+    const optimizer = this.#root.optimizer.value?.optimizer.value;
+    if (variant !== undefined) {
+      return `attention of the kind ${variant} (experimental_attention_variant) is not estimated`;
+    }
+    return optimizer === undefined || optimizer in MOMENTS ? null : `the optimizer ${optimizer} is not estimated`;
+  }
+
+  #lora(): CostJob['lora'] {
+    const lora = this.#root.lora.value;
+    if (!lora) {
+      return null;
+    }
+    const rank = lora.rank.value ?? 8;
+    this.notes.assumed.push(`LoRA adapters of rank ${rank} beside every linear layer train, the model is frozen`);
+    return { rank };
   }
 
   /** Notes a key that an estimate cannot do without. */
@@ -255,22 +281,44 @@ class Reader {
     const aware = optimizer?.use_precision_aware_optimizer.value ?? false;
     const narrow = (dtype: string | undefined): number => (aware && dtype !== undefined ? (BYTES_OF[dtype] ?? 4) : 4);
     const main = narrow(optimizer?.main_params_dtype.value);
-    const moments = narrow(optimizer?.exp_avg_dtype.value) + narrow(optimizer?.exp_avg_sq_dtype.value);
+    const types = [optimizer?.exp_avg_dtype.value, optimizer?.exp_avg_sq_dtype.value];
+    const count = MOMENTS[optimizer?.optimizer.value ?? 'adam'] ?? types.length;
+    const moments = types.slice(0, count).reduce((bytes, dtype) => bytes + narrow(dtype), 0);
+    const linear = this.#linearBytes(single);
     const inBf16 =
       optimizer?.grad_reduce_in_bf16.value === true || (aware && optimizer?.main_grads_dtype.value === 'bf16');
     const offloaded = optimizer?.optimizer_cpu_offload.value ?? false;
     const distributed = optimizer?.use_distributed_optimizer.value ?? false;
     const overlaps = this.#overlaps(distributed);
     return {
-      paramBytes: single ? 4 : 2,
-      gatherBytes: single ? 4 : 2,
+      ...linear,
       gradBytes: inBf16 && !single ? 2 : 4,
-      stateBytes: offloaded ? 0 : single ? 8 : main + moments,
+      stateBytes: offloaded ? 0 : single ? 4 * count : main + moments,
       distributed,
       instances: this.#root.parallelism.value?.num_distributed_optimizer_instances.value ?? 1,
       overlapGradReduce: optimizer?.overlap_grad_reduce.value ?? overlaps,
       overlapParamGather: optimizer?.overlap_param_gather.value ?? overlaps,
     };
+  }
+
+  /**
+   * Bytes of a weight of a linear layer. In 8 bits Transformer Engine keeps a copy for each side from which products read it, beside
+   * 16 bits or, with `fp8_param_gather`, in place of them; Blackwell reads a scale for the whole tensor from either side.
+   * Source: transformer_engine/pytorch/module/base.py (`get_weight_workspace`), tensor/float8_tensor.py.
+   */
+  #linearBytes(single: boolean): Pick<CostOptimizer, 'paramBytes' | 'copyBytes' | 'gatherBytes'> {
+    const wide = single ? 4 : 2;
+    const precision = this.#root.precision.value;
+    const compute = this.#compute();
+    if (compute !== 'fp8' && compute !== 'fp4') {
+      return { paramBytes: wide, copyBytes: 0, gatherBytes: wide };
+    }
+    const isPerTensor = ['delayed', 'tensorwise'].includes(precision?.fp8_recipe.value ?? 'delayed');
+    const sides = isPerTensor && /^g?b\d{3}$/.test(this.#gpu().name) ? 1 : 2;
+    const copies = sides * INPUT_BYTES[compute];
+    return precision?.fp8_param_gather.value
+      ? { paramBytes: copies, copyBytes: 0, gatherBytes: INPUT_BYTES[compute] }
+      : { paramBytes: wide, copyBytes: copies, gatherBytes: wide };
   }
 
   /**
@@ -384,6 +432,19 @@ class Reader {
 }
 
 const CONTEXT_EXCHANGES = ['p2p', 'all_gather', 'a2a', 'a2a+p2p'] as const;
+
+/** Bytes of an element of the input of a matrix product, as the backward pass keeps it: in 4 bits with a scale for every 16. */
+const INPUT_BYTES: Readonly<Record<ComputeType, number>> = { fp32: 2, bf16: 2, fp16: 2, fp8: 1, fp4: 0.5625 };
+
+/** States of an optimizer beside the main copy of the parameters; Muon keeps a momentum of matrices. */
+const MOMENTS: Readonly<Record<string, number>> = {
+  adam: 2,
+  sgd: 1,
+  lion: 1,
+  muon: 1,
+  adaptive_muon: 1,
+  dist_muon: 1,
+};
 
 const BYTES_OF: Readonly<Record<string, number>> = { fp32: 4, fp16: 2, bf16: 2, fp8: 1 };
 

@@ -14,13 +14,17 @@ export interface CostJob {
   readonly optimizer: CostOptimizer;
   readonly recompute: Recompute;
   readonly fsdp: Fsdp;
+  /** Low-rank adapters, which train in place of the model; null: the model trains. */
+  readonly lora: { readonly rank: number } | null;
   readonly hardware: Hardware;
   /** The rank order, such as `tp-cp-ep-dp-pp`, and the first global rank of the job: they decide which link a group talks over. */
   readonly order: string;
   readonly rankOffset: number;
   readonly communication: CostCommunication;
-  /** Type of matrix products; parameters and activations between them are held in 16 bits beside it. */
+  /** Type of matrix products. */
   readonly compute: ComputeType;
+  /** Bytes of an element of the input that a matrix product keeps for the backward pass. */
+  readonly inputBytes: number;
   /** The dispatcher of MoE tokens (`--moe-token-dispatcher-type`). */
   readonly dispatcher: 'allgather' | 'alltoall' | 'flex';
 }
@@ -125,6 +129,8 @@ export interface CostSequence {
 export interface CostOptimizer {
   /** Bytes a parameter: the parameter itself, its gradient, and the optimizer's states (main copy and moments). */
   readonly paramBytes: number;
+  /** Bytes a parameter of a linear layer of narrower copies that matrix products read. */
+  readonly copyBytes: number;
   readonly gradBytes: number;
   readonly stateBytes: number;
   /** Bytes a parameter that are gathered after the optimizer's step. */

@@ -1,4 +1,4 @@
-import { type Block, blocksOf, type Chunk, type CostJob, type CostModel, paddedVocab } from './job';
+import { type Block, blocksOf, type Chunk, type CostJob, type CostModel, paddedVocab, type StageShape } from './job';
 
 /** Parameters that one rank holds, in elements: those reduced over dp x cp, and those of experts, reduced over expt_dp. */
 export interface ParameterCount {
@@ -50,6 +50,25 @@ export function chunkParameters(job: CostJob, chunk: Chunk): ParameterCount {
 /** Parameters of the word embedding, or of the output layer, on one rank. */
 export function vocabularyParameters({ model, degrees }: CostJob): number {
   return (paddedVocab(model, degrees.tp) * model.hiddenSize) / degrees.tp;
+}
+
+/**
+ * Parameters of the adapters of a pipeline rank: beside every linear layer of attention and feed-forward network a product of two
+ * narrow matrices, of which one is spread over the tensor-parallel ranks.
+ */
+export function adapterParameters(job: CostJob, { blocks }: StageShape): ParameterCount {
+  const { model, degrees, lora } = job;
+  const { hiddenSize: h, numAttentionHeads: heads, numQueryGroups: groups, kvChannels, moe } = model;
+  const rank = lora?.rank ?? 0;
+  const query = heads * kvChannels;
+  const ofFeedForward = (width: number, tp: number) =>
+    (rank * (h + (model.gatedLinearUnit ? 2 : 1) * width + width + h)) / tp;
+  const attentionPart = (rank * (h + query + 2 * groups * kvChannels + query + h)) / degrees.tp;
+  const expert = moe ? (moe.numExperts / degrees.ep) * ofFeedForward(moe.ffnHiddenSize, degrees.exptTp) : 0;
+  return {
+    dense: blocks.attention * attentionPart + blocks.mlp * ofFeedForward(model.ffnHiddenSize, degrees.tp),
+    expert: blocks.moe * expert,
+  };
 }
 
 /** The sum of some counts. */

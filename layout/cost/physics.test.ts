@@ -101,6 +101,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
         paramBytes: 2,
         gradBytes: 4,
         stateBytes: 12,
+        copyBytes: 0,
         gatherBytes: 2,
         distributed,
         instances: 1,
@@ -114,6 +115,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
             ? { granularity: 'selective', modules: ['core_attn'] }
             : { granularity: 'none' },
       fsdp: one.fsdp,
+      lora: null,
       hardware: {
         gpu: one.gpu,
         gpusPerNode: one.gpusPerNode,
@@ -130,6 +132,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
         contextLevels: [],
       },
       compute: one.compute,
+      inputBytes: 2,
       dispatcher: one.dispatcher,
     };
   });

@@ -14,7 +14,7 @@ test('layouts fit the GPUs, hold before the rules, and come the quickest first',
   const plan = planLayouts(MODEL, 5);
   expect(plan.ok && plan.layouts.length).toBe(5);
   for (const [i, layout] of (plan.ok ? plan.layouts : []).entries()) {
-    expect(layout.peakBytes).toBeLessThanOrEqual(70 * 2 ** 30);
+    expect(layout.totalInterval[1]).toBeLessThanOrEqual(80 * 2 ** 30);
     expect(layout.degrees.tp * layout.degrees.cp * layout.degrees.pp * layout.degrees.dp).toBe(16);
     expect(check(layout.text).diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
     expect(layout.seconds).toBeGreaterThanOrEqual((plan.ok && plan.layouts[i - 1]?.seconds) || 0);

@@ -5,7 +5,7 @@ import { divisors } from '../rules/numbers';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
 import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches, type Recompute } from './job';
-import { memoryOf } from './memory';
+import { fullestOf, memoryOf } from './memory';
 import { MEGATRON, stepTime } from './time';
 
 /** A layout that fits, with what it costs. */
@@ -17,8 +17,9 @@ export interface PlannedLayout {
   readonly recompute: 'none' | 'selective' | 'full';
   /** Seconds of one optimizer step. */
   readonly seconds: number;
-  /** Peak of the fullest stage in bytes, with the communicators left out. */
-  readonly peakBytes: number;
+  /** What the fullest stage needs of its GPU, in bytes, with its range. */
+  readonly totalBytes: number;
+  readonly totalInterval: readonly [number, number];
   readonly microbatches: number;
   /** The file with these degrees. */
   readonly text: string;
@@ -28,9 +29,6 @@ export interface PlannedLayout {
 export type Plan =
   | { readonly ok: true; readonly tried: number; readonly fitting: number; readonly layouts: readonly PlannedLayout[] }
   | { readonly ok: false; readonly reason: string };
-
-/** Memory that is left to communicators, the CUDA context and fragments, in bytes. */
-const RESERVED_BYTES = 10e9;
 
 /** How many candidates are checked for each layout that is wanted, as the rules may refuse some. */
 const TRIED_TEXTS = 4;
@@ -51,7 +49,7 @@ export function planLayouts(text: string, wanted: number): Plan {
     return { ok: false, reason: base.reason };
   }
   const candidates = [...jobsLike(base.job, base.world)];
-  const costed = candidates.map(withCost).filter(({ peakBytes }) => peakBytes + RESERVED_BYTES <= base.memoryBytes);
+  const costed = candidates.map(withCost).filter(({ totalInterval }) => totalInterval[1] <= base.memoryBytes);
   const best = quickestOfGrids(costed);
   const layouts: PlannedLayout[] = [];
   for (const { job, ...cost } of best.slice(0, wanted * TRIED_TEXTS)) {
@@ -193,14 +191,11 @@ function quickestOfGrids<T extends Cost & { readonly job: CostJob }>(costed: rea
   return [...quickest.values()];
 }
 
-interface Cost {
-  readonly seconds: number;
-  readonly peakBytes: number;
-}
+type Cost = Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'>;
 
 function withCost(job: CostJob): Cost & { readonly job: CostJob } {
-  const peakBytes = Math.max(...memoryOf(job).map((stage) => stage.peakBytes));
-  return { job, peakBytes, seconds: stepTime(job, MEGATRON).seconds };
+  const { totalBytes = 0, totalInterval = [0, 0] } = fullestOf(memoryOf(job)) ?? {};
+  return { job, totalBytes, totalInterval, seconds: stepTime(job, MEGATRON).seconds };
 }
 
 /** The layout as a file; null where a rule refuses it. */

@@ -1,29 +1,89 @@
-import type { CostJob } from './job';
-import { chunkParameters, type ParameterCount, totalOf } from './parameters';
+import { type CostJob, HALF, shapeOf } from './job';
+import {
+  adapterParameters,
+  blockParameters,
+  chunkParameters,
+  type ParameterCount,
+  totalOf,
+  vocabularyParameters,
+} from './parameters';
 
-/** Parameters of one pipeline rank, all its virtual stages together. */
+/** Parameters of one pipeline rank, all its virtual stages together, without adapters. */
 export function stageParameters(job: CostJob, stage: number): ParameterCount {
   return totalOf((job.stages[stage] ?? []).map((chunk) => chunkParameters(job, chunk)));
+}
+
+/** Parameters that have gradients: all, or those of the adapters beside a model that stays as it is. */
+export function trainedParameters(job: CostJob, stage: number): ParameterCount {
+  return job.lora ? adapterParameters(job, shapeOf(job, stage)) : stageParameters(job, stage);
 }
 
 /**
  * Bytes of parameters, gradients and optimizer states on one rank of a pipeline stage.
  * Source: megatron/core/optimizer/distrib_optimizer.py (6 + 12 / (dp x cp) bytes a parameter in bf16 with fp32 gradients, 18
- * without sharding) and the sharding strategies of Megatron-FSDP.
+ * without sharding) and the sharding strategies of Megatron-FSDP. Embedding and output layer stay in 16 bits where the linear
+ * layers are narrower.
  */
 export function stateBytes(job: CostJob, stage: number): number {
-  const { degrees, optimizer } = job;
-  const { dense, expert } = stageParameters(job, stage);
+  const { degrees, optimizer, lora } = job;
+  const all = stageParameters(job, stage);
+  const trained = trainedParameters(job, stage);
   const shards = Math.max(1, (degrees.dp * degrees.cp) / optimizer.instances);
   const expertShards = Math.max(1, degrees.exptDp / optimizer.instances);
-  return dense * bytesPerParameter(job, shards) + expert * bytesPerParameter(job, expertShards);
+  const vocabulary = vocabularyParameters(job) * vocabularies(job, stage);
+  const held = (parameters: number, spread: number) =>
+    job.fsdp === 'optim_grads_params' ? parameters / spread : parameters;
+  const linear = held(all.dense - vocabulary, shards) + held(all.expert, expertShards);
+  const adapters = lora ? held(trained.dense, shards) + held(trained.expert, expertShards) : 0;
+  return (
+    linear * (optimizer.paramBytes + optimizer.copyBytes) +
+    held(vocabulary, shards) * Math.max(HALF, optimizer.paramBytes) +
+    adapters * HALF +
+    trained.dense * trainedBytes(job, shards) +
+    trained.expert * trainedBytes(job, expertShards)
+  );
 }
 
-/** @param shards over how many ranks a sharded part is spread */
-function bytesPerParameter({ optimizer, fsdp }: CostJob, shards: number): number {
-  const { paramBytes, gradBytes, stateBytes: states, distributed } = optimizer;
+/** Word embeddings and output layers on a pipeline rank. */
+function vocabularies(job: CostJob, stage: number): number {
+  const { embedding, loss } = shapeOf(job, stage);
+  return (embedding ? 1 : 0) + (loss && (job.model.untied || job.stages.length > 1) ? 1 : 0);
+}
+
+/** Bytes of gradient and optimizer states of a parameter. @param shards over how many ranks a sharded part is spread */
+function trainedBytes({ optimizer, fsdp }: CostJob, shards: number): number {
+  const { gradBytes, stateBytes: states, distributed } = optimizer;
   const sharded = distributed || fsdp !== 'no_shard';
   const perGradient = fsdp === 'optim_grads' || fsdp === 'optim_grads_params' ? gradBytes / shards : gradBytes;
-  const perParameter = fsdp === 'optim_grads_params' ? paramBytes / shards : paramBytes;
-  return perParameter + perGradient + (sharded ? states / shards : states);
+  return perGradient + (sharded ? states / shards : states);
+}
+
+/** Layers that are whole at a time under FSDP: one that is computed, and one that is gathered or reduced meanwhile. */
+const WHOLE_LAYERS = 2;
+
+/**
+ * Bytes of the layers that FSDP holds whole for a while, in buffers of their own: gathered parameters, and gradients before they are
+ * scattered (`fsdp_double_buffer` keeps the same two buffers all the time).
+ * Source: megatron/core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py.
+ */
+export function unshardedBytes(job: CostJob, stage: number): number {
+  const { fsdp, optimizer, degrees } = job;
+  if (fsdp === 'no_shard' || fsdp === 'optim' || degrees.dp * degrees.cp === 1) {
+    return 0;
+  }
+  const { blocks } = shapeOf(job, stage);
+  const sizeOf = (kinds: readonly (keyof typeof blocks)[]) =>
+    Math.max(
+      0,
+      ...kinds
+        .filter((kind) => blocks[kind] > 0)
+        .map((kind) => {
+          const { dense, expert } = blockParameters(job, kind);
+          return dense + expert;
+        }),
+    );
+  const layer = sizeOf(['attention', 'mamba']) + sizeOf(['mlp', 'moe']);
+  const parameters = fsdp === 'optim_grads_params' ? optimizer.gatherBytes : 0;
+  const gradients = job.lora ? 0 : optimizer.gradBytes;
+  return WHOLE_LAYERS * layer * (parameters + gradients);
 }

@@ -10,7 +10,7 @@ import {
   type StageShape,
   shapeOf,
 } from './job';
-import { stageParameters } from './states';
+import { trainedParameters } from './states';
 import { sentBytes } from './traffic';
 import { blockWork, lossWork, type Work } from './work';
 
@@ -82,6 +82,8 @@ export interface StepTime {
   readonly bubble: number;
   readonly dataParallelSeconds: number;
   readonly optimizerSeconds: number;
+  /** Operations of the model in the step, of one GPU on average, as a share of its peak; what is computed again does not count. */
+  readonly mfu: number;
 }
 
 /** The time of one optimizer step. */
@@ -95,17 +97,17 @@ export function stepTime(job: CostJob, calibration: Calibration = MEGATRON): Ste
   const ramp = (stages.reduce((total, { microbatch }) => total + microbatch, 0) - slowest) / vpp;
   const pipeline = count * slowest + ramp + clock.waits();
   const [dataParallel, optimizer] = [most((stage) => stage.dataParallel), most((stage) => stage.optimizer)];
-  const seconds = pipeline + dataParallel + optimizer + calibration.stepSeconds;
+  const links = most((stage) => stage.links);
+  // what is hidden behind computation still goes over its link
+  const seconds = Math.max(pipeline + dataParallel + optimizer + calibration.stepSeconds, links);
+  const flops = stages.reduce((total, stage) => total + stage.flops, 0) / stages.length;
   return {
-    // what is hidden behind computation still goes over its link
-    seconds: Math.max(
-      seconds,
-      most(({ links }) => links),
-    ),
+    seconds,
     microbatchSeconds: slowest,
     bubble: ramp / (count * slowest + ramp),
     dataParallelSeconds: dataParallel,
     optimizerSeconds: optimizer,
+    mfu: flops / (seconds * job.hardware.gpu.flops[job.compute]),
   };
 }
 
@@ -118,6 +120,8 @@ interface StageTime {
   readonly optimizer: number;
   /** What the links need for the bytes of a step at the least. */
   readonly links: number;
+  /** Operations of all passes of a step but those that are computed again. */
+  readonly flops: number;
 }
 
 /** Parameters in one bucket of gradients (`DistributedDataParallelConfig.bucket_size`, megatron/core/distributed). */
@@ -168,6 +172,7 @@ class Clock {
       dataParallel: exposed.ofStep,
       optimizer: this.#optimizer(stage),
       links: linkSeconds(this.job.hardware, sentBytes(rows)),
+      flops: 3 * count * this.#flops(shape),
     };
   }
 
@@ -202,7 +207,7 @@ class Clock {
 
   /** The share of overlapped communication before which, or after which, there is nothing to compute. */
   #firstPart(behind: HiddenBehind, stage: number): number {
-    const { dense, expert } = stageParameters(this.job, stage);
+    const { dense, expert } = trainedParameters(this.job, stage);
     switch (behind) {
       case 'nothing':
       case 'attention':
@@ -213,7 +218,7 @@ class Clock {
         return 1 / Math.max(1, microbatches(this.job) * blockCount(shapeOf(this.job, stage)));
       case 'last-backward':
       case 'first-forward':
-        return Math.min(1, BUCKET / (dense + expert));
+        return Math.min(1, BUCKET / Math.max(1, dense + expert));
     }
   }
 
@@ -230,13 +235,23 @@ class Clock {
   /** Reading and writing parameters, gradients and states once. */
   #optimizer(stage: number): number {
     const { optimizer, degrees, hardware } = this.job;
-    const { dense, expert } = stageParameters(this.job, stage);
+    const { dense, expert } = trainedParameters(this.job, stage);
     const shards = optimizer.distributed ? Math.max(1, (degrees.dp * degrees.cp) / optimizer.instances) : 1;
     const expertShards = optimizer.distributed ? Math.max(1, degrees.exptDp / optimizer.instances) : 1;
     const bytes = optimizer.paramBytes + 2 * optimizer.gradBytes + 2 * optimizer.stateBytes;
     return (
       ((dense / shards + expert / expertShards) * bytes) / (hardware.gpu.memoryBytesPerSecond * this.calibration.memory)
     );
+  }
+
+  /** Operations of one forward pass. */
+  #flops(shape: StageShape): number {
+    const works = BLOCKS.map((block) => ({ work: blockWork(this.job, block), times: shape.blocks[block] }));
+    const all = [...works, { work: lossWork(this.job), times: shape.loss ? 1 + shape.mtp : 0 }];
+    return all.reduce((total, { work, times }) => {
+      const products = work.products.reduce((sum, { flops }) => sum + flops, 0);
+      return total + times * (products + work.attentionFlops);
+    }, 0);
   }
 
   #computeOf(shape: StageShape): StageCompute {
@@ -247,7 +262,9 @@ class Clock {
     const blocks = total(({ seconds }) => seconds);
     const scoresAgain = recomputes(this.job, 'core_attn') ? total(({ scores }) => scores) : 0;
     const forward = blocks + loss;
-    const backward = (2 + again) * blocks + 2 * loss + scoresAgain;
+    // no weight gradients of a model that stays as it is
+    const weightGradients = this.job.lora ? total(({ multiplied }) => multiplied) : 0;
+    const backward = (2 + again) * blocks + 2 * loss + scoresAgain - weightGradients;
     return {
       forward,
       backward,
@@ -272,6 +289,7 @@ class Clock {
     const seconds = Math.max(multiplied + attended + others, blockSeconds);
     return {
       seconds,
+      multiplied,
       products: seconds - attended - others,
       attention: attentionFlops > 0 ? seconds - multiplied - others : 0,
       scores: attended + scoreBytes / moved,
@@ -298,6 +316,8 @@ const isOfStep = ({ carries, timesPerStep }: Collective): boolean =>
 /** Seconds of one forward pass of one block. */
 interface BlockTime {
   readonly seconds: number;
+  /** Matrix products alone. */
+  readonly multiplied: number;
   /** Of these, those in which matrix products, or the attention between queries and keys, may hide communication. */
   readonly products: number;
   readonly attention: number;

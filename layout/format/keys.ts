@@ -600,6 +600,9 @@ const rootKeys = {
       fp4_format: options('The format of 4-bit matrix products.', ['e2m1']),
     }),
   ),
+  lora: map('Low-rank adapters: they train, and the parameters of the model stay as they are.', {
+    rank: withDefault(8, count('Width of the two matrices of an adapter.')),
+  }),
   recompute: map(
     'Which activations are computed again in the backward pass.',
     ownFlags({

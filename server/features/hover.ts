@@ -1,17 +1,17 @@
 import { type Hover, MarkupKind } from 'vscode-languageserver';
 import {
-  type Alternative,
-  alternativesTo,
   type Checked,
   countOf,
   denseGrid,
-  type Field,
   type GroupFamily,
   gibibytes,
   groupAlong,
   markdownCode,
   markdownText,
+  neighbours,
+  type Score,
   type Span,
+  scoreOf,
   specAt,
 } from '../../layout';
 import { derivedLines, moduleAt, signature, stageLines } from '../describe';
@@ -72,22 +72,22 @@ const WEIGHED: ReadonlySet<string> = new Set(['tp', 'cp', 'pp', 'ep']);
 
 /** What the layout costs with half and with double the degree, beside its cost as written. */
 function costLines(checked: Checked, path: readonly string[], name: string): string[] {
-  const fields: Readonly<Record<string, Field<unknown>>> | undefined = checked.facts?.root.parallelism.value;
-  const field = path.length === 2 && path[0] === 'parallelism' && WEIGHED.has(name) ? fields?.[name] : undefined;
-  if (!field?.written || typeof field.value !== 'number') {
-    return [];
-  }
-  const others = alternativesTo(checked, field.value, field.span);
-  return others.length === 0 ? [] : [others.map((other) => `- ${name} ${other.value}: ${weighed(other)}`).join('\n')];
+  const now = path.length === 2 && path[0] === 'parallelism' && WEIGHED.has(name) ? scoreOf(checked) : null;
+  const others = now ? neighbours(checked, [`parallelism.${name}`]) : [];
+  return now && others.length > 0
+    ? [others.map((other) => `- ${name} ${other.to}: ${weighed(now, other.score)}`).join('\n')]
+    : [];
 }
 
-function weighed({ peakBytes, morePeakBytes, nvlinkShare, networkShare, timeShare }: Alternative): string {
-  const sign = morePeakBytes < 0 ? '−' : '+';
+function weighed(now: Score, then: Score): string {
+  const more = then.totalBytes - now.totalBytes;
+  const changed = (words: string, before: number | null, after: number | null) =>
+    before && after !== null ? [`${words} ${change(after / before)}`] : [];
   const parts = [
-    `about ${gibibytes(peakBytes)} GiB a GPU (${sign}${gibibytes(Math.abs(morePeakBytes))})`,
-    ...(nvlinkShare === null ? [] : [`NVLink traffic ${change(nvlinkShare)}`]),
-    ...(networkShare === null ? [] : [`network traffic ${change(networkShare)}`]),
-    ...(timeShare === null ? [] : [`step time ${change(timeShare)}`]),
+    `about ${gibibytes(then.totalBytes)} GiB a GPU (${more < 0 ? '−' : '+'}${gibibytes(Math.abs(more))})`,
+    ...changed('NVLink traffic', now.nvlinkBytes, then.nvlinkBytes),
+    ...changed('network traffic', now.networkBytes, then.networkBytes),
+    ...changed('step time', now.seconds, then.seconds),
   ];
   return `${parts.join(', ')}, by estimate`;
 }

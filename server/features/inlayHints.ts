@@ -3,7 +3,7 @@ import {
   type Checked,
   estimateOfChecked,
   type Field,
-  fullestPeak,
+  fullestStage,
   gibibytes,
   type LayoutFacts,
   type LineIndex,
@@ -130,9 +130,15 @@ function* batchHint(facts: LayoutFacts): Iterable<Hint> {
 function* memoryHint(checked: Checked, { root }: LayoutFacts): Iterable<Hint> {
   const gpu = root.cluster.value?.gpu;
   const estimate = gpu?.value === undefined ? null : estimateOfChecked(checked);
-  if (gpu && estimate?.gpuMemoryBytes) {
-    const text = `~${gibibytes(fullestPeak(estimate))} of ${gibibytes(estimate.gpuMemoryBytes)} GiB`;
-    yield valueHint(gpu, text, 'estimated peak of the fullest pipeline stage; NCCL and the CUDA context come on top');
+  const fullest = estimate && fullestStage(estimate);
+  if (gpu && fullest && estimate.gpuMemoryBytes) {
+    const [low, high] = fullest.totalInterval.map(gibibytes);
+    const text = `~${gibibytes(fullest.totalBytes)} of ${gibibytes(estimate.gpuMemoryBytes)} GiB`;
+    yield valueHint(
+      gpu,
+      text,
+      `estimated need of the fullest pipeline stage with its communicators: ${low} to ${high} GiB`,
+    );
   }
 }
 

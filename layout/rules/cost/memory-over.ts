@@ -1,6 +1,6 @@
 import { costJobs } from '../../cost/fromLayout';
 import type { CostJob } from '../../cost/job';
-import { memoryOf, type StageMemory } from '../../cost/memory';
+import { fullestOf, memoryOf, type StageMemory } from '../../cost/memory';
 import type { Edit, Fix } from '../../diagnostic';
 import { lineBreak, setKey } from '../../format/edit';
 import { gibibytes } from '../../format/quantities';
@@ -16,8 +16,8 @@ export const memoryOver: Rule = {
   severity: 'warning',
   title: 'A pipeline stage needs more memory than its GPUs have',
   effect: 'the job runs out of memory in its first steps, as far as the estimate is right',
-  what: 'The estimated peak of a pipeline stage lies above the memory of the GPU that `cluster.gpu` or `cluster.gpu_memory` names. The message gives the estimate and the range in which nine of ten measured peaks lie.',
-  why: 'Out of memory shows up after the queue, on the fullest stage alone. Communicators take several GB more, which the estimate of the peak leaves out.',
+  what: 'The estimated need of a pipeline stage, its peak and its communicators, lies above the memory of the GPU that `cluster.gpu` or `cluster.gpu_memory` names. The message gives the estimate and the range in which nine of ten measured peaks lie.',
+  why: 'Out of memory shows up after the queue, on the fullest stage alone.',
   failing: job(
     8,
     'tp: 2',
@@ -36,7 +36,7 @@ export const memoryOver: Rule = {
       const module = facts.modules[index];
       const memory = made.ok ? made.job.hardware.gpu.memoryBytes : 0;
       const fullest = made.ok && memory > 0 ? fullestStage(made.job) : null;
-      if (made.ok && module && fullest && fullest.peakBytes > memory) {
+      if (made.ok && module && fullest && fullest.totalBytes > memory) {
         const span = module.fields.tp.written ? module.fields.tp.span : module.nameSpan;
         yield reportOf(facts, made.job, { span, memory, fullest });
       }
@@ -47,11 +47,7 @@ export const memoryOver: Rule = {
 /** A stage by its place, with its memory. */
 type Fullest = StageMemory & { readonly stage: number };
 
-function fullestStage(job: CostJob): Fullest {
-  return memoryOf(job)
-    .map((memory, stage) => ({ ...memory, stage }))
-    .reduce((one, other) => (other.peakBytes > one.peakBytes ? other : one));
-}
+const fullestStage = (job: CostJob): Fullest | null => fullestOf(memoryOf(job));
 
 function reportOf(
   facts: LayoutFacts,
@@ -59,11 +55,11 @@ function reportOf(
   { span, memory, fullest }: { span: Report['span']; memory: number; fullest: Fullest },
 ): Report {
   const where = job.stages.length > 1 ? `Pipeline stage ${fullest.stage}` : 'Each GPU';
-  const [low, high] = fullest.interval.map(gibibytes);
+  const [low, high] = fullest.totalInterval.map(gibibytes);
   const cluster = facts.root.cluster.value;
   const gpu = cluster?.gpu_memory.written ? cluster.gpu_memory : cluster?.gpu;
   return {
-    message: `${where} needs about ${gibibytes(fullest.peakBytes)} GiB (${low} to ${high}) and has ${gibibytes(memory)}: ${gibibytes(fullest.statesBytes)} of states, ${gibibytes(fullest.activationsBytes)} of activations. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.`,
+    message: `${where} needs about ${gibibytes(fullest.totalBytes)} GiB (${low} to ${high}) and has ${gibibytes(memory)}: ${gibibytes(fullest.statesBytes + fullest.workspaceBytes)} of states, ${gibibytes(fullest.activationsBytes)} of activations, ${gibibytes(fullest.communicatorsBytes)} of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.`,
     span,
     related: gpu?.written ? [{ message: `a GPU has ${gibibytes(memory)} GiB`, span: gpu.span }] : [],
     fixes: waysOut(facts, job, memory),
@@ -72,7 +68,7 @@ function reportOf(
 
 /** Single changes after which the fullest stage fits, the cheapest in time first. */
 function waysOut({ text, root }: LayoutFacts, job: CostJob, memory: number): (Fix | null)[] {
-  const fits = (change: Partial<CostJob>) => fullestStage({ ...job, ...change }).peakBytes <= memory;
+  const fits = (change: Partial<CostJob>) => (fullestStage({ ...job, ...change })?.totalBytes ?? 0) <= memory;
   const optimizer = { ...job.optimizer, distributed: true };
   const shard = !job.optimizer.distributed && fits({ optimizer });
   const full = job.recompute.granularity !== 'full' && fits({ recompute: { granularity: 'full', layers: null } });

@@ -1,0 +1,69 @@
+import type { Edit } from '../diagnostic';
+import { appendKey, lineBreak, removeField, setKey } from '../format/edit';
+import type { RootKeys } from '../format/keys';
+import type { Field } from '../format/spec';
+import type { LayoutFacts } from '../topology/facts';
+
+/** A section of the file that is a map. */
+export type SectionName = 'parallelism' | 'sequence' | 'batch' | 'optimizer' | 'recompute' | 'cluster' | 'model';
+
+/** A value for a key of a section; null removes the key. */
+export interface KeyChange {
+  readonly section: SectionName & keyof RootKeys;
+  readonly key: string;
+  readonly value: string | null;
+}
+
+/**
+ * The edits that give keys new values, in the sections where they stand, in one line each where a section is not there. Null where
+ * one cannot be made, as its section is an alias of another.
+ */
+export function keyEdits(facts: LayoutFacts, changes: readonly KeyChange[]): readonly Edit[] | null {
+  const sections = [...new Set(changes.map(({ section }) => section))];
+  const edits = sections.flatMap((section) =>
+    sectionEdits(
+      facts,
+      section,
+      changes.filter((change) => change.section === section),
+    ),
+  );
+  return edits.every((edit) => edit !== null) ? edits : null;
+}
+
+function sectionEdits(
+  { text, root }: LayoutFacts,
+  section: SectionName,
+  changes: readonly KeyChange[],
+): (Edit | null)[] {
+  const map: Field<{ readonly [key: string]: Field<unknown> }> = root[section];
+  const set = changes.filter(({ value }) => value !== null);
+  if (!map.written) {
+    return set.length === 0 ? [] : [newSection(text, section, set)];
+  }
+  const isNew = ({ key }: KeyChange) => !map.value?.[key]?.written;
+  const added = set.filter(isNew);
+  return [
+    ...changes.flatMap(({ key, value }) => {
+      const field = map.value?.[key];
+      if (!field?.written) {
+        return [];
+      }
+      return [value === null ? removeField(text, field) : setKey(text, map.span, key, field, value)];
+    }),
+    ...(added.length > 0 ? [appendAll(text, map, added)] : []),
+  ];
+}
+
+const line = ({ key, value }: KeyChange) => `${key}: ${value}`;
+
+/** All new keys of one section in one edit: several at one place would overlap. */
+function appendAll(text: string, map: Field<unknown>, added: readonly KeyChange[]): Edit | null {
+  const edits = added.map((change) => appendKey(text, map.span, line(change)));
+  const [first] = edits;
+  return first ? { span: first.span, newText: edits.map((edit) => edit?.newText ?? '').join('') } : null;
+}
+
+function newSection(text: string, section: string, set: readonly KeyChange[]): Edit {
+  const end = text.trimEnd().length;
+  return { span: { start: end, end }, newText: `${lineBreak(text)}${section}: {${set.map(line).join(', ')}}` };
+}

@@ -66,26 +66,63 @@ export interface Place {
   readonly pid: number | null;
 }
 
+/** A list of ranks, and its number among all lists. */
+interface Members {
+  readonly ranks: readonly number[];
+  readonly id: number;
+}
+
 /** Gives equal groups and operations of all files one object, which saves memory and makes them comparable by identity. */
 export class Interner {
   readonly #groups = new Map<string, RunGroup>();
-  readonly #written = new Map<string, RunGroup>();
-  readonly #ranks = new Map<string, { readonly ranks: readonly number[]; readonly joined: string }>();
+  /** Equal lists of ranks, each with a number of its own. */
+  readonly #members = new Map<string, Members>();
+  readonly #written = new Map<string, Members>();
+  readonly #listed = new WeakMap<readonly unknown[], Members>();
   readonly #operations = new Map<string, Operation>();
 
-  group(name: string, desc: string, ranks: readonly number[], joined = ranks.join()): RunGroup {
-    return interned(this.#groups, `${name}\0${desc}\0${joined}`, () => ({ name, desc, ranks }));
+  group(name: string, desc: string, ranks: readonly number[]): RunGroup {
+    return this.#group(
+      name,
+      desc,
+      this.#listedMembers(ranks, () => ranks),
+    );
   }
 
   /** A group whose ranks are text, `[0, 2]`, as in JSON dumps; each text is parsed once. */
   writtenGroup(name: string, desc: string, ranks: string): RunGroup {
-    return interned(this.#written, `${name}\0${desc}\0${ranks}`, () => {
-      const members = interned(this.#ranks, ranks, () => {
-        const found = [...ranks.matchAll(/\d{1,10}/g)].map(([digits]) => Number(digits));
-        return { ranks: found, joined: found.join() };
-      });
-      return this.group(name, desc, members.ranks, members.joined);
-    });
+    const members = interned(this.#written, ranks, () =>
+      this.#equal([...ranks.matchAll(/\d{1,10}/g)].map(([digits]) => Number(digits))),
+    );
+    return this.#group(name, desc, members);
+  }
+
+  /** A group whose ranks are a list of a dump; each list is read once. */
+  listedGroup(
+    name: string,
+    desc: string,
+    list: readonly Value[],
+    rankOf: (value: Value) => number | undefined,
+  ): RunGroup {
+    return this.#group(
+      name,
+      desc,
+      this.#listedMembers(list, () => list.flatMap((value) => rankOf(value) ?? [])),
+    );
+  }
+
+  #group(name: string, desc: string, { ranks, id }: Members): RunGroup {
+    return interned(this.#groups, `${name}\0${desc}\0${id}`, () => ({ name, desc, ranks }));
+  }
+
+  #listedMembers(list: readonly unknown[], ranks: () => readonly number[]): Members {
+    const members = this.#listed.get(list) ?? this.#equal(ranks());
+    this.#listed.set(list, members);
+    return members;
+  }
+
+  #equal(ranks: readonly number[]): Members {
+    return interned(this.#members, ranks.join(), () => ({ ranks, id: this.#members.size }));
   }
 
   operation(operation: Operation): Operation {

@@ -80,13 +80,7 @@ function groupsOf(root: Dict, interner: Interner): RunGroup[] {
     }
     return typeof ranks === 'string'
       ? [interner.writtenGroup(name, desc, ranks)]
-      : [
-          interner.group(
-            name,
-            desc,
-            listOf(ranks).flatMap((rank) => intOf(rank) ?? []),
-          ),
-        ];
+      : [interner.listedGroup(name, desc, listOf(ranks), intOf)];
   });
 }
 
@@ -284,13 +278,15 @@ function withoutOpenBatch(entries: readonly Entry[]): readonly Entry[] {
  */
 function withCoalescedStates(entries: readonly Entry[]): Entry[] {
   const result: Entry[] = [];
+  // what an earlier batch has closed
+  let closed = 0;
   for (const entry of entries) {
     if (entry.operation.name !== 'coalesced') {
       result.push(entry);
       continue;
     }
     let at = result.length;
-    while (at > 0 && isOfBatch(result[at - 1], entry)) {
+    while (at > closed && isOfBatch(result[at - 1], entry)) {
       at--;
     }
     if (at === result.length) {
@@ -302,6 +298,7 @@ function withCoalescedStates(entries: readonly Entry[]): Entry[] {
         result[i] = { ...part, completed: entry.completed };
       }
     }
+    closed = result.length;
   }
   return result;
 }

@@ -358,7 +358,7 @@ class PickleReader {
     return this.#cut(mark);
   }
 
-  #setItems(items: readonly Value[]): void {
+  #setItems(items: Value[]): void {
     const dict = this.#stack[this.#stack.length - 1];
     if (!(dict instanceof Dict) || items.length % 2 !== 0) {
       throw new PickleError('sets items of what is no dict');

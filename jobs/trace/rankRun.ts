@@ -15,6 +15,7 @@ export class RankRun {
   /** Operations that have not completed, in the order in which they were enqueued. */
   readonly pending: readonly Entry[];
   readonly #lastSeq = new Map<RunGroup, number>();
+  #transfers: Map<RunGroup, Map<string, Entry[]>> | null = null;
 
   constructor(readonly evidence: RankEvidence) {
     this.rank = evidence.rank;
@@ -66,11 +67,27 @@ export class RankRun {
   }
 
   /** The transfers to or from one group rank, the oldest first. */
-  transfers(group: RunGroup, name: string, peer: number): Entry[] {
-    return this.evidence.entries.filter(
-      (entry) => entry.group === group && entry.operation.name === name && entry.operation.peer === peer,
-    );
+  transfers(group: RunGroup, name: string, peer: number): readonly Entry[] {
+    this.#transfers ??= transfersOf(this.evidence.entries);
+    return this.#transfers.get(group)?.get(`${name} ${peer}`) ?? [];
   }
+}
+
+/** Transfers by group, direction and peer. */
+function transfersOf(entries: readonly Entry[]): Map<RunGroup, Map<string, Entry[]>> {
+  const found = new Map<RunGroup, Map<string, Entry[]>>();
+  for (const entry of entries) {
+    const { name, peer } = entry.operation;
+    if (peer !== null) {
+      const ofGroup = found.get(entry.group) ?? new Map<string, Entry[]>();
+      found.set(entry.group, ofGroup);
+      const key = `${name} ${peer}`;
+      const list = ofGroup.get(key) ?? [];
+      ofGroup.set(key, list);
+      list.push(entry);
+    }
+  }
+  return found;
 }
 
 /** All ranks of a run with evidence. */

@@ -395,9 +395,13 @@ function rankOf(named: number | null, { groups, entries, own }: FlightDump): num
 
 /** The ranks that all groups have in common; null where no group has known ranks. */
 function commonRanks(groups: Iterable<RunGroup>): readonly number[] | null {
-  const [first, ...others] = [...groups].filter(({ ranks }) => ranks.length > 0);
-  const sets = others.map(({ ranks }) => new Set(ranks));
-  return first ? first.ranks.filter((rank) => sets.every((ranks) => ranks.has(rank))) : null;
+  const [first, ...others] = new Set([...groups].map(({ ranks }) => ranks).filter(({ length }) => length > 0));
+  return first ? others.reduce((common, ranks) => shared(common, ranks), first) : null;
+}
+
+function shared(common: readonly number[], ranks: readonly number[]): readonly number[] {
+  const members = new Set(ranks);
+  return common.filter((rank) => members.has(rank));
 }
 
 /** The first bytes of a file. */

@@ -1,11 +1,16 @@
 /** A value of a Flight Recorder dump, in pickle or JSON. Tuples are lists. */
 export type Value = null | boolean | number | string | readonly Value[] | Dict;
 
-/** A dict as a list of keys and values: a dump has millions of small dicts, for which hash tables cost more than they save. */
+/**
+ * A dict as a list of keys and values: a dump has millions of small dicts, for which hash tables cost more than they save. A large
+ * one gets an index when it is first asked, as one dict may be referred to a million times.
+ */
 export class Dict {
-  #items: readonly Value[];
+  #items: Value[];
+  #index: Map<Value, number> | null = null;
 
-  constructor(items: readonly Value[]) {
+  /** @param items keys and values, alternating; the dict owns them from here on */
+  constructor(items: Value[]) {
     this.#items = items;
   }
 
@@ -14,14 +19,25 @@ export class Dict {
     return this.#items;
   }
 
-  /** Appends keys and values. */
-  add(items: readonly Value[]): void {
-    this.#items = this.#items.length === 0 ? items : this.#items.concat(items);
+  /** Appends keys and values, which the dict owns from here on. */
+  add(items: Value[]): void {
+    this.#index = null;
+    if (this.#items.length === 0) {
+      this.#items = items;
+      return;
+    }
+    for (const item of items) {
+      this.#items.push(item);
+    }
   }
 
   /** The last value under a key, as in Python; undefined for none. */
   get(key: string): Value | undefined {
     const items = this.#items;
+    if (items.length > MAX_SCANNED) {
+      const at = this.#indexed().get(key);
+      return at === undefined ? undefined : items[at + 1];
+    }
     for (let i = items.length - 2; i >= 0; i -= 2) {
       if (items[i] === key) {
         return items[i + 1];
@@ -30,13 +46,31 @@ export class Dict {
     return undefined;
   }
 
-  /** The values with their keys as text. */
+  /** The values with their keys as text; keys of dumps are strings and numbers. */
   *entries(): Iterable<[string, Value]> {
     for (let i = 0; i + 1 < this.items.length; i += 2) {
-      yield [String(this.items[i]), this.items[i + 1] ?? null];
+      const key = this.items[i];
+      if (typeof key === 'string' || typeof key === 'number') {
+        yield [String(key), this.items[i + 1] ?? null];
+      }
     }
   }
+
+  /** The place of the last value under each key. */
+  #indexed(): Map<Value, number> {
+    const index = this.#index ?? new Map<Value, number>();
+    if (this.#index === null) {
+      for (let i = 0; i + 1 < this.#items.length; i += 2) {
+        index.set(this.#items[i] ?? null, i);
+      }
+      this.#index = index;
+    }
+    return index;
+  }
 }
+
+/** The longest list of keys and values that is searched one by one. */
+const MAX_SCANNED = 128;
 
 /** The readable part of a file. */
 export interface Salvaged {

@@ -37,6 +37,7 @@ export function waitGraph(run: Run): WaitGraph {
   const instances = new Instances(run);
   for (const rank of run.all) {
     const found = rank.pending
+      .slice(0, MAX_PENDING)
       .map((entry) => ({ rank: rank.rank, entry, ...instances.lacking(rank, entry) }))
       // a member whose dump lacks the operation is late; one without a dump may have entered it after the others were dumped
       .filter(({ entry, absent }) => absent.length > 0 || rank.isSettled(entry.created));
@@ -68,6 +69,9 @@ function rootsOf(waits: ReadonlyMap<number, Wait>, stalled: ReadonlyMap<number, 
   }
   return new Map([...roots].sort(([a], [b]) => a - b));
 }
+
+/** The most pending operations of a rank that are looked at, the oldest first. */
+const MAX_PENDING = 256;
 
 type Lacking = Pick<Wait, 'absent' | 'unknown' | 'behind'>;
 

@@ -120,3 +120,92 @@ test('a dump with any byte replaced by another opcode is refused or read, and ne
     }
   }
 });
+
+/** Dumps of up to 3 MB. Each was chosen to make a reader that is not linear in bytes run for minutes. */
+const LARGE: Readonly<Record<string, () => Uint8Array>> = {
+  'a dict that is filled one key at a time': () =>
+    dict(['version', text('2.10')], CONFIG, ['entries', list(0, bytes())], ['x', bytes('}', filled(500_000))]),
+  'a large dict that stands for every entry': () =>
+    dict(
+      ['version', text('2.10')],
+      CONFIG,
+      ['x', kept(1, bytes('}(', ...numbered(60_000), 'u'))],
+      ['entries', list(200_000, recall(1))],
+    ),
+  'groups that share one list of 100,000 ranks': () =>
+    dict(
+      ['version', text('2.10')],
+      ['x', kept(1, list(100_000, bytes('K', 1)))],
+      [
+        'pg_config',
+        dict(
+          ...Array.from({ length: 160 }, (_, i) => {
+            const group = dict(
+              ['name', text(String(i))],
+              ['desc', text('TENSOR_MODEL_PARALLEL_GROUP')],
+              ['ranks', recall(1)],
+            );
+            return [String(i), group] as const;
+          }),
+        ),
+      ],
+      ['entries', list(0, bytes())],
+    ),
+  'keys that are tuples of tuples of tuples': () =>
+    dict(
+      ['version', text('2.10')],
+      CONFIG,
+      [
+        'pg_status',
+        bytes('}(', 'K', 1, ...Array.from({ length: 60 }, (_, i) => [...doubled(10 + i)]).flat(), 'K', 1, 'u'),
+      ],
+      ['entries', list(3, dict(...ENTRY))],
+    ),
+  'batches that are closed again and again': () => {
+    const send = dict(...P2P, ['profiling_name', text('nccl:send 0->1')], ['is_p2p', bytes(0x88)]);
+    const close = dict(...P2P, ['profiling_name', text('nccl:coalesced')], ['is_p2p', bytes(0x88)]);
+    const pair = bytes(recall(2), recall(3));
+    return dict(
+      ['version', text('2.10')],
+      CONFIG,
+      ['x', kept(2, send)],
+      ['y', kept(3, close)],
+      ['entries', bytes('](', Buffer.alloc(100_000, recall(2)), Buffer.alloc(400_000, pair), 'e')],
+    );
+  },
+  'a million transfers that nobody receives': () => {
+    const send = dict(...P2P, ['profiling_name', text('nccl:send 0->1')], ['is_p2p', bytes(0x88)]);
+    return dict(['version', text('2.10')], CONFIG, ['x', kept(2, send)], ['entries', list(1_000_000, recall(2))]);
+  },
+};
+
+const P2P = [
+  ['record_id', bytes('K', 0)],
+  ['pg_id', bytes('K', 1)],
+  ['process_group', bytes(text('1'), text('TENSOR_MODEL_PARALLEL_GROUP'), 0x86)],
+  ['p2p_seq_id', bytes('K', 1)],
+  ['state', text('scheduled')],
+] as const;
+
+/** SETITEM by SETITEM. */
+function filled(count: number): Uint8Array {
+  return Buffer.alloc(count * 5, bytes('K', 1, 'K', 2, 's'));
+}
+
+function numbered(count: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, i) => bytes('J', uint32(i), 'K', 0));
+}
+
+/** A pair of what lies on the stack, twice: put, recalled, and paired. */
+function doubled(number: number): Uint8Array {
+  return bytes('q', number, 'h', number, 0x86);
+}
+
+test.each(Object.keys(LARGE))('%s take time in proportion to their bytes', (name) => {
+  const dump = pickle(LARGE[name]?.() ?? bytes());
+  const started = performance.now();
+  const run = found(dump);
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(run.sources.length).toBe(1);
+  expect(run.culprits.filter(({ confidence }) => confidence > 0.6)).toEqual([]);
+});

@@ -66,3 +66,12 @@ export const SHARED: Readonly<Record<string, readonly [number, string, Verdict, 
   'short-send-pp4-r1': [4, 'pp: 4', 'mismatch', [1]],
   'short-recv-pp2dp2-r2': [4, 'pp: 2', 'mismatch', [2]],
 };
+
+/** The same of jobs of four ranks with a GPU each. */
+export const GIVEN: typeof SHARED = {
+  'healthy-tp2dp2': [4, 'tp: 2', 'healthy', []],
+  'mapping-pp2dp2': [4, 'pp: 2', 'wrong-groups', []],
+  'sleep-tp2dp2-r2': [4, 'tp: 2', 'hang', [2]],
+  'order-tp2dp2-r3': [4, 'tp: 2', 'mismatch', [3]],
+  'shape-tp2dp2-r2': [4, 'tp: 2', 'mismatch', [2]],
+};

@@ -1,6 +1,7 @@
 import { countOf } from '../../../layout';
 import type { Entry } from '../evidence';
 import { disagreement } from '../mismatch';
+import { areInnocent } from '../partners';
 import { isResolved, nextByHabit } from '../programs';
 import type { RankRun, Run } from '../rankRun';
 import { type MayWait, mayWait } from '../silent';
@@ -75,7 +76,8 @@ function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run
   const unseen = run.worldSize - run.all.filter(({ whole, evidence }) => whole || evidence.source === 'log').length;
   // a minority of dumps may all be of ranks that are wrong
   const many = unseen * 2 <= run.worldSize;
-  if (answer === 'no' && alone && many && waits.every((wait) => isUsual(wait, run, context))) {
+  const usual = answer === 'no' && alone && many && waits.every((wait) => isUsual(wait, run, context));
+  if (usual && areInnocent(rank, run, context)) {
     return CONFIDENCE.aloneMissed;
   }
   return Math.min(CONFIDENCE.open, rounded(shared(unseen)));

@@ -1,0 +1,73 @@
+import type { Entry, Operation, RunGroup } from './evidence';
+import type { RankRun, Run } from './rankRun';
+import type { Programs } from './silent';
+
+/**
+ * Whether every rank that a rank without a dump could wait for has done what it must: it left a whole dump, and in the groups that
+ * it has in common with that rank, its operations are those of another rank with the same program. Where one has sent less, or has
+ * left an operation out, the rank without a dump may be its victim.
+ */
+export function areInnocent(silent: number, run: Run, programs: Programs): boolean {
+  const wholeByProgram = new Map<string, RankRun[]>();
+  for (const rank of run.all.filter(({ whole }) => whole)) {
+    const program = programs.programOf(rank.rank);
+    const ranks = wholeByProgram.get(program) ?? [];
+    wholeByProgram.set(program, ranks);
+    ranks.push(rank);
+  }
+  const [model] = wholeByProgram.get(programs.programOf(silent)) ?? [];
+  if (!model) {
+    return false;
+  }
+  const groups = new Set(model.evidence.entries.map(({ group }) => group));
+  const common = [...groups].map((group) => programs.groupLike(group, silent));
+  const partners = new Set(common.flatMap((group) => group?.ranks ?? []));
+  return (
+    common.every((group) => group !== undefined) &&
+    [...partners].every((partner) => {
+      const own = run.ranks.get(partner);
+      const peers = wholeByProgram.get(programs.programOf(partner)) ?? [];
+      const peer = peers.find(({ rank }) => rank !== partner && rank !== silent);
+      return partner === silent || (own?.whole === true && peer !== undefined && agree(own, peer, silent, programs));
+    })
+  );
+}
+
+/** Whether a rank's operations with another one are those of its peer with the corresponding one. */
+function agree(own: RankRun, peer: RankRun, other: number, programs: Programs): boolean {
+  const theirs = new Map<RunGroup, Map<number, Operation>>();
+  for (const { group, seq, p2p, operation } of peer.evidence.entries) {
+    if (!p2p) {
+      const bySeq = theirs.get(group) ?? new Map<number, Operation>();
+      theirs.set(group, bySeq);
+      bySeq.set(seq, operation);
+    }
+  }
+  const transfers = new Map<string, number>();
+  return own.evidence.entries.every((entry) => {
+    if (!entry.group.ranks.includes(other)) {
+      return true;
+    }
+    const group = programs.groupLike(entry.group, peer.rank);
+    const same = group && (entry.p2p ? nthTransfer(entry, group, peer, transfers) : theirs.get(group)?.get(entry.seq));
+    // the peer may not have come as far, or its ring may have dropped it
+    return same === undefined || isSame(entry.operation, same);
+  });
+}
+
+/** The transfer of a peer in the same place. */
+function nthTransfer(
+  { operation, group: own }: Entry,
+  group: RunGroup,
+  peer: RankRun,
+  counts: Map<string, number>,
+): Operation | undefined {
+  const key = `${own.name} ${operation.name} ${operation.peer}`;
+  const nth = counts.get(key) ?? 0;
+  counts.set(key, nth + 1);
+  return operation.peer === null ? undefined : peer.transfers(group, operation.name, operation.peer)[nth]?.operation;
+}
+
+function isSame(a: Operation, b: Operation): boolean {
+  return a.name === b.name && a.input === b.input && a.output === b.output && a.dtype === b.dtype;
+}

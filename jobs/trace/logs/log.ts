@@ -62,8 +62,10 @@ export interface Machines {
   readonly gpusPerNode: number;
 }
 
-/** The most ranks, and operations and tracebacks of one rank, that are kept. */
-const MAX_RANKS = 2 ** 20;
+/** How many processes are followed for each rank of the layout, and for a layout of few ranks: restarts and loaders print, too. */
+const PROCESSES_A_RANK = 4;
+const FEW_PROCESSES = 4096;
+/** The most operations of one rank that are kept. */
 const MAX_WAITS = 64;
 const MAX_WARNINGS = 8;
 /** After how many lines of a training loop an exception has not ended the run: some are printed late. */
@@ -106,7 +108,11 @@ export class LogReader {
   /** Whether labels of tasks stand before lines of several ranks: then a task is a machine. */
   #tasksAreNodes = false;
 
-  constructor(readonly machines: Machines) {}
+  readonly #most: number;
+
+  constructor(readonly machines: Machines) {
+    this.#most = machines.worldSize * PROCESSES_A_RANK + FEW_PROCESSES;
+  }
 
   /** Reads a line; true where it tells something about the run. */
   line(whole: string): boolean {
@@ -178,7 +184,7 @@ export class LogReader {
     let speaker = this.#speakers.get(key);
     if (!speaker) {
       speaker = newSpeaker(rank);
-      if (this.#speakers.size < MAX_RANKS) {
+      if (this.#speakers.size < this.#most) {
         this.#speakers.set(key, speaker);
       }
     }
@@ -188,7 +194,7 @@ export class LogReader {
       const own = this.#speakers.get(`process ${process}`);
       if (own) {
         own.rank = rank;
-      } else if (this.#speakers.size < MAX_RANKS) {
+      } else if (this.#speakers.size < this.#most) {
         this.#speakers.set(`process ${process}`, newSpeaker(rank));
       }
     }
@@ -286,7 +292,7 @@ export class LogReader {
     }
     const key = `rank ${rank}`;
     const speaker = this.#speakers.get(key) ?? newSpeaker(rank);
-    if (this.#speakers.size < MAX_RANKS) {
+    if (this.#speakers.size < this.#most) {
       this.#speakers.set(key, speaker);
     }
     // torchrun tells more than srun, and the first end more than later ones

@@ -94,7 +94,7 @@ function ownFlags<K extends Keys>(keys: K): K {
 
 /** The same key without a default: unwritten, Megatron-LM takes `value`, but the job may set it elsewhere. */
 function open<S extends KeySpec>(value: string | number | boolean, spec: S): S {
-  return { ...spec, megatronTakes: String(value) };
+  return { ...spec, megatronTakes: value };
 }
 
 /** The same key, known to some versions of Megatron-LM only. */
@@ -220,6 +220,10 @@ const modelKeys = ownFlags({
   hidden_dropout: open(0.1, {
     type: 'share',
     doc: 'Share of the hidden states that dropout zeroes. Above 0, a mask is kept for the backward pass.',
+  } as ShareSpec),
+  attention_dropout: open(0.1, {
+    type: 'share',
+    doc: 'Share of the attention scores that dropout zeroes.',
   } as ShareSpec),
   attention_backend: open(
     'auto',
@@ -598,6 +602,7 @@ const rootKeys = {
       ),
       fp8_param_gather: off('Keep and gather parameters in 8 bits.'),
       fp4_format: options('The format of 4-bit matrix products.', ['e2m1']),
+      fp4_param_gather: off('Keep and gather parameters in 4 bits.'),
     }),
   ),
   lora: map('Low-rank adapters: they train, and the parameters of the model stay as they are.', {
@@ -641,6 +646,22 @@ const rootKeys = {
         options('How tokens reach their experts.', ['allgather', 'alltoall', 'flex']),
       ),
       moe_enable_deepep: off('The flex dispatcher uses DeepEP.'),
+      moe_flex_dispatcher_backend: open(
+        'deepep',
+        options('What the flex dispatcher sends tokens with.', ['deepep', 'hybridep', 'ncclep']),
+      ),
+      moe_router_load_balancing_type: open(
+        'aux_loss',
+        either('How the router balances the experts, such as `aux_loss`, `seq_aux_loss`, `sinkhorn` or `none`.', [
+          text('One way.'),
+          list('Several ways.', text('One way.')),
+        ]),
+      ),
+      moe_expert_capacity_factor: any(
+        'Tokens that an expert takes, over its even share of them; a negative number is no limit.',
+      ),
+      moe_pad_expert_input_to_capacity: off('Pad the tokens of each expert to its capacity.'),
+      moe_shared_expert_overlap: off('Run the shared experts while tokens travel.'),
       overlap_moe_expert_parallel_comm: off(
         'Overlap the expert all-to-all with the computation of another micro-batch.',
       ),
@@ -657,6 +678,11 @@ const rootKeys = {
         'none',
       ),
       enable_cuda_graph: off('The former way to write `cuda_graph_impl: local`.'),
+      external_cuda_graph: off('The former way to write `cuda_graph_impl: transformer_engine`.'),
+      cuda_graph_modules: list(
+        'The parts of a layer that are captured; left out, whole layers are.',
+        text('Such as `attn`, `mlp`, `moe`, `moe_router`, `moe_preprocess`, `mamba`.'),
+      ),
     }),
   ),
   environment: map(

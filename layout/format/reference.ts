@@ -52,7 +52,7 @@ function defaultOf(spec: KeySpec): string {
   if ('default' in spec && spec.default !== undefined) {
     return `\`${spec.default}\``;
   }
-  if (spec.megatronTakes) {
+  if (spec.megatronTakes !== undefined) {
     return `open; \`${spec.megatronTakes}\` to Megatron-LM`;
   }
   return spec.derived ? `\`${spec.derived}\`` : '';

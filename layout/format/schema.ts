@@ -78,7 +78,7 @@ function mapSchema({ keys }: MapSpec): JsonSchema {
 function markdown(spec: KeySpec): string {
   const notes = [
     ...(spec.derived ? [`Left out: \`${spec.derived}\`.`] : []),
-    ...(spec.megatronTakes ? [`Left out: Megatron-LM takes \`${spec.megatronTakes}\`.`] : []),
+    ...(spec.megatronTakes !== undefined ? [`Left out: Megatron-LM takes \`${spec.megatronTakes}\`.`] : []),
     ...(spec.flag ? [`Megatron-LM: \`${spec.flag}\`.`] : []),
     ...(spec.since ? [`Known to: ${spec.since}.`] : []),
   ];

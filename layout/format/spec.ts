@@ -9,7 +9,7 @@ interface Described {
   /** The default in words, where it is not a constant: `world_size / (tp * cp * pp)`. */
   readonly derived?: string;
   /** The default of Megatron-LM's flag, where the rules assume none. */
-  readonly megatronTakes?: string;
+  readonly megatronTakes?: string | number | boolean;
   /** Whether a map without this key is incomplete. */
   readonly required?: boolean;
   /** The Megatron-LM versions that know the option, where not all do: `main`, `dev`, `core_r0.19 and later`. */

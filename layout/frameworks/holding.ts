@@ -10,7 +10,7 @@ const OF_ANY_JOB = [
 ];
 
 /** Rules that read what only Megatron-LM's argument parser checks (megatron/training/arguments.py, validate_args). */
-const OF_THE_PARSER = ['batch-schedule', 'optimizer-overlap'];
+const OF_THE_PARSER = ['batch-schedule', 'optimizer-offload', 'optimizer-overlap'];
 
 /** The rules of frameworks: each holds only where a framework lists it. */
 const OF_FRAMEWORKS: ReadonlySet<string> = new Set(FRAMEWORKS.flatMap(({ rules }) => rules.own));

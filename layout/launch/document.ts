@@ -38,6 +38,38 @@ function isRefusedDegree(key: FactPath, value: FactValue): boolean {
   );
 }
 
+type ValueAt = (key: KeyPath) => FactValue | null | undefined;
+
+/** Defaults that rules judge beside other values: a layout shows them where those are given. */
+const JUDGED: { readonly [P in FactPath]?: (valueAt: ValueAt) => boolean } = {
+  'model.position_embedding_type': (valueAt) =>
+    Number(valueAt('model.mtp_num_layers') ?? 0) > 0 ||
+    String(valueAt('model.hybrid_layer_pattern') ?? '').includes('/'),
+  'model.add_bias_linear': (valueAt) =>
+    valueAt('model.num_experts') !== undefined && valueAt('parallelism.expt_tp') !== 1,
+  'model.moe_router_pre_softmax': (valueAt) => valueAt('model.moe_router_topk') === 1,
+  'moe.moe_router_load_balancing_type': (valueAt) => valueAt('model.moe_router_topk') === 1,
+  'moe.moe_token_dispatcher_type': (valueAt) =>
+    (['overlap_moe_expert_parallel_comm', 'moe_shared_expert_overlap'] as const).some(
+      (name) => valueAt(`moe.${name}`) === true,
+    ),
+  'moe.moe_flex_dispatcher_backend': (valueAt) => valueAt('moe.moe_pad_expert_input_to_capacity') === true,
+  'model.attention_dropout': isGraphed,
+  'model.hidden_dropout': isGraphed,
+  'checkpoint.ckpt_format': (valueAt) =>
+    valueAt('fsdp.enabled') === true || valueAt('optimizer.overlap_param_gather_with_optimizer_step') === true,
+  'optimizer.gradient_accumulation_fusion': (valueAt) => valueAt('fsdp.torch_fsdp2') === true,
+  'optimizer.use_precision_aware_optimizer': (valueAt) => valueAt('optimizer.optimizer_cpu_offload') === true,
+  'precision.fp8_recipe': (valueAt) =>
+    valueAt('optimizer.optimizer_cpu_offload') === true && valueAt('precision.fp8_param_gather') === true,
+};
+
+/** Whether CUDA graphs hold what is recomputed. */
+function isGraphed(valueAt: ValueAt): boolean {
+  const graphs = ['enable_cuda_graph', 'external_cuda_graph', 'cuda_graph_impl'] as const;
+  return valueAt('recompute.granularity') === 'selective' && graphs.some((name) => valueAt(`cuda_graph.${name}`));
+}
+
 /** What Megatron-LM takes where an option is absent, which is what a layout without the key means. */
 const MEGATRON: { readonly [P in FactPath]?: FactValue } = {
   ...DEFAULTS.megatron.values,
@@ -67,7 +99,7 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
       // a cluster needs both
       return false;
     }
-    if (source !== 'default' || ALWAYS.has(key)) {
+    if (source !== 'default' || ALWAYS.has(key) || JUDGED[key]?.((one) => byKey.get(one))) {
       return true;
     }
     const hidden = byKey.get('model.hidden_size');

@@ -32,7 +32,7 @@ export interface Dialect {
   readonly groupsAlone?: boolean;
 }
 
-type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'integers' | 'expression' | 'number';
+type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'oneOrMore' | 'integers' | 'expression' | 'number';
 
 /** An option that becomes a key as it is: its names, the flag's first, and how its value is read. */
 interface PlainOption {
@@ -47,6 +47,7 @@ const OTHER_NAMES: { readonly [P in KeyPath]?: string } = {
   'model.num_layers_in_first_pipeline_stage': 'num_layers_in_first_pipeline_stage',
   'model.num_layers_in_last_pipeline_stage': 'num_layers_in_last_pipeline_stage',
   'model.num_experts': 'num_moe_experts',
+  'cuda_graph.cuda_graph_modules': 'cuda_graph_scope',
   'model.hybrid_layer_pattern': 'hybrid_override_pattern',
   'fsdp.enabled': 'use_custom_fsdp',
 };
@@ -68,7 +69,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
 /** How values are read where the type of their key does not say it. */
 const OTHER_KINDS: { readonly [P in KeyPath]?: Kind } = {
   'parallelism.pipeline_model_parallel_layout': 'text',
-  'sequence.cp_comm_type': 'texts',
+  'sequence.cp_comm_type': 'oneOrMore',
+  'moe.moe_expert_capacity_factor': 'number',
+  'moe.moe_router_load_balancing_type': 'oneOrMore',
 };
 
 /** Options that are read together with others, not as a key of their own. */
@@ -76,13 +79,13 @@ const JOINT = [
   ...['num_query_groups', 'group_query_attention', 'use_tp_pp_dp_mapping', 'world_size', 'data_parallel_size'],
   ...['bf16', 'fp16', 'params_dtype', 'swiglu', 'quick_geglu', 'gated_linear_unit'],
   ...['num_virtual_stages_per_pipeline_rank', 'num_layers_per_virtual_pipeline_stage'],
-  'virtual_pipeline_model_parallel_size',
+  ...['virtual_pipeline_model_parallel_size', 'recompute_activations'],
 ];
 
 /** The sections of a layout whose keys are options of Megatron-LM. */
 const SECTIONS: readonly KeyPath[] = [
   ...(['parallelism', 'model', 'sequence', 'batch', 'optimizer', 'precision', 'recompute', 'moe'] as const),
-  ...(['checkpoint', 'fsdp', 'communicators'] as const),
+  ...(['checkpoint', 'fsdp', 'communicators', 'cuda_graph'] as const),
 ];
 
 /** Every option that becomes a key as it is, in the order of the format, which names the flag of each key. */
@@ -152,7 +155,9 @@ function readOption(options: Options, { names, kind }: PlainOption, dialect: Dia
     case 'integers':
       return options.list(true, ...names);
     case 'texts':
-      return names[0] === 'cp_comm_type' ? oneOrMore(options, names) : options.list(false, ...names);
+      return options.list(false, ...names);
+    case 'oneOrMore':
+      return oneOrMore(options, names);
     case 'expression':
       return numberOrText(options, names);
   }
@@ -182,6 +187,16 @@ function readJoint(options: Options, dialect: Dialect, facts: Facts): void {
     ),
   );
   facts.set('model.gated_linear_unit', gated);
+  if (options.has('recompute_activations')) {
+    // wins over the granularity (validate_args)
+    const recomputed = onOff(options, ['recompute_activations'], dialect);
+    facts.set(
+      'recompute.granularity',
+      isKnown(recomputed) && recomputed.value
+        ? { value: 'selective', source: recomputed.source }
+        : (facts.get('recompute.granularity') ?? (isKnown(recomputed) ? undefined : recomputed)),
+    );
+  }
   if (options.has('use_tp_pp_dp_mapping')) {
     const mapping = onOff(options, ['use_tp_pp_dp_mapping'], dialect);
     facts.set('parallelism.order', mapFound(mapping, orderOf));
@@ -231,7 +246,10 @@ function readType(options: Options, dialect: Dialect, facts: Facts): void {
   }
 }
 
-/** The four spellings of the virtual pipeline size (arguments.py, validate_args), of which at most one is given. */
+/**
+ * The four spellings of the virtual pipeline size (arguments.py, validate_args), of which at most one is given. Layers a virtual
+ * stage stay what they are where no size follows from them: what they say of the layers is then to be judged.
+ */
 function readVirtualPipeline(options: Options, facts: Facts): void {
   const pp =
     facts.get('parallelism.pp') ?? (options.blocked === null ? { value: 1, source: 'default' as const } : undefined);
@@ -240,7 +258,17 @@ function readVirtualPipeline(options: Options, facts: Facts): void {
       options.has(name) ? options.integer(name) : undefined,
     ),
   );
-  const found = direct ?? fromLayers(options, pp, facts) ?? fromLayout(pp, facts) ?? fromPattern(pp, facts);
+  const ends = ['model.num_layers_in_first_pipeline_stage', 'model.num_layers_in_last_pipeline_stage'] as const;
+  const byLayers = direct ? undefined : fromLayers(options, pp, facts);
+  if (byLayers && (!isKnown(byLayers) || ends.some((end) => facts.get(end)))) {
+    facts.set(
+      'parallelism.num_layers_per_virtual_pipeline_stage',
+      options.integer('num_layers_per_virtual_pipeline_stage'),
+    );
+    facts.set('parallelism.vpp', isKnown(byLayers) ? undefined : byLayers);
+    return;
+  }
+  const found = direct ?? byLayers ?? fromLayout(pp, facts) ?? fromPattern(pp, facts);
   if (isKnown(found) ? found.value > 1 : found) {
     facts.set('parallelism.vpp', found);
   }

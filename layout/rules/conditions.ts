@@ -1,5 +1,6 @@
 import type { Fix } from '../diagnostic';
 import type { Field } from '../format/spec';
+import type { Taken } from '../topology/taken';
 import { removeFix } from './fixes';
 import type { Report } from './rule';
 
@@ -14,6 +15,13 @@ export interface Condition {
   readonly predicts: string | null;
   /** Besides taking the key out, which is the last. */
   readonly fixes: readonly (Fix | null)[];
+  /** Whether it breaks by a default of Megatron-LM, which the file leaves out and may not mean: it is information then. */
+  readonly isDefault?: boolean;
+}
+
+/** The condition, broken by a default of Megatron-LM where `isDefault`. */
+export function byDefault({ isDefault }: Taken<unknown>, condition: Condition): Condition {
+  return { ...condition, isDefault };
 }
 
 /**
@@ -35,12 +43,17 @@ export function conditionsOn(
   });
 }
 
-/** The report of the first condition that does not hold: Megatron-LM stops there too. */
+/**
+ * The report of the first condition that does not hold: Megatron-LM stops there too. Before it stand those that break by a
+ * default.
+ */
 export function firstBroken(text: string, conditions: readonly Condition[]): Report[] {
-  return conditions
-    .filter(({ holds }) => !holds)
-    .slice(0, 1)
-    .map(({ message, name, field, predicts, fixes }) => ({
+  const broken = conditions.filter(({ holds }) => !holds);
+  const first = broken.findIndex(({ isDefault }) => !isDefault);
+  return broken
+    .slice(0, first < 0 ? broken.length : first + 1)
+    .map(({ message, name, field, predicts, fixes, isDefault }) => ({
+      ...(isDefault && { severity: 'information' as const }),
       message,
       span: field.span,
       predicts,

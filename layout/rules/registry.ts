@@ -38,14 +38,17 @@ import { mimoCp } from './mimo/mimo-cp';
 import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
+import { latentAttentionGroups } from './model/latent-attention-groups';
 import { layerCounts } from './model/layer-counts';
 import { linearAttentionHeads } from './model/linear-attention-heads';
 import { mtpPositions } from './model/mtp-positions';
 import { queryGroups } from './model/query-groups';
 import { sparseAttentionBias } from './model/sparse-attention-bias';
 import { expertBias } from './moe/expert-bias';
+import { expertCapacity } from './moe/expert-capacity';
 import { expertOverlap } from './moe/expert-overlap';
 import { routerGroups } from './moe/router-groups';
+import { sharedExperts } from './moe/shared-experts';
 import { tokenDispatcher } from './moe/token-dispatcher';
 import { nameDisagrees } from './name/name-disagrees';
 import { ntpBase } from './ntp/ntp-base';
@@ -66,6 +69,7 @@ import { ntpSparesOff } from './ntp/ntp-spares-off';
 import { ntpUnappliedEntry } from './ntp/ntp-unapplied-entry';
 import { ntpUnevenShards } from './ntp/ntp-uneven-shards';
 import { optimizerInstances } from './optimizer/optimizer-instances';
+import { optimizerOffload } from './optimizer/optimizer-offload';
 import { optimizerOverlap } from './optimizer/optimizer-overlap';
 import { orderExpertMismatch } from './order/order-expert-mismatch';
 import { orderInvalid } from './order/order-invalid';
@@ -83,6 +87,8 @@ import { cpCrossesNode } from './placement/cp-crosses-node';
 import { epCrossesNode } from './placement/ep-crosses-node';
 import { moduleSplitsNode } from './placement/module-splits-node';
 import { tpCrossesNvlink } from './placement/tp-crosses-nvlink';
+import { narrowTypes } from './precision/narrow-types';
+import { graphedRecomputation } from './recompute/graphed-recomputation';
 import { recomputeOptions } from './recompute/recompute-options';
 import type { Rule } from './rule';
 import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
@@ -175,18 +181,24 @@ export const RULES: readonly Rule[] = [
   phaseCrossesNvlink,
   ntpSparesOff,
   layerCounts,
+  latentAttentionGroups,
   mtpPositions,
   sparseAttentionBias,
   routerGroups,
   expertBias,
   tokenDispatcher,
   expertOverlap,
+  expertCapacity,
+  sharedExperts,
   recomputeOptions,
+  graphedRecomputation,
   deviceConnections,
   dynamicCp,
   evalBatch,
   batchSchedule,
   optimizerOverlap,
+  optimizerOffload,
+  narrowTypes,
   fsdpOptions,
   fsdpMesh,
   virtualPipelineLayers,

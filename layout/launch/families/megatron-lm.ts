@@ -11,6 +11,9 @@ import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
 
+/** The variable that Megatron-LM's arguments are validated with. */
+const QUEUES = 'CUDA_DEVICE_MAX_CONNECTIONS';
+
 /** Degrees by which flags alone are Megatron-LM's, as they are pasted. */
 const OTHER_DEGREES = [
   '--pipeline-model-parallel-size',
@@ -56,6 +59,10 @@ export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts): O
   if (domain && facts.get('cluster.nodes') && facts.get('cluster.gpus_per_node')) {
     const entries = new Map([['domain', domain]]);
     facts.set('cluster.gpus_per_nvlink_domain', new OptionSet(entries, null).integer('domain'));
+  }
+  const queues = environmentOption(job, QUEUES);
+  if (queues) {
+    facts.set(`environment.${QUEUES}`, new OptionSet(new Map([[QUEUES, queues]]), null).integer(QUEUES));
   }
   deriveFromWorld(facts);
   deriveGlobalBatch(facts);

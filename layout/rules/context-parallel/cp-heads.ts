@@ -2,6 +2,7 @@ import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
+import { stopsLater } from '../later';
 import { describedModels } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
@@ -38,7 +39,7 @@ export const cpHeads: Rule = {
       ].find(({ all }) => all.value !== undefined && ofRank(all.value, degrees.tp) % size !== 0);
       if (field && short?.all.value !== undefined) {
         yield {
-          message: `A tensor-parallel rank has ${ofRank(short.all.value, degrees.tp)} ${short.name}, which all-to-all cannot share among ${countOf(size, 'context-parallel rank')}. Use cp_comm_type p2p, or a smaller cp.`,
+          message: `A tensor-parallel rank has ${ofRank(short.all.value, degrees.tp)} ${short.name}, which all-to-all cannot share among ${countOf(size, 'context-parallel rank')}. Use cp_comm_type p2p, or a smaller cp.${stopsLater(facts, 'runs the first attention layer')}`,
           span: field.span,
           related: [
             valueRelated(short.name === 'query groups' ? 'num_query_groups' : 'num_attention_heads', short.all),

@@ -16,6 +16,7 @@ test('device-connections', () => {
     'FSDP without a limit': job(8, 'tp: 2', 'environment: {}', 'fsdp: {torch_fsdp2: true}'),
     'more queues under tensor parallelism': job(8, 'tp: 2', eight),
     'an environment without the variable under context parallelism': job(8, 'cp: 2', 'environment: {}'),
+    'an imported file that names no GPU': job(8, 'tp: 2', eight, 'launch: {family: megatron-lm}'),
     'one queue under Megatron-FSDP': job(8, 'tp: 1', one, 'fsdp: {enabled: true}'),
     'one queue under torch FSDP2': job(8, 'tp: 1', one, 'fsdp: {torch_fsdp2: true}'),
   });
@@ -26,6 +27,9 @@ test('device-connections', () => {
     an environment without the variable under context parallelism: error at "environment": Tensor and context parallelism need one queue to the GPU before Blackwell. Use CUDA_DEVICE_MAX_CONNECTIONS 1.
       = Megatron-LM: Using tensor model parallelism or context parallelism require setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1
       = suggestion: Insert CUDA_DEVICE_MAX_CONNECTIONS: 1: environment: {{+CUDA_DEVICE_MAX_CONNECTIONS: 1+}}
+    an imported file that names no GPU: warning at "8": Tensor and context parallelism need one queue to the GPU before Blackwell. Use CUDA_DEVICE_MAX_CONNECTIONS 1.
+      = Megatron-LM: Using tensor model parallelism or context parallelism require setting the environment variable CUDA_DEVICE_MAX_CONNECTIONS to 1
+      = suggestion: Change CUDA_DEVICE_MAX_CONNECTIONS to 1: environment: {CUDA_DEVICE_MAX_CONNECTIONS: [-8-]{+1+}}
     one queue under Megatron-FSDP: error at "1": Megatron-FSDP needs more than one queue to the GPU. Use CUDA_DEVICE_MAX_CONNECTIONS 8, or leave it out.
       = Megatron-LM: FSDP requires CUDA_DEVICE_MAX_CONNECTIONS > 1 or unset.
       = suggestion: Change CUDA_DEVICE_MAX_CONNECTIONS to 8: environment: {CUDA_DEVICE_MAX_CONNECTIONS: [-1-]{+8+}}

@@ -1,5 +1,6 @@
 import type { ModuleFacts } from '../../topology/facts';
 import { job } from '../examples';
+import { stopsLater } from '../later';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { denseReplica, expertReplica, isUndivided, undividedReport } from './replica';
@@ -22,7 +23,8 @@ export const expertFactorization: Rule = {
       const expert = expertReplica(module);
       // where the dense grid does not divide either, that diagnostic comes first and mostly names the same number
       if (expert && dense && !isUndivided(module, dense) && isUndivided(module, expert)) {
-        yield undividedReport(facts, module, expert, prediction(module));
+        const report = undividedReport(facts, module, expert, prediction(module));
+        yield { ...report, message: `${report.message}${stopsLater(facts, 'makes its process groups')}` };
       }
     }
   },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, reports } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { fsdpOptions } from './fsdp-options';
 
 test('fsdp-options', () => {
@@ -12,6 +12,8 @@ test('fsdp-options', () => {
     ),
     FSDP2: job(8, 'tp: 2', 'fsdp: {torch_fsdp2: true}', 'checkpoint: {ckpt_format: torch_dist}'),
     'another format': job(8, 'tp: 2', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch}'),
+    'the default format of a training script': scriptJob(8, 'tp: 1', { fsdp: 'enabled: true' }),
+    'the default of gradient accumulation under FSDP2': scriptJob(8, 'tp: 1', { fsdp: 'torch_fsdp2: true' }),
     'a version that is not': job(8, 'tp: 2', 'fsdp: {enabled: true, megatron_fsdp_version: 3}'),
     'FSDP2 with a pipeline': job(8, 'pp: 2', 'fsdp: {torch_fsdp2: true}'),
     'FSDP2 with experts': job(8, 'ep: 2', 'fsdp: {torch_fsdp2: true}'),
@@ -42,6 +44,16 @@ test('fsdp-options', () => {
       = Megatron-LM: Megatron-FSDP requires the \`fsdp_dtensor\` checkpointing format.
       = suggestion: Change ckpt_format to fsdp_dtensor: checkpoint: {ckpt_format: [-torch-]{+fsdp_dtensor+}}
       = suggestion: Remove ckpt_format: checkpoint: {[-ckpt_format: torch-]}
+    the default format of a training script: information at "true": Megatron-FSDP cannot write ckpt_format torch_dist, Megatron-LM's default. Use fsdp_dtensor.
+      = Megatron-LM: Megatron-FSDP requires the \`fsdp_dtensor\` checkpointing format.
+      = suggestion: Remove enabled: fsdp: {[-enabled: true-]}
+    the default of gradient accumulation under FSDP2: information at "true": torch_fsdp2 excludes gradient_accumulation_fusion, Megatron-LM's default. Write gradient_accumulation_fusion false.
+      = Megatron-LM: --use-torch-fsdp2 is not supported with gradient accumulation fusion
+      = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
+      error at "true": torch_fsdp2 needs an output layer with weights of its own. Write untie_embeddings_and_output_weights true under model.
+      = Megatron-LM: --use-torch-fsdp2 requires --untie-embeddings-and-output-weights
+      = suggestion: Insert untie_embeddings_and_output_weights: true: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8{+, untie_embeddings_and_output_weights: true+}}
+      = suggestion: Remove torch_fsdp2: fsdp: {[-torch_fsdp2: true-]}
     a version that is not: error at "3": There is no Megatron-FSDP version 3. Use 1 or 2.
       = suggestion: Change megatron_fsdp_version to 1: fsdp: {enabled: true, megatron_fsdp_version: [-3-]{+1+}}
       = suggestion: Remove megatron_fsdp_version: fsdp: {enabled: true[-, megatron_fsdp_version: 3-]}

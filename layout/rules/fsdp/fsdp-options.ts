@@ -1,5 +1,6 @@
 import type { LayoutFacts } from '../../topology/facts';
-import { type Condition, conditionsOn, firstBroken } from '../conditions';
+import { takenOf } from '../../topology/taken';
+import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
@@ -35,14 +36,17 @@ function versions({ root }: LayoutFacts): Condition[] {
     : [];
 }
 
-function torchFsdp2({ text, root, modules }: LayoutFacts): Condition[] {
+function torchFsdp2(facts: LayoutFacts): Condition[] {
+  const { text, root, modules } = facts;
   const field = root.fsdp.value?.torch_fsdp2;
   const [module] = modules;
   if (field?.value !== true || !module?.degrees) {
     return [];
   }
   const { fields, degrees } = module;
-  const { use_distributed_optimizer: distributed, gradient_accumulation_fusion: fusion } = root.optimizer.value ?? {};
+  const { use_distributed_optimizer: distributed, gradient_accumulation_fusion: fusionField } =
+    root.optimizer.value ?? {};
+  const fusion = takenOf(facts, 'optimizer', 'gradient_accumulation_fusion');
   const { num_layers, untie_embeddings_and_output_weights: untied, params_dtype } = root.model.value ?? {};
   const format = root.checkpoint.value?.ckpt_format;
   const condition = conditionsOn('torch_fsdp2', field);
@@ -65,11 +69,14 @@ function torchFsdp2({ text, root, modules }: LayoutFacts): Condition[] {
       "--use-torch-fsdp2 is not supported with MCore's distributed optimizer",
       removeFix(text, 'use_distributed_optimizer', distributed),
     ),
-    condition(
-      fusion?.value !== true,
-      'torch_fsdp2 excludes gradient_accumulation_fusion. Write gradient_accumulation_fusion false.',
-      '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
-      changeFix('gradient_accumulation_fusion', fusion, 'false'),
+    byDefault(
+      fusion,
+      condition(
+        fusion.value !== true,
+        `torch_fsdp2 excludes gradient_accumulation_fusion${fusion.isDefault ? ", Megatron-LM's default" : ''}. Write gradient_accumulation_fusion false.`,
+        '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
+        changeFix('gradient_accumulation_fusion', fusionField, 'false'),
+      ),
     ),
     condition(
       format?.value === undefined || format.value === 'torch_dist' || format.value === 'torch_dcp',
@@ -92,13 +99,15 @@ function torchFsdp2({ text, root, modules }: LayoutFacts): Condition[] {
   ];
 }
 
-function megatronFsdp({ text, root }: LayoutFacts): Condition[] {
+function megatronFsdp(facts: LayoutFacts): Condition[] {
+  const { text, root } = facts;
   const fsdp = root.fsdp.value;
   if (fsdp?.enabled.value !== true) {
     return [];
   }
   const { use_distributed_optimizer: distributed, optimizer } = root.optimizer.value ?? {};
-  const format = root.checkpoint.value?.ckpt_format;
+  const field = root.checkpoint.value?.ckpt_format;
+  const format = takenOf(facts, 'checkpoint', 'ckpt_format');
   const kind = optimizer?.value;
   const condition = conditionsOn('enabled', fsdp.enabled);
   return [
@@ -114,11 +123,17 @@ function megatronFsdp({ text, root }: LayoutFacts): Condition[] {
       `Megatron-FSDP does not support the ${kind} optimizer yet.`,
       changeFix('optimizer', optimizer, 'adam'),
     ),
-    conditionsOn('ckpt_format', format ?? fsdp.enabled)(
-      format?.value === undefined || format.value === 'fsdp_dtensor',
-      `Megatron-FSDP cannot write ckpt_format ${format?.value}. Use fsdp_dtensor.`,
-      'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
-      changeFix('ckpt_format', format, 'fsdp_dtensor'),
+    byDefault(
+      format,
+      conditionsOn(
+        format.isDefault ? 'enabled' : 'ckpt_format',
+        format.isDefault ? fsdp.enabled : (field ?? fsdp.enabled),
+      )(
+        format.value === undefined || format.value === 'fsdp_dtensor',
+        `Megatron-FSDP cannot write ckpt_format ${format.isDefault ? `${format.value}, Megatron-LM's default` : format.value}. Use fsdp_dtensor.`,
+        'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
+        changeFix('ckpt_format', field, 'fsdp_dtensor'),
+      ),
     ),
   ];
 }

@@ -39,7 +39,7 @@ export const expertBias: Rule = {
       } else if (concerns && !bias.written && facts.trainingScript) {
         yield {
           severity: 'warning',
-          message: `Megatron-LM adds biases unless it is told not to, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`,
+          message: `Biases are Megatron-LM's default, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`,
           span: experts.span,
           related,
           predicts,

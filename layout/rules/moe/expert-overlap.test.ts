@@ -13,6 +13,14 @@ test('expert-overlap', () => {
       'ep: 8',
       'moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: allgather}',
     ),
+    'the default dispatcher of a training script': scriptJob(8, 'ep: 8', {
+      moe: 'overlap_moe_expert_parallel_comm: true',
+    }),
+    'shared experts that overlap too': job(
+      8,
+      'ep: 8',
+      'moe: {overlap_moe_expert_parallel_comm: true, moe_shared_expert_overlap: true}',
+    ),
     'full recomputation': job(
       8,
       'ep: 8',
@@ -31,10 +39,20 @@ test('expert-overlap', () => {
       = Megatron-LM: overlap_moe_expert_parallel_comm is only supported with expert model parallelism
       = suggestion: Insert ep: 2: parallelism: {tp: 2{+, ep: 2+}}
       = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
-    the allgather dispatcher: error at "true": overlap_moe_expert_parallel_comm needs the alltoall or flex dispatcher.
+    the allgather dispatcher: error at "true": overlap_moe_expert_parallel_comm needs the alltoall or flex dispatcher, not allgather. Use alltoall.
       = Megatron-LM: overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher
       = suggestion: Change moe_token_dispatcher_type to alltoall: moe: {overlap_moe_expert_parallel_comm: true, moe_token_dispatcher_type: [-allgather-]{+alltoall+}}
       = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true, -]moe_token_dispatcher_type: allgather}
+    the default dispatcher of a training script: error[experts] at "8": ep is 8, but the model has no experts. Write num_experts, or use ep 1.
+      = Megatron-LM: num_experts must be non None to use expert model parallelism
+      information at "true": overlap_moe_expert_parallel_comm needs the alltoall or flex dispatcher, not Megatron-LM's default allgather. Use alltoall.
+      = Megatron-LM: overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher
+      = suggestion: Insert moe_token_dispatcher_type: alltoall: moe: {overlap_moe_expert_parallel_comm: true{+, moe_token_dispatcher_type: alltoall+}}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true-]}
+    shared experts that overlap too: error at "true": overlap_moe_expert_parallel_comm excludes moe_shared_expert_overlap. Use one of them.
+      = Megatron-LM: disable moe_shared_expert_overlap when enabling overlap_moe_expert_parallel_comm
+      = suggestion: Remove moe_shared_expert_overlap: moe: {overlap_moe_expert_parallel_comm: true[-, moe_shared_expert_overlap: true-]}
+      = suggestion: Remove overlap_moe_expert_parallel_comm: moe: {[-overlap_moe_expert_parallel_comm: true, -]moe_shared_expert_overlap: true}
     full recomputation: error at "true": overlap_moe_expert_parallel_comm excludes full recomputation. Use selective, or none.
       = Megatron-LM: disable full recomputation when enabling overlap_moe_expert_parallel_comm
       = suggestion: Change granularity to selective: recompute: {granularity: [-full-]{+selective+}}

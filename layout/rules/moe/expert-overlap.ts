@@ -1,7 +1,8 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
-import { conditionsOn, firstBroken } from '../conditions';
+import { takenOf, takenText } from '../../topology/taken';
+import { byDefault, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { changeFix, insertFix, removeFix, setFix } from '../fixes';
 import type { Report, Rule } from '../rule';
@@ -12,7 +13,7 @@ export const expertOverlap: Rule = {
   severity: 'error',
   title: 'Expert all-to-all overlap without the options that it needs',
   effect: 'Megatron-LM stops on every rank',
-  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher, with full recomputation, with parameters in fp32, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
+  what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher (the default of Megatron-LM), with full recomputation, with parameters in fp32, with `moe_shared_expert_overlap`, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
   failing: job(8, 'tp: 1', 'moe: {overlap_moe_expert_parallel_comm: true}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
@@ -25,7 +26,7 @@ export const expertOverlap: Rule = {
       return;
     }
     const recompute = root.recompute.value;
-    const dispatcher = moe.moe_token_dispatcher_type.value;
+    const dispatcher = takenOf(facts, 'moe', 'moe_token_dispatcher_type');
     const parts = valuesOf(recompute?.modules.value);
     const mtp = root.model.value?.mtp_num_layers.value ?? 0;
     const field = moe.overlap_moe_expert_parallel_comm;
@@ -45,11 +46,14 @@ export const expertOverlap: Rule = {
         'overlap_moe_expert_parallel_comm is only supported with expert model parallelism',
         setFix(text, span, 'ep', fields.ep, 2),
       ),
-      condition(
-        dispatcher === undefined || dispatcher !== 'allgather',
-        `${name} needs the alltoall or flex dispatcher.`,
-        'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
-        changeFix('moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
+      byDefault(
+        dispatcher,
+        condition(
+          dispatcher.value !== 'allgather',
+          `${name} needs the alltoall or flex dispatcher, not ${takenText(dispatcher)}. Use alltoall.`,
+          'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
+          setFix(text, root.moe.span, 'moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
+        ),
       ),
       condition(
         recompute?.granularity.value !== 'full',
@@ -78,6 +82,12 @@ export const expertOverlap: Rule = {
         root.model.value?.params_dtype.value !== 'fp32',
         `${name} needs parameters in bf16 or fp16. Use params_dtype bf16.`,
         'overlap_moe_expert_parallel_comm is only supported with bf16 or fp16 model',
+      ),
+      condition(
+        moe.moe_shared_expert_overlap.value !== true,
+        `${name} excludes moe_shared_expert_overlap. Use one of them.`,
+        'disable moe_shared_expert_overlap when enabling overlap_moe_expert_parallel_comm',
+        removeFix(text, 'moe_shared_expert_overlap', moe.moe_shared_expert_overlap),
       ),
       condition(
         mtp <= 1,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, reports } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { routerGroups } from './router-groups';
 
 const router = (options: string) => job(8, 'ep: 8', `model: {num_experts: 8, ${options}}`);
@@ -15,6 +15,10 @@ test('router-groups', () => {
       'moe_router_topk: 1, moe_router_score_function: sigmoid, moe_router_pre_softmax: false',
     ),
     'one expert a token, whose softmax is not said': router('moe_router_topk: 1'),
+    'experts that sinkhorn balances': `${router('moe_router_topk: 1, moe_router_pre_softmax: false')}moe: {moe_router_load_balancing_type: sinkhorn}\n`,
+    'the default of a training script': scriptJob(8, 'ep: 8', {
+      model: 'num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, moe_router_topk: 1',
+    }),
     'a softmax over one expert': router('moe_router_topk: 1, moe_router_pre_softmax: false'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -33,6 +37,9 @@ test('router-groups', () => {
       = Megatron-LM: moe_router_group_topk (5) should be smaller than moe_router_num_groups (4).
       = suggestion: Change moe_router_group_topk to 4: model: {num_experts: 8, moe_router_num_groups: 4, moe_router_group_topk: [-5-]{+4+}}
       = suggestion: Remove moe_router_group_topk: model: {num_experts: 8, moe_router_num_groups: 4[-, moe_router_group_topk: 5-]}
+    the default of a training script: information at "1": With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops; its default is the selection first. Write moe_router_pre_softmax true.
+      = Megatron-LM: Please use --moe-router-pre-softmax when topk is 1.
+      = suggestion: Insert moe_router_pre_softmax: true: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, num_experts: 8, moe_router_topk: 1{+, moe_router_pre_softmax: true+}}
     a softmax over one expert: warning at "1": With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops. Write moe_router_pre_softmax true.
       = Megatron-LM: Please use --moe-router-pre-softmax when topk is 1.
       = suggestion: Change moe_router_pre_softmax to true: model: {num_experts: 8, moe_router_topk: 1, moe_router_pre_softmax: [-false-]{+true+}}"

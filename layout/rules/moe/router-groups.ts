@@ -1,7 +1,8 @@
-import type { ModuleFacts } from '../../topology/facts';
+import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { takesDefaults } from '../../topology/taken';
 import { conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -12,7 +13,7 @@ export const routerGroups: Rule = {
   severity: 'error',
   title: 'The router selects more than there is',
   effect: 'Megatron-LM stops, or fails in the first step',
-  what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts. A warning: `moe_router_topk` is 1 and `moe_router_pre_softmax` is written false.',
+  what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts. Or `moe_router_topk` is 1 and `moe_router_pre_softmax` is false: a warning where the file does not say what balances the experts, and information where it leaves the softmax to the default of Megatron-LM.',
   why: 'The router takes the best k experts, of the best groups first where experts are grouped. Megatron-LM does not check k against the experts; the selection fails when it runs.',
   failing: job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 16}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
@@ -49,29 +50,31 @@ export const routerGroups: Rule = {
           changeFix('moe_router_topk', topk, count),
         ),
       ]);
-      yield* unscored(module);
+      yield* unscored(facts, module);
     }
   },
 };
 
 /** A softmax over the one selected expert, which is 1 whatever the router says: it learns nothing. */
-function unscored({ model }: ModuleFacts): Report[] {
+function unscored(facts: LayoutFacts, { model, own }: ModuleFacts): Report[] {
   if (!model.value) {
     return [];
   }
   const { num_experts: experts, moe_router_topk: topk, moe_router_pre_softmax: before } = model.value;
   const { moe_router_score_function: score } = model.value;
+  const balancing = facts.root.moe.value?.moe_router_load_balancing_type;
+  const isDefault = own === null && !before.written && takesDefaults(facts);
   const isSoftmax = !score.written || score.value === 'softmax';
-  return experts.written && topk.value === 1 && isSoftmax && before.value === false
+  const isOne = experts.written && topk.value === 1 && isSoftmax && balancing?.value !== 'sinkhorn';
+  return isOne && (before.value === false || isDefault)
     ? [
         {
-          // experts that sinkhorn balances are exempt, and the file does not say what balances them
-          severity: 'warning',
-          message:
-            'With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops. Write moe_router_pre_softmax true.',
+          // experts that sinkhorn balances are exempt, and a file that says less may leave out what balances them
+          severity: isDefault ? 'information' : balancing?.written ? 'error' : 'warning',
+          message: `With moe_router_topk 1 the softmax comes before the selection, or Megatron-LM stops${isDefault ? '; its default is the selection first' : ''}. Write moe_router_pre_softmax true.`,
           span: topk.span,
           predicts: 'Please use --moe-router-pre-softmax when topk is 1.',
-          fixes: [changeFix('moe_router_pre_softmax', before, 'true')],
+          fixes: [setFix(facts.text, model.span, 'moe_router_pre_softmax', before, 'true')],
         },
       ]
     : [];

@@ -4,6 +4,7 @@ import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { changeFix, removeFix, suggestion } from '../fixes';
+import { stopsLater } from '../later';
 import { divisors, eitherNumber } from '../numbers';
 import { rematRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -36,7 +37,8 @@ export const optimizerInstances: Rule = {
   },
 };
 
-function generalizedReport({ text }: LayoutFacts, grid: ModuleFacts, field: Field<number>, instances: number): Report {
+function generalizedReport(facts: LayoutFacts, grid: ModuleFacts, field: Field<number>, instances: number): Report {
+  const { text } = facts;
   const { fields, degrees } = grid;
   const isDense = (degrees?.gtpRemat ?? 1) > 1;
   const name = isDense ? 'gtp_remat' : 'expt_gtp_remat';
@@ -44,7 +46,7 @@ function generalizedReport({ text }: LayoutFacts, grid: ModuleFacts, field: Fiel
   const causes = [fields[name], isDense ? fields.num_weight_shards : fields.expt_num_weight_shards];
   const written = causes.filter((cause) => cause.written);
   return {
-    message: `${instances} optimizer instances do not work with ${name} ${size}. Use 1 instance, or ${name} 1.`,
+    message: `${instances} optimizer instances do not work with ${name} ${size}. Use 1 instance, or ${name} 1.${stopsLater(facts, 'makes its process groups')}`,
     span: field.span,
     related: rematRelated(grid, name),
     predicts: 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.',
@@ -59,7 +61,7 @@ function generalizedReport({ text }: LayoutFacts, grid: ModuleFacts, field: Fiel
 }
 
 function* indivisibleReport(
-  { text }: LayoutFacts,
+  facts: LayoutFacts,
   { degrees, dp, exptDp }: ModuleFacts,
   field: Field<number>,
   instances: number,
@@ -80,12 +82,12 @@ function* indivisibleReport(
   const fitting = divisors(exptDp).filter((count) => (dp * cp) % count === 0);
   const nearest = fitting.sort((a, b) => Math.abs(a - instances) - Math.abs(b - instances)).slice(0, 3);
   yield {
-    message: `${instances} optimizer instances ${isDense && isExpert ? `divide neither ${undivided.join(' nor ')}` : `do not divide ${undivided.join()}`}. Use ${eitherNumber(nearest)}.`,
+    message: `${instances} optimizer instances ${isDense && isExpert ? `divide neither ${undivided.join(' nor ')}` : `do not divide ${undivided.join()}`}. Use ${eitherNumber(nearest)}.${stopsLater(facts, 'makes its process groups')}`,
     span: field.span,
     predicts: isDense
       ? 'Data parallel size should be divisible by partial DistOpt shard factor'
       : 'Expert data parallel size should be divisible by partial DistOpt shard factor',
-    fixes: nearest.map((count) => instancesFix(text, field, count)),
+    fixes: nearest.map((count) => instancesFix(facts.text, field, count)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { setKey } from '../../format/edit';
 import { virtualSize } from '../../topology/stages';
-import { conditionsOn, firstBroken } from '../conditions';
+import { takenOf, takenText } from '../../topology/taken';
+import { byDefault, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
@@ -15,7 +16,7 @@ export const optimizerOverlap: Rule = {
   severity: 'error',
   title: 'Optimizer overlap without the options that it needs',
   effect: 'Megatron-LM stops on every rank',
-  what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` or without an interleaved pipeline; or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
+  what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` without an interleaved pipeline, or with distributed checkpoints (the default of Megatron-LM); or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
   why: 'Parameters are gathered only where the optimizer shards them.',
   failing: job(8, 'tp: 1', 'optimizer: {use_distributed_optimizer: false, overlap_param_gather: true}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
@@ -44,6 +45,7 @@ export const optimizerOverlap: Rule = {
     const onGather = conditionsOn('overlap_param_gather', gather, on(...gathered));
     const onStep = conditionsOn('overlap_param_gather_with_optimizer_step', step);
     const onDeferred = conditionsOn('defer_embedding_wgrad_compute', deferred);
+    const format = takenOf(facts, 'checkpoint', 'ckpt_format');
     const reports = firstBroken(text, [
       onGather(
         !gather.value || isDistributed || optimizer.optimizer.value === 'dist_muon',
@@ -72,6 +74,15 @@ export const optimizerOverlap: Rule = {
         'overlap_param_gather_with_optimizer_step needs an interleaved pipeline. Write vpp.',
         '--overlap-param-gather-with-optimizer-step only supported with interleaved pipeline parallelism',
       ),
+      byDefault(
+        format,
+        onStep(
+          !step.value || format.value === undefined || format.value === 'torch',
+          `overlap_param_gather_with_optimizer_step excludes distributed checkpoints, ckpt_format ${takenText(format)}. Use ckpt_format torch.`,
+          '--overlap-param-gather-with-optimizer-step not supported with distributed checkpointing yet',
+          changeFix('ckpt_format', root.checkpoint.value?.ckpt_format, 'torch'),
+        ),
+      ),
     ]);
     yield* firstBroken(text, [
       onDeferred(
@@ -88,6 +99,6 @@ export const optimizerOverlap: Rule = {
     ]);
     // of a file that says less than its training script the optimizer may well be set elsewhere
     const severity = facts.trainingScript || optimizer.use_distributed_optimizer.written ? 'error' : 'warning';
-    yield* reports.map((report) => ({ ...report, severity }) as const);
+    yield* reports.map((report) => ({ severity, ...report }) as const);
   },
 };

@@ -4,6 +4,7 @@ import { parallelismDims } from '../../topology/generators';
 import { MAX_LISTED_RANKS, UNEQUAL_DP, unequalPipelines } from '../../topology/order';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
+import { stopsLater } from '../later';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -39,7 +40,7 @@ export const orderExpertMismatch: Rule = {
     const related = writtenRelated('ep', module.fields.ep);
     if (!order.endsWith('pp') && (degrees?.pp ?? 1) > 1 && dp !== exptDp) {
       yield {
-        message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write ${last}.`,
+        message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write ${last}.${stopsLater(facts, 'makes its process groups')}`,
         span,
         related,
         predicts: UNEQUAL_DP,
@@ -51,7 +52,7 @@ export const orderExpertMismatch: Rule = {
     const expert = new Grid(dims.expert);
     if (strideOfPp(dense) !== strideOfPp(expert)) {
       yield {
-        message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write ${last}.`,
+        message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write ${last}.${stopsLater(facts, 'makes its process groups')}`,
         span,
         related,
         predicts: dense.size <= MAX_LISTED_RANKS ? unequalPipelines(listed(dense), listed(expert)) : null,

@@ -4,6 +4,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
 import { job } from '../examples';
 import { changeFix, setFix, suggestion } from '../fixes';
+import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -70,7 +71,7 @@ function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> 
     `${eitherNumber(more)} layers`,
   ];
   yield {
-    message: `pp ${pp} does not divide ${countOf(total, 'layer')}. Use ${ways.join(', or ')}.`,
+    message: `pp ${pp} does not divide ${countOf(total, 'layer')}. Use ${ways.join(', or ')}.${vpp === undefined ? '' : stopsLater(facts, 'builds the model')}`,
     span: field.written ? field.span : layers.span,
     related: [valueRelated('num_layers', layers)],
     // with interleaving the script leaves this to the model

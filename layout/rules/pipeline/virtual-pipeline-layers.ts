@@ -1,5 +1,6 @@
 import { job } from '../examples';
 import { changeFix } from '../fixes';
+import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
@@ -23,7 +24,7 @@ export const virtualPipelineLayers: Rule = {
       if (field && vpp !== undefined && isEven && perStage % vpp !== 0) {
         const better = nearestDivisors(perStage, vpp, 3);
         yield {
-          message: `vpp ${vpp} does not divide the ${countOf(perStage, 'layer')} of a stage. Use vpp ${eitherNumber(better)}.`,
+          message: `vpp ${vpp} does not divide the ${countOf(perStage, 'layer')} of a stage. Use vpp ${eitherNumber(better)}.${stopsLater(facts, 'builds the model')}`,
           span: field.span,
           related: [valueRelated('num_layers', layers)],
           predicts: `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`,

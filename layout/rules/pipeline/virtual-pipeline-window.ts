@@ -4,6 +4,7 @@ import { virtualSize } from '../../topology/stages';
 import { batchReplicas, globalBatchOf } from '../batch/replicas';
 import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
+import { stopsLater } from '../later';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -37,7 +38,7 @@ export const virtualPipelineWindow: Rule = {
     yield {
       // a file that leaves the batch out may well be launched with one; no batch helps a group smaller than the pipeline
       severity: global.written || size < pp ? 'error' : 'warning',
-      message: `${problemOf(schedule)} Use ${advice.join(', or ')}.`,
+      message: `${problemOf(schedule)} Use ${advice.join(', or ')}.${stopsLater(facts, 'runs the first step')}`,
       span: group.written ? group.span : global.span,
       related: writtenRelated('vpp', vpp),
       predicts: prediction(schedule),

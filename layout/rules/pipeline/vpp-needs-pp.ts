@@ -7,6 +7,10 @@ import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
 
+/** What Megatron-LM says of one or two interleaved stages whose transfers are not overlapped. */
+const TWO_STAGES =
+  'When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and recvs between same 2 ranks per communication batch';
+
 export const vppNeedsPp: Rule = {
   code: 'vpp-needs-pp',
   severity: 'error',
@@ -37,7 +41,9 @@ export const vppNeedsPp: Rule = {
       span: vpp.span,
       related: writtenRelated('pp', pp),
       predicts: trainingScript
-        ? 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1'
+        ? facts.root.parallelism.value?.overlap_p2p_comm.value === false
+          ? TWO_STAGES
+          : 'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1'
         : (configError(facts) ?? 'pipeline-model-parallel size should be greater than 1 with interleaved schedule'),
       fixes: [removeFix(text, 'vpp', vpp), setFix(text, span, 'pp', pp, 2)],
     };
@@ -77,8 +83,7 @@ function* twoStages(facts: LayoutFacts): Iterable<Report> {
       'An interleaved pipeline of 2 stages needs overlap_p2p_comm. Leave overlap_p2p_comm out, or use pp 3 or more.',
     span: overlap.span,
     related: writtenRelated('pp', module.fields.pp),
-    predicts:
-      'When interleaved schedule is used and p2p communication overlap is disabled, pipeline-model-parallel size should be greater than 2 to avoid having multiple p2p sends and recvs between same 2 ranks per communication batch',
+    predicts: TWO_STAGES,
     fixes: [changeFix('overlap_p2p_comm', overlap, 'true')],
   };
 }

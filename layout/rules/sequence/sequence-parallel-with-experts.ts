@@ -1,6 +1,7 @@
 import { valueOr } from '../../topology/facts';
 import { job } from '../examples';
 import { setFix } from '../fixes';
+import { stopsLater } from '../later';
 import { hasNoExperts } from '../model/experts';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -39,7 +40,7 @@ export const sequenceParallelWithExperts: Rule = {
         yield {
           severity: isSaid ? 'error' : 'warning',
           predicts: isSaid ? WORDS : null,
-          message: `Experts with tp ${degrees.tp} need sequence_parallel in training. Use sequence_parallel true, or tp 1.`,
+          message: `Experts with tp ${degrees.tp} need sequence_parallel in training. Use sequence_parallel true, or tp 1.${stopsLater(facts, 'runs the first MoE layer')}`,
           span: field.written ? field.span : module.sequence.keySpan,
           related: [...writtenRelated('ep', module.fields.ep), ...writtenRelated('tp', module.fields.tp)],
           fixes: [setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true')],

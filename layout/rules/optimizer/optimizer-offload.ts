@@ -1,0 +1,43 @@
+import { takenOf, takesDefaults } from '../../topology/taken';
+import { conditionsOn, firstBroken } from '../conditions';
+import { job } from '../examples';
+import { setFix } from '../fixes';
+import type { Rule } from '../rule';
+import { megatron } from '../source';
+
+export const optimizerOffload: Rule = {
+  code: 'optimizer-offload',
+  severity: 'error',
+  title: 'Optimizer state in host memory without the options that it needs',
+  effect: 'Megatron-LM stops on every rank',
+  what: '`optimizer_cpu_offload` is on and `use_precision_aware_optimizer` is false, or is not written in a file that describes a whole training job; or it stands beside `fp8_param_gather` and another recipe than `delayed`.',
+  why: 'The optimizer that runs on host and GPU is a part of the precision-aware one.',
+  failing: job(8, 'tp: 1', 'optimizer: {optimizer_cpu_offload: true, use_precision_aware_optimizer: false}'),
+  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  *check(facts) {
+    const optimizer = facts.root.optimizer.value;
+    const field = optimizer?.optimizer_cpu_offload;
+    if (!optimizer || field?.value !== true) {
+      return;
+    }
+    const { text, root } = facts;
+    const { use_precision_aware_optimizer: aware } = optimizer;
+    const recipe = takenOf(facts, 'precision', 'fp8_recipe');
+    const condition = conditionsOn('optimizer_cpu_offload', field);
+    yield* firstBroken(text, [
+      condition(
+        aware.value === true || !(aware.written || takesDefaults(facts)),
+        'optimizer_cpu_offload needs use_precision_aware_optimizer. Write use_precision_aware_optimizer true.',
+        'The optimizer cpu offload must be used in conjunction with `--use-precision-aware-optimizer`, as the hybrid device optimizer reuses the code path of this flag.',
+        setFix(text, root.optimizer.span, 'use_precision_aware_optimizer', aware, 'true'),
+      ),
+      condition(
+        root.precision.value?.fp8_param_gather.value !== true ||
+          recipe.value === undefined ||
+          recipe.value === 'delayed',
+        `optimizer_cpu_offload beside fp8_param_gather needs fp8_recipe delayed, not ${recipe.value}.`,
+        'When `--fp8-param-gather` is enabled, the optimizer cpu offload must be used in conjunction with `--fp8-recipe delayed`.',
+      ),
+    ]);
+  },
+};

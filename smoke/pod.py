@@ -13,11 +13,12 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Optional
 
+from connections import LOOPBACK_ADDRESS, listen_beyond, listen_within
 from events import write_line
 from plan import Plan, PlanError
 from processes import LocalRanks, become_subreaper, rank_environment
 from protocol import send
-from supervisor import LOOPBACK_ADDRESS, handle_signals, run_folder, supervise
+from supervisor import handle_signals, run_folder, supervise
 from terminal import printable
 
 #: Seconds between two attempts to reach the referee, and between two lines about it.
@@ -51,9 +52,9 @@ def run_first(plan: Plan, options: argparse.Namespace, token: str, folder: str) 
     ranks = ranks_of_pod(plan.world_size, options.ranks_per_pod, 0)
     alone = len(ranks) == plan.world_size
     store = os.path.join(folder, "store") if alone else None
-    bind = LOOPBACK_ADDRESS if alone else "0.0.0.0"
-    referee = Referee(plan, sys.stdout, token, options.job, bind=bind, port=options.port, store_file=store)
-    environment = rank_environment(["%s:%d" % (LOOPBACK_ADDRESS, options.port)], token, loopback=alone)
+    listener = listen_within(folder) if alone else listen_beyond("0.0.0.0", options.port)
+    referee = Referee(plan, sys.stdout, token, options.job, listener, store)
+    environment = rank_environment(referee.server.places([LOOPBACK_ADDRESS]), token, loopback=alone)
     plan_file = os.path.abspath(options.plan)
     return supervise(referee, lambda: LocalRanks(plan_file, ranks, plan.world_size, environment, folder, referee.server))
 

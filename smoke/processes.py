@@ -186,7 +186,7 @@ def own_environment(keep: Sequence[str] = ()) -> Dict[str, str]:
 
 
 def rank_environment(referee: List[str], token: str, loopback: bool) -> Dict[str, str]:
-    """The environment of ranks; `referee` lists the referee's addresses, `loopback` keeps everything on this machine."""
+    """The environment of ranks; `referee` lists the referee's places, `loopback` keeps everything on this machine."""
     environment = {
         **own_environment(keep=["SMOKE_NODE"]),
         "SMOKE_REFEREE": ",".join(referee),

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
-from typing import Any, Dict, List, Optional, Tuple, Type
+from typing import Any, Dict, List, Optional, Tuple, Type, Union
 
 from plan import Group, Plan, Sequence
 from protocol import WELCOME, MessageReader, send
@@ -56,21 +56,41 @@ class Identity:
         self.local = environment_number("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK") or 0
         self.node = os.environ.get("SLURMD_NODENAME") or os.environ.get("SMOKE_NODE")
         self.token = os.environ.get("SMOKE_TOKEN", "")
-        self.referee = [address(text) for text in os.environ.get("SMOKE_REFEREE", "").split(",") if text]
+        self.referee = places(os.environ.get("SMOKE_REFEREE", ""))
         if not self.referee:
             raise SystemExit("smoke job: SMOKE_REFEREE is not set; the referee or its launcher starts ranks")
 
 
-def address(text: str) -> Tuple[str, int]:
-    """The host and the port of `host:port`."""
-    host, _, port = text.rpartition(":")
-    return host, int(port)
+#: Where the referee is: the path of a socket of this machine, or a host and a port.
+Place = Union[str, Tuple[str, int]]
+
+
+def places(text: str) -> List[Place]:
+    """The places of `/folder/referee`, or of `host:port,host:port`."""
+    if text.startswith("/"):
+        return [text]
+    parts = [one.rpartition(":") for one in text.split(",") if one]
+    return [(host, int(port)) for host, _, port in parts]
+
+
+def open_connection(place: Place) -> socket.socket:
+    """A connection that waits five seconds for an answer. Raises OSError."""
+    if not isinstance(place, str):
+        return socket.create_connection(place, 5)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(5)
+        connection.connect(place)
+    except OSError:
+        connection.close()
+        raise
+    return connection
 
 
 class RefereeLink:
     """This rank's connection to the referee, through the helper process."""
 
-    def __init__(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
+    def __init__(self, referee: List[Place], hello: Dict[str, Any], patience: float) -> None:
         self._sock, other = socket.socketpair()
         stacks = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the rank lives
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
@@ -129,7 +149,7 @@ class Helper:
         self._rank = rank
         self._stacks = stacks
 
-    def run(self, referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> None:
+    def run(self, referee: List[Place], hello: Dict[str, Any], patience: float) -> None:
         """Carries messages both ways until the rank is gone; without a referee the rank is ended."""
         # the rank's pipes must not stay open through this process, which outlives the rank by a moment
         null = os.open(os.devnull, os.O_RDWR)
@@ -217,13 +237,13 @@ class Helper:
             return ""
 
 
-def connect(referee: List[Tuple[str, int]], hello: Dict[str, Any], patience: float) -> Optional[socket.socket]:
+def connect(referee: List[Place], hello: Dict[str, Any], patience: float) -> Optional[socket.socket]:
     """A connection on which the referee has welcomed this rank, at whichever of its addresses is reached first."""
     until = time.monotonic() + patience
     while time.monotonic() < until:
         for place in referee:
             try:
-                connection = socket.create_connection(place, 5)
+                connection = open_connection(place)
                 send(connection, **hello)
                 if connection.recv(len(WELCOME)) == WELCOME:
                     connection.settimeout(None)

@@ -7,6 +7,7 @@ verdict (verdicts.py). It needs the standard library only.
 from __future__ import annotations
 
 import secrets
+import socket
 import sys
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, TextIO, Tuple
@@ -65,8 +66,8 @@ class Done(NamedTuple):
 class Referee:
     """Follows one run of a plan from the first rank that joins to the verdict."""
 
-    def __init__(self, plan: Plan, out: TextIO, token: str, job: str, bind: str, port: int = 0, store_file: Optional[str] = None) -> None:
-        """Listens on the address `bind`, at a port of the system's choice unless told. Raises OSError.
+    def __init__(self, plan: Plan, out: TextIO, token: str, job: str, listener: socket.socket, store_file: Optional[str] = None) -> None:
+        """Takes over a socket that listens for ranks.
 
         `store_file` is where ranks of one machine meet; without one they meet at a TCP store that a rank hosts.
         """
@@ -84,7 +85,7 @@ class Referee:
         self._phase_began = self._progressed = time.monotonic()
         self._looked = 0.0
         allow_files(plan.world_size * RANK_FILES + OWN_FILES)
-        self.server = Server(bind, port, token, self._admit)
+        self.server = Server(listener, token, self._admit)
 
     # ---- the run
 

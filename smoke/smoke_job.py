@@ -44,7 +44,7 @@ def parse(arguments: Optional[List[str]]) -> argparse.Namespace:
     roles = parser.add_subparsers(dest="role", required=True)
     referee_role = roles.add_parser("referee", help="start the ranks, watch them, and write the events")
     referee_role.add_argument("--job", default="local", help="name of the job in the events")
-    referee_role.add_argument("--bind", default="127.0.0.1", help="address that the referee listens on")
+    referee_role.add_argument("--bind", default="127.0.0.1", help="address that the referee listens on where a launcher starts the ranks")
     referee_role.add_argument("--parent-pipe", action="store_true", help="cancel the job when standard input, a pipe, ends")
     referee_role.add_argument("--own-folder", action="store_true", help="the plan's folder is private to this run: remove it at the end")
     referee_role.add_argument("launcher", nargs="*", help="the command that starts the ranks, after --")

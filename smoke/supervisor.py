@@ -13,7 +13,7 @@ import sys
 import tempfile
 from typing import Callable, Dict, Iterator
 
-from connections import own_addresses
+from connections import LOOPBACK_ADDRESS, listen_beyond, listen_within, own_addresses
 from plan import Plan, PlanError
 from processes import Command, LocalRanks, become_subreaper, rank_environment
 from referee import Referee
@@ -22,9 +22,6 @@ from verdicts import Starter
 #: Signals that ask the job to end.
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-#: The address that only processes of this machine reach.
-LOOPBACK_ADDRESS = "127.0.0.1"
-
 
 def referee_job(plan: Plan, options: argparse.Namespace) -> int:
     """Runs a whole job: on this machine, or through the command that `options.launcher` gives. Raises OSError, PlanError."""
@@ -32,12 +29,13 @@ def referee_job(plan: Plan, options: argparse.Namespace) -> int:
     plan_file = os.path.abspath(options.plan)
     with run_folder(plan_file, options.own_folder) as folder:
         store = None if options.launcher else os.path.join(folder, "store")
-        referee = Referee(plan, sys.stdout, token, options.job, bind=options.bind, store_file=store)
+        listener = listen_beyond(options.bind, 0) if options.launcher else listen_within(folder)
+        referee = Referee(plan, sys.stdout, token, options.job, listener, store)
         if options.parent_pipe:
             watch_parent(referee)
-        loopback = options.bind == LOOPBACK_ADDRESS
-        hosts = [options.bind] if loopback else own_addresses()
-        environment = rank_environment(["%s:%d" % (host, referee.server.port) for host in hosts], token, loopback)
+        loopback = not options.launcher or options.bind == LOOPBACK_ADDRESS
+        hosts = [LOOPBACK_ADDRESS] if loopback else own_addresses()
+        environment = rank_environment(referee.server.places(hosts), token, loopback)
         if options.launcher:
             return supervise(referee, lambda: Command(options.launcher, environment))
         return supervise(referee, lambda: local_ranks(plan, plan_file, environment, folder, referee))

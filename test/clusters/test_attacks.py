@@ -9,6 +9,7 @@ import io
 import json
 import os
 import random
+import select
 import signal
 import socket
 import subprocess
@@ -25,9 +26,11 @@ sys.path.insert(0, os.path.join(ROOT, "smoke"))
 sys.path.insert(0, HERE)
 
 import verdicts  # noqa: E402
+from connections import Server, listen_beyond  # noqa: E402
 from plan import PlanError, load_plan  # noqa: E402
 from processes import descendants  # noqa: E402
 from protocol import EXITS, MessageError, MessageReader, is_authentic  # noqa: E402
+from rank import open_connection  # noqa: E402
 from referee import Referee  # noqa: E402
 from terminal import printable  # noqa: E402
 from test_smoke_job import EVENTS, FAMILIES, LIMITS, faulty_python, flaw, processes_with  # noqa: E402
@@ -90,25 +93,49 @@ def connected_addresses(pids):
     return [line.split()[3].rpartition(":")[0] for line in mine]
 
 
-def port_of(pid):
-    """The port on which a process listens."""
+def place_of(pid):
+    """Where a referee listens: the path of its socket, or its port on the loopback."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
-        out = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
-        for line in out.splitlines():
-            if "pid=%d," % pid in line:
-                return int(line.split()[3].rpartition(":")[2])
+        for options, column in (("-Hltnp", 3), ("-Hlxp", 4)):
+            out = subprocess.run(["ss", options], capture_output=True, text=True, check=True).stdout
+            for line in out.splitlines():
+                if "pid=%d," % pid in line:
+                    place = line.split()[column]
+                    return place if options == "-Hlxp" else ("127.0.0.1", int(place.rpartition(":")[2]))
     raise AssertionError("the referee does not listen")
+
+
+class Attackers:
+    """Threads that do one thing over and over until the block ends."""
+
+    def __init__(self, attacks):
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._repeat, args=(attack,), daemon=True) for attack in attacks]
+
+    def _repeat(self, attack):
+        while not self._over.is_set():
+            with contextlib.suppress(OSError):
+                attack()
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+
+    def __exit__(self, *_):
+        self._over.set()
+        for thread in self._threads:
+            thread.join(10)
 
 
 class LocalJob:
     """A job whose referee starts the ranks, in a folder of its own."""
 
-    def __init__(self, folder, fault=None, environment=None, cwd=None, stdin=subprocess.DEVNULL, options=(), **more):
+    def __init__(self, folder, fault=None, environment=None, cwd=None, stdin=subprocess.DEVNULL, options=(), launcher=(), **more):
         self.plan = write_plan(folder, **more)
         python = faulty_python(folder, fault) if fault else sys.executable
         self.process = subprocess.Popen(
-            [python, JOB, "referee", *options, "--plan", self.plan],
+            [python, JOB, "referee", *options, "--plan", self.plan, *launcher],
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -139,8 +166,27 @@ class Network(unittest.TestCase):
             status, events, log = job.finish()
         self.assertEqual(status, 0, log)
         self.assertGreater(samples, 20)
-        # the referee and gloo's sockets of the ranks
+        # gloo's sockets of the ranks
         self.assertEqual(seen, {"127.0.0.1"})
+
+    def test_the_referee_of_one_machine_listens_in_a_folder_that_only_this_user_enters(self):
+        with private_folder() as folder:
+            job = LocalJob(folder, fault="0:hang@run:0")
+            place = place_of(job.process.pid)
+            self.assertEqual(listeners([job.process.pid]), set())
+            mode = os.stat(os.path.dirname(place)).st_mode
+            job.process.send_signal(signal.SIGTERM)
+            status, _, log = job.finish()
+        self.assertEqual((os.path.basename(place), mode & 0o077, status), ("referee", 0, EXITS["cancelled"]), log)
+        self.assertFalse(os.path.exists(place))
+
+    def test_a_folder_whose_path_is_too_long_for_a_socket(self):
+        with private_folder() as folder:
+            deep = os.path.join(folder, "d" * 120)
+            os.mkdir(deep)
+            job = LocalJob(folder, environment={"TMPDIR": deep})
+            status, events, log = job.finish()
+        self.assertEqual((status, events[-1]["verdict"]), (0, "ok"), log)
 
     def test_ranks_meet_on_the_loopback(self):
         with private_folder() as folder:
@@ -153,39 +199,29 @@ class Network(unittest.TestCase):
                     addresses = connected_addresses(pids)
                     job.process.send_signal(signal.SIGTERM)
                     break
-            # four helpers with the referee, and the ranks with each other
-            self.assertGreater(len(addresses), 8)
+            # the ranks with each other
+            self.assertGreater(len(addresses), 4)
             self.assertEqual(set(addresses), {"127.0.0.1"})
             status, _, log = job.finish()
         self.assertEqual(status, EXITS["cancelled"], log)
 
     def test_the_job_passes_under_attack(self):
-        with private_folder() as folder:
-            job = LocalJob(folder)
-            port = port_of(job.process.pid)
-            over = threading.Event()
+        for launcher in ([], ["--", sys.executable, os.path.join(HERE, "many.py"), "2"]):
+            with self.subTest(launcher=launcher), private_folder() as folder:
+                rank = [JOB, "rank", "--plan", os.path.join(folder, "plan.json")] if launcher else []
+                job = LocalJob(folder, launcher=[*launcher, *rank])
+                place = place_of(job.process.pid)
 
-            def attack(data):
-                while not over.is_set():
-                    try:
-                        with socket.create_connection(("127.0.0.1", port), 1) as stranger:
-                            stranger.sendall(data)
-                            stranger.settimeout(0.05)
-                            stranger.recv(1)
-                    except OSError:
-                        pass
+                def attack(data, place=place):
+                    with open_connection(place) as stranger:
+                        stranger.sendall(data)
+                        stranger.settimeout(0.05)
+                        stranger.recv(1)
 
-            attackers = [threading.Thread(target=attack, args=(data,), daemon=True) for data in STRANGERS.values()]
-            for attacker in attackers:
-                attacker.start()
-            try:
-                status, events, log = job.finish()
-            finally:
-                over.set()
-            for attacker in attackers:
-                attacker.join(10)
-        self.assertEqual((status, events[-1]["verdict"]), (0, "ok"), log)
-        self.assertEqual(len(log.splitlines()), len(events), "strangers write to the log: " + log)
+                with Attackers([lambda data=data: attack(data) for data in STRANGERS.values()]):
+                    status, events, log = job.finish()
+                self.assertEqual((status, events[-1]["verdict"]), (0, "ok"), log)
+                self.assertEqual(len(log.splitlines()), len(events), "strangers write to the log: " + log)
 
 
 class WithoutRanks(unittest.TestCase):
@@ -203,7 +239,8 @@ class WithoutRanks(unittest.TestCase):
 
     def begin(self, **more):
         plan = load_plan(write_plan(self.folder.name, **more))
-        self.referee = Referee(plan, self.out, "secret", "test", "127.0.0.1")
+        self.referee = Referee(plan, self.out, "secret", "test", listen_beyond("127.0.0.1", 0))
+        self.place = ("127.0.0.1", int(self.referee.server.places(["127.0.0.1"])[0].rpartition(":")[2]))
         self.status = None
         self.thread = threading.Thread(target=self.serve, daemon=True)
         self.thread.start()
@@ -221,7 +258,7 @@ class WithoutRanks(unittest.TestCase):
         return events
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.referee.server.port), 10)
+        return socket.create_connection(self.place, 10)
 
     def join(self, number, **more):
         """A rank that has joined."""
@@ -290,6 +327,74 @@ class Strangers(WithoutRanks):
             one.close()
         self.referee.cancel()
         self.finish()
+
+    def test_that_come_and_go_in_crowds_keep_no_rank_out(self):
+        """128 wait, 64 send a byte at a time, 64 connect and leave: all that a turn of the referee can hold at once."""
+        for run in range(3):
+            with self.subTest(run=run):
+                self.out = io.StringIO()
+                self.begin(world_size=8, groups=[{"name": "tp", "module": None, "ranks": [list(range(8))]}])
+                idle = [self.connect() for _ in range(128)]
+
+                def send_bytes():
+                    with socket.create_connection(self.place, 1) as stranger:
+                        for _ in range(20):
+                            stranger.sendall(b"x")
+
+                def come_and_go():
+                    socket.create_connection(self.place, 1).close()
+
+                with Attackers([send_bytes] * 64 + [come_and_go] * 64):
+                    ranks = [self.patient_rank(number) for number in range(8)]
+                    self.assertIsNone(self.referee._verdict)
+                    self.referee.cancel()
+                    events = self.finish()
+                for one in [*idle, *ranks]:
+                    one.close()
+                self.assertEqual(len([event for event in events if event["ev"] == "rank"]), 8)
+                self.assertEqual(events[-1]["verdict"], "cancelled")
+
+    def patient_rank(self, number):
+        """A rank that has been welcomed, after as many attempts as it takes within 20 seconds."""
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                rank = self.join(number)
+                if rank.recv(1) == b"\n":
+                    return rank
+        raise AssertionError("rank %d was kept out" % number)
+
+    def test_that_are_closed_while_they_are_read_end_nothing_else(self):
+        """Whatever one connection's turn closes is not read in the same turn, although select has named it."""
+        server = Server(listen_beyond("127.0.0.1", 0), "secret", lambda *_: None)
+        place = server._listener.getsockname()
+        strangers = [socket.create_connection(place) for _ in range(128)]
+        server.read(1)
+        self.assertEqual(len(server._strangers), 128)
+        for stranger in strangers:
+            stranger.sendall(b"x")
+        # each newcomer takes the place of one that is to be read in this turn
+        newcomers = [socket.create_connection(place) for _ in range(64)]
+        for _ in range(20):
+            server.read(0)
+        self.assertEqual(len(server._strangers), 128)
+        for one in [*strangers, *newcomers]:
+            one.close()
+
+    def test_whose_messages_the_referee_cannot_take_lose_their_connection_only(self):
+        for error in (RecursionError, MemoryError, ValueError, KeyError):
+
+            def admit(*_, error=error):
+                raise error("x")
+
+            server = Server(listen_beyond("127.0.0.1", 0), "secret", admit)
+            with socket.create_connection(server._listener.getsockname()) as stranger:
+                stranger.sendall(line({"cmd": "hello", "token": "secret"}))
+                until = time.monotonic() + 5
+                while time.monotonic() < until and stranger not in select.select([stranger], [], [], 0)[0]:
+                    server.read(0.1)
+                self.assertEqual(stranger.recv(1), b"")
+            self.assertEqual(server._strangers, [])
 
     def test_take_no_memory(self):
         reader = MessageReader(4096)

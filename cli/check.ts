@@ -14,7 +14,7 @@ import {
 } from '../layout';
 import { forgetLevels, levelsFor } from './config';
 import type { FileReport } from './fileReport';
-import { type InputFile, inputFiles } from './files';
+import { failedOn, type InputFile, inputFiles, separately } from './files';
 import { githubLines } from './github';
 import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { withLaunchDrift } from './launchDrift';
@@ -118,17 +118,24 @@ async function checkAll(paths: readonly string[], options: Options): Promise<voi
 /** The checked files, after `--fix` and `--quiet`; counts their warnings. */
 function* asWanted(files: readonly string[], options: Options, warnings: { count: number }): Iterable<InputFile> {
   for (const read of inputFiles(files, options.stdinFilename)) {
-    const input = options.fix && 'checked' in read && read.file !== options.stdinFilename ? fixed(read, options) : read;
-    if ('error' in input) {
-      yield input;
-      continue;
+    try {
+      yield wanted(read, options, warnings);
+    } catch (error) {
+      yield failedOn(read.file, error);
     }
-    const checked = withLaunchDrift(input.file, input.checked);
-    const { diagnostics } = checked;
-    warnings.count += diagnostics.filter(({ severity }) => severity === 'warning').length;
-    const errors = diagnostics.filter(({ severity }) => severity === 'error');
-    yield { ...input, checked: options.quiet ? { ...checked, diagnostics: errors } : checked };
   }
+}
+
+function wanted(read: InputFile, options: Options, warnings: { count: number }): InputFile {
+  const input = options.fix && 'checked' in read && read.file !== options.stdinFilename ? fixed(read, options) : read;
+  if ('error' in input) {
+    return input;
+  }
+  const checked = withLaunchDrift(input.file, input.checked);
+  const { diagnostics } = checked;
+  warnings.count += diagnostics.filter(({ severity }) => severity === 'warning').length;
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  return { ...input, checked: options.quiet ? { ...checked, diagnostics: errors } : checked };
 }
 
 /** Applies the fixes of a file and writes it. */
@@ -173,7 +180,7 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>, quiet: bool
         for (const { severity } of input.checked.diagnostics) {
           totals[severity]++;
         }
-        yield* diagnosticTexts(input.file, input.checked);
+        yield* separately(input.file, () => diagnosticTexts(input.file, input.checked));
       }
     }
     yield summaryText(totals, quiet);
@@ -218,7 +225,14 @@ function fileReport(input: InputFile): FileReport {
   if ('error' in input) {
     return { file: input.file, ok: false, findings: [], error: input.error };
   }
-  const { file, checked } = input;
+  try {
+    return checkedReport(input);
+  } catch (error) {
+    return { ok: false, findings: [], ...failedOn(input.file, error) };
+  }
+}
+
+function checkedReport({ file, checked }: Extract<InputFile, { readonly checked: Checked }>): FileReport {
   noteErrors(checked);
   const fixes = soundFixes(checked);
   const findings = checked.diagnostics.map((diagnostic) =>

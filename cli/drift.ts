@@ -14,7 +14,7 @@ import {
 } from '../layout';
 import { type Difference, type LaunchReading, readLaunchFile } from '../layout/launch';
 import type { FileReport } from './fileReport';
-import { inputFiles } from './files';
+import { failedOn, inputFiles } from './files';
 import { githubLines } from './github';
 import { compareWith, type LaunchComparison, launchPathsOf } from './launchDrift';
 import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
@@ -83,7 +83,11 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
         continue;
       }
       const { file, reading } = launch;
-      yield { layout, checked, launch: file, reading, ...compareWith(layout, checked, file, reading) };
+      try {
+        yield { layout, checked, launch: file, reading, ...compareWith(layout, checked, file, reading) };
+      } catch (error) {
+        failedOn(file, error);
+      }
     }
   }
 }

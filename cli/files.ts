@@ -1,5 +1,5 @@
 import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
-import { type Checked, check, hasErrors, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { type Checked, check, hasErrors, jsonText, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { levelsFor } from './config';
 import type { Format } from './options';
 import { complain, EXIT, exitWith, fail, records } from './output';
@@ -34,6 +34,42 @@ export function* inputFiles(files: readonly string[], stdinName = '-'): Iterable
   }
 }
 
+/** Says that this program failed on a file, which sets the exit status: the other files still get their turn. */
+export function failedOn(file: string, error: unknown): { readonly file: string; readonly error: string } {
+  const reason = `${file}: internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  fail(reason.slice(0, MAX_REASON), EXIT.internal);
+  return { file, error: reason.split('\n', 1)[0]?.slice(0, MAX_REASON) ?? reason };
+}
+
+/** The longest report of an internal error, in UTF-16 units: a stack may quote what a file holds. */
+const MAX_REASON = 2_000;
+
+/**
+ * The output about one file; it ends where this program fails on the file.
+ * @param instead what is printed where it fails before anything was printed
+ */
+export function* separately(
+  file: string,
+  output: () => Iterable<string>,
+  instead?: (failed: { readonly file: string; readonly error: string }) => string,
+): Iterable<string> {
+  let hasBegun = false;
+  try {
+    for (const chunk of output()) {
+      yield chunk;
+      hasBegun = true;
+    }
+  } catch (error) {
+    const failed = failedOn(file, error);
+    if (instead && !hasBegun) {
+      yield instead(failed);
+    }
+  }
+}
+
+const failureJson = ({ file, error }: { readonly file: string; readonly error: string }): string =>
+  jsonText({ file, ok: false, error });
+
 /** The output of a command, one layout file at a time; a blank line separates the texts of files. */
 export function* outputOfFiles(
   files: readonly string[],
@@ -42,12 +78,12 @@ export function* outputOfFiles(
   text: (input: InputFile) => Iterable<string>,
 ): Iterable<string> {
   if (format !== 'text') {
-    yield* records(format, inputFiles(files), json);
+    yield* records(format, inputFiles(files), (input) => separately(input.file, () => json(input), failureJson));
     return;
   }
   let separator = '';
   for (const input of inputFiles(files)) {
-    for (const chunk of text(input)) {
+    for (const chunk of separately(input.file, () => text(input))) {
       yield separator + chunk;
       separator = '';
     }

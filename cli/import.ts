@@ -10,6 +10,7 @@ import {
   layoutYaml,
   SHELL_SCRIPT,
 } from '../layout/launch';
+import { separately } from './files';
 import { type LaunchInput, launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, fail, print, SIGNAL_EXIT } from './output';
 
@@ -83,16 +84,18 @@ function* output(
   { format, family, job }: Options,
   recordings: ReadonlyMap<string, RecordedRun>,
 ): Iterable<string> {
-  let first = true;
+  let separator = '';
   for (const input of launchInputs(files, { family, job }, recordings)) {
     if ('reading' in input && input.reading.family === null) {
       fail(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
     }
     if (format !== 'yaml') {
-      yield `${jsonText(importData(input))}\n`;
+      yield* separately(input.file, () => [`${jsonText(importData(input))}\n`]);
     } else if ('reading' in input) {
-      yield `${first ? '' : '---\n'}${layoutYaml(input.reading, shownPath)}`;
-      first = false;
+      for (const text of separately(input.file, () => [layoutYaml(input.reading, shownPath)])) {
+        yield separator + text;
+        separator = '---\n';
+      }
     }
   }
 }

@@ -2,7 +2,7 @@ import { relative, resolve, sep } from 'node:path';
 import type { RecordedRun } from '../jobs/recordScript';
 import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
-import { fail } from './output';
+import { EXIT, exitWith, fail } from './output';
 import { nearTo } from './repository';
 
 /** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
@@ -48,9 +48,15 @@ export function readLaunch(
 ): { readonly reading: LaunchReading } | { readonly error: string } {
   const text = launchText(file);
   const path = resolve(file === '-' ? 'stdin' : file);
-  return typeof text === 'string'
-    ? { reading: readLaunchFile(toSlashes(path), text, namedFiles(path), options) }
-    : text;
+  if (typeof text !== 'string') {
+    return text;
+  }
+  try {
+    return { reading: readLaunchFile(toSlashes(path), text, namedFiles(path), options) };
+  } catch (error) {
+    exitWith(EXIT.internal);
+    return { error: `internal error: ${fileErrorText(error)}` };
+  }
 }
 
 /** How a path is shown: relative to the current directory where that is shorter. */

@@ -2,6 +2,7 @@ import {
   type CancellationToken,
   type Connection,
   type Diagnostic,
+  DiagnosticSeverity,
   DidChangeWatchedFilesNotification,
   FileChangeType,
   type InitializeParams,
@@ -10,9 +11,9 @@ import {
   type WorkspaceDocumentDiagnosticReport,
   type WorkspaceFolder,
 } from 'vscode-languageserver';
-import { type Checked, check, MAX_TEXT } from '../../layout';
+import { type Checked, check, MAX_TEXT, terminalLine } from '../../layout';
 import type { Documents } from '../documents';
-import { diagnosticsOf } from './diagnostics';
+import { diagnosticsOf, SOURCE } from './diagnostics';
 
 /** Files that no editor has open, as the platform gives them. Addresses are those that an editor would use. */
 export interface Files {
@@ -238,10 +239,8 @@ export class Workspace {
     }
     this.#reads++;
     const id = `disk ${this.#reads}`;
-    const checked = check(text, this.documents.levels);
-    const { diagnostics, dependencies } = await this.#outside(uri, checked);
+    const { diagnostics: items, dependencies } = await this.#diagnose(uri, text);
     this.#drop(uri);
-    const items = [...diagnosticsOf(uri, checked), ...diagnostics];
     const size = text.length + sizeOf(items);
     const known: Known =
       this.#held + size <= MAX_WORKSPACE
@@ -250,6 +249,18 @@ export class Workspace {
     this.#held += known.size;
     this.#known.set(uri, known);
     return known;
+  }
+
+  /** What is said of a file. One that the server fails on says so itself: it hides the diagnostics of no other. */
+  async #diagnose(uri: string, text: string): Promise<Outside> {
+    try {
+      const checked = check(text, this.documents.levels);
+      const { diagnostics, dependencies } = await this.#outside(uri, checked);
+      return { diagnostics: [...diagnosticsOf(uri, checked), ...diagnostics], dependencies };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return { diagnostics: [failure(reason)], dependencies: [] };
+    }
   }
 
   async #outside(uri: string, checked: Checked): Promise<Outside> {
@@ -291,4 +302,11 @@ const MAX_SUMMARY = 200;
 
 function textOf({ message }: Diagnostic): string {
   return typeof message === 'string' ? message : message.value;
+}
+
+/** What a file shows that the server fails on. */
+function failure(reason: string): Diagnostic {
+  const start = { line: 0, character: 0 };
+  const message = `This file cannot be checked: ${terminalLine(reason).slice(0, MAX_SUMMARY)}`;
+  return { range: { start, end: start }, severity: DiagnosticSeverity.Error, source: SOURCE, message };
 }

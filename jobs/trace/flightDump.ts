@@ -31,7 +31,7 @@ export interface FlightDump {
  * Reads a dump; null for a value of another kind.
  * @param keep the number of last entries to read
  */
-export function flightDump({ value, problem }: Salvaged, interner: Interner, keep: number): FlightDump | null {
+export function flightDump({ value, problem: broken }: Salvaged, interner: Interner, keep: number): FlightDump | null {
   const root = dictOf(value);
   const version = textOf(root?.get('version'));
   if (!root || version === undefined || !(root.get('pg_config') || root.get('entries'))) {
@@ -41,7 +41,10 @@ export function flightDump({ value, problem }: Salvaged, interner: Interner, kee
   const byName = new Map(groups.map((group) => [group.name, group]));
   const raw = listOf(root.get('entries'));
   const reader = new EntryReader(byName, interner);
-  const entries = raw.slice(Math.max(0, raw.length - keep)).flatMap((item) => reader.read(item));
+  const read = raw.slice(Math.max(0, raw.length - keep)).flatMap((item) => reader.read(item));
+  const entries = read.slice(0, firstDamage(read));
+  const damage = entries.length < read.length ? `is damaged at entry ${read[entries.length]?.record}` : null;
+  const problem = broken ?? damage;
   return {
     version,
     groups,
@@ -260,6 +263,19 @@ function elements(sizes: Value | undefined): number {
     total += product;
   }
   return total;
+}
+
+/** The place of the first entry that torch cannot have written: it counts entries and the operations of a group upwards, from 1. */
+function firstDamage(entries: readonly Entry[]): number {
+  const last = new Map<RunGroup, number>();
+  for (const [i, { record, group, seq, p2p }] of entries.entries()) {
+    const before = p2p ? 0 : (last.get(group) ?? 0);
+    if (seq < (p2p ? 1 : before) || (i > 0 && record <= (entries[i - 1]?.record ?? -1))) {
+      return i;
+    }
+    last.set(group, p2p ? (last.get(group) ?? 0) : seq);
+  }
+  return entries.length;
 }
 
 /** The entries of a broken dump without an open batch at its end, whose state is unknown without its closing entry. */

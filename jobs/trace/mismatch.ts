@@ -110,6 +110,19 @@ function bytesOf({ operation: { dtype } }: Entry, elements: number): number | nu
   return size === undefined || elements < 0 ? null : elements * size;
 }
 
+/** By operation, how the elements of its outputs and inputs relate in a group of a size; torch refuses any other. */
+const RELATIONS: Readonly<Record<string, (operation: Operation, members: number) => boolean>> = {
+  all_reduce: ({ input, output }) => input === output,
+  _all_gather_base: ({ input, output }, members) => output === input * members,
+  _reduce_scatter_base: ({ input, output }, members) => input === output * members,
+};
+
+/** Whether one of two operations has sizes that torch accepts, and the other has not: then its dump is damaged. */
+function isDamage(a: Operation, b: Operation, { ranks }: RunGroup): boolean {
+  const relation = RELATIONS[a.name];
+  return relation !== undefined && a.name === b.name && relation(a, ranks.length) !== relation(b, ranks.length);
+}
+
 /** The first conflict of each group, the oldest first: later conflicts of a group are consequences. */
 export function conflicts(run: Run): Conflict[] {
   const first = new Map<RunGroup, number>();
@@ -121,7 +134,7 @@ export function conflicts(run: Run): Conflict[] {
       const known = operations.get(key);
       if (known === undefined) {
         operations.set(key, entry.operation);
-      } else if (disagreement(known, entry.operation) !== null) {
+      } else if (disagreement(known, entry.operation) !== null && !isDamage(known, entry.operation, entry.group)) {
         first.set(entry.group, Math.min(key, first.get(entry.group) ?? key));
       }
     });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readEvidence, type Verification, verify } from '../../jobs';
 import type { ResolvedLayout } from '../../layout';
 import { soundLayout } from './layouts';
+import { Random } from './random';
 import { type PlantedFault, placesOf, type SimulatedRun, simulate, writeDumps } from './simulatedRun';
 
 /** A run of a seed: its layout, its faults, and what is lost of its dumps. */
@@ -53,34 +54,6 @@ const KINDS: readonly (PlantedFault['kind'] | 'raise')[] = [
 ];
 
 const VERSIONS = ['2.5', '2.6', '2.7', '2.8', '2.9', '2.10'];
-
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
-class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = Math.imul(seed, 0x9e37_79b1) | 0;
-  }
-
-  next(): number {
-    this.#state = (this.#state + 0x6d2b_79f5) | 0;
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  }
-
-  below(end: number): number {
-    return Math.floor(this.next() * end);
-  }
-
-  chance(share: number): boolean {
-    return this.next() < share;
-  }
-
-  of<T>(values: readonly T[]): T {
-    return values[this.below(values.length)] as T;
-  }
-}
 
 /** The run of a seed. */
 export function randomRun(seed: number): RandomRun {

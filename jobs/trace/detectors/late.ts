@@ -146,7 +146,8 @@ type Root = readonly [rank: number, waits: readonly Wait[]];
 /** Whether a rank's dump, log or RAS shows that it is absent and does not wait. */
 function isSeen([rank, waits]: Root, run: Run): boolean {
   const own = run.ranks.get(rank);
-  return own?.whole ? waits.some(({ absent }) => absent.includes(rank)) : own?.evidence.source === 'log';
+  const told = own?.whole || own?.evidence.source === 'log';
+  return told === true && waits.some(({ absent }) => absent.includes(rank));
 }
 
 /** The roots that may not wait for a rank with a dump; all where every one may. */

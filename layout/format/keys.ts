@@ -480,7 +480,7 @@ const ntpKeys = {
 } as const;
 
 /** What trains, where a framework has a choice. */
-export const ENGINES = ['megatron', 'fsdp', 'deepspeed'] as const;
+export const ENGINES = ['megatron', 'fsdp', 'deepspeed', 'transformers', 'torchtitan'] as const;
 
 /** The versions of Megatron-LM whose rules are known. */
 export const MEGATRON_VERSIONS = ['main', 'dev', 'core_r0.19', 'core_r0.18'] as const;
@@ -567,6 +567,12 @@ const rootKeys = {
         'adam',
         text('The optimizer: `adam`, `sgd`, `lion`, `soap`, `muon`, `adaptive_muon` or `dist_muon`.'),
       ),
+      zero_stage: {
+        ...natural(
+          'The ZeRO stage of DeepSpeed: what is sharded over the data-parallel ranks (0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too).',
+        ),
+        flag: '--zero-stage',
+      },
       use_distributed_optimizer: off('Shard the optimizer state over the data-parallel ranks.'),
       overlap_grad_reduce: off('Reduce gradients while the backward pass runs.'),
       overlap_param_gather: off('Gather parameters while the forward pass runs.'),

@@ -20,6 +20,8 @@ export interface Framework {
   readonly meshes: readonly Mesh[];
   /** How tensor parallelism cuts attention; left out where that is not known. */
   readonly heads?: HeadShares;
+  /** What Ulysses sequence parallelism asks of the heads; left out where that is not known. */
+  readonly ulysses?: Omit<HeadShares, 'areNominal'>;
   readonly rules: HoldingRules;
   /** The version of Megatron Core that it pins; null where it has none or takes what is installed. */
   readonly core: string | null;
@@ -39,6 +41,8 @@ export interface HoldingRules {
   readonly megatron: 'script' | 'core' | 'none';
   /** Rules of Megatron-LM that do not hold all the same. */
   readonly except?: readonly string[];
+  /** Rules of Megatron-LM that hold although nothing of it runs. */
+  readonly also?: readonly string[];
 }
 
 /** What tensor parallelism asks of the attention heads. */
@@ -54,6 +58,8 @@ export interface HeadShares {
 /** How the degrees of a framework make its world. */
 export interface World {
   readonly degrees: readonly WorldDegree[];
+  /** Degrees that are laid over the same ranks and do not count. */
+  readonly over?: readonly WorldDegree[];
   /** What the framework says where the product is not the world; null where it says nothing. */
   predicts(sizes: Sizes, world: number): string | null;
   /**
@@ -112,9 +118,12 @@ export interface MeshGroup {
 }
 
 /** The degree of an axis that a layout's `parallelism` holds. */
-export function parallelDegree(name: 'tp' | 'cp' | 'pp' | 'dp', unwritten: number | 'rest' = 1): WorldDegree {
+export function parallelDegree(name: 'tp' | 'cp' | 'pp' | 'dp' | 'ep', unwritten: number | 'rest' = 1): WorldDegree {
   return { name, key: `parallelism.${name}`, field: (root) => root.parallelism.value?.[name], unwritten };
 }
+
+/** The expert-parallel degree. */
+export const EXPERTS: WorldDegree = parallelDegree('ep');
 
 /** The degree of Ulysses sequence parallelism, which exchanges tokens for heads. */
 export const ULYSSES: WorldDegree = {
@@ -160,7 +169,7 @@ export interface SizedDegree {
  * @param small the values of keys that are below the least of their key, which are unusable otherwise
  */
 export function sizedDegrees(
-  { degrees }: World,
+  { degrees }: Pick<World, 'degrees'>,
   root: Section<RootKeys>,
   world: number | undefined,
   small: ReadonlyMap<string, number> = new Map(),
@@ -219,12 +228,11 @@ export function sizedMeshes(
   ranks: number,
 ): readonly SizedMesh[] | null {
   const degrees = world && sizedDegrees(world, root, ranks);
-  const ep = root.parallelism.value?.ep;
-  const expertDegree = ep?.written ? ep.value : 1;
-  if (!degrees || expertDegree === undefined) {
+  const over = world && sizedDegrees({ degrees: world.over ?? [] }, root, ranks);
+  if (!degrees || !over) {
     return null;
   }
-  const sizes: Sizes = { ...sizesOf(degrees), ep: expertDegree, world: ranks };
+  const sizes: Sizes = { ...sizesOf(degrees), ...sizesOf(over), world: ranks };
   const sized = meshes
     .filter(({ exists }) => exists?.(sizes) ?? true)
     .map(({ axes, groups }) => ({

@@ -29,9 +29,12 @@ export function holds(code: string, framework: Framework | null): boolean {
   if (OF_FRAMEWORKS.has(code)) {
     return framework?.rules.own.includes(code) ?? false;
   }
-  const { megatron = 'script', except = [] } = framework?.rules ?? {};
+  const { megatron = 'script', except = [], also = [] } = framework?.rules ?? {};
   if (except.includes(code)) {
     return false;
+  }
+  if (also.includes(code)) {
+    return true;
   }
   return megatron === 'none' ? OF_ANY_JOB.includes(code) : megatron === 'script' || !OF_THE_PARSER.includes(code);
 }

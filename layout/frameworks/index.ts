@@ -2,15 +2,33 @@ import type { RootKeys } from '../format/keys';
 import type { Section } from '../format/spec';
 import { accelerate } from './accelerate';
 import { axolotl } from './axolotl';
+import { megatronDeepspeed } from './deepspeed';
 import type { Framework } from './framework';
 import { MEGATRON_BASED } from './megatron';
 import { nanotron } from './nanotron';
+import { nemoRl, nemoRlDtensor } from './nemoRl';
+import { swift, swiftTransformers } from './swift';
 import { torchtitan } from './torchtitan';
+import { verl, verlFsdp } from './verl';
 
 export * from './framework';
 
 /** Every framework that is described; the others start Megatron-LM's training script. */
-export const FRAMEWORKS: readonly Framework[] = [...MEGATRON_BASED, torchtitan, accelerate, nanotron, axolotl];
+export const FRAMEWORKS: readonly Framework[] = [
+  ...MEGATRON_BASED,
+  nemoRl,
+  nemoRlDtensor,
+  verl,
+  verlFsdp,
+  swift,
+  swiftTransformers,
+  megatronDeepspeed,
+  torchtitan,
+  { ...torchtitan, name: 'primus', engine: 'torchtitan' },
+  accelerate,
+  nanotron,
+  axolotl,
+];
 
 /**
  * The framework that starts the job of a layout, by `launch.family` and `launch.engine`; null where that is Megatron-LM's own

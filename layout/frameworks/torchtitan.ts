@@ -1,4 +1,4 @@
-import { type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
+import { EXPERTS, type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
 
 /** torchtitan: `ParallelDims` in torchtitan/distributed/parallel_dims.py. */
 export const torchtitan: Framework = {
@@ -8,6 +8,7 @@ export const torchtitan: Framework = {
   source: 'pytorch/torchtitan',
   world: {
     degrees: [REPLICATE, shardDegree('rest'), parallelDegree('cp'), parallelDegree('tp'), parallelDegree('pp')],
+    over: [EXPERTS],
     predicts: ({ dp_replicate, dp_shard = 1, cp, tp, pp }, world) =>
       dp_shard < 1
         ? // an assertion without a message, where nothing is left to shard over

@@ -137,7 +137,7 @@ function hasUnevenStages(values: ReadonlyMap<FactPath, FactValue | null>): boole
 export function layoutOf(reading: LaunchReading, files: readonly string[] = [reading.file]): LayoutData {
   const layout = dataOf(layoutValues(reading));
   if (reading.family && 'launch' in FORMAT.keys) {
-    layout.launch = { ...(isMap(layout.launch) && layout.launch), family: reading.family, files };
+    layout.launch = { family: reading.family, ...(reading.engine && { engine: reading.engine }), files };
   }
   return ordered(layout, FORMAT.keys);
 }

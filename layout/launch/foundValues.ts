@@ -1,4 +1,5 @@
 import type { KeyPath } from '../format/keys';
+import type { Engine } from '../frameworks';
 import type { Place } from './shell/values';
 
 /** What is known of a job by: the path of a key. */
@@ -70,6 +71,8 @@ export class Facts {
   /** The framework whose defaults were taken; null where none were. */
   defaults: Defaults | null = null;
   readonly unmapped: Unmapped[] = [];
+  /** What trains, where the family has several engines and this is not its usual one. */
+  engine: Engine | null = null;
   /** Phases that run on GPUs beside the world of the trainer. */
   readonly apart: string[] = [];
   /** The names of all jobs of the file, where it has several. */

@@ -1,4 +1,5 @@
 import { LineIndex } from '../format/lines';
+import type { Engine } from '../frameworks';
 import { bridgeCommand, bridgeDocument, bridgePython } from './families/bridge';
 import { accelerate, axolotl, nanotron } from './families/config-file';
 import { megatronLm } from './families/megatron-lm';
@@ -48,6 +49,8 @@ export interface LaunchValue {
 export interface LaunchReading {
   readonly file: string;
   readonly family: FamilyName | null;
+  /** What trains, where the family has several engines and this is not its usual one. */
+  readonly engine: Engine | null;
   readonly values: readonly LaunchValue[];
   readonly unmapped: readonly { readonly name: string; readonly value: string | null; readonly line: number | null }[];
   readonly notes: readonly string[];
@@ -393,6 +396,7 @@ class Session implements LaunchContext {
         line: place ? lineOf(place) : null,
       })),
       notes: [...facts.notes, ...notes],
+      engine: facts.engine,
       apart: facts.apart,
       trains: facts.trains,
       defaults: facts.defaults && `${facts.defaults.framework} ${facts.defaults.version}`,
@@ -509,6 +513,7 @@ function mergedFacts(distinct: readonly Facts[]): Facts {
       alike.size === 1 ? found[0] : { unknown: `one of the ${distinct.length} jobs that the file starts` },
     );
   }
+  merged.engine = first.engine;
   merged.apart.push(...first.apart);
   merged.trains = distinct.every(({ trains }) => trains);
   merged.defaults = first.defaults;

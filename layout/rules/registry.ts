@@ -17,6 +17,7 @@ import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
 import { expertProduct } from './factorization/expert-product';
 import { accelerateCombination } from './framework/accelerate-combination';
+import { deepspeedPipeline } from './framework/deepspeed-pipeline';
 import { frameworkExperts } from './framework/framework-experts';
 import { frameworkHeads } from './framework/framework-heads';
 import { frameworkWorld } from './framework/framework-world';
@@ -24,6 +25,7 @@ import { nanotronAccumulation } from './framework/nanotron-accumulation';
 import { nanotronNodes } from './framework/nanotron-nodes';
 import { torchtitanPipeline } from './framework/torchtitan-pipeline';
 import { torchtitanSequence } from './framework/torchtitan-sequence';
+import { ulyssesSize } from './framework/ulysses-size';
 import { allGatherGroups } from './fsdp/all-gather-groups';
 import { fsdpExpertGroup } from './fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from './fsdp/fsdp-group-idle';
@@ -139,6 +141,8 @@ export const RULES: readonly Rule[] = [
   frameworkHeads,
   torchtitanSequence,
   torchtitanPipeline,
+  ulyssesSize,
+  deepspeedPipeline,
   nanotronNodes,
   nanotronAccumulation,
   denseFactorization,

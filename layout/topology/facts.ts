@@ -164,6 +164,9 @@ export function valueOr<T>(field: Field<T>, fallback: T): T | undefined {
 /** The rank order in force. */
 export function orderOf(root: Section<RootKeys>): string | undefined {
   const { parallelism } = root;
+  if (!parallelism.written) {
+    return DEFAULT_ORDER;
+  }
   return parallelism.value ? valueOr(parallelism.value.order, DEFAULT_ORDER) : undefined;
 }
 
@@ -185,7 +188,7 @@ function worldFacts(root: Section<RootKeys>): WorldFacts {
 }
 
 function parallelismFacts(root: Section<RootKeys>, world: WorldFacts, framework: Framework | null): ModuleFacts[] {
-  const fields = root.parallelism.value;
+  const fields = root.parallelism.value ?? (framework?.world ? unwrittenDegrees(root) : undefined);
   if (!fields) {
     return [];
   }
@@ -206,6 +209,27 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts, framework:
       ...sizes(fields, degreesOf(fields, exptTp), nominalRanks(root, world.size)),
     },
   ];
+}
+
+/** The keys of `parallelism` in a file without it: a framework that shards over the world needs no degrees. */
+function unwrittenDegrees({ parallelism }: Section<RootKeys>): DegreeFields | undefined {
+  const { span, keySpan } = parallelism;
+  const field = { written: false, value: undefined, span, keySpan };
+  return parallelism.written
+    ? undefined
+    : {
+        tp: field,
+        gtp_remat: field,
+        num_weight_shards: field,
+        cp: field,
+        pp: field,
+        dp: field,
+        ep: field,
+        expt_tp: field,
+        expt_gtp_remat: field,
+        expt_num_weight_shards: field,
+        expt_dp: field,
+      };
 }
 
 /** The ranks of the whole grid: those of the world, and those that are not launched. */

@@ -1,13 +1,14 @@
 import { memoizeRecent } from '../../memoize';
 import { DEFAULTS } from '../defaults';
-import type { CommandFamily } from '../family';
+import type { CommandFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
-import { Facts } from '../foundValues';
+import { derived, Facts, isKnown } from '../foundValues';
 import { environmentOption, type Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import { Options as OptionSet, type Options } from '../options';
 import { textOf } from '../shell/values';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
+import { readKeys } from './keys';
 
 const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'bare', expertTpIsTp: true };
 
@@ -36,12 +37,57 @@ export const megatronLm: CommandFamily = {
           : hasFlag(job, '--num-layers', ...OTHER_DEGREES)
             ? 1
             : 0,
-  read(job) {
+  read(job, context) {
     const facts = new Facts();
-    readMegatronCommand(job, DIALECT, facts);
+    const options = readMegatronCommand(job, DIALECT, facts, DEEPSPEED_OPTIONS);
+    if (hasFlag(job, ...DEEPSPEED_SIGNS)) {
+      readDeepspeed(options, context, facts);
+    }
     return facts;
   },
 };
+
+/** Flags that Megatron-DeepSpeed adds to those of Megatron-LM. */
+const DEEPSPEED_SIGNS = [
+  ...['--deepspeed', '--deepspeed_config', '--deepspeed-config', '--zero-stage', '--ds-sequence-parallel-size'],
+  '--moe-expert-parallel-size',
+];
+
+const DEEPSPEED_OPTIONS = [
+  ...['deepspeed', 'deepspeed_config', 'zero_stage', 'ds_sequence_parallel_size', 'moe_expert_parallel_size'],
+  'num_key_value_heads',
+];
+
+/** What Megatron-DeepSpeed reads beside Megatron-LM's flags, and of DeepSpeed's configuration what decides the layout. */
+function readDeepspeed(options: Options, context: LaunchContext, facts: Facts): void {
+  facts.engine = 'deepspeed';
+  const ownKeys = [
+    ['ds_sequence_parallel_size', 'parallelism.ulysses'],
+    ['moe_expert_parallel_size', 'parallelism.ep'],
+    ['num_key_value_heads', 'model.num_query_groups'],
+    ['zero_stage', 'optimizer.zero_stage'],
+  ] as const;
+  const path = options.has('deepspeed_config') ? options.string('deepspeed_config') : undefined;
+  const found = isKnown(path) ? context.findTree(path.value) : null;
+  if (found) {
+    readKeys(found.tree, [['zero_optimization.stage', 'optimizer.zero_stage', 'integer']], facts);
+  }
+  for (const [name, key] of ownKeys) {
+    facts.set(key, options.has(name) ? options.integer(name) : undefined);
+  }
+  deriveFromUlysses(facts);
+}
+
+/** Ulysses takes its ranks from data parallelism, and the default batch with them. */
+function deriveFromUlysses(facts: Facts): void {
+  const [dp, size] = [facts.get('parallelism.dp'), facts.get('parallelism.ulysses')];
+  if (isKnown(dp) && dp.source === 'default' && isKnown(size)) {
+    facts.set(
+      'parallelism.dp',
+      derived([dp, size], (replicas, ranks) => (replicas % ranks === 0 ? replicas / ranks : null), 'dp'),
+    );
+  }
+}
 
 /** Whether a command converts a checkpoint: its degrees are those of the files that it reads and writes, not of a job. */
 function isConversion({ script }: Job): boolean {
@@ -50,10 +96,13 @@ function isConversion({ script }: Job): boolean {
 }
 
 /** Reads a command line of Megatron-LM's flags, its world and what follows from both. */
-export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts): Options {
+/**
+ * @param own options of a fork that are not listed as unmapped, as its reader takes them
+ */
+export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts, own: readonly string[] = []): Options {
   const { options } = readFlags(job.args, job.place, { switches: MEGATRON_SWITCHES });
   readMegatron(options, dialect, facts);
-  listUnmapped(options, MEGATRON_OPTIONS, facts);
+  listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...own]), facts);
   setWorld(facts, job.world);
   const domain = environmentOption(job, 'NVLINK_DOMAIN_SIZE');
   if (domain && facts.get('cluster.nodes') && facts.get('cluster.gpus_per_node')) {

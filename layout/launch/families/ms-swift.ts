@@ -73,6 +73,7 @@ function readSwift(
   if (trainer === 'megatron') {
     readMegatron(options, DIALECT, facts);
   } else {
+    facts.engine = 'transformers';
     setFact(facts, 'batch.micro_batch_size', options, 'per_device_train_batch_size', 'integer');
     if (options.blocked === null) {
       facts.takeDefaults(DEFAULTS.swiftTransformers);

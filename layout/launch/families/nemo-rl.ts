@@ -171,6 +171,7 @@ function readDtensor(tree: TreeMap, facts: Facts): void {
     facts,
   );
   facts.setDefault('parallelism.pp', 1);
+  facts.engine = 'fsdp';
 }
 
 /** Which of the two engines runs is set by a parent that was not found: both degrees count only where they agree. */

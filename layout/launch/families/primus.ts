@@ -95,6 +95,7 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   const missing = lost ?? flags?.blocked ?? null;
   if (framework === 'torchtitan') {
     readTitanTree(merged, missing, facts);
+    facts.engine = 'torchtitan';
   } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
     readMegatron(optionsOf(merged, missing), DIALECT, facts);
   } else {

@@ -48,8 +48,7 @@ export const accelerateDocument: DocumentFamily = {
       facts.takeDefaults(DEFAULTS.accelerate);
       dpOfProduct(facts);
     }
-    const megatron = at(tree, 'megatron_lm_config');
-    facts.set('launch.engine', megatron && { value: 'megatron', source: megatron.place });
+    facts.engine = at(tree, 'megatron_lm_config') ? 'megatron' : null;
     const options = optionsOf(tree);
     setWorld(facts, {
       nodes: options.integer('num_machines'),

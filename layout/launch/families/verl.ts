@@ -12,6 +12,7 @@ import { deriveFromWorld, setWorld } from '../world';
 import { listUnmappedTree, readKeys } from './keys';
 import { engineOptions, readEngine } from './serving';
 
+const ULYSSES = 'ulysses_sequence_parallel_size';
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 
@@ -128,7 +129,7 @@ function readVerl(tree: TreeMap, blocked: string | null, configuration: string):
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
   ...['nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
-  ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`],
+  ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`, `${ACTOR}.${ULYSSES}`],
 ]);
 
 /** The options of a role: its own, with what goes to Megatron's transformer configuration. */
@@ -182,15 +183,10 @@ function readFsdpRole(tree: TreeMap, blocked: string | null, facts: Facts): void
   const actor = optionsOf(at(tree, ACTOR));
   const sharding = optionsOf(at(tree, `${ACTOR}.fsdp_config`), blocked);
   const given = [actor, sharding].find((options) => options.has(ULYSSES))?.integer(ULYSSES);
-  if (isKnown(given) && given.value > 1) {
-    facts.note(
-      `The actor runs on FSDP with Ulysses sequence parallelism over ${given.value} ranks, for which a layout has no key.`,
-    );
-  }
+  facts.set('parallelism.ulysses', given);
+  facts.engine = 'fsdp';
   spreadShards(sharding.integer('fsdp_size') ?? { value: -1, source: 'default' }, facts);
 }
-
-const ULYSSES = 'ulysses_sequence_parallel_size';
 
 /** Weights are sharded over `fsdp_size` ranks, and over all of them where it is -1 or not smaller (verl/workers/fsdp_workers.py). */
 function spreadShards(wanted: Found<number>, facts: Facts): void {

@@ -100,9 +100,10 @@ function* missingWorld(facts: LayoutFacts): Iterable<Report> {
 }
 
 function* missingDegrees(facts: LayoutFacts): Iterable<Report> {
-  const { root } = facts;
+  const { root, framework } = facts;
   const names = ['parallelism', 'modules'] as const;
-  if (names.some((name) => root[name].written)) {
+  // a framework that lays out the ranks itself needs no degrees
+  if (framework?.world || names.some((name) => root[name].written)) {
     return;
   }
   yield {

@@ -1,0 +1,66 @@
+import { changeFix } from '../fixes';
+import { countOf, divisors, eitherNumber, nearestDivisors } from '../numbers';
+import { valueRelated } from '../related';
+import type { Rule } from '../rule';
+import { otherSource } from '../source';
+
+export const ulyssesSize: Rule = {
+  code: 'ulysses-size',
+  severity: 'error',
+  title: 'Ulysses sequence parallelism cannot share the ranks or the heads',
+  effect: 'the framework stops when it builds the model',
+  what: '`ulysses` does not divide the world, or `num_attention_heads`; or it neither divides `num_query_groups` nor is a multiple of them (verl).',
+  why: 'Around attention, an all-to-all gives each rank all tokens of some heads. Each rank takes the same number of heads; key-value heads that are fewer than ranks are copied.',
+  failing:
+    'layout: 1\nworld_size: 64\nlaunch: {family: verl, engine: fsdp}\nparallelism: {ulysses: 64}\nmodel: {num_attention_heads: 48}\n',
+  sources: [
+    otherSource('`apply_monkey_patch` in verl/models/transformers/monkey_patch.py (volcengine/verl at b178a3cd56)'),
+    otherSource('`_generate_layout_params` in deepspeed/sequence/layer.py (deepspeedai/DeepSpeed at edaa722126)'),
+  ],
+  *check({ framework, root, world, modules }) {
+    const field = root.parallelism.value?.ulysses;
+    const words = framework?.ulysses;
+    if (!field?.value || field.value === 1 || !words) {
+      return;
+    }
+    const size = field.value;
+    const model = modules[0]?.model.value;
+    const [heads, groups] = [model?.num_attention_heads, model?.num_query_groups];
+    if (world.size !== undefined && world.size % size !== 0) {
+      const better = nearestDivisors(world.size, size, 3);
+      yield {
+        message: `ulysses ${size} does not divide ${countOf(world.size, 'rank')}. Use ulysses ${eitherNumber(better)}.`,
+        span: field.span,
+        fixes: better.map((one) => changeFix('ulysses', field, one)),
+      };
+    } else if (heads?.value !== undefined && heads.value % size !== 0) {
+      const better = divisors(heads.value)
+        .filter((one) => world.size === undefined || world.size % one === 0)
+        .slice(-3);
+      yield {
+        message: `ulysses ${size} does not divide ${heads.value} attention heads. Use ulysses ${eitherNumber(better)}.`,
+        span: field.span,
+        related: [valueRelated('num_attention_heads', heads)],
+        predicts: words.heads(heads.value, size),
+        fixes: [...better].reverse().map((one) => changeFix('ulysses', field, one)),
+      };
+    } else if (
+      words.keyValueHeads &&
+      groups?.value !== undefined &&
+      groups.value % size !== 0 &&
+      size % groups.value !== 0
+    ) {
+      const count = groups.value;
+      const better = divisors(heads?.value ?? count)
+        .filter((one) => (count % one === 0 || one % count === 0) && (world.size ?? 0) % one === 0)
+        .slice(-3);
+      yield {
+        message: `ulysses ${size} is neither a divisor nor a multiple of ${count} key-value heads. Use ulysses ${eitherNumber(better)}.`,
+        span: field.span,
+        related: [valueRelated('num_query_groups', groups)],
+        predicts: words.keyValueHeads(count, size),
+        fixes: [...better].reverse().map((one) => changeFix('ulysses', field, one)),
+      };
+    }
+  },
+};

@@ -1,30 +1,19 @@
 import {
   countOf,
   type KeySpec,
+  keyFacts,
   type LayoutFacts,
   type ModuleFacts,
   markdownCode,
   stagePlanOf,
-  typeText,
 } from '../layout';
 
-/** The type, default and Megatron-LM argument of a key, in one line of Markdown. */
+/** The type, default, Megatron-LM argument and versions of a key, in one line of Markdown. */
 export function signature(name: string, spec: KeySpec): string {
-  const parts = [
-    `**${name}**: ${typeText(spec)}`,
-    ...(defaultOf(spec) === null ? [] : [`default \`${defaultOf(spec)}\``]),
-    ...(spec.megatronTakes ? [`left out: Megatron-LM takes \`${spec.megatronTakes}\``] : []),
-    ...('flag' in spec && spec.flag ? [`Megatron-LM \`${spec.flag}\``] : []),
-  ];
-  return parts.join(' · ');
-}
-
-/** The default of a key, as a value or in words; null where it has none. */
-function defaultOf(spec: KeySpec): string | null {
-  if ('default' in spec && spec.default !== undefined) {
-    return String(spec.default);
-  }
-  return spec.derived ?? null;
+  const facts = keyFacts(spec).map(([word, text]) => {
+    return word === 'type' ? `**${name}**: ${text}` : text === 'required' ? text : `${word} ${text}`;
+  });
+  return facts.join(' · ');
 }
 
 /** The grid that a path lies in: the module it names, or `parallelism`. */

@@ -1,4 +1,5 @@
 import { FORMAT } from './keys';
+import { defaultText, flagText, keyFacts } from './keyText';
 import type { KeySpec, Keys } from './spec';
 import { synonymOf } from './synonyms';
 import { typeText } from './typeText';
@@ -37,32 +38,13 @@ function sectionOf(path: string, spec: KeySpec): string[] {
 
 function table(keys: Keys): string {
   const rows = Object.entries(keys).map(([name, spec]) => {
-    const cells = [`\`${name}\``, typeText(spec), defaultOf(spec), spec.doc, flagOf(spec), spec.since ?? ''];
+    const cells = [`\`${name}\``, typeText(spec), defaultText(spec), spec.doc, flagText(spec), spec.since ?? ''];
     return `| ${cells.map(cell).join(' | ')} |`;
   });
   return `| key | type | default | meaning | flag | known to |\n| --- | --- | --- | --- | --- | --- |\n${rows.join('\n')}\n`;
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-
-function defaultOf(spec: KeySpec): string {
-  if (spec.required) {
-    return 'required';
-  }
-  if ('default' in spec && spec.default !== undefined) {
-    return `\`${spec.default}\``;
-  }
-  if (spec.megatronTakes !== undefined) {
-    return `open; \`${spec.megatronTakes}\` to Megatron-LM`;
-  }
-  return spec.derived ? `\`${spec.derived}\`` : '';
-}
-
-/** The flag of a key; a switch that is on unless told otherwise has one that takes it away. */
-function flagOf(spec: KeySpec): string {
-  const isOff = spec.type === 'boolean' && /^--(no|disable)-/.test(spec.flag ?? '');
-  return spec.flag ? `\`${spec.flag}\`${isOff ? ' for `false`' : ''}` : '';
-}
 
 /** A key of the format with its place, such as `modules.<name>.tp`. */
 interface PlacedKey {
@@ -121,12 +103,6 @@ function keysBy(keys: readonly PlacedKey[], word: string): readonly PlacedKey[] 
 }
 
 function keyText({ name, spec }: PlacedKey): string {
-  const value = defaultOf(spec);
-  const facts = [
-    `type: ${typeText(spec)}`,
-    ...(value === 'required' ? ['required'] : value === '' ? [] : [`default: ${value}`]),
-    ...(spec.flag ? [`Megatron-LM: ${flagOf(spec)}`] : []),
-    ...(spec.since ? [`known to: ${spec.since}`] : []),
-  ];
+  const facts = keyFacts(spec).map(([word, text]) => (text === 'required' ? text : `${word}: ${text}`));
   return `# Key ${name}\n\n${spec.doc}\n\n${facts.map((fact) => `- ${fact}\n`).join('')}`;
 }

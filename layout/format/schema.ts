@@ -1,4 +1,5 @@
 import { ANY_INTEGER, FORMAT, FORMAT_VERSION } from './keys';
+import { keyFacts } from './keyText';
 import type { KeySpec, MapSpec } from './spec';
 
 /** A JSON schema (draft 7), with the additions that VS Code and the YAML extension read. */
@@ -76,11 +77,9 @@ function mapSchema({ keys }: MapSpec): JsonSchema {
 }
 
 function markdown(spec: KeySpec): string {
-  const notes = [
-    ...(spec.derived ? [`Left out: \`${spec.derived}\`.`] : []),
-    ...(spec.megatronTakes !== undefined ? [`Left out: Megatron-LM takes \`${spec.megatronTakes}\`.`] : []),
-    ...(spec.flag ? [`Megatron-LM: \`${spec.flag}\`.`] : []),
-    ...(spec.since ? [`Known to: ${spec.since}.`] : []),
-  ];
-  return [spec.doc, ...notes].join('\n\n');
+  // the schema itself says the type, and which keys are required
+  const notes = keyFacts(spec).filter(([word, text]) => word !== 'type' && text !== 'required');
+  return [spec.doc, ...notes.map(([word, text]) => `${capitalized(word)}: ${text}.`)].join('\n\n');
 }
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,16 +1,8 @@
 import { dirname, join, parse as parsePath, resolve } from 'node:path';
-import { parse } from 'yaml';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
-import { type RuleLevels, ruleLevels } from '../layout';
+import { CONFIGURATION, MAX_CONFIGURATION, NO_LEVELS, type RuleLevels, readConfiguration } from '../layout';
 import { fail } from './output';
 
-/** The configuration file, in the folder of a layout or above. */
-const CONFIG = '.parallelism-layout.yaml';
-
-/** The largest configuration that is read. Bytes. */
-const MAX_CONFIG_BYTES = 64 * 1024;
-
-const NONE: RuleLevels = new Map();
 const known = new Map<string, RuleLevels | null>();
 
 /**
@@ -24,7 +16,7 @@ export function levelsFor(file: string): RuleLevels {
       return levels;
     }
     if (folder === parsePath(folder).root) {
-      return NONE;
+      return NO_LEVELS;
     }
   }
 }
@@ -39,39 +31,25 @@ function levelsIn(folder: string): RuleLevels | null {
   if (seen !== undefined) {
     return seen;
   }
-  const levels = readLevels(join(folder, CONFIG));
+  const levels = readLevels(join(folder, CONFIGURATION));
   known.set(folder, levels);
   return levels;
 }
 
 function readLevels(file: string): RuleLevels | null {
   try {
-    const value: unknown = parse(readRegularFile(file, MAX_CONFIG_BYTES).toString('utf8'), { maxAliasCount: 0 });
-    return levelsOf(file, value);
+    const { levels, problems } = readConfiguration(readRegularFile(file, MAX_CONFIGURATION).toString('utf8'));
+    for (const { message } of problems) {
+      refuse(file, message);
+    }
+    return levels;
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return null;
     }
     refuse(file, fileErrorText(error).split('\n')[0] ?? '');
-    return NONE;
+    return NO_LEVELS;
   }
-}
-
-function levelsOf(file: string, value: unknown): RuleLevels {
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const others = isMap ? Object.keys(value).filter((key) => key !== 'rules') : [];
-  if (value !== null && !isMap) {
-    refuse(file, 'must be a map with the key rules');
-    return NONE;
-  }
-  for (const key of others) {
-    refuse(file, `has no key '${key}'; it has rules`);
-  }
-  const { levels, problems } = ruleLevels(isMap && 'rules' in value ? value.rules : undefined);
-  for (const problem of problems) {
-    refuse(file, problem);
-  }
-  return levels;
 }
 
 function refuse(file: string, reason: string): void {

@@ -124,7 +124,7 @@ function* written(
   settings: LauncherSettings,
   { record, allowErrors }: Options,
 ): Iterable<string> {
-  const errors = exportErrors(checked);
+  const errors = exportErrors(checked.diagnostics);
   if (errors.length > 0 && !allowErrors) {
     process.stderr.write([...diagnosticTexts(file, { ...checked, diagnostics: errors })].join(''));
     complain(`${file}: is not exported, as it has errors; --allow-errors exports it as it is`);

@@ -11,6 +11,7 @@ import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
 import type { Platform } from './platform/platform';
 import { reportIssue } from './reportIssue';
+import { Said } from './said';
 import { createStatus } from './status';
 import { copyYamlSettings, offerYamlSettings } from './yamlSettings';
 
@@ -19,9 +20,11 @@ let server: Promise<Server> | undefined;
 /** Starts the extension on a platform. Commands and panels work at once, while the language server starts. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  const panels = new GridPanels(context.extensionUri);
+  const said = new Said();
+  const panels = new GridPanels(context.extensionUri, said);
   context.subscriptions.push(
     output,
+    said,
     panels.register(),
     command('showGrid', async (argument) => {
       const document = await layoutDocument(argument);
@@ -35,7 +38,7 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     registerImport(platform),
     command('exportLayout', async (argument) => {
       const document = await layoutDocument(argument);
-      return document && exportLayout(document);
+      return document && exportLayout(document, said);
     }),
     command('compareLaunchFile', async (argument, launch) => {
       const document = await layoutDocument(argument);
@@ -57,11 +60,12 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   if (platform.registerJobs) {
-    context.subscriptions.push(platform.registerJobs({ context, panels, output }));
+    context.subscriptions.push(platform.registerJobs({ context, panels, said, output }));
     void setContext('canRun');
   }
   void setContext('active');
   server = startServer(context, platform, output);
+  void server.then((started) => said.connect(started));
 }
 
 export async function deactivate(): Promise<void> {

@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
+import type { Diagnostic } from '../layout';
 import type { Plan } from '../layout/cost';
-import { PLAN, type PlanRequest, type ServerOptions, SUMMARY, type Summary } from '../server/messages';
+import { PLAN, type PlanRequest, SAID, type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
@@ -53,6 +54,21 @@ export class Server {
   /** The outcome of the last check of a document. */
   summary(document: vscode.TextDocument): Summary | undefined {
     return this.#summaries.get(this.#client.code2ProtocolConverter.asUri(document.uri));
+  }
+
+  /** Resolves when the server has started, or has failed to. */
+  started(): Promise<void> {
+    return this.#started;
+  }
+
+  /** What is said of a document, as the list of problems has it; null where the server does not run. */
+  async said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
+    if (this.state !== 'running') {
+      return null;
+    }
+    const uri = this.#client.code2ProtocolConverter.asUri(document.uri);
+    // one that crashes meanwhile says nothing
+    return this.#client.sendRequest<readonly Diagnostic[] | null>(SAID, { uri }).catch(() => null);
   }
 
   /** The layouts that fit the GPUs of a document, the quickest first. */

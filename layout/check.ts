@@ -12,6 +12,7 @@ import { type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
 import { openedFields } from './rules/shape/meaning';
 import { unusedIgnore, unusedReports } from './rules/shape/unused-ignore';
+import { NO_LEVELS, type RuleLevels } from './service';
 import { type LayoutFacts, layoutFacts } from './topology/facts';
 import { resolveLayout } from './topology/resolve';
 import type { ResolvedLayout } from './topology/resolved';
@@ -24,25 +25,31 @@ const CODES = RULES.map(({ code }) => code);
 const OUTSIDE = new Set(RULES.flatMap(({ code, beside }) => (beside ? [code] : [])));
 const isDecided = ({ code }: { readonly code: string }) => !OUTSIDE.has(code);
 
-/** All that is known of one layout file. */
-export interface Checked {
+/** What a layout file says, before any rule judges it. */
+export interface Understood {
   readonly text: string;
-  /** The severities that replaced the rules' own. */
-  readonly levels: RuleLevels;
   readonly lines: LineIndex;
   readonly read: ReadLayout;
   /** What the rules read; null where the file could not be read as a map. */
   readonly facts: LayoutFacts | null;
-  /** In the order of the file. */
-  readonly diagnostics: readonly Diagnostic[];
   /** The layout with every number known; null where an error leaves a number open. */
   readonly resolved: ResolvedLayout | null;
 }
 
-/** Severities that replace the rules' own, by code. */
-export type RuleLevels = ReadonlyMap<string, Severity | 'off'>;
+/** All that is known of one layout file. */
+export interface Checked extends Understood {
+  /** The severities that replaced the rules' own. */
+  readonly levels: RuleLevels;
+  /** In the order of the file. */
+  readonly diagnostics: readonly Diagnostic[];
+}
 
-const NO_LEVELS: RuleLevels = new Map();
+/** Reads a layout file and works out its numbers, without applying a rule. Never throws. */
+export function understand(text: string): Understood {
+  const read = readLayout(text);
+  const facts = read.root && layoutFacts(read, openedFields(read, read.root));
+  return { text, lines: new LineIndex(text), read, facts, resolved: facts && resolveLayout(facts) };
+}
 
 /**
  * Reads a layout file and applies every rule. Never throws; its cost does not grow with the number of ranks.
@@ -50,9 +57,8 @@ const NO_LEVELS: RuleLevels = new Map();
  * @param levels severities other than the rules' own; rules that say that a file cannot be read keep theirs
  */
 export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
-  const read = readLayout(text);
-  const facts = read.root && layoutFacts(read, openedFields(read, read.root));
-  const lines = new LineIndex(text);
+  const understood = understand(text);
+  const { lines, read, facts } = understood;
   const sifted = sift(listed(text, allDiagnostics(read, facts)), ignoresOf(text, lines, read.tree.root), lines);
   const unused = unusedReports(text, { ...sifted, unused: sifted.unused.filter(isDecided) }, CODES).slice(
     0,
@@ -61,7 +67,7 @@ export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   const diagnostics = [...sifted.said, ...unused.map((report) => toDiagnostic(unusedIgnore, report))]
     .flatMap((diagnostic) => weighed(diagnostic, levels))
     .sort((a, b) => a.span.start - b.span.start || a.span.end - b.span.end);
-  return { text, levels, lines, read, facts, diagnostics, resolved: facts && resolveLayout(facts) };
+  return { ...understood, levels, diagnostics };
 }
 
 /** A diagnostic with the severity that replaces its rule's own; none where the rule is off. */
@@ -70,34 +76,8 @@ export function weighed(diagnostic: Diagnostic, levels: RuleLevels): Diagnostic[
   return level === 'off' ? [] : [level === undefined ? diagnostic : { ...diagnostic, severity: level }];
 }
 
-/**
- * Severities by code, from settings or a file: pairs of a code and `off`, `information`, `warning` or `error`. Anything else is
- * returned as a problem in words.
- */
-export function ruleLevels(value: unknown): { readonly levels: RuleLevels; readonly problems: readonly string[] } {
-  const levels = new Map<string, Severity | 'off'>();
-  const problems: string[] = [];
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-  for (const [code, level] of isMap ? Object.entries(value) : []) {
-    const known = LEVELS.find((one) => one === level);
-    if (!CODES.includes(code)) {
-      problems.push(`there is no rule '${code}'`);
-    } else if (known === undefined) {
-      problems.push(`${code} must be off, information, warning or error`);
-    } else {
-      levels.set(code, known);
-    }
-  }
-  if (value !== undefined && !isMap) {
-    problems.push('rules must be a map of codes to off, information, warning or error');
-  }
-  return { levels, problems };
-}
-
-const LEVELS = ['off', 'information', 'warning', 'error'] as const;
-
 /** Whether a diagnostic of severity `error` stands against the file. */
-export function hasErrors({ diagnostics }: Checked): boolean {
+export function hasErrors({ diagnostics }: Pick<Checked, 'diagnostics'>): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
 

@@ -31,6 +31,7 @@ export { projectUrl, ruleMarkdown, rulePageUrl, rulesMarkdown } from './rules/pa
 export { phaseSpans } from './rules/phases/phaseSpans';
 export { RULES, ruleOf } from './rules/registry';
 export type { Rule } from './rules/rule';
+export * from './service';
 export * from './soundFixes';
 export * from './topology/bridge';
 export { crossings } from './topology/crossings';

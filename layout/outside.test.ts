@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { check, ruleLevels } from './check';
+import { check } from './check';
 import { namedLaunchFiles, notCompared, saidDifferences, wordAt } from './outside';
+import { levelsOfSettings } from './service';
 
 const TEXT = `layout: 1
 world_size: 8
@@ -36,7 +37,7 @@ test.each([
   ['a comment on the line', TEXT.replace('files: [train.sh, other.sh]}', '$& # layout-ignore: launch-drift'), {}],
   ['the severities', TEXT, { 'launch-drift': 'off' }],
 ])('%s silences the note that a file is not compared', (_, text, levels) => {
-  const checked = check(text, ruleLevels(levels).levels);
+  const checked = check(text, levelsOfSettings(levels));
   const [named] = namedLaunchFiles(checked);
   expect(named && notCompared(checked, named, 'it starts no job')).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyAllFixes, applySafeFixes, bringsNoError, check, ruleLevels, soundFixes } from '.';
+import { applyAllFixes, applySafeFixes, bringsNoError, check, levelsOfSettings, soundFixes } from '.';
 
 const TEXT = 'layout: 1\nworld_size: 16\nparallelism: {tp: 3, dp: 2}\n';
 
@@ -21,7 +21,7 @@ test('where the first fix does not hold, the next one is applied', () => {
 });
 
 test('a fix is judged with the severities of the file', () => {
-  const { levels } = ruleLevels({ 'dense-product': 'off' });
+  const levels = levelsOfSettings({ 'dense-product': 'off' });
   const checked = check(TEXT, levels);
   expect([...soundFixes(checked).values()].flat().map(({ title }) => title)).toContain('Change tp to 4');
 });

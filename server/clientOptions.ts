@@ -1,5 +1,5 @@
 import type { InitializeParams } from 'vscode-languageserver';
-import { type RuleLevels, ruleLevels } from '../layout';
+import { levelsOfSettings, type RuleLevels } from '../layout';
 import type { Commands } from './messages';
 
 /** Whether a client pulls diagnostics: one that can may still want them pushed, which reaches it sooner. */
@@ -50,7 +50,7 @@ export function settingsOf(settings: unknown): Settings {
   const hints = property(section, 'inlayHints');
   return {
     hints: new Set(KINDS.filter((kind) => property(hints, kind) !== false)),
-    levels: ruleLevels(property(section, 'rules')).levels,
+    levels: levelsOfSettings(property(section, 'rules')),
     checksLaunchFiles: property(section, 'checkLaunchFiles') === true,
   };
 }

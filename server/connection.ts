@@ -6,17 +6,19 @@ import {
   type ServerCapabilities,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { type Plan, planLayouts, type RuleLevels } from '../layout';
+import { type Plan, planLayouts } from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
+import { Configurations } from './configurations';
 import { Documents } from './documents';
 import { FEATURES } from './features';
-import { type MoreDiagnostics, pulledDiagnostics, watchChanges } from './features/diagnostics';
+import { type MoreDiagnostics, pulledDiagnostics, saidOf, watchChanges } from './features/diagnostics';
 import { LaunchCheck } from './features/launchCheck';
 import { LaunchDrift } from './features/launchDrift';
 import { SharedDiagnostics } from './features/sharedDiagnostics';
-import { type Files, isLayoutFile, Workspace } from './features/workspaceDiagnostics';
+import { Workspace } from './features/workspaceDiagnostics';
+import { type Files, isLayoutFile } from './files';
 import { LaunchFiles } from './launchFiles';
-import { PLAN, type PlanRequest, VIEW_TEXT } from './messages';
+import { PLAN, type PlanRequest, SAID, VIEW_TEXT } from './messages';
 
 /** The most layouts of one plan: each is checked, which takes time. */
 const MAX_PLANNED = 100;
@@ -43,12 +45,14 @@ export function capabilitiesFor(params: InitializeParams, hasFiles: boolean): Se
 export function serveFeatures(connection: Connection, params: InitializeParams, files?: Files): void {
   const { capabilities, initializationOptions } = params;
   const { workspace: clientWorkspace } = capabilities;
-  const documents = new Documents();
   // a client that pulls would show pushed diagnostics twice
   const pushes = !pulls(params);
   let settings = DEFAULT_SETTINGS;
 
   const shared = new SharedDiagnostics(connection);
+  const configurations = new Configurations(connection, shared, files);
+  const documents = new Documents(configurations);
+  configurations.start(params);
   const launchFiles = files && new LaunchFiles(connection, documents, files, params);
   const drift =
     launchFiles &&
@@ -65,7 +69,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     documents.setLaunchFiles((uri) => launchFiles.has(uri));
   }
 
-  const more: MoreDiagnostics = drift ?? { version: 0, diagnostics: () => [], publish: () => {} };
+  const more: MoreDiagnostics = drift ?? { version: 0, diagnostics: () => [], said: () => [], publish: () => {} };
   const sent = { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) };
   const sendAgain = watchChanges(connection, documents, sent, more);
   const refreshPulled = () => {
@@ -99,6 +103,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   }
   connection.onDidChangeWatchedFiles(({ changes }) => {
     for (const { uri, type } of changes) {
+      configurations.changedOnDisk(uri);
       launchFiles?.changedOnDisk(uri);
       void workspace?.otherChanged(uri);
       if (isLayoutFile(uri)) {
@@ -107,15 +112,14 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     }
     refreshPulled();
   });
+  configurations.onDidChange(() => {
+    refresh();
+    launchCheck?.recheck();
+    void workspace?.recheck();
+  });
   connection.onDidChangeConfiguration((change) => {
-    const before = settings;
     settings = settingsOf(change.settings);
-    if (!sameLevels(before.levels, settings.levels)) {
-      documents.setLevels(settings.levels);
-      refresh();
-      launchCheck?.recheck();
-      void workspace?.recheck();
-    }
+    configurations.setSettings(settings.levels);
     launchCheck?.turn(settings.checksLaunchFiles);
     if (clientWorkspace?.inlayHint?.refreshSupport === true) {
       void connection.languages.inlayHint.refresh();
@@ -151,10 +155,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   connection.onRequest<Plan, void>(PLAN, ({ uri, most }: PlanRequest) =>
     planLayouts(checked(uri).text, Math.min(most, MAX_PLANNED)),
   );
+  connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
   documents.listen(connection);
-}
-
-function sameLevels(one: RuleLevels, other: RuleLevels): boolean {
-  return one.size === other.size && [...one].every(([code, level]) => other.get(code) === level);
 }

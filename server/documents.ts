@@ -1,6 +1,7 @@
 import { type Connection, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { type Checked, check, type RuleLevels } from '../layout';
+import { type Checked, check } from '../layout';
+import type { Configurations } from './configurations';
 
 /** The language of layouts, as editors are told to name it. */
 const LANGUAGE = 'parallelism-layout';
@@ -17,20 +18,14 @@ export class Documents {
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
   #checks = 0;
-  #levels: RuleLevels = new Map();
   #launchLanguages: ReadonlySet<string> = new Set();
   #isLaunchFile: (uri: string) => boolean = () => false;
 
-  constructor() {
+  /** @param configurations how the rules weigh for each document */
+  constructor(readonly configurations: Configurations) {
     this.open.onDidClose(({ document: { uri } }) => {
       this.#results.delete(uri);
     });
-  }
-
-  /** Sets the severities of rules; documents are checked again when a feature next asks for them. */
-  setLevels(levels: RuleLevels): void {
-    this.#levels = levels;
-    this.#results.clear();
   }
 
   /** Says which documents are launch files, which the client was asked to send too. */
@@ -48,10 +43,6 @@ export class Documents {
     return languageId === LANGUAGE || !(this.#launchLanguages.has(languageId) || this.#isLaunchFile(uri));
   }
 
-  get levels(): RuleLevels {
-    return this.#levels;
-  }
-
   listen(connection: Connection): void {
     this.open.listen(connection);
   }
@@ -67,12 +58,13 @@ export class Documents {
     if (!document || !this.isLayout(document)) {
       return null;
     }
+    const levels = this.configurations.levels(uri);
     const known = this.#results.get(uri);
-    if (known?.version === document.version) {
+    if (known?.version === document.version && known.checked.levels === levels) {
       return known;
     }
     this.#checks++;
-    const checked = check(document.getText(), this.#levels);
+    const checked = check(document.getText(), levels);
     const result = { version: document.version, checked, id: `open ${this.#checks}` };
     this.#results.set(uri, result);
     return result;

@@ -19,7 +19,7 @@ import {
 import { URI, Utils } from 'vscode-uri';
 import type { LaunchReading } from '../layout/launch';
 import type { Documents } from './documents';
-import { type Files, isLayoutFile } from './features/workspaceDiagnostics';
+import { type Files, isLayoutFile } from './files';
 
 /** The most bytes that are read of a launch file, and of it together with all files that it names. */
 const MAX_BYTES = 4 * 1024 * 1024;

@@ -16,6 +16,12 @@ export interface Summary {
 /** Method of the request for a document's text as the server has it, or null; for tests. */
 export const VIEW_TEXT = 'parallelismLayout/viewText';
 
+/**
+ * Request for what is said of an open document (`{uri}`), as the list of problems has it: answers with diagnostics of the
+ * engine, or null where it is not open.
+ */
+export const SAID = 'parallelismLayout/said';
+
 /** Request for the layouts that fit the GPUs of a document (`PlanRequest`); answers with a `Plan`. */
 export const PLAN = 'parallelismLayout/plan';
 

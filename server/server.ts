@@ -1,6 +1,6 @@
 import type { Connection, InitializeResult } from 'vscode-languageserver';
 import { capabilitiesFor, serveFeatures } from './connection';
-import type { Files } from './features/workspaceDiagnostics';
+import type { Files } from './files';
 
 /**
  * Begins to listen to a client; once it knows what the server can do, the features are there.

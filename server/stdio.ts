@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { join, sep } from 'node:path';
 import { type Connection, createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { URI } from 'vscode-uri';
-import { type Files, MAX_LAYOUT_BYTES } from './features/workspaceDiagnostics';
+import { type Files, MAX_LAYOUT_BYTES } from './files';
 import { type FileRequest, READ_FILE } from './messages';
 import { serve } from './server';
 

@@ -1,7 +1,7 @@
 /// <reference lib="webworker" />
 import { BrowserMessageReader, BrowserMessageWriter, createConnection } from 'vscode-languageserver/browser';
 import { URI } from 'vscode-uri';
-import { type Files, MAX_LAYOUT_BYTES } from './features/workspaceDiagnostics';
+import { type Files, MAX_LAYOUT_BYTES } from './files';
 import { LIST_LAYOUTS, READ_FILE } from './messages';
 import { serve } from './server';
 

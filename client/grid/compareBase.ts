@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { check, workbenchText } from '../../layout';
+import { understand, workbenchText } from '../../layout';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { nameOf } from '../paths';
 import { readLayoutText } from '../readText';
@@ -27,7 +27,7 @@ export async function baseFor(document: vscode.Uri, what: CompareWith, file: str
 }
 
 function baseOf(text: string, title: string, file: string | null): PanelBase {
-  const layout = check(text).resolved;
+  const layout = understand(text).resolved;
   const problem = layout ? null : vscode.l10n.t('{0} has errors. Fix them before you compare.', title);
   return { title, file, layout, problem };
 }

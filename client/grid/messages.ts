@@ -1,19 +1,26 @@
-import { type Checked, sequencePlans } from '../../layout';
+import { type Diagnostic, sequencePlans, type Understood } from '../../layout';
 import { costOf } from '../../picture/cost';
 import { stageLayers } from '../../picture/stageLayers';
 import { outlineOf } from '../../picture/world';
 import type { PanelShards, ToPanel } from '../../webview/panel/messages';
 
-/** The message about a file: its layout where it resolves, and what can be drawn otherwise. */
-export function layoutMessage(checked: Checked, title: string): Extract<ToPanel, { type: 'layout' }> {
-  const { resolved, diagnostics, lines, facts } = checked;
+/**
+ * The message about a file: its layout where it resolves, and what can be drawn otherwise.
+ * @param diagnostics what is said of the file
+ */
+export function layoutMessage(
+  understood: Understood,
+  diagnostics: readonly Diagnostic[],
+  title: string,
+): Extract<ToPanel, { type: 'layout' }> {
+  const { resolved, lines, facts } = understood;
   return {
     type: 'layout',
     title,
     layout: resolved,
     outline: outlineOf(facts),
     sequences: facts ? sequencePlans(facts) : [],
-    shards: shardsOf(checked),
+    shards: shardsOf(understood),
     stages: facts ? stageLayers(facts) : [],
     cost: facts && resolved ? costOf(facts) : { cost: null, reason: 'The layout has errors.' },
     diagnostics: diagnostics
@@ -23,19 +30,19 @@ export function layoutMessage(checked: Checked, title: string): Extract<ToPanel,
         severity,
         message,
         line: lines.positionAt(span.start).line,
-        module: moduleAt(checked, span.start),
+        module: moduleAt(understood, span.start),
       })),
   };
 }
 
 /** The module whose lines hold an offset. */
-export function moduleAt({ facts }: Checked, offset: number): string | null {
+export function moduleAt({ facts }: Understood, offset: number): string | null {
   const module = facts?.modules.find(({ nameSpan, span }) => nameSpan.start <= offset && offset <= span.end);
   return module?.name ?? null;
 }
 
 /** The dimensions of the weights that nonuniform TP cuts, where the file says how many units they have. */
-function shardsOf({ facts }: Checked): PanelShards[] {
+function shardsOf({ facts }: Understood): PanelShards[] {
   const model = facts?.modules[0]?.model.value;
   const sizes = [
     { name: 'attention heads', units: model?.num_attention_heads.value },

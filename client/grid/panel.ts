@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { failureEdits, failurePlan } from '../../layout';
+import { type Diagnostic, failureEdits, failurePlan } from '../../layout';
 import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
@@ -9,10 +9,11 @@ import {
   parseFromPanel,
   type ToPanel,
 } from '../../webview/panel/messages';
-import { checkedDocument } from '../checkedDocument';
 import { messageOf, showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
+import type { Said } from '../said';
+import { understoodDocument } from '../understoodDocument';
 import { baseFor } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
 
@@ -23,6 +24,9 @@ type RunMessage = Extract<ToPanel, { type: 'run' }>;
 
 /** The largest report of a run that is read, in bytes. */
 const MAX_REPORT_BYTES = 64 * 1024 * 1024;
+
+/** How long a picture waits for what the language server says of its layout. Milliseconds. */
+const SAID_LIMIT = 300;
 
 /** What a person may ask to see: the results of the smoke job, or what `verify` found of a run. */
 type Results = 'smoke' | 'run';
@@ -45,7 +49,10 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   /** Fires when the grid of a document opens, also with its window. */
   readonly onDidOpen = this.#opened.event;
 
-  constructor(readonly extensionUri: vscode.Uri) {}
+  constructor(
+    readonly extensionUri: vscode.Uri,
+    readonly said: Said,
+  ) {}
 
   register(): vscode.Disposable {
     return vscode.Disposable.from(
@@ -59,6 +66,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
         this.#runs.delete(uri.toString());
       }),
       this.#opened,
+      this.said.onDidChange(() => this.#panels.forEach((panel) => void panel.saidAgain())),
       { dispose: () => this.#disposeAll() },
     );
   }
@@ -123,7 +131,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
     const key = document.uri.toString();
     this.#panels.get(key)?.dispose();
-    const own = new GridPanel(panel, document, this.extensionUri, () =>
+    const own = new GridPanel(panel, document, this.extensionUri, this.said, () =>
       [this.#smoke.get(key), this.#runs.get(key)].filter((message) => message !== undefined),
     );
     this.#panels.set(key, own);
@@ -143,6 +151,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 class GridPanel {
   #pending = false;
   #isReady = false;
+  #diagnostics: readonly Diagnostic[] = [];
   /** The results to show once the page is ready. */
   #wanted: Results | undefined;
   /** Whether the panel itself is moving the cursor, which highlights no module. */
@@ -156,6 +165,7 @@ class GridPanel {
     readonly panel: vscode.WebviewPanel,
     readonly document: vscode.TextDocument,
     extensionUri: vscode.Uri,
+    readonly said: Said,
     readonly lastResults: () => readonly (SmokeMessage | RunMessage)[],
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
@@ -202,7 +212,7 @@ class GridPanel {
       this.#pending = true;
       setTimeout(() => {
         this.#pending = false;
-        this.#sendLayout();
+        void this.#sendLayout();
       });
     }
   }
@@ -214,18 +224,29 @@ class GridPanel {
     }
     editor.setDecorations(this.#shown, []);
     const offset = this.document.offsetAt(editor.selection.active);
-    this.post({ type: 'cursor', module: moduleAt(checkedDocument(this.document), offset) });
+    this.post({ type: 'cursor', module: moduleAt(understoodDocument(this.document), offset) });
   }
 
-  #sendLayout(): void {
-    this.post(layoutMessage(checkedDocument(this.document), nameOf(this.document.uri)));
+  /** Sends the layout with what the language server says of it: with what it said last where it does not answer in time. */
+  async #sendLayout(): Promise<void> {
+    const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), SAID_LIMIT));
+    this.#diagnostics = (await Promise.race([this.said.now(this.document), late])) ?? this.#diagnostics;
+    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, nameOf(this.document.uri)));
+  }
+
+  /** Sends the layout again if the language server says something else of the same text. */
+  async saidAgain(): Promise<void> {
+    const found = this.#isReady ? await this.said.now(this.document) : null;
+    if (found && JSON.stringify(found) !== JSON.stringify(this.#diagnostics)) {
+      await this.#sendLayout();
+    }
   }
 
   async #receive(message: FromPanel): Promise<void> {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
-        this.#sendLayout();
+        await this.#sendLayout();
         this.#sendResults();
         return;
       case 'copy':
@@ -327,7 +348,7 @@ class GridPanel {
 
   /** Writes `ntp` for failed ranks; the file is left unsaved, and one undo takes it back. */
   async #writeFailed(ranks: readonly number[]): Promise<void> {
-    const { facts, resolved } = checkedDocument(this.document);
+    const { facts, resolved } = understoodDocument(this.document);
     const known = ranks.every((rank) => rank < (resolved?.worldSize ?? 0));
     const plan = resolved && known ? failurePlan(resolved, ranks) : null;
     const edits = facts && plan ? failureEdits(facts, plan) : null;
@@ -362,7 +383,7 @@ class GridPanel {
   }
 
   async #revealModule(name: string | null): Promise<void> {
-    const module = checkedDocument(this.document).facts?.modules.find((one) => one.name === name);
+    const module = understoodDocument(this.document).facts?.modules.find((one) => one.name === name);
     if (module) {
       const start = this.document.positionAt(module.nameSpan.start);
       await this.#revealRange(new vscode.Range(start, this.document.positionAt(module.span.end)));

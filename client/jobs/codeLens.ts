@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { layoutHash } from '../../jobs';
-import { checkedDocument } from '../checkedDocument';
+import { understoodDocument } from '../understoodDocument';
 import type { SmokeJobs } from './jobs';
 import { outcomeIcon, outcomeText, timeOf } from './outcome';
 
@@ -19,7 +19,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
     const run = this.jobs.activeOf(document.uri);
     const last = this.jobs.lastOf(document.uri);
     // a layout without a job is not checked
-    const { facts, resolved } = run || last ? checkedDocument(document) : {};
+    const { facts, resolved } = run || last ? understoodDocument(document) : {};
     if (!facts) {
       return [];
     }

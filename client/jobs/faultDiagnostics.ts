@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { type Fault, layoutHash, lineOfGroup, nameOfKind, type RunRecord } from '../../jobs';
-import { type Checked, type LayoutFacts, processGroups, projectUrl, type ResolvedLayout } from '../../layout';
-import { checkedDocument } from '../checkedDocument';
+import { type LayoutFacts, processGroups, projectUrl, type ResolvedLayout, type Understood } from '../../layout';
 import { LANGUAGE, rangeOfLine } from '../layoutDocument';
+import { understoodDocument } from '../understoodDocument';
 import type { SmokeJobs } from './jobs';
 
 /** Delay between an edit and the update of these diagnostics, in milliseconds. */
@@ -67,7 +67,7 @@ export class Failures implements vscode.Disposable {
 
 /** A fault at the line of the layout that it comes from, with the lines of all groups that it touches. */
 function failureOf(document: vscode.TextDocument, record: RunRecord, fault: Fault): vscode.Diagnostic[] {
-  const checked = checkedDocument(document);
+  const checked = understoodDocument(document);
   const { facts, resolved } = checked;
   if (record.verdict === 'cancelled' || !facts || !resolved || layoutHash(resolved) !== record.layoutHash) {
     return [];
@@ -88,7 +88,7 @@ function failureOf(document: vscode.TextDocument, record: RunRecord, fault: Faul
 /** The groups that a fault touches, by the line of the layout that they come from: the faulty one, and those of its ranks. */
 function involved(
   { culprits, kind, module, idx, ranks }: Fault,
-  { facts, resolved, lines }: Checked & { readonly facts: LayoutFacts; readonly resolved: ResolvedLayout },
+  { facts, resolved, lines }: Understood & { readonly facts: LayoutFacts; readonly resolved: ResolvedLayout },
 ): Map<number, string> {
   const found = new Map<number, string[]>();
   const add = (name: string, of: string | null, text: string) => {

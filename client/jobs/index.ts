@@ -19,12 +19,12 @@ import { SubmittedRuns } from './submittedRuns';
 const VIEW = 'parallelismLayout.runs';
 
 /** Registers all that has to do with smoke jobs: commands, history, diagnostics, lenses. */
-export function registerSmokeJobs({ context, panels, output }: JobHost): vscode.Disposable {
+export function registerSmokeJobs({ context, panels, said, output }: JobHost): vscode.Disposable {
   const storage = context.storageUri ?? context.globalStorageUri;
   const history = new RunHistory(vscode.Uri.joinPath(storage, 'runs').fsPath);
   const job = vscode.Uri.joinPath(context.extensionUri, 'dist', 'smoke').fsPath;
   const submitted = new SubmittedRuns(vscode.Uri.joinPath(storage, 'submitted').fsPath);
-  const jobs = new SmokeJobs(job, history, submitted, new Choices(context.workspaceState), output);
+  const jobs = new SmokeJobs(job, history, submitted, new Choices(context.workspaceState), said, output);
   const reports = new Reports(jobs);
   const runs = new RunsView(jobs);
   const view = vscode.window.createTreeView(VIEW, {

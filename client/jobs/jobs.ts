@@ -24,10 +24,11 @@ import {
   TooFewGpusError,
 } from '../../jobs';
 import { hasErrors, type ResolvedLayout } from '../../layout';
-import { checkedDocument } from '../checkedDocument';
 import { ask, messageOf, showError, showInformation, withProgress } from '../notifications';
 import { nameOf } from '../paths';
+import { NOT_CHECKED, type Said } from '../said';
 import { isTrusted } from '../trust';
+import { understoodDocument } from '../understoodDocument';
 import { openSettings } from './clusterSettings';
 import type { Choices } from './pickCluster';
 import { RunProgress, showProgress } from './progress';
@@ -93,6 +94,7 @@ export class SmokeJobs implements vscode.Disposable {
     readonly history: RunHistory,
     readonly submitted: SubmittedRuns,
     readonly choices: Choices,
+    readonly said: Said,
     readonly output: vscode.LogOutputChannel,
   ) {}
 
@@ -136,7 +138,7 @@ export class SmokeJobs implements vscode.Disposable {
     if (!mayRun() || this.#tellBusy(document.uri)) {
       return undefined;
     }
-    const runnable = await runnableOf(document);
+    const runnable = await runnableOf(document, this.said);
     const cluster = runnable && (await this.choices.cluster(options.cluster));
     if (!cluster || this.#tellBusy(document.uri)) {
       return undefined;
@@ -194,7 +196,7 @@ export class SmokeJobs implements vscode.Disposable {
     if (!mayRun()) {
       return;
     }
-    const runnable = await runnableOf(document);
+    const runnable = await runnableOf(document, this.said);
     const cluster = runnable && (await this.choices.cluster(options.cluster));
     if (!cluster) {
       return;
@@ -380,10 +382,14 @@ function mayRun(): boolean {
 }
 
 /** The plan of a layout; says why where the layout has errors or is too large. */
-async function runnableOf(document: vscode.TextDocument): Promise<Runnable | undefined> {
-  const checked = checkedDocument(document);
-  const { resolved, facts } = checked;
-  if (hasErrors(checked) || !resolved || !facts) {
+async function runnableOf(document: vscode.TextDocument, said: Said): Promise<Runnable | undefined> {
+  const diagnostics = await said.settled(document);
+  if (!diagnostics) {
+    void showError(NOT_CHECKED());
+    return undefined;
+  }
+  const { resolved, facts } = understoodDocument(document);
+  if (hasErrors({ diagnostics }) || !resolved || !facts) {
     await vscode.commands.executeCommand('workbench.actions.view.problems');
     void showError(vscode.l10n.t('Fix the errors of the layout first.'));
     return undefined;

@@ -8,7 +8,7 @@ import {
   slowdowns,
   speedText,
 } from '../../jobs';
-import { check } from '../../layout';
+import { understand } from '../../layout';
 import { LANGUAGE } from '../layoutDocument';
 import { readLayoutText } from '../readText';
 import type { ActiveRun, SmokeJobs } from './jobs';
@@ -211,7 +211,7 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 async function hashOf(uri: vscode.Uri): Promise<string | undefined> {
   const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
   const text = open?.getText() ?? (await readLayoutText(uri));
-  const resolved = text === null ? null : check(text).resolved;
+  const resolved = text === null ? null : understand(text).resolved;
   return resolved ? layoutHash(resolved) : undefined;
 }
 

@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import { type GroupOperations, layoutHash, measuresSpeed, type RunRecord } from '../../jobs';
-import { checkedDocument } from '../checkedDocument';
 import type { GridPanels } from '../grid/panel';
 import { showError, showInformation } from '../notifications';
+import { understoodDocument } from '../understoodDocument';
 import type { EndedRun, SmokeJobs } from './jobs';
 
 const CANCELLED = 'cancelled';
@@ -43,7 +43,7 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
     if (panels.hasSmoke(document.uri) || !record) {
       return;
     }
-    const { resolved } = checkedDocument(document);
+    const { resolved } = understoodDocument(document);
     if (!resolved || layoutHash(resolved) !== record.layoutHash) {
       return;
     }

@@ -1,14 +1,14 @@
 import * as vscode from 'vscode';
 import type { Difference, ExportTarget } from '../../layout/launch';
-import { checkedDocument } from '../checkedDocument';
 import { messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
+import { NOT_CHECKED, type Said } from '../said';
 import { freeAddress, homeOfNew, openUnsavedAt } from '../unsavedLayout';
 import { replaceChanged } from './edits';
 import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relativePath } from './read';
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */
-export async function exportLayout(document: vscode.TextDocument): Promise<void> {
+export async function exportLayout(document: vscode.TextDocument, said: Said): Promise<void> {
   const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget, recorded } = await engine();
   const items = EXPORT_TARGETS.flatMap((target) => {
     const plain = { label: target as string, target, ...formOf(target), record: false };
@@ -21,7 +21,7 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
     placeHolder: vscode.l10n.t('Export the layout as'),
     matchOnDescription: true,
   });
-  if (!chosen || !(await mayExport(document))) {
+  if (!chosen || !(await mayExport(document, said))) {
     return;
   }
   try {
@@ -39,9 +39,14 @@ export async function exportLayout(document: vscode.TextDocument): Promise<void>
 }
 
 /** Whether a layout has no errors, or a person wants it exported as it is. */
-async function mayExport(document: vscode.TextDocument): Promise<boolean> {
+async function mayExport(document: vscode.TextDocument, said: Said): Promise<boolean> {
   const { exportErrors } = await engine();
-  const [first, ...more] = exportErrors(checkedDocument(document));
+  const anyway = vscode.l10n.t('Export Anyway');
+  const diagnostics = await said.settled(document);
+  if (!diagnostics) {
+    return (await showError(NOT_CHECKED(), anyway)) === anyway;
+  }
+  const [first, ...more] = exportErrors(diagnostics);
   if (!first) {
     return true;
   }
@@ -49,7 +54,6 @@ async function mayExport(document: vscode.TextDocument): Promise<boolean> {
   const name = nameOf(document.uri);
   const found = vscode.l10n.t('{0} is not exported, as line {1} has an error: {2}', name, line, first.message);
   const others = more.length > 0 ? ` ${vscode.l10n.t('Other errors: {0}.', more.length)}` : '';
-  const anyway = vscode.l10n.t('Export Anyway');
   return (await showError(found + others, anyway)) === anyway;
 }
 

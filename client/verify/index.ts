@@ -4,7 +4,6 @@ import * as vscode from 'vscode';
 import type { Verification } from '../../jobs';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
 import { CancellableTasks } from '../cancellableTasks';
-import { checkedDocument } from '../checkedDocument';
 import { command } from '../command';
 import { droppedAddresses, EDIT_KIND, FILE_DROPS } from '../dropped';
 import type { GridPanels } from '../grid/panel';
@@ -13,6 +12,7 @@ import { showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import type { JobHost } from '../platform/platform';
 import { isTrusted } from '../trust';
+import { understoodDocument } from '../understoodDocument';
 import { runVerify, VerifyError } from './commandLine';
 import { Differences } from './differences';
 import { RunReports } from './reports';
@@ -118,7 +118,7 @@ class RunVerification implements vscode.Disposable {
   /** Says what was found in one sentence, and offers the report. */
   async #notify(document: vscode.TextDocument, found: Verification): Promise<void> {
     const report = vscode.l10n.t('Show Report');
-    const { resolved } = checkedDocument(document);
+    const { resolved } = understoodDocument(document);
     const sentence = resolved ? new RunOutcome(runReport(found)).headline(resolved).title : found.verdict;
     const text = vscode.l10n.t('Run of {0}: {1}', nameOf(document.uri), sentence);
     const say = found.verdict === 'healthy' ? showInformation : found.verdict === 'unknown' ? showWarning : showError;

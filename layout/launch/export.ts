@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { Checked, Diagnostic } from '..';
+import type { Diagnostic } from '..';
 import { jsonText, shellWord } from '../escape';
 import { isModelPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
@@ -68,7 +68,7 @@ export function exportLayout(text: string, target: ExportTarget, settings: Launc
 const INCOMPLETE = 'missing-key';
 
 /** The errors for which a layout is not exported unless that is asked for. */
-export function exportErrors({ diagnostics }: Checked): readonly Diagnostic[] {
+export function exportErrors(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   return diagnostics.filter(({ severity, code }) => severity === 'error' && code !== INCOMPLETE);
 }
 

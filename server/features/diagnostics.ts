@@ -35,6 +35,8 @@ export interface MoreDiagnostics {
   /** Counts the changes of those files. */
   readonly version: number;
   diagnostics(uri: string, checked: Checked): readonly Diagnostic[];
+  /** The same as the engine has them. */
+  said(uri: string, checked: Checked): readonly LayoutDiagnostic[];
   /** Sends the diagnostics of those files. */
   publish(): void;
 }
@@ -68,10 +70,17 @@ export function watchChanges(
       connection.sendNotification(SUMMARY, summaryOf(uri, version, checked));
     }
   };
+  // the first of a folder waits until it is known how the rules weigh there
+  const whenKnown = async (uri: string) => {
+    if (!documents.configurations.isKnown(uri)) {
+      await documents.configurations.ready(uri);
+    }
+    update(uri);
+  };
   // the connection hands out one message a turn: a turn without a change means that all that have arrived are read
   const whenQuiet = (uri: string) => {
     const seen = changes;
-    RAL().timer.setImmediate(() => (changes === seen ? update(uri) : whenQuiet(uri)));
+    RAL().timer.setImmediate(() => (changes === seen ? void whenKnown(uri) : whenQuiet(uri)));
   };
   if (!sent.diagnostics && !sent.summaries) {
     return () => {};
@@ -83,16 +92,17 @@ export function watchChanges(
       RAL().timer.setImmediate(() => whenQuiet(uri));
     }
   });
-  return () => documents.open.keys().forEach(update);
+  return () => documents.open.keys().forEach((uri) => void whenKnown(uri));
 }
 
 /** Answers a client that pulls the diagnostics of an open document. */
-export function pulledDiagnostics(
+export async function pulledDiagnostics(
   documents: Documents,
   uri: string,
   more: MoreDiagnostics,
   previous?: string,
-): DocumentDiagnosticReport {
+): Promise<DocumentDiagnosticReport> {
+  await documents.configurations.ready(uri);
   const result = documents.result(uri);
   if (!result) {
     return { kind: 'full', items: [] };
@@ -104,6 +114,17 @@ export function pulledDiagnostics(
   return id === previous
     ? { kind: 'unchanged', resultId: id }
     : { kind: 'full', resultId: id, items: [...diagnosticsOf(uri, checked), ...others] };
+}
+
+/** What is said of an open document, by its text and by other files; null where it is not open. */
+export async function saidOf(
+  documents: Documents,
+  uri: string,
+  more: MoreDiagnostics,
+): Promise<readonly LayoutDiagnostic[] | null> {
+  await documents.configurations.ready(uri);
+  const checked = documents.checked(uri);
+  return checked && [...checked.diagnostics, ...more.said(uri, checked)];
 }
 
 /** The diagnostics of a file in the protocol's form. */

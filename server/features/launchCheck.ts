@@ -93,11 +93,13 @@ export class LaunchCheck {
     const version = this.documents.open.get(uri)?.version;
     const address = this.launchFiles.ownAddress(uri);
     const state = await this.launchFiles.read(address);
+    const { configurations } = this.documents;
+    await configurations.ready(uri);
     if (!this.#isOn || this.documents.open.get(uri)?.version !== version) {
       return;
     }
     const isKnown = state.kind === 'read' && state.reading.family !== null;
-    const found = isKnown ? launchDiagnostics(uri, state.reading, state.engine, this.documents.levels) : [];
+    const found = isKnown ? launchDiagnostics(uri, state.reading, state.engine, configurations.levels(uri)) : [];
     this.#shown.add(uri);
     this.shared.set('check', uri, found);
   }

@@ -104,6 +104,15 @@ export class LaunchDrift implements LaunchAnswers {
     return named.flatMap((one) => ofLaunchFile(uri, checked, one));
   }
 
+  /** The same as the engine has them. */
+  said(uri: string, checked: Checked): LayoutDiagnostic[] {
+    const { named } = this.#of(uri, checked);
+    return named.flatMap(({ said, note }) => [
+      ...said.slice(0, MAX_DIFFERENCES).map(({ diagnostic }) => diagnostic),
+      ...(note ? [note] : []),
+    ]);
+  }
+
   /** The differences of a layout that is not open, as diagnostics of it; null where it names no launch file. */
   closed(uri: string, checked: Checked): Promise<Outside> | null {
     const named = namedLaunchFiles(checked);

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Connection, Diagnostic } from 'vscode-languageserver';
+import { Configurations } from '../configurations';
 import { Documents } from '../documents';
-import { type Files, Workspace } from './workspaceDiagnostics';
+import type { Files } from '../files';
+import { SharedDiagnostics } from './sharedDiagnostics';
+import { Workspace } from './workspaceDiagnostics';
 
 const FOLDER = 'file:///jobs';
 const NAMES = ['a', 'b', 'c'].map((name) => `${FOLDER}/${name}.layout.yaml`);
@@ -20,7 +23,8 @@ test('a layout that the server fails on says so, and hides no other', async () =
   const connection = {
     sendDiagnostics: ({ uri, diagnostics }: { uri: string; diagnostics: Diagnostic[] }) => sent.set(uri, diagnostics),
   } as unknown as Connection;
-  const workspace = new Workspace(connection, new Documents(), files, true, async (uri) => {
+  const documents = new Documents(new Configurations(connection, new SharedDiagnostics(connection), files));
+  const workspace = new Workspace(connection, documents, files, true, async (uri) => {
     if (uri === NAMES[1]) {
       throw new RangeError('Maximum call stack size exceeded');
     }

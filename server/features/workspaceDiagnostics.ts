@@ -11,36 +11,13 @@ import {
   type WorkspaceDocumentDiagnosticReport,
   type WorkspaceFolder,
 } from 'vscode-languageserver';
-import { type Checked, check, MAX_TEXT, terminalLine } from '../../layout';
+import { type Checked, check, terminalLine } from '../../layout';
 import type { Documents } from '../documents';
+import type { Files } from '../files';
 import { diagnosticsOf, SOURCE } from './diagnostics';
-
-/** Files that no editor has open, as the platform gives them. Addresses are those that an editor would use. */
-export interface Files {
-  /** The layout files under a folder. */
-  list(folder: string): AsyncIterable<string>;
-  /** A file's text; null where it cannot be read. */
-  read(uri: string): Promise<string | null>;
-  /**
-   * The text of a regular file under a folder; null where it cannot be read, is too large, or where symbolic links lead out
-   * of the folder.
-   * @param most bytes
-   */
-  readWithin(uri: string, root: string, most: number): Promise<string | null>;
-  /** One form of an address, for comparing those of editors. */
-  normal(uri: string): string;
-}
 
 /** Which files are layout files. */
 const PATTERN = '**/*.layout.{yaml,yml}';
-
-/** The most bytes that a layout is read of: a character may take four. */
-export const MAX_LAYOUT_BYTES = 4 * MAX_TEXT;
-
-/** Whether an address is that of a layout file. */
-export function isLayoutFile(uri: string): boolean {
-  return /\.layout\.ya?ml$/.test(uri);
-}
 
 /**
  * The most characters that texts and diagnostics of all closed files have together. A file beyond it is still checked, and shows
@@ -254,7 +231,8 @@ export class Workspace {
   /** What is said of a file. One that the server fails on says so itself: it hides the diagnostics of no other. */
   async #diagnose(uri: string, text: string): Promise<Outside> {
     try {
-      const checked = check(text, this.documents.levels);
+      await this.documents.configurations.ready(uri);
+      const checked = check(text, this.documents.configurations.levels(uri));
       const { diagnostics, dependencies } = await this.#outside(uri, checked);
       return { diagnostics: [...diagnosticsOf(uri, checked), ...diagnostics], dependencies };
     } catch (error) {

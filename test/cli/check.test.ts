@@ -236,7 +236,7 @@ describe('a configuration in a folder above the layout', () => {
     ['rules: {dense-factorization: never}\n', 'dense-factorization must be off, information, warning or error'],
     ['rule: {}\n', "has no key 'rule'; it has rules"],
     ['- 1\n', 'must be a map with the key rules'],
-    ['rules: [\n', 'Flow sequence in block collection must be sufficiently indented'],
+    ['rules: [\n', "A '[' is not closed."],
   ])('%j is refused in words', async (configuration, reason) => {
     const { severities, status, stderr } = await checked(configuration);
     expect([severities, status]).toEqual([['error'], 2]);

@@ -5,4 +5,7 @@ import { check } from '../../layout';
 export { check, processGroups } from '../../layout';
 export { physicalPlacement } from '../../picture/physical';
 
-export const layoutMessage = (text: string, title: string) => messageOf(check(text), title);
+export const layoutMessage = (text: string, title: string) => {
+  const checked = check(text);
+  return messageOf(checked, checked.diagnostics, title);
+};

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { layoutMessage } from '../../client/grid/messages';
-import { applyEdits, check, failureEdits, failurePlan } from '../../layout';
+import { applyEdits, check, failureEdits, failurePlan, understand } from '../../layout';
 import { isRunReport, isToPanel, parseFromPanel } from './messages';
 
-const messageOf = (text: string) => layoutMessage(check(text), 'a');
+const messageOf = (text: string) => layoutMessage(check(text), check(text).diagnostics, 'a');
 
 describe('messages between the panel and the editor', () => {
   test('what the panel sends is read as it is', () => {
@@ -40,6 +40,16 @@ describe('messages between the panel and the editor', () => {
       expect(isRunReport(value)).toBe(false);
     },
   );
+
+  test('the panel lists what the language server says, not what the rules alone would', () => {
+    const text = 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 3\n';
+    expect(messageOf(text).diagnostics).toMatchObject([{ code: 'dense-factorization', severity: 'error', line: 3 }]);
+    const weighed = check(text, new Map([['dense-factorization', 'warning']]));
+    expect(layoutMessage(understand(text), weighed.diagnostics, 'a').diagnostics).toMatchObject([
+      { code: 'dense-factorization', severity: 'warning', line: 3 },
+    ]);
+    expect(layoutMessage(understand(text), [], 'a').diagnostics).toEqual([]);
+  });
 
   test('a file that is not whole still says where its modules lie, and where its diagnostics are', () => {
     const text =

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import { check, ruleLevels } from '../../check';
+import { check } from '../../check';
 import { driftBetween } from '../../launch/drift';
 import { readLaunchFile } from '../../launch/import';
 import { saidDifferences } from '../../outside';
+import { levelsOfSettings } from '../../service';
 import { launchDrift } from './launch-drift';
 
 /** What is said on a layout of its differences from `train.sh`, as the checker prints it. */
 function printed(layout: string, launch: string, rules: unknown = {}): string[] {
-  const checked = check(layout, ruleLevels(rules).levels);
+  const checked = check(layout, levelsOfSettings(rules));
   const reading = readLaunchFile('train.sh', launch, () => null);
   const { differences } = driftBetween('a.layout.yaml', layout, reading);
   return saidDifferences(checked, { start: 0, end: 1 }, differences).map(({ diagnostic }) => {

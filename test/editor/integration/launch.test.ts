@@ -229,6 +229,22 @@ export function defineLaunch(): void {
       assert.equal(isExported(), true);
     });
 
+    it('exports a layout without a question where its project switches off the rule that it breaks', async () => {
+      await put('job.layout.yaml', LAYOUT.replace('tp: 4', 'tp: 5'));
+      const { document } = await open('job.layout.yaml');
+      const isError = (finding: vscode.Diagnostic) => codeOf(finding) === 'dense-factorization';
+      await untilFindings(document.uri, 1, isError);
+      await put('.parallelism-layout.yaml', 'rules: {dense-factorization: off}\n');
+      try {
+        await untilFindings(document.uri, 0, isError);
+        await answering(ACCEPT, 'parallelismLayout.exportLayout', document.uri);
+        assert.match(vscode.window.activeTextEditor?.document.getText() ?? '', /--tensor-model-parallel-size 5/);
+      } finally {
+        await vscode.workspace.fs.delete(here('.parallelism-layout.yaml'));
+      }
+      await untilFindings(document.uri, 1, isError);
+    });
+
     it('reads launch files of other file systems', async () => {
       const files = new MemoryFiles();
       const uri = (name: string) => vscode.Uri.from({ scheme: 'memory', path: `/jobs/${name}` });

@@ -1,0 +1,53 @@
+import * as vscode from 'vscode';
+import type { Diagnostic } from '../layout';
+
+/** What a person is told who asks for something that only a checked layout allows. */
+export const NOT_CHECKED = (): string =>
+  vscode.l10n.t('The layout has not been checked: the language server does not run. Restart it first.');
+
+/** A language server that can be asked. */
+interface Answers {
+  /** Fires when it has checked a document, starts or ends. */
+  readonly onDidChange: vscode.Event<void>;
+  /** Resolves when it has started, or has failed to. */
+  started(): Promise<void>;
+  /** What is said of a document; null where it does not run. */
+  said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null>;
+}
+
+/** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
+export class Said implements vscode.Disposable {
+  readonly #changed = new vscode.EventEmitter<void>();
+  #server: Answers | undefined;
+  #connect: (server: Answers) => void = () => {};
+  readonly #connected = new Promise<Answers>((resolve) => {
+    this.#connect = resolve;
+  });
+
+  /** Fires when the server has checked a document, starts or ends. */
+  readonly onDidChange = this.#changed.event;
+
+  /** Takes the server, once it is loaded. */
+  connect(server: Answers): void {
+    this.#server = server;
+    this.#connect(server);
+    server.onDidChange(() => this.#changed.fire());
+    this.#changed.fire();
+  }
+
+  dispose(): void {
+    this.#changed.dispose();
+  }
+
+  /** What is said of a document, as the list of problems has it; null where no server runs to say it. */
+  async now(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
+    return (await this.#server?.said(document)) ?? null;
+  }
+
+  /** The same of a server that is waited for while it starts. */
+  async settled(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
+    const server = await this.#connected;
+    await server.started();
+    return this.now(document);
+  }
+}

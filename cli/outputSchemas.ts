@@ -277,6 +277,47 @@ const verify = z.object({
     })
     .nullable(),
   why: z.array(z.string()),
+  measured: z
+    .object({
+      framework: z.enum(['megatron-lm', 'megatron-bridge', 'nemo', 'nemo-rl', 'torchtitan', 'nanotron', 'verl']),
+      steps: whole,
+      first_step: whole.nullable(),
+      last_step: whole.nullable(),
+      step_time_s: z.number().nullable().describe('The median of the steps without the first.'),
+      tokens_per_s: z.number().nullable().describe('Of all GPUs.'),
+      tokens_per_s_per_gpu: z.number().nullable(),
+      tflops_per_gpu: z.number().nullable().describe('Model TFLOP/s, as the framework counts them.'),
+      global_batch_size: z.number().nullable().describe('Samples.'),
+      sequence_length: z.number().nullable().describe('Tokens.'),
+      memory_bytes_peak: z.array(
+        z.object({
+          rank: whole.nullable(),
+          allocated: z.number().nullable(),
+          reserved: z.number().nullable(),
+        }),
+      ),
+      parts: z.array(
+        z.object({
+          name: z.string(),
+          min_s: z.number(),
+          max_s: z.number(),
+          by_rank: z.record(z.string(), z.number()).describe('Seconds by rank.'),
+        }),
+      ),
+      straggler_reports: whole,
+      stragglers: z.array(z.object({ rank: whole, reports: whole, tflops: z.number(), fastest_tflops: z.number() })),
+    })
+    .nullable()
+    .describe('The speed and memory that logs report.'),
+  slow: z.array(
+    z.object({
+      rank: whole,
+      coordinates: z.record(z.string(), z.union([z.number(), z.string()])),
+      part: z.string(),
+      ratio: z.number().describe('How much longer it takes than ranks with the same program.'),
+      because: z.string(),
+    }),
+  ),
 });
 
 const explained = z.object({

@@ -26,10 +26,17 @@ export function addVerifyCommand(program: Command): void {
     .command('verify')
     .description('compare the process groups of a real job with its layout, and name the ranks that block it')
     .argument('<layout>', 'a layout file; - is standard input')
-    .argument('<path...>', 'Flight Recorder dumps, NCCL RAS answers, recorder files and logs: files, folders, patterns')
+    .argument(
+      '<path...>',
+      'Flight Recorder dumps, NCCL RAS answers, recorder files and logs: files, folders, patterns; - is standard input',
+    )
     .addOption(formatOption('text', 'json', 'sarif'))
     .addHelpText('after', '\nExit status: 0 healthy, 1 a fault, 2 a file cannot be used.')
     .action((layout: string, paths: string[], { format }: { format: Format }) => {
+      if (layout === '-' && paths.includes('-')) {
+        fail('standard input can be read only once');
+        return undefined;
+      }
       const found = verified(layout, paths);
       return found ? print(FORMATS[format](found)) : undefined;
     });

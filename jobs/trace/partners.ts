@@ -6,10 +6,11 @@ import type { Programs } from './silent';
  * Whether every rank that a rank without a dump could wait for has done what it must: it left a whole dump, and in the groups that
  * it has in common with that rank, its operations are those of another rank with the same program. Where one has sent less, or has
  * left an operation out, the rank without a dump may be its victim.
+ * @param since when others came to wait, in nanoseconds since 1970: dumps that were written before show less
  */
-export function areInnocent(silent: number, run: Run, programs: Programs): boolean {
+export function areInnocent(silent: number, since: number, run: Run, programs: Programs): boolean {
   const wholeByProgram = new Map<string, RankRun[]>();
-  for (const rank of run.all.filter(({ whole }) => whole)) {
+  for (const rank of run.all.filter((one) => one.whole && one.isSettled(since))) {
     const program = programs.programOf(rank.rank);
     const ranks = wholeByProgram.get(program) ?? [];
     wholeByProgram.set(program, ranks);
@@ -28,7 +29,8 @@ export function areInnocent(silent: number, run: Run, programs: Programs): boole
       const own = run.ranks.get(partner);
       const peers = wholeByProgram.get(programs.programOf(partner)) ?? [];
       const peer = peers.find(({ rank }) => rank !== partner && rank !== silent);
-      return partner === silent || (own?.whole === true && peer !== undefined && agree(own, peer, silent, programs));
+      const shown = own?.whole === true && own.isSettled(since);
+      return partner === silent || (shown && peer !== undefined && agree(own, peer, silent, programs));
     })
   );
 }

@@ -12,6 +12,8 @@ export interface Divergence {
   readonly peers: number;
   /** Whether its own earlier steps differ, too. */
   readonly breaksHabit: boolean;
+  /** Whether the rings had dropped their beginnings, so that the places that are compared are themselves inferred. */
+  readonly aligned: boolean;
 }
 
 /** A step of a program. The token is equal for peers: the kind of group, the collective and the type. */
@@ -108,7 +110,14 @@ export function brokenHabit(rank: RankRun, nameOf: (entry: Entry) => string): Di
     const habit = habitAt(steps, at);
     const step = steps[at];
     if (habit && step && habit.token !== step.token) {
-      return { rank: rank.rank, did: step.entry, expected: described(habit), peers: 0, breaksHabit: true };
+      return {
+        rank: rank.rank,
+        did: step.entry,
+        expected: described(habit),
+        peers: 0,
+        breaksHabit: true,
+        aligned: false,
+      };
     }
   }
   return null;
@@ -250,6 +259,7 @@ function divergence(program: Program, peers: readonly Program[], at: number): Di
           expected: described(expected),
           peers: peers.length,
           breaksHabit: breaksHabit(program, at),
+          aligned: ![program, peer].every((one) => one?.run.fromStart),
         },
       ]
     : [];

@@ -1,6 +1,6 @@
 import { fstatSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fileErrorText, UnsuitableFileError, withRegularFile } from '../regularFile';
+import { fileErrorText, STANDARD_INPUT, UnsuitableFileError, withRegularFile } from '../regularFile';
 import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
@@ -18,6 +18,8 @@ const MAX_DUMP = 64 * 1024 * 1024;
 const MAX_LOG = 1024 * 1024 * 1024;
 /** Small pieces: a text that is kept from a line holds its piece in memory. Bytes. */
 const PIECE = 64 * 1024;
+/** Bytes of a dump that are read at once. */
+const LARGE_PIECE = 1024 * 1024;
 /** The longest line. */
 const MAX_LOG_LINE = 64 * 1024;
 /** The bytes by which the kind of a file is detected. */
@@ -31,6 +33,9 @@ const MAX_FILES = 200_000;
 const MAX_DEPTH = 4;
 /** The most entries of all ranks that are kept: 64 each for 16,384 ranks, which is more than any fault needs. */
 const MAX_ENTRIES = 2 ** 20;
+
+/** How standard input is written among paths. */
+const STANDARD_INPUT_PATH = '-';
 
 const NS_PER_MS = 1e6;
 
@@ -57,7 +62,7 @@ export class SourceError extends Error {}
 
 /**
  * Reads the files of a run one after another and keeps only what is needed. Other files are listed and skipped.
- * @param paths files, folders (read four deep), and patterns with `*` and `?` in the last part
+ * @param paths files, folders (read four deep), patterns with `*` and `?` in the last part, and `-` for standard input
  * @param machines the layout's, which place ranks
  * @throws {SourceError} where a path does not exist
  */
@@ -75,6 +80,9 @@ export function readEvidence(paths: readonly string[], machines: Machines): Evid
 
 /** The regular files of a path or pattern, in the order of their names. */
 function expanded(path: string): string[] {
+  if (path === STANDARD_INPUT_PATH) {
+    return [path];
+  }
   const name = basename(path);
   if (/[*?]/.test(name) && statSync(path, { throwIfNoEntry: false }) === undefined) {
     const folder = join(path, '..');
@@ -172,26 +180,30 @@ export class EvidenceReader {
   }
 
   #readKind(file: string): void {
-    const { head, size, modified } = withRegularFile(file, (opened, size) => ({
-      head: bytesOf(opened, Math.min(size, HEAD)),
-      size,
-      modified: fstatSync(opened).mtimeMs,
-    }));
+    if (file === STANDARD_INPUT_PATH) {
+      this.#opened(file, new OpenSource(STANDARD_INPUT), null);
+    } else {
+      withRegularFile(file, (opened) => this.#opened(file, new OpenSource(opened), fstatSync(opened).mtimeMs));
+    }
+  }
+
+  #opened(file: string, source: OpenSource, modified: number | null): void {
+    const head = source.head(HEAD);
     if (head.length === 0 && rankInName(file) !== null) {
       this.#unreadable(file, 'is empty');
       return;
     }
     if (looksLikePickle(head)) {
-      this.#dump(file, { size, modified }, (bytes) => readPickle(bytes));
+      this.#dump(file, source, modified, (bytes) => readPickle(bytes));
       return;
     }
     const start = new TextDecoder().decode(head).replace(/^\uFEFF/, '');
     if (looksLikeRecording(start) || looksLikeRas(start)) {
-      this.#text(file, size, start);
+      this.#text(file, source, start);
     } else if (start.startsWith('{') && /"(?:pg_config|entries|comm_lib_version|version)"/.test(start)) {
-      this.#dump(file, { size, modified }, (bytes) => readJson(new TextDecoder().decode(bytes)));
+      this.#dump(file, source, modified, (bytes) => readJson(new TextDecoder().decode(bytes)));
     } else {
-      this.#logFile(file, start);
+      this.#logFile(file, source, start);
     }
   }
 
@@ -199,16 +211,13 @@ export class EvidenceReader {
     this.#files.push({ file, kind, rank, ok, note });
   }
 
-  #dump(
-    file: string,
-    { size, modified }: { readonly size: number; readonly modified: number },
-    parse: (bytes: Uint8Array) => Salvaged,
-  ): void {
-    if (size > MAX_DUMP) {
+  #dump(file: string, source: OpenSource, modified: number | null, parse: (bytes: Uint8Array) => Salvaged): void {
+    const bytes = source.bytes(MAX_DUMP);
+    if (bytes === null) {
       this.#note(file, 'flight-recorder', rankInName(file), false, `is larger than ${MAX_DUMP / 2 ** 20} MiB`);
       return;
     }
-    this.dump(file, readBytes(file, size), parse, modified);
+    this.dump(file, bytes, parse, modified);
   }
 
   /**
@@ -277,12 +286,13 @@ export class EvidenceReader {
       : null;
   }
 
-  #text(file: string, size: number, start: string): void {
-    if (size > MAX_DUMP) {
+  #text(file: string, source: OpenSource, start: string): void {
+    const bytes = source.bytes(MAX_DUMP);
+    if (bytes === null) {
       this.#note(file, 'other', null, false, `is larger than ${MAX_DUMP / 2 ** 20} MiB`);
       return;
     }
-    const text = new TextDecoder().decode(readBytes(file, size)).replace(/^\uFEFF/, '');
+    const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '');
     if (looksLikeRas(start)) {
       const answer = readRas(text);
       this.#ras.push(answer);
@@ -301,14 +311,14 @@ export class EvidenceReader {
     this.#note(file, 'recorder', recording.rank, recording.problem === null, recording.problem ?? '');
   }
 
-  #logFile(file: string, start: string): void {
+  #logFile(file: string, source: OpenSource, start: string): void {
     if (start.includes('\0')) {
       this.#note(file, 'other', null, false, NO_SOURCE);
       return;
     }
     let telling = false;
     const nearest = new NearestLine();
-    const whole = forEachLine(file, (line) => {
+    const whole = source.forEachLine(MAX_LOG, (line) => {
       telling = this.#log.line(line) || telling;
       if (!telling) {
         nearest.line(line);
@@ -404,36 +414,56 @@ function shared(common: readonly number[], ranks: readonly number[]): readonly n
   return common.filter((rank) => members.has(rank));
 }
 
-/** The first bytes of a file. */
-function readBytes(file: string, most: number): Uint8Array {
-  return withRegularFile(file, (opened) => bytesOf(opened, most));
-}
+/** A file or standard input that is read once, from its start. */
+class OpenSource {
+  #head: Uint8Array = new Uint8Array();
 
-function bytesOf(descriptor: number, most: number): Uint8Array {
-  const bytes = Buffer.allocUnsafe(most);
-  let at = 0;
-  for (let got = -1; got !== 0 && at < most; at += got) {
-    got = readSync(descriptor, bytes, at, most - at, at);
+  constructor(readonly descriptor: number) {}
+
+  /** The first bytes; they are still part of what is read later. */
+  head(most: number): Uint8Array {
+    this.#head = this.#next(most);
+    return this.#head;
   }
-  return bytes.subarray(0, at);
-}
 
-/** Calls `visit` with each line of a file; false where the file is longer than MAX_LOG. */
-function forEachLine(file: string, visit: (line: string) => void): boolean {
-  return withRegularFile(file, (opened) => {
+  /** All bytes; null where there are more than `most`. */
+  bytes(most: number): Uint8Array | null {
+    const pieces = [this.#head];
+    let size = this.#head.length;
+    for (let piece = this.#next(LARGE_PIECE); piece.length > 0; piece = this.#next(LARGE_PIECE)) {
+      size += piece.length;
+      if (size > most) {
+        return null;
+      }
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces, size);
+  }
+
+  /** Calls `visit` with each line; false where there are more than `most` bytes. */
+  forEachLine(most: number, visit: (line: string) => void): boolean {
     const decoder = new TextDecoder();
-    const bytes = Buffer.allocUnsafe(PIECE);
     let rest = '';
-    let at = 0;
-    for (let got = -1; got !== 0 && at < MAX_LOG; at += got) {
-      got = readSync(opened, bytes, 0, PIECE, at);
-      const lines = (rest + decoder.decode(bytes.subarray(0, got), { stream: true })).split(/\r?\n|\r/);
+    let size = 0;
+    for (let piece = this.#head; piece.length > 0 && size < most; piece = this.#next(PIECE)) {
+      size += piece.length;
+      const lines = (rest + decoder.decode(piece, { stream: true })).split(/\r?\n|\r/);
       rest = (lines.pop() ?? '').slice(0, MAX_LOG_LINE);
       for (const line of lines) {
         visit(line);
       }
     }
     visit(rest);
-    return at < MAX_LOG;
-  });
+    return size < most;
+  }
+
+  /** The next bytes; none at the end. */
+  #next(most: number): Uint8Array {
+    const bytes = Buffer.allocUnsafe(most);
+    let size = 0;
+    for (let got = -1; got !== 0 && size < most; size += got) {
+      got = readSync(this.descriptor, bytes, size, most - size, null);
+    }
+    return bytes.subarray(0, size);
+  }
 }

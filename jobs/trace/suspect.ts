@@ -13,6 +13,8 @@ export interface RunContext extends Programs {
   readonly stopped: string | null;
   /** Sentences about what the files leave open. */
   readonly open: readonly string[];
+  /** The last training step that a log reports; null for none. */
+  readonly reported: number | null;
   /** Whether some files are of ranks that the layout does not have. */
   readonly foreign: boolean;
   /** Ranks whose process does not answer RAS. */

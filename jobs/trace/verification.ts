@@ -1,5 +1,7 @@
+import type { MeasuredRun } from '../../layout';
 import type { GroupDifference, UnexpectedGroups } from './groupComparison';
 import type { MismatchKind } from './mismatch';
+import type { SlowRank } from './slowRanks';
 
 /** The verdict on a run. */
 export type Verdict = 'healthy' | 'wrong-groups' | 'hang' | 'mismatch' | 'lost' | 'unknown';
@@ -74,4 +76,8 @@ export interface Verification {
   readonly mismatch: Mismatch | null;
   /** Sentences that explain the verdict and what is unknown. */
   readonly why: readonly string[];
+  /** The speed and memory that logs report; null for none. */
+  readonly measured: MeasuredRun | null;
+  /** Ranks that slow the run, the slowest first. */
+  readonly slow: readonly SlowRank[];
 }

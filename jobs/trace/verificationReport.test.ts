@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { measuredRun } from '../../layout';
 import type { Verification } from './verification';
 import { verificationReport } from './verificationReport';
 
@@ -30,6 +31,8 @@ const FOUND: Verification = {
   victims: [{ rank: 3, waits_for: [2], group: 'tp', op: 'all_reduce', seq: 4 }],
   mismatch: { group: 'tp', seq: 4, what: 'size', by_rank: { 2: '8', 3: '16' } },
   why: [],
+  measured: null,
+  slow: [],
 };
 
 test('a report has the verdict, the culprits and why, the victims, the differences and the sources', () => {
@@ -62,6 +65,33 @@ test('a report has the verdict, the culprits and why, the victims, the differenc
 ## 1 file read, 1 skipped
 
 - /runs/rank_0 (flight-recorder; ends at byte 40)
+`);
+});
+
+test('a report has the speed and memory that a log told, and who slows it', () => {
+  const measured = measuredRun([
+    ' iteration 1/ 9 | elapsed time per iteration (ms): 9000.0 | throughput per GPU (TFLOP/s/GPU): 40.0 |',
+    ' iteration 2/ 9 | elapsed time per iteration (ms): 812.5 | throughput per GPU (TFLOP/s/GPU): 400.0 |',
+    '[Rank 2] (after 2 iterations) memory (MB) | allocated: 1.0 | max allocated: 20480.0 | max reserved: 30720.0',
+    '(min, max) time across ranks (ms):',
+    '    optimizer ...........: (10.00, 12.00)',
+  ]);
+  const slow = [
+    { rank: 5, coordinates: { tp: 1 }, part: 'forward-compute', ratio: 1.25, because: 'forward-compute takes 5.0 ms.' },
+  ];
+  const report = verificationReport({ ...FOUND, measured, slow }, 'train')
+    .replaceAll('\\', '')
+    .replaceAll('&#58;', ':');
+  expect(report).toContain(`## Slow ranks
+
+- **rank 5** (tp 1), forward-compute: 25 % longer
+  - forward-compute takes 5.0 ms.
+
+## Speed and memory (megatron-lm)
+
+- 812.5 ms a step, 400.0 TFLOP/s a GPU (the median of 2 steps, 1 to 2)
+- peak memory of rank 2: 30 GiB reserved, 20 GiB allocated
+- optimizer: 10.0 ms to 12.0 ms
 `);
 });
 

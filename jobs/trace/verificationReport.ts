@@ -1,4 +1,5 @@
-import { countOf, markdownText } from '../../layout';
+import { countOf, gibibytes, grouped, type MeasuredRun, markdownText } from '../../layout';
+import type { SlowRank } from './slowRanks';
 import type { Culprit, ExplainedDifference, Verdict, Verification } from './verification';
 
 /** The most items that a section of the Markdown report lists. */
@@ -48,7 +49,7 @@ export interface ReportSection {
  * @param placeOf the label of a line of the layout, from 1
  */
 export function verificationSections(
-  { culprits, mismatch, victims, groups, sources }: Verification,
+  { culprits, mismatch, victims, groups, sources, measured, slow }: Verification,
   placeOf = (line: number) => `line ${line}: `,
 ): ReportSection[] {
   const used = sources.filter(({ kind }) => kind !== 'other');
@@ -76,6 +77,11 @@ export function verificationSections(
         ...(groups.not_seen.length > 0 ? [{ label: 'not seen: ', text: groups.not_seen.join(', ') }] : []),
       ],
     },
+    { title: 'Slow ranks', items: slow.map(slowItem) },
+    {
+      title: measured ? `Speed and memory (${measured.framework})` : '',
+      items: measured ? measuredItems(measured) : [],
+    },
     {
       title: `${countOf(used.length, 'file')} read, ${sources.length - used.length} skipped`,
       // files with a note first: long lists are cut
@@ -95,6 +101,64 @@ function culpritItem({ rank, coordinates, host, gpu, confidence, because }: Culp
   ].join(', ');
   const text = `${place === '' ? '' : ` (${place})`}, confidence ${Math.round(confidence * 100)} %`;
   return { subject: `rank ${rank}`, text, details: because };
+}
+
+function slowItem({ rank, coordinates, part, ratio, because }: SlowRank): ReportItem {
+  const place = Object.entries(coordinates)
+    .map(([name, index]) => `${name} ${index}`)
+    .join(', ');
+  return {
+    subject: `rank ${rank}`,
+    text: `${place === '' ? '' : ` (${place})`}, ${part}: ${Math.round((ratio - 1) * 100)} % longer`,
+    details: [because],
+  };
+}
+
+/** The most ranks and parts of a step that are listed. */
+const MAX_MEASURED = 8;
+
+function measuredItems({
+  steps,
+  first_step,
+  last_step,
+  step_time_s,
+  tokens_per_s,
+  tokens_per_s_per_gpu,
+  tflops_per_gpu,
+  memory_bytes_peak,
+  parts,
+}: MeasuredRun): ReportItem[] {
+  const range = first_step === null || last_step === null ? '' : `, ${first_step} to ${last_step}`;
+  const rate = [
+    ...(step_time_s === null ? [] : [`${seconds(step_time_s)} a step`]),
+    ...(tokens_per_s === null ? [] : [`${grouped(Math.round(tokens_per_s))} tokens/s`]),
+    ...(tokens_per_s_per_gpu === null ? [] : [`${grouped(Math.round(tokens_per_s_per_gpu))} tokens/s a GPU`]),
+    ...(tflops_per_gpu === null ? [] : [`${tflops_per_gpu.toFixed(1)} TFLOP/s a GPU`]),
+  ];
+  const largest = [...memory_bytes_peak].sort((a, b) => peakOf(b) - peakOf(a));
+  return [
+    ...(steps === 0 ? [] : [{ text: `${rate.join(', ')} (the median of ${countOf(steps, 'step')}${range})` }]),
+    ...largest.slice(0, MAX_MEASURED).map(({ rank, allocated, reserved }) => ({
+      label: rank === null ? 'peak memory: ' : `peak memory of rank ${rank}: `,
+      text: [
+        ...(reserved === null ? [] : [`${gibibytes(reserved)} GiB reserved`]),
+        ...(allocated === null ? [] : [`${gibibytes(allocated)} GiB allocated`]),
+      ].join(', '),
+    })),
+    ...(largest.length > MAX_MEASURED ? [{ text: `and ${countOf(largest.length - MAX_MEASURED, 'more rank')}` }] : []),
+    ...parts.slice(0, MAX_MEASURED).map(({ name, min_s, max_s }) => ({
+      text: `${name}: ${min_s === max_s ? seconds(max_s) : `${seconds(min_s)} to ${seconds(max_s)}`}`,
+    })),
+  ];
+}
+
+function peakOf({ allocated, reserved }: MeasuredRun['memory_bytes_peak'][number]): number {
+  return reserved ?? allocated ?? 0;
+}
+
+/** `812.5 ms`, `2.10 s`. */
+function seconds(value: number): string {
+  return value < 1 ? `${(value * 1000).toFixed(1)} ms` : `${value.toFixed(2)} s`;
 }
 
 function differenceItem(different: ExplainedDifference, placeOf: (line: number) => string): ReportItem {

@@ -16,6 +16,7 @@ import { type LogEvidence, logEvidence } from './logEvidence';
 import { UNTOLD } from './mismatch';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
 import { Run } from './rankRun';
+import { slowRanks } from './slowRanks';
 import type { Evidence } from './sources';
 import type { RunContext } from './suspect';
 import { ranksText } from './texts';
@@ -51,6 +52,7 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
   const { comparison, cause } = comparisonOf(evidence.groups, layout);
   const deviating = deviatingRanks(evidence.ranks, comparison, layout);
   const verdict = verdictWith(assessment, comparison, deviating);
+  const { measured } = evidence.logs;
   const suspects = verdict === 'wrong-groups' ? deviating : assessment.suspects;
   const culprits = suspects.map(({ rank, confidence, because }) => ({
     rank,
@@ -68,6 +70,12 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
     victims: victimsOf(assessment, culprits, context),
     mismatch: verdict === 'mismatch' ? assessment.mismatch : null,
     why: assessment.why,
+    measured,
+    slow: measured
+      ? slowRanks(measured, checked.resolved.worldSize, context.programOf, (rank) =>
+          coordinatesOf(rank, checked.resolved),
+        )
+      : [],
   };
 }
 
@@ -132,6 +140,7 @@ function contextOf(
         .slice(0, MAX_SURVIVED)
         .map(({ rank, error }) => `Rank ${rank} raised ${JSON.stringify(error)}, and the run went on.`),
     ],
+    reported: logs.measured?.last_step ?? null,
     foreign: beyond || logs.beyond.length > 0,
     unanswered,
     recorded: files.some(({ kind }) => kind === 'recorder') && files.every(({ kind }) => RECORDS.has(kind)),

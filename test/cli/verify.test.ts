@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Verification } from '../../jobs';
-import { cli } from '../harness/commandLine';
+import { cli, cliProcess } from '../harness/commandLine';
 
 const RUNS = resolve('test/golden/data/flight');
 const folder = mkdtempSync(join(tmpdir(), 'verify-'));
@@ -43,6 +43,8 @@ describe('verify', () => {
       'victims',
       'mismatch',
       'why',
+      'measured',
+      'slow',
     ]);
     expect(found).toMatchObject({ verdict: 'mismatch', culprits: [{ rank: 2 }], mismatch: { what: 'size' } });
   });
@@ -67,6 +69,19 @@ describe('verify', () => {
     expect(done.status).toBe(2);
     expect(done.stderr).toContain(message);
     expect(done.stdout).toBe('');
+  });
+
+  test('reads a log from standard input', async () => {
+    const log = ' iteration 2/ 9 | elapsed time per iteration (ms): 812.5 | lm loss: 1.0 |\n'.repeat(2000);
+    const { status, stdout } = await cliProcess(folder, ['verify', LAYOUT, '-'], { input: log });
+    expect(status).toBe(1);
+    expect(stdout).toContain('812.5 ms a step (the median of 2,000 steps, 2 to 2)');
+    const dump = readFileSync(`${RUNS}/sleep-tp2dp2-r2/nccl_trace_rank_3`);
+    const json = await cliProcess(folder, ['verify', LAYOUT, '-', '--format', 'json'], { input: dump });
+    expect((JSON.parse(json.stdout) as Verification).sources).toMatchObject([
+      { file: '-', kind: 'flight-recorder', rank: 3, ok: true },
+    ]);
+    expect((await verify('-', '-')).stderr).toContain('standard input can be read only once');
   });
 
   test('refuses a pickle that would run something, and prints nothing that a terminal obeys', async () => {

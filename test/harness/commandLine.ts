@@ -71,7 +71,7 @@ class Captured {
 
 /** How a process of the command line is started. */
 interface ProcessOptions {
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   readonly env?: NodeJS.ProcessEnv;
   readonly nodeOptions?: readonly string[];
   /** Another copy of the built program. */

@@ -73,8 +73,8 @@ function divergenceKind({ did, expected }: Divergence, context: RunContext): Mis
   return context.nameOf(did) === expected.name && did.operation.name === expected.operation ? 'dtype' : 'order';
 }
 
-function confidenceIn({ peers, breaksHabit }: Divergence): number {
-  if (peers === 0) {
+function confidenceIn({ peers, breaksHabit, aligned }: Divergence): number {
+  if (peers === 0 || (aligned && !breaksHabit)) {
     return CONFIDENCE.open;
   }
   return peers > 1 || breaksHabit ? CONFIDENCE.peersDiffer : CONFIDENCE.onePeer;
@@ -145,7 +145,9 @@ function oddOnes(conflict: Conflict, divergences: readonly Divergence[], run: Ru
     const peers = Math.max(...diverging.map((one) => one.peers));
     return {
       ranks: diverging.map(({ rank }) => rank),
-      confidence: CONFIDENCE.peersDiffer,
+      confidence: diverging.every(({ aligned, breaksHabit }) => aligned && !breaksHabit)
+        ? CONFIDENCE.open
+        : CONFIDENCE.peersDiffer,
       reason: peers > 0 ? `${countOf(peers, 'rank')} with the same program did not.` : 'It never did so before.',
     };
   }

@@ -77,7 +77,8 @@ function shareOf(rank: number, waits: readonly Wait[], answer: MayWait, run: Run
   // a minority of dumps may all be of ranks that are wrong
   const many = unseen * 2 <= run.worldSize;
   const usual = answer === 'no' && alone && many && waits.every((wait) => isUsual(wait, run, context));
-  if (usual && areInnocent(rank, run, context)) {
+  const since = Math.max(...waits.map(({ entry }) => entry.created));
+  if (usual && areInnocent(rank, since, run, context)) {
     return CONFIDENCE.aloneMissed;
   }
   return Math.min(CONFIDENCE.open, rounded(shared(unseen)));
@@ -89,7 +90,9 @@ function isUsual({ rank, entry }: Wait, run: Run, context: RunContext): boolean 
   return run.all.every((other) => {
     const group = context.programOf(other.rank) === program ? context.groupLike(entry.group, other.rank) : undefined;
     const theirs = group && !entry.p2p ? other.entryOf(group, entry.seq) : undefined;
-    return !theirs || disagreement(theirs.operation, entry.operation) === null;
+    // a peer that is in no operation has not come to this one: the rank that waits may have run one too many
+    const ahead = group && !entry.p2p && !theirs && other.whole && other.pending.length === 0;
+    return theirs ? disagreement(theirs.operation, entry.operation) === null : !ahead;
   });
 }
 

@@ -56,6 +56,10 @@ export const NOTHING_SEEN: Detector = {
         'RAS counts as many operations on all members of each communicator: one answer does not show whether they progress.';
       return { ...NOTHING, why: [why] };
     }
+    if (context.reported !== null) {
+      const why = `The log reports training steps, the last is step ${context.reported}, and no fault; it does not show process groups.`;
+      return { ...NOTHING, why: [why] };
+    }
     return { ...NOTHING, why: context.open.length > 0 ? [] : ['No file shows how far the ranks have come.'] };
   },
 };

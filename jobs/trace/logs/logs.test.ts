@@ -241,6 +241,40 @@ describe('launchers', () => {
   });
 });
 
+test('timers of all ranks and straggler reports name who is slow, among ranks with the same program', () => {
+  const times = (name: string, slow: number) => [
+    `  ${name}:`,
+    ...[0, 1, 2, 3, 4, 5, 6, 7].map(
+      (rank) => `     rank ${String(rank).padStart(2)}: ${rank === slow ? 90 : rank < 4 ? 60 : 75}.00`,
+    ),
+  ];
+  const report = (rank: number) => `[t] | MnEtpt/Rnk: 300.00TF/${rank} | MxEtpt/Rnk: 400.00TF/1`;
+  const run = found(8, 'tp: 2, pp: 2', [
+    'times across ranks (ms):',
+    ...times('forward-compute', 6),
+    // who waits longest waits for others
+    ...times('forward-recv', 2),
+    ...[report(6), report(6), report(0)],
+  ]);
+  expect(run.slow.map(({ rank, part, ratio }) => [rank, part, ratio])).toEqual([
+    [6, 'matrix products', 1.33],
+    [6, 'forward-compute', 1.2],
+  ]);
+  expect(run.slow[1]?.because).toBe('forward-compute takes 90.0 ms; 3 ranks with the same program take 75.0 ms.');
+  expect(run.culprits).toEqual([]);
+});
+
+test('the log of a healthy run tells its speed, and claims no more', () => {
+  const run = found(4, 'tp: 2', [
+    ' iteration 1/ 9 | elapsed time per iteration (ms): 9000.0 |',
+    ' iteration 2/ 9 | elapsed time per iteration (ms): 800.0 |',
+  ]);
+  expect([run.verdict, run.measured?.step_time_s]).toEqual(['unknown', 0.8]);
+  expect(run.why).toEqual([
+    'The log reports training steps, the last is step 2, and no fault; it does not show process groups.',
+  ]);
+});
+
 test('a log that is not understood is said to be so, with the line that comes nearest', () => {
   const run = found(4, 'tp: 2', ['starting', 'rank 3: NCCL communicator seems stuck', 'bye']);
   expect(run.sources).toEqual([

@@ -53,11 +53,14 @@ export const newFolder = (name: string) => vscode.Uri.joinPath(folder().uri, `${
 
 /** Closes all editors; what is not saved is lost. One with changes would ask whether they are to be saved. */
 export async function closeAll(): Promise<void> {
-  for (const document of vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty)) {
-    await vscode.window.showTextDocument(document);
-    await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+  const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  for (const { input, isDirty } of tabs()) {
+    if (isDirty && input instanceof vscode.TabInputText) {
+      await vscode.window.showTextDocument(input.uri);
+      await vscode.commands.executeCommand('workbench.action.revertAndCloseActiveEditor');
+    }
   }
-  await vscode.window.tabGroups.close(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
+  await vscode.window.tabGroups.close(tabs());
 }
 
 /** Does something again and again until a command has ended, as what the command shows may come later. */

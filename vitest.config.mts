@@ -11,14 +11,20 @@ const PROPERTIES = ['layout/{format,topology}/*.test.ts', 'test/golden/different
 
 const common = { testTimeout: 120_000, hookTimeout: 120_000 };
 
+/** A test that comes to no assertion fails; those that speak with a process assert by waiting, too. */
+const asserting = { expect: { requireAssertions: true } };
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { ...common, name: 'fast', include: FAST, exclude: SLOW, pool: 'threads', isolate: false } },
+      {
+        test: { ...common, ...asserting, name: 'fast', include: FAST, exclude: SLOW, pool: 'threads', isolate: false },
+      },
       {
         test: {
           ...common,
+          ...asserting,
           name: 'fuzz',
           include: [...PROPERTIES, ...SLOW, 'test/fuzz/*.test.ts'],
           env: { FUZZ_FACTOR: process.env.FUZZ_FACTOR ?? '4' },

@@ -168,13 +168,21 @@ const estimate = z.union([
 ]);
 
 const plannedLayout = z.object({
+  gpus: whole,
+  gpu: z.string(),
   degrees: z.object({ tp: whole, cp: whole, pp: whole, vpp: whole, dp: whole, ep: whole, expt_tp: whole }),
   micro_batch_size: whole,
   microbatches: whole,
   recompute: z.enum(['none', 'selective', 'full']),
   step_time_s: z.number(),
+  step_time_interval: interval,
+  tokens_per_second_per_gpu: z.number(),
   total_bytes: whole.describe('What the fullest GPU must have.'),
   total_interval: interval,
+  group: whole.describe('Layouts of one group are as quick as one another; 0 of the present layout.'),
+  why: z.string(),
+  needs: z.array(z.string()).describe('Keys beside the degrees that the layout takes.'),
+  is_present: z.boolean().describe('Whether this is the layout of the file, which comes last.'),
   layout: z.string().describe('The whole layout file.'),
 });
 

@@ -1,6 +1,17 @@
 import type { Command } from 'commander';
-import { jsonText, terminalLine } from '../layout';
-import { type Plan, type PlannedLayout, planLayouts } from '../layout/cost';
+import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { grouped, jsonText, terminalLine } from '../layout';
+import {
+  configModel,
+  type FoundModel,
+  modelLayout,
+  type Plan,
+  type PlannedLayout,
+  type PlanWish,
+  planLayouts,
+  publicModel,
+  withModel,
+} from '../layout/cost';
 import { inputFiles } from './files';
 import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records } from './output';
@@ -10,47 +21,136 @@ interface Options {
   readonly format: Format;
   readonly top: number;
   readonly show?: number;
+  readonly gpus?: readonly number[];
+  readonly gpu?: readonly string[];
+  readonly model?: string;
+  readonly seqLength?: number;
+  readonly globalBatchSize?: number;
+  readonly risk?: boolean;
 }
 
 /** Adds `plan`: the layouts of a model that fit a machine, ranked. */
 export function addPlanCommand(program: Command): void {
   program
     .command('plan')
-    .description('list the layouts of the same model, world and batch that fit the GPUs, fastest first')
-    .argument('<file>', 'a layout file with cluster.gpu; its degrees do not matter; - is standard input')
+    .description(
+      'list the layouts of a model that fit the GPUs, those as quick as one another in groups, the simplest first',
+    )
+    .argument('[file]', 'a layout file with cluster.gpu; its degrees do not matter; - is standard input')
     .addOption(formatOption('text', 'json', 'jsonl'))
     .option('--top <n>', 'how many layouts are listed', wholeNumber(1, 1000), 10)
     .option('--show <n>', 'print the n-th layout as a file instead', wholeNumber(1, 1000))
-    .action((file: string, options: Options) => print(output(file, options)));
+    .option('--gpus <n,...>', "numbers of GPUs in place of the file's, such as 64,128,256", numbers)
+    .option('--gpu <name,...>', "kinds of GPU in place of the file's, such as H100,B200", words)
+    .option('--model <name>', "a public model or a config.json in place of the file's, such as Qwen/Qwen3-32B")
+    .option('--seq-length <n>', 'tokens in a sequence, without a file', wholeNumber(1, 2 ** 31))
+    .option('--global-batch-size <n>', 'sequences in a step, without a file', wholeNumber(1, 2 ** 31))
+    .option('--risk', 'also layouts that may need more memory than there is, by the upper end of their range')
+    .action((file: string | undefined, options: Options) => print(output(file, options)));
 }
 
-function* output(file: string, options: Options): Iterable<string> {
-  for (const input of inputFiles([file])) {
-    if ('checked' in input) {
-      yield* planned(file, planLayouts(input.checked.text, Math.max(options.top, options.show ?? 0)), options);
+const words = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean);
+
+const numbers = (text: string): readonly number[] => words(text).map(wholeNumber(1, 1_000_000));
+
+function* output(file: string | undefined, options: Options): Iterable<string> {
+  const model = options.model === undefined ? null : modelOf(options.model);
+  if (model && 'reason' in model) {
+    complain(model.reason);
+    exitWith(EXIT.unusable);
+  } else if (file === undefined) {
+    yield* planWithoutFile(model, options);
+  } else {
+    for (const input of inputFiles([file])) {
+      if ('checked' in input) {
+        const { text } = input.checked;
+        const wanted = model ? withModel(text, model.facts) : text;
+        yield* wanted === null ? [] : planned(file, planLayouts(wanted, wishOf(options)), options);
+      }
     }
   }
 }
 
-function* planned(file: string, plan: Plan, { format, show }: Options): Iterable<string> {
+/** A public model, or the model of a file that ends in `.json`. */
+function modelOf(name: string): FoundModel {
+  if (!name.endsWith('.json')) {
+    return publicModel(name);
+  }
+  try {
+    return configModel(readRegularFile(name, MAX_CONFIG_BYTES).toString('utf8'), name);
+  } catch (error) {
+    return { reason: `${name}: ${fileErrorText(error)}` };
+  }
+}
+
+/** The largest `config.json` that is read. Bytes. */
+const MAX_CONFIG_BYTES = 1024 * 1024;
+
+/** What a plan without a file takes where the command line does not say it. */
+const USUAL = { seqLength: 4096, globalBatchSize: 512 };
+
+function* planWithoutFile(model: Exclude<FoundModel, { reason: string }> | null, options: Options): Iterable<string> {
+  const { gpus = [], gpu = [] } = options;
+  const [count, kind] = [gpus[0], gpu[0]];
+  if (!model || count === undefined || kind === undefined) {
+    complain('name a layout file, or --model, --gpus and --gpu');
+    exitWith(EXIT.unusable);
+    return;
+  }
+  const { seqLength = USUAL.seqLength, globalBatchSize = USUAL.globalBatchSize } = options;
+  const text = modelLayout(model.facts, { gpu: kind, gpus: count, seqLength, globalBatchSize });
+  if (options.format === 'text' && options.show === undefined) {
+    yield `${terminalLine(model.source)}: ${grouped(seqLength)} tokens a sequence (--seq-length), ${grouped(globalBatchSize)} sequences a step (--global-batch-size)\n`;
+  }
+  yield* planned(model.source, { ...planLayouts(text, wishOf(options)), ...{ present: null } }, options);
+}
+
+const wishOf = ({ top, show = 0, gpus, gpu, risk }: Options): PlanWish => ({
+  wanted: Math.max(top, show),
+  ...(gpus && { gpus }),
+  ...(gpu && { gpu }),
+  ...(risk && { risk }),
+});
+
+function* planned(file: string, plan: Plan, { format, show, risk }: Options): Iterable<string> {
   const layouts = plan.ok ? plan.layouts : [];
   if (!plan.ok || layouts.length === 0) {
-    complain(
-      plan.ok
-        ? `${file}: none of ${plan.tried} layouts fits; use more GPUs, or larger ones`
-        : `${file}: no plan: ${plan.reason}`,
-    );
+    complain(plan.ok ? `${file}: ${nothingFits(plan, risk)}` : `${file}: no plan: ${plan.reason}`);
     exitWith(EXIT.findings);
   }
   if (show !== undefined && layouts.length > 0) {
     yield* shown(file, layouts, show);
   } else if (format !== 'text') {
-    yield* records(format, layouts, (layout) => [jsonText(jsonOf(layout))]);
+    const present = plan.ok && plan.present ? [plan.present] : [];
+    yield* records(format, [...layouts, ...present], (layout) => [jsonText(jsonOf(layout))]);
   } else if (plan.ok && layouts.length > 0) {
-    yield `${terminalLine(file)}: ${plan.fitting} of ${plan.tried} layouts fit; the quickest of each grid, by estimate\n`;
-    yield* table([HEAD, ...layouts.map(cells)]);
-    yield '  --show 1 prints the first as a file\n';
+    yield* tableOf(file, plan);
   }
+}
+
+function nothingFits({ tried, leastGpus }: Extract<Plan, { ok: true }>, risk = false): string {
+  const more = leastGpus === null ? 'use more GPUs, or larger ones' : `on ${grouped(leastGpus)} GPUs some do`;
+  return `none of ${tried} layouts fits; ${more}${risk ? '' : ', and --risk lists those that may fit'}`;
+}
+
+function* tableOf(file: string, plan: Extract<Plan, { ok: true }>): Iterable<string> {
+  yield `${terminalLine(file)}: ${grouped(plan.fitting)} layouts fit, of each grid the quickest (${grouped(plan.tried)} tried)\n`;
+  const present = plan.present ? [['now', ...cells(plan.present)]] : [];
+  yield* table([HEAD, ...plan.layouts.map((layout, i) => [String(i + 1), ...cells(layout)]), ...present]);
+  const least = leastOf(plan.layouts);
+  yield least === null ? '' : `  ${least}\n`;
+  yield '  Layouts of one group are as quick as one another, by the error of the estimate. --show 1 prints the first as a file.\n';
+}
+
+/** How many GPUs are needed at the least, where several numbers are compared. */
+function leastOf(layouts: readonly PlannedLayout[]): string | null {
+  const counts = [...new Set(layouts.map(({ gpus }) => gpus))];
+  const least = Math.min(...counts);
+  return counts.length > 1 ? `It fits on ${grouped(least)} GPUs and more.` : null;
 }
 
 function* shown(file: string, layouts: readonly PlannedLayout[], place: number): Iterable<string> {
@@ -62,54 +162,49 @@ function* shown(file: string, layouts: readonly PlannedLayout[], place: number):
   }
 }
 
-const HEAD = [
-  '',
-  'step',
-  'memory',
-  'tp',
-  'cp',
-  'pp',
-  'vpp',
-  'dp',
-  'ep',
-  'expt_tp',
-  'micro-batch',
-  'micro-batches',
-  'recompute',
-];
+const HEAD = ['', 'group', 'step', '90 % within', 'memory', 'up to', 'GPUs', 'GPU', 'layout', 'why', 'needs'];
 
-function cells(layout: PlannedLayout, index: number): string[] {
-  const { tp, cp, pp, dp, ep, exptTp } = layout.degrees;
-  const sizes = [tp, cp, pp, layout.vpp, dp, ep, exptTp, layout.micro, layout.microbatches];
+function cells(layout: PlannedLayout): string[] {
   return [
-    String(index + 1),
+    layout.group === 0 ? '' : String(layout.group),
     seconds(layout.seconds),
+    layout.secondsInterval.map(seconds).join(' to '),
     memory(layout.totalBytes),
-    ...sizes.map(String),
-    layout.recompute,
+    memory(layout.totalInterval[1]),
+    grouped(layout.gpus),
+    terminalLine(layout.gpu),
+    sizesOf(layout),
+    layout.why,
+    layout.needs.join(', '),
   ];
 }
 
-function jsonOf({
-  degrees,
-  vpp,
-  micro,
-  recompute,
-  seconds: time,
-  totalBytes,
-  totalInterval,
-  microbatches,
-  text,
-}: PlannedLayout): object {
+/** The sizes that are not 1, as `tp 8 · pp 4 · dp 2`. */
+function sizesOf({ degrees, vpp, micro, microbatches }: PlannedLayout): string {
   const { tp, cp, pp, dp, ep, exptTp } = degrees;
+  const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep, ...(exptTp === tp ? {} : { expt_tp: exptTp }) });
+  const named = sizes.filter(([name, size]) => size > 1 || name === 'tp').map(([name, size]) => `${name} ${size}`);
+  return [...named, `${microbatches} x ${micro}`].join(' · ');
+}
+
+function jsonOf(layout: PlannedLayout): object {
+  const { tp, cp, pp, dp, ep, exptTp } = layout.degrees;
   return {
-    degrees: { tp, cp, pp, vpp, dp, ep, expt_tp: exptTp },
-    micro_batch_size: micro,
-    microbatches,
-    recompute,
-    step_time_s: time,
-    total_bytes: Math.round(totalBytes),
-    total_interval: totalInterval.map(Math.round),
-    layout: text,
+    gpus: layout.gpus,
+    gpu: layout.gpu,
+    degrees: { tp, cp, pp, vpp: layout.vpp, dp, ep, expt_tp: exptTp },
+    micro_batch_size: layout.micro,
+    microbatches: layout.microbatches,
+    recompute: layout.recompute,
+    step_time_s: layout.seconds,
+    step_time_interval: layout.secondsInterval,
+    tokens_per_second_per_gpu: layout.tokensPerSecondPerGpu,
+    total_bytes: Math.round(layout.totalBytes),
+    total_interval: layout.totalInterval.map(Math.round),
+    group: layout.group,
+    why: layout.why,
+    needs: layout.needs,
+    is_present: layout.isPresent,
+    layout: layout.text,
   };
 }

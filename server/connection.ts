@@ -153,7 +153,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     return { items: (await workspace?.report(previous, token)) ?? [] };
   });
   connection.onRequest<Plan, void>(PLAN, ({ uri, most }: PlanRequest) =>
-    planLayouts(checked(uri).text, Math.min(most, MAX_PLANNED)),
+    planLayouts(checked(uri).text, { wanted: Math.min(most, MAX_PLANNED) }),
   );
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);

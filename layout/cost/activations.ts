@@ -1,13 +1,16 @@
 import {
   type Block,
-  blocksOf,
-  type Chunk,
+  blockCount,
   type CostJob,
   HALF,
   microbatches,
   paddedVocab,
+  recomputedShare,
   recomputes,
+  type StageShape,
   sequenceSpread,
+  shapeOf,
+  sumOfBlocks,
   tokensOf,
 } from './job';
 
@@ -44,17 +47,12 @@ function boundary(job: CostJob): number {
   return (HALF * job.model.hiddenSize * tokensOf(job)) / sequenceSpread(job);
 }
 
-/** Bytes that one virtual stage holds for one micro-batch, without logits. */
-function chunkActivations(job: CostJob, chunk: Chunk): number {
-  const whole = blocksOf(job, chunk).reduce((total, block) => total + blockActivations(job, block), 0);
-  const embedding = chunk.embedding && job.sequence.dropout ? boundary(job) / HALF : 0;
-  if (job.recompute.granularity !== 'full') {
-    return whole + embedding;
-  }
-  const layers = chunk.blocks.length / 2;
-  const recomputed = Math.min(layers, job.recompute.layers ?? layers);
-  const kept = layers > 0 ? (whole * (layers - recomputed)) / layers : whole;
-  return kept + recomputed * boundary(job) + embedding;
+/** Bytes that all virtual stages of a pipeline rank hold for one micro-batch each, without logits. */
+function shapeActivations(job: CostJob, shape: StageShape): number {
+  const whole = sumOfBlocks(shape, (block) => blockActivations(job, block));
+  const embedding = shape.embedding && job.sequence.dropout ? boundary(job) / HALF : 0;
+  const recomputed = recomputedShare(job, shape);
+  return whole * (1 - recomputed) + ((recomputed * blockCount(shape)) / 2) * boundary(job) + embedding;
 }
 
 /** Bytes that come and go within one layer while it is recomputed: what full recomputation needs beside the boundaries. */
@@ -62,8 +60,10 @@ export function recomputedLayer(job: CostJob, stage: number): number {
   if (job.recompute.granularity !== 'full') {
     return 0;
   }
-  const blocks = (job.stages[stage] ?? []).flatMap((chunk) => chunk.blocks).slice(-2);
-  return blocks.reduce((total, block) => total + blockActivations(job, block), 0);
+  const { blocks } = shapeOf(job, stage);
+  const largest = (kinds: readonly Block[]) =>
+    Math.max(0, ...kinds.filter((kind) => blocks[kind] > 0).map((kind) => blockActivations(job, kind)));
+  return largest(['attention', 'mamba']) + largest(['mlp', 'moe']);
 }
 
 /**
@@ -95,9 +95,8 @@ export function inFlight(job: CostJob, stage: number): number {
 
 /** Bytes of all activations that a pipeline rank holds at its fullest, logits apart. */
 export function stageActivations(job: CostJob, stage: number): number {
-  const chunks = job.stages[stage] ?? [];
-  const perMicrobatch = chunks.reduce((total, chunk) => total + chunkActivations(job, chunk), 0);
-  return (perMicrobatch / Math.max(1, chunks.length)) * inFlight(job, stage);
+  const shape = shapeOf(job, stage);
+  return (shapeActivations(job, shape) / shape.chunks) * inFlight(job, stage);
 }
 
 function attention(job: CostJob, tokens: number): number {

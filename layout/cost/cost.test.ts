@@ -4,9 +4,9 @@ import { inFlight, logitBytes, stageActivations } from './activations';
 
 import { gpuKind } from './gpus';
 import { allToAll, placementOf, ring } from './groupPlacement';
-import type { Block, CostJob } from './job';
+import { type Block, type CostJob, shapeOf, shapeOfChunks } from './job';
 import { memoryOf } from './memory';
-import { chunkParameters } from './parameters';
+import { shapeParameters } from './parameters';
 import { stateBytes } from './states';
 import { stepTime } from './time';
 import { trafficOf } from './traffic';
@@ -22,6 +22,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
   const layers = 96 / pp / vpp;
   const blocks = Array.from({ length: layers }, (): Block[] => ['attention', 'mlp']).flat();
   return {
+    program: 'megatron',
     model: {
       hiddenSize: 12288,
       ffnHiddenSize: 49152,
@@ -97,10 +98,9 @@ describe('parameters', () => {
   test('of GPT-3: 12 h^2 + 13 h a layer, the vocabulary, the positions, and the last norm', () => {
     const job = gpt3();
     const single = { ...job, degrees: { ...job.degrees, tp: 1 } };
-    const [[chunk] = []] = single.stages;
     const h = 12288;
     const expected = 96 * (12 * h * h + 13 * h) + 51200 * h + 2048 * h + 2 * h;
-    expect(chunk && chunkParameters(single, chunk)).toEqual({ dense: expected, expert: 0 });
+    expect(shapeParameters(single, shapeOf(single, 0))).toEqual({ dense: expected, expert: 0 });
     expect(expected).toBe(174_615_846_912);
   });
 
@@ -120,7 +120,8 @@ describe('parameters', () => {
       model: { ...job.model, moe, bias: false, gatedLinearUnit: true },
       degrees: { ...job.degrees, ep: 8, exptTp: 1 },
     };
-    const counted = chunkParameters(mixture, { blocks: ['moe'], embedding: false, loss: false, mtp: 0 });
+    const chunk = { blocks: ['moe'] as const, embedding: false, loss: false, mtp: 0 };
+    const counted = shapeParameters(mixture, shapeOfChunks(mixture.model, [chunk]));
     expect(counted).toEqual({ dense: 2 * 12288 + 64 * 12288, expert: 8 * 3 * 12288 * 1024 });
   });
 });

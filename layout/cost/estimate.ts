@@ -2,7 +2,7 @@ import type { LayoutFacts } from '../topology/facts';
 import { costJobs, type JobOfLayout } from './fromLayout';
 import { type CostJob, microbatches } from './job';
 import { memoryOf, type StageMemory } from './memory';
-import { MEGATRON, NANOTRON, stepTime } from './time';
+import { stepTime, timeInterval } from './time';
 import { type Traffic, trafficOf } from './traffic';
 
 /** Memory of one rank of a pipeline stage, in bytes. */
@@ -32,12 +32,6 @@ export type EstimateResult =
   | { readonly ok: true; readonly estimate: Estimate }
   | { readonly ok: false; readonly reason: string; readonly missing: readonly string[] };
 
-/**
- * How far measured step times lie from the estimate, as factors, nine times of ten (docs/cost.md): on A100, by which the
- * constants were fitted; on later GPUs; and with nanotron, whose runs differ by a factor of ten among themselves.
- */
-const TIME_INTERVAL = { a100: [0.8, 1.3], later: [0.7, 2], nanotron: [0.15, 2.5] } as const;
-
 /** The cost of a layout without errors. */
 export function estimateOf(facts: LayoutFacts): EstimateResult {
   const jobs = costJobs(facts);
@@ -47,13 +41,12 @@ export function estimateOf(facts: LayoutFacts): EstimateResult {
     const reasons = jobs.map((job) => (job.ok ? '' : job.reason));
     return { ok: false, reason: reasons[0] ?? 'there is no grid', missing };
   }
-  const isNanotron = facts.root.launch.value?.family.value === 'nanotron';
   return {
     ok: true,
     estimate: {
       perStage: known.flatMap(stagesOf),
       traffic: known.flatMap(({ module, job }) => trafficOf(job).map((traffic) => ({ module, ...traffic }))),
-      ...timeOf(known, isNanotron),
+      ...timeOf(known),
       gpuMemoryBytes: gpuMemory(known),
       missing,
       assumed: [...new Set(known.flatMap(({ assumed }) => assumed))],
@@ -74,23 +67,18 @@ function stagesOf({ module, job }: KnownJob): StageEstimate[] {
 }
 
 /** Time is estimated for one grid over the whole world: modules that wait for one another are not. */
-function timeOf(
-  jobs: readonly KnownJob[],
-  isNanotron: boolean,
-): Pick<Estimate, 'pipeline' | 'stepTimeS' | 'throughput'> {
+function timeOf(jobs: readonly KnownJob[]): Pick<Estimate, 'pipeline' | 'stepTimeS' | 'throughput'> {
   const [only] = jobs;
   if (!only || jobs.length > 1) {
     return { pipeline: null, stepTimeS: null, throughput: null };
   }
-  const { seconds, bubble, mfu } = stepTime(only.job, isNanotron ? NANOTRON : MEGATRON);
-  const { name } = only.job.hardware.gpu;
+  const { seconds, bubble, mfu } = stepTime(only.job);
   const { tp, cp, pp, dp } = only.job.degrees;
   const ranks = tp * cp * pp * dp;
-  const [low, high] = TIME_INTERVAL[isNanotron ? 'nanotron' : name === 'a100' ? name : 'later'];
   return {
     pipeline: { microbatches: microbatches(only.job), bubble },
     throughput: only.gpuKnown ? { tokensPerSecondPerGpu: tokensOfStep(only.job) / seconds / ranks, mfu } : null,
-    stepTimeS: only.gpuKnown ? { median: seconds, interval: [seconds * low, seconds * high] } : null,
+    stepTimeS: only.gpuKnown ? { median: seconds, interval: timeInterval(only.job, seconds) } : null,
   };
 }
 

@@ -114,6 +114,7 @@ class Reader {
     const { tp, cp, pp, ep, exptTp } = degrees;
     const model = this.#model(sizes);
     return {
+      program: this.#root.launch.value?.family.value === 'nanotron' ? 'nanotron' : 'megatron',
       model,
       degrees: { tp, cp, pp, dp, ep, exptTp, exptDp },
       stages,

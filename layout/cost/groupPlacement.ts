@@ -29,8 +29,24 @@ export interface GroupPlacements {
   readonly pipelineCrosses: readonly boolean[];
 }
 
+/** How many placements are remembered: a plan asks for the same ones many times. */
+const MAX_REMEMBERED = 256;
+const remembered = new Map<string, GroupPlacements>();
+
 /** Where the groups of a job lie, by the grids that Megatron-LM makes of its order. */
 export function groupPlacements(job: CostJob): GroupPlacements {
+  const { degrees, hardware, optimizer, order, rankOffset, communication } = job;
+  const facts = [Object.values(degrees), hardware.gpusPerNvlinkDomain, optimizer.instances, order, rankOffset];
+  const key = [...facts, communication.contextLevels].join(' ');
+  const known = remembered.get(key) ?? placementsOf(job);
+  if (remembered.size >= MAX_REMEMBERED) {
+    remembered.clear();
+  }
+  remembered.set(key, known);
+  return known;
+}
+
+function placementsOf(job: CostJob): GroupPlacements {
   const { degrees, hardware, optimizer } = job;
   const { dense, expert } = gridsOf(job);
   const domain = hardware.gpusPerNvlinkDomain;

@@ -5,6 +5,7 @@ export * from './fromLayout';
 export * from './gpus';
 export * from './job';
 export * from './memory';
+export * from './modelLayout';
 export * from './neighbours';
 export * from './plan';
 export * from './time';

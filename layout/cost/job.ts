@@ -5,6 +5,8 @@ import { memoize } from '../memoize';
  * leaves out, and lists it.
  */
 export interface CostJob {
+  /** The program that runs the job; how long its steps take is calibrated apart. */
+  readonly program: 'megatron' | 'nanotron';
   readonly model: CostModel;
   readonly degrees: CostDegrees;
   /** What each pipeline rank holds, pipeline rank 0 first; of each its model chunks, virtual stage 0 first. */
@@ -236,24 +238,30 @@ export interface StageShape {
 
 /** What a pipeline rank holds. */
 export function shapeOf({ model, stages }: CostJob, stage: number): StageShape {
-  const { blocks, ...shape } = countedChunks(stages[stage] ?? NO_CHUNKS);
+  return shapeOfChunks(model, stages[stage] ?? NO_CHUNKS);
+}
+
+/** What some virtual stages hold together. */
+export function shapeOfChunks(model: CostModel, chunks: readonly Chunk[]): StageShape {
+  const counted = countedChunks(chunks);
+  const { blocks, mtp } = counted;
   const feedForward = model.moe ? 'moe' : 'mlp';
-  return {
-    ...shape,
-    blocks: {
-      ...blocks,
-      attention: blocks.attention + shape.mtp,
-      [feedForward]: blocks[feedForward] + shape.mtp,
-    },
-  };
+  return mtp === 0
+    ? counted
+    : {
+        ...counted,
+        blocks: { ...blocks, attention: blocks.attention + mtp, [feedForward]: blocks[feedForward] + mtp },
+      };
 }
 
 const NO_CHUNKS: readonly Chunk[] = [];
 
 const countedChunks = memoize((chunks: readonly Chunk[]): StageShape => {
   const blocks = { attention: 0, mlp: 0, moe: 0, mamba: 0 };
-  for (const block of chunks.flatMap((chunk) => chunk.blocks)) {
-    blocks[block]++;
+  for (const chunk of chunks) {
+    for (const block of chunk.blocks) {
+      blocks[block]++;
+    }
   }
   return {
     blocks,
@@ -263,6 +271,13 @@ const countedChunks = memoize((chunks: readonly Chunk[]): StageShape => {
     mtp: chunks.reduce((total, { mtp }) => total + mtp, 0),
   };
 });
+
+/** The kinds of blocks. */
+export const BLOCKS: readonly Block[] = ['attention', 'mlp', 'moe', 'mamba'];
+
+/** The sum of a number over all blocks of a pipeline rank. */
+export const sumOfBlocks = ({ blocks }: StageShape, value: (block: Block) => number): number =>
+  BLOCKS.reduce((sum, block) => (blocks[block] > 0 ? sum + blocks[block] * value(block) : sum), 0);
 
 /** Blocks of a pipeline rank. */
 export const blockCount = ({ blocks }: StageShape): number => blocks.attention + blocks.mlp + blocks.moe + blocks.mamba;
@@ -274,10 +289,4 @@ export function recomputedShare({ recompute }: CostJob, shape: StageShape): numb
     return 0;
   }
   return recompute.layers === null || layers === 0 ? 1 : Math.min(1, (recompute.layers * shape.chunks) / layers);
-}
-
-/** All blocks of a virtual stage, with those of its multi-token prediction layers. */
-export function blocksOf({ model }: CostJob, chunk: Chunk): readonly Block[] {
-  const layer: readonly Block[] = ['attention', model.moe ? 'moe' : 'mlp'];
-  return [...chunk.blocks, ...Array.from({ length: chunk.mtp }, () => layer).flat()];
 }

@@ -33,10 +33,15 @@ const BYTES_PER_COMMUNICATOR = 0.6e9;
 /** Memory of each pipeline rank, the first stage first. */
 export function memoryOf(job: CostJob): StageMemory[] {
   const placements = groupPlacements(job);
-  return job.stages.map((_, stage) => stageMemory(job, stage, placements));
+  // stages between the ends talk over the same groups
+  const inner = communicators(job, Math.min(1, job.stages.length - 1), placements);
+  return job.stages.map((_, stage) => {
+    const isInner = stage > 0 && stage < job.stages.length - 1;
+    return stageMemory(job, stage, isInner ? inner : communicators(job, stage, placements));
+  });
 }
 
-function stageMemory(job: CostJob, stage: number, placements: GroupPlacements): StageMemory {
+function stageMemory(job: CostJob, stage: number, groups: number): StageMemory {
   const { loss, mtp } = shapeOf(job, stage);
   const statesBytes = stateBytes(job, stage);
   const workspaceBytes = job.hardware.gpu.workspaceBytes;
@@ -46,7 +51,7 @@ function stageMemory(job: CostJob, stage: number, placements: GroupPlacements): 
     stageActivations(job, stage) + Math.max(logits, recomputedLayer(job, stage)) + unshardedBytes(job, stage);
   const peakBytes = statesBytes + workspaceBytes + activationsBytes;
   const interval = [peakBytes * PEAK_INTERVAL[0], peakBytes * PEAK_INTERVAL[1]] as const;
-  const communicatorsBytes = communicators(job, stage, placements) * BYTES_PER_COMMUNICATOR;
+  const communicatorsBytes = groups * BYTES_PER_COMMUNICATOR;
   return {
     statesBytes,
     workspaceBytes,

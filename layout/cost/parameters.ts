@@ -1,4 +1,4 @@
-import { type Block, blocksOf, type Chunk, type CostJob, type CostModel, paddedVocab, type StageShape } from './job';
+import { type Block, type CostJob, type CostModel, paddedVocab, type StageShape, sumOfBlocks } from './job';
 
 /** Parameters that one rank holds, in elements: those reduced over dp x cp, and those of experts, reduced over expt_dp. */
 export interface ParameterCount {
@@ -29,22 +29,23 @@ export function blockParameters(job: CostJob, block: Block): ParameterCount {
   }
 }
 
-/** Parameters of one virtual stage on one rank. */
-export function chunkParameters(job: CostJob, chunk: Chunk): ParameterCount {
+/** Parameters of what a pipeline rank holds. */
+export function shapeParameters(job: CostJob, shape: StageShape): ParameterCount {
   const { model, degrees } = job;
   const { hiddenSize } = model;
-  const blocks = blocksOf(job, chunk).map((block) => blockParameters(job, block));
   const norm = normParameters(model);
   const vocabulary = vocabularyParameters(job);
   const alone = job.stages.length === 1;
   const ends =
-    (chunk.embedding ? vocabulary + model.learnedPositions * hiddenSize : 0) +
+    (shape.embedding ? vocabulary + model.learnedPositions * hiddenSize : 0) +
     // a tied output layer is a copy of the embedding where the two lie on different stages
-    (chunk.loss ? norm + (model.untied || !alone ? vocabulary : 0) : 0) +
+    (shape.loss ? norm + (model.untied || !alone ? vocabulary : 0) : 0) +
     // two norms and the projection of [hidden, embedding] to hidden (megatron/core/transformer/multi_token_prediction.py)
-    chunk.mtp * (3 * norm + (2 * hiddenSize * hiddenSize) / degrees.tp);
-  const { dense, expert } = totalOf(blocks);
-  return { dense: dense + ends, expert };
+    shape.mtp * (3 * norm + (2 * hiddenSize * hiddenSize) / degrees.tp);
+  return {
+    dense: sumOfBlocks(shape, (block) => blockParameters(job, block).dense) + ends,
+    expert: sumOfBlocks(shape, (block) => blockParameters(job, block).expert),
+  };
 }
 
 /** Parameters of the word embedding, or of the output layer, on one rank. */
@@ -68,14 +69,6 @@ export function adapterParameters(job: CostJob, { blocks }: StageShape): Paramet
   return {
     dense: blocks.attention * attentionPart + blocks.mlp * ofFeedForward(model.ffnHiddenSize, degrees.tp),
     expert: blocks.moe * expert,
-  };
-}
-
-/** The sum of some counts. */
-export function totalOf(counts: readonly ParameterCount[]): ParameterCount {
-  return {
-    dense: counts.reduce((total, { dense }) => total + dense, 0),
-    expert: counts.reduce((total, { expert }) => total + expert, 0),
   };
 }
 

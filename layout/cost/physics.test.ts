@@ -60,6 +60,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
     const vpp = one.pp > 1 ? one.vpp : 1;
     const blocks = Array.from({ length: one.layers }, () => ['attention', one.isMoe ? 'moe' : 'mlp'] as const).flat();
     return {
+      program: 'megatron',
       model: {
         hiddenSize: one.heads * 128,
         ffnHiddenSize: one.heads * 512,

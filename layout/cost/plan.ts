@@ -1,82 +1,220 @@
-import { check } from '../check';
-import { applyEdits, setKey } from '../format/edit';
-import type { Field } from '../format/spec';
+import { type Checked, check, hasErrors } from '../check';
+import { applyEdits } from '../format/edit';
 import { divisors } from '../rules/numbers';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
-import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches, type Recompute } from './job';
+import {
+  type Block,
+  blockCount,
+  type Chunk,
+  type CostDegrees,
+  type CostJob,
+  microbatches,
+  type Recompute,
+  shapeOf,
+} from './job';
+import { type KeyChange, keyEdits } from './keyChanges';
 import { fullestOf, memoryOf } from './memory';
-import { MEGATRON, stepTime } from './time';
+import { stateBytes } from './states';
+import { calibrationOf, stepTime, timeInterval } from './time';
 
-/** A layout that fits, with what it costs. */
+/** A layout with what it costs. */
 export interface PlannedLayout {
+  readonly gpus: number;
+  /** The kind of GPU, as the file or the wish names it. */
+  readonly gpu: string;
   readonly degrees: CostDegrees;
   /** Model chunks a stage; 1 without interleaving. */
   readonly vpp: number;
   readonly micro: number;
   readonly recompute: 'none' | 'selective' | 'full';
-  /** Seconds of one optimizer step. */
+  /** Seconds of one optimizer step, with their range. */
   readonly seconds: number;
+  readonly secondsInterval: readonly [number, number];
+  readonly tokensPerSecondPerGpu: number;
   /** What the fullest stage needs of its GPU, in bytes, with its range. */
   readonly totalBytes: number;
   readonly totalInterval: readonly [number, number];
   readonly microbatches: number;
+  /** Layouts of one group are as quick as one another: their step times lie within the error of the estimate. The quickest is 1. */
+  readonly group: number;
+  /** What speaks for it in its group. */
+  readonly why: string;
+  /** Keys beside the degrees that it takes. */
+  readonly needs: readonly string[];
+  /** Whether the file has these degrees, this micro-batch and this recomputation now. */
+  readonly isPresent: boolean;
   /** The file with these degrees. */
   readonly text: string;
 }
 
-/** Layouts of a model on a machine, the quickest first; or why there are none. */
+/** Layouts of a model on a machine, the quickest group first; or why there are none. */
 export type Plan =
-  | { readonly ok: true; readonly tried: number; readonly fitting: number; readonly layouts: readonly PlannedLayout[] }
+  | {
+      readonly ok: true;
+      readonly tried: number;
+      readonly fitting: number;
+      readonly layouts: readonly PlannedLayout[];
+      /** The layout of the file itself, also where it does not fit; null where it has errors. */
+      readonly present: PlannedLayout | null;
+      /** The least of twice, four times, ... as many GPUs on which a layout fits, where none fits; null where that is not known. */
+      readonly leastGpus: number | null;
+    }
   | { readonly ok: false; readonly reason: string };
 
-/** How many candidates are checked for each layout that is wanted, as the rules may refuse some. */
-const TRIED_TEXTS = 4;
+/** What is asked of a plan. */
+export interface PlanWish {
+  /** How many layouts are listed. */
+  readonly wanted: number;
+  /** Numbers of GPUs in place of the file's; empty: the file's. */
+  readonly gpus?: readonly number[];
+  /** Kinds of GPU in place of the file's; empty: the file's. */
+  readonly gpu?: readonly string[];
+  /** Whether a layout may need more than the GPU has by the upper end of its range. */
+  readonly risk?: boolean;
+}
+
+/**
+ * By how much the estimates of two layouts of one job differ for no reason: the residuals of the published rows within one model,
+ * machine and batch (docs/cost.md).
+ */
+const RANKING_ERROR = 0.08;
+
+/** How many candidates are checked by the rules; those of one framework may refuse many. */
+const MAX_CHECKED = 400;
+
+/** How often a number of GPUs on which nothing fits is doubled to find one. */
+const MAX_DOUBLINGS = 7;
 
 const MICRO_BATCHES = [1, 2, 4, 8];
 const CONTEXT_SIZES = [1, 2, 4, 8, 16];
 const MAX_STAGES = 64;
 
 /**
- * The layouts of the model, world and batch of a file that fit its GPUs, ranked by estimated step time. The file's own degrees
- * do not matter; layouts with errors are left out.
+ * The layouts of the model and batch of a file that fit its GPUs, or those that are asked for. The file's own degrees do not matter;
+ * layouts that the rules of its framework refuse are left out.
  * @param text a layout file with `parallelism`
- * @param wanted how many layouts are listed
  */
-export function planLayouts(text: string, wanted: number): Plan {
-  const base = baseOf(text);
-  if ('reason' in base) {
-    return { ok: false, reason: base.reason };
+export function planLayouts(text: string, wish: PlanWish): Plan {
+  const machines = machinesOf(text, wish);
+  const bases = machines.map((machine) => baseOf(machine));
+  const known = bases.flatMap((base) => ('reason' in base ? [] : [base]));
+  const refused = bases.flatMap((base) => ('reason' in base ? [base.reason] : []));
+  if (known.length === 0) {
+    return { ok: false, reason: refused[0] ?? 'the file cannot be put onto this machine' };
   }
-  const candidates = [...jobsLike(base.job, base.world)];
-  const costed = candidates.map(withCost).filter(({ totalInterval }) => totalInterval[1] <= base.memoryBytes);
-  const best = quickestOfGrids(costed);
-  const layouts: PlannedLayout[] = [];
-  for (const { job, ...cost } of best.slice(0, wanted * TRIED_TEXTS)) {
-    if (layouts.length === wanted) {
-      break;
-    }
-    const planned = plannedLayout(text, job, cost);
-    if (planned) {
-      layouts.push(planned);
-    }
+  const all = known.map((base) => ({ base, ...candidatesOf(base, wish) }));
+  const candidates = all
+    .flatMap(({ base, fitting }) => fitting.map((candidate) => ({ ...candidate, base })))
+    .sort((a, b) => a.seconds - b.seconds);
+  const layouts = grouped(candidates, wish.wanted);
+  const [first] = known;
+  return {
+    ok: true,
+    tried: all.reduce((sum, { tried }) => sum + tried, 0),
+    fitting: candidates.length,
+    layouts,
+    present: presentOf(text),
+    leastGpus: candidates.length === 0 && first ? leastGpus(first, wish) : null,
+  };
+}
+
+/** The file on another machine. */
+interface Machine {
+  readonly text: string;
+}
+
+/** The file on each of the machines that are asked for. */
+function machinesOf(text: string, { gpus = [], gpu = [] }: PlanWish): readonly Machine[] {
+  const kinds = gpu.length === 0 ? [null] : gpu;
+  const counts = gpus.length === 0 ? [null] : gpus;
+  return kinds.flatMap((kind) =>
+    counts.flatMap((count) => {
+      const machine = onMachine(text, count, kind);
+      return machine === null ? [] : [{ text: machine }];
+    }),
+  );
+}
+
+/** The file with another number and kind of GPUs; null where it cannot be written. */
+function onMachine(text: string, count: number | null, kind: string | null): string | null {
+  const { facts } = check(text);
+  if (!facts) {
+    return null;
   }
-  return { ok: true, tried: candidates.length, fitting: costed.length, layouts };
+  const cluster = facts.root.cluster.value;
+  const perNode = Math.min(cluster?.gpus_per_node.value ?? count ?? 1, count ?? Number.POSITIVE_INFINITY);
+  const ranks: KeyChange[] =
+    count === null
+      ? []
+      : [
+          { section: 'cluster', key: 'nodes', value: String(Math.ceil(count / perNode)) },
+          { section: 'cluster', key: 'gpus_per_node', value: String(perNode) },
+        ];
+  const other: KeyChange[] =
+    kind === null
+      ? []
+      : [
+          { section: 'cluster', key: 'gpu', value: kind },
+          // what was measured, or is true of the GPU that the file names, is not true of another
+          ...(['gpu_memory', 'nvlink_bandwidth', 'network_bandwidth', 'gpus_per_nvlink_domain'] as const).map(
+            (key) => ({ section: 'cluster', key, value: null }) as const,
+          ),
+        ];
+  const edits = keyEdits(facts, [...ranks, ...other]);
+  const world = facts.root.world_size;
+  const worldEdit = count !== null && world.written ? [{ span: world.span, newText: String(count) }] : [];
+  return edits && applyEdits(text, [...edits, ...worldEdit]);
 }
 
 interface Base {
+  readonly text: string;
+  readonly checked: Checked;
   readonly job: CostJob;
   readonly world: number;
   readonly memoryBytes: number;
+  readonly gpu: string;
 }
 
+/** Keys of `parallelism` that a plan decides. */
+const DECIDED = [
+  'tp',
+  'cp',
+  'pp',
+  'vpp',
+  'dp',
+  'ep',
+  'expt_tp',
+  'expt_dp',
+  'num_layers_per_virtual_pipeline_stage',
+  'pipeline_model_parallel_layout',
+  'account_for_embedding_in_pipeline_split',
+  'account_for_loss_in_pipeline_split',
+] as const;
+
+const RECOMPUTE_KEYS = ['granularity', 'method', 'num_layers', 'modules'] as const;
+
+const cleared = (section: KeyChange['section'], keys: readonly string[]): KeyChange[] =>
+  keys.map((key) => ({ section, key, value: null }));
+
 /** The job of a file with all degrees 1, which no rule on degrees can refuse. */
-function baseOf(text: string): Base | { readonly reason: string } {
-  const plain = withSection(text, 'parallelism', ['tp: 1']);
-  const { facts } = plain === null ? { facts: null } : check(plain);
+function baseOf({ text }: Machine): Base | { readonly reason: string } {
+  const read = check(text);
+  const plain =
+    read.facts &&
+    keyEdits(read.facts, [
+      { section: 'parallelism', key: 'tp', value: '1' },
+      ...cleared('parallelism', DECIDED.slice(1)),
+      ...cleared('recompute', RECOMPUTE_KEYS),
+      // states are sharded in every layout of a plan
+      ...(isFsdp(read.facts) ? [] : [SHARDED]),
+      ...cleared('model', ['num_layers_in_first_pipeline_stage', 'num_layers_in_last_pipeline_stage']),
+    ]);
+  const checked = plain && check(applyEdits(text, plain));
+  const facts = checked?.facts;
   const [made] = facts ? costJobs(facts) : [];
   const world = facts?.world.size;
-  if (!facts || !made || world === undefined || facts.heterogeneous) {
+  if (!checked || !facts || !made || world === undefined || facts.heterogeneous) {
     return { reason: 'the file needs `parallelism` (not `modules`) and a `cluster` or `world_size`' };
   }
   if (!made.ok) {
@@ -86,42 +224,115 @@ function baseOf(text: string): Base | { readonly reason: string } {
   if (!made.gpuKnown || memoryBytes === 0) {
     return { reason: '`cluster.gpu` names the kind of GPU; without it nothing can be said to fit' };
   }
-  return { job: made.job, world, memoryBytes };
+  const gpu = facts.root.cluster.value?.gpu.value ?? made.job.hardware.gpu.name;
+  return { text: checked.text, checked, job: made.job, world, memoryBytes, gpu };
+}
+
+const SHARDED: KeyChange = { section: 'optimizer', key: 'use_distributed_optimizer', value: 'true' };
+
+const isFsdp = ({ root }: LayoutFacts): boolean =>
+  root.fsdp.value?.enabled.value === true || root.fsdp.value?.torch_fsdp2.value === true;
+
+/** A job that fits, with its cost. */
+interface Candidate extends Cost {
+  readonly job: CostJob;
+}
+
+type Cost = Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'>;
+
+/** The candidates of one machine that fit, of each grid the quickest. Time is only worked out for what fits. */
+function candidatesOf(
+  { job, world, memoryBytes }: Base,
+  { risk = false }: PlanWish,
+): { readonly tried: number; readonly fitting: readonly Candidate[] } {
+  let tried = 0;
+  const quickest = new Map<string, Candidate>();
+  const calibration = calibrationOf(job);
+  for (const candidate of jobsLike(job, world)) {
+    tried++;
+    // most candidates hold too much before anything is computed
+    const memory = stateBytes(candidate, 0) > memoryBytes ? null : fullestOf(memoryOf(candidate));
+    const needed = risk ? memory?.totalBytes : memory?.totalInterval[1];
+    if (memory && needed !== undefined && needed <= memoryBytes) {
+      const { seconds } = stepTime(candidate, calibration);
+      const key = JSON.stringify(candidate.degrees);
+      if (seconds < (quickest.get(key)?.seconds ?? Number.POSITIVE_INFINITY)) {
+        quickest.set(key, {
+          job: candidate,
+          seconds,
+          totalBytes: memory.totalBytes,
+          totalInterval: memory.totalInterval,
+        });
+      }
+    }
+  }
+  return { tried, fitting: [...quickest.values()] };
+}
+
+/** The least number of GPUs, by doubling, on which some layout fits. */
+function leastGpus(base: Base, wish: PlanWish): number | null {
+  for (let doublings = 1; doublings <= MAX_DOUBLINGS; doublings++) {
+    const gpus = base.world * 2 ** doublings;
+    const text = onMachine(base.text, gpus, null);
+    const larger = text === null ? null : baseOf({ text });
+    if (larger && !('reason' in larger) && candidatesOf(larger, wish).fitting.length > 0) {
+      return gpus;
+    }
+  }
+  return null;
 }
 
 /** Every combination of degrees that divides the model, the batch and the world. */
 function* jobsLike(base: CostJob, world: number): Iterable<CostJob> {
   const { model, hardware, sequence, batch } = base;
   const blocks = base.stages.flat().flatMap((chunk) => chunk.blocks);
-  const layers = blocks.length / 2;
+  const even = new EvenStages({ blocks, mtp: shapeOf(base, 0).mtp });
+  const layers = layersOf(base);
   const tensor = divisors(model.numAttentionHeads, hardware.gpusPerNvlinkDomain).filter(
     (tp) => model.numQueryGroups % tp === 0 || tp % model.numQueryGroups === 0,
   );
   const context = CONTEXT_SIZES.filter((cp) => cp === 1 || sequence.length % (2 * cp * 4096) === 0);
   for (const tp of tensor) {
     for (const cp of context) {
-      for (const pp of divisors(layers, MAX_STAGES)) {
+      for (const pp of base.model.mamba ? [1] : stageCounts(layers)) {
         const dp = world / (tp * cp * pp);
         if (Number.isInteger(dp)) {
-          yield* ofGrid(base, blocks, { tp, cp, pp, dp }, batch.global);
+          yield* ofGrid(base, even, { tp, cp, pp, dp }, batch.global);
         }
       }
     }
   }
 }
 
+/** Numbers of stages that divide the layers, or the layers with the ends of the model. */
+const stageCounts = (layers: number): number[] =>
+  Array.from({ length: MAX_STAGES }, (_, i) => i + 1).filter(
+    (stages) => stages <= layers && !Number.isNaN(endsCounted(layers, stages)),
+  );
+
+/** The layers of a model, and those of its multi-token prediction. */
+interface Layers {
+  readonly blocks: readonly Block[];
+  readonly mtp: number;
+}
+
+/** Transformer layers of a job on one stage. */
+const layersOf = (job: CostJob): number => (blockCount(shapeOf(job, 0)) - 2 * shapeOf(job, 0).mtp) / 2;
+
 function* ofGrid(
   base: CostJob,
-  blocks: readonly Block[],
+  even: EvenStages,
   grid: Pick<CostDegrees, 'tp' | 'cp' | 'pp' | 'dp'>,
   global: number,
 ): Iterable<CostJob> {
   const { tp, cp, pp, dp } = grid;
-  const chunked = divisors(blocks.length / 2 / pp, 8).filter((vpp) => vpp === 1 || pp > 1);
+  const layers = even.layers.blocks.length / 2;
+  const slots = layers + endsCounted(layers, pp);
+  const chunked = divisors(Math.max(1, Math.floor(slots / pp)), 8).filter((vpp) => vpp === 1 || pp > 1);
   for (const micro of MICRO_BATCHES.filter((size) => global % (size * dp) === 0)) {
     const count = global / (micro * dp);
     for (const vpp of chunked.filter((size) => size === 1 || count % pp === 0)) {
-      const stages = evenStages(blocks, pp, vpp);
+      const stages = even.of(pp, vpp);
       for (const { ep, exptTp } of expertSplits(base, grid)) {
         const exptDp = (tp * cp * dp) / (ep * exptTp);
         for (const granularity of ['none', 'selective', 'full'] as const) {
@@ -131,7 +342,6 @@ function* ofGrid(
             degrees: { tp, cp, pp, dp, ep, exptTp, exptDp },
             batch: { micro, global },
             sequence: { ...base.sequence, sequenceParallel: tp > 1 },
-            optimizer: { ...base.optimizer, distributed: true },
             recompute: recomputeOf(granularity),
           };
         }
@@ -163,107 +373,176 @@ function expertSplits(
     .map((ep) => ({ ep, exptTp: 1 }));
 }
 
-/** The same number of layers on every stage and chunk, chunk by chunk over the stages. */
-function evenStages(blocks: readonly Block[], pp: number, vpp: number): Chunk[][] {
-  const size = blocks.length / (pp * vpp);
+/**
+ * Places of a pipeline beside the layers: none where the stages divide them, else one for the loss, or two for embedding and loss
+ * (`account_for_embedding_in_pipeline_split`, `account_for_loss_in_pipeline_split`).
+ */
+function endsCounted(layers: number, stages: number): number {
+  return [0, 1, 2].find((ends) => (layers + ends) % stages === 0) ?? Number.NaN;
+}
+
+/** The stages of a model by their numbers, made once: the layouts of a plan share them. */
+class EvenStages {
+  readonly #made = new Map<string, Chunk[][]>();
+
+  constructor(readonly layers: Layers) {}
+
+  of(pp: number, vpp: number): Chunk[][] {
+    const key = `${pp} ${vpp}`;
+    const stages = this.#made.get(key) ?? evenStages(this.layers, pp, vpp);
+    this.#made.set(key, stages);
+    return stages;
+  }
+}
+
+/** As many layers on every stage and chunk, chunk by chunk over the stages; ends that count take the place of a layer. */
+function evenStages({ blocks, mtp }: Layers, pp: number, vpp: number): Chunk[][] {
+  const ends = endsCounted(blocks.length / 2, pp);
+  const size = (blocks.length + 2 * ends) / (pp * vpp);
+  const before = ends === 2 ? 2 : 0;
   return Array.from({ length: pp }, (_, rank) =>
     Array.from({ length: vpp }, (_, chunk): Chunk => {
-      const first = (chunk * pp + rank) * size;
+      const first = (chunk * pp + rank) * size - before;
+      const isLast = rank === pp - 1 && chunk === vpp - 1;
       return {
-        blocks: blocks.slice(first, first + size),
+        blocks: blocks.slice(Math.max(0, first), first + size),
         embedding: rank === 0 && chunk === 0,
-        loss: rank === pp - 1 && chunk === vpp - 1,
-        mtp: 0,
+        loss: isLast,
+        mtp: isLast ? mtp : 0,
       };
     }),
   );
 }
 
-/** Of layouts with the same degrees, the quickest; the quickest first. */
-function quickestOfGrids<T extends Cost & { readonly job: CostJob }>(costed: readonly T[]): T[] {
-  const quickest = new Map<string, T>();
-  for (const one of [...costed].sort((a, b) => a.seconds - b.seconds)) {
-    const key = JSON.stringify(one.job.degrees);
-    if (!quickest.has(key)) {
-      quickest.set(key, one);
+/** Candidates that the rules accept, in groups of equally quick ones, in each the simplest first. */
+function grouped(
+  candidates: readonly (Candidate & { readonly base: Base })[],
+  wanted: number,
+): readonly PlannedLayout[] {
+  const accepted: PlannedLayout[] = [];
+  let checkedTexts = 0;
+  for (const candidate of candidates) {
+    // a whole group, so that its simplest layout is among those that are listed
+    const limit = (accepted[0]?.seconds ?? 0) * (1 + RANKING_ERROR);
+    if (checkedTexts >= MAX_CHECKED || (accepted.length >= wanted && candidate.seconds > limit)) {
+      break;
+    }
+    checkedTexts++;
+    const planned = plannedLayout(candidate);
+    if (planned) {
+      accepted.push(planned);
     }
   }
-  return [...quickest.values()];
-}
-
-type Cost = Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'>;
-
-function withCost(job: CostJob): Cost & { readonly job: CostJob } {
-  const { totalBytes = 0, totalInterval = [0, 0] } = fullestOf(memoryOf(job)) ?? {};
-  return { job, totalBytes, totalInterval, seconds: stepTime(job, MEGATRON).seconds };
-}
-
-/** The layout as a file; null where a rule refuses it. */
-function plannedLayout(text: string, job: CostJob, cost: Cost): PlannedLayout | null {
-  const vpp = job.stages[0]?.length ?? 1;
-  const planned = written(text, job, vpp);
-  if (planned === null || check(planned).diagnostics.some(({ severity }) => severity === 'error')) {
-    return null;
+  const groups: PlannedLayout[][] = [];
+  for (const layout of accepted) {
+    const last = groups.at(-1);
+    if (last && layout.seconds <= (last[0]?.seconds ?? 0) * (1 + RANKING_ERROR)) {
+      last.push(layout);
+    } else {
+      groups.push([layout]);
+    }
   }
+  return groups.flatMap((group, index) => ranked(group, index + 1)).slice(0, wanted);
+}
+
+/** A group with the simplest layout first, and what speaks for each. */
+function ranked(group: readonly PlannedLayout[], place: number): PlannedLayout[] {
+  const sorted = group.toSorted((a, b) => complexity(a) - complexity(b) || a.seconds - b.seconds);
+  const [simplest] = sorted;
+  return sorted.map((layout) => ({ ...layout, group: place, why: whyOf(layout, group, layout === simplest) }));
+}
+
+/** How much machinery a layout takes: each kind of parallelism, recomputation, and how far it is driven. */
+function complexity({ degrees, vpp, recompute, gpus }: PlannedLayout): number {
+  const { tp, cp, pp, ep, exptTp } = degrees;
+  const sizes = [tp, cp, pp, vpp, ep, exptTp === tp ? 1 : exptTp];
+  const kinds = sizes.filter((size) => size > 1).length + (recompute === 'full' ? 1 : 0);
+  return 10 * kinds + sizes.reduce((sum, size) => sum + Math.log2(size), 0) + gpus / 1e6;
+}
+
+function whyOf(layout: PlannedLayout, group: readonly PlannedLayout[], isSimplest: boolean): string {
+  const least = (value: (one: PlannedLayout) => number) => group.every((one) => value(layout) <= value(one));
+  const reasons = [
+    ...(isSimplest ? [group.length > 1 ? 'the simplest of its group' : 'alone in its group'] : []),
+    ...(group.length > 1 && least(({ totalBytes }) => totalBytes) ? ['least memory'] : []),
+    ...(group.length > 1 && least(({ seconds }) => seconds) ? ['quickest by estimate'] : []),
+    ...(group.length > 1 && least(({ gpus }) => gpus) && group.some(({ gpus }) => gpus > layout.gpus)
+      ? ['fewest GPUs']
+      : []),
+  ];
+  return reasons.length > 0 ? reasons.join(', ') : 'as quick as the others';
+}
+
+/** A candidate as a file; null where a rule refuses it. */
+function plannedLayout({ base, job, ...cost }: Candidate & { readonly base: Base }): PlannedLayout | null {
+  const changes = changesTo(job);
+  const edits = base.checked.facts && keyEdits(base.checked.facts, changes);
+  const text = edits && applyEdits(base.text, edits);
+  return text === null || hasErrors(check(text)) ? null : { ...described(job, base.gpu), ...cost, text };
+}
+
+/** What a job's layout is called and what it takes, beside its cost. */
+function described(job: CostJob, gpu: string): PlannedLayout {
+  const { tp, cp, pp, dp } = job.degrees;
+  const gpus = tp * cp * pp * dp;
+  const { seconds } = stepTime(job, calibrationOf(job));
+  const memory = fullestOf(memoryOf(job));
   return {
+    gpus,
+    gpu,
     degrees: job.degrees,
-    vpp,
+    vpp: job.stages[0]?.length ?? 1,
     micro: job.batch.micro,
     recompute: job.recompute.granularity,
+    seconds,
+    secondsInterval: timeInterval(job, seconds),
+    tokensPerSecondPerGpu: (job.batch.global * job.sequence.length) / seconds / gpus,
+    totalBytes: memory?.totalBytes ?? 0,
+    totalInterval: memory?.totalInterval ?? [0, 0],
     microbatches: microbatches(job),
-    text: planned,
-    ...cost,
+    group: 0,
+    why: '',
+    needs: [
+      ...(job.sequence.sequenceParallel ? ['sequence_parallel'] : []),
+      ...(job.optimizer.distributed ? ['use_distributed_optimizer'] : []),
+      ...(job.recompute.granularity === 'none' ? [] : [`recompute ${job.recompute.granularity}`]),
+    ],
+    isPresent: false,
+    text: '',
   };
 }
 
-function written(text: string, job: CostJob, vpp: number): string | null {
-  const { tp, cp, pp, ep, exptTp } = job.degrees;
-  const degrees = [`tp: ${tp}`, `cp: ${cp}`, `pp: ${pp}`, `vpp: ${vpp}`, `ep: ${ep}`].filter(
-    (line) => !/: 1$/.test(line),
-  );
-  const experts = job.model.moe ? [`expt_tp: ${exptTp}`] : [];
-  const { granularity } = job.recompute;
-  const recompute =
-    granularity === 'full'
-      ? ['granularity: full', 'method: uniform', 'num_layers: 1']
-      : [`granularity: ${granularity}`];
-  const sections: readonly (readonly [string, readonly string[]])[] = [
-    ['parallelism', degrees.length + experts.length > 0 ? [...degrees, ...experts] : ['tp: 1']],
-    ...(granularity === 'none' ? [] : [['recompute', recompute] as const]),
-  ];
-  const laid = sections.reduce<string | null>((all, [name, lines]) => all && withSection(all, name, lines), text);
-  const keys: readonly (readonly [SectionName, string, string])[] = [
-    ['batch', 'micro_batch_size', String(job.batch.micro)],
-    ['batch', 'global_batch_size', String(job.batch.global)],
-    ['optimizer', 'use_distributed_optimizer', 'true'],
-    ...(tp > 1 ? [['sequence', 'sequence_parallel', 'true'] as const] : []),
-  ];
-  return keys.reduce<string | null>((all, [section, key, value]) => all && withKey(all, section, key, value), laid);
+/** The layout of the file as it is; null where it has errors or no estimate. */
+function presentOf(text: string): PlannedLayout | null {
+  const checked = check(text);
+  const [made] = checked.facts && !hasErrors(checked) ? costJobs(checked.facts) : [];
+  const gpu = checked.facts?.root.cluster.value?.gpu.value;
+  return made?.ok && made.gpuKnown && gpu !== undefined
+    ? { ...described(made.job, gpu), why: 'the present layout', isPresent: true, text }
+    : null;
 }
 
-type SectionName = keyof LayoutFacts['root'];
-
-/** The file with a section in block style, in place of the one it has or at its end; null where it cannot be read. */
-function withSection(text: string, name: string, lines: readonly string[]): string | null {
-  const { facts } = check(text);
-  const field = facts?.root[name as SectionName];
-  if (!facts || !field) {
-    return null;
-  }
-  const block = `${name}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
-  return field.written
-    ? applyEdits(text, [{ span: { start: field.keySpan.start, end: field.span.end }, newText: block }])
-    : `${text.trimEnd()}\n${block}\n`;
-}
-
-/** The file with one key of a section set, the section's others as they are; null where it cannot be read. */
-function withKey(text: string, section: SectionName, key: string, value: string): string | null {
-  const field: Field<unknown> | undefined = check(text).facts?.root[section];
-  if (!field?.written) {
-    return withSection(text, section, [`${key}: ${value}`]);
-  }
-  const keys = field.value as Readonly<Record<string, Field<unknown>>> | undefined;
-  const own = keys?.[key];
-  const edit = own ? setKey(text, field.span, key, own, value) : null;
-  return edit && applyEdits(text, [edit]);
+/** The keys that make a file this job. */
+function changesTo({ degrees, stages, model, batch, recompute, sequence }: CostJob): KeyChange[] {
+  const { tp, cp, pp, ep, exptTp } = degrees;
+  const sizes = Object.entries({ tp, cp, pp, vpp: stages[0]?.length ?? 1, ep });
+  const set = (section: KeyChange['section'], key: string, value: string | number): KeyChange => ({
+    section,
+    key,
+    value: String(value),
+  });
+  const { granularity } = recompute;
+  const layers = stages.flat().reduce((sum, { blocks }) => sum + blocks.length / 2, 0);
+  const ends = pp > 1 && !model.mamba ? endsCounted(layers, pp) : 0;
+  return [
+    ...sizes.filter(([key, size]) => key === 'tp' || size > 1).map(([key, size]) => set('parallelism', key, size)),
+    ...(model.moe ? [set('parallelism', 'expt_tp', exptTp)] : []),
+    ...(ends > 0 ? [set('parallelism', 'account_for_loss_in_pipeline_split', 'true')] : []),
+    ...(ends > 1 ? [set('parallelism', 'account_for_embedding_in_pipeline_split', 'true')] : []),
+    ...(granularity === 'none' ? [] : [set('recompute', 'granularity', granularity)]),
+    ...(granularity === 'full' ? [set('recompute', 'method', 'uniform'), set('recompute', 'num_layers', 1)] : []),
+    set('batch', 'micro_batch_size', batch.micro),
+    set('batch', 'global_batch_size', batch.global),
+    set('sequence', 'sequence_parallel', String(sequence.sequenceParallel)),
+  ];
 }

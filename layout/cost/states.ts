@@ -2,15 +2,14 @@ import { type CostJob, HALF, shapeOf } from './job';
 import {
   adapterParameters,
   blockParameters,
-  chunkParameters,
   type ParameterCount,
-  totalOf,
+  shapeParameters,
   vocabularyParameters,
 } from './parameters';
 
 /** Parameters of one pipeline rank, all its virtual stages together, without adapters. */
 export function stageParameters(job: CostJob, stage: number): ParameterCount {
-  return totalOf((job.stages[stage] ?? []).map((chunk) => chunkParameters(job, chunk)));
+  return shapeParameters(job, shapeOf(job, stage));
 }
 
 /** Parameters that have gradients: all, or those of the adapters beside a model that stays as it is. */

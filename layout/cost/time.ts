@@ -1,6 +1,7 @@
 import { type Collective, type HiddenBehind, stageCollectives } from './collectives';
 import { type GroupPlacements, groupPlacements, linkSeconds } from './groupPlacement';
 import {
+  BLOCKS,
   type Block,
   blockCount,
   type CostJob,
@@ -73,6 +74,25 @@ export const NANOTRON: Calibration = {
   stepSeconds: 0.2,
 };
 
+/** The calibration of a job: that of the program that runs it. */
+export const calibrationOf = ({ program }: Pick<CostJob, 'program'>): Calibration =>
+  program === 'nanotron' ? NANOTRON : MEGATRON;
+
+/**
+ * How far measured step times lie from the estimate, as factors, nine times of ten (docs/cost.md): on A100, by which the
+ * constants were fitted; on later GPUs; with nanotron, whose runs differ by a factor of ten among themselves; and on GPUs of which no
+ * published run says how fast they are.
+ */
+const TIME_INTERVAL = { a100: [0.8, 1.3], later: [0.7, 2], nanotron: [0.15, 2.5], unmeasured: [0.5, 2.5] } as const;
+
+/** The range of a step time. */
+export function timeInterval({ program, hardware }: CostJob, seconds: number): readonly [number, number] {
+  const { name, isMeasured } = hardware.gpu;
+  const kind = program === 'nanotron' ? program : name === 'a100' ? name : isMeasured ? 'later' : 'unmeasured';
+  const [low, high] = TIME_INTERVAL[kind];
+  return [seconds * low, seconds * high];
+}
+
 /** Seconds of one optimizer step and what they are made of. */
 export interface StepTime {
   readonly seconds: number;
@@ -87,7 +107,7 @@ export interface StepTime {
 }
 
 /** The time of one optimizer step. */
-export function stepTime(job: CostJob, calibration: Calibration = MEGATRON): StepTime {
+export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(job)): StepTime {
   const clock = new Clock(job, calibration);
   const count = microbatches(job);
   const stages = clock.stages();
@@ -143,10 +163,12 @@ class Clock {
   /** Seconds of each pipeline rank; ranks that hold and send the same are timed once. */
   stages(): readonly StageTime[] {
     const known = new Map<string, StageTime>();
-    const last = this.job.stages.length - 1;
+    const count = this.job.stages.length;
     return this.job.stages.map((_, stage) => {
-      const edges = [stage - 1, stage].map((edge) => this.#placements.pipelineCrosses[(edge + last + 1) % (last + 1)]);
-      const key = JSON.stringify([shapeOf(this.job, stage), edges, stage === 0, stage === last]);
+      const { blocks, mtp, chunks } = shapeOf(this.job, stage);
+      const edges = [stage - 1, stage].map((edge) => this.#placements.pipelineCrosses[(edge + count) % count]);
+      const end = stage === 0 ? 'first' : stage === count - 1 ? 'last' : '';
+      const key = `${BLOCKS.map((block) => blocks[block])} ${mtp} ${chunks} ${edges} ${end}`;
       const time = known.get(key) ?? this.#stage(stage);
       known.set(key, time);
       return time;
@@ -296,8 +318,6 @@ class Clock {
     };
   }
 }
-
-const BLOCKS: readonly Block[] = ['attention', 'mlp', 'moe', 'mamba'];
 
 /** The narrowest first: what may run behind all computation takes what the others leave. */
 const HIDDEN: readonly HiddenBehind[] = [

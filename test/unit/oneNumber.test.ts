@@ -43,7 +43,7 @@ test('every place shows the same memory of a layout', () => {
   const line = MarkupContent.is(found) ? found.value.split('\n').find((one) => one.startsWith('- tp 8')) : '';
   expect(shownIn(line ?? '')).toBe(gibibytes(twice?.score.totalBytes ?? Number.NaN));
 
-  const plan = planLayouts(LAYOUT, 1);
+  const plan = planLayouts(LAYOUT, { wanted: 1 });
   const [first] = plan.ok ? plan.layouts : [];
   expect(first?.totalBytes).toBe(scoreOf(check(first?.text ?? ''))?.totalBytes);
 });

@@ -1,15 +1,41 @@
-import type { Command } from 'commander';
-import { countOf, grouped, jsonText, markdownText, type ResolvedLayout, terminalLine } from '../layout';
+import { type Command, Option } from 'commander';
+import {
+  CHECKPOINT_FORMATS,
+  type CheckpointFormat,
+  type CheckpointVerdict,
+  checkpointVerdicts,
+  countOf,
+  grouped,
+  jsonText,
+  markdownText,
+  type ResolvedLayout,
+  terminalLine,
+} from '../layout';
 import { changesInWords } from '../picture/changes';
 import { type Status, statusColouring } from '../picture/colour';
 import { CHANGES, type Change, type Difference, differenceOf } from '../picture/difference';
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { svgOf } from '../picture/svg';
+import { checkpointJson, checkpointMarkdown, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { formatOption } from './options';
 import { EXIT, print, refusesToList } from './output';
 
 type Format = 'text' | 'json' | 'markdown' | 'svg';
+
+interface Options {
+  readonly format: Format;
+  /** True where the option names no format. */
+  readonly checkpoint?: CheckpointFormat | true;
+}
+
+const HELP = `
+Exit status: 0 whether or not they differ, 2 a file cannot be used or has errors.
+
+Examples:
+  parallelism-layout compare before.layout.yaml after.layout.yaml
+  parallelism-layout compare before.layout.yaml after.layout.yaml --checkpoint
+  parallelism-layout compare before.layout.yaml after.layout.yaml --checkpoint torch`;
 
 /** Adds `compare`: how two layouts differ, in words and drawn. */
 export function addCompareCommand(program: Command): void {
@@ -19,9 +45,15 @@ export function addCompareCommand(program: Command): void {
     .argument('<before>', 'a layout file; - is standard input')
     .argument('<after>', 'a layout file; - is standard input')
     .addOption(formatOption('text', 'json', 'markdown', 'svg'))
-    .addHelpText('after', '\nExit status: 0 whether or not they differ, 2 a file cannot be used or has errors.')
-    .action((before: string, after: string, { format }: { format: Format }) => {
-      const comparison = comparisonOf(before, after);
+    .addOption(
+      new Option(
+        '--checkpoint [format]',
+        'say what of a checkpoint of the first layout the second one can load; the format is the one that the first names',
+      ).choices(CHECKPOINT_FORMATS),
+    )
+    .addHelpText('after', HELP)
+    .action((before: string, after: string, { format, checkpoint }: Options) => {
+      const comparison = comparisonOf(before, after, checkpoint);
       return comparison ? print(FORMATS[format](comparison)) : undefined;
     });
 }
@@ -33,16 +65,21 @@ interface Comparison {
   readonly layouts: readonly [ResolvedLayout, ResolvedLayout];
   readonly words: readonly string[];
   readonly difference: Difference;
+  /** What of a checkpoint loads, a verdict a grid; null where that was not asked. */
+  readonly checkpoint: readonly CheckpointVerdict[] | null;
 }
 
 /** Null, with the reason on standard error, where a file cannot be used or has errors. */
-function comparisonOf(before: string, after: string): Comparison | null {
+function comparisonOf(before: string, after: string, format: Options['checkpoint']): Comparison | null {
   const [one, other] = [...inputFiles([before, after])].map((input) => soundLayout(input, EXIT.unusable));
   if (!isListable(before, one) || !isListable(after, other)) {
     return null;
   }
   const layouts = [one.resolved, other.resolved] as const;
-  return { before, after, layouts, words: changesInWords(...layouts), difference: differenceOf(...layouts) };
+  const checkpoint =
+    format === undefined ? null : checkpointVerdicts(one.facts, other.facts, format === true ? null : format);
+  const words = changesInWords(...layouts);
+  return { before, after, layouts, words, difference: differenceOf(...layouts), checkpoint };
 }
 
 const isListable = (file: string, layout: SoundLayout | null | undefined): layout is SoundLayout =>
@@ -62,12 +99,16 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
     yield `${terminalLine(before)} and ${terminalLine(after)}: ${verdict(comparison)}\n`;
     yield* words.map((line) => `  ${terminalLine(line)}\n`);
     yield* isChanged(comparison) ? ['\n', ...drawn(comparison).map((line) => `  ${line}\n`)] : [];
+    yield* comparison.checkpoint ? ['\n', ...checkpointText(comparison.checkpoint)] : [];
   },
   *json(comparison) {
     const { before, after, layouts, words, difference } = comparison;
     const ranks = Object.fromEntries(CHANGES.map((change) => [change, difference.count(change)]));
     const worlds = layouts.map(({ worldSize }) => worldSize);
-    yield `${jsonText({ before, after, same: !isChanged(comparison), world_size: worlds, changes: words, ranks }, 2)}\n`;
+    const { checkpoint } = comparison;
+    const same = !isChanged(comparison);
+    const saved = checkpoint ? { checkpoint: checkpoint.map(checkpointJson) } : {};
+    yield `${jsonText({ before, after, same, world_size: worlds, changes: words, ranks, ...saved }, 2)}\n`;
   },
   *markdown(comparison) {
     yield `${markdownText(verdict(comparison))}\n\n`;
@@ -76,6 +117,7 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
       // a fence that no name in it can end: names do not occur in the drawing
       yield `\n\`\`\`text\n${drawn(comparison).join('\n')}\n\`\`\`\n`;
     }
+    yield* comparison.checkpoint ? ['\n', ...checkpointMarkdown(comparison.checkpoint)] : [];
   },
   *svg(comparison) {
     const { before, after, layouts, words, difference } = comparison;

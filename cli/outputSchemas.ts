@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHECKPOINT_FORMATS, CHECKPOINT_PARTS } from '../layout';
 
 /** The version of the outputs below. A version gains fields; a field that goes or changes makes another version. */
 const VERSION = 1;
@@ -236,6 +237,29 @@ const compare = z.object({
   ranks: z
     .object({ same: whole, peers: whole, coordinates: whole, absent: whole })
     .describe('How many ranks are the same, have other peers, have other coordinates, are in one layout only.'),
+  checkpoint: z
+    .array(
+      z.object({
+        module: z.string().nullable(),
+        format: z.enum(CHECKPOINT_FORMATS),
+        optimizer_sharding: z.string().nullable(),
+        parts: z.array(
+          z.object({
+            part: z.enum(CHECKPOINT_PARTS),
+            outcome: z
+              .enum(['loads', 'after', 'lost', 'unknown'])
+              .describe('`after`: once one of the ways is taken; `lost`: the job starts without it.'),
+            because: z.string(),
+            predicts: z.string().nullable().describe('What the framework says, word for word.'),
+            ways: z.array(z.object({ what: z.string(), command: z.string() })),
+            source: z.string(),
+            proof: z.enum(['run', 'read']).describe('Whether such a pair was loaded, or the source was read.'),
+          }),
+        ),
+      }),
+    )
+    .optional()
+    .describe('With `--checkpoint`: what of a checkpoint of the first layout the second one can load.'),
 });
 
 const verify = z.object({

@@ -1,4 +1,5 @@
 export * from './check';
+export * from './checkpoint';
 export * from './cost';
 export * from './diagnostic';
 export * from './escape';

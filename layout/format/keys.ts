@@ -711,6 +711,18 @@ const rootKeys = {
           'fsdp_dtensor',
         ]),
       ),
+      optimizer_sharding: flag('--dist-ckpt-optim-fully-reshardable', {
+        ...options(
+          'How the states of a distributed optimizer are cut in a checkpoint: `dp_reshardable` loads only where tp, pp, vpp and ep stay.',
+          ['dp_reshardable', 'fully_reshardable', 'fully_sharded_model_space'],
+          'dp_reshardable',
+        ),
+        whenOn: 'fully_reshardable' as const,
+      }),
+      fully_parallel_save: flag(
+        '--no-ckpt-fully-parallel-save',
+        withDefault(true, boolean('Every data-parallel rank writes a share of the checkpoint.')),
+      ),
     }),
   ),
   ntp: map('Nonuniform tensor parallelism: go on with fewer TP ranks where GPUs failed.', ntpKeys),

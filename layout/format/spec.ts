@@ -37,6 +37,8 @@ export type DurationSpec = ScalarSpec<'duration', string>;
 
 export interface EnumSpec<T extends string = string> extends ScalarSpec<'enum', T> {
   readonly options: readonly T[];
+  /** The value that the flag stands for, where that is a bare switch; without it the default holds. */
+  readonly whenOn?: T;
 }
 
 export interface ListSpec<I extends KeySpec = KeySpec> extends Described {

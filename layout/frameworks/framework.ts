@@ -25,6 +25,27 @@ export interface Framework {
   readonly rules: HoldingRules;
   /** The version of Megatron Core that it pins; null where it has none or takes what is installed. */
   readonly core: string | null;
+  /** What becomes of a checkpoint of its own under another layout; left out where that is not known. */
+  readonly checkpoint?: OwnCheckpoint;
+}
+
+/** A checkpoint that is not Megatron-LM's. */
+export interface OwnCheckpoint {
+  /** Model and optimizer states, which are cut alike. */
+  readonly states: CheckpointFact;
+  /** What becomes of the state of the data loader where the number of data-parallel ranks changes. */
+  readonly dataOfOtherDp?: CheckpointFact;
+}
+
+export interface CheckpointFact {
+  readonly outcome: 'loads' | 'after' | 'lost';
+  /** Why, a sentence that follows the name of the part. */
+  readonly because: string;
+  /** What the framework says, word for word; null where it says nothing. */
+  readonly predicts: string | null;
+  readonly ways: readonly { readonly what: string; readonly command: string }[];
+  /** The file and function that say so. */
+  readonly source: string;
 }
 
 /** What trains, where a framework has a choice. */

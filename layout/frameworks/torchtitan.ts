@@ -67,5 +67,26 @@ export const torchtitan: Framework = {
     own: ['framework-world', 'framework-experts', 'framework-heads', 'torchtitan-sequence', 'torchtitan-pipeline'],
     megatron: 'none',
   },
+  checkpoint: {
+    states: {
+      outcome: 'loads',
+      because: 'torch.distributed.checkpoint reshards DTensors over any mesh.',
+      predicts: null,
+      ways: [],
+      source: 'pytorch/torchtitan docs/checkpoint.md',
+    },
+    dataOfOtherDp: {
+      outcome: 'lost',
+      because: 'the state of the data loader belongs to the number of data-parallel ranks.',
+      predicts: 'dp_degree is inconsistent before and after checkpoint, dataloader resharding is not supported yet.',
+      ways: [
+        {
+          what: 'Leave the data loader out of what is loaded.',
+          command: '--checkpoint.exclude_from_loading dataloader',
+        },
+      ],
+      source: 'pytorch/torchtitan torchtitan/components/dataloader.py ParallelAwareDataloader',
+    },
+  },
   core: null,
 };

@@ -214,7 +214,10 @@ function megatronOptions(writer: Writer): [name: string, value: FactValue][] {
 }
 
 /** The value of an option; one that turns something off is on where its key is false. */
-function optionValue({ kind }: (typeof PLAIN_OPTIONS)[number], value: FactValue): FactValue {
+function optionValue({ kind, choice }: (typeof PLAIN_OPTIONS)[number], value: FactValue): FactValue {
+  if (kind === 'choice') {
+    return value === choice?.on;
+  }
   return kind === 'off' ? value !== true : value;
 }
 

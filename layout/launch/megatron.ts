@@ -32,13 +32,25 @@ export interface Dialect {
   readonly groupsAlone?: boolean;
 }
 
-type Kind = 'integer' | 'switch' | 'off' | 'text' | 'texts' | 'oneOrMore' | 'integers' | 'expression' | 'number';
+type Kind =
+  | 'integer'
+  | 'switch'
+  | 'off'
+  | 'choice'
+  | 'text'
+  | 'texts'
+  | 'oneOrMore'
+  | 'integers'
+  | 'expression'
+  | 'number';
 
 /** An option that becomes a key as it is: its names, the flag's first, and how its value is read. */
 interface PlainOption {
   readonly names: readonly [string, ...string[]];
   readonly key: KeyPath;
   readonly kind: Kind;
+  /** Of the kind `choice`: the values that a switch stands for where it is on and where it is off. */
+  readonly choice?: { readonly on: string; readonly off: string };
 }
 
 /** Names that options have beside their flag, by the key. */
@@ -102,9 +114,15 @@ function plainOption(key: KeyPath, name: string, spec: KeySpec): PlainOption[] {
   if (flag === undefined || kind === undefined || JOINT.includes(flag) || Object.values(OTHER_NAMES).includes(flag)) {
     return [];
   }
+  const named = (): readonly [string, ...string[]] => {
+    const other = OTHER_NAMES[key];
+    return [flag, ...(other === undefined ? [] : [other])];
+  };
+  if (spec.type === 'enum' && spec.whenOn !== undefined) {
+    return [{ names: named(), key, kind: 'choice', choice: { on: spec.whenOn, off: String(spec.default) } }];
+  }
   const isInverted = kind === 'switch' && /^(no|disable)_/.test(flag) && !/^(no|disable)_/.test(name);
-  const other = OTHER_NAMES[key];
-  return [{ names: [flag, ...(other === undefined ? [] : [other])], key, kind: isInverted ? 'off' : kind }];
+  return [{ names: named(), key, kind: isInverted ? 'off' : kind }];
 }
 
 /** Every option that has a place in a layout. */
@@ -115,7 +133,7 @@ export const MEGATRON_OPTIONS: ReadonlySet<string> = new Set([
 
 /** Megatron-LM's switches that scripts use most: what follows one is not its value. */
 export const MEGATRON_SWITCHES: ReadonlySet<string> = new Set([
-  ...PLAIN_OPTIONS.flatMap(({ names, kind }) => (kind === 'switch' || kind === 'off' ? names : [])),
+  ...PLAIN_OPTIONS.flatMap(({ names, kind }) => (['switch', 'off', 'choice'].includes(kind) ? names : [])),
   ...['group_query_attention', 'bf16', 'fp16', 'swiglu', 'quick_geglu', 'use_tp_pp_dp_mapping', 'use_mcore_models'],
   ...['use_flash_attn', 'no_masked_softmax_fusion', 'disable_bias_linear', 'normalization_zero_centered', 'mock_data'],
 ]);
@@ -136,7 +154,7 @@ export function readMegatron(options: Options, dialect: Dialect, facts: Facts): 
   applyValidation(options, dialect, facts);
 }
 
-function readOption(options: Options, { names, kind }: PlainOption, dialect: Dialect): Found | undefined {
+function readOption(options: Options, { names, kind, choice }: PlainOption, dialect: Dialect): Found | undefined {
   if (!names.some((name) => options.has(name)) && (options.blocked !== null || dialect.resolved)) {
     // an absent option is reported as unknown for the important keys alone (`setDefaults`)
     return undefined;
@@ -150,6 +168,8 @@ function readOption(options: Options, { names, kind }: PlainOption, dialect: Dia
       return onOff(options, names, dialect);
     case 'off':
       return mapFound(onOff(options, names, dialect), (isOn) => !isOn);
+    case 'choice':
+      return mapFound(onOff(options, names, dialect), (isOn) => (isOn ? choice?.on : choice?.off) ?? '');
     case 'text':
       return options.string(...names);
     case 'integers':

@@ -60,6 +60,8 @@ const RUNS: readonly { readonly command: OutputName; readonly args: readonly str
   { command: 'drift', args: ['other.layout.yaml'] },
   { command: 'compare', args: ['four.layout.yaml', 'warned.layout.yaml'] },
   { command: 'compare', args: ['four.layout.yaml', 'four.layout.yaml'] },
+  { command: 'compare', args: ['four.layout.yaml', 'warned.layout.yaml', '--checkpoint'] },
+  { command: 'compare', args: ['four.layout.yaml', 'four.layout.yaml', '--checkpoint', 'torch'] },
   { command: 'explain', args: [] },
   { command: 'explain', args: ['tp'] },
   { command: 'explain', args: ['dense-factorization'] },

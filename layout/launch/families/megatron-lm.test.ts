@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { layoutOf, layoutYaml } from '../document';
+import { exportLayout } from '../export';
 import { readLaunchFile } from '../import';
 
 const SCRIPT = `#!/bin/bash
@@ -88,4 +89,20 @@ test('jobs that differ leave open what they differ in', () => {
   const reading = readLaunchFile('t.sh', script, () => null);
   const values = Object.fromEntries(reading.values.map(({ key, value }) => [key, value]));
   expect(values).toMatchObject({ 'parallelism.tp': null, 'parallelism.cp': 2, world_size: 8 });
+});
+
+test('a switch that stands for a value is read and written as one', () => {
+  const flags = (text: string) =>
+    layoutOf(readLaunchFile('a.sh', `torchrun --nproc-per-node 8 pretrain_gpt.py ${text}\n`, () => null));
+  expect(flags('--dist-ckpt-optim-fully-reshardable --no-ckpt-fully-parallel-save')).toMatchObject({
+    checkpoint: { optimizer_sharding: 'fully_reshardable', fully_parallel_save: false },
+  });
+  expect(flags('--tensor-model-parallel-size 2')).not.toHaveProperty('checkpoint.optimizer_sharding');
+  const layout = (sharding: string) =>
+    exportLayout(
+      `layout: 1\nworld_size: 8\nparallelism: {}\ncheckpoint: {optimizer_sharding: ${sharding}}\n`,
+      'megatron-args',
+    );
+  expect(layout('fully_reshardable').text).toContain('--dist-ckpt-optim-fully-reshardable');
+  expect(layout('dp_reshardable').text).not.toContain('--dist-ckpt');
 });

@@ -1,0 +1,2 @@
+export * from './verdict';
+export { checkpointVerdicts } from './verdicts';

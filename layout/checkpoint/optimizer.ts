@@ -1,0 +1,164 @@
+import { legacyModel, modelVerdict, resaved } from './model';
+import {
+  CHECKPOINTING,
+  changes,
+  DISTRIBUTED_OPTIMIZER,
+  expertSizes,
+  otherModel,
+  type Resume,
+  TIED,
+  told,
+} from './resume';
+import { hasExpertOptimizer } from './savedState';
+import type { PartVerdict, WayOut } from './verdict';
+
+const FRESH: WayOut = { what: 'Start with fresh optimizer states.', command: '--no-load-optim' };
+
+export function optimizerVerdict(resume: Resume): PartVerdict {
+  const { saved, now, format } = resume;
+  if (otherModel(resume) !== null) {
+    return told('optimizer', { outcome: 'lost', because: 'The optimizer states do not load: the model differs.' });
+  }
+  if (saved.distributedOptimizer !== now.distributedOptimizer) {
+    const side = saved.distributedOptimizer ? 'the first' : 'the second';
+    return told('optimizer', {
+      outcome: 'unknown',
+      because: `Whether the optimizer states load is not known: only ${side} layout has use_distributed_optimizer, and no such pair was tried.`,
+      ways: [FRESH],
+    });
+  }
+  if (format === 'torch') {
+    return legacyOptimizer(resume);
+  }
+  if (format !== 'torch_dist') {
+    const model = modelVerdict(resume);
+    return {
+      ...model,
+      part: 'optimizer',
+      because: model.because
+        .replace('The model', 'The optimizer states')
+        .replace('loads', 'load')
+        .replace('does not', 'do not'),
+      ways: model.outcome === 'loads' ? [] : [FRESH],
+    };
+  }
+  return saved.distributedOptimizer ? distributedOptimizer(resume) : plainOptimizer(resume);
+}
+
+function legacyOptimizer(resume: Resume): PartVerdict {
+  const model = legacyModel(resume);
+  if (model.outcome === 'loads') {
+    return told('optimizer', { outcome: 'loads', because: 'The optimizer states load as they are.' });
+  }
+  const keeps = hasExpertOptimizer(resume.saved) === hasExpertOptimizer(resume.now);
+  return told('optimizer', {
+    outcome: keeps ? 'after' : 'lost',
+    because: keeps
+      ? 'The optimizer states do not load as they are, and the converter leaves them behind; writing the checkpoint anew keeps them.'
+      : expertsApart(resume),
+    ways: keeps ? [...resaved(resume, true), FRESH] : [FRESH],
+  });
+}
+
+function expertsApart({ saved }: Resume): string {
+  const [one, other] = hasExpertOptimizer(saved) ? ['first', 'second'] : ['second', 'first'];
+  return (
+    `The optimizer states cannot be loaded: in the ${one} layout the experts have an optimizer of their own ` +
+    `(ep above 1, or expt_tp other than tp), in the ${other} they share the dense one.`
+  );
+}
+
+/** A distributed optimizer in a `torch_dist` checkpoint, by its sharding. */
+function distributedOptimizer(resume: Resume): PartVerdict {
+  const { saved, now } = resume;
+  const isFull = saved.sharding !== 'dp_reshardable';
+  const refused = mismatch(resume);
+  const separate = hasExpertOptimizer(saved) !== hasExpertOptimizer(now);
+  const blocked = changes(resume, ['gtpRemat', 'exptGtpRemat']);
+  if (blocked !== '') {
+    return told('optimizer', {
+      outcome: 'unknown',
+      because: `Whether the optimizer states load is not known: ${blocked}, which was not tried.`,
+      ways: [FRESH],
+    });
+  }
+  if (saved.tied && !now.tied) {
+    return told('optimizer', {
+      outcome: 'lost',
+      because: `The optimizer states cannot be loaded: ${TIED}.`,
+      ways: [FRESH],
+      proof: 'run',
+    });
+  }
+  if (separate) {
+    return told('optimizer', {
+      outcome: 'lost',
+      because: expertsApart(resume),
+      predicts: isFull ? null : refused,
+      ways: [FRESH],
+      source: 'megatron/core/optimizer/__init__.py get_megatron_optimizer',
+      proof: 'run',
+    });
+  }
+  const cut = isFull ? '' : bufferChanges(resume);
+  if (cut === '') {
+    return told('optimizer', {
+      outcome: 'loads',
+      because: `The optimizer states load as they are (${saved.sharding}).`,
+      source: `${DISTRIBUTED_OPTIMIZER} sharded_param_state_${isFull ? 'fully' : 'dp'}_reshardable`,
+      proof: 'run',
+    });
+  }
+  return told('optimizer', {
+    outcome: 'after',
+    because: `The optimizer states do not load as they are: ${cut}. Saved as dp_reshardable, they follow the gradient buffers of each (tp, pp) rank.`,
+    predicts: refused,
+    ways: [
+      {
+        what: 'Start the old layout once more and save so that every size may change.',
+        command: '--dist-ckpt-optim-fully-reshardable',
+      },
+      FRESH,
+    ],
+    source:
+      refused === null
+        ? `${DISTRIBUTED_OPTIMIZER} sharded_param_state_dp_reshardable`
+        : `${CHECKPOINTING} load_checkpoint`,
+    proof: 'run',
+  });
+}
+
+/** What changes the buffers in which the states of one (tp, pp) rank lie; empty where nothing does. */
+function bufferChanges(resume: Resume): string {
+  const { saved, now } = resume;
+  const sizes = changes(resume, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'paddedVocabulary', 'bucketSize']);
+  if (sizes !== '') {
+    return sizes;
+  }
+  if (saved.tied !== now.tied) {
+    return 'the second layout ties the output weights to the embedding';
+  }
+  return saved.stages === now.stages ? '' : 'the stages hold other layers';
+}
+
+/** What training says before it loads; null where tp and pp stay, and the loader dies later. */
+function mismatch({ saved, now }: Resume): string | null {
+  return saved.tp === now.tp && saved.pp === now.pp
+    ? null
+    : `(TP, PP) mismatch after resume ((${now.tp}, ${now.pp}) vs (${saved.tp}, ${saved.pp}) from checkpoint): not supported for DistributedOptimizer with sharding type ${saved.sharding}. Please use \`--ckpt-fully-parallel-save\` flag during checkpoint saving.`;
+}
+
+function plainOptimizer(resume: Resume): PartVerdict {
+  const { saved, now } = resume;
+  const lost = saved.tied && !now.tied ? `The optimizer states cannot be loaded: ${TIED}.` : null;
+  if (lost !== null || hasExpertOptimizer(saved) !== hasExpertOptimizer(now)) {
+    return told('optimizer', { outcome: 'lost', because: lost ?? expertsApart(resume), ways: [FRESH] });
+  }
+  return told('optimizer', {
+    outcome: 'loads',
+    because:
+      'The optimizer states load as they are: without use_distributed_optimizer they are cut as the weights are.',
+    source: 'megatron/core/optimizer/optimizer.py sharded_state_dict',
+    proof: 'run',
+  });
+}

@@ -1,0 +1,128 @@
+import type { Field } from '../format/spec';
+import type { Framework } from '../frameworks';
+import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+import { orderOf } from '../topology/facts';
+import { stagePlanOf, virtualSize } from '../topology/stages';
+
+/** How the optimizer states of a `torch_dist` checkpoint are cut (megatron/core/optimizer/distrib_optimizer.py `sharded_state_dict`). */
+export type OptimizerSharding = 'dp_reshardable' | 'fully_reshardable' | 'fully_sharded_model_space';
+
+/** What of one grid decides how its checkpoint is cut. Sizes are ranks; null where the layout does not say. */
+export interface SavedState {
+  /** The module's name; null for `parallelism`. */
+  readonly module: string | null;
+  readonly framework: Framework | null;
+  /** Ranks in the job. */
+  readonly world: number;
+  readonly tp: number;
+  readonly pp: number;
+  readonly vpp: number;
+  readonly cp: number;
+  readonly dp: number;
+  readonly ep: number;
+  readonly exptTp: number;
+  readonly gtpRemat: number;
+  readonly exptGtpRemat: number;
+  readonly order: string;
+  /** The layers of each chunk, as text; null where the layers are not known. */
+  readonly stages: string | null;
+  /** What `check_checkpoint_args` compares, by Megatron-LM's name of the argument. */
+  readonly sizes: Readonly<Record<ComparedSize, number | null>>;
+  readonly experts: number | null;
+  /** Rows of the embedding after padding; null where the vocabulary is not known. */
+  readonly paddedVocabulary: number | null;
+  readonly tied: boolean;
+  readonly distributedOptimizer: boolean;
+  /** The most elements of a gradient bucket; null for one bucket a buffer. */
+  readonly bucketSize: number | null;
+  readonly megatronFsdp: boolean;
+  readonly globalBatch: number | null;
+  readonly format: string | null;
+  readonly sharding: OptimizerSharding;
+}
+
+type ComparedSize = (typeof COMPARED_SIZES)[number];
+
+/** The sizes of a model that must be equal to load its checkpoint (megatron/training/checkpointing.py `check_checkpoint_args`). */
+export const COMPARED_SIZES = ['num_layers', 'hidden_size', 'num_attention_heads'] as const;
+
+/** What each grid of a layout saves. The file must have no errors. */
+export function savedStates(facts: LayoutFacts): readonly SavedState[] {
+  return facts.modules.map((module) => savedState(facts, module)).filter((state) => state !== null);
+}
+
+const known = <T>(field: Field<T> | undefined): T | null => field?.value ?? null;
+
+function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null {
+  const { degrees, dp, ranks } = module;
+  if (!degrees || dp === undefined || ranks === undefined) {
+    return null;
+  }
+  const { root } = facts;
+  const model = module.model.value;
+  const optimizer = root.optimizer.value;
+  const checkpoint = root.checkpoint.value;
+  const plan = stagePlanOf(facts, module);
+  return {
+    module: module.name,
+    framework: facts.framework,
+    world: facts.world.size ?? ranks,
+    ...degrees,
+    vpp: virtualSize(facts, module) ?? 1,
+    dp,
+    order: facts.heterogeneous ? '' : (orderOf(root) ?? ''),
+    stages: plan ? JSON.stringify(plan.stages()?.map(({ layers }) => layers) ?? null) : null,
+    sizes: {
+      num_layers: known(model?.num_layers),
+      hidden_size: known(model?.hidden_size),
+      num_attention_heads: known(model?.num_attention_heads),
+    },
+    experts: known(model?.num_experts),
+    paddedVocabulary: paddedVocabulary(module, degrees.tp),
+    tied: model?.untie_embeddings_and_output_weights.value !== true,
+    distributedOptimizer: optimizer?.use_distributed_optimizer.value === true,
+    bucketSize:
+      optimizer?.overlap_grad_reduce.value === true && !fitsOneBucket(module)
+        ? defaultBucketSize(dp * degrees.cp)
+        : null,
+    megatronFsdp: root.fsdp.value?.enabled.value === true,
+    globalBatch: known(root.batch.value?.global_batch_size),
+    format: known(checkpoint?.ckpt_format),
+    sharding: checkpoint?.optimizer_sharding.value ?? 'dp_reshardable',
+  };
+}
+
+/** megatron/training/tokenizer/tokenizer.py `vocab_size_with_padding`. */
+function paddedVocabulary(module: ModuleFacts, tp: number): number | null {
+  const model = module.model.value;
+  const size = known(model?.vocab_size);
+  const multiple = (model?.make_vocab_size_divisible_by.value ?? 128) * tp;
+  return size === null ? null : Math.ceil(size / multiple) * multiple;
+}
+
+/** The smallest default size of a gradient bucket, in elements. */
+const SMALLEST_BUCKET = 40_000_000;
+
+/** megatron/training/training.py `resolve_ddp_bucket_size`, where the gradients' reduction overlaps. */
+function defaultBucketSize(dataParallel: number): number {
+  return Math.max(SMALLEST_BUCKET, 1_000_000 * dataParallel);
+}
+
+/** Whether all weights of a model surely lie in one bucket: a bound from above, without what the ranks share. */
+function fitsOneBucket({ model: { value: model } }: ModuleFacts): boolean {
+  const [layers, hidden, vocabulary] = [model?.num_layers, model?.hidden_size, model?.vocab_size].map(known);
+  if (layers === null || hidden === null || layers === undefined || hidden === undefined) {
+    return false;
+  }
+  const wide = Math.max(known(model?.ffn_hidden_size) ?? 4 * hidden, known(model?.moe_ffn_hidden_size) ?? 0);
+  const perLayer = 5 * hidden * hidden + 3 * hidden * wide * (known(model?.num_experts) ?? 1);
+  return layers * perLayer + 2 * (vocabulary ?? Number.POSITIVE_INFINITY) * hidden < SMALLEST_BUCKET;
+}
+
+/**
+ * Whether the experts' weights have an optimizer apart from the others'
+ * (megatron/core/tensor_parallel/layers.py `use_expert_pgs`, megatron/core/optimizer/__init__.py).
+ */
+export function hasExpertOptimizer({ experts, ep, tp, exptTp, gtpRemat, exptGtpRemat }: SavedState): boolean {
+  return experts !== null && (ep > 1 || exptTp !== tp || exptGtpRemat !== gtpRemat);
+}

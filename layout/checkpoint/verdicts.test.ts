@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { check } from '../check';
+import { type CheckpointFormat, checkpointVerdicts } from '.';
+
+const MODEL = 'model: {num_layers: 8, hidden_size: 1024, num_attention_heads: 16}';
+const EXPERTS = 'model: {num_layers: 8, hidden_size: 1024, num_attention_heads: 16, num_experts: 8}';
+
+function layout(parallelism: string, ...sections: readonly string[]): string {
+  return ['layout: 1', 'world_size: 8', `parallelism: {${parallelism}}`, ...sections, ''].join('\n');
+}
+
+/** A line a part: outcome, why, the framework's words, the commands that lead on. */
+function verdicts(before: string, after: string, format: CheckpointFormat | null = null): string[] {
+  const [one, other] = [check(before).facts, check(after).facts];
+  return (one && other ? checkpointVerdicts(one, other, format) : []).flatMap(({ parts }) =>
+    parts.map(({ part, outcome, because, predicts, ways }) =>
+      [
+        `${part} ${outcome}: ${because}`,
+        ...(predicts === null ? [] : [`"${predicts}"`]),
+        ...ways.map(({ command }) => command),
+      ].join(' | '),
+    ),
+  );
+}
+
+describe('what a layout takes from the checkpoint of another', () => {
+  const sharded = 'optimizer: {use_distributed_optimizer: true}';
+
+  test('the same layout takes all of it', () => {
+    const same = layout('tp: 2', MODEL, sharded, 'batch: {micro_batch_size: 1, global_batch_size: 8}');
+    expect(verdicts(same, same)).toEqual([
+      'model loads: The model loads as it is.',
+      'optimizer loads: The optimizer states load as they are (dp_reshardable).',
+      'rng loads: The random (RNG) states load: tp and pp stay.',
+      'rerun loads: The state of the rerun engine loads: world, tp, pp and dp stay.',
+      'data loads: The data continues at the consumed samples, 8 a step as before.',
+    ]);
+  });
+
+  test('other sizes of tp and pp need optimizer states that reshard', () => {
+    expect(verdicts(layout('tp: 2', MODEL, sharded), layout('tp: 4, pp: 2', MODEL, sharded)).slice(0, 4)).toEqual([
+      'model loads: The model loads as it is and is resharded: tp 2 → 4, pp 1 → 2, dp 4 → 1.',
+      'optimizer after: The optimizer states do not load as they are: tp 2 → 4, pp 1 → 2. Saved as dp_reshardable, they follow the gradient buffers of each (tp, pp) rank. | "(TP, PP) mismatch after resume ((4, 2) vs (2, 1) from checkpoint): not supported for DistributedOptimizer with sharding type dp_reshardable. Please use `--ckpt-fully-parallel-save` flag during checkpoint saving." | --dist-ckpt-optim-fully-reshardable | --no-load-optim',
+      'rng lost: The random (RNG) states are lost: tp 2 → 4, pp 1 → 2. Dropout draws other numbers from here on; the seed of the run starts anew. | "(TP, PP) mismatch after resume ((4, 2) vs (2, 1) from checkpoint): RNG state will be ignored"',
+      'rerun lost: The state of the rerun engine is dropped: tp 2 → 4, pp 1 → 2, dp 4 → 1. | "Job sharding has changed: Rerun state will be ignored"',
+    ]);
+  });
+
+  test('fully reshardable states load under any tp and pp', () => {
+    const full = 'checkpoint: {optimizer_sharding: fully_reshardable}';
+    const [, optimizer] = verdicts(layout('tp: 2', MODEL, sharded, full), layout('pp: 4', MODEL, sharded));
+    expect(optimizer).toBe('optimizer loads: The optimizer states load as they are (fully_reshardable).');
+  });
+
+  test('no sharding carries states over the border of an optimizer for experts', () => {
+    const full = 'checkpoint: {optimizer_sharding: fully_reshardable}';
+    const [model, optimizer] = verdicts(layout('', EXPERTS, sharded, full), layout('ep: 4', EXPERTS, sharded));
+    expect([model, optimizer]).toEqual([
+      'model loads: The model loads as it is and is resharded: ep 1 → 4.',
+      'optimizer lost: The optimizer states cannot be loaded: in the second layout the experts have an optimizer of their own (ep above 1, or expt_tp other than tp), in the first they share the dense one. | --no-load-optim',
+    ]);
+  });
+
+  test('buckets of overlapping reductions grow with many data-parallel ranks, which dp_reshardable states do not survive', () => {
+    const overlap = 'optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true}';
+    const at = (world: number) => layout('', MODEL, overlap).replace('world_size: 8', `world_size: ${world}`);
+    expect(verdicts(at(32), at(16))[1]).toBe(
+      'optimizer loads: The optimizer states load as they are (dp_reshardable).',
+    );
+    expect(verdicts(at(64), at(32))[1]).toMatch(
+      /^optimizer after: The optimizer states do not load as they are: gradient buckets of 64000000 → 40000000\./,
+    );
+  });
+
+  test('the legacy format has a file a rank: it is converted, or written anew', () => {
+    const [model, optimizer, rng, rerun] = verdicts(layout('', MODEL), layout('tp: 2', MODEL), 'torch');
+    expect([model, optimizer, rng, rerun]).toEqual([
+      'model after: The model does not load as it is: tp 1 → 2, and this format has a file a (tp, pp, ep) rank. | "tensor_model_parallel_size value from checkpoint (1) is not equal to the input argument value (2)." | python tools/checkpoint/convert.py --model-type GPT --loader core --saver core --target-tensor-parallel-size 2 --target-pipeline-parallel-size 1 --load-dir LOAD --save-dir SAVE | --ckpt-convert-format torch_dist --ckpt-convert-save SAVE',
+      'optimizer after: The optimizer states do not load as they are, and the converter leaves them behind; writing the checkpoint anew keeps them. | --ckpt-convert-format torch_dist --ckpt-convert-save SAVE | --no-load-optim',
+      'rng lost: The random (RNG) states are lost: tp 1 → 2. Dropout draws other numbers from here on; the seed of the run starts anew. | --no-load-rng',
+      'rerun lost: The state of the rerun engine is read from torch_dist checkpoints alone.',
+    ]);
+  });
+
+  test('a model of another size does not load', () => {
+    const [model] = verdicts(layout('', MODEL), layout('', MODEL.replace('num_layers: 8', 'num_layers: 16')));
+    expect(model).toBe(
+      'model lost: The model does not load: the two layouts have models of other sizes. | "num_layers value from checkpoint (8) is not equal to the input argument value (16)."',
+    );
+  });
+
+  test('what nobody tried is said to be unknown', () => {
+    const optimizer = verdicts(layout('', MODEL, sharded), layout('', MODEL))[1];
+    expect(optimizer).toBe(
+      'optimizer unknown: Whether the optimizer states load is not known: only the first layout has use_distributed_optimizer, and no such pair was tried. | --no-load-optim',
+    );
+    const nanotron = 'launch: {family: nanotron}';
+    expect(verdicts(layout('', nanotron), layout('tp: 2', nanotron))[0]).toBe(
+      'model unknown: What nanotron does with the weights of the model of another layout is not known here.',
+    );
+  });
+
+  test('torchtitan reshards all but the state of its data loader', () => {
+    const titan = 'launch: {family: torchtitan}';
+    const [model, optimizer, , , data] = verdicts(layout('', titan), layout('tp: 2', titan));
+    expect([model, optimizer, data]).toEqual([
+      'model loads: The weights of the model load as they are: torch.distributed.checkpoint reshards DTensors over any mesh.',
+      'optimizer loads: The optimizer states load as they are: torch.distributed.checkpoint reshards DTensors over any mesh.',
+      'data lost: The data loader\'s states cannot be loaded: dp 8 → 4, and the state of the data loader belongs to the number of data-parallel ranks. | "dp_degree is inconsistent before and after checkpoint, dataloader resharding is not supported yet." | --checkpoint.exclude_from_loading dataloader',
+    ]);
+  });
+});

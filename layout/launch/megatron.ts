@@ -409,7 +409,8 @@ function applyValidation(options: Options, dialect: Dialect, facts: Facts): void
     );
   }
   const sharded = facts.get('fsdp.enabled');
-  if (isOn(sharded)) {
+  // validate_args looks at the overlap with the optimizer's step before Megatron-FSDP switches its optimizer on
+  if (isOn(sharded) && !isOn(facts.get('optimizer.overlap_param_gather_with_optimizer_step'))) {
     facts.set('optimizer.use_distributed_optimizer', sharded);
   } else if (isKnown(sharded)) {
     // without Megatron-FSDP the strategy means nothing

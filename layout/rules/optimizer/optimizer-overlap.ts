@@ -58,7 +58,7 @@ export const optimizerOverlap: Rule = {
         'Must use --overlap-param-gather with --overlap-grad-reduce',
       ),
       onStep(
-        !step.value || isDistributed,
+        !step.value || optimizer.use_distributed_optimizer.value === true,
         'overlap_param_gather_with_optimizer_step needs use_distributed_optimizer. Write use_distributed_optimizer true.',
         '--overlap-param-gather-with-optimizer-step only supported with distributed optimizer',
         on(...gathered, 'overlap_param_gather'),

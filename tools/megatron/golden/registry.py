@@ -44,6 +44,7 @@ KINDS = {
     "hybrid_pattern": Kind("hybrid_patterns", "hybrid_pattern"),
     "training_args": Kind("training", "training_args"),
     "training_args_dev": Kind("training", "training_args", "dev"),
+    "command_lines": Kind("training", "command_lines"),
     "hybrid_cp_groups": Kind("hybrid_context", "hybrid_cp_groups", revision_key="revision"),
     "fsdp_mesh": Kind("fsdp", "fsdp_mesh"),
 }

@@ -1,4 +1,4 @@
-"""training_args: a command line of the training script, as far as its first error.
+"""training_args, command_lines: a command line of the training script, as far as its first error.
 
 After the command line: initialize_model_parallel as megatron/training/initialize.py calls it (as rank 0), the
 configuration of data parallelism, the interleaved schedule up to its checks of the micro-batches, and the check that
@@ -252,6 +252,18 @@ def training_args(megatron: Megatron) -> Run:
                 **(_placement(training.model, config) if args.hybrid_layer_pattern is None else {}),
             }
         )
+
+    return run
+
+
+def command_lines(megatron: Megatron) -> Run:
+    """Whole command lines through the parser, its validation and the configuration; nothing is made of them."""
+    training = Training(Model(megatron))
+    torch.cuda.get_device_capability = lambda *_: (9, 0)
+
+    def run(given: dict[str, Json]) -> Outcome:
+        command = training.command(given["argv"], given["world_size"], {"CUDA_DEVICE_MAX_CONNECTIONS": "1"})
+        return refused(command.error, {}) if command.error else accepted({})
 
     return run
 

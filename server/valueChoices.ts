@@ -5,7 +5,9 @@ import {
   GROUP_NAMES,
   type KeySpec,
   type LayoutFacts,
+  MODEL_NAMES,
   type ModuleFacts,
+  modelNamed,
   processGroups,
   type ResolvedLayout,
 } from '../layout';
@@ -62,6 +64,8 @@ function stringChoices(key: string, resolved: ResolvedLayout | null): Choice[] {
   switch (key) {
     case 'order':
       return ORDERS;
+    case 'from':
+      return MODEL_NAMES.map((value) => ({ value, leadsTo: modelText(value) }));
     case 'sharp_enabled_group':
       return [
         { value: 'dp', leadsTo: 'all data-parallel ranks' },
@@ -72,6 +76,16 @@ function stringChoices(key: string, resolved: ResolvedLayout | null): Choice[] {
     default:
       return [];
   }
+}
+
+/** The sizes of a public model in a few words. */
+function modelText(name: string): string {
+  const { num_layers: layers, num_attention_heads: heads, num_experts: experts } = modelNamed(name)?.facts ?? {};
+  return [
+    countOf(layers ?? 0, 'layer'),
+    countOf(heads ?? 0, 'head'),
+    ...(experts === undefined ? [] : [countOf(experts, 'expert')]),
+  ].join(', ');
 }
 
 const ORDERS: Choice[] = [

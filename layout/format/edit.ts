@@ -18,7 +18,9 @@ export function setKey(
   field: Field<unknown>,
   value: number | string,
 ): Edit | null {
-  return field.written ? { span: field.span, newText: String(value) } : appendKey(text, map, `${name}: ${value}`);
+  return field.written && !field.given
+    ? { span: field.span, newText: String(value) }
+    : appendKey(text, map, `${name}: ${value}`);
 }
 
 /**

@@ -92,6 +92,11 @@ function ownFlags<K extends Keys>(keys: K): K {
   return Object.fromEntries(flagged) as K;
 }
 
+/** The same key, which becomes no argument of Megatron-LM. */
+function withoutFlag<S extends KeySpec>(spec: S): S {
+  return { ...spec, flag: undefined };
+}
+
 /** The same key without a default: unwritten, Megatron-LM takes `value`, but the job may set it elsewhere. */
 function open<S extends KeySpec>(value: string | number | boolean, spec: S): S {
   return { ...spec, megatronTakes: value };
@@ -175,6 +180,11 @@ const stageKeys = ownFlags({
 });
 
 const modelKeys = ownFlags({
+  from: withoutFlag(
+    text(
+      'A public model by its name on Hugging Face, such as `Qwen/Qwen3-30B-A3B`: its sizes hold where the keys beside are not written.',
+    ),
+  ),
   num_layers: count('Transformer layers in the model.'),
   num_layers_in_first_pipeline_stage: flag(
     '--decoder-first-pipeline-num-layers',

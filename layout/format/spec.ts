@@ -121,8 +121,10 @@ type PlainValueOf<S> = S extends IntegerSpec | ShareSpec | SizeSpec | DurationSp
 
 /** One key of a map as the file has it. */
 export interface Field<T> {
-  /** Whether the file has the key at all. */
+  /** Whether the file has the key at all, or names a public model that has the value (`given`). */
   readonly written: boolean;
+  /** Whether the value is that of the public model whose name stands at the place: there is no key to edit. */
+  readonly given?: true;
   /** The value, or undefined where the key is not written or its value is unusable (a diagnostic then says so). */
   readonly value: T | undefined;
   /** The value's place; for a key that is not written, the place of the key that holds the map. */

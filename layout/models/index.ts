@@ -21,16 +21,22 @@ const MODELS: readonly PublicModel[] = (table.rows as readonly Row[]).flatMap(
     names.map((name) => ({ name, facts, context, source: { ...table.sources[source], path } })),
 );
 
-const BY_NAME: ReadonlyMap<string, PublicModel> = new Map(MODELS.map((model) => [model.name.toLowerCase(), model]));
+const BY_NAME: ReadonlyMap<string, PublicModel> = new Map(MODELS.map((model) => [plain(model.name), model]));
 
-/** The models of Hugging Face by the last part of their name; null where models of different sizes share it. */
-const BY_LAST_PART: ReadonlyMap<string, PublicModel | null> = MODELS.filter(
-  ({ name }) => !name.startsWith('torchtitan/'),
-).reduce((models, model) => {
-  const part = lastPart(model.name);
-  const same = models.get(part);
-  return models.set(part, same === undefined || (same && haveSameSizes(same, model)) ? (same ?? model) : null);
-}, new Map<string, PublicModel | null>());
+/** The models of Hugging Face by the last part of their name, and by that without what names a variant. */
+const BY_LAST_PART = byKey(lastPart);
+const BY_BASE = byKey((name) => baseOf(lastPart(name)));
+
+/** The models of Hugging Face by a part of their name; null where models of different sizes share it. */
+function byKey(keyOf: (name: string) => string): ReadonlyMap<string, PublicModel | null> {
+  const models = new Map<string, PublicModel | null>();
+  for (const model of MODELS.filter(({ name }) => !name.startsWith('torchtitan/'))) {
+    const key = keyOf(plain(model.name));
+    const same = models.get(key);
+    models.set(key, same === undefined || (same && haveSameSizes(same, model)) ? (same ?? model) : null);
+  }
+  return models;
+}
 
 function haveSameSizes({ facts: a }: PublicModel, { facts: b }: PublicModel): boolean {
   const keys = ['num_layers', 'hidden_size', 'num_attention_heads', 'num_query_groups', 'num_experts'] as const;
@@ -47,16 +53,13 @@ export const MODEL_NAMES: readonly string[] = MODELS.map(({ name }) => name);
  * @returns undefined for a name that is not known, or that models of different sizes share
  */
 export function modelNamed(name: string): PublicModel | undefined {
-  const whole = name
-    .trim()
-    .replace(/(?<!\/)\/+$/, '')
-    .toLowerCase();
+  const whole = plain(name);
   const model = BY_NAME.get(whole) ?? BY_LAST_PART.get(lastPart(whole));
   if (model) {
     return model;
   }
-  const base = whole.replace(VARIANT, '');
-  const origin = base === whole ? undefined : modelNamed(base);
+  const base = baseOf(lastPart(whole));
+  const origin = BY_LAST_PART.get(base) ?? BY_BASE.get(base);
   if (!origin) {
     return undefined;
   }
@@ -64,6 +67,17 @@ export function modelNamed(name: string): PublicModel | undefined {
   return { ...origin, facts, context: undefined };
 }
 
+/** A name as it is compared: Llama 3 was once called Meta-Llama-3. */
+function plain(name: string): string {
+  return name.trim().replace(/\/+$/, '').toLowerCase().replace('meta-llama-3', 'llama-3');
+}
+
 function lastPart(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1).toLowerCase();
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+/** A name without what names a variant. */
+function baseOf(name: string): string {
+  const shorter = name.replace(VARIANT, '');
+  return shorter === name ? name : baseOf(shorter);
 }

@@ -45,6 +45,8 @@ describe('public models by name', () => {
     ['/root/models/Qwen3-30B-A3B/', 'Qwen/Qwen3-30B-A3B'],
     ['qwen/qwen3-30b-a3b', 'Qwen/Qwen3-30B-A3B'],
     ['torchtitan/llama3-8B', 'torchtitan/llama3-8B'],
+    ['meta-llama/Llama-3.1-8B', 'meta-llama/Meta-Llama-3.1-8B'],
+    ['meta-llama/Llama-2-70b', 'meta-llama/Llama-2-70b-hf'],
   ])('%s is %s', (given, name) => {
     expect(modelNamed(given)?.name).toBe(name);
   });

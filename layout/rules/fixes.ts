@@ -36,10 +36,10 @@ function joinInsertions(edits: readonly Edit[]): Edit[] {
 /** Suggests another value for a key; null where it is not written. */
 export function changeFix(
   name: string,
-  field: Pick<Field<unknown>, 'written' | 'span'> | undefined,
+  field: Pick<Field<unknown>, 'written' | 'given' | 'span'> | undefined,
   value: number | string,
 ): Fix | null {
-  return field?.written
+  return field?.written && !field.given
     ? suggestion(`Change ${name} to ${value}`, [{ span: field.span, newText: String(value) }])
     : null;
 }
@@ -69,9 +69,9 @@ export function setFix(
 export function removeFix(
   text: string,
   name: string,
-  field: Pick<Field<unknown>, 'keySpan' | 'span'> | undefined,
+  field: Pick<Field<unknown>, 'keySpan' | 'span' | 'given'> | undefined,
 ): Fix | null {
-  return field ? suggestion(`Remove ${name}`, [removeField(text, field)]) : null;
+  return field && !field.given ? suggestion(`Remove ${name}`, [removeField(text, field)]) : null;
 }
 
 /**

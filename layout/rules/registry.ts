@@ -46,6 +46,7 @@ import { linearAttentionHeads } from './model/linear-attention-heads';
 import { mtpPositions } from './model/mtp-positions';
 import { queryGroups } from './model/query-groups';
 import { sparseAttentionBias } from './model/sparse-attention-bias';
+import { unknownModel } from './model/unknown-model';
 import { expertBias } from './moe/expert-bias';
 import { expertCapacity } from './moe/expert-capacity';
 import { expertOverlap } from './moe/expert-overlap';
@@ -171,6 +172,7 @@ export const RULES: readonly Rule[] = [
   fanOut,
   colocatedBatch,
   mimoCp,
+  unknownModel,
   attentionHeads,
   queryGroups,
   linearAttentionHeads,

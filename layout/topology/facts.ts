@@ -5,6 +5,7 @@ import type { ReadLayout } from '../format/read';
 import type { Field, NamedField, Section } from '../format/spec';
 import { type Framework, frameworkOf } from '../frameworks';
 import { type Degrees, moduleGrid } from './module-grid';
+import { withPublicModels } from './publicModel';
 import type { ResolvedModule } from './resolved';
 
 export type { Degrees } from './module-grid';
@@ -111,9 +112,10 @@ export const MAX_LEVELS = 32;
 
 /**
  * Derives what follows from the fields of a file.
- * @param root the fields of `read`, which is known to hold a map
+ * @param fields the fields of `read`, which is known to hold a map
  */
-export function layoutFacts(read: ReadLayout, root: Section<RootKeys>): LayoutFacts {
+export function layoutFacts(read: ReadLayout, fields: Section<RootKeys>): LayoutFacts {
+  const root = withPublicModels(fields);
   const world = worldFacts(root);
   const heterogeneous = !root.parallelism.written && root.modules.written;
   const framework = frameworkOf(root);

@@ -95,7 +95,7 @@ test('unknown-key', () => {
       = safe fix: Move to parallelism: parallelism: {pp: 2{+, tp: 2+}} | [-model:⏎  tp: 2⏎-]
     a word that is like no key: error at "colour": parallelism has no key 'colour'. Its keys are tp, gtp_remat, num_weight_shards, cp, pp, vpp, num_layers_per_virtual_pipeline_stage, pipeline_model_parallel_layout, account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split, pipeline_schedule, overlap_p2p_comm and 14 more, which completion lists.
       = suggestion: Remove colour: parallelism: {tp: 2[-, colour: red-]}
-    a map of many keys: error at "xyzzy": model has no key 'xyzzy'. Its keys are num_layers, num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage, num_attention_heads, num_query_groups, hidden_size, ffn_hidden_size, moe_ffn_hidden_size, num_experts, vocab_size, make_vocab_size_divisible_by, params_dtype and 38 more, which completion lists.
+    a map of many keys: error at "xyzzy": model has no key 'xyzzy'. Its keys are from, num_layers, num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage, num_attention_heads, num_query_groups, hidden_size, ffn_hidden_size, moe_ffn_hidden_size, num_experts, vocab_size, make_vocab_size_divisible_by and 39 more, which completion lists.
       = suggestion: Remove xyzzy: model: {[-xyzzy: 8-]}
     a misspelt section: error at "paralelism": A layout has no key 'paralelism'. Did you mean parallelism?
       = safe fix: Rename to parallelism: [-paralelism-]{+parallelism+}: {tp: 2}

@@ -20,7 +20,7 @@ export interface FactMap {
 }
 
 /** Where a value comes from: a place in a file, or the framework's own default. */
-type FactSource = Place | 'default';
+export type FactSource = Place | 'default';
 
 /** A value with its source, or, in words, what was looked for and is not known. */
 export type Found<T = FactValue> = Known<T> | NotKnown;

@@ -19,6 +19,7 @@ import { verlCommand, verlDocument } from './families/verl';
 import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
 import { type FactPath, Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
 import { FLAGS_ALONE, jobOf } from './launchers';
+import { describeModel } from './namedModel';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
@@ -259,13 +260,16 @@ class Session implements LaunchContext {
     }
     const document = { file: this.file, tree, place: { file: this.file, offset: 0 }, job: null };
     const found = DOCUMENT_FAMILIES.find((one) => (family === undefined ? one.matches(document) : one.name === family));
-    return found ? this.#reading(found.name, found.read(document, this), []) : null;
+    return found ? this.#reading(found.name, describeModel(found.read(document, this), this), []) : null;
   }
 
   #python({ family, job }: ImportOptions): LaunchReading {
     for (const one of PYTHON_FAMILIES.filter(({ name }) => family === undefined || name === family)) {
       const recipes = one.read(this);
       if (recipes.length > 0) {
+        for (const { facts } of recipes) {
+          describeModel(facts, this);
+        }
         return this.#reading(one.name, chosenJob(recipes, job), []);
       }
     }
@@ -315,7 +319,7 @@ class Session implements LaunchContext {
       return null;
     }
     const same = [first, ...others.filter(({ family: { name } }) => name === first.family.name)];
-    const named = distinctJobs(same.map(({ job, family: one }) => one.read(job, this)));
+    const named = distinctJobs(same.map(({ job, family: one }) => describeModel(one.read(job, this), this)));
     if (jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE) {
       for (const { facts } of named) {
         facts.note(

@@ -16,6 +16,9 @@ interface Row {
 /** Variants of a model that change its weights, not its sizes; they may change its vocabulary and context. */
 const VARIANT = /[-_](instruct|base|chat|it|hf|fp8|bf16|fp4|nvfp4|mxfp4|thinking|torch[-_]dist|mcore|\d{4})$/i;
 
+/** The longest name or path that is compared, in characters. */
+const MAX_NAME = 400;
+
 const MODELS: readonly PublicModel[] = (table.rows as readonly Row[]).flatMap(
   ({ names, facts, context, source, path }) =>
     names.map((name) => ({ name, facts, context, source: { ...table.sources[source], path } })),
@@ -69,7 +72,8 @@ export function modelNamed(name: string): PublicModel | undefined {
 
 /** A name as it is compared: Llama 3 was once called Meta-Llama-3. */
 function plain(name: string): string {
-  return name.trim().replace(/\/+$/, '').toLowerCase().replace('meta-llama-3', 'llama-3');
+  const path = name.trim().slice(0, MAX_NAME).toLowerCase().replace('meta-llama-3', 'llama-3');
+  return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 function lastPart(name: string): string {

@@ -80,6 +80,7 @@ function readSwift(
     }
   }
   setFact(facts, 'model.params_dtype', options, 'torch_dtype', 'type');
+  setFact(facts, 'model.from', options, 'model', 'text');
   if (length) {
     // seq_length is the packing length, or else the longest sample (swift/megatron/arguments/megatron_base_args.py)
     setFact(facts, 'sequence.seq_length', options, length, 'integer');
@@ -107,7 +108,7 @@ const ENGINES = ['vllm', 'sglang'] as const;
 
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
-  ...['torch_dtype', 'packing_length', 'max_length', 'per_device_train_batch_size'],
+  ...['model', 'torch_dtype', 'packing_length', 'max_length', 'per_device_train_batch_size'],
   ...ENGINES.flatMap((engine) => engineOptions(`${engine}_`)),
 ]);
 

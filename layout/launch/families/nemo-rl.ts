@@ -122,6 +122,7 @@ const POLICY_KEYS = [
   ['policy.train_global_batch_size', 'batch.global_batch_size', 'integer'],
   ['policy.max_total_sequence_length', 'sequence.seq_length', 'integer'],
   ['policy.precision', 'model.params_dtype', 'type'],
+  ['policy.model_name', 'model.from', 'text'],
 ] as const;
 
 const MAPPED: ReadonlySet<string> = new Set([

@@ -11,7 +11,14 @@ import { engineOptions, readEngine } from './serving';
 const DIALECT: Dialect = { defaults: DEFAULTS.slime, switches: 'bare', expertTpIsTp: true };
 
 const OWN = [
-  ...['actor_num_nodes', 'actor_num_gpus_per_node', 'rollout_num_gpus', 'rollout_num_gpus_per_engine', 'colocate'],
+  ...[
+    'hf_checkpoint',
+    'actor_num_nodes',
+    'actor_num_gpus_per_node',
+    'rollout_num_gpus',
+    'rollout_num_gpus_per_engine',
+    'colocate',
+  ],
   ...engineOptions('sglang_'),
 ];
 
@@ -29,6 +36,7 @@ export const slime: CommandFamily = {
     const facts = new Facts();
     const { options } = readFlags(job.args, job.place, { switches: new Set([...MEGATRON_SWITCHES, 'colocate']) });
     readMegatron(options, DIALECT, facts);
+    facts.set('model.from', options.has('hf_checkpoint') ? options.string('hf_checkpoint') : undefined);
     // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
     facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
     const otherwise = worldByDefault(DEFAULTS.slime);

@@ -75,6 +75,7 @@ const AXOLOTL: KeyMap = [
   ['dp_replicate_size', REPLICATE, 'integer'],
   ['micro_batch_size', 'batch.micro_batch_size', 'integer'],
   ['sequence_len', 'sequence.seq_length', 'integer'],
+  ['base_model', 'model.from', 'text'],
 ];
 
 /** axolotl's configuration; the world is the launcher's. */

@@ -184,6 +184,11 @@ export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts):
     ],
     facts,
   );
+  const [name, flavor] = ['name', 'flavor'].map((one) => textAtPath(tree, `model.${one}`));
+  const place = at(tree, 'model.flavor')?.place;
+  if (name && flavor && place) {
+    facts.set('model.from', { value: `torchtitan/${name}-${flavor}`, source: place });
+  }
   const global = facts.number('batch.global_batch_size');
   if (global !== null && global < 0) {
     facts.delete('batch.global_batch_size');
@@ -240,6 +245,7 @@ export const TITAN_MAPPED: ReadonlySet<string> = new Set([
   ...['seq_len', 'max_context_length', 'local_batch_size', 'batch_size', 'global_batch_size'].map(
     (name) => `training.${name}`,
   ),
+  ...['model.name', 'model.flavor'],
 ]);
 
 /** The degree over which weights are sharded: -1 is what the world leaves (torchtitan/distributed/parallel_dims.py). */

@@ -15,6 +15,7 @@ import { engineOptions, readEngine } from './serving';
 const ULYSSES = 'ulysses_sequence_parallel_size';
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
+const MODEL = 'actor_rollout_ref.model.path';
 
 const DIALECT: Dialect = {
   defaults: DEFAULTS.verl,
@@ -121,6 +122,7 @@ function readVerl(tree: TreeMap, blocked: string | null, configuration: string):
   }
   readRollout(tree, blocked, facts);
   readBatch(tree, facts);
+  readKeys(tree, [[MODEL, 'model.from', 'text']], facts);
   deriveFromWorld(facts);
   listUnmappedTree(tree, '', MAPPED, facts);
   return facts;
@@ -128,7 +130,7 @@ function readVerl(tree: TreeMap, blocked: string | null, configuration: string):
 
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
-  ...['nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
+  ...[MODEL, 'nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
   ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`, `${ACTOR}.${ULYSSES}`],
 ]);
 

@@ -10,7 +10,6 @@ import {
   isRecordedTarget,
   type LauncherSettings,
   RECORDED_TARGETS,
-  recorded,
 } from '../layout/launch';
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { failedRanks } from '../picture/roles';
@@ -132,8 +131,7 @@ function* written(
     return;
   }
   try {
-    const plain = exportLayout(checked.text, target, settings);
-    const { text, left, notes } = record ? recorded(plain) : plain;
+    const { text, left, notes } = exportLayout(checked.text, target, { ...settings, record: record === true });
     for (const note of notes) {
       complain(`${file}: ${note}`);
     }

@@ -9,7 +9,7 @@ import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relati
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */
 export async function exportLayout(document: vscode.TextDocument, said: Said): Promise<void> {
-  const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget, recorded } = await engine();
+  const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget } = await engine();
   const items = EXPORT_TARGETS.flatMap((target) => {
     const plain = { label: target as string, target, ...formOf(target), record: false };
     const description = vscode.l10n.t('records the run for Verify Against Run');
@@ -25,8 +25,8 @@ export async function exportLayout(document: vscode.TextDocument, said: Said): P
     return;
   }
   try {
-    const plain = exported(document.getText(), chosen.target);
-    const { text: content, left, notes } = chosen.record ? recorded(plain) : plain;
+    const { record } = chosen;
+    const { text: content, left, notes } = exported(document.getText(), chosen.target, { record });
     const address = await freeAddress(folderOf(document), exportName(document, chosen.label), chosen.ending);
     await openUnsavedAt(address, content, vscode.ViewColumn.Beside);
     const leftOut = left.length > 0 ? [vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left))] : [];

@@ -6,6 +6,7 @@ import type { KeyPath } from '../format/keys';
 import { type FactValue, product } from './foundValues';
 import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './layout-values';
 import { PLAIN_OPTIONS } from './megatron';
+import { underRecorder } from './record';
 
 /** What a layout can be written as. */
 export const EXPORT_TARGETS = [
@@ -43,6 +44,8 @@ export interface LauncherSettings {
   readonly setup?: readonly string[];
   /** The ranks' interpreter. */
   readonly python?: string;
+  /** Whether the run is recorded for `verify`: for the targets of `RECORDED_TARGETS`. */
+  readonly record?: boolean;
 }
 
 /** Keys that no launch file has a place for: they are the layout's own. */
@@ -120,7 +123,7 @@ const WRITERS: Readonly<Record<ExportTarget, (writer: Writer) => string>> = {
   'megatron-args': (writer) => lines(megatronFlags(writer)),
   'model-config': modelConfig,
   bridge,
-  torchrun: (writer) => command(launcher(writer, 'pretrain_gpt.py'), megatronFlags(writer)),
+  torchrun: (writer) => torchrun(writer, 'pretrain_gpt.py', megatronFlags(writer)),
   sbatch,
   'mimo-args': mimoArguments,
   'module-grid-spec': moduleGridSpecs,
@@ -313,6 +316,12 @@ function number(text: string): FactValue {
   return /^-?\d+$/.test(text) ? Number(text) : text;
 }
 
+/** The command that starts a program with torchrun, recorded where that is wanted. */
+function torchrun(writer: Writer, script: string, flags: readonly Flag[]): string {
+  const { lines: before, program } = underRecorder(script, writer.settings.record === true);
+  return before + command(launcher(writer, program), flags);
+}
+
 function launcher(writer: Writer, program: string): string {
   const { nodes, perNode } = writer.world();
   return `torchrun --nnodes ${nodes} --nproc-per-node ${perNode} ${program}`;
@@ -331,10 +340,11 @@ function sbatch(writer: Writer): string {
   ];
   const domain = writer.written('cluster.gpus_per_nvlink_domain');
   const variables = typeof domain === 'number' ? [`export NVLINK_DOMAIN_SIZE=${domain}`] : [];
-  const { srun = {}, setup = [], python = 'python' } = writer.settings;
+  const { srun = {}, setup = [], python = 'python', record = false } = writer.settings;
+  const { lines: before, program } = underRecorder('pretrain_gpt.py', record);
   const options = Object.entries(srun).map(([name, value]) => ` --${name}=${shellWord(value)}`);
-  const start = `srun${options.join('')} ${shellWord(python)} pretrain_gpt.py`;
-  return [...head, '', ...setup, ...variables, command(start, megatronFlags(writer))].join('\n');
+  const start = `srun${options.join('')} ${shellWord(python)} ${program}`;
+  return [...head, '', ...setup, ...variables, before + command(start, megatronFlags(writer))].join('\n');
 }
 
 /** The sections of Megatron Bridge's configuration that are not `model`. */
@@ -425,7 +435,7 @@ function mimoArguments(writer: Writer): string {
   );
   const type = writer.written('modules.language.model.params_dtype') ?? 'bf16';
   flags.push(...(type === 'fp32' ? [] : ([[wordOf(`--${String(type)}`)]] as const)));
-  return command(launcher(writer, 'examples/mimo/train.py'), flags);
+  return torchrun(writer, 'examples/mimo/train.py', flags);
 }
 
 /** The encoder of the example has tp and dp alone. */

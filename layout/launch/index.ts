@@ -20,7 +20,7 @@ export {
   readLaunchFileAsync,
 } from './import';
 export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './layout-values';
-export { isRecordedTarget, RECORDED_TARGETS, recorded } from './record';
+export { isRecordedTarget, RECORDED_TARGETS } from './record';
 export { parseRecord, type RecordedCommand } from './recordedRun';
 export { SHELL_SCRIPT } from './shell/called';
 export type { ReadFile } from './shell/interpreter';

@@ -1,5 +1,3 @@
-import type { Exported } from './export';
-
 /** Export targets that are launch lines, and so can switch on recording. */
 export const RECORDED_TARGETS = ['torchrun', 'sbatch', 'mimo-args'] as const;
 
@@ -23,10 +21,16 @@ export TORCH_FR_DUMP_TEMP_FILE="$RECORD_GROUPS/rank_" TORCH_NCCL_DEBUG_INFO_TEMP
 export NCCL_RAS_ENABLE=1
 `;
 
-/** The command that starts the ranks, up to the program: the recorder takes the program as its first argument. */
-const COMMAND = /^((?:torchrun --nnodes \d+ --nproc-per-node \d+|srun python) )/m;
+/** The recorder (smoke/record_groups.py), which takes the program as its first argument. */
+const RECORDER = 'record_groups.py';
 
-/** A launch line that switches on Flight Recorder and NCCL RAS, and starts the program under the recorder (smoke/record_groups.py). */
-export function recorded({ text, ...rest }: Exported): Exported {
-  return { text: text.replace(COMMAND, (command) => `${VARIABLES}${command}record_groups.py `), ...rest };
+/**
+ * The lines that switch on Flight Recorder and NCCL RAS, and the program as it is started under the recorder; neither where the
+ * run is not recorded.
+ */
+export function underRecorder(
+  program: string,
+  isRecorded: boolean,
+): { readonly lines: string; readonly program: string } {
+  return isRecorded ? { lines: VARIABLES, program: `${RECORDER} ${program}` } : { lines: '', program };
 }

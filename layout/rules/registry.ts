@@ -89,6 +89,7 @@ import { vppNeedsPp } from './pipeline/vpp-needs-pp';
 import { cpCrossesNode } from './placement/cp-crosses-node';
 import { epCrossesNode } from './placement/ep-crosses-node';
 import { moduleSplitsNode } from './placement/module-splits-node';
+import { nvlinkDomainSize } from './placement/nvlink-domain-size';
 import { tpCrossesNvlink } from './placement/tp-crosses-nvlink';
 import { narrowTypes } from './precision/narrow-types';
 import { graphedRecomputation } from './recompute/graphed-recomputation';
@@ -221,6 +222,7 @@ export const RULES: readonly Rule[] = [
   fsdpGroupIdle,
   allGatherGroups,
   communicatorCount,
+  nvlinkDomainSize,
   tpCrossesNvlink,
   epCrossesNode,
   cpCrossesNode,

@@ -20,6 +20,7 @@ import { checkpointJson, checkpointMarkdown, checkpointText } from './checkpoint
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { formatOption } from './options';
 import { EXIT, print, refusesToList } from './output';
+import type { Output } from './outputSchemas';
 
 type Format = 'text' | 'json' | 'markdown' | 'svg';
 
@@ -102,13 +103,23 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
     yield* comparison.checkpoint ? ['\n', ...checkpointText(comparison.checkpoint)] : [];
   },
   *json(comparison) {
-    const { before, after, layouts, words, difference } = comparison;
-    const ranks = Object.fromEntries(CHANGES.map((change) => [change, difference.count(change)]));
-    const worlds = layouts.map(({ worldSize }) => worldSize);
-    const { checkpoint } = comparison;
-    const same = !isChanged(comparison);
-    const saved = checkpoint ? { checkpoint: checkpoint.map(checkpointJson) } : {};
-    yield `${jsonText({ before, after, same, world_size: worlds, changes: words, ranks, ...saved }, 2)}\n`;
+    const { before, after, layouts, words, difference, checkpoint } = comparison;
+    const [one, other] = layouts;
+    const output: Output<'compare'> = {
+      before,
+      after,
+      same: !isChanged(comparison),
+      world_size: [one.worldSize, other.worldSize],
+      changes: words,
+      ranks: {
+        same: difference.count('same'),
+        peers: difference.count('peers'),
+        coordinates: difference.count('coordinates'),
+        absent: difference.count('absent'),
+      },
+      ...(checkpoint && { checkpoint: checkpoint.map(checkpointJson) }),
+    };
+    yield `${jsonText(output, 2)}\n`;
   },
   *markdown(comparison) {
     yield `${markdownText(verdict(comparison))}\n\n`;

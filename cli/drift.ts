@@ -19,6 +19,7 @@ import { githubLines } from './github';
 import { compareWith, type LaunchComparison, launchPathsOf } from './launchDrift';
 import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { EXIT, exitWith, fail, print, styled } from './output';
+import type { OutputItem } from './outputSchemas';
 import { sarifText } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';
@@ -32,6 +33,7 @@ interface Comparison extends LaunchComparison {
   readonly checked: Checked;
   readonly launch: string;
   readonly reading: LaunchReading;
+  readonly family: string;
 }
 
 /** Adds `drift`: whether a layout and the files that launch the job say the same. */
@@ -78,13 +80,14 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
       if (!('reading' in launch)) {
         continue;
       }
-      if (launch.reading.family === null) {
-        fail(`${launch.file}: ${launch.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
+      const { file, reading } = launch;
+      const { family } = reading;
+      if (family === null) {
+        fail(`${file}: ${reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
         continue;
       }
-      const { file, reading } = launch;
       try {
-        yield { layout, checked, launch: file, reading, ...compareWith(layout, checked, file, reading) };
+        yield { layout, checked, launch: file, reading, family, ...compareWith(layout, checked, file, reading) };
       } catch (error) {
         failedOn(file, error);
       }
@@ -106,7 +109,7 @@ function comparedTexts(): Comparison | null {
   }
   const checked = check(texts.layout);
   const comparison = compareWith('layout', checked, 'launch', reading);
-  return { layout: 'layout', checked, launch: 'launch', reading, ...comparison };
+  return { layout: 'layout', checked, launch: 'launch', reading, family: reading.family, ...comparison };
 }
 
 /** The files under `launch.files`, which are relative to the layout; those outside its repository are not read. */
@@ -174,12 +177,12 @@ function severityOf({ levels }: Checked): Severity {
   return level === undefined || level === 'off' ? 'error' : level;
 }
 
-function comparisonData({ layout, checked, launch, reading, drift, said }: Comparison): object {
+function comparisonData({ layout, checked, launch, family, drift, said }: Comparison): OutputItem<'drift'> {
   const lineAt = (offset: number) => checked.lines.positionAt(offset).line + 1;
   return {
     layout,
     launch,
-    family: reading.family,
+    family,
     ok: said.length === 0,
     differences: said.map(({ difference }) => ({
       key: difference.key,

@@ -10,7 +10,8 @@ import {
 } from '../layout/cost';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { EXIT, fail, print } from './output';
+import { EXIT, fail, print, rounded } from './output';
+import type { OutputItem } from './outputSchemas';
 import { gigabytes, memory, seconds, table } from './table';
 
 interface Options {
@@ -57,7 +58,7 @@ function answerOf(input: InputFile, failedGpus: number | undefined): Answer | nu
   return { result, failures: failedGpus === undefined ? null : failuresOf(layout.facts, failedGpus) };
 }
 
-function jsonOf(file: string, answer: Answer | null): object {
+function jsonOf(file: string, answer: Answer | null): OutputItem<'estimate'> {
   if (!answer) {
     return { file, ok: false, missing: [] };
   }
@@ -87,7 +88,7 @@ function jsonOf(file: string, answer: Answer | null): object {
   };
 }
 
-function stageJson(stage: StageEstimate): object {
+function stageJson(stage: StageEstimate) {
   return {
     ...moduleOf(stage.module),
     stage: stage.stage,
@@ -95,15 +96,15 @@ function stageJson(stage: StageEstimate): object {
     activations_bytes: Math.round(stage.activationsBytes),
     communicators_bytes: Math.round(stage.communicatorsBytes),
     peak_bytes: Math.round(stage.peakBytes),
-    interval: stage.interval.map(Math.round),
+    interval: rounded(stage.interval),
     total_bytes: Math.round(stage.totalBytes),
-    total_interval: stage.totalInterval.map(Math.round),
+    total_interval: rounded(stage.totalInterval),
   };
 }
 
-const moduleOf = (module: string | null) => (module === null ? {} : { module });
+const moduleOf = (module: string | null): { module?: string } => (module === null ? {} : { module });
 
-function failureJson({ answer, computeKept, idleGpus, gpuHoursADay }: FailureAnswer): object {
+function failureJson({ answer, computeKept, idleGpus, gpuHoursADay }: FailureAnswer) {
   return { answer, compute_kept: computeKept, idle_gpus: idleGpus, gpu_hours_a_day: gpuHoursADay };
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../layout';
 import { formatOption } from './options';
 import { complain, EXIT, exitWith, print } from './output';
+import type { OutputItem } from './outputSchemas';
 
 type Format = 'text' | 'json';
 
@@ -42,14 +43,10 @@ function* list(format: Format): Iterable<string> {
   }
 }
 
-const ruleData = ({ code, severity, title }: Rule) => ({ kind: 'rule', name: code, severity, title });
+const ruleData = ({ code, severity, title }: Rule): Page => ({ kind: 'rule', name: code, severity, title });
 
 /** A page as `--format json` prints it. */
-interface Page {
-  readonly kind: string;
-  readonly name: string;
-  readonly markdown: string;
-}
+type Page = OutputItem<'explain'>;
 
 function* explain(name: string, format: Format): Iterable<string> {
   const pages = pagesOf(name);
@@ -74,8 +71,8 @@ function pagesOf(name: string): Page[] {
   }
   const [key, group] = [keyMarkdown(name), groupMarkdown(name)];
   return [
-    ...(key === null ? [] : [{ kind: 'key', name, markdown: key }]),
-    ...(name === 'gpu' || name === 'cluster.gpu' ? [{ kind: 'gpus', name, markdown: gpusMarkdown() }] : []),
-    ...(group === null ? [] : [{ kind: 'group', name, markdown: group }]),
+    ...(key === null ? [] : [{ kind: 'key' as const, name, markdown: key }]),
+    ...(name === 'gpu' || name === 'cluster.gpu' ? [{ kind: 'gpus' as const, name, markdown: gpusMarkdown() }] : []),
+    ...(group === null ? [] : [{ kind: 'group' as const, name, markdown: group }]),
   ];
 }

@@ -18,6 +18,7 @@ import {
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
+import type { OutputItem } from './outputSchemas';
 
 interface Options {
   readonly format: Format;
@@ -139,11 +140,19 @@ function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Arr
 /** The process groups of one file as JSON, in chunks. */
 export function* groupsJson(input: InputFile, options: Options = { format: 'json' }): Iterable<string> {
   const found = selected(input, options);
-  const head = { file: input.file, ok: found !== null, world_size: found?.layout.worldSize ?? null };
+  const head: Omit<OutputItem<'groups'>, 'groups'> = {
+    file: input.file,
+    ok: found !== null,
+    world_size: found?.layout.worldSize ?? null,
+  };
   yield `${jsonText(head).slice(0, -1)},"groups":[`;
   let firstFamily = true;
   for (const family of found?.families ?? []) {
-    const named = { name: family.name, module: family.module, ...bridgeOf(family) };
+    const named: Omit<OutputItem<'groups'>['groups'][number], 'ranks'> = {
+      name: family.name,
+      module: family.module,
+      ...bridgeOf(family),
+    };
     yield `${firstFamily ? '' : ','}${jsonText(named).slice(0, -1)},"ranks":[`;
     firstFamily = false;
     let firstList = true;

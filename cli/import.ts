@@ -13,6 +13,7 @@ import {
 import { separately } from './files';
 import { type LaunchInput, launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { complain, fail, print, SIGNAL_EXIT } from './output';
+import type { Output } from './outputSchemas';
 
 interface Options {
   readonly format: 'yaml' | 'json' | 'jsonl';
@@ -101,7 +102,7 @@ function* output(
 }
 
 /** What `import --format json` prints of one file. */
-function importData(input: LaunchInput): object {
+function importData(input: LaunchInput): Output<'import'> {
   if ('error' in input) {
     return { file: input.file, family: null, layout: null, values: [], unmapped: [], notes: [], error: input.error };
   }
@@ -116,7 +117,7 @@ function importData(input: LaunchInput): object {
   };
 }
 
-function valueData({ key, value, source, lookedFor }: LaunchValue, file: string, reading: LaunchReading): object {
+function valueData({ key, value, source, lookedFor }: LaunchValue, file: string, reading: LaunchReading) {
   const place =
     typeof source === 'string'
       ? source

@@ -5,7 +5,6 @@ import {
   jsonText,
   type NtpShape,
   packedFamilies,
-  type ReshardSplits,
   type ResolvedNtp,
   reducedSlices,
   replacementGroups,
@@ -17,6 +16,7 @@ import {
 import { complainOfErrors, type InputFile, outputOfFiles } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
+import type { OutputItem } from './outputSchemas';
 
 interface Options {
   readonly format: Format;
@@ -50,32 +50,17 @@ export function addNtpCommand(program: Command): void {
     });
 }
 
-/** The local ranks of one slice that stay active. */
-interface ActiveSlice {
-  readonly dp: number;
-  readonly cp: number;
-  readonly pp: number;
-  readonly local_ranks: readonly number[];
-}
-
 /** What the command prints of one file. */
 interface NtpReport extends NtpRecord {
   /** Whether the file has an `ntp` section that can be evaluated. */
   readonly known: boolean;
 }
 
-/** The record of one file in JSON. */
-interface NtpRecord {
-  readonly file: string;
-  readonly ok: boolean;
-  readonly tp_spares: number;
-  readonly active: Iterable<ActiveSlice>;
-  readonly spares: readonly number[];
-  readonly groups: Iterable<{ name: string; ranks: readonly number[] }>;
-  readonly dp_sync_conflicts: readonly object[];
-  readonly send_splits?: ReshardSplits['send'];
-  readonly recv_splits?: ReshardSplits['recv'];
-}
+/** The record of one file in JSON; what a large world has millions of is made one by one. */
+type NtpRecord = Omit<OutputItem<'ntp'>, 'active' | 'groups'> & {
+  readonly active: Iterable<OutputItem<'ntp'>['active'][number]>;
+  readonly groups: Iterable<OutputItem<'ntp'>['groups'][number]>;
+};
 
 function reportOf(input: InputFile, options: Options): NtpReport {
   const none: NtpReport = {
@@ -131,7 +116,7 @@ function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'known' 
 }
 
 /** A generator, because a world may have millions of slices. */
-function* activeSlices(ntp: ResolvedNtp, shape: NtpShape): Iterable<ActiveSlice> {
+function* activeSlices(ntp: ResolvedNtp, shape: NtpShape): Iterable<OutputItem<'ntp'>['active'][number]> {
   for (const { dp, cp, active } of reducedSlices(ntp, shape)) {
     yield { dp, cp, pp: 0, local_ranks: active };
   }

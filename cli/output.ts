@@ -92,6 +92,9 @@ export function watchOutput(): void {
   process.stderr.on('error', () => undefined);
 }
 
+/** Both ends of an interval in whole numbers. */
+export const rounded = ([low, high]: readonly [number, number]) => [Math.round(low), Math.round(high)] as const;
+
 /** Prints a message on standard error. */
 export function complain(message: string): void {
   process.stderr.write(`parallelism-layout: ${terminalLine(message)}\n`);

@@ -431,6 +431,15 @@ const OUTPUTS = {
 /** A command whose `--format json` has a published schema. */
 export type OutputName = keyof typeof OUTPUTS;
 
+/** A value as nobody changes it. */
+type Plain<T> = T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;
+
+/** What a command prints with `--format json`: what makes it has this type, which leaves nothing of the schema in a bundle. */
+export type Output<N extends OutputName> = Plain<z.infer<(typeof OUTPUTS)[N]>>;
+
+/** What a command that prints one element for each of several things prints of one. */
+export type OutputItem<N extends OutputName> = Output<N> extends readonly (infer Item)[] ? Item : never;
+
 export const OUTPUT_NAMES = Object.keys(OUTPUTS) as readonly OutputName[];
 
 /**

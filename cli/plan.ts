@@ -14,7 +14,8 @@ import {
 } from '../layout/cost';
 import { inputFiles } from './files';
 import { type Format, formatOption, wholeNumber } from './options';
-import { complain, EXIT, exitWith, fail, print, records } from './output';
+import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
+import type { OutputItem } from './outputSchemas';
 import { memory, seconds, table } from './table';
 
 interface Options {
@@ -187,7 +188,7 @@ function sizesOf({ degrees, vpp, micro, microbatches }: PlannedLayout): string {
   return [...named, `${microbatches} x ${micro}`].join(' · ');
 }
 
-function jsonOf(layout: PlannedLayout): object {
+function jsonOf(layout: PlannedLayout): OutputItem<'plan'> {
   const { tp, cp, pp, dp, ep, exptTp } = layout.degrees;
   return {
     gpus: layout.gpus,
@@ -200,7 +201,7 @@ function jsonOf(layout: PlannedLayout): object {
     step_time_interval: layout.secondsInterval,
     tokens_per_second_per_gpu: layout.tokensPerSecondPerGpu,
     total_bytes: Math.round(layout.totalBytes),
-    total_interval: layout.totalInterval.map(Math.round),
+    total_interval: rounded(layout.totalInterval),
     group: layout.group,
     why: layout.why,
     needs: layout.needs,

@@ -3,6 +3,7 @@ import { jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalL
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand } from './options';
 import { EXIT, fail, print } from './output';
+import type { OutputItem } from './outputSchemas';
 
 /** Adds `sequence`: which tokens of a sequence each rank of a replica holds. */
 export function addSequenceCommand(program: Command): void {
@@ -30,11 +31,18 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
 
 function* fileJson(input: InputFile): Iterable<string> {
   const plans = plansOf(input);
-  yield `${jsonText({ file: input.file, ok: plans !== null }).slice(0, -1)},"ranks":[`;
+  const head: Omit<OutputItem<'sequence'>, 'ranks'> = { file: input.file, ok: plans !== null };
+  yield `${jsonText(head).slice(0, -1)},"ranks":[`;
   let first = true;
   for (const { module, plan } of plans ?? []) {
     for (const { cpRank, tpRank, embeddings, labels } of sequenceShares(plan)) {
-      const rank = { ...(module !== null && { module }), cp_rank: cpRank, tp_rank: tpRank, embeddings, labels };
+      const rank: OutputItem<'sequence'>['ranks'][number] = {
+        ...(module !== null && { module }),
+        cp_rank: cpRank,
+        tp_rank: tpRank,
+        embeddings,
+        labels,
+      };
       yield `${first ? '' : ','}${jsonText(rank)}`;
       first = false;
     }

@@ -25,6 +25,7 @@ import { type Checked, hasErrors, jsonText, safeJson } from '../layout';
 import { inputFiles } from './files';
 import { type Format, formatOption } from './options';
 import { complain, EXIT, exitWith, fail, onOutputClosed, print, SIGNAL_EXIT } from './output';
+import type { Output } from './outputSchemas';
 import { smokeReport } from './smokeReport';
 import { diagnosticTexts } from './text';
 
@@ -190,7 +191,8 @@ async function run(
   if (options.format === 'text') {
     await print([smokeReport(file, checked, result)]);
   } else if (options.format === 'json') {
-    await print([`${jsonText({ version: 1, file, cluster: request.cluster.name, ...result }, 2)}\n`]);
+    const output: Output<'smoke'> = { version: 1, file, cluster: request.cluster.name, ...result };
+    await print([`${jsonText(output, 2)}\n`]);
   }
   // a cancelled job that had to be killed leaves no verdict
   const cancelled = signal.aborted && ['cancelled', 'unknown'].includes(result.verdict);

@@ -3,6 +3,7 @@ import { countOf, jsonText, lossOf, type Stage, type StagePlan, stagePlans, term
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand } from './options';
 import { complain, fail, print } from './output';
+import type { OutputItem } from './outputSchemas';
 
 /** Adds `stages`: which layers each pipeline stage of every file holds. */
 export function addStagesCommand(program: Command): void {
@@ -12,7 +13,8 @@ export function addStagesCommand(program: Command): void {
 }
 
 function json(input: InputFile): string[] {
-  return [jsonText({ file: input.file, ...stagesOf(input) })];
+  const output: OutputItem<'stages'> = { file: input.file, ...stagesOf(input) };
+  return [jsonText(output)];
 }
 
 /** The stages of a file, module by module, also of a layout with errors. Errors and lost layers go to standard error. */

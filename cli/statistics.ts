@@ -1,17 +1,10 @@
 import { type Checked, RULES, type Severity } from '../layout';
 import type { InputFile } from './files';
 import { styled } from './output';
+import type { OutputItem } from './outputSchemas';
 
 /** How often a rule fired. */
-export interface Statistic {
-  readonly code: string;
-  /** The most severe of its diagnostics. */
-  readonly severity: Severity;
-  readonly count: number;
-  /** The number of files. */
-  readonly files: number;
-  readonly title: string;
-}
+export type Statistic = OutputItem<'check-statistics'>;
 
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'information'];
 

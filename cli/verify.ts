@@ -13,6 +13,7 @@ import { countOf, jsonText, terminalLine } from '../layout';
 import { inputFiles, soundLayout } from './files';
 import { formatOption } from './options';
 import { EXIT, exitWith, fail, print, styled } from './output';
+import type { Output } from './outputSchemas';
 import { uriOf } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif';
@@ -44,7 +45,7 @@ export function addVerifyCommand(program: Command): void {
 
 const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>>> = {
   text: verificationText,
-  *json(found) {
+  *json(found: Output<'verify'>) {
     yield `${jsonText(found, 2)}\n`;
   },
   *sarif(found) {

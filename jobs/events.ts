@@ -89,6 +89,13 @@ function groupOperations(value: unknown): GroupOperations {
   return { ops, skippedOps, ...fields(GROUP, {})(value) };
 }
 
+/** A group that passed. */
+export interface PassedGroup extends GroupOperations {
+  readonly ev: 'group';
+  readonly ok: true;
+  readonly ms: number;
+}
+
 /** What went wrong: at most one in a stream. */
 export interface Fault extends Partial<GroupFields> {
   readonly ev: 'fault';

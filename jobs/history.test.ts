@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { check } from '../layout';
 import {
-  type GroupOperations,
   layoutHash,
   RECORD_VERSION,
   RemainingTime,
@@ -16,7 +15,10 @@ import {
   slowdowns,
 } from '.';
 
-const group = (kind: string, idx: number, busGBs: number): GroupOperations => ({
+const group = (kind: string, idx: number, busGBs: number): SmokeResult['groups'][number] => ({
+  ev: 'group',
+  ok: true,
+  ms: 1,
   group: idx,
   kind,
   module: 'language',

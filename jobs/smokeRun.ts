@@ -9,7 +9,14 @@ import {
   type SmokeRequest,
   type Ticket,
 } from './backend';
-import { type Fault, type GroupOperations, LineSplitter, parseEvent, type SmokeEvent } from './events';
+import {
+  type Fault,
+  type GroupOperations,
+  LineSplitter,
+  type PassedGroup,
+  parseEvent,
+  type SmokeEvent,
+} from './events';
 import { backendOf, type Cluster } from './kinds';
 import type { SmokePlan } from './plan';
 import { makeRunFolder } from './runFolder';
@@ -27,7 +34,7 @@ export interface SmokeResult {
   readonly verdict: string;
   readonly ok: boolean;
   /** The groups of more than one rank that passed. */
-  readonly groups: readonly GroupOperations[];
+  readonly groups: readonly PassedGroup[];
   readonly fault: Fault | null;
   readonly seconds: number;
   /** The device of the ranks, such as `NVIDIA H200`. */
@@ -164,7 +171,7 @@ function faultOf({ code, message }: Ending): Fault {
 class Outcome {
   readonly #began = Date.now();
   readonly #found = {
-    groups: [] as GroupOperations[],
+    groups: [] as PassedGroup[],
     fault: null as Fault | null,
     device: '',
     software: [] as readonly string[],
@@ -244,7 +251,10 @@ class Outcome {
         }
         break;
       case 'group':
-        found.groups.push(event);
+        // one that fails ends in a fault
+        if (event.ok) {
+          found.groups.push({ ...event, ok: true });
+        }
         break;
       case 'check':
         if (event.skipped !== undefined) {

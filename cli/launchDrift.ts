@@ -11,7 +11,14 @@ import {
   type Span,
   saidDifferences,
 } from '../layout';
-import { type Difference, type Drift, driftBetween, type LaunchReading, layoutFix } from '../layout/launch';
+import {
+  type Difference,
+  type Drift,
+  driftBetween,
+  type LaunchReading,
+  layoutFix,
+  STARTS_NO_JOB,
+} from '../layout/launch';
 import { readLaunch, shownPath } from './launchFiles';
 import { nearTo } from './repository';
 
@@ -71,8 +78,7 @@ export function withLaunchDrift(layout: string, checked: Checked): Checked {
 
 function driftOf(layout: string, checked: Checked, named: NamedFile, file: string | null): Diagnostic[] {
   const read = file === null ? { error: 'it lies outside the repository of the layout' } : readLaunch(file);
-  const why =
-    'error' in read ? read.error : read.reading.family === null ? 'it starts no training job that can be read' : null;
+  const why = 'error' in read ? read.error : read.reading.family === null ? STARTS_NO_JOB : null;
   if (why !== null || 'error' in read) {
     const note = notCompared(checked, named, why ?? '');
     return note ? [note] : [];

@@ -1,13 +1,9 @@
 import { relative, resolve, sep } from 'node:path';
 import type { RecordedRun } from '../jobs/recordScript';
 import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
-import { type ImportOptions, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
+import { type ImportOptions, LAUNCH_LIMITS, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { EXIT, exitWith, fail } from './output';
 import { nearTo } from './repository';
-
-/** The largest launch file that is read, logs among them, and the largest file that one names. Bytes. */
-const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
-const MAX_NAMED_BYTES = 1024 * 1024;
 
 /** The problem of a file of no supported family. */
 export const UNKNOWN_FAMILY = 'is not a launch file of a supported framework';
@@ -67,7 +63,7 @@ export function shownPath(path: string): string {
 
 function launchText(file: string): string | { readonly error: string } {
   try {
-    const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, MAX_LAUNCH_BYTES);
+    const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, LAUNCH_LIMITS.file);
     return bytes.includes(0) ? { error: 'is not a text file' } : new TextDecoder().decode(bytes);
   } catch (error) {
     return { error: fileErrorText(error) };
@@ -82,7 +78,7 @@ function namedFiles(launchFile: string): ReadFile {
       if (!isNear(path)) {
         return null;
       }
-      const bytes = readRegularFile(path, MAX_NAMED_BYTES);
+      const bytes = readRegularFile(path, LAUNCH_LIMITS.named);
       return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
     } catch {
       return null;

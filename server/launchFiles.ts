@@ -21,12 +21,6 @@ import type { LaunchReading } from '../layout/launch';
 import type { Documents } from './documents';
 import { type Files, isLayoutFile } from './files';
 
-/** The most bytes that are read of a launch file, and of it together with all files that it names. */
-const MAX_BYTES = 4 * 1024 * 1024;
-
-/** The most bytes that are read of a file that a launch file names. */
-const MAX_NAMED_BYTES = 1024 * 1024;
-
 /** How many launch files are held. */
 const MAX_HELD = 32;
 
@@ -209,25 +203,14 @@ export class LaunchFiles {
   }
 
   async #reading({ uri, root }: LaunchAddress): Promise<LaunchState> {
-    const text = await this.#text(uri, root, MAX_BYTES);
-    if (text === null) {
-      return { kind: 'unreadable' };
-    }
     const engine = await loadEngine();
     const launch = URI.parse(uri);
-    let left = MAX_BYTES - text.length;
-    // one after the other, so that all together stay within the bound
-    let before: Promise<unknown> = Promise.resolve();
-    const reading = await engine.readLaunchFileAsync(launch.path, text, (path) => {
-      const other = before.then(async () => {
-        const found = await this.#text(launch.with({ path }).toString(), root, Math.min(left, MAX_NAMED_BYTES));
-        left -= found?.length ?? 0;
-        return found;
-      });
-      before = other;
-      return other;
-    });
-    return { kind: 'read', reading, engine };
+    const reading = await engine.readLaunch(
+      launch.path,
+      (path, most) => this.#text(launch.with({ path }).toString(), root, most),
+      engine.HELD_LIMITS,
+    );
+    return reading ? { kind: 'read', reading, engine } : { kind: 'unreadable' };
   }
 
   /** The text of a file as an editor has it, or else as the disk has it. */

@@ -7,10 +7,6 @@ import { readText } from '../readText';
 /** The engine that reads launch files; it is loaded when it is first needed. */
 export const engine = () => import('../../layout/launch');
 
-/** The largest launch file that is read, and the largest file that one names. Bytes. */
-const MAX_LAUNCH_BYTES = 16 * 1024 * 1024;
-const MAX_NAMED_BYTES = 1024 * 1024;
-
 /** How many names a message lists. */
 const MAX_LISTED = 5;
 
@@ -47,16 +43,16 @@ export async function readLaunchFiles(uris: readonly vscode.Uri[]): Promise<read
 
 /** Reads a launch file and the files that it names in its workspace folder; or a sentence that says why it cannot. */
 export async function readLaunchFile(uri: vscode.Uri, options: ImportOptions = {}): Promise<LaunchReading | string> {
-  const text = await currentText(uri, MAX_LAUNCH_BYTES);
-  if (text === null) {
-    return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MB, or no text.', nameOf(uri));
-  }
-  const { readLaunchFileAsync } = await engine();
+  const { LAUNCH_LIMITS, readLaunch } = await engine();
   const root = vscode.workspace.getWorkspaceFolder(uri)?.uri ?? vscode.Uri.joinPath(uri, '..');
   const isInside = (path: string) => path.startsWith(root.path.endsWith('/') ? root.path : `${root.path}/`);
-  const fetch = async (path: string) =>
-    isInside(path) ? currentText(uri.with({ path }), MAX_NAMED_BYTES, root) : null;
-  const reading = await readLaunchFileAsync(uri.path, text, fetch, options);
+  // a person chose the file itself, wherever it is
+  const read = async (path: string, most: number) =>
+    path === uri.path ? currentText(uri, most) : isInside(path) ? currentText(uri.with({ path }), most, root) : null;
+  const reading = await readLaunch(uri.path, read, LAUNCH_LIMITS, options);
+  if (!reading) {
+    return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MB, or no text.', nameOf(uri));
+  }
   return reading.family === null ? vscode.l10n.t('{0} starts no training job that can be read.', nameOf(uri)) : reading;
 }
 

@@ -20,6 +20,7 @@ export {
   readLaunchFileAsync,
 } from './import';
 export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './layout-values';
+export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './reader';
 export { isRecordedTarget, RECORDED_TARGETS } from './record';
 export { parseRecord, type RecordedCommand } from './recordedRun';
 export { SHELL_SCRIPT } from './shell/called';

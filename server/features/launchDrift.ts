@@ -238,8 +238,7 @@ function ofLaunchFile(uri: string, checked: Checked, named: Named): Diagnostic[]
   return [...[...placedOf(uri, checked, [named])].map(onLayout), ...notes];
 }
 
-/** Why a launch file is not compared. */
-const STARTS_NO_JOB = 'it starts no training job that can be read';
+/** Why a launch file that cannot be read is not compared. */
 const UNREADABLE = 'it is missing, too large, no text, or outside the workspace folder';
 
 /** Compares with what was read of a launch file. Reads nothing again, as it runs at every keystroke. */
@@ -255,7 +254,10 @@ function compare(
     return nothing;
   }
   if (state.kind === 'unreadable' || state.reading.family === null) {
-    return { ...nothing, note: notCompared(checked, named, state.kind === 'read' ? STARTS_NO_JOB : UNREADABLE) };
+    return {
+      ...nothing,
+      note: notCompared(checked, named, state.kind === 'read' ? state.engine.STARTS_NO_JOB : UNREADABLE),
+    };
   }
   const { engine, reading } = state;
   const drift = engine.driftBetween(file, checked.text, reading, engine.layoutNodeValues(file, checked.read.tree.root));

@@ -321,6 +321,9 @@ const sequenceKeys = {
     ),
   }),
   qkv_format: options('`sbhd`: padded sequences; `thd`: packed ones.', ['sbhd', 'thd'], 'sbhd'),
+  pad_multiple: count(
+    'To a multiple of what each packed sequence is padded: `make_sequence_length_divisible_by` of NeMo-RL.',
+  ),
   attention_mask: options(
     '`causal`, or a `dense` mask (which context parallelism cannot split).',
     ['causal', 'dense'],
@@ -498,6 +501,10 @@ export const MEGATRON_VERSIONS = ['main', 'dev', 'core_r0.19', 'core_r0.18'] as 
 /** One phase of a reinforcement-learning job: a grid of its own over GPUs that phases share in turn. */
 const phaseKeys = {
   engine: options('What runs the phase.', ['megatron', 'vllm', 'sglang'], 'megatron'),
+  memory_share: {
+    type: 'share',
+    doc: 'Share of the memory of a GPU that the engine takes: `gpu_memory_utilization` of vLLM, `mem_fraction_static` of SGLang.',
+  } as ShareSpec,
   rank_offset: withDefault(0, natural('The first global rank of the phase.')),
   num_ranks: count('How many ranks the phase has.', 'world_size - rank_offset'),
   ...denseDegrees,
@@ -509,6 +516,23 @@ const phaseKeys = {
 
 /** The checks that a smoke job can run. */
 const SMOKE_CHECKS = ['groups', 'collectives', 'bandwidth', 'ntp', 'sequence', 'all_gather_overlap'] as const;
+
+/** The rollouts of a reinforcement-learning job: what is generated in a step, and how it is trained on. */
+const rlKeys = {
+  prompts_per_step: count(
+    'Prompts of one step: `data.train_batch_size` of verl, `--rollout-batch-size` of slime, `num_prompts_per_step` of NeMo-RL.',
+  ),
+  samples_per_prompt: degree(
+    'Samples that are generated for each prompt: `rollout.n` of verl, `--n-samples-per-prompt` of slime, `num_generations_per_prompt` of NeMo-RL, `num_generations` of ms-swift.',
+  ),
+  mini_batch_size: count('Prompts in one update of verl: `ppo_mini_batch_size`.'),
+  updates_per_step: count('Updates with the samples of one step: `--num-steps-per-rollout` of slime.'),
+  dynamic_batch: off('Micro-batches are cut by tokens, whatever their number of samples.'),
+  max_prompt_length: count('Tokens of the longest prompt.'),
+  max_response_length: count('Tokens of the longest response.'),
+  colocated: boolean('The engines share the GPUs of the trainer, in turn with it.'),
+  rollout_gpus: count('GPUs that the engines have of their own, beside the world of the trainer.'),
+} as const;
 
 const rootKeys = {
   layout: required(count('The version of the format: 1.')),
@@ -782,6 +806,7 @@ const rootKeys = {
     'The phases of a reinforcement-learning job (`train`, `reference`, `rollout`, ...) over the same GPUs, each with degrees of its own.',
     map('One phase.', phaseKeys),
   ),
+  rl: map('The rollouts of a reinforcement-learning job: batches, lengths, GPUs.', rlKeys),
   communicators: map(
     'Options of the communicators.',
     ownFlags({
@@ -829,5 +854,6 @@ export type ModuleKeys = typeof moduleKeys;
 export type ModelKeys = typeof modelKeys;
 export type SequenceKeys = typeof sequenceKeys;
 export type PhaseKeys = typeof phaseKeys;
+export type RlKeys = typeof rlKeys;
 export type NtpKeys = typeof ntpKeys;
 export type SlotEntryKeys = typeof slotEntryKeys;

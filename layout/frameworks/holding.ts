@@ -4,9 +4,10 @@ import { FRAMEWORKS } from './index';
 /** Rules about what a file says, and about machines and files beside it: they hold whatever starts the job. */
 const OF_ANY_JOB = [
   ...['not-positive', 'conflicting-keys', 'yaml-syntax', 'file-too-large', 'unused-ignore', 'name-disagrees'],
-  ...['world-cluster-mismatch', 'launch-drift', 'memory-over'],
+  ...['world-cluster-mismatch', 'launch-drift', 'memory-over', 'device-connections'],
   ...['tp-crosses-nvlink', 'ep-crosses-node', 'cp-crosses-node'],
   ...['phase-factorization', 'phase-overlap', 'phase-crosses-nvlink'],
+  ...['rollout-gpus', 'rollout-length', 'weight-sync'],
 ];
 
 /** Rules that read what only Megatron-LM's argument parser checks (megatron/training/arguments.py, validate_args). */

@@ -7,6 +7,15 @@ export const MEGATRON_RANKS = { world: null, meshes: [], core: null } as const;
 export const MEGATRON_BASED: readonly Framework[] = [
   {
     ...MEGATRON_RANKS,
+    name: 'slime',
+    title: 'slime',
+    revision: '624b824a89',
+    source: 'THUDM/slime',
+    // slime hands its flags to Megatron-LM's own parser
+    rules: { own: ['slime-batch'], megatron: 'script' },
+  },
+  {
+    ...MEGATRON_RANKS,
     name: 'megatron-bridge',
     title: 'Megatron Bridge',
     revision: 'main',

@@ -4,7 +4,7 @@ import { MEGATRON_RANKS } from './megatron';
 const NEMO_RL = { name: 'nemo-rl', title: 'NeMo-RL', revision: '7ea279abfb', source: 'NVIDIA-NeMo/RL' } as const;
 
 /** Rules that hold whatever trains. */
-const OWN: readonly string[] = [];
+const OWN: readonly string[] = ['nemo-rl-batch'];
 
 /** NeMo-RL on Megatron Core. It cuts its micro-batches itself (nemo_rl/models/policy). */
 export const nemoRl: Framework = {

@@ -9,7 +9,7 @@ const VERL = {
 } as const;
 
 /** Rules that hold whatever trains. */
-const OWN: readonly string[] = [];
+const OWN: readonly string[] = ['verl-batch'];
 
 /** verl on Megatron Core: `validate_config` in verl/utils/config.py, verl/workers/megatron_workers.py. */
 export const verl: Framework = { ...VERL, ...MEGATRON_RANKS, rules: { own: OWN, megatron: 'core' } };

@@ -12,7 +12,7 @@ import { msSwift, msSwiftDocument } from './families/ms-swift';
 import { nemoRlCommand, nemoRlDocument } from './families/nemo-rl';
 import { primusCommand, primusDocument } from './families/primus';
 import { sglang, srtSlurm, vllm } from './families/serving';
-import { slime } from './families/slime';
+import { slime, slimeConverter } from './families/slime';
 import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocument } from './families/torch';
 import { torchtitanCommand, torchtitanPython } from './families/torchtitan';
 import { verlCommand, verlDocument } from './families/verl';
@@ -80,6 +80,7 @@ const COMMAND_FAMILIES: readonly CommandFamily[] = [
   verlCommand,
   nemoRlCommand,
   slime,
+  slimeConverter,
   msSwift,
   mimo,
   mindspeed,

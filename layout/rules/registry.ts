@@ -94,6 +94,12 @@ import { tpCrossesNvlink } from './placement/tp-crosses-nvlink';
 import { narrowTypes } from './precision/narrow-types';
 import { graphedRecomputation } from './recompute/graphed-recomputation';
 import { recomputeOptions } from './recompute/recompute-options';
+import { nemoRlBatch } from './rollout/nemo-rl-batch';
+import { rolloutGpus } from './rollout/rollout-gpus';
+import { rolloutLength } from './rollout/rollout-length';
+import { slimeBatch } from './rollout/slime-batch';
+import { verlBatch } from './rollout/verl-batch';
+import { weightSync } from './rollout/weight-sync';
 import type { Rule } from './rule';
 import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
 import { sequenceDivisible } from './sequence/sequence-divisible';
@@ -145,6 +151,9 @@ export const RULES: readonly Rule[] = [
   torchtitanPipeline,
   ulyssesSize,
   deepspeedPipeline,
+  verlBatch,
+  slimeBatch,
+  nemoRlBatch,
   nanotronNodes,
   nanotronAccumulation,
   denseFactorization,
@@ -186,6 +195,9 @@ export const RULES: readonly Rule[] = [
   phaseFactorization,
   phaseOverlap,
   phaseCrossesNvlink,
+  rolloutGpus,
+  rolloutLength,
+  weightSync,
   ntpSparesOff,
   layerCounts,
   latentAttentionGroups,

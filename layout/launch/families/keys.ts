@@ -3,7 +3,7 @@ import { type Options, typeOf } from '../options';
 import { at, optionOf, optionsOf, type Tree } from '../tree';
 
 /** How a value of a configuration file becomes a fact. */
-type ValueKind = 'integer' | 'text' | 'boolean' | 'type';
+type ValueKind = 'integer' | 'number' | 'text' | 'boolean' | 'type';
 
 /** A path in a configuration file, the key of the layout, and how the value is read. */
 export type KeyMap = readonly (readonly [path: string, key: FactPath, kind: ValueKind])[];
@@ -30,6 +30,7 @@ export function setFact(facts: Facts, key: FactPath, options: Options, name: str
 
 const READERS: Readonly<Record<ValueKind, (options: Options, name: string) => Found | undefined>> = {
   integer: (options, name) => options.integer(name),
+  number: (options, name) => options.number(name),
   text: (options, name) => options.string(name),
   boolean: (options, name) => options.boolean(name),
   type: (options, name) => typeOf(options.string(name)),

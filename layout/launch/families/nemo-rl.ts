@@ -1,7 +1,7 @@
 import { DEFAULTS } from '../defaults';
 import type { CommandFamily, DocumentFamily, LaunchContext } from '../family';
 import { readFlags } from '../flags';
-import { derived, Facts, isKnown, notFound } from '../foundValues';
+import { derived, Facts, isKnown, mapFound, notFound } from '../foundValues';
 import { type Inherited, inherited } from '../inheritance';
 import type { Job } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
@@ -123,6 +123,12 @@ const POLICY_KEYS = [
   ['policy.max_total_sequence_length', 'sequence.seq_length', 'integer'],
   ['policy.precision', 'model.params_dtype', 'type'],
   ['policy.model_name', 'model.from', 'text'],
+  ['policy.make_sequence_length_divisible_by', 'sequence.pad_multiple', 'integer'],
+  ['grpo.num_prompts_per_step', 'rl.prompts_per_step', 'integer'],
+  ['grpo.num_generations_per_prompt', 'rl.samples_per_prompt', 'integer'],
+  ['data.max_input_seq_length', 'rl.max_prompt_length', 'integer'],
+  ['policy.generation.max_new_tokens', 'rl.max_response_length', 'integer'],
+  ['policy.generation.colocated.enabled', 'rl.colocated', 'boolean'],
 ] as const;
 
 const MAPPED: ReadonlySet<string> = new Set([
@@ -191,7 +197,18 @@ function readGeneration(tree: TreeMap, facts: Facts): void {
   const backend = textAtPath(tree, 'policy.generation.backend');
   readKeys(tree, [['policy.generation.backend', 'phases.rollout.engine', 'text']], facts);
   const section = backend === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
-  readEngine(optionsOf(at(tree, `policy.generation.${section}`)), 'rollout', facts);
+  const options = optionsOf(at(tree, `policy.generation.${section}`));
+  readEngine(options, 'rollout', facts);
+  const share = ['gpu_memory_utilization', 'mem_fraction_static'].find((name) => options.has(name));
+  facts.set('phases.rollout.memory_share', share === undefined ? undefined : options.number(share));
+  const packing = optionsOf(at(tree, 'policy.sequence_packing'));
+  const isPacked = packing.has('enabled') ? packing.boolean('enabled') : undefined;
+  if (isOn(isPacked)) {
+    facts.set(
+      'sequence.qkv_format',
+      mapFound(isPacked, () => 'thd'),
+    );
+  }
 }
 
 const MEGATRON_TEACHER: KeyMap = [

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
 import type { CommandFamily } from '../family';
 import { readFlags } from '../flags';
-import { derived, Facts } from '../foundValues';
+import { derived, Facts, type Found, isKnown } from '../foundValues';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
 import type { Options } from '../options';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
@@ -19,6 +19,7 @@ const OWN = [
     'rollout_num_gpus_per_engine',
     'colocate',
   ],
+  ...['use_dynamic_batch_size', 'sglang_mem_fraction_static'],
   ...engineOptions('sglang_'),
 ];
 
@@ -34,7 +35,9 @@ export const slime: CommandFamily = {
   matches: (job) => (job.program === 'python' && hasFlag(job, ...SIGNS) ? 3 : 0),
   read(job) {
     const facts = new Facts();
-    const { options } = readFlags(job.args, job.place, { switches: new Set([...MEGATRON_SWITCHES, 'colocate']) });
+    const { options } = readFlags(job.args, job.place, {
+      switches: new Set([...MEGATRON_SWITCHES, 'colocate', 'use_dynamic_batch_size']),
+    });
     readMegatron(options, DIALECT, facts);
     facts.set('model.from', options.has('hf_checkpoint') ? options.string('hf_checkpoint') : undefined);
     // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
@@ -46,11 +49,96 @@ export const slime: CommandFamily = {
     });
     deriveFromWorld(facts);
     setRollout(options, facts);
+    setSamples(options, facts);
     deriveGlobalBatch(facts);
-    listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...OWN]), facts);
+    listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...OWN, ...SAMPLES.map(([name]) => name)]), facts);
     return facts;
   },
 };
+
+/** slime's converter of Hugging Face checkpoints, which has a grid of its own. */
+export const slimeConverter: CommandFamily = {
+  name: 'slime',
+  matches: (job) => (/(^|\/)convert_hf_to_torch_dist\.py$/.test(job.script ?? '') ? 3 : 0),
+  read(job) {
+    const facts = new Facts();
+    const { options } = readFlags(job.args, job.place, { switches: MEGATRON_SWITCHES });
+    readMegatron(options, DIALECT, facts);
+    setWorld(facts, job.world);
+    spreadOverWorld(facts);
+    // the converter sets both, whatever the flags say
+    facts.set('batch.micro_batch_size', { value: 1, source: 'default' });
+    facts.set('batch.global_batch_size', facts.get('world_size'));
+    listUnmapped(options, MEGATRON_OPTIONS, facts);
+    return facts;
+  },
+};
+
+/**
+ * Without a pipeline the converter makes the world one, halved while the last stage would have no layer, and gives the last stage
+ * what is left (`get_args` in tools/convert_hf_to_torch_dist.py).
+ */
+function spreadOverWorld(facts: Facts): void {
+  const [world, layers] = [facts.get('world_size'), facts.get('model.num_layers')];
+  if (facts.number('parallelism.pp') !== 1 || !isKnown(world) || world.value === 1) {
+    return;
+  }
+  const stages = derived([world, layers ?? { unknown: 'num_layers' }], stagesOver, 'pp of the converter');
+  facts.set('parallelism.pp', stages);
+  const last = derived([layers, stages], lastStage, 'the layers of the last stage');
+  const isEven =
+    isKnown(last) && isKnown(layers) && isKnown(stages) && last.value * Number(stages.value) === layers.value;
+  facts.set('model.num_layers_in_last_pipeline_stage', isEven ? undefined : last);
+  if (isKnown(stages)) {
+    facts.note(`The converter makes pp ${stages.value} of ${world.value} ranks: pp 1 means the world to it.`);
+  }
+}
+
+function stagesOver(world: number, layers: number): number | null {
+  const halves = [world];
+  for (let size = world; size % 2 === 0; size /= 2) {
+    halves.push(size / 2);
+  }
+  return halves.find((size) => lastStage(layers, size) > 0) ?? null;
+}
+
+function lastStage(layers: number, stages: number): number {
+  return layers - Math.ceil(layers / stages) * (stages - 1);
+}
+
+/** What is generated in a step, and how it is trained on. */
+const SAMPLES = [
+  ['rollout_batch_size', 'rl.prompts_per_step'],
+  ['n_samples_per_prompt', 'rl.samples_per_prompt'],
+  ['num_steps_per_rollout', 'rl.updates_per_step'],
+  ['rollout_max_prompt_len', 'rl.max_prompt_length'],
+  ['rollout_max_response_len', 'rl.max_response_length'],
+] as const;
+
+/** Sets the samples of a step; with a number of updates they make the global batch (slime/utils/arguments.py). */
+function setSamples(options: Options, facts: Facts): void {
+  for (const [name, key] of SAMPLES) {
+    facts.set(key, options.has(name) ? options.integer(name) : undefined);
+  }
+  facts.set('rl.dynamic_batch', options.flag('use_dynamic_batch_size'));
+  facts.set('rl.colocated', options.flag('colocate'));
+  const share = 'sglang_mem_fraction_static';
+  facts.set('phases.rollout.memory_share', options.has(share) ? options.number(share) : undefined);
+  const one: Found<number> = { value: 1, source: 'default' };
+  const parts = [
+    facts.get('rl.prompts_per_step'),
+    facts.get('rl.samples_per_prompt') ?? one,
+    facts.get('rl.updates_per_step'),
+  ];
+  const batch = derived(
+    parts,
+    (prompts, samples, updates) => Math.floor((prompts * samples) / updates),
+    'global_batch_size',
+  );
+  if (!facts.get('batch.global_batch_size') && isKnown(batch)) {
+    facts.setDefault('batch.global_batch_size', batch.value);
+  }
+}
 
 /** The engines: those that share the trainer's GPUs, or GPUs of their own behind them. */
 function setRollout(options: Options, facts: Facts): void {
@@ -71,6 +159,7 @@ function setRollout(options: Options, facts: Facts): void {
   facts.apart.push('rollout');
   if (gpus && options.blocked === null) {
     facts.set('phases.rollout.num_ranks', gpus);
+    facts.set('rl.rollout_gpus', gpus);
     facts.note('The rollout has GPUs of its own, beside the world of the trainer.');
   }
 }

@@ -9,7 +9,7 @@ import { Options } from '../options';
 import { textOf } from '../shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../tree';
 import { deriveFromWorld, setWorld } from '../world';
-import { listUnmappedTree, readKeys } from './keys';
+import { type KeyMap, listUnmappedTree, readKeys } from './keys';
 import { engineOptions, readEngine } from './serving';
 
 const ULYSSES = 'ulysses_sequence_parallel_size';
@@ -128,9 +128,21 @@ function readVerl(tree: TreeMap, blocked: string | null, configuration: string):
   return facts;
 }
 
+/** What is generated in a step, and how it is trained on. */
+const ROLLOUT_KEYS: KeyMap = [
+  ['data.train_batch_size', 'rl.prompts_per_step', 'integer'],
+  [`${ROLLOUT}.n`, 'rl.samples_per_prompt', 'integer'],
+  [`${ACTOR}.ppo_mini_batch_size`, 'rl.mini_batch_size', 'integer'],
+  [`${ACTOR}.use_dynamic_bsz`, 'rl.dynamic_batch', 'boolean'],
+  ['data.max_prompt_length', 'rl.max_prompt_length', 'integer'],
+  ['data.max_response_length', 'rl.max_response_length', 'integer'],
+  [`${ROLLOUT}.gpu_memory_utilization`, 'phases.rollout.memory_share', 'number'],
+];
+
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
   ...[MODEL, 'nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
+  ...ROLLOUT_KEYS.map(([path]) => path),
   ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`, `${ACTOR}.${ULYSSES}`],
 ]);
 
@@ -211,6 +223,7 @@ function readRollout(tree: TreeMap, blocked: string | null, facts: Facts): void 
 }
 
 function readBatch(tree: TreeMap, facts: Facts): void {
+  readKeys(tree, ROLLOUT_KEYS, facts);
   const dynamic = textAtPath(tree, `${ACTOR}.use_dynamic_bsz`);
   if (dynamic !== 'true') {
     readKeys(tree, [[`${ACTOR}.ppo_micro_batch_size_per_gpu`, 'batch.micro_batch_size', 'integer']], facts);

@@ -23,14 +23,19 @@ export const deviceConnections: Rule = {
     }
     const isTorch = fsdp.value?.torch_fsdp2.value === true;
     const isMegatron = fsdp.value?.enabled.value === true;
-    if (isTorch || isMegatron) {
-      if (field.value === 1) {
+    const isOther = facts.framework?.rules.megatron === 'none';
+    if (isTorch || isMegatron || isOther) {
+      // other frameworks than Megatron-LM refuse nothing: FSDP only waits for the computation in front of it
+      if (field.value === 1 && (isTorch || !isOther)) {
         yield {
           message: `${isTorch ? 'torch_fsdp2' : 'Megatron-FSDP'} needs more than one queue to the GPU. Use ${VARIABLE} 8, or leave it out.`,
           span: field.span,
-          predicts: isTorch
-            ? 'FSDP always requires CUDA_DEVICE_MAX_CONNECTIONS value large than one'
-            : 'FSDP requires CUDA_DEVICE_MAX_CONNECTIONS > 1 or unset.',
+          ...(isOther && { severity: 'warning' }),
+          predicts: isOther
+            ? null
+            : isTorch
+              ? 'FSDP always requires CUDA_DEVICE_MAX_CONNECTIONS value large than one'
+              : 'FSDP requires CUDA_DEVICE_MAX_CONNECTIONS > 1 or unset.',
           fixes: [changeFix(VARIABLE, field, 8), removeFix(facts.text, VARIABLE, field)],
         };
       }

@@ -1,0 +1,78 @@
+import { changeFix } from '../fixes';
+import { eitherNumber, nearestMultiples } from '../numbers';
+import { valueRelated, writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { otherSource } from '../source';
+import { rolloutsOf } from './rollouts';
+
+export const nemoRlBatch: Rule = {
+  code: 'nemo-rl-batch',
+  severity: 'error',
+  title: "NeMo-RL's batches do not divide, or its padding does not fit the ranks",
+  effect: 'NeMo-RL stops when it shards the first batch',
+  what: 'In a NeMo-RL job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of `global_batch_size`; `global_batch_size` is not a multiple of the data-parallel ranks; or packed sequences (`qkv_format: thd`) on Megatron Core are padded to `pad_multiple`, which is not a multiple of `2 * cp` (with `cp` above 1) times `tp` (with sequence parallelism).',
+  why: 'A step is cut into global batches, a global batch into equal shards, one a data-parallel rank. Each packed sequence is cut on its own, so its padded length must divide among the ranks that share it.',
+  failing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: nemo-rl}\nparallelism: {tp: 2, cp: 2}\nsequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 4}\n',
+  sources: [
+    otherSource(
+      '`BatchedDataDict.shard_by_batch_size` in nemo_rl/distributed/batched_data_dict.py (NVIDIA-NeMo/RL at 7ea279abfb)',
+    ),
+    otherSource(
+      '`_get_pack_sequence_parameters_for_megatron` in nemo_rl/models/megatron/data.py (NVIDIA-NeMo/RL at 7ea279abfb)',
+    ),
+  ],
+  *check(facts) {
+    const { root, modules, framework } = facts;
+    const rollouts = rolloutsOf(facts);
+    const global = root.batch.value?.global_batch_size;
+    const dp = modules[0]?.dp;
+    if (rollouts && global?.value !== undefined) {
+      const { prompts, samples, rl } = rollouts;
+      const total = prompts * samples;
+      if (total % global.value !== 0) {
+        yield {
+          message: `prompts_per_step ${prompts} x samples_per_prompt ${samples} = ${total} samples, not a multiple of global_batch_size ${global.value}. Use global_batch_size ${total}.`,
+          span: global.span,
+          related: [
+            valueRelated('prompts_per_step', rl.prompts_per_step),
+            ...writtenRelated('samples_per_prompt', rl.samples_per_prompt),
+          ],
+          predicts: `Total batch size (${total}) is not a multiple of batch_size (${global.value})`,
+          fixes: [changeFix('global_batch_size', global, total)],
+        };
+      }
+    }
+    if (global?.value !== undefined && dp !== undefined && global.value % dp !== 0) {
+      const better = nearestMultiples(dp, global.value);
+      yield {
+        message: `global_batch_size ${global.value} does not divide among ${dp} data-parallel ranks. Use global_batch_size ${eitherNumber(better)}.`,
+        span: global.span,
+        predicts: `Batch size (${global.value}) is not a multiple of shards (${dp})`,
+        fixes: better.map((size) => changeFix('global_batch_size', global, size)),
+      };
+    }
+    const [module] = modules;
+    const sequence = module?.sequence.value;
+    const pad = sequence?.pad_multiple;
+    if (!module?.degrees || framework?.rules.megatron === 'none' || !sequence || pad?.value === undefined) {
+      return;
+    }
+    const { tp, cp } = module.degrees;
+    const isCutByTp = tp > 1 && sequence.sequence_parallel.value === true;
+    const least = (cp > 1 ? 2 * cp : 1) * (isCutByTp ? tp : 1);
+    if (sequence.qkv_format.value === 'thd' && pad.value % least !== 0) {
+      const better = nearestMultiples(least, pad.value);
+      yield {
+        message: `Each packed sequence is padded to a multiple of ${pad.value}, but ${[...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(isCutByTp ? [`tp ${tp}`] : [])].join(' x ')} = ${least} ranks and chunks share it. Use pad_multiple ${eitherNumber(better)}.`,
+        span: pad.span,
+        related: [
+          ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
+          ...(isCutByTp ? writtenRelated('tp', module.fields.tp) : []),
+        ],
+        predicts: `make_sequence_length_divisible_by (${pad.value}) is not a multiple of minimum_pad_factor (${least}).\nPlease set policy.make_sequence_length_divisible_by to a multiple of ${least}.`,
+        fixes: better.map((size) => changeFix('pad_multiple', pad, size)),
+      };
+    }
+  },
+};

@@ -1,0 +1,47 @@
+import { valueOr } from '../../topology/facts';
+import { changeFix } from '../fixes';
+import { countOf, eitherNumber, nearestMultiples } from '../numbers';
+import { valueRelated } from '../related';
+import type { Rule } from '../rule';
+import { FORMAT_SOURCE, otherSource } from '../source';
+
+export const rolloutGpus: Rule = {
+  code: 'rollout-gpus',
+  severity: 'error',
+  title: "The engines' own GPUs are no whole engines, or more than the cluster has",
+  effect: 'the job waits for GPUs for ever, or an engine lacks some',
+  what: "`rollout_gpus`, the GPUs that inference engines have beside the trainer's, are not a multiple of the GPUs of one engine (`tp * pp` of the phase `rollout`); or, in a cluster larger than the trainer's world, both together are more GPUs than it has.",
+  why: 'Without colocation the scheduler reserves the GPUs of trainer and engines together. Where the cluster has fewer, the placement group never becomes ready, and nothing says so but a log line that is repeated.',
+  failing:
+    'layout: 1\nworld_size: 8\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 4}\nrl: {colocated: false, rollout_gpus: 16}\n',
+  sources: [
+    otherSource('`_get_placement_group_layout` in slime/ray/placement_group.py (THUDM/slime at 624b824a89)'),
+    FORMAT_SOURCE,
+  ],
+  *check({ root, world }) {
+    const gpus = root.rl.value?.rollout_gpus;
+    if (!gpus?.value || root.rl.value?.colocated.value === true) {
+      return;
+    }
+    const rollout = root.phases.value?.find(({ name }) => name === 'rollout')?.value;
+    const engine = rollout && (valueOr(rollout.tp, 1) ?? 1) * (valueOr(rollout.pp, 1) ?? 1);
+    if (rollout && engine !== undefined && gpus.value % engine !== 0) {
+      const better = nearestMultiples(engine, gpus.value);
+      yield {
+        message: `rollout_gpus ${gpus.value} is not a multiple of the ${countOf(engine, 'GPU')} of an engine. Use rollout_gpus ${eitherNumber(better)}.`,
+        span: gpus.span,
+        related: [valueRelated('tp', rollout.tp)],
+        fixes: better.map((size) => changeFix('rollout_gpus', gpus, size)),
+      };
+    }
+    const { size, clusterSize } = world;
+    if (size !== undefined && clusterSize !== undefined && clusterSize > size && size + gpus.value > clusterSize) {
+      yield {
+        message: `The trainer takes ${countOf(size, 'GPU')} and the engines ${gpus.value}, ${size + gpus.value} together, but the cluster has ${clusterSize}. Use rollout_gpus ${clusterSize - size}, or colocate.`,
+        span: gpus.span,
+        related: [valueRelated('nodes', root.cluster.value?.nodes ?? gpus)],
+        fixes: [changeFix('rollout_gpus', gpus, clusterSize - size)],
+      };
+    }
+  },
+};

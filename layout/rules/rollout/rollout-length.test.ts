@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { job, reports } from '../testing';
+import { rolloutLength } from './rollout-length';
+
+test('rollout-length', () => {
+  const of = (sequence: string, rl: string) => job(8, 'tp: 2', `sequence: {${sequence}}`, `rl: {${rl}}`);
+  const lengths = 'max_prompt_length: 1024, max_response_length: 3072';
+  const said = reports(rolloutLength, {
+    'both fit': of('seq_length: 4096', lengths),
+    'longer than the sequence': of('seq_length: 2048', lengths),
+    'the prompt alone is longer': of('seq_length: 512', lengths),
+    'longer than the positions': of('seq_length: 4096, max_seq_len: 4000', lengths),
+    'the response is not known': of('seq_length: 512', 'max_prompt_length: 1024'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "longer than the sequence: warning at "3072": max_prompt_length 1024 + max_response_length 3072 = 4096 tokens, more than seq_length 2048. Use seq_length 4096, or max_response_length 1024.
+      = at "2048": seq_length is 2048 here
+      = at "1024": max_prompt_length is 1024 here
+      = suggestion: Change seq_length to 4096: sequence: {seq_length: [-2048-]{+4096+}}
+      = suggestion: Change max_response_length to 1024: rl: {max_prompt_length: 1024, max_response_length: [-3072-]{+1024+}}
+    the prompt alone is longer: warning at "3072": max_prompt_length 1024 + max_response_length 3072 = 4096 tokens, more than seq_length 512. Use seq_length 4096.
+      = at "512": seq_length is 512 here
+      = at "1024": max_prompt_length is 1024 here
+      = suggestion: Change seq_length to 4096: sequence: {seq_length: [-512-]{+4096+}}
+    longer than the positions: warning at "3072": max_prompt_length 1024 + max_response_length 3072 = 4096 tokens, more than max_seq_len 4000. Use max_seq_len 4096, or max_response_length 2976.
+      = at "4000": max_seq_len is 4000 here
+      = at "1024": max_prompt_length is 1024 here
+      = suggestion: Change max_seq_len to 4096: sequence: {seq_length: 4096, max_seq_len: [-4000-]{+4096+}}
+      = suggestion: Change max_response_length to 2976: rl: {max_prompt_length: 1024, max_response_length: [-3072-]{+2976+}}"
+  `);
+});

@@ -1,0 +1,66 @@
+import { changeFix } from '../fixes';
+import { divisors, eitherNumber } from '../numbers';
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { otherSource } from '../source';
+
+export const slimeBatch: Rule = {
+  code: 'slime-batch',
+  severity: 'error',
+  title: 'The samples of a rollout are no whole number of global batches',
+  effect: 'slime stops, or drops the samples that are left over without a word',
+  what: 'In a slime job, `prompts_per_step * samples_per_prompt` (`rollout_batch_size * n_samples_per_prompt`) is not a multiple of `global_batch_size`, or not `global_batch_size * updates_per_step`.',
+  why: 'A rollout is trained on in whole steps of `global_batch_size` samples. With `num_steps_per_rollout` slime compares the sizes; without it, it rounds the number of steps down, and the samples behind them were generated for nothing.',
+  failing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: slime}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 200}\nrl: {prompts_per_step: 32, samples_per_prompt: 8}\n',
+  sources: [
+    otherSource('`slime_validate_args` in slime/utils/arguments.py (THUDM/slime at 624b824a89)'),
+    otherSource('`build_dp_schedule` in slime/utils/dp_schedule.py (THUDM/slime at 624b824a89)'),
+  ],
+  *check({ root }) {
+    const rl = root.rl.value;
+    const global = root.batch.value?.global_batch_size;
+    const prompts = rl?.prompts_per_step.value;
+    const samples = rl?.samples_per_prompt.written ? rl.samples_per_prompt.value : 1;
+    if (!rl || !global?.value || prompts === undefined || samples === undefined) {
+      return;
+    }
+    const total = prompts * samples;
+    const updates = rl.updates_per_step;
+    const product = `prompts_per_step ${prompts} x samples_per_prompt ${samples} = ${total} samples`;
+    const related = [
+      ...writtenRelated('prompts_per_step', rl.prompts_per_step),
+      ...writtenRelated('samples_per_prompt', rl.samples_per_prompt),
+    ];
+    if (updates.value !== undefined) {
+      const expected = Math.floor(total / updates.value);
+      if (expected !== global.value) {
+        yield {
+          message: `${product} / updates_per_step ${updates.value} = ${expected}, but global_batch_size is ${global.value}. Use global_batch_size ${expected}, or leave it out.`,
+          span: global.span,
+          related: [...related, ...writtenRelated('updates_per_step', updates)],
+          predicts: `global_batch_size ${global.value} is not equal to rollout_batch_size ${prompts} * n_samples_per_prompt ${samples} // num_steps_per_rollout ${updates.value}`,
+          fixes: [changeFix('global_batch_size', global, expected)],
+        };
+      }
+      return;
+    }
+    if (total % global.value !== 0) {
+      const size = global.value;
+      const better = divisors(total)
+        .sort((a, b) => Math.abs(a - size) - Math.abs(b - size))
+        .slice(0, 2);
+      const left = total % size;
+      yield {
+        message: `${product}, not a multiple of global_batch_size ${size}${total < size ? '' : `: ${left} of them are never trained on`}. Use global_batch_size ${eitherNumber(better)}.`,
+        span: global.span,
+        related,
+        predicts:
+          total < size
+            ? `num_rollouts (${total}) < global_batch_size (${size}); need at least one rollout per step.`
+            : null,
+        fixes: better.map((one) => changeFix('global_batch_size', global, one)),
+      };
+    }
+  },
+};

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { job, reports } from '../testing';
+import { verlBatch } from './verl-batch';
+
+test('verl-batch', () => {
+  const fsdp = (rl: string, ...more: readonly string[]) =>
+    ['layout: 1', 'world_size: 8', 'launch: {family: verl, engine: fsdp}', `rl: {${rl}}`, ...more, ''].join('\n');
+  const megatron = (rl: string, batch: string) =>
+    job(16, 'tp: 2, pp: 2', 'launch: {family: verl}', `batch: {${batch}}`, `rl: {${rl}}`);
+  const said = reports(verlBatch, {
+    'FSDP: samples divide among the GPUs': fsdp('prompts_per_step: 256, mini_batch_size: 64'),
+    'FSDP: samples do not divide': fsdp('prompts_per_step: 100, mini_batch_size: 50'),
+    'FSDP: several samples a prompt divide': fsdp('prompts_per_step: 100, samples_per_prompt: 4, mini_batch_size: 50'),
+    'FSDP: the default mini-batch is larger than the step': fsdp('prompts_per_step: 128'),
+    'FSDP: a mini-batch larger than the step': fsdp('prompts_per_step: 64, mini_batch_size: 96'),
+    'FSDP: a mini-batch of fewer samples than ranks': fsdp('prompts_per_step: 64, mini_batch_size: 4'),
+    'FSDP: parts of a mini-batch are no whole micro-batches': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 48',
+      'batch: {micro_batch_size: 4}',
+    ),
+    'FSDP: Ulysses leaves fewer data-parallel ranks': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 8',
+      'parallelism: {ulysses: 4}',
+      'batch: {micro_batch_size: 4}',
+    ),
+    'FSDP: dynamic micro-batches need equal parts alone': fsdp(
+      'prompts_per_step: 63, mini_batch_size: 63, dynamic_batch: true',
+    ),
+    'Megatron: micro-batches of all replicas': megatron(
+      'prompts_per_step: 48, mini_batch_size: 16',
+      'micro_batch_size: 4',
+    ),
+    'Megatron: not a multiple of them': megatron('prompts_per_step: 50, mini_batch_size: 16', 'micro_batch_size: 4'),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "FSDP: samples do not divide: error at "100": prompts_per_step 100 is not a multiple of 8 GPUs. Use prompts_per_step 96 or 104.
+      = verl: real_train_batch_size (100) must be divisible by minimal possible batch size (8)
+      = suggestion: Change prompts_per_step to 96: rl: {prompts_per_step: [-100-]{+96+}, mini_batch_size: 50}
+      = suggestion: Change prompts_per_step to 104: rl: {prompts_per_step: [-100-]{+104+}, mini_batch_size: 50}
+    FSDP: the default mini-batch is larger than the step: error at "128": prompts_per_step 128 is less than mini_batch_size 256 (verl's default). Use mini_batch_size 128 or less.
+      = verl: train_batch_size (128) must be >= actor.ppo_mini_batch_size (256)
+    FSDP: a mini-batch larger than the step: error at "96": prompts_per_step 64 is less than mini_batch_size 96. Use mini_batch_size 64 or less.
+      = verl: train_batch_size (64) must be >= actor.ppo_mini_batch_size (96)
+      = at "64": prompts_per_step is 64 here
+      = suggestion: Change mini_batch_size to 64: rl: {prompts_per_step: 64, mini_batch_size: [-96-]{+64+}}
+    FSDP: a mini-batch of fewer samples than ranks: error at "4": mini_batch_size 4 leaves nothing for each of 8 data-parallel ranks. Use a mini_batch_size of at least 8.
+      = verl: ppo_mini_batch_size 0 should be larger than 0 after normalization
+      = suggestion: Change mini_batch_size to 8: rl: {prompts_per_step: 64, mini_batch_size: [-4-]{+8+}}
+    FSDP: parts of a mini-batch are no whole micro-batches: error at "48": Each of 8 data-parallel ranks takes 6 samples of a mini-batch (mini_batch_size 48 / 8), not a multiple of micro_batch_size 4.
+      = verl: normalized ppo_mini_batch_size 6 should be divisible by ppo_micro_batch_size_per_gpu 4
+      = at "4": micro_batch_size is 4 here
+    FSDP: dynamic micro-batches need equal parts alone: error at "63": prompts_per_step 63 is not a multiple of 8 data-parallel ranks. Use prompts_per_step 56 or 64.
+      = verl: only support equal chunk. Got size of DataProto 63 and chunk 8.
+      = suggestion: Change prompts_per_step to 64: rl: {prompts_per_step: [-63-]{+64+}, mini_batch_size: 63, dynamic_batch: true}
+      = suggestion: Change prompts_per_step to 56: rl: {prompts_per_step: [-63-]{+56+}, mini_batch_size: 63, dynamic_batch: true}
+    Megatron: not a multiple of them: error at "50": prompts_per_step 50 is not a multiple of dp 4 x micro_batch_size 4 = 16. Use prompts_per_step 48 or 64.
+      = verl: real_train_batch_size (50) must be divisible by minimal possible batch size (16)
+      = suggestion: Change prompts_per_step to 48: rl: {prompts_per_step: [-50-]{+48+}, mini_batch_size: 16}
+      = suggestion: Change prompts_per_step to 64: rl: {prompts_per_step: [-50-]{+64+}, mini_batch_size: 16}"
+  `);
+});

@@ -1,0 +1,103 @@
+import { changeFix } from '../fixes';
+import { countOf, eitherNumber, nearestMultiples } from '../numbers';
+import { valueRelated, writtenRelated } from '../related';
+import type { Report, Rule } from '../rule';
+import { otherSource } from '../source';
+import { type Rollouts, rolloutsOf } from './rollouts';
+
+/** What verl takes for `ppo_mini_batch_size` where it is not set (verl/trainer/config/actor/actor.yaml). */
+const MINI_BATCH = 256;
+
+export const verlBatch: Rule = {
+  code: 'verl-batch',
+  severity: 'error',
+  title: "verl's batches do not divide among its GPUs",
+  effect: 'verl stops before it starts the workers, or when it builds them',
+  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`. With `dynamic_batch` the samples are a multiple of the data-parallel ranks.",
+  why: 'The controller cuts every batch into equal parts, one a data-parallel rank: `only support equal chunk`.',
+  failing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 100, samples_per_prompt: 1, mini_batch_size: 64}\n',
+  passing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 96, samples_per_prompt: 1, mini_batch_size: 64}\n',
+  sources: [
+    otherSource('`validate_config` in verl/utils/config.py (volcengine/verl at b178a3cd56)'),
+    otherSource('`ActorConfig.validate` in verl/workers/config/actor.py (volcengine/verl at b178a3cd56)'),
+    otherSource(
+      '`ActorRolloutRefWorker` in verl/workers/fsdp_workers.py, `DataProto.chunk` in verl/protocol.py (volcengine/verl at b178a3cd56)',
+    ),
+  ],
+  *check(facts) {
+    const rollouts = rolloutsOf(facts);
+    if (!rollouts) {
+      return;
+    }
+    const report = samplesReport(rollouts) ?? miniBatchReport(rollouts);
+    if (report) {
+      yield report;
+    }
+  },
+};
+
+function samplesReport({ rl, prompts, samples, ranks, dp, micro, isDynamic, onFsdp }: Rollouts): Report | null {
+  const total = prompts * samples;
+  const least = isDynamic ? dp : onFsdp ? ranks : dp * (micro?.value ?? 1);
+  if (total % least === 0) {
+    return null;
+  }
+  const steps = nearestMultiples(least / gcd(least, samples), prompts);
+  const of = isDynamic
+    ? countOf(dp, 'data-parallel rank')
+    : onFsdp
+      ? countOf(ranks, 'GPU')
+      : `dp ${dp} x micro_batch_size ${micro?.value ?? 1} = ${least}`;
+  return {
+    message: `prompts_per_step ${prompts}${samples > 1 ? ` x samples_per_prompt ${samples} = ${total} samples,` : ' is'} not a multiple of ${of}. Use prompts_per_step ${eitherNumber(steps)}.`,
+    span: rl.prompts_per_step.span,
+    related: [...writtenRelated('samples_per_prompt', rl.samples_per_prompt)],
+    predicts: isDynamic
+      ? `only support equal chunk. Got size of DataProto ${total} and chunk ${dp}.`
+      : `real_train_batch_size (${total}) must be divisible by minimal possible batch size (${least})`,
+    fixes: steps.map((size) => changeFix('prompts_per_step', rl.prompts_per_step, size)),
+  };
+}
+
+function miniBatchReport({ rl, prompts, samples, dp, micro, isDynamic, onFsdp }: Rollouts): Report | null {
+  const field = rl.mini_batch_size;
+  const mini = field.written ? field.value : MINI_BATCH;
+  if (mini === undefined) {
+    return null;
+  }
+  const span = field.written ? field.span : rl.prompts_per_step.span;
+  const unwritten = field.written ? '' : " (verl's default)";
+  if (!isDynamic && prompts < mini) {
+    return {
+      message: `prompts_per_step ${prompts} is less than mini_batch_size ${mini}${unwritten}. Use mini_batch_size ${prompts} or less.`,
+      span,
+      related: field.written ? [valueRelated('prompts_per_step', rl.prompts_per_step)] : [],
+      predicts: `train_batch_size (${prompts}) must be >= actor.ppo_mini_batch_size (${mini})`,
+      fixes: [changeFix('mini_batch_size', field, prompts)],
+    };
+  }
+  const share = Math.floor((mini * samples) / dp);
+  if (onFsdp && share === 0) {
+    return {
+      message: `mini_batch_size ${mini}${samples > 1 ? ` x samples_per_prompt ${samples}` : ''} leaves nothing for each of ${dp} data-parallel ranks. Use a mini_batch_size of at least ${Math.ceil(dp / samples)}.`,
+      span,
+      predicts: `ppo_mini_batch_size ${share} should be larger than 0 after normalization`,
+      fixes: [changeFix('mini_batch_size', field, Math.ceil(dp / samples))],
+    };
+  }
+  if (onFsdp && !isDynamic && micro?.value !== undefined && share % micro.value !== 0) {
+    return {
+      message: `Each of ${dp} data-parallel ranks takes ${share} samples of a mini-batch (mini_batch_size ${mini}${unwritten}${samples > 1 ? ` x ${samples} samples` : ''} / ${dp}), not a multiple of micro_batch_size ${micro.value}.`,
+      span,
+      related: [valueRelated('micro_batch_size', micro)],
+      predicts: `normalized ppo_mini_batch_size ${share} should be divisible by ppo_micro_batch_size_per_gpu ${micro.value}`,
+    };
+  }
+  return null;
+}
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b);
+}

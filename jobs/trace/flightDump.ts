@@ -268,9 +268,11 @@ function elements(sizes: Value | undefined): number {
 /** The place of the first entry that torch cannot have written: it counts entries and the operations of a group upwards, from 1. */
 function firstDamage(entries: readonly Entry[]): number {
   const last = new Map<RunGroup, number>();
-  for (const [i, { record, group, seq, p2p }] of entries.entries()) {
+  for (const [i, { record, group, seq, p2p, operation }] of entries.entries()) {
     const before = p2p ? 0 : (last.get(group) ?? 0);
-    if (seq < (p2p ? 1 : before) || (i > 0 && record <= (entries[i - 1]?.record ?? -1))) {
+    // a collective has no other end
+    const mixed = operation.peer !== null && !p2p;
+    if (mixed || seq < (p2p ? 1 : before) || (i > 0 && record <= (entries[i - 1]?.record ?? -1))) {
       return i;
     }
     last.set(group, p2p ? (last.get(group) ?? 0) : seq);

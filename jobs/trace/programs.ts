@@ -123,9 +123,12 @@ export function brokenHabit(rank: RankRun, nameOf: (entry: Entry) => string): Di
   return null;
 }
 
-/** The collective that a rank would run next: the one that followed the longest run of steps equal to its last ones. */
-export function nextByHabit(rank: RankRun, nameOf: (entry: Entry) => string): Entry | null {
-  const steps = collectivesOf(rank, nameOf).slice(-MAX_STEPS);
+/**
+ * The collective that a rank would run next: the one that followed the longest run of steps equal to its last ones.
+ * @param sized whether steps of other sizes are other steps
+ */
+export function nextByHabit(rank: RankRun, nameOf: (entry: Entry) => string, sized = false): Entry | null {
+  const steps = collectivesOf(rank, nameOf, sized).slice(-MAX_STEPS);
   let longest = MIN_CONTEXT - 1;
   let next: Step | null = null;
   for (let at = MIN_CONTEXT; at < steps.length; at++) {
@@ -161,14 +164,15 @@ interface Program {
   readonly run: RankRun;
 }
 
-function collectivesOf(rank: RankRun, nameOf: (entry: Entry) => string): Step[] {
+function collectivesOf(rank: RankRun, nameOf: (entry: Entry) => string, sized = false): Step[] {
   return stepsOf(
     rank.evidence.entries.filter(({ p2p }) => !p2p),
     nameOf,
+    sized,
   );
 }
 
-function stepsOf(entries: readonly Entry[], nameOf: (entry: Entry) => string): Step[] {
+function stepsOf(entries: readonly Entry[], nameOf: (entry: Entry) => string, sized = false): Step[] {
   const tokens = new Map<RunGroup, Map<string, string>>();
   const names = new Map<RunGroup, string>();
   return entries.map((entry) => {
@@ -178,7 +182,8 @@ function stepsOf(entries: readonly Entry[], nameOf: (entry: Entry) => string): S
     tokens.set(entry.group, ofGroup);
     // sizes may differ with the data, types may not
     const { operation } = entry;
-    const what = `${operation.name} ${operation.peer ?? ''} ${operation.dtype}`;
+    const size = sized ? ` ${operation.input} ${operation.output}` : '';
+    const what = `${operation.name} ${operation.peer ?? ''} ${operation.dtype}${size}`;
     const token = ofGroup.get(what) ?? `${name} ${what}`;
     ofGroup.set(what, token);
     return { token, name, entry };

@@ -120,7 +120,11 @@ function enteredBy(other: RankRun | undefined, rank: RankRun, entry: Entry): Ent
     // the id of the communicator is not in the store
     return false;
   }
-  if (!other || (entry.p2p && entry.operation.peer === null)) {
+  if (entry.p2p && entry.operation.peer === null) {
+    // a log tells who is in a transfer of the group, but not with whom
+    return other?.pending.some(({ p2p, group }) => p2p && group === entry.group) ? true : null;
+  }
+  if (!other) {
     return null;
   }
   const entered = entry.p2p ? transferEntered(other, rank, entry) : other.entered(entry.group, entry.seq);
@@ -145,7 +149,8 @@ function transferEntered(other: RankRun, rank: RankRun, { group, operation, reco
 /** Whether a rank that has entered an operation is blocked in an earlier one. */
 function isBehind(other: RankRun | undefined, { group, seq, p2p }: Entry): boolean {
   const first = other?.pending[0];
-  if (!other || !first) {
+  // a log does not tell in which order a rank has entered its operations
+  if (!other || !first || other.evidence.source === 'log') {
     return false;
   }
   const own = p2p ? undefined : other.entryOf(group, seq);

@@ -101,6 +101,16 @@ describe('real jobs of ranks that share GPUs', () => {
     },
   );
 
+  test.each(Object.entries(SHARED).filter(([, [, , verdict]]) => verdict === 'hang' || verdict === 'lost'))(
+    '%s: the log alone names the rank that is late or gone',
+    (name, [worldSize, parallelism, , ranks]) => {
+      const { verdict, culprits: all } = found(`shared-gpu/${name}`, parallelism, ['log.txt'], worldSize);
+      expect(['hang', 'lost']).toContain(verdict);
+      expect(all.map(({ rank }) => rank)).toEqual(ranks);
+      expect(all.every(({ confidence }) => confidence >= 0.6)).toBe(true);
+    },
+  );
+
   test('a process that does not answer RAS is lost, although NCCL 2.28 leaves a comma out there', () => {
     for (const file of ['ras_0.json', 'ras_0.txt']) {
       expect(found('shared-gpu/stop-ep2dp4-r3', 'ep: 2', [file]).sources).toEqual([

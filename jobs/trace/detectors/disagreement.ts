@@ -1,5 +1,6 @@
 import { countOf } from '../../../layout';
 import type { Entry, Operation } from '../evidence';
+import { isUnnamed } from '../groupComparison';
 import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from '../mismatch';
 import { type Divergence, isResolved } from '../programs';
 import type { Run } from '../rankRun';
@@ -186,7 +187,8 @@ function bySiblings(conflict: Conflict, run: Run, context: RunContext): OddOnes 
   return best
     ? {
         ranks: sides.flatMap(({ ranks }, side) => (side === best[0] ? [] : ranks)),
-        confidence: CONFIDENCE.peersDiffer,
+        // groups without a description are told apart by their ranks alone, which several kinds may share
+        confidence: isUnnamed(conflict.group) ? CONFIDENCE.open : CONFIDENCE.peersDiffer,
         reason: `${countOf(best[1], 'rank')} of other ${name} groups did as the rest of this one.`,
       }
     : null;
@@ -221,7 +223,7 @@ function byTransferSiblings({ byRank }: Conflict, run: Run, context: RunContext)
     : null;
 }
 
-/** How often the usual operation must have been run for another one to be unusual. */
+/** How often the usual operation must have been run for another one to be unusual; once for its size and type. */
 const MIN_HISTORY = 3;
 
 /** Compares with what the members did in the group before. */
@@ -244,7 +246,8 @@ function byHistory(conflict: Conflict, run: Run): OddOnes | null {
   }));
   const never = usual.filter(({ times }) => times === 0);
   // a first step has done nothing before
-  const isHabit = usual.some(({ times }) => times >= MIN_HISTORY);
+  const least = conflict.what === 'op' ? MIN_HISTORY : 1;
+  const isHabit = usual.some(({ times }) => times >= least);
   return isHabit && never.length > 0 && never.length < usual.length
     ? {
         ranks: never.flatMap(({ ranks }) => ranks),

@@ -33,7 +33,7 @@ export const ENDED: Detector = {
 export const STOPPED: Detector = {
   name: 'stopped',
   detect({ context, graph }) {
-    return context.stopped !== null && graph.waits.size === 0
+    return context.stopped !== null && graph.waits.size + graph.stalled.size === 0
       ? { verdict: 'unknown', suspects: [], mismatch: null, why: [context.stopped] }
       : null;
   },

@@ -50,8 +50,10 @@ export function lateSuspects({ run, graph, context, divergences }: Scene, explai
   const idle = sure.length === 0 ? idleRanks(run).filter((rank) => !explained.has(rank) && !graph.roots.has(rank)) : [];
   const share = silentShare(silent, left.length > silent.length || idle.length > 0, run, context);
   const ahead = left.length > silent.length ? aheadOfPeers(left, run, graph, context) : [];
-  // one rank against several: it may do one operation too many, unless they are known to do this one next
-  const mayBeAhead = left.length > new Set(left.flatMap(([, waits]) => waits.map(({ rank }) => rank))).size;
+  // one rank against one or several: it may do one operation too many, unless they are known to do this one next
+  const waiting = new Set(left.flatMap(([, waits]) => waits.map(({ rank }) => rank))).size;
+  const mayBeAhead =
+    left.length > waiting || (left.length === waiting && !left.every((root) => isDue(root, run, context)));
   return [
     ...ahead,
     ...left.map(([rank, waits]) => {
@@ -127,6 +129,21 @@ function aheadOfPeers(roots: readonly Root[], run: Run, graph: Scene['graph'], c
       ...stackTexts(entry),
     ],
   }));
+}
+
+/** Whether a rank is known to run next what others wait for it in: others have run it in its place, or it always did so next. */
+function isDue([rank, waits]: Root, run: Run, context: RunContext): boolean {
+  const own = run.ranks.get(rank);
+  const next = own?.whole ? nextByHabit(own, context.nameOf, true) : null;
+  return waits.some(
+    ({ entry }) =>
+      entry.p2p ||
+      (next !== null && isSameStep(entry, next, context) && disagreement(entry.operation, next.operation) === null) ||
+      run.all.some((other) => {
+        const group = entry.group.ranks.includes(other.rank) ? undefined : context.groupLike(entry.group, other.rank);
+        return group !== undefined && other.entryOf(group, entry.seq) !== undefined;
+      }),
+  );
 }
 
 function isSameStep(a: Entry, b: Entry, context: RunContext): boolean {

@@ -1,4 +1,5 @@
 import { countOf } from '../../../layout';
+import type { Entry, RunGroup } from '../evidence';
 import type { Run } from '../rankRun';
 import type { RunContext } from '../suspect';
 import { operationText, ranksText } from '../texts';
@@ -9,10 +10,15 @@ const NOTHING = { verdict: 'unknown', suspects: [], mismatch: null } as const;
 /** All members have entered an operation, which does not end. */
 export const STALLED: Detector = {
   name: 'stalled',
-  detect({ graph, context }) {
-    const [stalled] = graph.stalled.values();
-    if (!stalled) {
+  detect({ run, graph, context }) {
+    const [[rank, stalled] = []] = graph.stalled;
+    if (rank === undefined || !stalled) {
       return null;
+    }
+    if (run.ranks.get(rank)?.evidence.source === 'log') {
+      const entered = `All members have entered ${operationText(stalled, context)}, and it has timed out`;
+      const why = `${entered}: they do not do the same (another size, type or order), which their dumps would show, or it is stuck below torch (network, GPU, driver).`;
+      return { ...NOTHING, why: [why] };
     }
     const pending = `All members have entered ${operationText(stalled, context)}, which has not completed`;
     const why = `${pending}: the run was in progress when it was dumped, or it is stuck below torch (network, GPU, driver).`;
@@ -28,6 +34,12 @@ export const HEALTHY: Detector = {
     if (dumped === 0) {
       return null;
     }
+    const older = olderDump(run);
+    if (older) {
+      const { entry, rank } = older;
+      const why = `The dumps are of different moments: the others of its group have completed ${operationText(entry, context)}, which the dump of rank ${rank} does not show.`;
+      return { ...NOTHING, why: [why] };
+    }
     const hidden = hiddenRanks(run, context);
     const why = `${countOf(dumped, 'rank')} of ${run.worldSize} left a whole dump, and none of these waits; ${ranksText(hidden)} may.`;
     if (context.foreign) {
@@ -36,6 +48,28 @@ export const HEALTHY: Detector = {
     return hidden.length === 0 ? { ...NOTHING, verdict: 'healthy', why: [] } : { ...NOTHING, why: [why] };
   },
 };
+
+/** A rank whose dump lacks a collective of its group that others have completed: it was written before theirs. */
+function olderDump(run: Run): { readonly entry: Entry; readonly rank: number } | null {
+  const last = new Map<RunGroup, Entry>();
+  for (const { evidence } of run.all.filter(({ whole }) => whole)) {
+    for (const entry of evidence.entries) {
+      if (entry.completed && !entry.p2p && entry.seq > (last.get(entry.group)?.seq ?? 0)) {
+        last.set(entry.group, entry);
+      }
+    }
+  }
+  for (const [group, entry] of last) {
+    const rank = group.ranks.find((member) => {
+      const own = run.ranks.get(member);
+      return own?.whole === true && own.lastSeq(group) < entry.seq;
+    });
+    if (rank !== undefined) {
+      return { entry, rank };
+    }
+  }
+  return null;
+}
 
 /** Ranks that may wait unseen: without a whole dump, unless RAS counts as many operations for them as for their groups. */
 function hiddenRanks(run: Run, { answered }: RunContext): number[] {

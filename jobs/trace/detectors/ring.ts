@@ -14,8 +14,10 @@ export const RING: Detector = {
 
 function ringFinding({ run, graph, context }: Scene): Finding {
   const ring = ringOf(graph);
-  const why = [`${ranksText(ring, true)} wait for one another: they run the same operations in different order.`];
-  if (ring.some((rank) => run.ranks.get(rank)?.whole !== true)) {
+  const shown = ring.every((rank) => run.ranks.get(rank)?.whole === true);
+  const order = shown ? ': they run the same operations in different order' : ', as far as the files tell';
+  const why = [`${ranksText(ring, true)} wait for one another${order}.`];
+  if (!shown) {
     const open = 'Without all their dumps it is not known which of them is wrong.';
     return { verdict: 'unknown', suspects: [], mismatch: null, why: [...why, open] };
   }

@@ -228,7 +228,12 @@ export class LogReader {
       keep(
         speaker.timedOut,
         event,
-        (one) => one.seq === event.seq && one.groupRank === event.groupRank && one.op === event.op,
+        (one) =>
+          one.seq === event.seq &&
+          one.op === event.op &&
+          one.input === event.input &&
+          one.output === event.output &&
+          one.groupRank === event.groupRank,
       );
     } else if (event.kind === 'status') {
       keep(
@@ -376,11 +381,16 @@ function messagesOf(whole: string): string[] {
   return whole.length > 200 && whole.includes(']:[') ? whole.split(/(?=\[rank\d{1,7}\]:\[[EWIF])/) : [whole];
 }
 
-/** The operations in which a process waits: what has timed out, with the group of the status that has its number. */
-function waitsOf({ timedOut, statuses, setUps }: Speaker): LogWait[] {
+/**
+ * The operations in which a process waits: what has timed out, with the group of the status that has its number. The rank before
+ * `Watchdog caught` is that of the first operation that has timed out in the process, for all later ones, too (`logPrefix` of
+ * WorkNCCL is static).
+ */
+function waitsOf({ rank, task, timedOut, statuses, setUps }: Speaker): LogWait[] {
+  const isOne = rank !== null || task !== null;
   const failed = statuses.filter(({ seq }) => seq !== null);
   const waits = failed.map((status): LogWait => {
-    const same = timedOut.filter(({ seq, groupRank }) => seq === status.seq && groupRank === status.groupRank);
+    const same = timedOut.filter(({ seq }) => seq === status.seq);
     const [one] = same;
     // two groups of one rank may be at the same number
     const clear =
@@ -393,12 +403,13 @@ function waitsOf({ timedOut, statuses, setUps }: Speaker): LogWait[] {
       from: null,
     };
   });
-  const told = new Set(failed.map(({ seq, groupRank }) => `${seq} ${groupRank}`));
+  const told = new Set(failed.map(({ seq }) => seq));
   const bare = timedOut
-    .filter(({ seq, groupRank }) => !told.has(`${seq} ${groupRank}`))
+    .filter(({ seq }) => !told.has(seq))
     .map(
-      ({ groupRank, seq, op, input, output }): LogWait => ({
-        ...{ name: null, desc: null, groupRank, seq, op, input, output },
+      (one): LogWait => ({
+        ...{ name: null, desc: null, groupRank: isOne && one !== timedOut[0] ? null : one.groupRank },
+        ...{ seq: one.seq, op: one.op, input: one.input, output: one.output },
         ...{ enqueued: null, completed: null, from: null },
       }),
     );

@@ -1,5 +1,5 @@
 // Writes what is made of descriptions in the code: docs/rules/ of those beside the rules, schemas/layout.schema.json of that of
-// the keys. `node scripts/docs.mjs`, or `--check` to see whether they are current.
+// the keys, the table of settings of the manifest. `node scripts/docs.mjs`, or `--check` to see whether they are current.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importSource } from './source.mts';
@@ -12,10 +12,33 @@ const pages = new Map([
   ['README.md', rulesMarkdown(RULES)],
   ...RULES.map((rule) => [`${rule.code}.md`, ruleMarkdown(rule)]),
 ]);
+/** The settings of the extension as a table: names, defaults, and what its manifest says of them. */
+function settingsTable() {
+  const { properties } = JSON.parse(readFileSync('package.json', 'utf8')).contributes.configuration;
+  const texts = JSON.parse(readFileSync('package.nls.json', 'utf8'));
+  const rows = Object.entries(properties).map(
+    ([name, { markdownDescription = '', description = '', default: value }]) => {
+      const text = markdownDescription || description;
+      // the manifest names a text of package.nls.json, and other settings between #
+      const said = (/^%.*%$/.test(text) ? texts[text.slice(1, -1)] : text).replaceAll(/`#([\w.]+)#`/g, '`$1`');
+      return `| \`${name}\` | \`${JSON.stringify(value)}\` | ${said.replaceAll('|', '\\|')} |`;
+    },
+  );
+  return ['| setting | default | meaning |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** A page by hand with the part between two comments written anew. */
+function withPart(path, name, part) {
+  const text = readFileSync(path, 'utf8');
+  const marks = new RegExp(`(<!-- ${name}: [^\\n]* -->\\n)[^]*(<!-- end of ${name} -->)`);
+  return text.replace(marks, (_, start, end) => `${start}\n${part}\n\n${end}`);
+}
+
 const files = new Map([
   ...[...pages].map(([name, text]) => [join(folder, name), text]),
   ['docs/format.md', formatMarkdown()],
   ['docs/groups.md', groupsMarkdown()],
+  ['docs/vscode.md', withPart('docs/vscode.md', 'settings', settingsTable())],
   ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
 ]);
 mkdirSync(folder, { recursive: true });

@@ -11,8 +11,8 @@ export function formatMarkdown(): string {
   return `# Keys of a layout file
 
 Made of the description of the keys in \`layout/format/keys.ts\`. A key that is left out has its default; a derived value may be
-written and is then checked. Where the default is *open*, the rules take nothing for a key that is left out, as the job may set
-it elsewhere; Megatron-LM takes the value that stands there. Flags are Megatron-LM's own options.
+written and is then checked. Where the default is *open*, the rules assume nothing for a key that is left out, as the job may set
+it elsewhere; the value shown is Megatron-LM's default. Flags are Megatron-LM's own options.
 
 ## Top level
 

@@ -12,7 +12,7 @@ export function groupsMarkdown(): string {
 The groups of \`parallelism\`, by the names of Megatron-LM's communicator options (\`initialize_model_parallel\` in
 megatron/core/parallel_state.py at d98e8a64dd; dynamic context parallelism on dev at d48bd6be0a). \`parallelism-layout groups\`
 lists the ranks of each, in the order in which they are created. Groups that exist always may be of one rank. Logs, NCCL errors
-and flight-recorder traces show torch's description of a group, which stands last. The groups of an FSDP mesh are groups above in
+and flight-recorder traces show torch's description of a group (last column). The groups of an FSDP mesh are groups above in
 another role: Megatron-FSDP makes none.
 
 | group | spans | carries | exists | in logs and traces |

@@ -33,6 +33,8 @@ export function layoutOf(row) {
     batch: { micro_batch_size: batch.micro, global_batch_size: batch.global },
     optimizer: optimizerOf(row),
     precision: precisionOf(row),
+    // NeMo's and Megatron Bridge's adapters are 32 wide (nemo/collections/llm/peft/lora.py, `dim`)
+    lora: /lora/i.test(row.task ?? '') ? { rank: 32 } : {},
     recompute: recomputeOf(row),
     moe: { moe_token_dispatcher_type: argsOf(row)['moe-token-dispatcher-type'] },
     fsdp: layout.fsdp

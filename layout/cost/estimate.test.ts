@@ -144,3 +144,36 @@ test('a hybrid pattern costs the same by its former key', () => {
   expect(perStage).toEqual(hybrid('hybrid_layer_pattern').perStage);
   expect(stepTimeS?.median).toBeGreaterThan(0.1);
 });
+
+test('adapters train and the model stays as it is: 2 bytes a parameter, and a third less to compute', () => {
+  const [full, lora] = [estimated(LLAMA), estimated(`${LLAMA}lora: {rank: 16}\n`)];
+  const frozen = (70.6e9 / 32) * 2;
+  expect(lora.perStage[1]?.statesBytes ?? 0).toBeGreaterThan(frozen * 0.9);
+  expect(lora.perStage[1]?.statesBytes ?? 0).toBeLessThan(frozen * 1.1);
+  expect((lora.stepTimeS?.median ?? 0) / (full.stepTimeS?.median ?? 0)).toBeLessThan(0.8);
+  expect(lora.assumed.join()).toContain(
+    'LoRA adapters of rank 16 beside every linear layer train, the model is frozen',
+  );
+});
+
+test('products in 8 bits hold copies of the weights and smaller inputs', () => {
+  const wide = estimated(LLAMA).perStage[1];
+  const narrow = estimated(`${LLAMA}precision: {fp8_format: hybrid}\n`).perStage[1];
+  const gathered = estimated(`${LLAMA}precision: {fp8_format: hybrid, fp8_param_gather: true}\n`).perStage[1];
+  expect(narrow?.statesBytes).toBeGreaterThan(wide?.statesBytes ?? Number.NaN);
+  expect(narrow?.activationsBytes).toBeLessThan(wide?.activationsBytes ?? Number.NaN);
+  expect(gathered?.statesBytes).toBe(wide?.statesBytes);
+});
+
+test('what no formula is for is refused by name', () => {
+  const reason = (text: string) => {
+    const result = resultOf(text);
+    return result.ok ? null : result.reason;
+  };
+  expect(reason(LLAMA.replace('model:\n', 'model:\n  experimental_attention_variant: dsa\n'))).toBe(
+    'attention of the kind dsa (experimental_attention_variant) is not estimated',
+  );
+  expect(reason(LLAMA.replace('optimizer: {', 'optimizer: {optimizer: soap, '))).toBe(
+    'the optimizer soap is not estimated',
+  );
+});

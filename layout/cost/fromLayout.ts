@@ -145,11 +145,10 @@ class Reader {
   }
 
   #lora(): CostJob['lora'] {
-    const lora = this.#root.lora.value;
-    if (!lora) {
+    const rank = this.#root.lora.value?.rank.value;
+    if (rank === undefined) {
       return null;
     }
-    const rank = lora.rank.value ?? 8;
     this.notes.assumed.push(`LoRA adapters of rank ${rank} beside every linear layer train, the model is frozen`);
     return { rank };
   }

@@ -83,7 +83,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'NVIDIA H100 Tensor Core GPU datasheet',
-    matrixShare: 0.82,
+    matrixShare: 0.75,
   },
   {
     name: 'H800',
@@ -92,7 +92,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'NVIDIA H800 Tensor Core GPU datasheet',
-    matrixShare: 0.82,
+    matrixShare: 0.75,
   },
   {
     name: 'H200',
@@ -101,7 +101,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'NVIDIA H200 Tensor Core GPU datasheet',
-    matrixShare: 0.82,
+    matrixShare: 0.75,
   },
   {
     name: 'H20',
@@ -125,7 +125,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'NVIDIA GH200 Grace Hopper Superchip datasheet',
-    matrixShare: 0.82,
+    matrixShare: 0.75,
   },
   {
     name: 'B200',
@@ -137,7 +137,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: { ...BLACKWELL, fp4: 9000 },
     source: 'NVIDIA HGX B200 datasheet',
-    matrixShare: 0.75,
+    matrixShare: 0.73,
   },
   {
     name: 'GB200',
@@ -150,7 +150,7 @@ const ROWS: readonly GpuRow[] = [
     domain: 72,
     tflops: { ...GRACE_BLACKWELL, fp4: 10000 },
     source: 'NVIDIA GB200 NVL72 datasheet',
-    matrixShare: 0.75,
+    matrixShare: 0.73,
   },
   {
     name: 'B300',
@@ -162,7 +162,7 @@ const ROWS: readonly GpuRow[] = [
     network: 100,
     tflops: { ...BLACKWELL, fp4: 13500 },
     source: 'NVIDIA HGX B300 datasheet',
-    matrixShare: 0.75,
+    matrixShare: 0.73,
   },
   {
     name: 'GB300',
@@ -175,7 +175,7 @@ const ROWS: readonly GpuRow[] = [
     domain: 72,
     tflops: { ...GRACE_BLACKWELL, fp4: 15000 },
     source: 'NVIDIA GB300 NVL72 datasheet',
-    matrixShare: 0.75,
+    matrixShare: 0.73,
   },
   {
     name: 'L20',

@@ -78,7 +78,7 @@ export interface PlanWish {
  * By how much the estimates of two layouts of one job differ for no reason: the residuals of the published rows within one model,
  * machine and batch (docs/cost.md).
  */
-const RANKING_ERROR = 0.08;
+const RANKING_ERROR = 0.1;
 
 /** How many candidates are checked by the rules; those of one framework may refuse many. */
 const MAX_CHECKED = 400;

@@ -20,6 +20,8 @@ export interface Calibration {
   /** Share of peak operations that large matrix products reach. */
   readonly matrix: number;
   readonly attention: number;
+  /** Share of their own peak that products in 4 bits reach, in parts of wider ones: quantization, and layers that stay wider. */
+  readonly fp4: number;
   /** Tokens a rank at which a matrix product reaches half of that. */
   readonly halfTokens: number;
   /** Width of a shard at which a matrix product reaches half of that. */
@@ -43,34 +45,35 @@ export interface Calibration {
  * and on others).
  */
 export const MEGATRON: Calibration = {
-  matrix: 0.75,
-  attention: 0.6,
-  halfTokens: 150,
-  halfWidth: 159,
+  matrix: 0.825,
+  attention: 0.3,
+  fp4: 0.7,
+  halfTokens: 328,
+  halfWidth: 234,
   memory: 0.97,
-  nvlink: 0.8,
-  network: 0.97,
-  blockSeconds: 365e-6,
-  nvlinkSeconds: 16e-6,
-  networkSeconds: 29e-6,
-  handOverSecondsPerNode: 0.15e-3,
-  stepSeconds: 18e-3,
+  nvlink: 0.9,
+  network: 0.9,
+  blockSeconds: 363e-6,
+  nvlinkSeconds: 35e-6,
+  networkSeconds: 25e-6,
+  handOverSecondsPerNode: 0.032e-3,
+  stepSeconds: 12e-3,
 };
 
 /** nanotron: fitted on the public rows of its benchmark, whose pipelines wait longer the more nodes there are. */
 export const NANOTRON: Calibration = {
   ...MEGATRON,
-  matrix: 0.8,
+  matrix: 0.87,
   attention: 0.8,
   halfTokens: 300,
   halfWidth: 768,
   memory: 0.7,
   nvlink: 0.6,
-  network: 0.23,
+  network: 0.46,
   blockSeconds: 500e-6,
   nvlinkSeconds: 33e-6,
-  networkSeconds: 1.37e-3,
-  handOverSecondsPerNode: 0.024,
+  networkSeconds: 0.35e-3,
+  handOverSecondsPerNode: 0.021,
   stepSeconds: 0.2,
 };
 
@@ -83,7 +86,7 @@ export const calibrationOf = ({ program }: Pick<CostJob, 'program'>): Calibratio
  * constants were fitted; on later GPUs; with nanotron, whose runs differ by a factor of ten among themselves; and on GPUs of which no
  * published run says how fast they are.
  */
-const TIME_INTERVAL = { a100: [0.8, 1.3], later: [0.7, 2], nanotron: [0.15, 2.5], unmeasured: [0.5, 2.5] } as const;
+const TIME_INTERVAL = { a100: [0.8, 1.3], later: [0.7, 2], nanotron: [0.2, 3.8], unmeasured: [0.5, 2.5] } as const;
 
 /** The range of a step time. */
 export function timeInterval({ program, hardware }: CostJob, seconds: number): readonly [number, number] {
@@ -300,7 +303,8 @@ class Clock {
     const { hardware, compute } = this.job;
     const { matrix, attention, memory, halfTokens, halfWidth, blockSeconds } = this.calibration;
     const moved = hardware.gpu.memoryBytesPerSecond * memory;
-    const peak = hardware.gpu.flops[compute] * hardware.gpu.matrixShare * matrix;
+    const narrow = compute === 'fp4' ? this.calibration.fp4 : 1;
+    const peak = hardware.gpu.flops[compute] * hardware.gpu.matrixShare * matrix * narrow;
     const multiplied = products.reduce((total, { flops, tokens, width, weightBytes }) => {
       const reached = peak * (tokens / (tokens + halfTokens)) * (width / (width + halfWidth));
       return total + Math.max(flops / reached, weightBytes / moved);

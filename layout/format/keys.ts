@@ -646,7 +646,7 @@ const rootKeys = {
     }),
   ),
   lora: map('Low-rank adapters: they train, and the parameters of the model stay as they are.', {
-    rank: withDefault(8, count('Width of the two matrices of an adapter.')),
+    rank: required(count('Width of the two matrices of an adapter, which stands beside every linear layer.')),
   }),
   recompute: map(
     'Which activations are computed again in the backward pass.',

@@ -1,7 +1,7 @@
 import { DEFAULTS, worldByDefault } from '../defaults';
 import type { CommandFamily, DocumentFamily } from '../family';
 import { readFlags } from '../flags';
-import { Facts, type Found, notFound } from '../foundValues';
+import { Facts, type Found, isKnown, notFound } from '../foundValues';
 import { environmentOption, type Job, type World } from '../launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
 import { integerOf, isOn, type Option, Options } from '../options';
@@ -81,6 +81,7 @@ function readSwift(
   }
   setFact(facts, 'model.params_dtype', options, 'torch_dtype', 'type');
   setFact(facts, 'model.from', options, 'model', 'text');
+  readAdapters(options, facts);
   if (length) {
     // seq_length is the packing length, or else the longest sample (swift/megatron/arguments/megatron_base_args.py)
     setFact(facts, 'sequence.seq_length', options, length, 'integer');
@@ -102,6 +103,16 @@ function readSwift(
   readRollout(new Options(new Map([...options.entries, ...(rollout?.entries ?? [])]), null), facts);
   listUnmapped(options, MAPPED, facts);
   return facts;
+}
+
+/** `tuner_type` was `train_type`; adapters are 8 wide unless it is said (swift/arguments/tuner_args.py). */
+function readAdapters(options: Options, facts: Facts): void {
+  const type = ['tuner_type', 'train_type'].find((name) => options.has(name));
+  const found = type === undefined ? undefined : options.string(type);
+  if (isKnown(found) && found.value === 'lora') {
+    facts.set('lora.rank', { value: 8, source: 'default' });
+    setFact(facts, 'lora.rank', options, 'lora_rank', 'integer');
+  }
 }
 
 const ENGINES = ['vllm', 'sglang'] as const;

@@ -19,6 +19,7 @@ export * from './format/spec';
 export { synonymsFor } from './format/synonyms';
 export * from './format/tree';
 export { childrenOf, entriesIn, scalarsOf } from './format/walk';
+export { frameworkPages } from './frameworks/page';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';

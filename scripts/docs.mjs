@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { importSource } from './source.mts';
 
 const folder = 'docs/rules';
-const { formatMarkdown, groupsMarkdown, layoutSchema, RULES, ruleMarkdown, rulesMarkdown } =
+const { formatMarkdown, frameworkPages, groupsMarkdown, layoutSchema, RULES, ruleMarkdown, rulesMarkdown } =
   await importSource('layout/index.ts');
 
 const pages = new Map([
@@ -36,12 +36,14 @@ function withPart(path, name, part) {
 
 const files = new Map([
   ...[...pages].map(([name, text]) => [join(folder, name), text]),
+  ...[...frameworkPages()].map(([name, text]) => [join('docs/frameworks', name), text]),
   ['docs/format.md', formatMarkdown()],
   ['docs/groups.md', groupsMarkdown()],
   ['docs/vscode.md', withPart('docs/vscode.md', 'settings', settingsTable())],
   ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
 ]);
 mkdirSync(folder, { recursive: true });
+mkdirSync('docs/frameworks', { recursive: true });
 const orphans = readdirSync(folder)
   .filter((name) => !pages.has(name))
   .map((name) => join(folder, name));

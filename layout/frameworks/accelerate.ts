@@ -55,6 +55,14 @@ export const accelerate: Framework = {
       exists: isUlysses,
     },
   ],
+  reads:
+    "A configuration YAML (`accelerate config`), alone or behind `accelerate launch`, and the launcher's `--parallelism_config_*` flags: `num_processes` is the world, `num_machines` the nodes, `parallelism_config` the degrees.",
+  notes: [
+    'With every degree 1, accelerate replicates the model over `num_processes` without a word.',
+    'With `sp_size` above 1 the product is not compared with the world: DeepSpeed makes the groups, and stops later where `sp` does not divide the world.',
+  ],
+  example:
+    'layout: 1\nworld_size: 16\nlaunch: {family: accelerate}\nparallelism: {tp: 2, cp: 2}\nfsdp: {data_parallel_shard_degree: 4}\n',
   rules: { own: ['framework-world', 'accelerate-combination'], megatron: 'none' },
   core: null,
 };

@@ -9,5 +9,9 @@ export const axolotl: Framework = {
   world: null,
   meshes: [],
   rules: { own: [], megatron: 'none' },
+  reads:
+    'A configuration YAML, alone or behind `axolotl train`: degrees, shard and replica sizes, batch and length. The launcher gives the world.',
+  notes: ['axolotl hands its degrees to accelerate, whose own rules are not applied here.'],
+  example: 'layout: 1\nworld_size: 8\nlaunch: {family: axolotl}\nparallelism: {tp: 2}\n',
   core: null,
 };

@@ -66,6 +66,14 @@ export const megatronDeepspeed: Framework = {
     keyValueHeads: null,
   },
   heads: { heads: (heads, tp) => `${heads} is not divisible by ${tp}`, keyValueHeads: null },
+  reads:
+    "Commands of Megatron-LM's scripts with flags of Megatron-DeepSpeed (`--deepspeed`, `--zero-stage`, `--ds-sequence-parallel-size`, `--moe-expert-parallel-size`), and `zero_optimization.stage` of the file that `--deepspeed_config` names. `deepspeed --num_nodes --num_gpus` gives the world.",
+  notes: [
+    '`tp` and `pp` that are larger than the world are lowered to it without a word: the job trains with other sizes than its script says.',
+    '`deepspeed --hostfile` alone does not say how many GPUs there are; the world is then unknown.',
+  ],
+  example:
+    'layout: 1\nworld_size: 16\nlaunch: {family: megatron-lm, engine: deepspeed}\nparallelism: {tp: 2, pp: 2, ep: 2}\noptimizer: {zero_stage: 1}\n',
   rules: {
     own: ['framework-world', 'framework-experts', 'framework-heads', 'ulysses-size', 'deepspeed-pipeline'],
     megatron: 'none',

@@ -23,6 +23,12 @@ export interface Framework {
   /** What Ulysses sequence parallelism asks of the heads; left out where that is not known. */
   readonly ulysses?: Omit<HeadShares, 'areNominal'>;
   readonly rules: HoldingRules;
+  /** Which launch files are read, and what of them, in Markdown. */
+  readonly reads: string;
+  /** What the framework does not refuse and the job does not survive, or does otherwise than it says; a sentence each, in Markdown. */
+  readonly notes: readonly string[];
+  /** A layout of the framework, for its page. */
+  readonly example: string;
   /** The version of Megatron Core that it pins; null where it has none or takes what is installed. */
   readonly core: string | null;
   /** What becomes of a checkpoint of its own under another layout; left out where that is not known. */

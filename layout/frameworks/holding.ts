@@ -2,7 +2,7 @@ import type { Framework } from './framework';
 import { FRAMEWORKS } from './index';
 
 /** Rules about what a file says, and about machines and files beside it: they hold whatever starts the job. */
-const OF_ANY_JOB = [
+export const RULES_OF_ANY_JOB: readonly string[] = [
   ...['not-positive', 'conflicting-keys', 'yaml-syntax', 'file-too-large', 'unused-ignore', 'name-disagrees'],
   ...['world-cluster-mismatch', 'launch-drift', 'memory-over', 'device-connections'],
   ...['tp-crosses-nvlink', 'ep-crosses-node', 'cp-crosses-node'],
@@ -37,5 +37,5 @@ export function holds(code: string, framework: Framework | null): boolean {
   if (also.includes(code)) {
     return true;
   }
-  return megatron === 'none' ? OF_ANY_JOB.includes(code) : megatron === 'script' || !OF_THE_PARSER.includes(code);
+  return megatron === 'none' ? RULES_OF_ANY_JOB.includes(code) : megatron === 'script' || !OF_THE_PARSER.includes(code);
 }

@@ -7,6 +7,7 @@ import type { Framework } from './framework';
 import { MEGATRON_BASED } from './megatron';
 import { nanotron } from './nanotron';
 import { nemoRl, nemoRlDtensor } from './nemoRl';
+import { primus, primusTorchtitan } from './primus';
 import { swift, swiftTransformers } from './swift';
 import { torchtitan } from './torchtitan';
 import { verl, verlFsdp } from './verl';
@@ -24,7 +25,8 @@ export const FRAMEWORKS: readonly Framework[] = [
   swiftTransformers,
   megatronDeepspeed,
   torchtitan,
-  { ...torchtitan, name: 'primus', engine: 'torchtitan' },
+  primus,
+  primusTorchtitan,
   accelerate,
   nanotron,
   axolotl,

@@ -13,14 +13,26 @@ export const MEGATRON_BASED: readonly Framework[] = [
     source: 'THUDM/slime',
     // slime hands its flags to Megatron-LM's own parser
     rules: { own: ['slime-batch'], megatron: 'script' },
+    reads:
+      "Commands with slime's flags, which are Megatron-LM's and its own: `--actor-num-nodes` times `--actor-num-gpus-per-node` is the world; engines of SGLang with their GPUs, share of memory and `--colocate`; batches and lengths of rollouts. Also its converter `tools/convert_hf_to_torch_dist.py`, which makes `pp` the world where `pp` is 1.",
+    notes: [
+      'Samples that are no whole global batch are dropped without a word: [slime-batch](../rules/slime-batch.md).',
+      'Without `--colocate`, a cluster with fewer GPUs than trainer and engines take together waits for ever: [rollout-gpus](../rules/rollout-gpus.md).',
+    ],
+    example:
+      'layout: 1\nworld_size: 8\nlaunch: {family: slime}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 256}\nrl: {prompts_per_step: 32, samples_per_prompt: 8, colocated: true}\nphases: {rollout: {engine: sglang, tp: 2}}\n',
   },
   {
     ...MEGATRON_RANKS,
     name: 'megatron-bridge',
     title: 'Megatron Bridge',
-    revision: 'main',
+    revision: '067f987df0',
     source: 'NVIDIA-NeMo/Megatron-Bridge',
     rules: { own: [], megatron: 'core' },
+    reads:
+      'Recipes in Python, configurations in YAML and commands with overrides: the fields of its providers and configurations under their names.',
+    notes: [],
+    example: 'layout: 1\nworld_size: 16\nlaunch: {family: megatron-bridge}\nparallelism: {tp: 2, pp: 2}\n',
   },
   {
     ...MEGATRON_RANKS,
@@ -30,5 +42,8 @@ export const MEGATRON_BASED: readonly Framework[] = [
     revision: '16cb6eb80d',
     source: 'huggingface/accelerate',
     rules: { own: [], megatron: 'core' },
+    reads: 'A configuration YAML with `megatron_lm_config`: its degrees are those of Megatron-LM.',
+    notes: [],
+    example: 'layout: 1\nworld_size: 8\nlaunch: {family: accelerate, engine: megatron}\nparallelism: {tp: 2, pp: 2}\n',
   },
 ];

@@ -40,6 +40,13 @@ export const nanotron: Framework = {
       ],
     },
   ],
+  reads:
+    'A configuration YAML, alone or behind `torchrun run_train.py --config-file`: `parallelism`, `tokens`, `model.model_config`. The launcher gives the world; a file that is read alone says it by the product of its degrees.',
+  notes: [
+    '`context_parallel_size` makes groups, but only some models use them; the others train on whole sequences on every rank.',
+    'The message of a wrong product names `cp` and shows the pipeline size in its place.',
+  ],
+  example: 'layout: 1\nworld_size: 16\nlaunch: {family: nanotron}\nparallelism: {tp: 2, pp: 2, dp: 4}\n',
   heads: {
     heads: (heads, tp) => `num_attention_heads (${heads}) must be divisible by tp (${tp})`,
     keyValueHeads: (heads, tp) =>

@@ -3,6 +3,9 @@ import { MEGATRON_RANKS } from './megatron';
 
 const NEMO_RL = { name: 'nemo-rl', title: 'NeMo-RL', revision: '7ea279abfb', source: 'NVIDIA-NeMo/RL' } as const;
 
+const READS =
+  'Recipes with what they inherit, and runs of `run_grpo.py` and its kin with overrides: degrees under `policy.megatron_cfg` or `policy.dtensor_cfg`, the engine under `policy.generation`, `num_prompts_per_step` and `num_generations_per_prompt`, padding of packed sequences, the teacher. The world is the cluster less what generation has for itself.';
+
 /** Rules that hold whatever trains. */
 const OWN: readonly string[] = ['nemo-rl-batch'];
 
@@ -11,6 +14,12 @@ export const nemoRl: Framework = {
   ...NEMO_RL,
   ...MEGATRON_RANKS,
   rules: { own: OWN, megatron: 'core', except: ['global-batch'] },
+  reads: READS,
+  notes: [
+    'With `tp` of 4 or more, `train_micro_batch_size` and `logprob_batch_size` that differ are refused for their accuracy; layouts have no key for the second.',
+  ],
+  example:
+    'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: nemo-rl}\nparallelism: {tp: 2, cp: 2}\nsequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 8}\n',
 };
 
 /** NeMo-RL on DTensor: `Policy.__init__` in nemo_rl/models/policy/lm_policy.py. */
@@ -35,6 +44,10 @@ export const nemoRlDtensor: Framework = {
     },
   ],
   rules: { own: [...OWN, 'framework-world'], megatron: 'none' },
+  reads: READS,
+  notes: [],
+  example:
+    'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: nemo-rl, engine: fsdp}\nparallelism: {tp: 2, cp: 2}\n',
   core: null,
 };
 

@@ -63,6 +63,15 @@ export const torchtitan: Framework = {
     heads: (heads, tp) => `tensor_parallel_degree (${tp}) must divide n_heads (${heads}).`,
     keyValueHeads: (heads, tp) => `tensor_parallel_degree (${tp}) must divide n_kv_heads (${heads}).`,
   },
+  reads:
+    'Commands that start `torchtitan.train` or `run_train.sh`, with their TOML file or the function of a `config_registry.py`, overridden by `--parallelism.*` flags: the degrees under `[parallelism]`, the schedule of the pipeline, lengths and batches under `[training]`, the flavor of the model. `NGPU` is the world of `run_train.sh`, 8 where it is not set.',
+  notes: [
+    'Before the check of heads existed, `tp` above the key-value heads failed in a reshape of the first layer.',
+    'Fewer micro-batches than stages run, with a warning of torchtitan alone; the pipeline stands idle meanwhile.',
+    '`expert_tensor_parallel_degree` of older versions is gone: experts have no tensor parallelism of their own, whatever a file says.',
+  ],
+  example:
+    'layout: 1\nname: Llama 3 8B, hybrid sharding\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: torchtitan}\nparallelism: {tp: 2, cp: 2}\nfsdp: {data_parallel_replicate_degree: 2}\n',
   rules: {
     own: ['framework-world', 'framework-experts', 'framework-heads', 'torchtitan-sequence', 'torchtitan-pipeline'],
     megatron: 'none',

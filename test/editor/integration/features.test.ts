@@ -245,7 +245,7 @@ export function defineFeatures(): void {
       };
       await until(pressEnter, (text) => text !== content, 'a planned layout');
       await planned;
-      assert.match(document.getText(), /^optimizer:\n {2}use_distributed_optimizer: true$/m);
+      assert.match(document.getText(), /^optimizer: \{use_distributed_optimizer: true\}$/m);
       assert.deepEqual(
         findings(document.uri).filter(({ severity }) => severity === vscode.DiagnosticSeverity.Error),
         [],

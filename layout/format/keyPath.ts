@@ -3,16 +3,16 @@ import type { KeySpec, MapSpec } from './spec';
 
 /** What the format says of the key at a path; undefined where the format has no such key. Lists are passed through. */
 export function specAt(path: readonly string[]): KeySpec | undefined {
-  let spec: KeySpec | undefined = FORMAT;
-  for (const key of path) {
-    const map = mapOf(spec);
-    if (map) {
-      spec = Object.hasOwn(map.keys, key) ? map.keys[key] : undefined;
-    } else {
-      spec = spec?.type === 'record' ? spec.values : undefined;
-    }
+  return path.reduce<KeySpec | undefined>(specBelow, FORMAT);
+}
+
+/** What the format says of a key in the map of another, in the items of a list, or of an entry of a record, whatever its name. */
+export function specBelow(spec: KeySpec | undefined, key: string): KeySpec | undefined {
+  const map = mapOf(spec);
+  if (map) {
+    return Object.hasOwn(map.keys, key) ? map.keys[key] : undefined;
   }
-  return spec;
+  return spec?.type === 'record' ? spec.values : undefined;
 }
 
 /** The map that a key holds, itself or as the items of a list. */

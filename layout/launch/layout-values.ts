@@ -1,5 +1,6 @@
-import { isKeyPath, specOf } from '../format/keyPath';
-import type { KeyPath } from '../format/keys';
+import { specBelow, specOf } from '../format/keyPath';
+import { FORMAT, type KeyPath } from '../format/keys';
+import type { KeySpec } from '../format/spec';
 import { type Node, parseTree } from '../format/tree';
 import { DERIVED_FROM } from './document';
 import type { FactValue } from './foundValues';
@@ -26,18 +27,27 @@ export function layoutFileValues(file: string, text: string): LayoutValues | nul
  */
 export function layoutNodeValues(file: string, root: Node | null): LayoutValues {
   const values = new Map<KeyPath, LayoutValue>();
-  collect(file, root, '', values);
+  collect(file, root, '', FORMAT, values);
   return values;
 }
 
-function collect(file: string, node: Node | null, path: string, values: Map<KeyPath, LayoutValue>): void {
+function collect(
+  file: string,
+  node: Node | null,
+  path: string,
+  spec: KeySpec | undefined,
+  values: Map<KeyPath, LayoutValue>,
+): void {
   for (const { key, value } of node?.kind === 'map' ? node.entries : []) {
     const whole = path === '' ? key : `${path}.${key}`;
+    const own = specBelow(spec, key);
+    // a module may have a name with dots: the format decides, not the parts of the path
+    const known = own && (whole as KeyPath);
     const plain = plainOf(value);
     if (value.kind === 'map') {
-      collect(file, value, whole, values);
-    } else if (plain !== null && isKeyPath(whole) && !values.has(whole)) {
-      values.set(whole, { value: plain, place: { file, offset: value.span.start } });
+      collect(file, value, whole, own, values);
+    } else if (plain !== null && known && !values.has(known)) {
+      values.set(known, { value: plain, place: { file, offset: value.span.start } });
     }
   }
 }

@@ -1,5 +1,6 @@
-import { homedir } from 'node:os';
-import { dirname } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Verification } from '../../jobs';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
@@ -29,6 +30,13 @@ export function registerVerify({ context, panels }: JobHost): vscode.Disposable 
       const document = await layoutDocument(argument);
       return document && verification.verify(document, pathsOf(argument));
     }),
+    command('verifyPastedLog', async (argument) => {
+      if (!isTrusted(vscode.l10n.t('Verify Pasted Log starts a process, so it works in a trusted workspace only.'))) {
+        return undefined;
+      }
+      const document = await layoutDocument(argument);
+      return document && verifyPasted(document, verification);
+    }),
     vscode.languages.registerDocumentDropEditProvider(
       { language: LANGUAGE },
       { provideDocumentDropEdits: (document, _, data) => verifyDropped(document, data) },
@@ -51,9 +59,39 @@ async function verifyDropped(
   return new vscode.DocumentDropEdit('', vscode.l10n.t('Verify the layout against this run'), EDIT_KIND);
 }
 
-/** Whether a path is a folder, or is named as torch and the recorder name their files. */
+/** The largest log that is pasted, in characters: the clipboard of most systems holds less. */
+const MAX_PASTED = 64 * 1024 * 1024;
+
+/** Verifies a layout against the log that is in the clipboard, by way of a private file that is removed afterwards. */
+async function verifyPasted(
+  document: vscode.TextDocument,
+  verification: RunVerification,
+): Promise<Verification | undefined> {
+  const log = await vscode.env.clipboard.readText();
+  if (log.trim() === '' || log.length > MAX_PASTED) {
+    void showWarning(
+      log.length > MAX_PASTED
+        ? vscode.l10n.t(
+            'The clipboard holds more than {0} MiB. Save the log, and choose Verify Against Run.',
+            MAX_PASTED / 2 ** 20,
+          )
+        : vscode.l10n.t('The clipboard holds no text. Copy the log of the run first.'),
+    );
+    return undefined;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'parallelism-layout-log-'));
+  try {
+    const file = join(folder, 'pasted.log');
+    await writeFile(file, log, { mode: 0o600 });
+    return await verification.verify(document, [file]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether a path is a folder, a log, or is named as torch and the recorder name their files. */
 async function isOfRun(path: string): Promise<boolean> {
-  if (/(?:rank_?|trace_?|dump_?|manual_|ras_)\d+(?:\.\w+)?$/.test(path)) {
+  if (/(?:rank_?|trace_?|dump_?|manual_|ras_)\d+(?:\.\w+)?$|\.(?:log|out|err)$|log[^/\\]*\.txt$/i.test(path)) {
     return true;
   }
   const { type } = await vscode.workspace.fs.stat(vscode.Uri.file(path));

@@ -64,7 +64,7 @@ export function defineUntrusted(): void {
         await open('two-ranks.layout.yaml');
         const offered = async () =>
           (await vscode.commands.getCommands(true)).filter((id) =>
-            /^parallelismLayout\.(?:.*Smoke(?:Job|Fault)|verifyRun$|runLaunchScript$)/.test(id),
+            /^parallelismLayout\.(?:.*Smoke(?:Job|Fault)|verifyRun$|verifyPastedLog$|runLaunchScript$)/.test(id),
           );
         const commands = await until(offered, ({ length }) => length >= 5, 'the commands that start processes');
         for (const command of commands) {

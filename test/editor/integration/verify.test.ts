@@ -1,4 +1,6 @@
 import { strict as assert } from 'node:assert';
+import { readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { until } from '../../harness/until';
@@ -75,6 +77,22 @@ export function defineVerify(): void {
       await until(shown, (rest) => rest.length === 0, 'the diagnostics of the old text are gone');
       assert.ok(await editor.document.save());
       assert.equal((await verifyRun(uri, run('mapping-pp2dp2')))?.verdict, 'healthy');
+    });
+
+    it('verifies the log that is in the clipboard, and leaves no file of it', async () => {
+      const { document } = await layout('pasted', 'tp: 2');
+      const log = await readFile(join(run('sleep-tp2dp2-r2'), 'log.txt'), 'utf8');
+      await vscode.env.clipboard.writeText(log);
+      const before = await readdir(tmpdir());
+      const found = await vscode.commands.executeCommand<Found | undefined>('parallelismLayout.verifyPastedLog', {
+        uri: document.uri.toString(),
+      });
+      assert.deepEqual([found?.verdict, found?.culprits.map(({ rank }) => rank)], ['hang', [2]]);
+      const left = (await readdir(tmpdir())).filter((name) => !before.includes(name));
+      assert.deepEqual(
+        left.filter((name) => name.startsWith('parallelism-layout-log-')),
+        [],
+      );
     });
 
     it('finds nothing where no file is of a run', async () => {

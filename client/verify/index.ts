@@ -91,7 +91,7 @@ async function verifyPasted(
 
 /** Whether a path is a folder, a log, or is named as torch and the recorder name their files. */
 async function isOfRun(path: string): Promise<boolean> {
-  if (/(?:rank_?|trace_?|dump_?|manual_|ras_)\d+(?:\.\w+)?$|\.(?:log|out|err)$|log[^/\\]*\.txt$/i.test(path)) {
+  if (/(?:rank_?|trace_?|dump_?|manual_|ras_)\d+(?:\.\w+)?$|\.(?:log|out|err)$|log[^/\\]{0,64}\.txt$/i.test(path)) {
     return true;
   }
   const { type } = await vscode.workspace.fs.stat(vscode.Uri.file(path));

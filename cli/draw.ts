@@ -15,7 +15,7 @@ import { sequenceDiagram, shareSentence } from '../picture/sequence';
 import { stageLayers } from '../picture/stageLayers';
 import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../picture/svg';
 import { csvOf } from '../picture/table';
-import { outlineOf, worldDiagram, worldSentence } from '../picture/world';
+import { outlineOf, worldDiagram, worldSentence } from '../picture/worldDiagram';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { fail, refusesToList } from './output';
 

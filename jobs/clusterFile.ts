@@ -1,6 +1,6 @@
 import { parse, YAMLParseError } from 'yaml';
+import type { Cluster } from './clusterKinds';
 import { ClusterError, parseClusters } from './clusters';
-import type { Cluster } from './kinds';
 import { fileErrorText, readRegularFile, UnsuitableFileError } from './regularFile';
 
 /** The largest cluster file that is read, in bytes. */

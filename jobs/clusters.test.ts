@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ClusterError, clusterFileSchema, clusterListSchema, KINDS, LOCAL, parseClusters } from '.';
+import { CLUSTER_KINDS, ClusterError, clusterFileSchema, clusterListSchema, LOCAL, parseClusters } from '.';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
@@ -19,7 +19,7 @@ describe('the schema of clusters', () => {
   });
 
   test('describes every field, and says of every pattern what fits it', () => {
-    for (const field of KINDS.flatMap(({ fields }) => Object.values(fields))) {
+    for (const field of CLUSTER_KINDS.flatMap(({ fields }) => Object.values(fields))) {
       expect(field.description).toMatch(/\.$/);
       const text = field.type === 'array' ? field.items : field;
       expect('pattern' in text, field.description).toBe('patternErrorMessage' in text);

@@ -1,5 +1,5 @@
 import { flawOf, NAME_FIELD } from './clusterFields';
-import { type Cluster, KINDS } from './kinds';
+import { CLUSTER_KINDS, type Cluster } from './clusterKinds';
 import type { LocalCluster } from './local/backend';
 
 /** The cluster that always exists. */
@@ -35,9 +35,9 @@ function parseCluster(value: unknown, place: number): Cluster {
   if (flaw !== null) {
     throw new ClusterError(`${at}: name ${flaw}`);
   }
-  const kind = KINDS.find((one) => one.kind === wanted);
+  const kind = CLUSTER_KINDS.find((one) => one.kind === wanted);
   if (!kind) {
-    const known = KINDS.map((one) => one.kind).join(', ');
+    const known = CLUSTER_KINDS.map((one) => one.kind).join(', ');
     throw new ClusterError(`cluster ${name} has the kind ${String(wanted)}; known kinds: ${known}`);
   }
   const missing = kind.required.find((key) => settings[key] === undefined);

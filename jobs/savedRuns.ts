@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Ticket } from './backend';
+import type { Cluster } from './clusterKinds';
 import { parseClusters } from './clusters';
-import type { Cluster } from './kinds';
 import type { SmokePlan } from './plan';
 
 const VERSION = 1;

@@ -9,6 +9,7 @@ import {
   type SmokeRequest,
   type Ticket,
 } from './backend';
+import { backendOf, type Cluster } from './clusterKinds';
 import {
   type Fault,
   type GroupOperations,
@@ -17,7 +18,6 @@ import {
   parseEvent,
   type SmokeEvent,
 } from './events';
-import { backendOf, type Cluster } from './kinds';
 import type { SmokePlan } from './plan';
 import { makeRunFolder } from './runFolder';
 import { forgetRun, type SavedRun, saveRun } from './savedRuns';

@@ -1,5 +1,5 @@
 import { countOf, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
-import { familiesOf, KINDS, kindOrder } from './rankDetails';
+import { familiesOf, kindOrder, USUAL_GROUPS } from './rankDetails';
 
 /** So many kinds of process groups are named in a summary; they follow from the degrees. */
 const MAX_KINDS = 4;
@@ -57,7 +57,7 @@ function groupChanges(module: string | null, before: ResolvedLayout, after: Reso
       .filter((family) => family.name === kind && family.module === module && family.size > 1)
       .map(({ count, size }) => `${grouped(count)} × ${grouped(size)}`)
       .join(' + ');
-  const changes = KINDS.map((kind) => [kind, shapeOf(before, kind), shapeOf(after, kind)] as const)
+  const changes = USUAL_GROUPS.map((kind) => [kind, shapeOf(before, kind), shapeOf(after, kind)] as const)
     .filter(([, old, now]) => old !== now && old !== '' && now !== '')
     .slice(0, MAX_KINDS)
     .map(([kind, old, now]) => `${kind} groups ${old} → ${now}`);

@@ -4,7 +4,7 @@ import type { Diagram } from './diagram';
 import { sequenceDiagram, shareSentence, stripsOf } from './sequence';
 import { diagramSvg } from './svg';
 import { factsOf } from './testing';
-import { outlineOf, worldDiagram, worldSentence } from './world';
+import { outlineOf, worldDiagram, worldSentence } from './worldDiagram';
 
 const textsOf = (diagram: Diagram): string[] =>
   [...diagramSvg({ name: '', headline: { title: '', sub: '' }, diagram }).matchAll(/<text[^>]*>([^<]+)</g)].map(

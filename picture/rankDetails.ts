@@ -96,11 +96,11 @@ export interface MergedGroup extends RankGroup {
 }
 
 /** The kinds of groups that people ask for first, the tightest first. */
-export const KINDS: readonly GroupName[] = ['tp', 'cp', 'ep', 'pp', 'dp'];
+export const USUAL_GROUPS: readonly GroupName[] = ['tp', 'cp', 'ep', 'pp', 'dp'];
 
 /** The place of a kind of groups in a list. */
 export function kindOrder(name: string): number {
-  const all: readonly string[] = [...KINDS, 'dp_cp', 'ep_dp', 'mp'];
+  const all: readonly string[] = [...USUAL_GROUPS, 'dp_cp', 'ep_dp', 'mp'];
   return all.includes(name) ? all.indexOf(name) : all.length;
 }
 

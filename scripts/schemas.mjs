@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { importSource } from './source.mts';
 
-const { clusterFileSchema, clusterListSchema } = await importSource('jobs/kinds.ts');
+const { clusterFileSchema, clusterListSchema } = await importSource('jobs/clusterKinds.ts');
 const { OUTPUT_NAMES, outputSchema } = await importSource('cli/outputSchemas.ts');
 
 const write = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);

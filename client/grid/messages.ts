@@ -1,7 +1,7 @@
 import { type Diagnostic, sequencePlans, type Understood } from '../../layout';
 import { costOf } from '../../picture/cost';
 import { stageLayers } from '../../picture/stageLayers';
-import { outlineOf } from '../../picture/world';
+import { outlineOf } from '../../picture/worldDiagram';
 import type { PanelShards, ToPanel } from '../../webview/panel/messages';
 
 /**

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { layoutHash } from '../../jobs';
 import { understoodDocument } from '../understoodDocument';
 import type { SmokeJobs } from './jobs';
-import { outcomeIcon, outcomeText, timeOf } from './outcome';
+import { outcomeIcon, outcomeText, timeOf } from './runSummary';
 
 /** A lens drops plain blanks beside an icon. */
 const GAP = '\u00a0';

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Cluster, ClusterError, KINDS, LOCAL, type Question } from '../../jobs';
+import { CLUSTER_KINDS, type Cluster, ClusterError, LOCAL, type Question } from '../../jobs';
 import { workbenchText } from '../../layout';
 import { ask, showError } from '../notifications';
 import { CLUSTERS, clustersOfSettings, openSettings } from './clusterSettings';
@@ -57,7 +57,7 @@ export class Choices {
     const item = (cluster: Cluster, ...said: readonly string[]) => ({
       label: `$(${cluster.kind === LOCAL.kind ? 'vm' : 'server-environment'}) ${workbenchText(cluster.name)}`,
       description: [...(cluster.kind === cluster.name ? [] : [cluster.kind]), ...said].join(', '),
-      detail: KINDS.find(({ kind }) => kind === cluster.kind)?.description ?? '',
+      detail: CLUSTER_KINDS.find(({ kind }) => kind === cluster.kind)?.description ?? '',
       cluster,
     });
     const configure = { label: `$(gear) ${vscode.l10n.t('Configure Clusters...')}`, cluster: undefined };

@@ -12,7 +12,7 @@ import { understand } from '../../layout';
 import { LANGUAGE } from '../layoutDocument';
 import { readLayoutText } from '../readText';
 import type { ActiveRun, SmokeJobs } from './jobs';
-import { outcomeIcon, outcomeText, timeOf } from './outcome';
+import { outcomeIcon, outcomeText, timeOf } from './runSummary';
 
 /** A run in progress. */
 export class ActiveNode {

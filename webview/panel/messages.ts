@@ -3,7 +3,7 @@ import type { CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
-import type { WorldOutline } from '../../picture/world';
+import type { WorldOutline } from '../../picture/worldDiagram';
 import { arrayOf, type Guard, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
 
 /** A diagnostic as the panel shows it beside the picture. */

@@ -5,7 +5,7 @@ import { isDrawn } from '../../picture/drawing';
 import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
-import type { WorldOutline } from '../../picture/world';
+import type { WorldOutline } from '../../picture/worldDiagram';
 import type { PanelBase, PanelDiagnostic, PanelShards, ToPanel } from './messages';
 
 /** All that the editor has said, and what follows from it. */

@@ -7,7 +7,7 @@ import type { Headline } from '../../picture/headline';
 import type { RunOutcome } from '../../picture/runOutcome';
 import type { SmokeOutcome } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
-import type { WorldOutline } from '../../picture/world';
+import type { WorldOutline } from '../../picture/worldDiagram';
 import type { PanelBase, PanelDiagnostic, PanelShards } from '../panel/messages';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';

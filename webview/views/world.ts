@@ -11,7 +11,7 @@ import {
   type WorldOutline,
   worldDiagram,
   worldSentence,
-} from '../../picture/world';
+} from '../../picture/worldDiagram';
 import { button, h, link } from '../panel/dom';
 import type { PanelDiagnostic } from '../panel/messages';
 import type { Actions, View } from './view';

@@ -10,7 +10,7 @@ import { SLURM_KIND, type SlurmCluster } from './slurm/slurmFields';
 export type Cluster = LocalCluster | SlurmCluster | KubernetesCluster;
 
 /** The kinds of clusters, in the order of menus. */
-export const KINDS: readonly KindDescription[] = [LOCAL_KIND, SLURM_KIND, KUBERNETES_KIND];
+export const CLUSTER_KINDS: readonly KindDescription[] = [LOCAL_KIND, SLURM_KIND, KUBERNETES_KIND];
 
 /** The engine of each kind. */
 const BACKENDS: { readonly [Kind in Cluster['kind']]: Backend<Extract<Cluster, { kind: Kind }>> } = {
@@ -26,7 +26,7 @@ export function backendOf<C extends Cluster>({ kind }: C): Backend<C> {
 
 /** The JSON schema of a list of clusters. */
 export function clusterListSchema(): object {
-  return { type: 'array', items: { oneOf: KINDS.map(entrySchema) } };
+  return { type: 'array', items: { oneOf: CLUSTER_KINDS.map(entrySchema) } };
 }
 
 /** The JSON schema of a cluster file: a map with the list `clusters`. */

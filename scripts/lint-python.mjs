@@ -7,7 +7,7 @@ import ruff from '@astral-sh/ruff-wasm-nodejs';
 import { parse } from 'smol-toml';
 
 const write = process.argv.includes('--write');
-const found = lintFolder('smoke') + lintFolder('tools/megatron');
+const found = ['smoke', 'tools/megatron', 'tools/frameworks'].reduce((sum, folder) => sum + lintFolder(folder), 0);
 console.log(found === 0 ? 'Python is clean' : `${found} found in Python`);
 process.exitCode = found === 0 ? 0 : 1;
 

@@ -87,16 +87,19 @@ function settingsOf({ cluster: wanted, clusters }: Options): LauncherSettings | 
 /** The settings of a cluster that a batch script holds. */
 function slurmSettings(cluster: SlurmCluster): LauncherSettings {
   const { partition, account, qos, reservation, constraint, time, setup, python } = cluster;
-  const given = Object.entries({ partition, account, qos, reservation, constraint, time });
-  const srun = { 'container-image': cluster.container_image, 'container-mounts': cluster.container_mounts?.join(',') };
+  const { container_image, container_mounts, gpus_per_node: gpusPerNode, options = [] } = cluster;
   return {
-    sbatch: Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
-    srun: Object.fromEntries(
-      Object.entries(srun).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    ),
+    sbatch: [...optionsOf({ partition, account, qos, reservation, constraint, time }), ...options],
+    srun: optionsOf({ 'container-image': container_image, 'container-mounts': container_mounts?.join(',') }),
     ...(setup && { setup }),
     ...(python !== undefined && { python }),
+    ...(gpusPerNode !== undefined && { gpusPerNode }),
   };
+}
+
+/** The options of Slurm that are set. */
+function optionsOf(values: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
 }
 
 function* output(file: string, settings: LauncherSettings, options: Options): Iterable<string> {

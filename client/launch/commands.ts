@@ -25,8 +25,7 @@ export async function exportLayout(document: vscode.TextDocument, said: Said): P
     return;
   }
   try {
-    const { record } = chosen;
-    const { text: content, left, notes } = exported(document.getText(), chosen.target, { record });
+    const { text: content, left, notes } = exported(document.getText(), chosen.target, { record: chosen.record });
     const address = await freeAddress(folderOf(document), exportName(document, chosen.label), chosen.ending);
     await openUnsavedAt(address, content, vscode.ViewColumn.Beside);
     const leftOut = left.length > 0 ? [vscode.l10n.t('{0} cannot express {1}.', chosen.target, listOf(left))] : [];

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULTS } from '../launch/defaults';
-import { DERIVED_FROM } from '../launch/document';
+import { LAUNCH_FAMILIES } from '../frameworks/families';
 import { type Defaults, entriesOf } from '../launch/foundValues';
+import { DERIVED_FROM } from '../launch/layout-values';
 import { PLAIN_OPTIONS } from '../launch/megatron';
 import { isKeyPath, isModelPath, specOf } from './keyPath';
 import { FORMAT, type KeyPath } from './keys';
@@ -52,7 +52,7 @@ describe('a key path', () => {
 
 describe('every path exists', () => {
   test('in the tables of launch files', () => {
-    const tables: readonly Defaults[] = Object.values(DEFAULTS);
+    const tables: readonly Defaults[] = LAUNCH_FAMILIES.flatMap(({ defaults }) => defaults);
     const paths: readonly string[] = [
       ...tables.flatMap(({ values, withExperts = {} }) => [...Object.keys(values), ...Object.keys(withExperts)]),
       ...entriesOf(DERIVED_FROM).flat(),

@@ -1,3 +1,9 @@
+import type { LaunchDocument, LaunchFamily } from '../launch/family';
+import { derived, Facts, isKnown } from '../launch/foundValues';
+import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { at, optionsOf } from '../launch/tree';
+import { setWorld } from '../launch/world';
+import { readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
 
 /** Whether DeepSpeed's sequence parallelism makes the groups, which accelerate then leaves alone. */
@@ -66,3 +72,73 @@ export const accelerate: Framework = {
   rules: { own: ['framework-world', 'accelerate-combination'], megatron: 'none' },
   core: null,
 };
+
+/** The sizes of `parallelism_config`, and flags of the same names (src/accelerate/parallelism_config.py). */
+const SIZES: readonly OptionRow[] = [
+  ['parallelism.tp', 'parallelism_config.parallelism_config_tp_size', 'integer', 1],
+  ['parallelism.cp', 'parallelism_config.parallelism_config_cp_size', 'integer', 1],
+  ['parallelism.ulysses', 'parallelism_config.parallelism_config_sp_size', 'integer'],
+  ['fsdp.data_parallel_replicate_degree', 'parallelism_config.parallelism_config_dp_replicate_size', 'integer', 1],
+  ['fsdp.data_parallel_shard_degree', 'parallelism_config.parallelism_config_dp_shard_size', 'integer', 1],
+];
+
+/** What accelerate hands to Megatron-LM. */
+const MEGATRON: readonly OptionRow[] = [
+  ['parallelism.tp', 'megatron_lm_config.megatron_lm_tp_degree', 'integer'],
+  ['parallelism.pp', 'megatron_lm_config.megatron_lm_pp_degree', 'integer'],
+  ['sequence.sequence_parallel', 'megatron_lm_config.megatron_lm_sequence_parallelism', 'boolean'],
+  ['optimizer.use_distributed_optimizer', 'megatron_lm_config.megatron_lm_use_distributed_optimizer', 'boolean'],
+];
+
+const DEFAULTS = /* @__PURE__ */ defaultsOf(accelerate, 'src/accelerate/parallelism_config.py', SIZES);
+
+const DOCUMENT = {
+  evidence: ({ tree }: LaunchDocument) =>
+    at(tree, 'distributed_type') || at(tree, 'parallelism_config') ? ('own' as const) : null,
+  read: readAccelerate,
+};
+
+/** Hugging Face accelerate: `num_processes` is the world, `parallelism_config` the degrees; its own flags win over its configuration. */
+export const accelerateLaunch: LaunchFamily<'accelerate'> = {
+  name: 'accelerate',
+  defaults: [DEFAULTS],
+  document: DOCUMENT,
+  command: {
+    evidence: (job) => (job.launchers.includes('accelerate') ? 'launcher' : null),
+    read(job, context) {
+      const facts = readConfigured(job, context, DOCUMENT);
+      for (const [key, path] of SIZES) {
+        const flag = path.split('.')[1] ?? '';
+        facts.set(key, job.launcherOptions?.has(flag) ? job.launcherOptions.integer(flag) : undefined);
+      }
+      setLaunchedWorld(job, facts);
+      return facts;
+    },
+  },
+};
+
+function readAccelerate({ tree }: LaunchDocument): Facts {
+  const facts = new Facts();
+  readRows(tree, SIZES, facts);
+  readRows(tree, MEGATRON, facts);
+  if (at(tree, 'parallelism_config')) {
+    facts.takeDefaults(DEFAULTS);
+    const shares = ['fsdp.data_parallel_replicate_degree', 'fsdp.data_parallel_shard_degree'] as const;
+    const dp = derived(
+      shares.map((key) => facts.get(key)),
+      (a, b) => a * b,
+      'dp',
+    );
+    if (isKnown(dp)) {
+      facts.setDefault('parallelism.dp', dp.value);
+    }
+  }
+  facts.engine = at(tree, 'megatron_lm_config') ? 'megatron' : null;
+  const options = optionsOf(tree);
+  setWorld(facts, {
+    nodes: options.integer('num_machines'),
+    total: options.integer('num_processes') ?? { unknown: 'num_processes' },
+  });
+  listUnmappedTree(tree, '', pathsIn([...SIZES, ...MEGATRON], 'num_machines', 'num_processes'), facts);
+  return facts;
+}

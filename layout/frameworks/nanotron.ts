@@ -1,11 +1,17 @@
+import type { LaunchDocument, LaunchFamily } from '../launch/family';
+import { derived, type FactPath, Facts, isKnown, mapFound, product } from '../launch/foundValues';
+import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { at, optionsOf } from '../launch/tree';
+import { deriveFromWorld, setWorld } from '../launch/world';
+import { configurationsOf, readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';
 
-const product = ({ tp = 1, cp = 1, dp = 1, pp = 1 }: Sizes): number => tp * cp * dp * pp;
+const worldOf = ({ tp = 1, cp = 1, dp = 1, pp = 1 }: Sizes): number => tp * cp * dp * pp;
 
 /** The message has the pipeline size in the place of the context-parallel one, as the source does. */
 const productWords = (sizes: Sizes, world: number): string => {
   const { tp, cp, dp, pp } = sizes;
-  return `TP*CP*DP*PP=${tp}*${pp}*${cp}*${dp}=${product(sizes)} != WORLD_SIZE=${world}`;
+  return `TP*CP*DP*PP=${tp}*${pp}*${cp}*${dp}=${worldOf(sizes)} != WORLD_SIZE=${world}`;
 };
 
 /** nanotron: `ParallelContext` in src/nanotron/parallel/context.py. */
@@ -18,7 +24,7 @@ export const nanotron: Framework = {
     degrees: [parallelDegree('tp'), parallelDegree('cp'), parallelDegree('dp', 'rest'), parallelDegree('pp')],
     predicts: productWords,
     belowOne: (_, sizes, world) =>
-      product(sizes) === world ? 'can only specify one unknown dimension' : productWords(sizes, world),
+      worldOf(sizes) === world ? 'can only specify one unknown dimension' : productWords(sizes, world),
     // the ranks are reshaped with the expert degree, which the product leaves out
     experts: {
       count: () => 1,
@@ -60,3 +66,80 @@ export const nanotron: Framework = {
   },
   core: null,
 };
+
+const OPTIONS: readonly OptionRow[] = [
+  ['parallelism.tp', 'parallelism.tp', 'integer'],
+  ['parallelism.pp', 'parallelism.pp', 'integer'],
+  ['parallelism.dp', 'parallelism.dp', 'integer'],
+  ['parallelism.cp', 'parallelism.context_parallel_size', 'integer', 1],
+  ['parallelism.ep', 'parallelism.expert_parallel_size', 'integer', 1],
+  ['parallelism.pipeline_schedule', 'parallelism.pp_engine', 'text'],
+  ['sequence.seq_length', 'tokens.sequence_length', 'integer'],
+  ['batch.micro_batch_size', 'tokens.micro_batch_size', 'integer'],
+  ['model.params_dtype', 'model.dtype', 'type'],
+  ['model.make_vocab_size_divisible_by', 'model.make_vocab_size_divisible_by', 'integer'],
+  ['model.hidden_size', 'model.model_config.hidden_size', 'integer'],
+  ['model.num_layers', 'model.model_config.num_hidden_layers', 'integer'],
+  ['model.num_attention_heads', 'model.model_config.num_attention_heads', 'integer'],
+  ['model.num_query_groups', 'model.model_config.num_key_value_heads', 'integer'],
+  ['model.ffn_hidden_size', 'model.model_config.intermediate_size', 'integer'],
+  ['model.vocab_size', 'model.model_config.vocab_size', 'integer'],
+  ['sequence.max_seq_len', 'model.model_config.max_position_embeddings', 'integer'],
+];
+
+const DEFAULTS = /* @__PURE__ */ defaultsOf(nanotron, 'src/nanotron/config/parallelism_config.py', OPTIONS);
+
+/** The degrees that make up the world: ep borrows its ranks. */
+const WORLD: readonly FactPath[] = ['parallelism.dp', 'parallelism.pp', 'parallelism.tp', 'parallelism.cp'];
+
+const DOCUMENT = {
+  evidence: ({ tree }: LaunchDocument) =>
+    at(tree, 'parallelism.dp') && at(tree, 'parallelism.tp') ? ('own' as const) : null,
+  read: readNanotron,
+};
+
+/** nanotron's configuration: dp is written, and the world is the product of the degrees without ep. */
+export const nanotronLaunch: LaunchFamily<'nanotron'> = {
+  name: 'nanotron',
+  defaults: [DEFAULTS],
+  document: DOCUMENT,
+  command: {
+    evidence: (job) =>
+      /(^|\/)(run_train|train_\w+)\.py$/.test(job.script ?? '') && configurationsOf(job).length > 0
+        ? 'configuration'
+        : null,
+    read(job, context) {
+      const facts = readConfigured(job, context, DOCUMENT);
+      setLaunchedWorld(job, facts);
+      return facts;
+    },
+  },
+};
+
+function readNanotron({ tree, job }: LaunchDocument): Facts {
+  const facts = new Facts();
+  readRows(tree, OPTIONS, facts);
+  facts.takeDefaults(DEFAULTS);
+  // sequence parallelism is a mode of tensor parallelism
+  const mode = optionsOf(at(tree, 'parallelism')).string('tp_mode');
+  facts.set(
+    'sequence.sequence_parallel',
+    mapFound(mode, (value) => value.toUpperCase() === 'REDUCE_SCATTER'),
+  );
+  const world = derived(
+    WORLD.map((key) => facts.get(key)),
+    (...sizes) => product(sizes),
+    'world_size',
+  );
+  // a configuration that is read alone says its world by its degrees
+  const isLaunched = job && [job.world.total, job.world.nodes, job.world.perNode].some((part) => isKnown(part));
+  setWorld(facts, isLaunched ? job.world : { total: world });
+  const accumulation = optionsOf(at(tree, 'tokens')).integer('batch_accumulation_per_replica');
+  const factors = [accumulation, facts.get('batch.micro_batch_size'), facts.get('parallelism.dp')];
+  const batch = derived(factors, (...sizes) => product(sizes), 'global_batch_size');
+  facts.set('batch.global_batch_size', isKnown(batch) ? batch : undefined);
+  deriveFromWorld(facts);
+  const others = ['parallelism.tp_mode', 'tokens.batch_accumulation_per_replica'];
+  listUnmappedTree(tree, '', pathsIn(OPTIONS, ...others), facts);
+  return facts;
+}

@@ -1,6 +1,19 @@
+import type { LaunchContext, LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { Facts, notFound } from '../launch/foundValues';
+import { type Inherited, inherited } from '../launch/inheritance';
+import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
+import { applyOverrides } from '../launch/omegaconf';
+import { listUnmappedTree } from '../launch/optionRows';
+import { type Option, Options } from '../launch/options';
+import { textOf } from '../launch/shell/values';
+import { at, mergeTrees, optionsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../launch/tree';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
-import { torchtitan } from './torchtitan';
+import { MEGATRON_DIALECT } from './megatron-lm';
+import { deriveShards, readTitanTree, TITAN_MAPPED, torchtitan } from './torchtitan';
 
 const READS =
   'Experiments in YAML with their presets, alone or behind `primus-cli` and `run_pretrain.sh`: the options of the framework under `overrides`, `NNODES` and `GPUS_PER_NODE` of the environment, 1 and 8 where they are not set.';
@@ -27,3 +40,215 @@ export const primusTorchtitan: Framework = {
   reads: READS,
   example: torchtitan.example.replace('family: torchtitan', 'family: primus, engine: torchtitan'),
 };
+
+const DIALECT: Dialect = { ...MEGATRON_DIALECT, switches: 'value' };
+
+/** Primus: experiments with presets of a trainer and a model under `overrides` (primus/core/config), and the launchers that name them. */
+export const primusLaunch: LaunchFamily<'primus'> = {
+  name: 'primus',
+  defaults: [],
+  document: {
+    evidence: ({ tree }) => (trainerOf(tree) ? 'own' : null),
+    read: ({ tree, file }, context) => readPrimus(tree, file, context, null),
+  },
+  /** `EXP=... run_pretrain.sh`, `primus-cli ... --config`. */
+  command: {
+    evidence(job, context) {
+      const path = pathOf(job);
+      return path === null ? null : experimentAt(path, context) ? 'own' : 'entry';
+    },
+    read(job, context) {
+      const path = pathOf(job) ?? '';
+      const found = experimentAt(path, context);
+      const facts = found
+        ? readPrimus(found.tree, found.file, context, job)
+        : readFlagsAlone(job, notFound(`file ${path}`));
+      // `primus-cli ... -- projection` and `benchmark` estimate a job on fewer GPUs
+      facts.trains = !job.args.some((arg) => /^(projection|benchmark)$/.test(textOf(arg) ?? ''));
+      return facts;
+    },
+  },
+};
+
+/** Reads the flags of a launcher whose experiment was not found. */
+function readFlagsAlone(job: Job, missing: string): Facts {
+  const facts = new Facts();
+  const { options } = readFlags(job.args, job.place);
+  // what is null is as if it were absent
+  const given = [...withoutQuotes(options.entries)].filter(([, { values }]) => values[0] !== 'null');
+  readMegatron(new Options(new Map(given), missing), DIALECT, facts);
+  setWorld(facts, worldOf(job));
+  deriveFromWorld(facts);
+  facts.noteMissing(missing);
+  return facts;
+}
+
+/** The experiment that a launcher of Primus is given; null for other programs. */
+function pathOf(job: Job): string | null {
+  const words = [job.program, job.script ?? '', textOf(job.args[0]) ?? ''];
+  if (!words.some((one) => /primus|run_\w{0,64}pretrain\.sh|pretrain\.py/.test(one))) {
+    return null;
+  }
+  const { options } = readFlags(job.args, job.place);
+  const path = environmentOption(job, 'EXP')?.values[0] ?? options.get('config', 'exp')?.values[0];
+  return path && /\.ya?ml$/.test(path) ? path : null;
+}
+
+function experimentAt(path: string, context: LaunchContext): { tree: TreeMap; file: string } | null {
+  const found = context.findTree(path);
+  return found && trainerOf(found.tree) ? found : null;
+}
+
+function trainerOf(tree: TreeMap): TreeMap | undefined {
+  const modules = at(tree, 'modules');
+  for (const name of ['pre_trainer', 'post_trainer', 'sft_trainer', 'trainer']) {
+    const trainer = at(modules, name);
+    if (trainer?.kind === 'map' && (at(trainer, 'framework') || at(trainer, 'overrides'))) {
+      return trainer;
+    }
+  }
+  return undefined;
+}
+
+function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Job | null): Facts {
+  const facts = new Facts();
+  const source: Source = { context, variable: (name) => (job ? environmentOption(job, name) : null) };
+  const whole = extended({ tree: resolveEnvironment(tree, source), file }, source);
+  const experiment = whole.tree;
+  const trainer = trainerOf(experiment) ?? experiment;
+  const framework = textAtPath(trainer, 'framework') ?? 'megatron';
+  const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, source));
+  const lost = [whole, ...presets].find((one) => one.missing !== null)?.missing ?? null;
+  let merged: Tree = { kind: 'map', entries: presetEntries(presets), place: trainer.place };
+  const overrides = at(trainer, 'overrides');
+  merged = overrides ? mergeTrees(merged, overrides) : merged;
+  const flags = job ? readFlags(job.args, job.place).options : null;
+  if (flags && merged.kind === 'map') {
+    // the launcher hands its flags on, over the experiment (primus/cli/subcommands/train.py)
+    merged = applyOverrides(merged, withoutQuotes(flags.entries));
+  }
+  const missing = lost ?? flags?.blocked ?? null;
+  if (framework === 'torchtitan') {
+    readTitanTree(merged, missing, facts);
+    facts.engine = 'torchtitan';
+    facts.engine = 'torchtitan';
+  } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
+    readMegatron(optionsOf(merged, missing), DIALECT, facts);
+  } else {
+    facts.note(`The framework ${framework} has no parallelism that a layout describes.`);
+  }
+  setWorld(facts, worldOf(job));
+  if (framework === 'torchtitan') {
+    deriveShards(facts);
+  } else {
+    deriveFromWorld(facts);
+  }
+  listUnmappedTree(overrides, '', framework === 'torchtitan' ? TITAN_MAPPED : MEGATRON_OPTIONS, facts);
+  if (lost !== null) {
+    facts.noteMissing(lost);
+  }
+  return facts;
+}
+
+/** Flags whose values lose quotes of their own (primus/core/utils/arg_utils.py). */
+function withoutQuotes(entries: Options['entries']): Options['entries'] {
+  const plain = (value: string | null) => value?.replace(/^(['"])(.*)\1$/s, '$2') ?? null;
+  return new Map([...entries].map(([name, option]) => [name, { ...option, values: option.values.map(plain) }]));
+}
+
+/** The trainer's preset with what only the model's has: a key of both is the trainer's (primus/core/launcher/parser.py). */
+function presetEntries(presets: readonly Preset[]): Map<string, Tree> {
+  return new Map(presets.toReversed().flatMap(({ tree }) => (tree?.kind === 'map' ? [...tree.entries] : [])));
+}
+
+/** The launcher's environment: NNODES (1) x GPUS_PER_NODE (8), which the experiment does not hold (examples/run_pretrain.sh). */
+function worldOf(job: Job | null): World {
+  if (!job) {
+    const unknown = 'the world: NNODES x GPUS_PER_NODE of the launcher';
+    return { nodes: { unknown }, perNode: { unknown } };
+  }
+  return {
+    nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
+    perNode: environmentCount(job, 'GPUS_PER_NODE', { value: 8, source: 'default' }),
+  };
+}
+
+/** Where presets and variables of the environment are looked for. */
+interface Source {
+  readonly context: LaunchContext;
+  /** A variable that the launch script sets; null where it sets none of the name. */
+  readonly variable: (name: string) => Option | null;
+}
+
+interface Preset {
+  readonly tree: Tree | null;
+  readonly missing: string | null;
+}
+
+/** A preset of Primus by its name: `primus/configs/modules|models/<framework>/<name>`. */
+function preset(trainer: TreeMap, key: string, framework: string, file: string, source: Source): Preset {
+  const value = at(trainer, key);
+  const name = textAtPath(trainer, key);
+  if (name === null) {
+    return { tree: null, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
+  }
+  const whole = /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
+  return presetFile(`primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`, file, source);
+}
+
+function presetFile(path: string, from: string, source: Source): Preset {
+  const found = environmentOf(source.context.findTree(path, from), source);
+  return found ? extended(found, source) : { tree: null, missing: notFound(`preset ${path}`) };
+}
+
+/** A file over those that its `extends` names (primus/core/config/yaml_loader.py). */
+function extended(found: { readonly tree: TreeMap; readonly file: string }, source: Source): Inherited {
+  return inherited(found, 'extends', 'preset', (path, from) =>
+    environmentOf(source.context.findTree(path, from), source),
+  );
+}
+
+function environmentOf<Found extends { readonly tree: TreeMap }>(found: Found | null, source: Source): Found | null {
+  return found && { ...found, tree: resolveEnvironment(found.tree, source) };
+}
+
+/**
+ * `${VAR:default}` is the variable or the default, with one colon; `${VAR}` must be given (primus/core/config/yaml_loader.py).
+ */
+function resolveEnvironment(tree: TreeMap, source: Source): TreeMap {
+  const resolved = resolveTree(tree, source);
+  return resolved.kind === 'map' ? resolved : tree;
+}
+
+function resolveTree(tree: Tree, source: Source): Tree {
+  const inner = (value: Tree) => resolveTree(value, source);
+  if (tree.kind === 'map') {
+    return { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, inner(value)])) };
+  }
+  return tree.kind === 'list' ? { ...tree, items: tree.items.map(inner) } : resolveScalar(tree, source);
+}
+
+function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
+  const { value } = scalar;
+  if (typeof value !== 'string' || !value.includes('${')) {
+    return scalar;
+  }
+  let unknown: string | undefined;
+  let { place } = scalar;
+  const text = value.replace(
+    /\$\{([^:{}]{1,64})(?::([^}]{0,128}))?\}/g,
+    (_, name: string, otherwise: string | undefined) => {
+      const set = variable(name);
+      const found = set ? set.values[0] : otherwise;
+      place = set?.places[0] ?? place;
+      unknown ??= typeof found === 'string' ? undefined : (set?.unknown ?? `environment variable ${name}`);
+      return found ?? '';
+    },
+  );
+  return unknown === undefined ? { ...scalar, place, value: typed(text) } : { ...scalar, value: null, unknown };
+}
+
+function typed(text: string): string | number | boolean {
+  const lower = text.toLowerCase();
+  return lower === 'true' || lower === 'false' ? lower === 'true' : /^-?\d+$/.test(text) ? Number(text) : text;
+}

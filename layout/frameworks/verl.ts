@@ -1,5 +1,19 @@
+import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { type Defaults, derived, Facts, type FactValue, type Found, isKnown } from '../launch/foundValues';
+import { type Job, worldByDefault } from '../launch/launchers';
+import type { LayoutWriter } from '../launch/layoutWriter';
+import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
+import { applyOverrides, resolveReferences } from '../launch/omegaconf';
+import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { Options } from '../launch/options';
+import { textOf } from '../launch/shell/values';
+import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
+import { DEGREES } from './megatronDefaults';
+import { engineOptions, readEngine } from './serving';
 
 const VERL = {
   name: 'verl',
@@ -69,3 +83,279 @@ export const verlFsdp: Framework = {
     'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: verl, engine: fsdp}\nparallelism: {ulysses: 2}\nfsdp: {data_parallel_replicate_degree: 2, data_parallel_shard_degree: 8}\nphases: {rollout: {engine: vllm, tp: 2}}\nrl: {prompts_per_step: 256, samples_per_prompt: 8, mini_batch_size: 64}\n',
   core: null,
 };
+
+const ULYSSES_SIZE = 'ulysses_sequence_parallel_size';
+const ACTOR = 'actor_rollout_ref.actor';
+const ROLLOUT = 'actor_rollout_ref.rollout';
+
+const DEFAULTS: Defaults = {
+  framework: 'verl',
+  version: 'main b178a3cd56',
+  source: 'verl/trainer/config/engine/megatron.yaml, verl/trainer/config/ppo_trainer.yaml',
+  values: { ...DEGREES, 'sequence.sequence_parallel': true, 'optimizer.use_distributed_optimizer': true },
+  world: { nodes: 1, perNode: 8 },
+};
+
+/** The rollout engine's settings; its degrees are read by all of their names. */
+const ROLLOUT_OPTIONS: readonly OptionRow[] = [
+  ['phases.rollout.engine', `${ROLLOUT}.name`, 'text'],
+  ['phases.rollout.tp', `${ROLLOUT}.tensor_model_parallel_size`, 'integer', 2],
+  ['phases.rollout.dp', `${ROLLOUT}.data_parallel_size`, 'integer', 1],
+  ['phases.rollout.pp', `${ROLLOUT}.pipeline_model_parallel_size`, 'integer', 1],
+  ['phases.rollout.ep', `${ROLLOUT}.expert_parallel_size`, 'integer', 1],
+];
+
+const ROLLOUT_DEFAULTS: Defaults = {
+  framework: 'verl',
+  version: 'main b178a3cd56',
+  source: 'verl/trainer/config/rollout/rollout.yaml',
+  values: /* @__PURE__ */ defaultsIn(ROLLOUT_OPTIONS),
+};
+
+const DIALECT: Dialect = {
+  defaults: DEFAULTS,
+  switches: 'value',
+  expertTpIsTp: true,
+  modelElsewhere: true,
+  groupsAlone: true,
+};
+
+const MODEL: readonly OptionRow[] = [['model.from', 'actor_rollout_ref.model.path', 'text']];
+
+const MICRO_BATCH: readonly OptionRow[] = [
+  ['batch.micro_batch_size', `${ACTOR}.ppo_micro_batch_size_per_gpu`, 'integer'],
+];
+
+/** What is generated in a step, and how it is trained on. */
+const SAMPLES: readonly OptionRow[] = [
+  ['rl.prompts_per_step', 'data.train_batch_size', 'integer'],
+  ['rl.samples_per_prompt', `${ROLLOUT}.n`, 'integer'],
+  ['rl.mini_batch_size', `${ACTOR}.ppo_mini_batch_size`, 'integer'],
+  ['rl.dynamic_batch', `${ACTOR}.use_dynamic_bsz`, 'boolean'],
+  ['rl.max_prompt_length', 'data.max_prompt_length', 'integer'],
+  ['rl.max_response_length', 'data.max_response_length', 'integer'],
+  ['phases.rollout.memory_share', `${ROLLOUT}.gpu_memory_utilization`, 'number'],
+];
+
+const SUPERVISED_OPTIONS: readonly OptionRow[] = [
+  ['batch.micro_batch_size', 'data.micro_batch_size_per_gpu', 'integer'],
+  ['batch.global_batch_size', 'data.train_batch_size', 'integer'],
+  ['sequence.seq_length', 'data.max_length', 'integer'],
+];
+
+/** verl's trainers: Hydra overrides on the command line, over its own configuration. */
+export const verlLaunch: LaunchFamily<'verl'> = {
+  name: 'verl',
+  defaults: [DEFAULTS, ROLLOUT_DEFAULTS],
+  command: {
+    evidence: (job) => (job.program === 'python' && (isTrainer(job) || hasOverride(job)) ? 'own' : null),
+    read(job, context) {
+      const { options } = readFlags(job.args, job.place, { overrides: true });
+      const base = namedConfiguration(options, context) ?? emptyMap(job.place);
+      const overrides = [...options.entries].filter(([name]) => name.includes('.') || base.entries.has(name));
+      const tree = resolveReferences(applyOverrides(base, new Map(overrides)));
+      const name = options.string('config_name');
+      return isSupervised(job)
+        ? readSupervised(tree, options, job)
+        : readVerl(tree, options.blocked, isKnown(name) ? name.value : 'ppo_trainer');
+    },
+  },
+  /** verl's YAML, such as the `config.yaml` that Hydra saves. */
+  document: {
+    evidence: ({ tree }: LaunchDocument) => (at(tree, 'actor_rollout_ref') ? 'own' : null),
+    read: ({ tree }) =>
+      readVerl(
+        resolveReferences(tree),
+        at(tree, 'defaults') ? 'the configurations under defaults' : null,
+        'ppo_trainer',
+      ),
+  },
+};
+
+function isTrainer({ script }: Job): boolean {
+  return (
+    /(^|\.|\/)(main_ppo|main_dapo|main_spin|main_sppo|main_prime|main_eval_ppo|fsdp_sft_trainer|sft_trainer|main_ppo_split|main_one_step_off_ppo|fully_async_main)(\.py)?$/.test(
+      script ?? '',
+    ) || /^verl\.trainer\./.test(script ?? '')
+  );
+}
+
+/** Supervised fine-tuning is started by torchrun and generates nothing (verl/trainer/fsdp_sft_trainer.py). */
+function isSupervised({ script }: Job): boolean {
+  return /(^|\.|\/)(fsdp_)?sft_trainer(_ray)?(\.py)?$/.test(script ?? '');
+}
+
+function readSupervised(tree: TreeMap, options: Options, job: Job): Facts {
+  const facts = new Facts();
+  if (options.has('engine') && options.get('engine')?.values[0] === 'megatron') {
+    readMegatronRole(at(tree, 'engine'), options.blocked, facts);
+  }
+  readRows(tree, SUPERVISED_OPTIONS, facts);
+  setWorld(facts, job.world);
+  deriveFromWorld(facts);
+  listUnmappedTree(tree, '', pathsIn(SUPERVISED_OPTIONS, ...MEGATRON_OPTIONS), facts);
+  return facts;
+}
+
+function hasOverride({ args }: Job): boolean {
+  return args.some((arg) => /^\+{0,2}(actor_rollout_ref|critic)\./.test(textOf(arg) ?? ''));
+}
+
+/** The configuration that `--config-path` and `--config-name` name, where it can be read. */
+function namedConfiguration(options: Options, context: LaunchContext): TreeMap | null {
+  const [name, path] = ['config_name', 'config_path'].map((one) =>
+    options.has(one) ? options.string(one) : undefined,
+  );
+  if (!isKnown(name)) {
+    return null;
+  }
+  const folder = isKnown(path) ? `${path.value}/` : 'verl/trainer/config/';
+  return context.findTree(`${folder}${name.value.replace(/\.yaml$/, '')}.yaml`)?.tree ?? null;
+}
+
+function readVerl(tree: TreeMap, blocked: string | null, configuration: string): Facts {
+  const facts = new Facts();
+  const trainer = optionsOf(at(tree, 'trainer'), blocked);
+  const otherwise = worldByDefault(DEFAULTS);
+  setWorld(facts, {
+    nodes: trainer.integer('nnodes') ?? otherwise.nodes,
+    perNode: trainer.integer('n_gpus_per_node') ?? otherwise.perNode,
+  });
+  const strategy = textAtPath(tree, `${ACTOR}.strategy`) ?? textAtPath(tree, 'model_engine');
+  const megatron = at(tree, `${ACTOR}.megatron`);
+  if (
+    strategy === 'megatron' ||
+    (strategy === null && (megatron !== undefined || configuration.includes('megatron')))
+  ) {
+    readMegatronRole(megatron, blocked, facts);
+    readReference(tree, facts);
+    readCritic(tree, blocked, facts);
+  } else {
+    readFsdpRole(tree, blocked, facts);
+  }
+  readRollout(tree, blocked, facts);
+  readBatch(tree, facts);
+  readRows(tree, MODEL, facts);
+  deriveFromWorld(facts);
+  listUnmappedTree(tree, '', mapped(), facts);
+  return facts;
+}
+
+/** What has a place in a layout, by its path or its name. */
+function mapped(): ReadonlySet<string> {
+  return new Set([
+    ...MEGATRON_OPTIONS,
+    ...pathsIn([...MODEL, ...SAMPLES]),
+    ...['nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
+    ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`, `${ACTOR}.${ULYSSES_SIZE}`],
+  ]);
+}
+
+/** The options of a role: its own, with what goes to Megatron's transformer configuration. */
+function roleOptions(megatron: Tree | undefined, blocked: string | null): Options {
+  const entries = new Map([
+    ...optionsOf(at(megatron, 'override_transformer_config')).entries,
+    ...optionsOf(at(megatron, 'override_ddp_config')).entries,
+    ...optionsOf(megatron).entries,
+  ]);
+  return new Options(entries, blocked);
+}
+
+function readMegatronRole(megatron: Tree | undefined, blocked: string | null, facts: Facts): void {
+  readMegatron(roleOptions(megatron, blocked), DIALECT, facts);
+}
+
+/** The degrees of a role, which verl takes under Megatron's names. */
+const ROLE_KEYS = ['tp', 'pp', 'vpp', 'cp', 'ep', 'expt_tp'] as const;
+
+/** The reference model takes the actor's degrees for those that it is not given (verl/trainer/config/ref/megatron_ref.yaml). */
+function readReference(tree: TreeMap, facts: Facts): void {
+  const given = at(tree, 'actor_rollout_ref.ref.megatron');
+  if (!given) {
+    return;
+  }
+  const own = new Facts();
+  readMegatron(roleOptions(given, 'the actor'), DIALECT, own);
+  for (const key of ROLE_KEYS) {
+    const found = own.get(`parallelism.${key}`);
+    const actor = facts.get(`parallelism.${key}`);
+    const inherited: Found | undefined = isKnown(actor) ? { value: actor.value, source: 'default' } : actor;
+    facts.set(`phases.reference.${key}`, isKnown(found) ? found : inherited);
+  }
+  facts.set('phases.reference.engine', { value: 'megatron', source: 'default' });
+}
+
+function readCritic(tree: TreeMap, blocked: string | null, facts: Facts): void {
+  const given = at(tree, 'critic.megatron');
+  if (!given) {
+    return;
+  }
+  const own = new Facts();
+  readMegatron(roleOptions(given, blocked), DIALECT, own);
+  for (const key of ROLE_KEYS) {
+    facts.set(`phases.critic.${key}`, own.get(`parallelism.${key}`));
+  }
+  facts.set('phases.critic.engine', { value: 'megatron', source: 'default' });
+}
+
+/** FSDP has no tensor or pipeline parallelism; sequences are spread by Ulysses. */
+function readFsdpRole(tree: TreeMap, blocked: string | null, facts: Facts): void {
+  const actor = optionsOf(at(tree, ACTOR));
+  const sharding = optionsOf(at(tree, `${ACTOR}.fsdp_config`), blocked);
+  const given = [actor, sharding].find((options) => options.has(ULYSSES_SIZE))?.integer(ULYSSES_SIZE);
+  facts.set('parallelism.ulysses', given);
+  facts.engine = 'fsdp';
+  spreadShards(sharding.integer('fsdp_size') ?? { value: -1, source: 'default' }, facts);
+}
+
+/** Weights are sharded over `fsdp_size` ranks, and over all of them where it is -1 or not smaller (verl/workers/fsdp_workers.py). */
+function spreadShards(wanted: Found<number>, facts: Facts): void {
+  const world = facts.get('world_size');
+  const shards = derived([wanted, world], (size, ranks) => (size < 0 || size >= ranks ? ranks : size), 'fsdp_size');
+  const replicas = derived([world, shards], (ranks, size) => Math.floor(ranks / size), 'fsdp_size');
+  facts.set('fsdp.data_parallel_shard_degree', shards);
+  facts.set('fsdp.data_parallel_replicate_degree', replicas);
+}
+
+function readRollout(tree: TreeMap, blocked: string | null, facts: Facts): void {
+  const rollout = optionsOf(at(tree, ROLLOUT), blocked);
+  facts.set('phases.rollout.engine', rollout.has('name') ? rollout.string('name') : undefined);
+  readEngine(rollout, 'rollout', facts);
+  if (blocked !== null) {
+    facts.set('phases.rollout.tp', facts.get('phases.rollout.tp') ?? { unknown: blocked });
+    return;
+  }
+  facts.takeDefaults(ROLLOUT_DEFAULTS);
+}
+
+function readBatch(tree: TreeMap, facts: Facts): void {
+  readRows(tree, SAMPLES, facts);
+  if (textAtPath(tree, `${ACTOR}.use_dynamic_bsz`) !== 'true') {
+    readRows(tree, MICRO_BATCH, facts);
+  }
+}
+
+/** verl's command with Hydra overrides; the reference model's block repeats the actor's unless the layout has its own. */
+export function writeVerl(writer: LayoutWriter): string {
+  writer.requireHomogeneous('overrides of verl');
+  const cluster = writer.cluster();
+  const hasReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
+  const degrees = (section: 'parallelism' | 'phases.reference', role: string) =>
+    ROLE_KEYS.flatMap((key) =>
+      writer.renamed(`${section}.${key}`, `actor_rollout_ref.${role}.megatron.${megatronName(`parallelism.${key}`)}`),
+    );
+  const overrides: (readonly [string, FactValue])[] = [
+    [`${ACTOR}.strategy`, 'megatron'],
+    ...degrees('parallelism', 'actor'),
+    ...degrees(hasReference ? 'phases.reference' : 'parallelism', 'ref'),
+    [`${ACTOR}.megatron.sequence_parallel`, writer.written('sequence.sequence_parallel') ?? false],
+    ...writer.renamed('optimizer.use_distributed_optimizer', `${ACTOR}.megatron.use_distributed_optimizer`),
+    ...writer.rows([...MODEL, ...SAMPLES, ...MICRO_BATCH, ...ROLLOUT_OPTIONS]),
+    ...(cluster ? Object.entries({ 'trainer.nnodes': cluster.nodes, 'trainer.n_gpus_per_node': cluster.perNode }) : []),
+  ];
+  writer.derives('phases.reference.engine', 'parallelism.dp', 'parallelism.expt_dp');
+  return writer.command(
+    'python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer',
+    overrides.map(([name, value]) => [`${name}=${typeof value === 'boolean' ? writer.python(value) : String(value)}`]),
+  );
+}

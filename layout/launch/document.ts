@@ -3,10 +3,11 @@ import { jsonText, terminalLine } from '../escape';
 import { specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
+import { MEGATRON_DEFAULTS } from '../frameworks/megatronDefaults';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
-import { DEFAULTS } from './defaults';
 import type { FactPath, FactValue } from './foundValues';
 import type { LaunchReading, LaunchValue } from './import';
+import { DERIVED_FROM } from './layout-values';
 
 /** A layout as plain data, in the order of the format's keys. */
 export interface LayoutData {
@@ -15,14 +16,6 @@ export interface LayoutData {
 
 /** Degrees that a layout shows even where they are the framework's default. */
 const ALWAYS: ReadonlySet<FactPath> = new Set(['parallelism.tp', 'parallelism.cp', 'parallelism.pp', 'parallelism.ep']);
-
-/** Values that the format derives: a layout omits them where they equal the other key's. */
-export const DERIVED_FROM: { readonly [P in KeyPath]?: KeyPath } = {
-  'parallelism.expt_tp': 'parallelism.tp',
-  'model.num_query_groups': 'model.num_attention_heads',
-  'model.moe_ffn_hidden_size': 'model.ffn_hidden_size',
-  'sequence.max_seq_len': 'sequence.seq_length',
-};
 
 /** Values that a layout omits unless a file gives them: they follow from others. */
 const NEVER: ReadonlySet<FactPath> = new Set([
@@ -72,8 +65,8 @@ function isGraphed(valueAt: ValueAt): boolean {
 
 /** What Megatron-LM takes where an option is absent, which is what a layout without the key means. */
 const MEGATRON: { readonly [P in FactPath]?: FactValue } = {
-  ...DEFAULTS.megatron.values,
-  ...DEFAULTS.megatron.withExperts,
+  ...MEGATRON_DEFAULTS.values,
+  ...MEGATRON_DEFAULTS.withExperts,
 };
 
 /** The values that a layout writes: those for which the format has a key, without the format's own defaults. */

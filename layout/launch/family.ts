@@ -1,32 +1,8 @@
-import type { Facts } from './foundValues';
+import type { Defaults, Facts } from './foundValues';
 import type { Job } from './launchers';
 import type { ReadFile } from './shell/interpreter';
 import type { Place } from './shell/values';
 import type { TreeMap } from './tree';
-
-/** The families of launch files, by the name that `--family` takes. */
-export const FAMILIES = [
-  'megatron-lm',
-  'megatron-log',
-  'model-config',
-  'mimo',
-  'megatron-bridge',
-  'verl',
-  'nemo-rl',
-  'primus',
-  'slime',
-  'ms-swift',
-  'mindspeed',
-  'torchtitan',
-  'accelerate',
-  'axolotl',
-  'nanotron',
-  'vllm',
-  'sglang',
-  'srt-slurm',
-] as const;
-
-export type FamilyName = (typeof FAMILIES)[number];
 
 /** What a family needs beside the job or document itself. */
 export interface LaunchContext {
@@ -39,29 +15,35 @@ export interface LaunchContext {
   readonly readFile: ReadFile;
 }
 
-/** A family whose jobs are started by a command line. */
-export interface CommandFamily {
-  readonly name: FamilyName;
-  /** How surely a command starts a job of this family: 0 is not at all, 3 is certain. */
-  matches(job: Job, context: LaunchContext): number;
-  read(job: Job, context: LaunchContext): Facts;
-}
+/** What shows a framework, the weakest first. Detection takes the strongest, whatever the order in which frameworks are listed. */
+export const EVIDENCE = [
+  /** A launcher that several frameworks share. */
+  'launcher',
+  /** Options that several frameworks share, or a program that runs beside the training. */
+  'options',
+  /** The name of a degree. */
+  'degree',
+  /** A script with a name that training scripts have. */
+  'script',
+  /** Such a script with a configuration, or the usual sections of a configuration. */
+  'configuration',
+  /** A program or options of the framework, which others have taken over. */
+  'entry',
+  /** A script of the framework that starts its program, which says more. */
+  'wrapper',
+  /** The framework's own program, options or keys. */
+  'own',
+] as const;
+
+export type Evidence = (typeof EVIDENCE)[number];
 
 /** A configuration file that describes a job, with what started it where that is known. */
-interface LaunchDocument {
+export interface LaunchDocument {
   readonly file: string;
   readonly tree: TreeMap;
   readonly place: Place;
   /** The command that names the file; null where the file is read alone. */
   readonly job: Job | null;
-}
-
-/** A family whose jobs are described by a configuration file. */
-export interface DocumentFamily {
-  readonly name: FamilyName;
-  /** Whether a file is of this family, by its keys. */
-  matches(document: LaunchDocument): boolean;
-  read(document: LaunchDocument, context: LaunchContext): Facts;
 }
 
 /** One of several jobs or recipes of a file, by the name under which it is chosen. */
@@ -70,9 +52,31 @@ export interface NamedFacts {
   readonly facts: Facts;
 }
 
-/** A family whose jobs are described by the functions of a Python file. */
-export interface PythonFamily {
-  readonly name: FamilyName;
-  /** What each function describes; none where the file is not of this family. */
-  read(context: LaunchContext): readonly NamedFacts[];
+/** A way to read launch files of a framework; null is no evidence. */
+interface Reader<Source> {
+  evidence(source: Source, context: LaunchContext): Evidence | null;
+  read(source: Source, context: LaunchContext): Facts;
+}
+
+/** How the launch files of a framework are read; `launch/write.ts` lists how they are written. */
+export interface LaunchFamily<Name extends string = string> {
+  /** The name that `--family` takes. */
+  readonly name: Name;
+  /** What the framework takes where a launch file is silent; one table for each way in which it trains. */
+  readonly defaults: readonly Defaults[];
+  /** Jobs that a command line starts. */
+  readonly command?: Reader<Job>;
+  /** Jobs that a configuration file describes. */
+  readonly document?: Reader<LaunchDocument>;
+  /** Jobs that the functions of a Python file describe. */
+  readonly python?: {
+    readonly evidence: Evidence;
+    /** What each function describes; none where the file is not of this framework. */
+    read(context: LaunchContext): readonly NamedFacts[];
+  };
+  /** Jobs that a log describes. */
+  readonly log?: {
+    isLog(text: string): boolean;
+    read(file: string, text: string): Facts;
+  };
 }

@@ -1,5 +1,5 @@
 import type { KeyPath } from '../format/keys';
-import type { Engine } from '../frameworks';
+import type { Engine } from '../frameworks/framework';
 import type { Place } from './shell/values';
 
 /** What is known of a job by: the path of a key. */

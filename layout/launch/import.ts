@@ -1,24 +1,10 @@
 import { LineIndex } from '../format/lines';
-import type { Engine } from '../frameworks';
-import { bridgeCommand, bridgeDocument, bridgePython } from './families/bridge';
-import { accelerate, axolotl, nanotron } from './families/config-file';
-import { megatronLm } from './families/megatron-lm';
-import { hasArgumentDump, readArgumentDump } from './families/megatron-log';
-import { mimo } from './families/mimo';
-import { mindspeed, mindspeedDocument } from './families/mindspeed';
-import { modelConfig } from './families/model-config';
-import { moduleGridPython, nonuniformPython } from './families/module-grids';
-import { msSwift, msSwiftDocument } from './families/ms-swift';
-import { nemoRlCommand, nemoRlDocument } from './families/nemo-rl';
-import { primusCommand, primusDocument } from './families/primus';
-import { sglang, srtSlurm, vllm } from './families/serving';
-import { slime, slimeConverter } from './families/slime';
-import { accelerateDocument, axolotlDocument, nanotronDocument, torchtitanDocument } from './families/torch';
-import { torchtitanCommand, torchtitanPython } from './families/torchtitan';
-import { verlCommand, verlDocument } from './families/verl';
-import type { CommandFamily, DocumentFamily, FamilyName, LaunchContext, NamedFacts, PythonFamily } from './family';
+import { type FamilyName, LAUNCH_FAMILIES } from '../frameworks/families';
+import type { Engine } from '../frameworks/framework';
+import { megatronLm } from '../frameworks/megatron-lm';
+import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
 import { type FactPath, Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
-import { FLAGS_ALONE, jobOf } from './launchers';
+import { FLAGS_ALONE, type Job, jobOf } from './launchers';
 import { describeModel } from './namedModel';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
@@ -75,43 +61,6 @@ export interface ImportOptions {
   /** What the script started when it was run; left out, the script is read statically. */
   readonly recorded?: readonly RecordedCommand[] | undefined;
 }
-
-const COMMAND_FAMILIES: readonly CommandFamily[] = [
-  verlCommand,
-  nemoRlCommand,
-  slime,
-  slimeConverter,
-  msSwift,
-  mimo,
-  mindspeed,
-  primusCommand,
-  torchtitanCommand,
-  bridgeCommand,
-  axolotl,
-  nanotron,
-  megatronLm,
-  accelerate,
-  vllm,
-  sglang,
-];
-
-/** In the order in which they are tried: those with keys of their own before those with common ones. */
-const DOCUMENT_FAMILIES: readonly DocumentFamily[] = [
-  modelConfig,
-  primusDocument,
-  verlDocument,
-  nemoRlDocument,
-  nanotronDocument,
-  accelerateDocument,
-  srtSlurm,
-  axolotlDocument,
-  mindspeedDocument,
-  msSwiftDocument,
-  bridgeDocument,
-  torchtitanDocument,
-];
-
-const PYTHON_FAMILIES: readonly PythonFamily[] = [torchtitanPython, bridgePython, moduleGridPython, nonuniformPython];
 
 /**
  * Reads a launch file: which degrees, sizes and world its job has, and where each value comes from. Never throws and
@@ -232,8 +181,11 @@ class Session implements LaunchContext {
 
   #read(options: ImportOptions): LaunchReading {
     const { family } = options;
-    if (family === 'megatron-log' || (family === undefined && hasArgumentDump(this.text))) {
-      return this.#reading('megatron-log', readArgumentDump(this.file, this.text), []);
+    const log = LAUNCH_FAMILIES.find(({ name, log }) =>
+      family === undefined ? log?.isLog(this.text) : name === family && log,
+    );
+    if (log?.log) {
+      return this.#reading(log.name, log.log.read(this.file, this.text), []);
     }
     const document = this.#document(family);
     if (document) {
@@ -260,23 +212,27 @@ class Session implements LaunchContext {
       return null;
     }
     const document = { file: this.file, tree, place: { file: this.file, offset: 0 }, job: null };
-    const found = DOCUMENT_FAMILIES.find((one) => (family === undefined ? one.matches(document) : one.name === family));
-    return found ? this.#reading(found.name, describeModel(found.read(document, this), this), []) : null;
+    const found = strongest(familiesNamed(family), (one) =>
+      one.document ? (family === undefined ? one.document.evidence(document, this) : 'own') : null,
+    );
+    const facts = found?.one.document?.read(document, this);
+    return found && facts ? this.#reading(found.one.name, describeModel(facts, this), []) : null;
   }
 
   #python({ family, job }: ImportOptions): LaunchReading {
-    for (const one of PYTHON_FAMILIES.filter(({ name }) => family === undefined || name === family)) {
-      const recipes = one.read(this);
-      if (recipes.length > 0) {
-        for (const { facts } of recipes) {
-          describeModel(facts, this);
-        }
-        return this.#reading(one.name, chosenJob(recipes, job), []);
-      }
+    const read = familiesNamed(family).flatMap(({ name, python }) => {
+      const recipes = python?.read(this) ?? [];
+      return python && recipes.length > 0 ? [{ name, recipes, evidence: python.evidence }] : [];
+    });
+    const found = strongest(read, ({ evidence }) => evidence);
+    for (const { facts } of found?.one.recipes ?? []) {
+      describeModel(facts, this);
     }
-    return this.#reading(null, new Facts(), [
-      'No function of this file describes a training job of a supported framework.',
-    ]);
+    return found
+      ? this.#reading(found.one.name, chosenJob(found.one.recipes, job), [])
+      : this.#reading(null, new Facts(), [
+          'No function of this file describes a training job of a supported framework.',
+        ]);
   }
 
   #script({ family, job: wanted, recorded }: ImportOptions): LaunchReading {
@@ -307,20 +263,21 @@ class Session implements LaunchContext {
   /** The jobs that a run of the script starts; null where it starts none of a supported family. */
   #started(run: ScriptRun, family: FamilyName | undefined): Started | null {
     const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
-    const candidates = jobs.flatMap((job) =>
-      COMMAND_FAMILIES.filter(({ name }) => family === undefined || name === family).flatMap((one) => {
-        // flags alone count where nothing else starts a job
-        const score = one.matches(job, this) * (job.program === FLAGS_ALONE ? 0.01 : 1);
-        return score > 0 ? [{ job, family: one, score }] : [];
-      }),
+    // flags alone count where nothing else starts a job
+    const [alone, started] = [true, false].map((isAlone) =>
+      jobs.filter(({ program }) => (program === FLAGS_ALONE) === isAlone),
     );
-    const best = Math.max(...candidates.map(({ score }) => score));
-    const [first, ...others] = candidates.filter(({ score }) => score === best);
+    const first = this.#strongest(started ?? [], family) ?? this.#strongest(alone ?? [], family);
     if (!first) {
       return null;
     }
-    const same = [first, ...others.filter(({ family: { name } }) => name === first.family.name)];
-    const named = distinctJobs(same.map(({ job, family: one }) => describeModel(one.read(job, this), this)));
+    const { command, name } = first.family;
+    const same = jobs.filter(
+      (job) =>
+        (job.program === FLAGS_ALONE) === (first.job.program === FLAGS_ALONE) &&
+        command?.evidence(job, this) === first.evidence,
+    );
+    const named = distinctJobs(same.flatMap((job) => (command ? describeModel(command.read(job, this), this) : [])));
     if (jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE) {
       for (const { facts } of named) {
         facts.note(
@@ -328,8 +285,15 @@ class Session implements LaunchContext {
         );
       }
     }
-    const trains = same.every(({ job }) => !OTHER_PURPOSE.test((job.script ?? '').split('/').at(-1) ?? ''));
-    return { family: first.family.name, jobs: named, trains };
+    const trains = same.every((job) => !OTHER_PURPOSE.test((job.script ?? '').split('/').at(-1) ?? ''));
+    return { family: name, jobs: named, trains };
+  }
+
+  /** The job of a script with the strongest evidence, and the framework that it is evidence of; null where there is none. */
+  #strongest(jobs: readonly Job[], family: FamilyName | undefined): StartedJob | null {
+    const candidates = jobs.flatMap((job) => familiesNamed(family).map((one) => ({ job, family: one })));
+    const found = strongest(candidates, (one) => one.family.command?.evidence(one.job, this) ?? null);
+    return found && { ...found.one, evidence: found.evidence };
   }
 
   /**
@@ -379,7 +343,7 @@ class Session implements LaunchContext {
       launcherOptions: null,
       world: {},
     };
-    const facts = megatronLm.read({ ...job, args: [unknown, ...args], variables, place }, this);
+    const facts = megatronLm.command?.read({ ...job, args: [unknown, ...args], variables, place }, this) ?? new Facts();
     facts.trains = false;
     return facts;
   }
@@ -409,6 +373,33 @@ class Session implements LaunchContext {
       files: this.#files,
     };
   }
+}
+
+type Family = LaunchFamily<FamilyName>;
+
+/** A job with the framework that starts it. */
+interface StartedJob {
+  readonly job: Job;
+  readonly family: Family;
+  readonly evidence: Evidence;
+}
+
+/** The family that is asked for, or all. */
+function familiesNamed(family: FamilyName | undefined): readonly Family[] {
+  return LAUNCH_FAMILIES.filter(({ name }) => family === undefined || name === family);
+}
+
+/** What has the strongest evidence, the first where several have it; null where nothing has any. */
+function strongest<T>(
+  all: readonly T[],
+  evidenceOf: (one: T) => Evidence | null,
+): { readonly one: T; readonly evidence: Evidence } | null {
+  const found = all.flatMap((one) => {
+    const evidence = evidenceOf(one);
+    return evidence ? [{ one, evidence, strength: EVIDENCE.indexOf(evidence) }] : [];
+  });
+  const most = Math.max(...found.map(({ strength }) => strength));
+  return found.find(({ strength }) => strength === most) ?? null;
 }
 
 function launchValue(key: FactPath, found: Found, lineOf: (place: Place) => number): LaunchValue {

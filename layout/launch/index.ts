@@ -1,16 +1,8 @@
+export { FAMILIES, type FamilyName } from '../frameworks/families';
 export { checkLaunch, type LaunchDiagnostic } from './check';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './document';
 export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
-export {
-  EXPORT_TARGETS,
-  type Exported,
-  type ExportTarget,
-  exportErrors,
-  exportLayout,
-  type LauncherSettings,
-} from './export';
-export { FAMILIES, type FamilyName } from './family';
 export {
   type ImportOptions,
   type LaunchPlace,
@@ -20,9 +12,18 @@ export {
   readLaunchFileAsync,
 } from './import';
 export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './layout-values';
+export type { LauncherSettings } from './layoutWriter';
 export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './reader';
-export { isRecordedTarget, RECORDED_TARGETS } from './record';
 export { parseRecord, type RecordedCommand } from './recordedRun';
 export { SHELL_SCRIPT } from './shell/called';
 export type { ReadFile } from './shell/interpreter';
+export {
+  EXPORT_TARGETS,
+  type Exported,
+  type ExportTarget,
+  exportErrors,
+  exportLayout,
+  isRecordedTarget,
+  RECORDED_TARGETS,
+} from './write';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

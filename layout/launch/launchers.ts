@@ -1,6 +1,6 @@
-import { DEFAULTS, worldByDefault } from './defaults';
+import { memoizeRecent } from '../memoize';
 import { readFlags } from './flags';
-import type { Found } from './foundValues';
+import type { Defaults, Found } from './foundValues';
 import { integerOf, type Option, type Options } from './options';
 import type { Invocation } from './shell/shell';
 import { type Arg, literal, type Place, placeOf, type Text, textOf, type Variable, whyUnknown } from './shell/values';
@@ -49,13 +49,14 @@ interface Launcher {
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-const ALONE = worldByDefault(DEFAULTS.torchrun);
+/** What torchrun takes where its options are absent (torch/distributed/run.py, torch 2.14.1). */
+const ALONE = { value: 1, source: 'default' } as const;
 
 const TORCHRUN: Launcher = {
   switches: names('standalone no_python m module run_path use_env'),
   world: (options) => ({
-    nodes: countOf(options, ['nnodes']) ?? ALONE.nodes,
-    perNode: countOf(options, ['nproc_per_node']) ?? ALONE.perNode,
+    nodes: countOf(options, ['nnodes']) ?? ALONE,
+    perNode: countOf(options, ['nproc_per_node']) ?? ALONE,
   }),
 };
 
@@ -376,4 +377,44 @@ export function environmentOption(job: Job, name: string): Option | null {
   }
   const place = placeOf(variable.text) ?? job.place;
   return { values: [literal(variable.text)], places: [place], place, unknown: whyUnknown(variable.text) };
+}
+
+/** A count that an option gives. */
+export function countOption({ values, places, place, unknown }: Option, name: string): Found<number> {
+  const value = integerOf(values[0] ?? null);
+  return value === null ? { unknown: unknown ?? `the value of ${name}` } : { value, source: places[0] ?? place };
+}
+
+/** A count that the environment of a command gives. */
+export function environmentCount(
+  job: Job,
+  name: string,
+  otherwise: Found<number> | undefined,
+): Found<number> | undefined {
+  const option = environmentOption(job, name);
+  return option ? countOption(option, name) : otherwise;
+}
+
+/** A world that nothing else says, by the defaults of a framework's launcher. */
+export function worldByDefault({ world }: Defaults): { nodes?: Found<number>; perNode?: Found<number> } {
+  return {
+    ...(world && { nodes: { value: world.nodes, source: 'default' } }),
+    ...(world?.perNode && { perNode: { value: world.perNode, source: 'default' } }),
+  };
+}
+
+/** Whether a command line has a flag, in any branch. */
+export function hasFlag({ args }: Job, ...flags: readonly string[]): boolean {
+  const words = flagsOf(args);
+  return flags.some((flag) => words.has(flag));
+}
+
+/** Each family looks for its own flags in the same command line. */
+const flagsOf = memoizeRecent((args: Job['args']): ReadonlySet<string> => new Set(wordsOf(args)));
+
+/** The words of a command line up to their `=`. */
+function wordsOf(args: Job['args']): readonly string[] {
+  return args.flatMap((arg) =>
+    arg.kind === 'choice' ? arg.options.flatMap(wordsOf) : ((textOf(arg) ?? '').split('=')[0] ?? ''),
+  );
 }

@@ -17,7 +17,8 @@ import { firstOf, isOn, type Options, typeOf } from './options';
 
 /** How a framework that builds on Megatron-LM spells its options. */
 export interface Dialect {
-  readonly defaults: Defaults;
+  /** Null where a recipe in code sets what is absent. */
+  readonly defaults: Defaults | null;
   /** `bare`: a switch is on where it is given; `value`: it takes `true` or `false`. */
   readonly switches: 'bare' | 'value';
   /** Whether experts default to the dense tensor-parallel size (Megatron) or to a default of the table. */
@@ -42,26 +43,60 @@ type Kind =
   | 'oneOrMore'
   | 'integers'
   | 'expression'
-  | 'number';
+  | 'number'
+  | 'type';
 
-/** An option that becomes a key as it is: its names, the flag's first, and how its value is read. */
-interface PlainOption {
-  readonly names: readonly [string, ...string[]];
+/** An option that becomes a key as it is. */
+export interface PlainOption {
   readonly key: KeyPath;
+  /** How the value of the flag is read. */
   readonly kind: Kind;
+  /** The names, the flag's first, then that of the field of Megatron Core's configuration and former ones. */
+  readonly names: readonly [string, ...string[]];
+  /** The name of the field. */
+  readonly field: string;
+  /** The name of the field where it says the opposite of the flag. */
+  readonly opposite: string | null;
   /** Of the kind `choice`: the values that a switch stands for where it is on and where it is off. */
   readonly choice?: { readonly on: string; readonly off: string };
 }
 
-/** Names that options have beside their flag, by the key. */
-const OTHER_NAMES: { readonly [P in KeyPath]?: string } = {
+/** Fields of Megatron Core's configurations that have another name than the flag. */
+const FIELDS: { readonly [P in KeyPath]?: string } = {
   'parallelism.microbatch_group_size_per_vp_stage': 'microbatch_group_size_per_vp_stage',
   'model.num_layers_in_first_pipeline_stage': 'num_layers_in_first_pipeline_stage',
   'model.num_layers_in_last_pipeline_stage': 'num_layers_in_last_pipeline_stage',
   'model.num_experts': 'num_moe_experts',
+  'precision.fp8_format': 'fp8',
+  'precision.fp4_format': 'fp4',
+};
+
+/** Fields that say the opposite of the flag. */
+const OPPOSITES: { readonly [P in KeyPath]?: string } = {
+  'parallelism.overlap_p2p_comm': 'overlap_p2p_comm',
+  'model.add_bias_linear': 'add_bias_linear',
+  'model.untie_embeddings_and_output_weights': 'share_embeddings_and_output_weights',
+  'optimizer.gradient_accumulation_fusion': 'gradient_accumulation_fusion',
+  'checkpoint.fully_parallel_save': 'fully_parallel_save',
+};
+
+/** Names that options had in former versions. */
+const FORMER: { readonly [P in KeyPath]?: string } = {
   'cuda_graph.cuda_graph_modules': 'cuda_graph_scope',
   'model.hybrid_layer_pattern': 'hybrid_override_pattern',
   'fsdp.enabled': 'use_custom_fsdp',
+};
+
+/** The names beside the flags, some of which are flags of their own. */
+const OTHER_NAMES: readonly string[] = [FIELDS, FORMER].flatMap((names) =>
+  entriesOf(names).flatMap(([, name]) => name ?? []),
+);
+
+/** Fields of keys that are read together with others. */
+const JOINT_FIELDS: { readonly [P in KeyPath]?: string } = {
+  'parallelism.vpp': 'virtual_pipeline_model_parallel_size',
+  'model.num_query_groups': 'num_query_groups',
+  'model.gated_linear_unit': 'gated_linear_unit',
 };
 
 /** How the value of a key is read, by the key's type. */
@@ -84,6 +119,10 @@ const OTHER_KINDS: { readonly [P in KeyPath]?: Kind } = {
   'sequence.cp_comm_type': 'oneOrMore',
   'moe.moe_expert_capacity_factor': 'number',
   'moe.moe_router_load_balancing_type': 'oneOrMore',
+  'optimizer.main_params_dtype': 'type',
+  'optimizer.main_grads_dtype': 'type',
+  'optimizer.exp_avg_dtype': 'type',
+  'optimizer.exp_avg_sq_dtype': 'type',
 };
 
 /** Options that are read together with others, not as a key of their own. */
@@ -111,23 +150,40 @@ export const PLAIN_OPTIONS: readonly PlainOption[] = SECTIONS.flatMap((section) 
 function plainOption(key: KeyPath, name: string, spec: KeySpec): PlainOption[] {
   const flag = /^--([\w-]+)$/.exec(spec.flag ?? '')?.[1]?.replaceAll('-', '_');
   const kind = OTHER_KINDS[key] ?? KINDS[spec.type === 'list' ? `list of ${spec.items.type}` : spec.type];
-  if (flag === undefined || kind === undefined || JOINT.includes(flag) || Object.values(OTHER_NAMES).includes(flag)) {
+  const [known, former, opposite = null] = [FIELDS[key], FORMER[key], OPPOSITES[key]];
+  if (flag === undefined || kind === undefined || JOINT.includes(flag) || OTHER_NAMES.includes(flag)) {
     return [];
   }
-  const named = (): readonly [string, ...string[]] => {
-    const other = OTHER_NAMES[key];
-    return [flag, ...(other === undefined ? [] : [other])];
-  };
-  if (spec.type === 'enum' && spec.whenOn !== undefined) {
-    return [{ names: named(), key, kind: 'choice', choice: { on: spec.whenOn, off: String(spec.default) } }];
-  }
   const isInverted = kind === 'switch' && /^(no|disable)_/.test(flag) && !/^(no|disable)_/.test(name);
-  return [{ names: named(), key, kind: isInverted ? 'off' : kind }];
+  const choice =
+    spec.type === 'enum' && spec.whenOn !== undefined ? { on: spec.whenOn, off: String(spec.default) } : null;
+  return [
+    {
+      names: [flag, ...[known, former].flatMap((other) => other ?? [])],
+      key,
+      kind: choice ? 'choice' : isInverted ? 'off' : kind,
+      field: known ?? opposite ?? flag,
+      opposite,
+      ...(choice && { choice }),
+    },
+  ];
+}
+
+/**
+ * The field of Megatron Core's configurations that a key becomes: frameworks on Megatron Core take it by this name.
+ * @throws Error where there is none
+ */
+export function megatronName(key: KeyPath): string {
+  const name = JOINT_FIELDS[key] ?? PLAIN_OPTIONS.find((option) => option.key === key)?.field;
+  if (name === undefined) {
+    throw new Error(`Megatron Core has no field for ${key}.`);
+  }
+  return name;
 }
 
 /** Every option that has a place in a layout. */
 export const MEGATRON_OPTIONS: ReadonlySet<string> = new Set([
-  ...PLAIN_OPTIONS.flatMap(({ names }) => names),
+  ...PLAIN_OPTIONS.flatMap(({ names, opposite }) => [...names, ...(opposite === null ? [] : [opposite])]),
   ...JOINT,
 ]);
 
@@ -154,7 +210,11 @@ export function readMegatron(options: Options, dialect: Dialect, facts: Facts): 
   applyValidation(options, dialect, facts);
 }
 
-function readOption(options: Options, { names, kind, choice }: PlainOption, dialect: Dialect): Found | undefined {
+function readOption(options: Options, option: PlainOption, dialect: Dialect): Found | undefined {
+  const { names, kind, opposite, choice } = option;
+  if (opposite !== null && dialect.switches === 'value' && options.has(opposite)) {
+    return mapFound(options.boolean(opposite), (isSet) => isSet === (kind === 'off'));
+  }
   if (!names.some((name) => options.has(name)) && (options.blocked !== null || dialect.resolved)) {
     // an absent option is reported as unknown for the important keys alone (`setDefaults`)
     return undefined;
@@ -172,6 +232,8 @@ function readOption(options: Options, { names, kind, choice }: PlainOption, dial
       return mapFound(onOff(options, names, dialect), (isOn) => (isOn ? choice?.on : choice?.off) ?? '');
     case 'text':
       return options.string(...names);
+    case 'type':
+      return typeOf(options.string(...names), ['fp8']);
     case 'integers':
       return options.list(true, ...names);
     case 'texts':
@@ -383,13 +445,13 @@ function setDefaults(options: Options, { defaults, modelElsewhere }: Dialect, fa
     return;
   }
   facts.defaults = defaults;
-  for (const [key, value] of entriesOf<FactPath, FactValue>(defaults.values)) {
+  for (const [key, value] of entriesOf<FactPath, FactValue>(defaults?.values ?? {})) {
     if (!modelElsewhere || !key.startsWith('model.')) {
       facts.setDefault(key, value);
     }
   }
   if (!modelElsewhere && facts.get('model.num_experts')) {
-    for (const [key, value] of entriesOf<FactPath, FactValue>(defaults.withExperts ?? {})) {
+    for (const [key, value] of entriesOf<FactPath, FactValue>(defaults?.withExperts ?? {})) {
       facts.setDefault(key, value);
     }
   }

@@ -127,9 +127,12 @@ const TYPES: Readonly<Record<string, string>> = {
   ...{ fp32: 'fp32', float32: 'fp32', float: 'fp32' },
 };
 
-/** A type of weights such as `torch.bfloat16` as layouts spell it; unknown where it is another. */
-export function typeOf(found: Found<string> | undefined): Found<string> | undefined {
-  if (!isKnown(found)) {
+/**
+ * A type of weights such as `torch.bfloat16` as layouts spell it; unknown where it is another.
+ * @param others types beside those of weights
+ */
+export function typeOf(found: Found<string> | undefined, others: readonly string[] = []): Found<string> | undefined {
+  if (!isKnown(found) || others.includes(found.value)) {
     return found;
   }
   const type = TYPES[found.value.replace(/^torch\./, '')];

@@ -1,10 +1,10 @@
+import { LAUNCH_FAMILIES } from '../../layout/frameworks/families';
 import type { LaunchReading, LaunchValue } from '../../layout/launch';
-import { DEFAULTS } from '../../layout/launch/defaults';
 import type { Defaults } from '../../layout/launch/foundValues';
 
 /** Every value that some framework has by default, as `key=value`. */
 const BY_DEFAULT: ReadonlySet<string> = new Set(
-  Object.values(DEFAULTS).flatMap((table: Defaults) => [
+  LAUNCH_FAMILIES.flatMap(({ defaults }) => defaults).flatMap((table: Defaults) => [
     ...Object.entries({ ...table.values, ...table.withExperts }).map(([key, value]) => `${key}=${value}`),
     ...(table.world ? [`cluster.nodes=${table.world.nodes}`, `cluster.gpus_per_node=${table.world.perNode}`] : []),
   ]),

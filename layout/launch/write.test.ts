@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type LayoutData, layoutOf, layoutYaml } from './document';
 import { driftBetween } from './drift';
-import { exportLayout } from './export';
 import type { FactValue } from './foundValues';
 import { readLaunchFile } from './import';
+import { exportLayout } from './write';
 
 const MODULES = `layout: 1
 world_size: 12
@@ -101,14 +101,46 @@ test('the removed slots of a nonuniform layout are a dict; an entry without a ke
 
 test('the settings of a cluster stand in the lines that start the job, quoted for the shell', () => {
   const { text } = exportLayout('layout: 1\ncluster: {nodes: 2, gpus_per_node: 4}\nparallelism: {tp: 2}\n', 'sbatch', {
-    sbatch: { partition: 'gpu', comment: '$(id)' },
-    srun: { 'container-image': 'a b.sqsh' },
+    sbatch: ['--partition=gpu', '--comment=$(id)', '--exclusive'],
+    srun: ['--container-image=a b.sqsh'],
     setup: ['module load cuda'],
     python: '/opt/venv/bin/python',
+    gpusPerNode: 0,
   });
   expect(text).toBe(
-    '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\n#SBATCH --partition=gpu\n' +
-      "#SBATCH --comment='$(id)'\n\nmodule load cuda\nsrun --container-image='a b.sqsh' /opt/venv/bin/python pretrain_gpt.py \\\n" +
-      '    --tensor-model-parallel-size 2 \\\n    --bf16\n',
+    '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --partition=gpu\n' +
+      "#SBATCH --comment='$(id)'\n#SBATCH --exclusive\n\nmodule load cuda\n" +
+      'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n' +
+      'export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))\nexport WORLD_SIZE=$SLURM_NTASKS\n' +
+      "srun --container-image='a b.sqsh' bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; exec \"$@\"' " +
+      'bash /opt/venv/bin/python pretrain_gpt.py \\\n    --tensor-model-parallel-size 2 \\\n    --bf16\n',
   );
 });
+
+const RECORDED = [
+  ['torchrun', 'layout: 1\nworld_size: 16\nparallelism: {tp: 2, order: tp-cp-ep-pp-dp}\n', {}],
+  ['mimo-args', 'layout: 1\nworld_size: 8\nmodules:\n  language: {tp: 2, num_ranks: 8}\n', {}],
+  ['sbatch', 'layout: 1\nworld_size: 16\nparallelism: {tp: 2}\n', {}],
+  ['sbatch', 'layout: 1\nworld_size: 16\nparallelism: {tp: 2}\n', { python: '/opt/venv/bin/python' }],
+  ['sbatch', 'layout: 1\nworld_size: 16\nparallelism: {tp: 2}\n', { srun: ['--container-image=a b.sqsh'] }],
+] as const;
+
+test.each(RECORDED)(
+  '%s starts the program under the recorder, with everything switched on before',
+  (target, text, settings) => {
+    const plain = exportLayout(text, target, settings).text.split('\n');
+    const lines = exportLayout(text, target, { ...settings, record: true }).text.split('\n');
+    const at = lines.findIndex((line) => line.includes('record_groups.py'));
+    const start = plain.findIndex((line) => /^(?:torchrun|srun) /.test(line));
+    expect(lines[at]).toBe(plain[start]?.replace(/(\S+\.py \\)$/, 'record_groups.py $1'));
+    expect(lines.slice(0, at).filter((line) => line.startsWith('export ') && !plain.includes(line))).toEqual([
+      `export RECORD_GROUPS="\${RECORD_GROUPS:-$PWD/run}"`,
+      'export TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_TRACE_BUFFER_SIZE=2000',
+      'export TORCH_NCCL_DUMP_ON_TIMEOUT=1',
+      'export TORCH_FR_DUMP_TEMP_FILE="$RECORD_GROUPS/rank_" TORCH_NCCL_DEBUG_INFO_TEMP_FILE="$RECORD_GROUPS/rank_"',
+      'export NCCL_RAS_ENABLE=1',
+    ]);
+    // every flag is still there, behind the program
+    expect(lines.slice(at + 1)).toEqual(plain.slice(start + 1));
+  },
+);

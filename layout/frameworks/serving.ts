@@ -1,12 +1,11 @@
-import type { CommandFamily, DocumentFamily } from '../family';
-import { readFlags } from '../flags';
-import { derived, Facts, type Found, isKnown } from '../foundValues';
-import type { Job } from '../launchers';
-import { isOn, type Options } from '../options';
-import { textOf } from '../shell/values';
-import { at, optionsOf, type TreeMap, textAtPath } from '../tree';
-import { listUnmappedTree } from './keys';
-import { listUnmapped } from './megatron-lm';
+import type { LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { derived, Facts, type Found, isKnown } from '../launch/foundValues';
+import type { Job } from '../launch/launchers';
+import { listUnmapped, listUnmappedTree } from '../launch/optionRows';
+import { isOn, type Options } from '../launch/options';
+import { textOf } from '../launch/shell/values';
+import { at, optionsOf, type TreeMap, textAtPath } from '../launch/tree';
 
 /** How engines spell their degrees: vLLM's and SGLang's flags with their aliases, and verl's keys. */
 const DEGREES = [
@@ -50,24 +49,32 @@ export function readEngine(options: Options, phase: string, facts: Facts, prefix
 const NOTE = 'This is a serving job, not a training layout: dp lies inside tp where attention runs data-parallel.';
 
 /** vLLM's server: `vllm serve`, or its module. */
-export const vllm: CommandFamily = {
+export const vllm: LaunchFamily<'vllm'> = {
   name: 'vllm',
-  matches: (job) =>
-    job.program === 'vllm' && textOf(job.args[0]) === 'serve' ? 1 : /^vllm\.entrypoints/.test(job.script ?? '') ? 1 : 0,
-  read: (job) => serve(job, 'vllm'),
+  defaults: [],
+  command: {
+    evidence: (job) =>
+      (job.program === 'vllm' && textOf(job.args[0]) === 'serve') || /^vllm\.entrypoints/.test(job.script ?? '')
+        ? 'options'
+        : null,
+    read: (job) => serve(job, 'vllm'),
+  },
 };
 
 /** SGLang's server. */
-export const sglang: CommandFamily = {
+export const sglang: LaunchFamily<'sglang'> = {
   name: 'sglang',
-  matches: (job) =>
-    /^sglang(\.launch_server|_router\.launch_server|\.bench_(one_batch\w*|offline_throughput))$/.test(
-      job.script ?? '',
-    ) ||
-    (job.program === 'sglang' && textOf(job.args[0]) === 'serve')
-      ? 1
-      : 0,
-  read: (job) => serve(job, 'sglang'),
+  defaults: [],
+  command: {
+    evidence: (job) =>
+      /^sglang(\.launch_server|_router\.launch_server|\.bench_(one_batch\w*|offline_throughput))$/.test(
+        job.script ?? '',
+      ) ||
+      (job.program === 'sglang' && textOf(job.args[0]) === 'serve')
+        ? 'options'
+        : null,
+    read: (job) => serve(job, 'sglang'),
+  },
 };
 
 function serve(job: Job, engine: string): Facts {
@@ -91,20 +98,23 @@ function setRole(facts: Facts, role: string, engine: string, options: Options): 
 const ROLES = ['prefill', 'decode', 'aggregated', 'agg'];
 
 /** srt-slurm's recipes: one configuration a role (`prefill`, `decode`, `agg`), also under the `base` of several variants. */
-export const srtSlurm: DocumentFamily = {
+export const srtSlurm: LaunchFamily<'srt-slurm'> = {
   name: 'srt-slurm',
-  matches: ({ tree }) => rolesOf(tree).length > 0,
-  read({ tree }) {
-    const facts = new Facts();
-    for (const { role, engine, section } of rolesOf(tree)) {
-      setRole(facts, role, engine, optionsOf(section));
-      listUnmappedTree(section, role, MAPPED_SPELLINGS, facts);
-    }
-    facts.note(NOTE);
-    if (at(tree, 'base') !== undefined) {
-      facts.note('The values are those of base; variants that override them are not read.');
-    }
-    return facts;
+  defaults: [],
+  document: {
+    evidence: ({ tree }) => (rolesOf(tree).length > 0 ? 'own' : null),
+    read({ tree }) {
+      const facts = new Facts();
+      for (const { role, engine, section } of rolesOf(tree)) {
+        setRole(facts, role, engine, optionsOf(section));
+        listUnmappedTree(section, role, MAPPED_SPELLINGS, facts);
+      }
+      facts.note(NOTE);
+      if (at(tree, 'base') !== undefined) {
+        facts.note('The values are those of base; variants that override them are not read.');
+      }
+      return facts;
+    },
   },
 };
 

@@ -1,23 +1,29 @@
-import { DEFAULTS } from '../defaults';
-import { Facts } from '../foundValues';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../megatron';
-import { type Option, Options } from '../options';
-import { listUnmapped } from './megatron-lm';
+import type { LaunchFamily } from '../launch/family';
+import { Facts } from '../launch/foundValues';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
+import { listUnmapped } from '../launch/optionRows';
+import { type Option, Options } from '../launch/options';
+import { MEGATRON_DIALECT } from './megatron-lm';
 
-const DIALECT: Dialect = { defaults: DEFAULTS.megatron, switches: 'value', expertTpIsTp: true, resolved: true };
+const DIALECT: Dialect = { ...MEGATRON_DIALECT, switches: 'value', resolved: true };
+
+const START = '---- arguments ----';
+const END = '---- end of arguments ----';
+
+/** A log with the arguments that Megatron-LM prints (megatron/training/arguments.py, _print_args). */
+export const megatronLog: LaunchFamily<'megatron-log'> = {
+  name: 'megatron-log',
+  defaults: [],
+  log: { isLog: (text) => text.includes(START), read: readArgumentDump },
+};
 
 /** A line of the printed arguments, after whatever a launcher puts before it: `  name .... value`. */
 const LINE = /(?:^|[\]:|>\s])([A-Za-z_]\w*) \.+ ?(.*)$/s;
 
-/** Whether a text holds the arguments that Megatron-LM prints (megatron/training/arguments.py, _print_args). */
-export function hasArgumentDump(text: string): boolean {
-  return text.includes('---- arguments ----');
-}
-
 /** Reads the last block of printed arguments of a log; all values are those after validation. */
-export function readArgumentDump(file: string, text: string): Facts {
+function readArgumentDump(file: string, text: string): Facts {
   const facts = new Facts();
-  const start = text.lastIndexOf('---- arguments ----');
+  const start = text.lastIndexOf(START);
   const options = new Options(dumpedOptions(file, text, Math.max(0, start)), null);
   readMegatron(options, DIALECT, facts);
   listUnmapped(options, MEGATRON_OPTIONS, facts);
@@ -35,7 +41,7 @@ function dumpedOptions(file: string, text: string, start: number): Map<string, O
   while (offset < text.length) {
     const end = text.indexOf('\n', offset);
     const line = text.slice(offset, Math.min(end < 0 ? text.length : end, offset + MAX_LINE));
-    if (line.includes('---- end of arguments ----')) {
+    if (line.includes(END)) {
       break;
     }
     const match = LINE.exec(line.replace(/\r$/, ''));

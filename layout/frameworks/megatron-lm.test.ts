@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { layoutOf, layoutYaml } from '../document';
-import { exportLayout } from '../export';
-import { readLaunchFile } from '../import';
+import { layoutOf, layoutYaml } from '../launch/document';
+import { readLaunchFile } from '../launch/import';
+import { exportLayout } from '../launch/write';
 
 const SCRIPT = `#!/bin/bash
 #SBATCH --nodes=4

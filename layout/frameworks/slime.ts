@@ -1,25 +1,41 @@
-import { DEFAULTS, worldByDefault } from '../defaults';
-import type { CommandFamily } from '../family';
-import { readFlags } from '../flags';
-import { derived, Facts, type Found, isKnown } from '../foundValues';
-import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../megatron';
-import type { Options } from '../options';
-import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../world';
-import { hasFlag, listUnmapped } from './megatron-lm';
+import type { LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { type Defaults, derived, Facts, type Found, isKnown } from '../launch/foundValues';
+import { hasFlag, type Job, worldByDefault } from '../launch/launchers';
+import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
+import { listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
+import type { Options } from '../launch/options';
+import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
+import { CORE_EXPERTS, CORE_VALUES } from './megatronDefaults';
 import { engineOptions, readEngine } from './serving';
 
-const DIALECT: Dialect = { defaults: DEFAULTS.slime, switches: 'bare', expertTpIsTp: true };
+const DEFAULTS: Defaults = {
+  framework: 'slime',
+  version: 'main 624b824a89',
+  source: 'slime/utils/arguments.py, slime/backends/megatron_utils/arguments.py',
+  values: {
+    ...CORE_VALUES,
+    'optimizer.use_distributed_optimizer': true,
+    'model.params_dtype': 'bf16',
+    'batch.micro_batch_size': 1,
+    'sequence.seq_length': 4096,
+    'phases.rollout.tp': 1,
+  },
+  withExperts: CORE_EXPERTS,
+  world: { nodes: 1, perNode: 8 },
+};
+
+const DIALECT: Dialect = { defaults: DEFAULTS, switches: 'bare', expertTpIsTp: true };
 
 const OWN = [
   ...[
-    'hf_checkpoint',
+    ...['hf_checkpoint', 'use_dynamic_batch_size', 'sglang_mem_fraction_static'],
     'actor_num_nodes',
     'actor_num_gpus_per_node',
     'rollout_num_gpus',
     'rollout_num_gpus_per_engine',
     'colocate',
   ],
-  ...['use_dynamic_batch_size', 'sglang_mem_fraction_static'],
   ...engineOptions('sglang_'),
 ];
 
@@ -30,49 +46,54 @@ const SIGNS = [
 ];
 
 /** slime: Megatron-LM's flags for the trainer, SGLang engines for the rollout (slime/utils/arguments.py). */
-export const slime: CommandFamily = {
+export const slime: LaunchFamily<'slime'> = {
   name: 'slime',
-  matches: (job) => (job.program === 'python' && hasFlag(job, ...SIGNS) ? 3 : 0),
-  read(job) {
-    const facts = new Facts();
-    const { options } = readFlags(job.args, job.place, {
-      switches: new Set([...MEGATRON_SWITCHES, 'colocate', 'use_dynamic_batch_size']),
-    });
-    readMegatron(options, DIALECT, facts);
-    facts.set('model.from', options.has('hf_checkpoint') ? options.string('hf_checkpoint') : undefined);
-    // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
-    facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
-    const otherwise = worldByDefault(DEFAULTS.slime);
-    setWorld(facts, {
-      nodes: options.integer('actor_num_nodes') ?? otherwise.nodes,
-      perNode: options.integer('actor_num_gpus_per_node') ?? otherwise.perNode,
-    });
-    deriveFromWorld(facts);
-    setRollout(options, facts);
-    setSamples(options, facts);
-    deriveGlobalBatch(facts);
-    listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...OWN, ...SAMPLES.map(([name]) => name)]), facts);
-    return facts;
+  defaults: [DEFAULTS],
+  command: {
+    evidence: (job) => (isConverter(job) || (job.program === 'python' && hasFlag(job, ...SIGNS)) ? 'own' : null),
+    read: (job) => (isConverter(job) ? readConverter(job) : readTrainer(job)),
   },
 };
 
+function isConverter({ script }: Job): boolean {
+  return /(^|\/)convert_hf_to_torch_dist\.py$/.test(script ?? '');
+}
+
+function readTrainer(job: Job): Facts {
+  const facts = new Facts();
+  const { options } = readFlags(job.args, job.place, {
+    switches: new Set([...MEGATRON_SWITCHES, 'colocate', 'use_dynamic_batch_size']),
+  });
+  readMegatron(options, DIALECT, facts);
+  facts.set('model.from', options.has('hf_checkpoint') ? options.string('hf_checkpoint') : undefined);
+  // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
+  facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
+  const otherwise = worldByDefault(DEFAULTS);
+  setWorld(facts, {
+    nodes: options.integer('actor_num_nodes') ?? otherwise.nodes,
+    perNode: options.integer('actor_num_gpus_per_node') ?? otherwise.perNode,
+  });
+  deriveFromWorld(facts);
+  setRollout(options, facts);
+  setSamples(options, facts);
+  deriveGlobalBatch(facts);
+  listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...OWN, ...pathsIn(SAMPLES)]), facts);
+  return facts;
+}
+
 /** slime's converter of Hugging Face checkpoints, which has a grid of its own. */
-export const slimeConverter: CommandFamily = {
-  name: 'slime',
-  matches: (job) => (/(^|\/)convert_hf_to_torch_dist\.py$/.test(job.script ?? '') ? 3 : 0),
-  read(job) {
-    const facts = new Facts();
-    const { options } = readFlags(job.args, job.place, { switches: MEGATRON_SWITCHES });
-    readMegatron(options, DIALECT, facts);
-    setWorld(facts, job.world);
-    spreadOverWorld(facts);
-    // the converter sets both, whatever the flags say
-    facts.set('batch.micro_batch_size', { value: 1, source: 'default' });
-    facts.set('batch.global_batch_size', facts.get('world_size'));
-    listUnmapped(options, MEGATRON_OPTIONS, facts);
-    return facts;
-  },
-};
+function readConverter(job: Job): Facts {
+  const facts = new Facts();
+  const { options } = readFlags(job.args, job.place, { switches: MEGATRON_SWITCHES });
+  readMegatron(options, DIALECT, facts);
+  setWorld(facts, job.world);
+  spreadOverWorld(facts);
+  // the converter sets both, whatever the flags say
+  facts.set('batch.micro_batch_size', { value: 1, source: 'default' });
+  facts.set('batch.global_batch_size', facts.get('world_size'));
+  listUnmapped(options, MEGATRON_OPTIONS, facts);
+  return facts;
+}
 
 /**
  * Without a pipeline the converter makes the world one, halved while the last stage would have no layer, and gives the last stage
@@ -107,19 +128,17 @@ function lastStage(layers: number, stages: number): number {
 }
 
 /** What is generated in a step, and how it is trained on. */
-const SAMPLES = [
-  ['rollout_batch_size', 'rl.prompts_per_step'],
-  ['n_samples_per_prompt', 'rl.samples_per_prompt'],
-  ['num_steps_per_rollout', 'rl.updates_per_step'],
-  ['rollout_max_prompt_len', 'rl.max_prompt_length'],
-  ['rollout_max_response_len', 'rl.max_response_length'],
-] as const;
+const SAMPLES: readonly OptionRow[] = [
+  ['rl.prompts_per_step', 'rollout_batch_size', 'integer'],
+  ['rl.samples_per_prompt', 'n_samples_per_prompt', 'integer'],
+  ['rl.updates_per_step', 'num_steps_per_rollout', 'integer'],
+  ['rl.max_prompt_length', 'rollout_max_prompt_len', 'integer'],
+  ['rl.max_response_length', 'rollout_max_response_len', 'integer'],
+];
 
 /** Sets the samples of a step; with a number of updates they make the global batch (slime/utils/arguments.py). */
 function setSamples(options: Options, facts: Facts): void {
-  for (const [name, key] of SAMPLES) {
-    facts.set(key, options.has(name) ? options.integer(name) : undefined);
-  }
+  readOptions(options, SAMPLES, facts);
   facts.set('rl.dynamic_batch', options.flag('use_dynamic_batch_size'));
   facts.set('rl.colocated', options.flag('colocate'));
   const share = 'sglang_mem_fraction_static';

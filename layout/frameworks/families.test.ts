@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts and configurations
 import { describe, expect, test } from 'vitest';
-import { untraceable } from '../../../test/harness/untraceable';
-import { check } from '../..';
-import { layoutYaml } from '../document';
-import type { FamilyName } from '../family';
-import { readLaunchFile } from '../import';
+import { untraceable } from '../../test/harness/untraceable';
+import { check } from '..';
+import { layoutYaml } from '../launch/document';
+import { readLaunchFile } from '../launch/import';
+import type { FamilyName } from './families';
 
 type Files = Readonly<Record<string, string>>;
 

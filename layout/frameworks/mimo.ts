@@ -1,0 +1,256 @@
+import { isModelPath } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
+import type { LaunchFamily, NamedFacts } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { type Defaults, derived, Facts, type Found, isKnown, product } from '../launch/foundValues';
+import { hasFlag, type Job } from '../launch/launchers';
+import type { Flag, LayoutWriter } from '../launch/layoutWriter';
+import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
+import { moduleFlags } from '../launch/megatronWrite';
+import { listUnmapped } from '../launch/optionRows';
+import { isOn, type Options } from '../launch/options';
+import { isCallOf } from '../launch/python/call';
+import { pythonRecipes } from '../launch/python/module';
+import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { coverGrids, setWorld } from '../launch/world';
+import { MEGATRON_DIALECT } from './megatron-lm';
+
+/** A flag of the example with the key that it sets and its default; those of weight shards have none. */
+type GridFlag = readonly [key: KeyPath, flag: string, otherwise?: number];
+
+/** The flags of the grid that every example has (examples/mimo/training/args.py). */
+const ENCODER: readonly GridFlag[] = [
+  ['modules.encoder.tp', 'encoder_tp', 2],
+  ['modules.encoder.dp', 'encoder_dp', 2],
+];
+const LANGUAGE: readonly GridFlag[] = [
+  ['modules.language.rank_offset', 'llm_offset', 4],
+  ['modules.language.tp', 'llm_tp', 2],
+  ['modules.language.cp', 'llm_cp', 1],
+  ['modules.language.pp', 'llm_pp', 1],
+  ['modules.language.dp', 'llm_dp', 2],
+  ['modules.language.ep', 'llm_ep', 1],
+  ['modules.language.expt_tp', 'llm_expt_tp', 1],
+];
+const SHARDS: readonly GridFlag[] = [
+  ['modules.language.num_weight_shards', 'tensor_parallel_num_weight_shards'],
+  ['modules.language.expt_num_weight_shards', 'expert_tensor_parallel_num_weight_shards'],
+];
+
+const FLAGS = [...ENCODER, ...LANGUAGE, ...SHARDS];
+
+const DEFAULTS: Defaults = {
+  framework: 'Megatron-LM MIMO example',
+  version: 'main d98e8a64dd',
+  source: 'examples/mimo/training/args.py',
+  values: {
+    'modules.encoder.rank_offset': 0,
+    ...Object.fromEntries(FLAGS.flatMap(([key, , otherwise]) => (otherwise === undefined ? [] : [[key, otherwise]]))),
+  },
+};
+
+/** Megatron-LM's MIMO example: one grid for the encoder, one for the language model. */
+export const mimo: LaunchFamily<'mimo'> = {
+  name: 'mimo',
+  defaults: [DEFAULTS],
+  command: {
+    evidence: (job) =>
+      hasFlag(job, '--llm-tp', '--llm-dp', '--encoder-tp', '--encoder-dp', '--llm-offset')
+        ? 'own'
+        : /(^|\/)pretrain_mimo\.py$/.test(job.script ?? '')
+          ? 'entry'
+          : null,
+    read: readCommand,
+  },
+  /** The module grids of the example as Python: a list of `ModuleGridSpec(...)`. */
+  python: {
+    evidence: 'own',
+    read: ({ file, text }) =>
+      pythonRecipes(file, text).flatMap(({ name, variables }): NamedFacts[] => {
+        const specs = [...variables.values()].map(specsOf).find((list) => list.length > 0);
+        return specs ? [{ name: name === '' ? 'the file' : name, facts: readSpecs(specs) }] : [];
+      }),
+  },
+};
+
+function readCommand(job: Job): Facts {
+  const facts = new Facts();
+  const { options } = readFlags(job.args, job.place, {
+    switches: new Set([...MEGATRON_SWITCHES, 'llm_only', 'encoder_ddp_overlap']),
+  });
+  for (const [key, name] of FLAGS) {
+    facts.set(key, options.has(name) || options.blocked !== null ? options.integer(name) : undefined);
+  }
+  if (options.blocked === null) {
+    facts.takeDefaults(DEFAULTS);
+  }
+  if (isOn(options.flag('llm_only'))) {
+    for (const name of ['tp', 'dp', 'rank_offset'] as const) {
+      facts.delete(`modules.encoder.${name}`);
+    }
+  }
+  readShared(options, facts);
+  setWorld(facts, job.world);
+  coverWorld(facts);
+  listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...FLAGS.map(([, name]) => name), 'llm_only']), facts);
+  return facts;
+}
+
+/** Megatron-LM's own flags hold for the language model and the batch. */
+function readShared(options: Options, facts: Facts): void {
+  const shared = new Facts();
+  readMegatron(options, { ...MEGATRON_DIALECT, expertTpIsTp: false }, shared);
+  for (const [key, found] of shared.all) {
+    if (isModelPath(key)) {
+      facts.set(`modules.language.${key}`, found);
+    } else if (/^(batch|optimizer|recompute|moe)\./.test(key)) {
+      facts.set(key, found);
+    }
+  }
+}
+
+/** Without a launcher's count, the world is what both grids cover. */
+function coverWorld(facts: Facts): void {
+  if (isKnown(facts.get('world_size'))) {
+    return;
+  }
+  const names = ['rank_offset', 'tp', 'cp', 'pp', 'dp'] as const;
+  const language = names.map((name) => facts.get(`modules.language.${name}`));
+  if (!facts.get('modules.language.num_weight_shards')) {
+    const cover = (offset: number, ...sizes: number[]) => offset + product(sizes);
+    const world = derived(language, cover, 'world_size');
+    facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : facts.get('world_size'));
+  }
+}
+
+/** The fields of `ModuleGridSpec` beside its name and number of ranks, with their defaults (examples/mimo/training/topology.py). */
+const FIELDS = [
+  ['tp', 1],
+  ['cp', 1],
+  ['pp', 1],
+  ['ep', 1],
+  ['gtp_remat', 1],
+  ['rank_offset', 0],
+  ['expt_tp', 1],
+  ['expt_gtp_remat', 1],
+] as const;
+
+function specsOf(tree: Tree): TreeMap[] {
+  const items = tree.kind === 'list' ? tree.items : [];
+  const specs = items.flatMap((item) => (isCallOf(item, 'ModuleGridSpec') ? [item] : []));
+  return specs.length === items.length ? specs : [];
+}
+
+function readSpecs(specs: readonly TreeMap[]): Facts {
+  const facts = new Facts();
+  const ends: (Found<number> | undefined)[] = [];
+  for (const spec of specs) {
+    const name = textAtPath(spec, 'name');
+    if (name === null) {
+      facts.note('A module grid has a name that is not known; it is left out.');
+      ends.push({ unknown: 'the name of a module grid' });
+      continue;
+    }
+    const options = optionsOf(spec);
+    facts.set(`modules.${name}.num_ranks`, options.integer('num_ranks'));
+    for (const [field, otherwise] of FIELDS) {
+      facts.set(`modules.${name}.${field}`, options.integer(field));
+      facts.setDefault(`modules.${name}.${field}`, otherwise);
+    }
+    const [offset, ranks] = (['rank_offset', 'num_ranks'] as const).map((field) =>
+      facts.get(`modules.${name}.${field}`),
+    );
+    ends.push(derived([offset, ranks], (first, count) => first + count, 'world_size'));
+  }
+  coverGrids(facts, ends);
+  return facts;
+}
+
+/** The degrees that make up one replica. */
+const REPLICA = ['tp', 'gtp_remat', 'cp', 'pp'] as const;
+
+/** The arguments of `create_topology` (examples/mimo/training/topology.py). */
+export function writeModuleGrids(writer: LayoutWriter): string {
+  const names = writer.modules();
+  if (names.length === 0) {
+    throw new Error('A layout without modules has no module grids. Use megatron-args.');
+  }
+  const specs = names.map((name) => {
+    const degrees = REPLICA.map((key) => Number(writer.meant(`modules.${name}.${key}`) ?? 1));
+    const ranks = replicas(writer, name) * product(degrees);
+    const rest = FIELDS.flatMap(([key]) => {
+      const value = writer.meant(`modules.${name}.${key}`);
+      return value === undefined ? [] : [`${key}=${writer.python(value)}`];
+    });
+    return `    ModuleGridSpec(name=${writer.python(name)}, num_ranks=${ranks}, ${rest.join(', ')}),`;
+  });
+  writer.cluster();
+  return `specs = [\n${specs.join('\n')}\n]\n`;
+}
+
+/** The command of the example, whose grids have the names `encoder` and `language`. */
+export function writeMimo(writer: LayoutWriter): string {
+  const others = writer.modules().filter((name) => name !== 'language');
+  const [encoder] = others;
+  if (!writer.modules().includes('language') || others.length > 1) {
+    throw new Error('The MIMO example has a language module and at most one encoder; the layout has others.');
+  }
+  if (encoder !== undefined) {
+    requireOnes(writer, encoder);
+    if (encoder !== 'encoder') {
+      writer.notes.push(`The flags of the MIMO example have no name for ${encoder}: it is their encoder.`);
+    }
+  }
+  const sizes: Flag[] = (encoder === undefined ? LANGUAGE : [...ENCODER, ...LANGUAGE]).map(([key, name]) => {
+    const [, module = '', field = ''] = /^modules\.(\w+)\.(\w+)$/.exec(key) ?? [];
+    const owner = module === 'encoder' ? (encoder ?? '') : module;
+    const value = field === 'dp' ? replicas(writer, owner) : writer.meant(`modules.${owner}.${field as 'tp'}`);
+    return [`--${name.replaceAll('_', '-')}`, String(value ?? (field === 'rank_offset' ? 0 : 1))];
+  });
+  return writer.command(writer.torchrun('examples/mimo/train.py'), [
+    ...(encoder === undefined ? [['--llm-only'] as const] : []),
+    ...sizes,
+    ...moduleShards(writer),
+    ...moduleFlags(writer, 'language'),
+  ]);
+}
+
+/** The encoder of the example has tp and dp alone. */
+function requireOnes(writer: LayoutWriter, module: string): void {
+  for (const key of ['cp', 'pp', 'ep', 'gtp_remat', 'expt_tp', 'expt_gtp_remat'] as const) {
+    const value = writer.meant(`modules.${module}.${key}`) ?? 1;
+    if (value !== 1) {
+      throw new Error(`The encoder of the MIMO example has no ${key}; ${module} has ${key} ${String(value)}.`);
+    }
+  }
+  if ((writer.meant(`modules.${module}.rank_offset`) ?? 0) !== 0) {
+    throw new Error('The encoder of the MIMO example begins at rank 0.');
+  }
+}
+
+/** The data-parallel size of a module: written, or what its ranks leave. */
+function replicas(writer: LayoutWriter, module: string): number {
+  const dp = writer.written(`modules.${module}.dp`);
+  const ranks = writer.written(`modules.${module}.num_ranks`);
+  writer.derives(`modules.${module}.expt_dp`);
+  const degrees = REPLICA.map((key) => Number(writer.meant(`modules.${module}.${key}`) ?? 1));
+  const size = typeof dp === 'number' ? dp : Number(ranks) / product(degrees);
+  if (!degrees.every(Number.isInteger) || !Number.isInteger(size) || size < 1) {
+    throw new Error(`The data-parallel size of ${module} is not known: write dp or num_ranks.`);
+  }
+  return size;
+}
+
+/** The total of weight shards, which a layout may write as a degree beside tp. */
+function moduleShards(writer: LayoutWriter): Flag[] {
+  return SHARDS.flatMap(([key, name]): Flag[] => {
+    const [tp, remat] = name.startsWith('expert')
+      ? (['expt_tp', 'expt_gtp_remat'] as const)
+      : (['tp', 'gtp_remat'] as const);
+    const degree = writer.written(`modules.language.${remat}`);
+    const total =
+      writer.written(key) ??
+      (typeof degree === 'number' ? degree * Number(writer.meant(`modules.language.${tp}`) ?? 1) : undefined);
+    return total === undefined ? [] : [[`--${name.replaceAll('_', '-')}`, String(total)]];
+  });
+}

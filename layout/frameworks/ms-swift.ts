@@ -1,0 +1,170 @@
+import type { LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { type Defaults, Facts, type Found, isKnown, notFound } from '../launch/foundValues';
+import { countOption, environmentOption, type Job, type World, worldByDefault } from '../launch/launchers';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
+import { defaultsIn, listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
+import { isOn, type Option, Options } from '../launch/options';
+import { textOf } from '../launch/shell/values';
+import { at, optionsOf, type TreeMap } from '../launch/tree';
+import { deriveFromWorld, setWorld } from '../launch/world';
+import { DEGREES } from './megatronDefaults';
+import { engineOptions, readEngine } from './serving';
+
+const DEFAULTS: Defaults = {
+  framework: 'ms-swift',
+  version: 'main 3602360a56',
+  source: 'swift/megatron/arguments/megatron_args.py',
+  values: {
+    ...DEGREES,
+    'parallelism.expt_tp': 1,
+    'optimizer.use_distributed_optimizer': true,
+    'batch.micro_batch_size': 1,
+    'batch.global_batch_size': 16,
+    'sequence.sequence_parallel': false,
+    'sequence.tp_comm_overlap': false,
+    'optimizer.overlap_grad_reduce': false,
+    'optimizer.overlap_param_gather': false,
+    'optimizer.optimizer': 'adam',
+    'recompute.granularity': 'selective',
+    'fsdp.enabled': false,
+  },
+  // swift/cli/main.py
+  world: { nodes: 1, perNode: null },
+};
+
+/** Options of Hugging Face's trainer. */
+const TRANSFORMERS_OPTIONS: readonly OptionRow[] = [
+  ['batch.micro_batch_size', 'per_device_train_batch_size', 'integer', 1],
+];
+
+const TRANSFORMERS: Defaults = {
+  framework: 'ms-swift',
+  version: 'main 3602360a56',
+  source: 'swift/trainers/arguments.py',
+  values: defaultsIn(TRANSFORMERS_OPTIONS),
+};
+
+const DIALECT: Dialect = { defaults: DEFAULTS, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
+
+/** Options beside Megatron's; seq_length is the packing length, or else the longest sample (swift/megatron/arguments/megatron_base_args.py). */
+const OPTIONS: readonly OptionRow[] = [
+  ['model.params_dtype', 'torch_dtype', 'type'],
+  ['model.from', 'model', 'text'],
+  ['sequence.seq_length', 'max_length', 'integer'],
+  ['sequence.seq_length', 'packing_length', 'integer'],
+];
+
+const COMMANDS = /^(sft|pt|rlhf|gkd|grpo)$/;
+
+/** How a command of ms-swift trains: on Megatron, or on Hugging Face's trainer. */
+type Trainer = 'megatron' | 'transformers';
+
+function trainerOf({ program, script, args }: Job): Trainer | null {
+  const isCommand = COMMANDS.test(textOf(args[0]) ?? '');
+  if ((program === 'megatron' && isCommand) || /swift\/cli\/_megatron\/\w+\.py$/.test(script ?? '')) {
+    return 'megatron';
+  }
+  const isPlain = (program === 'swift' && isCommand) || /swift\/cli\/(sft|pt|rlhf)\.py$/.test(script ?? '');
+  return isPlain ? 'transformers' : null;
+}
+
+/** ms-swift's commands (`megatron sft`, `swift sft`, `pt`, `rlhf`), with flags that take `true` and `false`, over a YAML file. */
+export const msSwift: LaunchFamily<'ms-swift'> = {
+  name: 'ms-swift',
+  defaults: [DEFAULTS, TRANSFORMERS],
+  command: {
+    evidence: (job) => (({ megatron: 'own', transformers: 'entry', none: null }) as const)[trainerOf(job) ?? 'none'],
+    read(job, context) {
+      const args = job.script === null ? job.args.slice(1) : job.args;
+      const { options, positional } = readFlags(args, job.place);
+      const path = positional[0]?.text ?? options.get('config')?.values[0];
+      const found = path ? (context.findTree(path)?.tree ?? null) : null;
+      const flags = new Options(options.entries, path && !found ? notFound(`file ${path}`) : options.blocked);
+      return readSwift(found, flags, trainerOf(job) ?? 'megatron', (name) => environmentOption(job, name), job.world);
+    },
+  },
+  /** The YAML file of a Megatron command; with Ray, the trainer's settings stand under `train`. */
+  document: {
+    evidence: ({ tree }) =>
+      at(tree, 'model')?.kind === 'scalar' &&
+      at(tree, 'dataset') &&
+      [tree, at(tree, 'train')].some((map) =>
+        [...optionsOf(map).entries.keys()].some((name) => /^micro_batch_size$|_model_parallel_size$/.test(name)),
+      )
+        ? 'entry'
+        : null,
+    read: ({ tree }) => readSwift(tree, new Options(new Map(), null), 'megatron', () => null),
+  },
+};
+
+/**
+ * @param environment a variable that the command sets
+ * @param launched the world of a launcher in front of the trainer's own script
+ */
+function readSwift(
+  tree: TreeMap | null,
+  flags: Options,
+  trainer: Trainer,
+  environment: (name: string) => Option | null,
+  launched: World = {},
+): Facts {
+  const facts = new Facts();
+  const [train, rollout, own] = ['train', 'rollout', 'ENV'].map((name) => optionsOf(tree ? at(tree, name) : undefined));
+  const entries = [optionsOf(tree ?? undefined), train, flags].flatMap((one) => [...(one?.entries ?? [])]);
+  const options = new Options(new Map(entries), flags.blocked);
+  if (trainer === 'megatron') {
+    readMegatron(options, DIALECT, facts);
+  } else {
+    facts.engine = 'transformers';
+    readOptions(options, TRANSFORMERS_OPTIONS, facts);
+    if (options.blocked === null) {
+      facts.takeDefaults(TRANSFORMERS);
+    }
+  }
+  readOptions(options, OPTIONS, facts);
+  readAdapters(options, facts);
+  const count = (name: string, otherwise: Found<number> | undefined): Found<number> | undefined => {
+    const option = environment(name) ?? own?.get(name);
+    return option ? countOption(option, name) : otherwise;
+  };
+  const gpus = isOn(options.boolean('use_ray')) || train?.has('gpus') ? train?.integer('gpus') : undefined;
+  const isLaunched = Object.values(launched).some((found) => found !== undefined);
+  const counted: World = {
+    nodes: count('NNODES', worldByDefault(DEFAULTS).nodes),
+    perNode: count('NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
+  };
+  setWorld(facts, gpus ? { total: gpus } : isLaunched ? launched : counted);
+  if (trainer === 'megatron') {
+    deriveFromWorld(facts);
+  }
+  readRollout(new Options(new Map([...options.entries, ...(rollout?.entries ?? [])]), null), facts);
+  listUnmapped(options, MAPPED, facts);
+  return facts;
+}
+
+/** `tuner_type` was `train_type`; adapters are 8 wide unless it is said (swift/arguments/tuner_args.py). */
+function readAdapters(options: Options, facts: Facts): void {
+  const type = ['tuner_type', 'train_type'].find((name) => options.has(name));
+  const found = type === undefined ? undefined : options.string(type);
+  if (isKnown(found) && found.value === 'lora') {
+    facts.set('lora.rank', options.has('lora_rank') ? options.integer('lora_rank') : { value: 8, source: 'default' });
+  }
+}
+
+const ENGINES = ['vllm', 'sglang'] as const;
+
+const MAPPED: ReadonlySet<string> = new Set([
+  ...MEGATRON_OPTIONS,
+  ...pathsIn([...OPTIONS, ...TRANSFORMERS_OPTIONS]),
+  ...ENGINES.flatMap((engine) => engineOptions(`${engine}_`)),
+]);
+
+function readRollout(options: Options, facts: Facts): void {
+  for (const engine of ENGINES) {
+    if (engineOptions(`${engine}_`).some((name) => options.has(name))) {
+      facts.set('phases.rollout.engine', { value: engine, source: 'default' });
+      readEngine(options, 'rollout', facts, `${engine}_`);
+    }
+  }
+}

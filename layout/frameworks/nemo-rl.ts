@@ -1,0 +1,318 @@
+import type { LaunchContext, LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import { type Defaults, derived, Facts, type FactValue, isKnown, mapFound, notFound } from '../launch/foundValues';
+import { type Inherited, inherited } from '../launch/inheritance';
+import type { Job } from '../launch/launchers';
+import type { LayoutWriter } from '../launch/layoutWriter';
+import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
+import { applyOverrides, resolveReferences } from '../launch/omegaconf';
+import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { isOn, Options } from '../launch/options';
+import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { deriveFromWorld, setWorld } from '../launch/world';
+import { readEngine } from './serving';
+
+const DEFAULTS: Defaults = {
+  framework: 'NeMo-RL',
+  version: 'main 7ea279abfb',
+  source: 'examples/configs/grpo_math_1B.yaml',
+  values: {},
+};
+
+const DIALECT: Dialect = {
+  defaults: DEFAULTS,
+  switches: 'value',
+  expertTpIsTp: false,
+  modelElsewhere: true,
+  groupsAlone: true,
+  keepsSequenceParallel: true,
+};
+
+/** NeMo-RL: recipes with what they inherit, and runs such as `run_grpo.py --config recipe.yaml key=value`. */
+export const nemoRl: LaunchFamily<'nemo-rl'> = {
+  name: 'nemo-rl',
+  defaults: [DEFAULTS],
+  command: {
+    evidence: (job) => (job.program === 'python' && isRun(job) ? 'own' : null),
+    read(job, context) {
+      const { options } = readFlags(job.args, job.place, { overrides: true });
+      const given = options.has('config') ? options.string('config') : undefined;
+      const path = isKnown(given) ? given.value : given ? null : ownConfiguration(job);
+      const found = path === null ? null : context.findTree(path);
+      const missing = path === null ? 'the configuration of the script' : notFound(`file ${path}`);
+      const base = found ? whole(found, context) : { tree: emptyMap(job.place), missing };
+      return readNemoRl(applyOverrides(base.tree, overridesOf(options)), base.missing);
+    },
+  },
+  document: {
+    evidence({ tree }) {
+      const has = (path: string) => at(tree, path) !== undefined;
+      if (has('policy.megatron_cfg') || has('policy.dtensor_cfg') || has('policy.generation.vllm_cfg')) {
+        return 'own';
+      }
+      const isChild = has('defaults') && (has('policy') || has('cluster') || has('grpo'));
+      return (has('policy') && has('cluster.gpus_per_node')) || inheritsFile(tree) || isChild ? 'configuration' : null;
+    },
+    read(document, context) {
+      const { tree, missing } = whole(document, context);
+      return readNemoRl(tree, missing);
+    },
+  },
+};
+
+/** The configurations that NeMo-RL's scripts take by themselves, by their names (examples/run_*.py). */
+const OWN_CONFIGURATIONS: Readonly<Record<string, string>> = {
+  run_grpo: 'grpo_math_1B',
+  run_sft: 'sft',
+  run_dpo: 'dpo',
+  run_rm: 'rm',
+  run_ppo: 'ppo_math_1B',
+  run_eval: 'evals/eval',
+  run_vlm_grpo: 'vlm_grpo_3B',
+  run_distillation: 'distillation_math',
+  run_grpo_sliding_puzzle: 'grpo_sliding_puzzle',
+  run_xtoken_off_policy_distillation: 'xtoken_off_policy_distillation',
+};
+
+function ownConfiguration({ script }: Job): string | null {
+  const name = /(?:^|\/)(\w{1,64})\.py$/.exec(script ?? '')?.[1] ?? '';
+  return Object.hasOwn(OWN_CONFIGURATIONS, name) ? `examples/configs/${OWN_CONFIGURATIONS[name]}.yaml` : null;
+}
+
+/** Whether `defaults` names files, as NeMo-RL's does; Hydra's names groups, without a suffix. */
+function inheritsFile(tree: TreeMap): boolean {
+  const paths = itemsOf(at(tree, 'defaults'));
+  return paths.length > 0 && paths.every((path) => path.kind === 'scalar' && /\.ya?ml$/.test(String(path.value)));
+}
+
+function isRun({ script, args }: Job): boolean {
+  return (
+    /(^|\/)run_(grpo|sft|dpo|rm|distillation|vlm|async|prorl|opd|ppo|eval)\w*\.py$/.test(script ?? '') ||
+    (/nemo_rl/.test(script ?? '') && args.length > 0)
+  );
+}
+
+function overridesOf({ entries }: Options): Options['entries'] {
+  return new Map([...entries].filter(([name]) => name.includes('.')));
+}
+
+/** A configuration over what its `defaults` name. */
+function whole(found: { readonly tree: TreeMap; readonly file: string }, context: LaunchContext): Inherited {
+  return inherited(found, 'defaults', 'file', (path, from) => context.findTree(path, from));
+}
+
+function readNemoRl(unresolved: TreeMap, missing: string | null): Facts {
+  const facts = new Facts();
+  const tree = resolveReferences(unresolved);
+  const enabled = textAtPath(tree, 'policy.megatron_cfg.enabled');
+  if (enabled === 'true') {
+    readMegatronRole(at(tree, 'policy.megatron_cfg'), missing, facts);
+  } else if (enabled === 'false' || textAtPath(tree, 'policy.dtensor_cfg.enabled') === 'true') {
+    readDtensor(tree, facts);
+  } else if (missing !== null) {
+    readEither(tree, missing, facts);
+  }
+  readRows(tree, POLICY_OPTIONS, facts);
+  readGeneration(tree, facts);
+  readTeacher(tree, facts);
+  readWorld(tree, missing, facts);
+  deriveFromWorld(facts);
+  listUnmappedTree(tree, '', MAPPED, facts);
+  if (missing !== null) {
+    facts.noteMissing(missing);
+  }
+  return facts;
+}
+
+const POLICY_OPTIONS: readonly OptionRow[] = [
+  ['batch.micro_batch_size', 'policy.train_micro_batch_size', 'integer'],
+  ['batch.global_batch_size', 'policy.train_global_batch_size', 'integer'],
+  ['sequence.seq_length', 'policy.max_total_sequence_length', 'integer'],
+  ['model.params_dtype', 'policy.precision', 'type'],
+  ['model.from', 'policy.model_name', 'text'],
+  ['sequence.pad_multiple', 'policy.make_sequence_length_divisible_by', 'integer'],
+  ['rl.prompts_per_step', 'grpo.num_prompts_per_step', 'integer'],
+  ['rl.samples_per_prompt', 'grpo.num_generations_per_prompt', 'integer'],
+  ['rl.max_prompt_length', 'data.max_input_seq_length', 'integer'],
+  ['rl.max_response_length', 'policy.generation.max_new_tokens', 'integer'],
+  ['rl.colocated', 'policy.generation.colocated.enabled', 'boolean'],
+];
+
+/** The sizes of the engine on PyTorch alone. */
+const DTENSOR_OPTIONS: readonly OptionRow[] = [
+  ['parallelism.tp', 'policy.dtensor_cfg.tensor_parallel_size', 'integer'],
+  ['parallelism.cp', 'policy.dtensor_cfg.context_parallel_size', 'integer'],
+  ['parallelism.ep', 'policy.dtensor_cfg.expert_parallel_size', 'integer'],
+  ['sequence.sequence_parallel', 'policy.dtensor_cfg.sequence_parallel', 'boolean'],
+];
+
+/** The keys of the recipe's Megatron engine, which takes them under Megatron's names. */
+const MEGATRON_KEYS = [
+  ...(['tp', 'pp', 'vpp', 'cp', 'ep', 'expt_tp'] as const).map((name) => `parallelism.${name}` as const),
+  ...(['sequence.sequence_parallel', 'moe.moe_token_dispatcher_type'] as const),
+  ...(['first', 'last'] as const).map((end) => `model.num_layers_in_${end}_pipeline_stage` as const),
+];
+
+const BACKEND: readonly OptionRow[] = [['phases.rollout.engine', 'policy.generation.backend', 'text']];
+
+/** The degrees of the engine that generates, by its section; other names of the engines are read too. */
+const ENGINES = {
+  vllm_cfg: [
+    ['phases.rollout.tp', 'tensor_parallel_size', 'integer'],
+    ['phases.rollout.pp', 'pipeline_parallel_size', 'integer'],
+    ['phases.rollout.ep', 'expert_parallel_size', 'integer'],
+  ],
+  sglang_cfg: [
+    ['phases.rollout.tp', 'tp_size', 'integer'],
+    ['phases.rollout.dp', 'dp_size', 'integer'],
+    ['phases.rollout.pp', 'pp_size', 'integer'],
+    ['phases.rollout.ep', 'ep_size', 'integer'],
+  ],
+} as const satisfies Readonly<Record<string, readonly OptionRow[]>>;
+
+const MAPPED = pathsIn(
+  [...POLICY_OPTIONS, ...DTENSOR_OPTIONS, ...ENGINES.vllm_cfg],
+  // `fp8` stands under `fp8_cfg`, which has a switch of its own
+  ...[...MEGATRON_OPTIONS].filter((name) => name !== 'fp8'),
+  ...['cluster.num_nodes', 'cluster.gpus_per_node', 'enabled', 'context_parallel_size'],
+);
+
+/** The options of a Megatron role, its optimizer and its data-parallel settings. */
+function readMegatronRole(role: Tree | undefined, missing: string | null, facts: Facts): void {
+  const entries = new Map([
+    ...optionsOf(at(role, 'distributed_data_parallel_config')).entries,
+    ...optionsOf(at(role, 'optimizer')).entries,
+    ...optionsOf(role).entries,
+  ]);
+  // the optimizer's params_dtype and bf16 are those of its states
+  for (const name of ['params_dtype', 'bf16', 'fp16']) {
+    entries.delete(name);
+  }
+  const checkpointing = optionsOf(role).boolean('activation_checkpointing');
+  if (!isOn(checkpointing)) {
+    // recomputation is set up in advance and takes effect with activation_checkpointing alone
+    for (const name of ['recompute_granularity', 'recompute_method', 'recompute_num_layers', 'recompute_modules']) {
+      entries.delete(name);
+    }
+  }
+  readMegatron(new Options(entries, missing), DIALECT, facts);
+}
+
+function readDtensor(tree: TreeMap, facts: Facts): void {
+  readRows(tree, DTENSOR_OPTIONS, facts);
+  facts.setDefault('parallelism.pp', 1);
+  facts.engine = 'fsdp';
+}
+
+/** Which of the two engines runs is set by a parent that was not found: both degrees count only where they agree. */
+function readEither(tree: TreeMap, missing: string, facts: Facts): void {
+  const megatron = at(tree, 'policy.megatron_cfg');
+  const dtensor = at(tree, 'policy.dtensor_cfg');
+  if (megatron && !dtensor) {
+    readMegatronRole(megatron, missing, facts);
+  } else if (dtensor && !megatron) {
+    readDtensor(tree, facts);
+    facts.delete('parallelism.pp');
+  }
+}
+
+function readGeneration(tree: TreeMap, facts: Facts): void {
+  const backend = textAtPath(tree, 'policy.generation.backend');
+  readRows(tree, BACKEND, facts);
+  const options = optionsOf(at(tree, `policy.generation.${engineSection(backend)}`));
+  readEngine(options, 'rollout', facts);
+  const share = ['gpu_memory_utilization', 'mem_fraction_static'].find((name) => options.has(name));
+  facts.set('phases.rollout.memory_share', share === undefined ? undefined : options.number(share));
+  const packing = optionsOf(at(tree, 'policy.sequence_packing'));
+  const isPacked = packing.has('enabled') ? packing.boolean('enabled') : undefined;
+  if (isOn(isPacked)) {
+    facts.set(
+      'sequence.qkv_format',
+      mapFound(isPacked, () => 'thd'),
+    );
+  }
+}
+
+const MEGATRON_TEACHER: readonly OptionRow[] = (['tp', 'cp', 'pp', 'ep'] as const).map((key) => [
+  `phases.teacher.${key}`,
+  `teacher.megatron_cfg.${megatronName(`parallelism.${key}`)}`,
+  'integer',
+]);
+
+const DTENSOR_TEACHER: readonly OptionRow[] = [
+  ['phases.teacher.tp', 'teacher.dtensor_cfg.tensor_parallel_size', 'integer'],
+  ['phases.teacher.cp', 'teacher.dtensor_cfg.context_parallel_size', 'integer'],
+];
+
+function readTeacher(tree: TreeMap, facts: Facts): void {
+  const enabled = textAtPath(tree, 'teacher.megatron_cfg.enabled') === 'true';
+  readRows(tree, enabled ? MEGATRON_TEACHER : DTENSOR_TEACHER, facts);
+}
+
+/** The section of the engine that generates. */
+function engineSection(backend: FactValue | null | undefined): keyof typeof ENGINES {
+  return backend === 'sglang' ? 'sglang_cfg' : 'vllm_cfg';
+}
+
+/** What else has nodes of its own, by the key that says so. */
+const RESERVED = [
+  ['on_policy_distillation.non_colocated_teachers.enabled', 'the teachers'],
+  ['env.reward_model.enabled', 'the reward model'],
+  ['env.nemo_gym.num_gpu_nodes', 'the models of NeMo Gym'],
+] as const;
+
+/** The trainer's world: the cluster, less what generation has for itself (nemo_rl/algorithms/grpo.py). */
+function readWorld(tree: TreeMap, missing: string | null, facts: Facts): void {
+  const cluster = optionsOf(at(tree, 'cluster'), missing);
+  const reserved = RESERVED.find(([path]) => !/^(false|0)?$/.test(textAtPath(tree, path) ?? ''));
+  const nodes = reserved ? { unknown: `the nodes less those of ${reserved[1]}` } : cluster.integer('num_nodes');
+  const perNode = cluster.integer('gpus_per_node');
+  const colocated = textAtPath(tree, 'policy.generation.colocated.enabled');
+  if (colocated !== 'false') {
+    setWorld(facts, {
+      nodes: nodes ?? { unknown: 'cluster.num_nodes' },
+      perNode: perNode ?? { unknown: 'cluster.gpus_per_node' },
+    });
+    return;
+  }
+  const own = optionsOf(at(tree, 'policy.generation.colocated.resources'));
+  const [ownNodes, ownGpus] = [own.integer('num_nodes'), own.integer('gpus_per_node')];
+  const minus = (all: number, part: number) => (all > part ? all - part : null);
+  const single = isKnown(nodes) && nodes.value === 1;
+  facts.note('Generation has GPUs of its own; the world is that of the trainer.');
+  facts.apart.push('rollout');
+  if (single) {
+    setWorld(facts, {
+      nodes,
+      perNode: derived([perNode, ownGpus ?? { unknown: 'resources.gpus_per_node' }], minus, 'gpus_per_node'),
+    });
+  } else {
+    setWorld(facts, {
+      nodes: derived([nodes, ownNodes ?? { unknown: 'resources.num_nodes' }], minus, 'num_nodes'),
+      perNode,
+    });
+  }
+}
+
+/** A recipe with the Megatron engine. */
+export function writeNemoRl(writer: LayoutWriter): string {
+  writer.requireHomogeneous('a recipe of NeMo-RL');
+  const section = engineSection(writer.written('phases.rollout.engine'));
+  const engine = ENGINES[section].map(
+    ([key, name, kind]): OptionRow => [key, `policy.generation.${section}.${name}`, kind],
+  );
+  // the recipe's default is 1, not tp
+  const expertTp = writer.meant('parallelism.expt_tp');
+  const cluster = writer.cluster();
+  writer.derives('parallelism.dp');
+  return writer.yaml([
+    ...writer.rows(POLICY_OPTIONS),
+    ['policy.megatron_cfg.enabled', true],
+    ...MEGATRON_KEYS.flatMap((key) => writer.renamed(key, `policy.megatron_cfg.${megatronName(key)}`)),
+    ...(expertTp === undefined ? [] : [['policy.megatron_cfg.expert_tensor_parallel_size', expertTp] as const]),
+    ...writer.rows([...BACKEND, ...engine]),
+    ...(cluster
+      ? Object.entries({ 'cluster.num_nodes': cluster.nodes, 'cluster.gpus_per_node': cluster.perNode })
+      : []),
+  ]);
+}

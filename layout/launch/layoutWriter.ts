@@ -1,0 +1,183 @@
+import { stringify } from 'yaml';
+import { jsonText, shellWord } from '../escape';
+import type { KeyPath } from '../format/keys';
+import type { FactValue } from './foundValues';
+import { effectiveValue, type LayoutValues, worldOf } from './layout-values';
+import { type OptionRow, writtenRows } from './optionRows';
+
+/** What the settings of a cluster add to the lines that start a job; a form that has no place for them ignores them. */
+export interface LauncherSettings {
+  /** Options of sbatch, such as `--partition=gpu`; left out where no cluster is chosen. */
+  readonly sbatch?: readonly string[];
+  /** GPUs to ask for on each node, 0 for none; left out, one for each rank. */
+  readonly gpusPerNode?: number;
+  /** Options of the srun that starts the ranks. */
+  readonly srun?: readonly string[];
+  /** Lines of bash that run before the ranks start. */
+  readonly setup?: readonly string[];
+  /** The ranks' interpreter. */
+  readonly python?: string;
+  /** Whether Flight Recorder and NCCL RAS are on, and the program runs under the recorder (smoke/record_groups.py). */
+  readonly record?: boolean;
+}
+
+/**
+ * What `verify` reads of a run, switched on by the environment (torch/csrc/distributed/c10d/FlightRecorder.hpp and
+ * ProcessGroupNCCL.hpp; torch before 2.9 knows the second name of each variable alone).
+ */
+export const RECORDING = `# What \`parallelism-layout verify\` reads goes to this folder, which all machines must share.
+export RECORD_GROUPS="\${RECORD_GROUPS:-$PWD/run}"
+mkdir -p "$RECORD_GROUPS"
+export TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_TRACE_BUFFER_SIZE=2000
+export TORCH_NCCL_DUMP_ON_TIMEOUT=1
+export TORCH_FR_DUMP_TEMP_FILE="$RECORD_GROUPS/rank_" TORCH_NCCL_DEBUG_INFO_TEMP_FILE="$RECORD_GROUPS/rank_"
+export NCCL_RAS_ENABLE=1
+`;
+
+/** The nodes of a world. */
+export interface Nodes {
+  readonly nodes: number;
+  readonly perNode: number;
+}
+
+/** Nodes and GPUs a node; a world alone is one row of nodes with 8 GPUs where that divides it, and one node otherwise. */
+export function nodesOf(values: LayoutValues): Nodes | null {
+  const keys = ['cluster.nodes', 'cluster.gpus_per_node'] as const;
+  const [nodes, each] = keys.map((key) => values.get(key)?.value);
+  const world = worldOf(values)?.value;
+  if (typeof nodes === 'number' && typeof each === 'number') {
+    return { nodes, perNode: each };
+  }
+  if (typeof world !== 'number') {
+    return null;
+  }
+  return world > 8 && world % 8 === 0 ? { nodes: world / 8, perNode: 8 } : { nodes: 1, perNode: world };
+}
+
+/** One flag with its values, as words that are not yet quoted. */
+export type Flag = readonly [flag: string, ...values: string[]];
+
+/** The words of a flag as a shell reads them, whatever the layout holds. */
+export function words(flag: Flag): string {
+  return flag.map(shellWord).join(' ');
+}
+
+/** A type of numbers as PyTorch names it. */
+function torchType(value: FactValue): FactValue {
+  const names: Readonly<Record<string, string>> = { bf16: 'bfloat16', fp16: 'float16', fp32: 'float32' };
+  return names[String(value)] ?? value;
+}
+
+/** Reads the values of a layout for one form, and records which were used. */
+export class LayoutWriter {
+  readonly used = new Set<KeyPath>();
+  /** Where the exported form differs from the layout. */
+  readonly notes: string[] = [];
+
+  constructor(
+    readonly values: LayoutValues,
+    readonly settings: LauncherSettings,
+  ) {}
+
+  /** The value that the layout writes. */
+  written(key: KeyPath): FactValue | undefined {
+    const value = this.values.get(key)?.value;
+    if (value !== undefined) {
+      this.used.add(key);
+    }
+    return value;
+  }
+
+  /** The value that the layout means, by default where it does not write it. */
+  meant(key: KeyPath): FactValue | undefined {
+    return this.written(key) ?? effectiveValue(this.values, key);
+  }
+
+  /** An option for a key that the layout writes; none where it does not. */
+  renamed(key: KeyPath, option: string): (readonly [option: string, value: FactValue])[] {
+    const value = this.written(key);
+    return value === undefined ? [] : [[option, value]];
+  }
+
+  /** The options of a framework that the layout sets. */
+  rows(rows: readonly OptionRow[]): (readonly [option: string, value: FactValue])[] {
+    return writtenRows(rows).flatMap(([key, option, kind]) =>
+      this.renamed(key, option).map(([name, value]) => [name, kind === 'type' ? torchType(value) : value] as const),
+    );
+  }
+
+  /** Marks keys as used for which the form needs no option, as it derives them. */
+  derives(...keys: readonly KeyPath[]): void {
+    for (const key of keys) {
+      this.written(key);
+    }
+  }
+
+  /** The nodes of the world. Throws where the layout has none. */
+  world(): Nodes {
+    const cluster = this.cluster();
+    if (!cluster) {
+      throw new Error('The layout has no world: write world_size, or cluster.');
+    }
+    return cluster;
+  }
+
+  /** The nodes of the world; null where the layout has none. Marks the keys as used. */
+  cluster(): Nodes | null {
+    this.derives('cluster.nodes', 'cluster.gpus_per_node', 'world_size');
+    return nodesOf(this.values);
+  }
+
+  /** The names of the layout's modules. */
+  modules(): string[] {
+    return [...new Set([...this.values.keys()].flatMap((key) => /^modules\.([^.]+)\./.exec(key)?.[1] ?? []))];
+  }
+
+  /** @throws Error where the layout has modules */
+  requireHomogeneous(form: string): void {
+    if (this.modules().length > 0) {
+      throw new Error(`A layout with modules has no form as ${form}. Use mimo-args or module-grid-spec.`);
+    }
+  }
+
+  /** The start of a command that starts the ranks of all nodes. */
+  torchrun(program: string): string {
+    const { nodes, perNode } = this.world();
+    const recorder = this.settings.record ? 'record_groups.py ' : '';
+    return `${this.settings.record ? RECORDING : ''}torchrun --nnodes ${nodes} --nproc-per-node ${perNode} ${recorder}${program}`;
+  }
+
+  /** A command with its flags, one a line. */
+  command(start: string, flags: readonly Flag[]): string {
+    return `${[start, ...flags.map(words)].join(' \\\n    ')}\n`;
+  }
+
+  /** A value as Python writes it; a string of JSON is one of Python too. */
+  python(value: FactValue): string {
+    return typeof value === 'number'
+      ? String(value)
+      : typeof value === 'boolean'
+        ? value
+          ? 'True'
+          : 'False'
+        : jsonText(String(value));
+  }
+
+  /** A YAML file of values at paths. */
+  yaml(entries: readonly (readonly [path: string | readonly string[], value: FactValue])[]): string {
+    const root = new Map<string, unknown>();
+    for (const [path, value] of entries) {
+      const parts = typeof path === 'string' ? path.split('.') : [...path];
+      const name = parts.pop() ?? '';
+      let map = root;
+      for (const part of parts) {
+        const inner = map.get(part);
+        const next = inner instanceof Map ? inner : new Map<string, unknown>();
+        map.set(part, next);
+        map = next;
+      }
+      map.set(name, value);
+    }
+    return stringify(root, { lineWidth: 0 });
+  }
+}

@@ -1,0 +1,141 @@
+import type { Diagnostic } from '..';
+import { shellWord } from '../escape';
+import { writeBridge } from '../frameworks/megatron-bridge';
+import { writeNonuniform } from '../frameworks/megatron-lm';
+import { writeMimo, writeModuleGrids } from '../frameworks/mimo';
+import { writeModelConfig } from '../frameworks/model-config';
+import { writeNemoRl } from '../frameworks/nemo-rl';
+import { writeTorchtitan } from '../frameworks/torchtitan';
+import { writeVerl } from '../frameworks/verl';
+import { layoutFileValues } from './layout-values';
+import { type LauncherSettings, LayoutWriter, nodesOf, RECORDING, words } from './layoutWriter';
+import { megatronFlags } from './megatronWrite';
+
+/** How each form is written: by the framework that reads it, or as the lines that start Megatron-LM. */
+const FORMS = {
+  'megatron-args': (writer) => `${megatronFlags(writer).map(words).join(' \\\n')}\n`,
+  'model-config': writeModelConfig,
+  bridge: writeBridge,
+  torchrun: (writer) => writer.command(writer.torchrun(PRETRAIN), megatronFlags(writer)),
+  sbatch: writeBatchScript,
+  'mimo-args': writeMimo,
+  'module-grid-spec': writeModuleGrids,
+  'ntp-config': writeNonuniform,
+  verl: writeVerl,
+  'nemo-rl': writeNemoRl,
+  torchtitan: writeTorchtitan,
+} as const satisfies Readonly<Record<string, (writer: LayoutWriter) => string>>;
+
+const PRETRAIN = 'pretrain_gpt.py';
+
+export type ExportTarget = keyof typeof FORMS;
+
+/** What a layout can be written as. */
+export const EXPORT_TARGETS = Object.keys(FORMS) as readonly ExportTarget[];
+
+/** Forms that start the ranks, and so can record them. */
+export const RECORDED_TARGETS = ['torchrun', 'sbatch', 'mimo-args'] as const satisfies readonly ExportTarget[];
+
+/** Whether a form starts the ranks. */
+export function isRecordedTarget(target: string): boolean {
+  return (RECORDED_TARGETS as readonly string[]).includes(target);
+}
+
+/** Forms that say how many nodes a job has. */
+const WITH_NODES: ReadonlySet<ExportTarget> = new Set(['torchrun', 'sbatch', 'mimo-args', 'verl', 'nemo-rl']);
+
+/** A layout in another form. */
+export interface Exported {
+  readonly text: string;
+  /** Keys of the layout that the form cannot hold. */
+  readonly left: readonly string[];
+  /** Sentences on what the layout does not say and the form needs: what was chosen, and what is left out. */
+  readonly notes: readonly string[];
+}
+
+/** Keys that no launch file has a place for: they are the layout's own. */
+const OWN = /^(layout|name|description|megatron|launch|smoke)(\.|$)/;
+
+/**
+ * Writes a layout in the form that a framework or launcher reads. Keys that the form cannot hold are listed.
+ * @param text the layout file
+ * @throws Error where the layout is no map, or of a kind that the form cannot hold at all
+ */
+export function exportLayout(text: string, target: ExportTarget, settings: LauncherSettings = {}): Exported {
+  const values = layoutFileValues('', text);
+  if (!values) {
+    throw new Error('The layout cannot be read.');
+  }
+  const writer = new LayoutWriter(values, settings);
+  const written = FORMS[target](writer);
+  const left = [...values.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
+  return { text: written, left, notes: notesOf(writer, target) };
+}
+
+/** A layout that leaves a key open, such as one that was imported, is exported as far as it goes. */
+const INCOMPLETE = 'missing-key';
+
+/** The errors for which a layout is not exported unless that is asked for. */
+export function exportErrors(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  return diagnostics.filter(({ severity, code }) => severity === 'error' && code !== INCOMPLETE);
+}
+
+function notesOf({ values, settings, notes }: LayoutWriter, target: ExportTarget): string[] {
+  const found = WITH_NODES.has(target) ? nodesOf(values) : null;
+  const { nodes, perNode } = found ?? { nodes: 1, perNode: 1 };
+  const isChosen = found !== null && !values.has('cluster.nodes');
+  const needsHost = nodes > 1 && (target === 'torchrun' || target === 'mimo-args');
+  return [
+    ...notes,
+    ...(isChosen
+      ? [
+          `The layout has no cluster; its ${nodes * perNode} ranks are written as ${nodes} x ${perNode}. Write cluster to choose.`,
+        ]
+      : []),
+    ...(needsHost ? ['The command leaves out --rdzv-endpoint, which several nodes need: a layout names no host.'] : []),
+    ...(target === 'sbatch' && settings.sbatch === undefined
+      ? [
+          'The script leaves out partition, account, time, container_image and setup: they come from the settings of a Slurm cluster.',
+        ]
+      : []),
+  ];
+}
+
+/** An option of Slurm, whose value is quoted as the shell reads it. */
+function slurmOption(option: string): string {
+  const [name = '', ...value] = option.split('=');
+  return value.length === 0 ? shellWord(option) : `${shellWord(name)}=${shellWord(value.join('='))}`;
+}
+
+/** What PyTorch's `env://` reads of each rank, and Slurm says under names of its own. */
+const RENDEZVOUS = `export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
+export WORLD_SIZE=$SLURM_NTASKS
+`;
+const RANK = 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; exec "$@"';
+
+/** A batch script of Slurm: srun starts each rank, with the variables by which PyTorch finds the others. */
+function writeBatchScript(writer: LayoutWriter): string {
+  const { nodes, perNode } = writer.world();
+  const { sbatch = [], srun = [], setup = [], gpusPerNode = perNode, python = 'python', record } = writer.settings;
+  const options = [
+    `--nodes=${nodes}`,
+    `--ntasks-per-node=${perNode}`,
+    ...(gpusPerNode > 0 ? [`--gpus-per-node=${gpusPerNode}`] : []),
+    ...sbatch.map(slurmOption),
+  ];
+  const domain = writer.written('cluster.gpus_per_nvlink_domain');
+  const start = [
+    ...['srun', ...srun.map(slurmOption), 'bash', '-c', shellWord(RANK), 'bash', shellWord(python)],
+    ...(record ? ['record_groups.py'] : []),
+    PRETRAIN,
+  ].join(' ');
+  return [
+    '#!/bin/bash',
+    ...options.map((option) => `#SBATCH ${option}`),
+    '',
+    ...setup,
+    ...(typeof domain === 'number' ? [`export NVLINK_DOMAIN_SIZE=${domain}`] : []),
+    `${RENDEZVOUS}${record ? RECORDING : ''}${writer.command(start, megatronFlags(writer))}`,
+  ].join('\n');
+}

@@ -51,6 +51,14 @@ describe('the configuration of a layout', () => {
     expect(reads.toSorted()).toEqual([at(''), at('work/'), at('work/jobs/')]);
   });
 
+  test('is looked for up to the folder of the workspace on other file systems than the disk', async () => {
+    const { configurations, reads } = over({});
+    const remote = 'vscode-vfs://github/owner/repo';
+    configurations.changeFolders([{ uri: remote, name: 'repo' }], []);
+    await levels(configurations, `${remote}/jobs/a.layout.yaml`);
+    expect(reads).toEqual([`${remote}/jobs/${CONFIGURATION}`, `${remote}/${CONFIGURATION}`]);
+  });
+
   test('lies under the settings, which are in force before it is read', async () => {
     const { configurations } = over({ [at('work/')]: 'rules: {dense-factorization: off, tp-crosses-nvlink: error}' });
     configurations.setSettings(new Map([['dense-factorization', 'warning']]));

@@ -5,6 +5,7 @@ import {
   DidChangeWatchedFilesNotification,
   Emitter,
   type InitializeParams,
+  type WorkspaceFolder,
 } from 'vscode-languageserver';
 import { URI, Utils } from 'vscode-uri';
 import {
@@ -32,6 +33,8 @@ export class Configurations {
   /** The configurations that have problems. */
   readonly #refused = new Set<string>();
   readonly #changed = new Emitter<void>();
+  /** The folders of the workspace. */
+  readonly #roots = new Set<string>();
   #settings: RuleLevels = NO_LEVELS;
   /** Counts what makes earlier reads obsolete. */
   #version = 0;
@@ -47,10 +50,20 @@ export class Configurations {
   ) {}
 
   /** Begins to watch, once the client is ready. */
-  start({ capabilities }: InitializeParams): void {
+  start({ capabilities, workspaceFolders }: InitializeParams): void {
+    this.changeFolders(workspaceFolders ?? [], []);
     if (this.files && capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration) {
       const watchers = [{ globPattern: `**/${CONFIGURATION}` }];
       void this.connection.client.register(DidChangeWatchedFilesNotification.type, { watchers });
+    }
+  }
+
+  changeFolders(added: readonly WorkspaceFolder[], removed: readonly WorkspaceFolder[]): void {
+    for (const { uri } of removed) {
+      this.#roots.delete(URI.parse(uri).toString());
+    }
+    for (const { uri } of added) {
+      this.#roots.add(URI.parse(uri).toString());
     }
   }
 
@@ -142,7 +155,9 @@ export class Configurations {
       return levelsInForce(levels, this.#settings);
     }
     const above = Utils.dirname(folder);
-    return above.path === folder.path ? this.#settings : this.#read(above);
+    // other file systems than the disk may be far away, and have nothing of the project above its folder
+    const isTop = above.path === folder.path || (folder.scheme !== 'file' && this.#roots.has(folder.toString()));
+    return isTop ? this.#settings : this.#read(above);
   }
 }
 

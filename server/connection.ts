@@ -97,6 +97,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   }
   if (clientWorkspace?.workspaceFolders) {
     connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+      configurations.changeFolders(added, removed);
       launchFiles?.changeFolders(added, removed);
       void workspace?.changeFolders(added, removed);
     });

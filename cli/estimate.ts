@@ -1,14 +1,19 @@
 import type { Command } from 'commander';
-import { countOf, jsonText, terminalLine } from '../layout';
+import { check, countOf, jsonText, type MeasuredRun, terminalLine } from '../layout';
 import {
+  type Calibrated,
+  calibratedBy,
   type Estimate,
   type EstimateResult,
   estimateOf,
   type FailureAnswer,
   failuresOf,
+  type MeasuredGroup,
   type StageEstimate,
+  withMeasuredLinks,
 } from '../layout/cost';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
+import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { EXIT, fail, print, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
@@ -17,12 +22,22 @@ import { gigabytes, memory, seconds, table } from './table';
 interface Options {
   readonly format: Format;
   readonly failedGpus?: number;
+  readonly measured?: string;
+  readonly bandwidths?: string;
 }
 
 /** An estimate, and with `--failed-gpus` the answers to failures where they are known. */
 interface Answer {
   readonly result: EstimateResult;
   readonly failures: readonly FailureAnswer[] | null;
+  /** How far a run of the layout lies from the estimate; null where no log was given. */
+  readonly calibrated: Calibrated | null;
+}
+
+/** What was measured, read once for all files. */
+interface Measurements {
+  readonly run: MeasuredRun | null;
+  readonly groups: readonly MeasuredGroup[] | null;
 }
 
 /** Adds `estimate`: memory, traffic and step time of every file. */
@@ -33,20 +48,40 @@ export function addEstimateCommand(program: Command): void {
       'compare the answers to n failed GPUs: dropped replicas, nonuniform TP, spare nodes',
       wholeNumber(1, 9_999_999),
     )
-    .action((files: string[], { format, failedGpus }: Options) =>
-      print(
-        outputOfFiles(
-          files,
-          format,
-          (input) => [jsonText(jsonOf(input.file, answerOf(input, failedGpus)))],
-          (input) => textOf(input.file, answerOf(input, failedGpus), failedGpus),
-        ),
-      ),
-    );
+    .option('--measured <log>', 'the log of a run of the layout: says how far the estimate is off')
+    .option('--bandwidths <events>', 'what `smoke --format jsonl` printed: links are as fast as it measured')
+    .action((files: string[], { format, failedGpus, ...paths }: Options) => {
+      const measurements = measurementsOf(paths);
+      return measurements
+        ? print(
+            outputOfFiles(
+              files,
+              format,
+              (input) => [jsonText(jsonOf(input.file, answerOf(input, failedGpus, measurements)))],
+              (input) => textOf(input.file, answerOf(input, failedGpus, measurements), failedGpus),
+            ),
+          )
+        : undefined;
+    });
+}
+
+/** The measurements of the command line; null, with the reason on standard error, where a file cannot be used. */
+function measurementsOf({ measured, bandwidths }: Pick<Options, 'measured' | 'bandwidths'>): Measurements | null {
+  const run = measured === undefined ? { value: null } : readMeasuredRun(measured);
+  const groups = bandwidths === undefined ? { value: null } : readMeasuredGroups(bandwidths);
+  for (const one of [run, groups]) {
+    if ('reason' in one) {
+      fail(one.reason, EXIT.unusable);
+      return null;
+    }
+  }
+  return 'value' in run && 'value' in groups ? { run: run.value, groups: groups.value } : null;
 }
 
 /** The estimate of a file; null, with the reason on standard error, where the layout has errors. */
-function answerOf(input: InputFile, failedGpus: number | undefined): Answer | null {
+function answerOf(given: InputFile, failedGpus: number | undefined, { run, groups }: Measurements): Answer | null {
+  const text = groups && 'checked' in given ? withMeasuredLinks(given.checked.text, groups) : null;
+  const input = text === null ? given : { file: given.file, checked: check(text) };
   const layout = soundLayout(input);
   if (!layout) {
     return null;
@@ -55,14 +90,18 @@ function answerOf(input: InputFile, failedGpus: number | undefined): Answer | nu
   if (!result.ok) {
     fail(`${input.file}: no estimate: ${result.reason}`, EXIT.findings);
   }
-  return { result, failures: failedGpus === undefined ? null : failuresOf(layout.facts, failedGpus) };
+  return {
+    result,
+    failures: failedGpus === undefined ? null : failuresOf(layout.facts, failedGpus),
+    calibrated: run && result.ok ? calibratedBy(run, result.estimate) : null,
+  };
 }
 
 function jsonOf(file: string, answer: Answer | null): OutputItem<'estimate'> {
   if (!answer) {
     return { file, ok: false, missing: [] };
   }
-  const { result, failures } = answer;
+  const { result, failures, calibrated } = answer;
   if (!result.ok) {
     return { file, ok: false, missing: result.missing };
   }
@@ -85,6 +124,14 @@ function jsonOf(file: string, answer: Answer | null): OutputItem<'estimate'> {
     missing,
     assumed,
     ...(failures && { failures: failures.map(failureJson) }),
+    ...(calibrated && {
+      measured: {
+        step_time_s: calibrated.measuredSeconds,
+        peak_bytes: calibrated.measuredPeakBytes,
+        time_over_estimate: calibrated.time,
+        memory_over_estimate: calibrated.memory,
+      },
+    }),
   };
 }
 
@@ -112,7 +159,7 @@ function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<
   if (!answer?.result.ok) {
     return;
   }
-  const { failures } = answer;
+  const { failures, calibrated } = answer;
   const { estimate } = answer.result;
   yield `${terminalLine(file)}\n`;
   yield* table([
@@ -139,6 +186,7 @@ function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<
   ]);
   yield* failures ? failureTable(failures, failedGpus) : [];
   yield* summary(estimate);
+  yield* calibrated ? measuredLines(calibrated) : [];
 }
 
 const ANSWERS: Readonly<Record<FailureAnswer['answer'], string>> = {
@@ -171,4 +219,14 @@ function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable
     yield `  these keys would narrow it: ${missing.join(', ')}\n`;
   }
   yield `  assumed: ${assumed.join('; ')}\n`;
+}
+
+/** What a run says of the estimate, in one line for time and one for memory. */
+function* measuredLines({ time, memory: share, measuredSeconds, measuredPeakBytes }: Calibrated): Iterable<string> {
+  if (time !== null && measuredSeconds !== null) {
+    yield `  measured: ${seconds(measuredSeconds)} a step, ${time.toFixed(2)} of the estimate\n`;
+  }
+  if (share !== null && measuredPeakBytes !== null) {
+    yield `  measured: ${memory(measuredPeakBytes)} at the peak, ${share.toFixed(2)} of the estimate\n`;
+  }
 }

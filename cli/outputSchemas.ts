@@ -146,6 +146,15 @@ const estimate = z.union([
       .describe('Seconds of one optimizer step; null where the kind of GPU is not known.'),
     missing: z.array(z.string()).describe('Keys that would narrow the estimate.'),
     assumed: z.array(z.string()),
+    measured: z
+      .object({
+        step_time_s: z.number().nullable(),
+        peak_bytes: whole.nullable(),
+        time_over_estimate: z.number().nullable(),
+        memory_over_estimate: z.number().nullable(),
+      })
+      .optional()
+      .describe('Of the run whose log `--measured` names.'),
     failures: z
       .array(
         z.object({

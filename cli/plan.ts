@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
-import { grouped, jsonText, terminalLine } from '../layout';
+import { check, grouped, jsonText, terminalLine } from '../layout';
 import {
+  calibratedBy,
   configModel,
+  estimateOfChecked,
   type FoundModel,
   modelLayout,
   type Plan,
@@ -10,9 +12,11 @@ import {
   type PlanWish,
   planLayouts,
   publicModel,
+  withMeasuredLinks,
   withModel,
 } from '../layout/cost';
 import { inputFiles } from './files';
+import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
@@ -28,6 +32,8 @@ interface Options {
   readonly seqLength?: number;
   readonly globalBatchSize?: number;
   readonly risk?: boolean;
+  readonly measured?: string;
+  readonly bandwidths?: string;
 }
 
 /** Adds `plan`: the layouts of a model that fit a machine, ranked. */
@@ -47,6 +53,8 @@ export function addPlanCommand(program: Command): void {
     .option('--seq-length <n>', 'tokens in a sequence, without a file', wholeNumber(1, 2 ** 31))
     .option('--global-batch-size <n>', 'sequences in a step, without a file', wholeNumber(1, 2 ** 31))
     .option('--risk', 'also layouts that may need more memory than there is, by the upper end of their range')
+    .option('--measured <log>', 'the log of a run of the file: times are as much longer or shorter as it was')
+    .option('--bandwidths <events>', 'what `smoke --format jsonl` printed: links are as fast as it measured')
     .action((file: string | undefined, options: Options) => print(output(file, options)));
 }
 
@@ -70,10 +78,36 @@ function* output(file: string | undefined, options: Options): Iterable<string> {
       if ('checked' in input) {
         const { text } = input.checked;
         const wanted = model ? withModel(text, model.facts) : text;
-        yield* wanted === null ? [] : planned(file, planLayouts(wanted, wishOf(options)), options);
+        const ready = wanted === null ? null : measuredText(wanted, options);
+        yield* ready === null
+          ? []
+          : planned(file, planLayouts(ready.text, { ...wishOf(options), ...ready.wish }), options);
       }
     }
   }
+}
+
+/** The file with measured bandwidths, and by how much its run was slower than the estimate; null where a file cannot be used. */
+function measuredText(
+  text: string,
+  { measured, bandwidths }: Options,
+): { readonly text: string; readonly wish: Pick<PlanWish, 'timeFactor'> } | null {
+  const groups = bandwidths === undefined ? null : readMeasuredGroups(bandwidths);
+  const run = measured === undefined ? null : readMeasuredRun(measured);
+  for (const one of [groups, run]) {
+    if (one && 'reason' in one) {
+      fail(one.reason, EXIT.unusable);
+      return null;
+    }
+  }
+  const linked = (groups && 'value' in groups && withMeasuredLinks(text, groups.value)) || text;
+  const estimate = run ? estimateOfChecked(check(linked)) : null;
+  const factor = run && 'value' in run && estimate ? calibratedBy(run.value, estimate).time : null;
+  if (run && factor === null) {
+    fail('the run cannot be held against the file: it has errors, or the log no step time', EXIT.unusable);
+    return null;
+  }
+  return { text: linked, wish: factor === null ? {} : { timeFactor: factor } };
 }
 
 /** A public model, or the model of a file that ends in `.json`. */
@@ -107,7 +141,11 @@ function* planWithoutFile(model: Exclude<FoundModel, { reason: string }> | null,
   if (options.format === 'text' && options.show === undefined) {
     yield `${terminalLine(model.source)}: ${grouped(seqLength)} tokens a sequence (--seq-length), ${grouped(globalBatchSize)} sequences a step (--global-batch-size)\n`;
   }
-  yield* planned(model.source, { ...planLayouts(text, wishOf(options)), ...{ present: null } }, options);
+  yield* planned(
+    options.model ?? model.source,
+    { ...planLayouts(text, wishOf(options)), ...{ present: null } },
+    options,
+  );
 }
 
 const wishOf = ({ top, show = 0, gpus, gpu, risk }: Options): PlanWish => ({
@@ -151,7 +189,7 @@ function* tableOf(file: string, plan: Extract<Plan, { ok: true }>): Iterable<str
 function leastOf(layouts: readonly PlannedLayout[]): string | null {
   const counts = [...new Set(layouts.map(({ gpus }) => gpus))];
   const least = Math.min(...counts);
-  return counts.length > 1 ? `It fits on ${grouped(least)} GPUs and more.` : null;
+  return counts.length > 1 ? `The least of these numbers of GPUs on which it fits is ${grouped(least)}.` : null;
 }
 
 function* shown(file: string, layouts: readonly PlannedLayout[], place: number): Iterable<string> {

@@ -68,13 +68,13 @@ export function recomputedLayer(job: CostJob, stage: number): number {
 
 /**
  * Bytes of the logits of one micro-batch at the end of the forward pass: in 16 bits as the output layer makes them, in fp32 as the
- * loss reads them, and the gradient that a fused loss keeps.
+ * loss reads them, and what a fused loss keeps of the gradient, or reinforcement learning of the log-probabilities.
  * Source: megatron/core/tensor_parallel/cross_entropy.py, megatron/core/fusions/fused_cross_entropy.py.
  */
 export function logitBytes(job: CostJob): number {
   const { model, degrees, sequence } = job;
   const elements = (tokensOf(job) * paddedVocab(model, degrees.tp)) / degrees.tp;
-  return elements * (HALF + FLOAT + (sequence.fusedCrossEntropy ? FLOAT : 0));
+  return elements * (HALF + FLOAT + (sequence.fusedCrossEntropy || sequence.logProbs ? FLOAT : 0));
 }
 
 /**

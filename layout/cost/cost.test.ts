@@ -57,6 +57,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       scoresTimed: false,
       dropout: true,
       fusedCrossEntropy: false,
+      logProbs: false,
     },
     optimizer: {
       paramBytes: 2,

@@ -246,7 +246,21 @@ class Reader {
       ...this.#scores(),
       dropout: this.#dropout(),
       fusedCrossEntropy: this.module.model.value?.cross_entropy_loss_fusion.value ?? false,
+      logProbs: this.#hasEngine(),
     };
+  }
+
+  /** Whether an engine generates the samples of the job; what it holds of the GPU stands beside the estimate. */
+  #hasEngine(): boolean {
+    const engines = (this.#root.phases.value ?? []).filter(
+      ({ value }) => (value?.engine.value ?? 'megatron') !== 'megatron',
+    );
+    for (const { name, value } of engines) {
+      const share = value?.memory_share.value;
+      const held = share === undefined ? 'its memory' : `its ${Math.round(100 * share)} % of the GPU`;
+      this.notes.assumed.push(`the engine of phase ${name} gives ${held} back while the model trains`);
+    }
+    return engines.length > 0;
   }
 
   #scores(): Pick<CostSequence, 'scoresInMemory' | 'scoresTimed'> {

@@ -4,6 +4,7 @@ export * from './failures';
 export * from './fromLayout';
 export * from './gpus';
 export * from './job';
+export * from './measured';
 export * from './memory';
 export * from './modelLayout';
 export * from './neighbours';

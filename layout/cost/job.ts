@@ -126,6 +126,8 @@ export interface CostSequence {
   readonly dropout: boolean;
   /** Whether the loss is computed by a fused kernel, which keeps one more copy of the logits in fp32. */
   readonly fusedCrossEntropy: boolean;
+  /** Whether log-probabilities of the tokens are taken in fp32 beside the loss, as reinforcement learning does. */
+  readonly logProbs: boolean;
 }
 
 export interface CostOptimizer {

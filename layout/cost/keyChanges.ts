@@ -40,7 +40,16 @@ function sectionEdits(
   if (!map.written) {
     return set.length === 0 ? [] : [newSection(text, section, set)];
   }
+  const written = Object.entries(map.value ?? {}).filter(([, field]) => field.written);
+  const removed = new Set(changes.filter(({ value }) => value === null).map(({ key }) => key));
+  const stays = written.filter(([key]) => !removed.has(key));
+  if (stays.length === 0 && set.length === 0) {
+    return written.length === 0 ? [] : [removeField(text, map)];
+  }
   const isNew = ({ key }: KeyChange) => !map.value?.[key]?.written;
+  if (text[map.span.start] === '{' && stays.length < written.length) {
+    return [rewritten(text, map, { stays, set, added: set.filter(isNew) })];
+  }
   const added = set.filter(isNew);
   return [
     ...changes.flatMap(({ key, value }) => {
@@ -52,6 +61,23 @@ function sectionEdits(
     }),
     ...(added.length > 0 ? [appendAll(text, map, added)] : []),
   ];
+}
+
+/** A map in braces without some of its keys, as one edit: those that remove neighbours would overlap at their commas. */
+function rewritten(
+  text: string,
+  map: Field<unknown>,
+  keys: {
+    readonly stays: readonly (readonly [string, Field<unknown>])[];
+    readonly set: readonly KeyChange[];
+    readonly added: readonly KeyChange[];
+  },
+): Edit {
+  const kept = keys.stays.map(([key, { keySpan, span }]) => {
+    const change = keys.set.find((one) => one.key === key);
+    return change ? line(change) : text.slice(keySpan.start, span.end);
+  });
+  return { span: map.span, newText: `{${[...kept, ...keys.added.map(line)].join(', ')}}` };
 }
 
 const line = ({ key, value }: KeyChange) => `${key}: ${value}`;

@@ -97,6 +97,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
         scoresTimed: false,
         dropout: false,
         fusedCrossEntropy: false,
+        logProbs: false,
       },
       optimizer: {
         paramBytes: 2,

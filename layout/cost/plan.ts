@@ -36,7 +36,7 @@ export interface PlannedLayout {
   readonly totalBytes: number;
   readonly totalInterval: readonly [number, number];
   readonly microbatches: number;
-  /** Layouts of one group are as quick as one another: their step times lie within the error of the estimate. The quickest is 1. */
+  /** Layouts of one group are as quick as one another: their step times lie within the error of the estimate. The quickest of a machine is 1. */
   readonly group: number;
   /** What speaks for it in its group. */
   readonly why: string;
@@ -48,7 +48,7 @@ export interface PlannedLayout {
   readonly text: string;
 }
 
-/** Layouts of a model on a machine, the quickest group first; or why there are none. */
+/** Layouts of a model, machine by machine, on each the quickest group first; or why there are none. */
 export type Plan =
   | {
       readonly ok: true;
@@ -72,6 +72,8 @@ export interface PlanWish {
   readonly gpu?: readonly string[];
   /** Whether a layout may need more than the GPU has by the upper end of its range. */
   readonly risk?: boolean;
+  /** Measured over estimated step time of a run on this cluster: all times are as much longer. 1 where nothing was measured. */
+  readonly timeFactor?: number;
 }
 
 /**
@@ -104,18 +106,16 @@ export function planLayouts(text: string, wish: PlanWish): Plan {
     return { ok: false, reason: refused[0] ?? 'the file cannot be put onto this machine' };
   }
   const all = known.map((base) => ({ base, ...candidatesOf(base, wish) }));
-  const candidates = all
-    .flatMap(({ base, fitting }) => fitting.map((candidate) => ({ ...candidate, base })))
-    .sort((a, b) => a.seconds - b.seconds);
-  const layouts = grouped(candidates, wish.wanted);
+  const fitting = all.reduce((sum, one) => sum + one.fitting.length, 0);
   const [first] = known;
+  const perMachine = Math.ceil(wish.wanted / known.length);
   return {
     ok: true,
     tried: all.reduce((sum, { tried }) => sum + tried, 0),
-    fitting: candidates.length,
-    layouts,
-    present: presentOf(text),
-    leastGpus: candidates.length === 0 && first ? leastGpus(first, wish) : null,
+    fitting,
+    layouts: all.flatMap((one) => grouped(one.base, one.fitting, perMachine)),
+    present: presentOf(text, wish),
+    leastGpus: fitting === 0 && first ? leastGpus(first, wish) : null,
   };
 }
 
@@ -243,7 +243,7 @@ type Cost = Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'>;
 /** The candidates of one machine that fit, of each grid the quickest. Time is only worked out for what fits. */
 function candidatesOf(
   { job, world, memoryBytes }: Base,
-  { risk = false }: PlanWish,
+  { risk = false, timeFactor = 1 }: PlanWish,
 ): { readonly tried: number; readonly fitting: readonly Candidate[] } {
   let tried = 0;
   const quickest = new Map<string, Candidate>();
@@ -254,7 +254,7 @@ function candidatesOf(
     const memory = stateBytes(candidate, 0) > memoryBytes ? null : fullestOf(memoryOf(candidate));
     const needed = risk ? memory?.totalBytes : memory?.totalInterval[1];
     if (memory && needed !== undefined && needed <= memoryBytes) {
-      const { seconds } = stepTime(candidate, calibration);
+      const seconds = timeFactor * stepTime(candidate, calibration).seconds;
       const key = JSON.stringify(candidate.degrees);
       if (seconds < (quickest.get(key)?.seconds ?? Number.POSITIVE_INFINITY)) {
         quickest.set(key, {
@@ -415,20 +415,17 @@ function evenStages({ blocks, mtp }: Layers, pp: number, vpp: number): Chunk[][]
 }
 
 /** Candidates that the rules accept, in groups of equally quick ones, in each the simplest first. */
-function grouped(
-  candidates: readonly (Candidate & { readonly base: Base })[],
-  wanted: number,
-): readonly PlannedLayout[] {
+function grouped(base: Base, candidates: readonly Candidate[], wanted: number): readonly PlannedLayout[] {
   const accepted: PlannedLayout[] = [];
   let checkedTexts = 0;
-  for (const candidate of candidates) {
+  for (const candidate of candidates.toSorted((a, b) => a.seconds - b.seconds)) {
     // a whole group, so that its simplest layout is among those that are listed
     const limit = (accepted[0]?.seconds ?? 0) * (1 + RANKING_ERROR);
     if (checkedTexts >= MAX_CHECKED || (accepted.length >= wanted && candidate.seconds > limit)) {
       break;
     }
     checkedTexts++;
-    const planned = plannedLayout(candidate);
+    const planned = plannedLayout(base, candidate);
     if (planned) {
       accepted.push(planned);
     }
@@ -453,11 +450,11 @@ function ranked(group: readonly PlannedLayout[], place: number): PlannedLayout[]
 }
 
 /** How much machinery a layout takes: each kind of parallelism, recomputation, and how far it is driven. */
-function complexity({ degrees, vpp, recompute, gpus }: PlannedLayout): number {
+function complexity({ degrees, vpp, recompute }: PlannedLayout): number {
   const { tp, cp, pp, ep, exptTp } = degrees;
   const sizes = [tp, cp, pp, vpp, ep, exptTp === tp ? 1 : exptTp];
   const kinds = sizes.filter((size) => size > 1).length + (recompute === 'full' ? 1 : 0);
-  return 10 * kinds + sizes.reduce((sum, size) => sum + Math.log2(size), 0) + gpus / 1e6;
+  return 10 * kinds + sizes.reduce((sum, size) => sum + Math.log2(size), 0);
 }
 
 function whyOf(layout: PlannedLayout, group: readonly PlannedLayout[], isSimplest: boolean): string {
@@ -466,26 +463,24 @@ function whyOf(layout: PlannedLayout, group: readonly PlannedLayout[], isSimples
     ...(isSimplest ? [group.length > 1 ? 'the simplest of its group' : 'alone in its group'] : []),
     ...(group.length > 1 && least(({ totalBytes }) => totalBytes) ? ['least memory'] : []),
     ...(group.length > 1 && least(({ seconds }) => seconds) ? ['quickest by estimate'] : []),
-    ...(group.length > 1 && least(({ gpus }) => gpus) && group.some(({ gpus }) => gpus > layout.gpus)
-      ? ['fewest GPUs']
-      : []),
   ];
   return reasons.length > 0 ? reasons.join(', ') : 'as quick as the others';
 }
 
 /** A candidate as a file; null where a rule refuses it. */
-function plannedLayout({ base, job, ...cost }: Candidate & { readonly base: Base }): PlannedLayout | null {
+function plannedLayout(base: Base, { job, ...cost }: Candidate): PlannedLayout | null {
   const changes = changesTo(job);
   const edits = base.checked.facts && keyEdits(base.checked.facts, changes);
   const text = edits && applyEdits(base.text, edits);
-  return text === null || hasErrors(check(text)) ? null : { ...described(job, base.gpu), ...cost, text };
+  return text === null || hasErrors(check(text))
+    ? null
+    : { ...described(job, { gpu: base.gpu, seconds: cost.seconds }), ...cost, text };
 }
 
 /** What a job's layout is called and what it takes, beside its cost. */
-function described(job: CostJob, gpu: string): PlannedLayout {
+function described(job: CostJob, { gpu, seconds }: { readonly gpu: string; readonly seconds: number }): PlannedLayout {
   const { tp, cp, pp, dp } = job.degrees;
   const gpus = tp * cp * pp * dp;
-  const { seconds } = stepTime(job, calibrationOf(job));
   const memory = fullestOf(memoryOf(job));
   return {
     gpus,
@@ -513,13 +508,15 @@ function described(job: CostJob, gpu: string): PlannedLayout {
 }
 
 /** The layout of the file as it is; null where it has errors or no estimate. */
-function presentOf(text: string): PlannedLayout | null {
+function presentOf(text: string, { timeFactor = 1 }: PlanWish): PlannedLayout | null {
   const checked = check(text);
   const [made] = checked.facts && !hasErrors(checked) ? costJobs(checked.facts) : [];
   const gpu = checked.facts?.root.cluster.value?.gpu.value;
-  return made?.ok && made.gpuKnown && gpu !== undefined
-    ? { ...described(made.job, gpu), why: 'the present layout', isPresent: true, text }
-    : null;
+  if (!made?.ok || !made.gpuKnown || gpu === undefined) {
+    return null;
+  }
+  const seconds = timeFactor * stepTime(made.job).seconds;
+  return { ...described(made.job, { gpu, seconds }), why: 'the present layout', isPresent: true, text };
 }
 
 /** The keys that make a file this job. */

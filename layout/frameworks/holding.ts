@@ -4,7 +4,7 @@ import { FRAMEWORKS } from './index';
 /** Rules about what a file says, and about machines and files beside it: they hold whatever starts the job. */
 export const RULES_OF_ANY_JOB: readonly string[] = [
   ...['not-positive', 'conflicting-keys', 'yaml-syntax', 'file-too-large', 'unused-ignore', 'name-disagrees'],
-  ...['world-cluster-mismatch', 'launch-drift', 'memory-over', 'device-connections'],
+  ...['world-cluster-mismatch', 'launch-drift', 'memory-over', 'unknown-gpu', 'device-connections'],
   ...['tp-crosses-nvlink', 'ep-crosses-node', 'cp-crosses-node'],
   ...['phase-factorization', 'phase-overlap', 'phase-crosses-nvlink'],
   ...['rollout-gpus', 'rollout-length', 'weight-sync'],

@@ -94,3 +94,35 @@ test('a placement gives the layout that it was taken from', () => {
   );
   expect(placedLayout(layout, layout.modules.map(placementOf))).toEqual(layout);
 });
+
+test('groups of a device mesh are compared by the names of its axes, those without one by their ranks', () => {
+  const layout = layoutOf(
+    'world_size: 16\nlaunch: {family: torchtitan}\nparallelism: {tp: 2}\nfsdp: {data_parallel_replicate_degree: 2}',
+  );
+  const [fsdp, tp] = [
+    [0, 2, 4, 6],
+    [0, 1],
+  ];
+  const groups = [
+    { name: '1', desc: 'mesh_dp_shard', ranks: fsdp },
+    { name: '2', desc: 'mesh_tp', ranks: fsdp },
+    { name: '3', desc: 'undefined', ranks: tp },
+    { name: '4', desc: 'mesh_unknown', ranks: [3, 5] },
+  ];
+  const { equal, different, unexpected } = compareGroups(groups, new LayoutGroups(layout));
+  expect(equal).toBe(2);
+  expect(different).toEqual([
+    {
+      name: 'tp',
+      expected: [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+        [6, 7],
+      ],
+      actual: [fsdp],
+      ranks: fsdp,
+    },
+  ]);
+  expect(unexpected).toEqual([{ name: 'mesh_unknown', groups: [[3, 5]] }]);
+});

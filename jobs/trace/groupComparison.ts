@@ -58,8 +58,14 @@ export class LayoutGroups {
 
   /** The families that a group of the run can belong to: those of its name, or all where it has no name. */
   candidates(group: RunGroup): readonly GroupFamily[] {
-    const name = groupNameOf(group.desc);
+    const name = this.nameFor(group.desc);
     return name === null ? this.#families : (this.#byName.get(name) ?? []);
+  }
+
+  /** The layout's name for a description: Megatron-LM's, or that of an axis of a device mesh (`mesh_dp_shard`); null for none. */
+  nameFor(desc: string): string | null {
+    const axis = this.layout.meshes.length > 0 ? /^mesh_(\w{1,64})$/.exec(desc)?.[1] : undefined;
+    return axis !== undefined && this.#byName.has(axis) ? axis : groupNameOf(desc);
   }
 
   /** The families with a group of exactly the ranks of a group of the run. */
@@ -91,7 +97,7 @@ export class LayoutGroups {
 
   /** The ranks of the group that has a description and holds a rank; null where the layout has none or several. */
   ranksOf(desc: string, rank: number): readonly number[] | null {
-    const name = groupNameOf(desc);
+    const name = this.nameFor(desc);
     const groups = (this.#byName.get(name ?? '') ?? []).flatMap((family) => groupsAt(family, rank));
     return groups.length === 1 ? (groups[0] ?? null) : null;
   }
@@ -148,7 +154,7 @@ export function compareGroups(groups: Iterable<RunGroup>, layout: LayoutGroups):
       equal++;
     } else if (isDefault) {
       wrong.push({ name: WORLD, group });
-    } else if (groupNameOf(group.desc) !== null && known) {
+    } else if (layout.nameFor(group.desc) !== null && known) {
       wrong.push({ name: label(known), group });
     } else if (group.ranks.length > 1) {
       unexpected.push(group);

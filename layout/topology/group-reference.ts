@@ -1,3 +1,4 @@
+import { FRAMEWORKS } from '../frameworks';
 import { GROUP_KINDS, type GroupKind, groupKind, MODULE_GROUPS } from './groupKinds';
 
 /** The catalogue of process groups as Markdown: `docs/groups.md`. */
@@ -27,9 +28,10 @@ ${ofModules.at(-1)}, and of its experts, over its own ranks (\`_build_grid\` in 
 
 const membersOf = ({ members, spans }: GroupKind): string => members ?? spans?.dims.join(', ') ?? '';
 
-/** The names of all process groups; `N` stands for a number of ranks. */
+/** The names of all process groups, those of other frameworks' meshes too; `N` stands for a number of ranks. */
 export function groupKindNames(): string[] {
-  return GROUP_KINDS.map(({ name }) => name);
+  const ofMeshes = FRAMEWORKS.flatMap(({ meshes }) => meshes.flatMap(({ groups }) => groups.map(({ name }) => name)));
+  return [...new Set([...GROUP_KINDS.map(({ name }) => name), ...ofMeshes])];
 }
 
 /**
@@ -40,11 +42,22 @@ export function groupKindNames(): string[] {
 export function groupMarkdown(name: string): string | null {
   const kind = groupKind(name);
   if (!kind) {
-    return null;
+    return meshGroupMarkdown(name);
   }
   const { carries, exists = 'always', description } = kind;
   const logged = description === undefined ? '' : `- in logs and traces: ${code(description)}\n`;
   return `# Process group ${name}\n\n- spans: ${membersOf(kind)}\n- carries: ${carries}\n- exists: ${exists}\n${logged}`;
+}
+
+/** A process group that only meshes of other frameworks than Megatron-LM have; null where none has it. */
+function meshGroupMarkdown(name: string): string | null {
+  const lines = FRAMEWORKS.flatMap(({ title, meshes }) =>
+    meshes
+      .flatMap(({ groups }) => groups)
+      .filter((group) => group.name === name)
+      .map(({ axes, carries }) => `- ${title}: spans ${axes.join(', ')}; carries ${carries}\n`),
+  );
+  return lines.length === 0 ? null : `# Process group ${name}\n\n${[...new Set(lines)].join('')}`;
 }
 
 const code = (text: string | undefined): string => (text === undefined ? '' : `\`${text}\``);

@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   sequence: async () => (await import('./sequence')).addSequenceCommand,
   estimate: async () => (await import('./estimate')).addEstimateCommand,
   plan: async () => (await import('./plan')).addPlanCommand,
+  resize: async () => (await import('./resize')).addResizeCommand,
   stages: async () => (await import('./stages')).addStagesCommand,
   ntp: async () => (await import('./ntp')).addNtpCommand,
   smoke: async () => (await import('./smoke')).addSmokeCommand,

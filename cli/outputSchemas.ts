@@ -237,6 +237,25 @@ const drift = z.object({
   unknown: z.array(z.object({ key: z.string(), looked_for: z.string() })),
 });
 
+const checkpoint = z.object({
+  module: z.string().nullable(),
+  format: z.enum(CHECKPOINT_FORMATS),
+  optimizer_sharding: z.string().nullable(),
+  parts: z.array(
+    z.object({
+      part: z.enum(CHECKPOINT_PARTS),
+      outcome: z
+        .enum(['loads', 'after', 'lost', 'unknown'])
+        .describe('`after`: once one of the ways is taken; `lost`: the job starts without it.'),
+      because: z.string(),
+      predicts: z.string().nullable().describe('What the framework says, word for word.'),
+      ways: z.array(z.object({ what: z.string(), command: z.string() })),
+      source: z.string(),
+      proof: z.enum(['run', 'read']).describe('Whether such a pair was loaded, or the source was read.'),
+    }),
+  ),
+});
+
 const compare = z.object({
   before: file,
   after: file,
@@ -247,28 +266,28 @@ const compare = z.object({
     .object({ same: whole, peers: whole, coordinates: whole, absent: whole })
     .describe('How many ranks are the same, have other peers, have other coordinates, are in one layout only.'),
   checkpoint: z
-    .array(
-      z.object({
-        module: z.string().nullable(),
-        format: z.enum(CHECKPOINT_FORMATS),
-        optimizer_sharding: z.string().nullable(),
-        parts: z.array(
-          z.object({
-            part: z.enum(CHECKPOINT_PARTS),
-            outcome: z
-              .enum(['loads', 'after', 'lost', 'unknown'])
-              .describe('`after`: once one of the ways is taken; `lost`: the job starts without it.'),
-            because: z.string(),
-            predicts: z.string().nullable().describe('What the framework says, word for word.'),
-            ways: z.array(z.object({ what: z.string(), command: z.string() })),
-            source: z.string(),
-            proof: z.enum(['run', 'read']).describe('Whether such a pair was loaded, or the source was read.'),
-          }),
-        ),
-      }),
-    )
+    .array(checkpoint)
     .optional()
     .describe('With `--checkpoint`: what of a checkpoint of the first layout the second one can load.'),
+});
+
+const resize = z.object({
+  file,
+  gpus_before: whole,
+  gpus_available: whole,
+  global_batch_size: whole.nullable().describe('Sequences a step, which every layout keeps.'),
+  layouts: z
+    .array(
+      plannedLayout.extend({
+        idle_gpus: whole.describe('GPUs that are there and do no work.'),
+        checkpoint: z.array(checkpoint).describe('What of a checkpoint of the old layout loads.'),
+      }),
+    )
+    .describe('The quickest first.'),
+  loss: z
+    .object({ nodes: whole, replicas: whole, of_replicas: whole, idle_gpus: whole })
+    .nullable()
+    .describe('What the loss of nodes does to the layout as it is: replicas that stop, and GPUs that they leave idle.'),
 });
 
 const verify = z.object({
@@ -429,6 +448,7 @@ const OUTPUTS = {
   plan: z
     .array(plannedLayout)
     .describe('The layouts that fit, the quickest first; a line of `--format jsonl` is one element.'),
+  resize,
   import: imported.describe('One line a file.'),
   drift: z.array(drift).describe('An element a launch file.'),
   compare,

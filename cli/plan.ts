@@ -165,7 +165,7 @@ function* planned(file: string, plan: Plan, { format, show, risk }: Options): It
     yield* shown(file, layouts, show);
   } else if (format !== 'text') {
     const present = plan.ok && plan.present ? [plan.present] : [];
-    yield* records(format, [...layouts, ...present], (layout) => [jsonText(jsonOf(layout))]);
+    yield* records(format, [...layouts, ...present], (layout) => [jsonText(plannedJson(layout))]);
   } else if (plan.ok && layouts.length > 0) {
     yield* tableOf(file, plan);
   }
@@ -219,14 +219,15 @@ function cells(layout: PlannedLayout): string[] {
 }
 
 /** The sizes that are not 1, as `tp 8 · pp 4 · dp 2`. */
-function sizesOf({ degrees, vpp, micro, microbatches }: PlannedLayout): string {
+export function sizesOf({ degrees, vpp, micro, microbatches }: PlannedLayout): string {
   const { tp, cp, pp, dp, ep, exptTp } = degrees;
   const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep, ...(exptTp === tp ? {} : { expt_tp: exptTp }) });
   const named = sizes.filter(([name, size]) => size > 1 || name === 'tp').map(([name, size]) => `${name} ${size}`);
   return [...named, `${microbatches} x ${micro}`].join(' · ');
 }
 
-function jsonOf(layout: PlannedLayout): OutputItem<'plan'> {
+/** A planned layout as the JSON outputs have it. */
+export function plannedJson(layout: PlannedLayout): OutputItem<'plan'> {
   const { tp, cp, pp, dp, ep, exptTp } = layout.degrees;
   return {
     gpus: layout.gpus,

@@ -52,6 +52,7 @@ const RUNS: readonly { readonly command: OutputName; readonly args: readonly str
   { command: 'estimate', args: [...EXAMPLES, ...OWN] },
   { command: 'estimate', args: ['--failed-gpus', '2', MOE] },
   { command: 'plan', args: [MOE] },
+  { command: 'resize', args: [MOE, '--without-nodes', '3'] },
   { command: 'plan', args: ['wrong.layout.yaml'] },
   { command: 'import', args: ['train.sh'] },
   { command: 'import', args: ['none.txt'] },

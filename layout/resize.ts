@@ -1,0 +1,117 @@
+import { check } from './check';
+import { type CheckpointFormat, type CheckpointVerdict, checkpointVerdicts } from './checkpoint';
+import { type PlannedLayout, planLayouts } from './cost';
+import type { Dim } from './grid/grid';
+import type { LayoutFacts } from './topology/facts';
+import type { ResolvedLayout } from './topology/resolved';
+
+/** A layout of the same model and batch on other GPUs. */
+export interface Resized {
+  readonly planned: PlannedLayout;
+  /** GPUs that are there and do no work. */
+  readonly idle: number;
+  /** What of a checkpoint of the old layout it can load. */
+  readonly checkpoint: readonly CheckpointVerdict[];
+}
+
+/** What can be done with a job on other GPUs; or why nothing is known. */
+export type Resizing =
+  | {
+      readonly ok: true;
+      /** GPUs that there were, and that there are. */
+      readonly before: number;
+      readonly available: number;
+      /** Sequences a step, which every layout keeps. */
+      readonly globalBatch: number | null;
+      readonly layouts: readonly Resized[];
+      /** What the loss of nodes does to the layout as it is; null where no node is gone. */
+      readonly loss: NodeLoss | null;
+    }
+  | { readonly ok: false; readonly reason: string };
+
+/** A layout that lost nodes and goes on without the data-parallel replicas that lay on them. */
+export interface NodeLoss {
+  readonly nodes: number;
+  /** Replicas that lost a rank, of all. */
+  readonly replicas: number;
+  readonly allReplicas: number;
+  /** GPUs of those replicas on the nodes that are left. */
+  readonly idle: number;
+}
+
+/** What is asked. */
+export interface ResizeWish {
+  /** GPUs that there are. */
+  readonly available: number;
+  /** The nodes that are gone, counted from 0. */
+  readonly gone: readonly number[];
+  /** How many layouts are listed. */
+  readonly wanted: number;
+  /** Of the checkpoint; the one that the layout names where null. */
+  readonly format: CheckpointFormat | null;
+  readonly risk?: boolean;
+}
+
+/** How many numbers of nodes are tried, from all that are there downwards: the batch and the layers divide few of them. */
+const NODE_COUNTS = 12;
+
+/**
+ * The layouts of a model and batch on the GPUs that are left or added, the quickest first, each with what it keeps of a checkpoint. All
+ * nodes need not be used: a smaller world may divide what a larger one does not.
+ * @param facts of a layout without errors, and that layout
+ */
+export function resizeLayout(facts: LayoutFacts, layout: ResolvedLayout, wish: ResizeWish): Resizing {
+  const { available } = wish;
+  const plan = planLayouts(facts.text, {
+    wanted: wish.wanted,
+    gpus: worldsWithin(available, layout.gpusPerNode),
+    ...(wish.risk && { risk: true }),
+  });
+  if (!plan.ok) {
+    return plan;
+  }
+  return {
+    ok: true,
+    before: layout.worldSize,
+    available,
+    globalBatch: facts.root.batch.value?.global_batch_size.value ?? null,
+    layouts: plan.layouts.map((planned) => {
+      const now = check(planned.text).facts;
+      return {
+        planned,
+        idle: available - planned.gpus,
+        checkpoint: now ? checkpointVerdicts(facts, now, wish.format) : [],
+      };
+    }),
+    loss: lossOfNodes(layout, wish.gone),
+  };
+}
+
+/** Whole nodes, from all downwards, and the largest power of two among them. */
+function worldsWithin(available: number, perNode: number): readonly number[] {
+  const nodes = Math.floor(available / perNode);
+  if (nodes === 0) {
+    return [available];
+  }
+  const counts = Array.from({ length: Math.min(nodes, NODE_COUNTS) }, (_, less) => nodes - less);
+  return [...new Set([...counts, 2 ** Math.floor(Math.log2(nodes))])].map((count) => count * perNode);
+}
+
+function lossOfNodes({ modules, gpusPerNode, worldSize }: ResolvedLayout, gone: readonly number[]): NodeLoss | null {
+  const [only, ...others] = modules;
+  if (!only || others.length > 0 || gone.length === 0) {
+    return null;
+  }
+  const ranks = gone.flatMap((node) => Array.from({ length: gpusPerNode }, (_, gpu) => node * gpusPerNode + gpu));
+  const lost = ranks.filter((rank) => rank < worldSize);
+  const replicas = new Set(lost.map((rank) => replicaOf(rank, only.dense))).size;
+  const allReplicas = only.dense.find(({ name }) => name === 'dp')?.size ?? 1;
+  return { nodes: gone.length, replicas, allReplicas, idle: (replicas * worldSize) / allReplicas - lost.length };
+}
+
+/** The data-parallel coordinate of a rank. */
+function replicaOf(rank: number, dims: readonly Dim[]): number {
+  const at = dims.findIndex(({ name }) => name === 'dp');
+  const stride = dims.slice(0, at).reduce((product, { size }) => product * size, 1);
+  return Math.floor(rank / stride) % (dims[at]?.size ?? 1);
+}

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { Diagnostic } from '../layout';
+import { type Diagnostic, isOfText } from '../layout';
 
 /** What a person is told who asks for something that only a checked layout allows. */
 export const NOT_CHECKED = (): string =>
@@ -44,10 +44,10 @@ export class Said implements vscode.Disposable {
     return (await this.#server?.said(document)) ?? null;
   }
 
-  /** The same of a server that is waited for while it starts. */
-  async settled(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
+  /** What is said of the text of a document alone, by a server that is waited for while it starts: whether it can run. */
+  async ofText(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
     const server = await this.#connected;
     await server.started();
-    return this.now(document);
+    return (await this.now(document))?.filter(isOfText) ?? null;
   }
 }

@@ -22,8 +22,10 @@ import { versionOf, wordsOf } from './topology/versions';
 const CODES = RULES.map(({ code }) => code);
 
 /** The codes of rules that need other files: whether a comment that silences one is used is not known here. */
-const OUTSIDE = new Set(RULES.flatMap(({ code, beside }) => (beside ? [code] : [])));
-const isDecided = ({ code }: { readonly code: string }) => !OUTSIDE.has(code);
+const OUTSIDE: ReadonlySet<string> = new Set(RULES.flatMap(({ code, beside }) => (beside ? [code] : [])));
+
+/** Whether a diagnostic follows from the text of a layout alone: other files keep no layout from running. */
+export const isOfText = ({ code }: { readonly code: string }): boolean => !OUTSIDE.has(code);
 
 /** What a layout file says, before any rule judges it. */
 export interface Understood {
@@ -60,7 +62,7 @@ export function check(text: string, levels: RuleLevels = NO_LEVELS): Checked {
   const understood = understand(text);
   const { lines, read, facts } = understood;
   const sifted = sift(listed(text, allDiagnostics(read, facts)), ignoresOf(text, lines, read.tree.root), lines);
-  const unused = unusedReports(text, { ...sifted, unused: sifted.unused.filter(isDecided) }, CODES).slice(
+  const unused = unusedReports(text, { ...sifted, unused: sifted.unused.filter(isOfText) }, CODES).slice(
     0,
     MAX_DIAGNOSTICS,
   );

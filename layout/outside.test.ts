@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { check } from './check';
+import { check, isOfText } from './check';
 import { namedLaunchFiles, notCompared, saidDifferences, wordAt } from './outside';
 import { levelsOfSettings } from './service';
 
@@ -61,4 +61,9 @@ test.each([
   ['abc', 3, ''],
 ])('the value in %j at %i is %j', (text, offset, word) => {
   expect(shown(text, wordAt(text, offset))).toBe(word);
+});
+
+test('whether a layout can run follows from its text, not from what other files say', () => {
+  expect(isOfText({ code: 'launch-drift' })).toBe(false);
+  expect(isOfText({ code: 'dense-factorization' })).toBe(true);
 });

@@ -383,7 +383,7 @@ function mayRun(): boolean {
 
 /** The plan of a layout; says why where the layout has errors or is too large. */
 async function runnableOf(document: vscode.TextDocument, said: Said): Promise<Runnable | undefined> {
-  const diagnostics = await said.settled(document);
+  const diagnostics = await said.ofText(document);
   if (!diagnostics) {
     void showError(NOT_CHECKED());
     return undefined;

@@ -41,7 +41,7 @@ export async function exportLayout(document: vscode.TextDocument, said: Said): P
 async function mayExport(document: vscode.TextDocument, said: Said): Promise<boolean> {
   const { exportErrors } = await engine();
   const anyway = vscode.l10n.t('Export Anyway');
-  const diagnostics = await said.settled(document);
+  const diagnostics = await said.ofText(document);
   if (!diagnostics) {
     return (await showError(NOT_CHECKED(), anyway)) === anyway;
   }

@@ -1,6 +1,7 @@
 import type { LaunchFamily } from '../launch/family';
 import { accelerateLaunch } from './accelerate';
 import { axolotlLaunch } from './axolotl';
+import { llamaFactoryLaunch } from './llama-factory';
 import { megatronBridge } from './megatron-bridge';
 import { megatronLm } from './megatron-lm';
 import { megatronLog } from './megatron-log';
@@ -33,6 +34,7 @@ const ALL = [
   accelerateLaunch,
   axolotlLaunch,
   nanotronLaunch,
+  llamaFactoryLaunch,
   vllm,
   sglang,
   srtSlurm,

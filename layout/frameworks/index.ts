@@ -4,6 +4,7 @@ import { accelerate } from './accelerate';
 import { axolotl } from './axolotl';
 import { megatronDeepspeed } from './deepspeed';
 import type { Framework } from './framework';
+import { llamaFactory } from './llama-factory';
 import { MEGATRON_BASED } from './megatron';
 import { nanotron } from './nanotron';
 import { nemoRl, nemoRlDtensor } from './nemoRl';
@@ -23,6 +24,7 @@ export const FRAMEWORKS: readonly Framework[] = [
   verlFsdp,
   swift,
   swiftTransformers,
+  llamaFactory,
   megatronDeepspeed,
   torchtitan,
   primus,

@@ -111,6 +111,27 @@ describe('real jobs of ranks that share GPUs', () => {
     },
   );
 
+  test.each<readonly [string, string, readonly number[], string]>([
+    ['late0', 'unknown', [0], 'Rank 3 entered the set-up of the world communicator; rank 0 did not.'],
+    ['p2p', 'unknown', [2], 'Rank 3 entered the set-up of the world communicator; rank 2 did not.'],
+    ['raise', 'lost', [1], 'Its log ends with "ValueError: planted".'],
+    ['gather', 'hang', [3], 'Ranks 0, 1 and 2 entered world _all_gather_base #4; rank 3 did not.'],
+    ['kill', 'lost', [2], 'It was ended by signal 9, SIGKILL, before any other rank.'],
+  ])('%s: the log of torch 2.11 behind torchrun and its tee', (name, verdict, ranks, because) => {
+    const run = found('logs', 'tp: 2', [`${name}.txt`]);
+    expect(run.verdict).toBe(verdict);
+    expect(culprits(run)).toEqual(ranks);
+    expect(run.culprits[0]?.because).toContain(because);
+  });
+
+  test('a set-up of a group that the log numbers only: it is said which groups it may be', () => {
+    const run = found('logs', 'tp: 2', ['latetp.txt']);
+    expect(run.culprits).toEqual([]);
+    expect(run.why.join(' ')).toContain(
+      'Rank 3 waits in the set-up of a communicator; the log does not tell in which group',
+    );
+  });
+
   test('a process that does not answer RAS is lost, although NCCL 2.28 leaves a comma out there', () => {
     for (const file of ['ras_0.json', 'ras_0.txt']) {
       expect(found('shared-gpu/stop-ep2dp4-r3', 'ep: 2', [file]).sources).toEqual([

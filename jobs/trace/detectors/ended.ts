@@ -84,7 +84,7 @@ function alike(suspects: readonly Suspect[], run: Run): readonly Suspect[] | nul
 /** The process that torchrun saw end first, with an exit code and no exception. */
 function firstEnded({ logs, stopped }: RunContext): Suspect[] {
   return [...logs.values()]
-    .filter(({ end, error }) => end?.first && end.code > 0 && error === null && stopped === null)
+    .filter(({ end, error, caused }) => end?.first && end.code > 0 && error === null && !caused && stopped === null)
     .map(({ rank, end }) => ({
       rank,
       confidence: CONFIDENCE.exitCode,

@@ -60,7 +60,9 @@ export function lateSuspects({ run, graph, context, divergences }: Scene, explai
       const limit = open.has(rank) ? shareOf(rank, waits, open.get(rank) ?? 'no', run, context) : 1;
       const suspect = rootSuspect(rank, waits, { run, context, share: Math.min(limit, share), seen: !open.has(rank) });
       const highest = ahead.length > 0 ? CONFIDENCE.secondary : mayBeAhead ? CONFIDENCE.open : most;
-      return { ...suspect, confidence: Math.min(highest, most, suspect.confidence) };
+      // how it ended speaks for itself
+      const cap = endOf(rank, context) === null ? Math.min(highest, most) : most;
+      return { ...suspect, confidence: Math.min(cap, suspect.confidence) };
     }),
     ...(left.length > 0 ? idle.slice(0, MAX_IDLE).map((rank) => idleSuspect(rank, run, context)) : []),
   ].sort((a, b) => b.confidence - a.confidence || a.rank - b.rank);
@@ -235,7 +237,7 @@ function rootSuspect(
     lost: end !== null || (dumps && !alive),
     because: [
       ...waited,
-      unseenText(alive, dumps),
+      ...(end === null ? [unseenText(alive, dumps)] : []),
       ...(unanswered ? ['Its process does not answer RAS.'] : []),
       ...(end ? [end] : []),
     ],

@@ -35,6 +35,8 @@ export interface RankLog {
   readonly alive: boolean;
   /** The exception that ended it, unless another rank, a person or a scheduler caused it, or the run went on after it. */
   readonly error: string | null;
+  /** Whether it raised an exception that another rank, a person or a scheduler caused. */
+  readonly caused: boolean;
   readonly end: ProcessEnd | null;
   readonly pid: number | null;
   readonly host: string | null;
@@ -88,6 +90,7 @@ interface Speaker {
   readonly setUps: SetUp[];
   alive: boolean;
   error: (RaisedException & { readonly at: number }) | null;
+  caused: boolean;
   /** Lines of a training loop that it printed after its exception. */
   ownProgress: number;
   end: ProcessEnd | null;
@@ -267,6 +270,7 @@ export class LogReader {
 
   #raise(speaker: Speaker, raised: RaisedException): void {
     this.#interrupted ||= raised.interrupt;
+    speaker.caused ||= raised.caused;
     if (!raised.caused) {
       speaker.error = { ...raised, text: copied(raised.text), at: this.#progress };
       speaker.ownProgress = 0;
@@ -307,7 +311,7 @@ export class LogReader {
   }
 
   #rankLog(rank: number, speaker: Speaker): RankLog {
-    const { alive, error, end, pid, host } = speaker;
+    const { alive, error, caused, end, pid, host } = speaker;
     const survived =
       error !== null &&
       (this.#progress - error.at >= GOES_ON || speaker.ownProgress > 0) &&
@@ -321,6 +325,7 @@ export class LogReader {
       progress: speaker.statuses.filter(({ enqueued }) => enqueued >= 0),
       alive,
       error: error === null || survived ? null : error.text,
+      caused,
       end,
       pid,
       host,
@@ -354,6 +359,7 @@ function newSpeaker(rank: number | null): Speaker {
     setUps: [],
     alive: false,
     error: null,
+    caused: false,
     ownProgress: 0,
     end: null,
     pid: null,
@@ -433,6 +439,7 @@ function merged(known: RankLog | undefined, other: RankLog): RankLog {
         progress: [...known.progress, ...other.progress],
         alive: known.alive || other.alive,
         error: known.error ?? other.error,
+        caused: known.caused || other.caused,
         end: known.end ?? other.end,
         pid: known.pid ?? other.pid,
         host: known.host ?? other.host,

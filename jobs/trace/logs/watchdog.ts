@@ -57,13 +57,14 @@ export type WatchdogLine = TimedOut | GroupStatus | SetUp | Alive;
  */
 const GROUP = /\[(?:PG (ID \d{1,9} PG GUID )?([^\s()[\]]{1,64}) ?(?:\(([^()[\]]{0,128})\))? )?Rank (\d{1,7})\]/;
 const TIMED_OUT =
-  /\[Rank (\d{1,7})\] {1,2}Watchdog caught collective operation timeout: WorkNCCL\((?:SeqNum=(\d{1,15}), )?OpType=(\w{1,40})(?:, TensorShape=\[[\d, ]{0,200}\])?(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?/;
+  /\[Rank (\d{1,7})\] {1,2}(?:Watchdog caught collective operation timeout: |Collective )WorkNCCL\((?:SeqNum=(\d{1,15}), )?OpType=(\w{1,40})(?:, TensorShape=\[[\d, ]{0,200}\])?(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?/;
 const STATUS =
   /(?:Timeout at NCCL work: |detected by watchdog at work(?: sequence id)?: )(\d{1,20})[., ].{0,40}?last enqueued(?: NCCL)? work: (-?\d{1,20}), last completed(?: NCCL)? work: (-?\d{1,20})/;
 const DUMPING = /Last enqueued NCCL work: (-?\d{1,20}), last completed NCCL work: (-?\d{1,20})/;
 const SET_UP =
   /\[(\d{1,7})\] is setting up NCCL communicator and retr(?:ie|ei)ving ncclUniqueId from \[(\d{1,7})\] via c10d key-value store by key '([^']{0,64})', but (.{0,600})/;
-const STORE_KEY = /default_pg\/([^\s/]{1,64})\//;
+/** The key in the store: `default_pg/0//cuda//KEY`, for other groups `default_pg/0//GROUP//cuda//KEY`; `default_pg/0/KEY` before. */
+const STORE_KEY = /default_pg\/([^\s/]{1,64})\/(?:\/([^\s/]{1,64})\/\/[a-z]{2,16}\/\/)?/;
 /** What only a process prints that runs. */
 const ALIVE =
   /ProcessGroupNCCL\.cpp:\d|flight recorder dump signal|Received a (?:dump signal|global timeout|timeout signal)|preparing to dump debug info|Heartbeat monitor timed out/;
@@ -123,6 +124,12 @@ function timedOut(text: string): TimedOut | null {
       };
 }
 
+/** The name of the group in a key of the store; null for none. */
+function nameIn(error: string): string | null {
+  const [, first, second] = STORE_KEY.exec(error) ?? [];
+  return second ?? first ?? null;
+}
+
 function status(text: string): GroupStatus | null {
   const [, guid, number, desc, groupRank] = GROUP.exec(text) ?? [];
   const [, seq, enqueued, completed] = STATUS.exec(text) ?? [];
@@ -159,7 +166,7 @@ function setUp(text: string): SetUp | null {
   const from = pair && pair[2] === own ? Number(pair[1]) : Number(first);
   return {
     kind: 'set-up',
-    name: STORE_KEY.exec(error)?.[1] ?? null,
+    name: nameIn(error),
     groupRank: Number(own),
     from,
     waited: /time-?d? ?out/i.test(error),

@@ -164,7 +164,7 @@ const expertWeightShards = {
 /** Where the layers go, for `parallelism` and one of `modules` alike. */
 const stageKeys = ownFlags({
   pipeline_model_parallel_layout: since(
-    'core_r0.14 and later',
+    'core_r0.13 and later',
     either(
       'Which layers each pipeline stage holds: `Et*3|(tt|)*29m|L` (E embedding, t decoder layer, m MTP layer, L loss), or a list of stages as lists of `embedding`, `decoder`, `mtp`, `loss`. The k-th stage is of pipeline rank `k mod pp`, virtual stage `k div pp`.',
       [
@@ -324,6 +324,9 @@ const sequenceKeys = {
   pad_multiple: count(
     'To a multiple of what each packed sequence is padded: `make_sequence_length_divisible_by` of NeMo-RL.',
   ),
+  variable_seq_lengths: off(
+    'Sequences differ in length (an option of the library, without a flag): pipeline stages exchange the shape of every tensor first, so that `seq_length` does not size the transfers.',
+  ),
   attention_mask: options(
     '`causal`, or a `dense` mask (which context parallelism cannot split).',
     ['causal', 'dense'],
@@ -423,7 +426,7 @@ const parallelismKeys = {
       count('Ranks at this level.'),
     ),
     hybrid_context_parallel: since(
-      'main, core_r0.19, core_r0.18',
+      'core_r0.16 and later, not dev',
       off(
         'Each sequence runs on as many of the `dp * cp` ranks as its length needs; groups of every power of two are made.',
       ),
@@ -496,7 +499,10 @@ const ntpKeys = {
 export const ENGINES = ['megatron', 'fsdp', 'deepspeed', 'transformers', 'torchtitan'] as const;
 
 /** The versions of Megatron-LM whose rules are known. */
-export const MEGATRON_VERSIONS = ['main', 'dev', 'core_r0.19', 'core_r0.18'] as const;
+export const MEGATRON_VERSIONS = [
+  ...(['main', 'dev', 'core_r0.19', 'core_r0.18', 'core_r0.17', 'core_r0.16'] as const),
+  ...(['core_r0.15', 'core_r0.14', 'core_r0.13', 'core_r0.12'] as const),
+] as const;
 
 /** One phase of a reinforcement-learning job: a grid of its own over GPUs that phases share in turn. */
 const phaseKeys = {

@@ -99,7 +99,7 @@ function keysBy(keys: readonly PlacedKey[], word: string): readonly PlacedKey[] 
   };
   const named = keys.filter(({ path, name }) => name === word || isAt(path));
   const flag = plainWord(word);
-  return named.length > 0 ? named : keys.filter(({ spec }) => spec.flag !== undefined && plainWord(spec.flag) === flag);
+  return named.length > 0 ? named : keys.filter(({ name, spec }) => plainWord(spec.flag ?? name) === flag);
 }
 
 function keyText({ name, spec }: PlacedKey): string {

@@ -57,7 +57,9 @@ export function deriveFromWorld(facts: Facts): void {
 export function deriveGlobalBatch(facts: Facts): void {
   const dp = facts.get('parallelism.dp');
   const micro = facts.get('batch.micro_batch_size');
-  if (!facts.get('batch.global_batch_size') && isKnown(dp) && isKnown(micro) && typeof micro.value === 'number') {
+  // a schedule gives the batches of all steps, and excludes a size
+  const isOpen = !facts.get('batch.global_batch_size') && !facts.get('batch.step_batch_size_schedule');
+  if (isOpen && isKnown(dp) && isKnown(micro) && typeof micro.value === 'number') {
     facts.setDefault('batch.global_batch_size', micro.value * Number(dp.value));
   }
 }

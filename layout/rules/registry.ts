@@ -102,6 +102,7 @@ import { verlBatch } from './rollout/verl-batch';
 import { weightSync } from './rollout/weight-sync';
 import type { Rule } from './rule';
 import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
+import { packedPadding } from './sequence/packed-padding';
 import { sequenceDivisible } from './sequence/sequence-divisible';
 import { sequenceParallelNeedsTp } from './sequence/sequence-parallel-needs-tp';
 import { sequenceParallelWithExperts } from './sequence/sequence-parallel-with-experts';
@@ -222,6 +223,7 @@ export const RULES: readonly Rule[] = [
   fsdpMesh,
   virtualPipelineLayers,
   sequenceDivisible,
+  packedPadding,
   sequenceParallelNeedsTp,
   sequenceParallelWithExperts,
   tpCommOverlapNeedsSp,

@@ -22,9 +22,18 @@ export interface SequencePlan {
  * By what the length of a sequence must be divisible: `2 * cp` for context parallelism (each rank takes one chunk from the
  * front and one from the back), times `tp` under sequence parallelism (`PartitionAdapter.shard` in
  * megatron/core/models/mimo/partition/utils.py).
+ * @param rankByRank GPT models cut each rank's share, of both its chunks, among `tp` (`_split_along_first_dim` in
+ * megatron/core/tensor_parallel/mappings.py): together a multiple of `cp * lcm(2, tp)`
  */
-export function sequenceDivisor({ cp, tp, sequenceParallel }: Omit<SequencePlan, 'length'>): number {
-  return (cp > 1 ? 2 * cp : 1) * (sequenceParallel ? tp : 1);
+export function sequenceDivisor(
+  { cp, tp, sequenceParallel }: Omit<SequencePlan, 'length'>,
+  rankByRank = false,
+): number {
+  if (!sequenceParallel) {
+    return cp > 1 ? 2 * cp : 1;
+  }
+  const even = rankByRank && tp % 2 === 0 ? 1 : 2;
+  return (cp > 1 ? even * cp : 1) * tp;
 }
 
 /**

@@ -129,7 +129,7 @@ function settingsOf(
     return null;
   }
   const numbers = [
-    model?.num_layers,
+    [model?.num_layers, model?.encoder_num_layers].find((field) => field?.written),
     parallelism?.vpp,
     parallelism?.num_layers_per_virtual_pipeline_stage,
     model?.num_layers_in_first_pipeline_stage,
@@ -225,9 +225,13 @@ function plainPlan(facts: LayoutFacts, module: ModuleFacts, settings: PipelineAr
   };
 }
 
-/** The training script reads its arguments first; a bare configuration takes `vpp` as it is. */
-function configured({ trainingScript }: LayoutFacts, settings: PipelineArguments): Pipeline {
-  const byScript = trainingScript || settings.perVirtualStage !== null;
+/**
+ * The training script reads its arguments first; a bare configuration, as frameworks over the library make it, takes `vpp` as it is,
+ * also beside a layout that agrees.
+ */
+function configured({ trainingScript, framework }: LayoutFacts, settings: PipelineArguments): Pipeline {
+  const isLibrary = framework !== null && framework.rules.megatron !== 'script';
+  const byScript = (trainingScript && !isLibrary) || settings.perVirtualStage !== null;
   return pipelineOf(byScript ? { ...settings, vpp: virtualSizeOf(settings) } : settings);
 }
 

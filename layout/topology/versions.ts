@@ -13,6 +13,12 @@ export function versionOf({ root }: Pick<LayoutFacts, 'root'>): MegatronVersion 
   return root.megatron.value ?? (isDev ? 'dev' : 'main');
 }
 
+/** Whether a version is a release before `core_r0.<minor>`; main and dev are after all of them. */
+export function isBefore(version: MegatronVersion, minor: number): boolean {
+  const release = /^core_r0\.(\d+)$/.exec(version)?.[1];
+  return release !== undefined && Number(release) < minor;
+}
+
 /** Whether grids of `parallelism` have generalized TP in a version; modules have it on main only. */
 export function hasGtp(version: MegatronVersion, heterogeneous: boolean): boolean {
   return version === 'main' || (version === 'core_r0.19' && !heterogeneous);
@@ -26,7 +32,11 @@ export function wordsOf(message: string, version: MegatronVersion, heterogeneous
   if (hasGtp(version, heterogeneous)) {
     return message;
   }
-  return message
+  return (
+    isBefore(version, 13)
+      ? message.replace(/\(total_model_size=(\d+)\)$/, '(encoder_model_size=0 + decoder_model_size=$1)')
+      : message
+  )
     .replace('must be divisible by tp*gtp_remat*cp*pp', 'must be divisible by tp*cp*pp')
     .replace('must be divisible by expt_tp*ep*expt_gtp_remat*pp', 'must be divisible by expt_tp*ep*pp')
     .replace(/^Grid shape \[(-?\d+), 1, /, 'Grid shape [$1, ')

@@ -1,5 +1,6 @@
 import type { Related } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
+import { isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
 import { changeFix, insertFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
@@ -28,7 +29,7 @@ export const globalBatch: Rule = {
     }
     const { step } = replicas;
     // the script checks the batch of evaluation all the same, which is this one where it has no sizes of its own
-    const isScript = facts.trainingScript && !hasEvalBatch(facts);
+    const isScript = facts.trainingScript && !hasEvalBatch(facts) && !isBefore(versionOf(facts), 18);
     const isRounded = facts.root.batch.value?.decrease_batch_size_if_needed.value === true && !isScript;
     if (!field.written && replicas.gtp > 1 && !facts.heterogeneous) {
       yield missingReport(facts, replicas);

@@ -1,3 +1,4 @@
+import { isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
@@ -11,29 +12,35 @@ export const queryGroups: Rule = {
   severity: 'error',
   title: 'tp and the query groups do not divide each other',
   effect: 'Megatron-LM stops on every rank',
-  what: '`num_query_groups` is neither a multiple nor a divisor of `tp`.',
+  what: '`num_query_groups` is neither a multiple nor a divisor of `tp`; before Megatron core 0.16 it must be a multiple.',
   why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
   failing: job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
+    // copies of key-value heads on several ranks came with core 0.16
+    const isOld = isBefore(versionOf(facts), 16);
     for (const { module, model, degrees } of describedModels(facts)) {
       const field = model.num_query_groups;
       const groups = field.value;
       const { tp } = degrees;
       const heads = model.num_attention_heads.value;
       // where tp does not divide the heads, that diagnostic comes first
-      if (groups === undefined || groups % tp === 0 || tp % groups === 0 || (heads !== undefined && heads % tp !== 0)) {
+      const isShared = groups !== undefined && !isOld && tp % groups === 0;
+      if (groups === undefined || groups % tp === 0 || isShared || (heads !== undefined && heads % tp !== 0)) {
         continue;
       }
-      const fitting = [...divisors(tp), ...nearestMultiples(tp, groups)].sort(
+      const fitting = [...(isOld ? [] : divisors(tp)), ...nearestMultiples(tp, groups)].sort(
         (a, b) => Math.abs(a - groups) - Math.abs(b - groups),
       );
       const better = [...new Set(fitting)].slice(0, 3);
       yield {
-        message: `num_query_groups ${groups} is neither a multiple nor a divisor of tp ${tp}. Use num_query_groups ${eitherNumber(better)}.`,
+        message: `num_query_groups ${groups} is ${isOld ? `no multiple of tp ${tp}, which Megatron-LM before core 0.16 needs` : `neither a multiple nor a divisor of tp ${tp}`}. Use num_query_groups ${eitherNumber(better)}.`,
         span: field.span,
-        related: writtenRelated('tp', module.fields.tp),
-        predicts: `num_query_groups (${groups}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`,
+        related: [
+          ...writtenRelated('tp', module.fields.tp),
+          ...(isOld ? writtenRelated('megatron', facts.root.megatron) : []),
+        ],
+        predicts: `num_query_groups (${groups}) must be a multiple ${isOld ? '' : 'or divisor '}of tensor_model_parallel_size (${tp}).`,
         fixes: better.map((size) => changeFix('num_query_groups', field, size)),
       };
     }

@@ -10,7 +10,7 @@ export const tokenDispatcher: Rule = {
   severity: 'error',
   title: 'An option that the token dispatcher does not support',
   effect: 'Megatron-LM stops on every rank',
-  what: '`moe_enable_deepep` is on with another dispatcher than `flex`, or the `flex` dispatcher stands beside `fake_process_group`.',
+  what: '`moe_enable_deepep` is on with another dispatcher than `flex`, the `flex` dispatcher stands beside `fake_process_group`, or `allgather` beside `variable_seq_lengths`.',
   why: 'DeepEP is a backend of the flex dispatcher, whose kernels speak to real ranks.',
   failing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}'),
   passing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}'),
@@ -29,6 +29,7 @@ function conditions({ text, root, trainingScript }: LayoutFacts): Condition[] {
   const dispatcher = moe?.moe_token_dispatcher_type;
   const isSaid = dispatcher?.value !== undefined || (trainingScript && dispatcher?.written === false);
   const deepep = moe?.moe_enable_deepep;
+  const variable = root.sequence.value?.variable_seq_lengths;
   const flex = dispatcher ? setFix(text, root.moe.span, 'moe_token_dispatcher_type', dispatcher, 'flex') : null;
   return [
     ...(fake?.value === true
@@ -37,6 +38,16 @@ function conditions({ text, root, trainingScript }: LayoutFacts): Condition[] {
             dispatcher?.value !== 'flex',
             'fake_process_group excludes moe_token_dispatcher_type flex. Use alltoall.',
             'Fake process group is not supported with flex token dispatcher.',
+            changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
+          ),
+        ]
+      : []),
+    ...(variable?.value === true
+      ? [
+          conditionsOn('variable_seq_lengths', variable)(
+            dispatcher?.value !== 'allgather',
+            'variable_seq_lengths excludes moe_token_dispatcher_type allgather. Use alltoall.',
+            'Token dispatcher type: allgather does not support variable sequence length, please use alltoall dispatcher instead.',
             changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
           ),
         ]

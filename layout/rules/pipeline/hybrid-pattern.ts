@@ -2,6 +2,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlans } from '../../topology/stages';
 import { job } from '../examples';
 import { removeFix } from '../fixes';
+import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -34,11 +35,8 @@ export const hybridPattern: Rule = {
   },
 };
 
-function* patternReports(
-  { text, trainingScript: isScript }: LayoutFacts,
-  plan: StagePlan,
-  pattern: string,
-): Iterable<Report> {
+function* patternReports(facts: LayoutFacts, plan: StagePlan, pattern: string): Iterable<Report> {
+  const { text } = facts;
   const model = plan.module.model.value;
   if (!model) {
     return;
@@ -83,12 +81,12 @@ function* patternReports(
       fixes: [removeFix(text, 'num_layers', layers)],
     };
   }
-  if (pattern.includes('E') && !experts.written && (model.moe_router_topk.written || isScript)) {
+  if (pattern.includes('E') && !experts.written) {
     yield {
       ...base,
+      // the script takes it, whatever becomes of the layer
       severity: 'warning',
-      message:
-        'The pattern has MoE layers (E), but num_experts is not written: the script accepts it, and building the layer fails. Write num_experts.',
+      message: `The pattern has MoE layers (E), but num_experts is not written. Write num_experts.${stopsLater(facts, 'builds the layer')}`,
     };
   }
 }

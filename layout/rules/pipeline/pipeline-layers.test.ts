@@ -13,6 +13,7 @@ test('pipeline-layers', () => {
     'ends that are the whole pipeline': job(16, 'pp: 2', `model: {num_layers: 8, ${FIRST}: 3, ${LAST}: 5}`),
     'pp does not divide the layers': job(16, 'pp: 4', 'model: {num_layers: 30}'),
     'the training script has words of its own': scriptJob(12, 'pp: 3'),
+    'the layers of an encoder': job(16, 'pp: 4', 'model: {encoder_num_layers: 30}'),
     'the first stage leaves a rest': job(16, 'pp: 4', `model: {num_layers: 8, ${FIRST}: 1}`),
     'the ends leave layers and no stage': job(16, 'pp: 2', `model: {num_layers: 8, ${FIRST}: 3, ${LAST}: 3}`),
     'the ends leave stages and no layer': job(16, 'pp: 4', `model: {num_layers: 8, ${FIRST}: 3, ${LAST}: 5}`),
@@ -43,6 +44,13 @@ test('pipeline-layers', () => {
       = suggestion: Insert num_layers_in_last_pipeline_stage: 2: model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8{+, num_layers_in_last_pipeline_stage: 2+}}
       = suggestion: Change num_layers to 9: model: {num_layers: [-8-]{+9+}, hidden_size: 64, num_attention_heads: 8}
       = suggestion: Change num_layers to 6: model: {num_layers: [-8-]{+6+}, hidden_size: 64, num_attention_heads: 8}
+    the layers of an encoder: error at "4": pp 4 does not divide 30 layers. Use pp 2, 3 or 5, or num_layers_in_last_pipeline_stage 6, or 28 or 32 layers.
+      = Megatron-LM: num_layers=30 should be divisible by config.pipeline_model_parallel_size=4
+      = at "30": encoder_num_layers is 30 here
+      = suggestion: Change pp to 2: parallelism: {pp: [-4-]{+2+}}
+      = suggestion: Insert num_layers_in_last_pipeline_stage: 6: model: {encoder_num_layers: 30{+, num_layers_in_last_pipeline_stage: 6+}}
+      = suggestion: Change encoder_num_layers to 28: model: {encoder_num_layers: [-30-]{+28+}}
+      = suggestion: Change encoder_num_layers to 32: model: {encoder_num_layers: [-30-]{+32+}}
     the first stage leaves a rest: error at "1": The first stage leaves 7 layers, which 3 other stages cannot share equally. Use num_layers 7 or 10.
       = Megatron-LM: number of layers at middle stage: 7 must be divisible bythe middle pipeline model parallel size 3
       = at "8": num_layers is 8 here

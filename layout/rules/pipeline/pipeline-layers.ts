@@ -39,7 +39,7 @@ export const pipelineLayers: Rule = {
 };
 
 /** Sizes that every check accepts, and with which Megatron-LM fails when it places the layers. */
-function unplaced(facts: LayoutFacts, { module, first, last, layers }: Pipeline): Report | null {
+function unplaced(facts: LayoutFacts, { module, first, last, layers, layersName }: Pipeline): Report | null {
   const plan = stagePlanOf(facts, module);
   if (!plan || (plan.error === null && plan.covers !== false)) {
     return null;
@@ -51,13 +51,13 @@ function unplaced(facts: LayoutFacts, { module, first, last, layers }: Pipeline)
   return {
     message: `${problem} Leave the sizes out.`,
     span: (first.written ? first : last).span,
-    related: [valueRelated('num_layers', layers)],
+    related: [valueRelated(layersName, layers)],
     fixes: [suggestion('Make all stages equal', removedEnds(facts, { first, last }))],
   };
 }
 
 function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> {
-  const { module, layers, total, pp, vpp, last } = pipeline;
+  const { module, layers, layersName, total, pp, vpp, last } = pipeline;
   if (total % pp === 0) {
     return;
   }
@@ -73,7 +73,7 @@ function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> 
   yield {
     message: `pp ${pp} does not divide ${countOf(total, 'layer')}. Use ${ways.join(', or ')}.${vpp === undefined ? '' : stopsLater(facts, 'builds the model')}`,
     span: field.written ? field.span : layers.span,
-    related: [valueRelated('num_layers', layers)],
+    related: [valueRelated(layersName, layers)],
     // with interleaving the script leaves this to the model
     predicts:
       facts.trainingScript && vpp === undefined
@@ -82,7 +82,7 @@ function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> 
     fixes: [
       ...sizes.map((size) => changeFix('pp', field, size)),
       rest === null ? null : setFix(facts.text, module.model.span, LAST, last, rest),
-      ...more.map((n) => changeFix('num_layers', layers, n)),
+      ...more.map((n) => changeFix(layersName, layers, n)),
     ],
   };
 }
@@ -144,13 +144,13 @@ function removedEnds({ text }: LayoutFacts, { first, last }: Pick<Pipeline, 'fir
 
 /** What all reports of uneven stages have in common. */
 function unevenReport(
-  { first, last, layers, equalStages }: Uneven,
+  { first, last, layers, layersName, equalStages }: Uneven,
   report: Pick<Report, 'message' | 'predicts' | 'fixes'>,
 ): Report {
   return {
     ...report,
     span: (first.written ? first : last).span,
-    related: [valueRelated('num_layers', layers)],
+    related: [valueRelated(layersName, layers)],
     fixes: [...(report.fixes ?? []), equalStages],
   };
 }
@@ -192,7 +192,7 @@ function mismatchReport(stages: Uneven): Report {
 }
 
 function restReport(stages: Uneven): Report {
-  const { layers, total, left, others, ends, taken } = stages;
+  const { layers, layersName, total, left, others, ends, taken } = stages;
   const predicts = `number of layers at middle stage: ${left} must be divisible bythe middle pipeline model parallel size ${others}`;
   if (left < 0) {
     const message = `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}. Use smaller sizes, or leave them out.`;
@@ -202,7 +202,7 @@ function restReport(stages: Uneven): Report {
   return unevenReport(stages, {
     message: `The ${ends} ${ends.endsWith('s') ? 'leave' : 'leaves'} ${countOf(left, 'layer')}, which ${countOf(others, 'other stage')} cannot share equally. Use num_layers ${eitherNumber(totals)}.`,
     predicts,
-    fixes: totals.map((n) => changeFix('num_layers', layers, n)),
+    fixes: totals.map((n) => changeFix(layersName, layers, n)),
   });
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job, reports } from '../testing';
+import { job, reports, scriptJob } from '../testing';
 import { pipelineLayout } from './pipeline-layout';
 
 const layout = (pp: number, value: string, model = 'num_layers: 8') =>
@@ -7,6 +7,22 @@ const layout = (pp: number, value: string, model = 'num_layers: 8') =>
 
 test('pipeline-layout', () => {
   const said = reports(pipelineLayout, {
+    'a virtual size that agrees, in a job of the library': scriptJob(
+      8,
+      'pp: 2, vpp: 2, pipeline_model_parallel_layout: Ett|tt|tt|ttL',
+      {
+        launch: 'family: megatron-bridge',
+        batch: 'micro_batch_size: 1, global_batch_size: 32',
+      },
+    ),
+    'a virtual size that disagrees, in a job of the library': scriptJob(
+      8,
+      'pp: 2, vpp: 4, pipeline_model_parallel_layout: Ett|tt|tt|ttL',
+      {
+        launch: 'family: megatron-bridge',
+        batch: 'micro_batch_size: 1, global_batch_size: 32',
+      },
+    ),
     'one stage a rank': layout(4, 'Ett|tt|tt|ttL'),
     'stages without decoder layers': layout(4, 'E|tttt|tttt|L'),
     'virtual stages': layout(2, 'Ett|tt|tt|ttL'),
@@ -28,7 +44,12 @@ test('pipeline-layout', () => {
     'repetitions without end': layout(4, '"Et*999999999|L"'),
   });
   expect(said).toMatchInlineSnapshot(`
-    "a layer too few: error at "Ett|tt|tt|tL": The layout holds 7 decoder layers, and num_layers is 8. Use as many 't' as there are layers.
+    "a virtual size that disagrees, in a job of the library: error at "Ett|tt|tt|ttL": The layout gives the number of virtual stages itself. Leave vpp out.
+      = Megatron-LM: virtual_pipeline_model_parallel_size conflicts with pipeline_model_parallel_layout, (self.virtual_pipeline_model_parallel_size=4,  detected_vpp_size=2)
+      = at "2": pp is 2 here
+      = at "8": num_layers is 8 here
+      = suggestion: Remove pipeline_model_parallel_layout: parallelism: {pp: 2, vpp: 4[-, pipeline_model_parallel_layout: Ett|tt|tt|ttL-]}
+    a layer too few: error at "Ett|tt|tt|tL": The layout holds 7 decoder layers, and num_layers is 8. Use as many 't' as there are layers.
       = Megatron-LM: Number of decoder layers 7must match num_layers 8
       = at "4": pp is 4 here
       = at "8": num_layers is 8 here

@@ -6,6 +6,8 @@ import { patternOf } from '../../topology/stages';
 export interface Pipeline {
   readonly module: ModuleFacts;
   readonly layers: Field<number>;
+  /** The key that says them. */
+  readonly layersName: 'num_layers' | 'encoder_num_layers';
   /** Layers of the first and of the last stage where they are written. */
   readonly first: Field<number>;
   readonly last: Field<number>;
@@ -19,19 +21,26 @@ export interface Pipeline {
 export function* pipelines({ root, modules, heterogeneous }: LayoutFacts): Iterable<Pipeline> {
   for (const module of modules) {
     const model = module.model.value;
-    const total = model?.num_layers.value;
+    // the script takes the layers of an encoder for those of the model where it has no others
+    const layers = model?.num_layers.written ? model.num_layers : model?.encoder_num_layers;
+    const total = layers?.value;
     const vpp = heterogeneous ? undefined : root.parallelism.value?.vpp;
     if (isOtherSplit(root, module)) {
       continue;
     }
-    if (model && total !== undefined && module.degrees && (!vpp?.written || vpp.value !== undefined)) {
-      const {
-        num_layers: layers,
-        num_layers_in_first_pipeline_stage: first,
-        num_layers_in_last_pipeline_stage: last,
-      } = model;
+    if (model && layers && total !== undefined && module.degrees && (!vpp?.written || vpp.value !== undefined)) {
+      const { num_layers_in_first_pipeline_stage: first, num_layers_in_last_pipeline_stage: last } = model;
       if ([first, last].every((field) => !field.written || field.value !== undefined)) {
-        yield { module, layers, first, last, total, pp: module.degrees.pp, vpp: vpp?.value };
+        yield {
+          module,
+          layers,
+          layersName: layers === model.num_layers ? 'num_layers' : 'encoder_num_layers',
+          first,
+          last,
+          total,
+          pp: module.degrees.pp,
+          vpp: vpp?.value,
+        };
       }
     }
   }

@@ -18,7 +18,7 @@ export const virtualPipelineLayers: Rule = {
   sources: [megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build')],
   *check(facts) {
     const field = facts.root.parallelism.value?.vpp;
-    for (const { first, last, total, pp, vpp, layers } of pipelines(facts)) {
+    for (const { first, last, total, pp, vpp, layers, layersName } of pipelines(facts)) {
       const perStage = total / pp;
       const isEven = pp > 1 && !first.written && !last.written && Number.isInteger(perStage);
       if (field && vpp !== undefined && isEven && perStage % vpp !== 0) {
@@ -26,7 +26,7 @@ export const virtualPipelineLayers: Rule = {
         yield {
           message: `vpp ${vpp} does not divide the ${countOf(perStage, 'layer')} of a stage. Use vpp ${eitherNumber(better)}.${stopsLater(facts, 'builds the model')}`,
           span: field.span,
-          related: [valueRelated('num_layers', layers)],
+          related: [valueRelated(layersName, layers)],
           predicts: `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`,
           fixes: better.map((size) => changeFix('vpp', field, size)),
         };

@@ -1,6 +1,7 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { sequenceDivisor } from '../../topology/sequence';
+import { scattersRankByRank } from '../../topology/sequence-plans';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
@@ -14,7 +15,7 @@ export const sequenceDivisible: Rule = {
   severity: 'error',
   title: 'The sequence does not divide among its ranks',
   effect: 'Megatron-LM stops at the latest when it splits the first batch',
-  what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1), times `tp` under sequence parallelism; or it is longer than `max_seq_len`, which only the training script checks.',
+  what: '`seq_length` is not a multiple of `2 * cp` (with `cp` above 1); under sequence parallelism of `2 * cp * tp`, or in a file that describes a whole training job of `cp * lcm(2, tp)`. Or it is longer than `max_seq_len`, as is `decoder_seq_length`, which only the training script checks.',
   why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded one by one and are exempt.',
   failing: job(8, 'cp: 4', 'sequence: {seq_length: 8196}'),
   sources: [
@@ -37,6 +38,8 @@ export const sequenceDivisible: Rule = {
       const isCompared = facts.trainingScript || !(overlap.value && described.sequenceParallel);
       if (isCompared && most.value !== undefined && most.value < length && undivided?.predicts !== SCRIPT_LENGTH) {
         yield tooLongReport(facts, field, length, most, most.value);
+      } else {
+        yield* tooLongDecoder(facts, described.sequence);
       }
     }
   },
@@ -63,12 +66,28 @@ function tooLongReport(
   };
 }
 
+/** Sequences of the decoder that are longer than the buffers; the script compares them by an assert without a message. */
+function* tooLongDecoder({ trainingScript }: LayoutFacts, sequence: DescribedSequence['sequence']): Iterable<Report> {
+  const { max_seq_len: most, decoder_seq_length: field } = sequence;
+  if (most.value !== undefined && field.value !== undefined && field.value > most.value) {
+    yield {
+      severity: trainingScript ? 'error' : 'warning',
+      message: `decoder_seq_length ${field.value} is more than max_seq_len ${most.value}. Use max_seq_len ${field.value}, or decoder_seq_length ${most.value}.`,
+      span: field.span,
+      related: [valueRelated('max_seq_len', most)],
+      predicts: '',
+      fixes: [changeFix('max_seq_len', most, field.value), changeFix('decoder_seq_length', field, most.value)],
+    };
+  }
+}
+
 /** A length that does not divide among the ranks that share it. */
 function undividedReport(facts: LayoutFacts, described: DescribedSequence, length: number): Report | null {
   const { module, sequence, degrees } = described;
   const { tp, cp } = degrees;
   const sequenceParallel = described.sequenceParallel && tp > 1;
-  const divisor = sequenceDivisor({ cp, tp, sequenceParallel });
+  const isGpt = scattersRankByRank(facts);
+  const divisor = sequenceDivisor({ cp, tp, sequenceParallel }, isGpt);
   if (sequence.qkv_format.value === 'thd' || length % divisor === 0) {
     return null;
   }
@@ -76,7 +95,10 @@ function undividedReport(facts: LayoutFacts, described: DescribedSequence, lengt
   const better = nearestMultiples(divisor, length);
   const scriptStops = cp > 1 && length % (2 * cp) !== 0;
   const isFoundLater = facts.trainingScript && !scriptStops;
-  const factors = [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(sequenceParallel ? [`tp ${tp}`] : [])].join(' x ');
+  const isShared = isGpt && sequenceParallel && cp > 1;
+  const factors = isShared
+    ? `cp ${cp} x lcm(2, tp ${tp})`
+    : [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(sequenceParallel ? [`tp ${tp}`] : [])].join(' x ');
   return {
     // the script does not compare the length with tp
     severity: isFoundLater ? 'warning' : 'error',

@@ -18,6 +18,9 @@ test('megatron-version', () => {
       'megatron: core_r0.18',
     ),
     'nonuniform TP on main': job(8, 'tp: 4', 'megatron: main', 'ntp: {tp_spares: 0, failed_ranks: [3]}'),
+    'a pipeline layout in core_r0.12': job(8, 'pp: 2, pipeline_model_parallel_layout: Et|tL', 'megatron: core_r0.12'),
+    'a pipeline layout in core_r0.13': job(8, 'pp: 2, pipeline_model_parallel_layout: Et|tL', 'megatron: core_r0.13'),
+    'hybrid context parallelism in core_r0.15': job(8, 'hybrid_context_parallel: true', 'megatron: core_r0.15'),
     'weight shards that examples/mimo ignores':
       'layout: 1\nworld_size: 4\nmegatron: core_r0.19\nmodules:\n  language: {tp: 4, dp: 1, num_weight_shards: 6}\n',
   });
@@ -46,6 +49,12 @@ test('megatron-version', () => {
       = suggestion: Change megatron to dev: megatron: [-main-]{+dev+}
       error[ntp-failed-rank] at "3": Rank 3 has failed but stays active. Remove slot 3 of replica dp 0.
       = suggestion: Derive the spares from failed_ranks: ntp: {tp_spares: [-0-]{+1+}, failed_ranks: [3]{+, num_reduced_tp_dp_ranks: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]+}}
+    a pipeline layout in core_r0.12: error at "Et|tL": Megatron-LM core_r0.12 has no pipeline_model_parallel_layout, which came with core 0.13. Use a later megatron, or remove it.
+      = at "core_r0.12": megatron is core_r0.12 here
+      = suggestion: Remove pipeline_model_parallel_layout: parallelism: {pp: 2[-, pipeline_model_parallel_layout: Et|tL-]}
+    hybrid context parallelism in core_r0.15: error at "true": Megatron-LM core_r0.15 has no hybrid_context_parallel, which came with core 0.16. Use a later megatron, or remove it.
+      = at "core_r0.15": megatron is core_r0.15 here
+      = suggestion: Remove hybrid_context_parallel: parallelism: {[-hybrid_context_parallel: true-]}
     weight shards that examples/mimo ignores: warning at "6": examples/mimo of Megatron-LM core_r0.19 ignores num_weight_shards: the module has no generalized TP. Use main, or remove it.
       = at "core_r0.19": megatron is core_r0.19 here"
   `);

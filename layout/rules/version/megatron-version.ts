@@ -1,5 +1,6 @@
+import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { hasGtp, versionOf } from '../../topology/versions';
+import { hasGtp, isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
@@ -11,7 +12,7 @@ export const megatronVersion: Rule = {
   severity: 'error',
   title: 'The version of Megatron-LM does not have this option',
   effect: 'Megatron-LM stops on every rank',
-  what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` on `dev`, `dynamic_context_parallel` and nonuniform TP outside `dev`.',
+  what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` on `dev`, an option that came with a later release (a pipeline layout before `core_r0.13`, `hybrid_layer_pattern` before `core_r0.17`, batches of evaluation before `core_r0.18`), `dynamic_context_parallel` and nonuniform TP outside `dev`.',
   why: 'Branches and releases differ: an argument that a version lacks is a TypeError, before anything else is checked.',
   failing: job(8, 'tp: 2, gtp_remat: 2', 'megatron: dev'),
   sources: [
@@ -22,6 +23,7 @@ export const megatronVersion: Rule = {
     yield* gtpReports(facts);
     yield* orderReports(facts);
     yield* contextReports(facts);
+    yield* laterReports(facts);
     yield* spareReports(facts);
   },
 };
@@ -107,6 +109,36 @@ function* contextReports(facts: LayoutFacts): Iterable<Report> {
       predicts: "initialize_model_parallel() got an unexpected keyword argument 'dynamic_context_parallel'",
       fixes: [removeFix(text, 'dynamic_context_parallel', dynamic)],
     };
+  }
+}
+
+/** The keys that came with a release, each with its section: what an older one does not know. */
+const SINCE = [
+  ['parallelism', 'pipeline_model_parallel_layout', 13],
+  ['parallelism', 'hybrid_context_parallel', 16],
+  ['moe', 'overlap_moe_expert_parallel_comm', 14],
+  ['moe', 'moe_flex_dispatcher_backend', 16],
+  ['model', 'hybrid_layer_pattern', 17],
+  ['batch', 'step_batch_size_schedule', 18],
+  ['batch', 'eval_micro_batch_size', 18],
+  ['batch', 'eval_global_batch_size', 18],
+] as const;
+
+/** Options that a release lacks, as they came later. */
+function* laterReports(facts: LayoutFacts): Iterable<Report> {
+  const { root, text } = facts;
+  const version = versionOf(facts);
+  for (const [section, name, minor] of SINCE.filter((one) => isBefore(version, one[2]))) {
+    const fields: Readonly<Record<string, Field<unknown>>> = root[section].value ?? {};
+    const field = fields[name];
+    if (field?.written && !field.given && field.value !== false) {
+      yield {
+        message: `Megatron-LM ${version} has no ${name}, which came with core 0.${minor}. Use a later megatron, or remove it.`,
+        span: field.span,
+        related: writtenRelated('megatron', root.megatron),
+        fixes: [removeFix(text, name, field)],
+      };
+    }
   }
 }
 

@@ -538,6 +538,10 @@ const rlKeys = {
   max_response_length: count('Tokens of the longest response.'),
   colocated: boolean('The engines share the GPUs of the trainer, in turn with it.'),
   rollout_gpus: count('GPUs that the engines have of their own, beside the world of the trainer.'),
+  gpus_per_engine: count(
+    'GPUs of one engine, where the engines have GPUs of their own.',
+    'tp * pp of the phase rollout',
+  ),
 } as const;
 
 const rootKeys = {

@@ -22,6 +22,10 @@ export interface Framework {
   readonly heads?: HeadShares;
   /** What Ulysses sequence parallelism asks of the heads; left out where that is not known. */
   readonly ulysses?: Omit<HeadShares, 'areNominal'>;
+  /**
+   * What a framework on Megatron Core says first of degrees that do not divide the world; null where Megatron-LM speaks.
+   */
+  readonly dividesWords?: (root: Section<RootKeys>, sizes: Sizes, world: number) => string | null;
   readonly rules: HoldingRules;
   /** Which launch files are read, and what of them, in Markdown. */
   readonly reads: string;

@@ -12,7 +12,8 @@ export const MEGATRON_BASED: readonly Framework[] = [
     revision: '624b824a89',
     source: 'THUDM/slime',
     // slime hands its flags to Megatron-LM's own parser
-    rules: { own: ['slime-batch'], megatron: 'script' },
+    // and packs samples of any length, whatever its seq_length
+    rules: { own: ['slime-batch'], megatron: 'script', except: ['rollout-length'] },
     reads:
       "Commands with slime's flags, which are Megatron-LM's and its own: `--actor-num-nodes` times `--actor-num-gpus-per-node` is the world; engines of SGLang with their GPUs, share of memory and `--colocate`; batches and lengths of rollouts. Also its converter `tools/convert_hf_to_torch_dist.py`, which makes `pp` the world where `pp` is 1.",
     notes: [

@@ -13,6 +13,7 @@ const OWN: readonly string[] = ['nemo-rl-batch'];
 export const nemoRl: Framework = {
   ...NEMO_RL,
   ...MEGATRON_RANKS,
+  dividesWords: (_, sizes, world) => worldWords(sizes, world),
   rules: { own: OWN, megatron: 'core', except: ['global-batch'] },
   reads: READS,
   notes: [
@@ -51,10 +52,10 @@ export const nemoRlDtensor: Framework = {
   core: null,
 };
 
-function worldWords({ tp = 1, cp = 1 }: Sizes, world: number): string {
-  const product = tp * cp;
+function worldWords({ tp = 1, cp = 1, pp = 1 }: Sizes, world: number): string {
+  const product = tp * cp * pp;
   const ratio = world / product;
   return world < product
-    ? `World size (${world}) is insufficient for the parallelism configuration. Required minimum world size: PP(1) * CP(${cp}) * TP(${tp}) = ${product}. This would result in DP = ${world}/${product} = ${ratio.toFixed(3)}, but DP must be ≥ 1. Please either increase the number of GPUs/nodes or reduce the parallelism parameters.`
+    ? `World size (${world}) is insufficient for the parallelism configuration. Required minimum world size: PP(${pp}) * CP(${cp}) * TP(${tp}) = ${product}. This would result in DP = ${world}/${product} = ${ratio.toFixed(3)}, but DP must be ≥ 1. Please either increase the number of GPUs/nodes or reduce the parallelism parameters.`
     : `World size (${world}) must be divisible by PP * CP * TP (${product}). The data parallel size (DP = world_size / (PP * CP * TP)) must be a positive integer. Current DP would be ${world}/${product} = ${ratio.toFixed(6)}, which is not an integer. Please adjust your cluster size or parallelism parameters.`;
 }

@@ -179,6 +179,7 @@ function setRollout(options: Options, facts: Facts): void {
   if (gpus && options.blocked === null) {
     facts.set('phases.rollout.num_ranks', gpus);
     facts.set('rl.rollout_gpus', gpus);
+    facts.set('rl.gpus_per_engine', options.integer('rollout_num_gpus_per_engine'));
     facts.note('The rollout has GPUs of its own, beside the world of the trainer.');
   }
 }

@@ -32,6 +32,11 @@ const OWN: readonly string[] = ['verl-batch'];
 export const verl: Framework = {
   ...VERL,
   ...MEGATRON_RANKS,
+  // only where micro-batches are counted in samples
+  dividesWords: ({ rl }, { tp = 1, pp = 1, cp = 1 }, world) =>
+    rl.value?.dynamic_batch.value === true
+      ? null
+      : `n_gpus (${world}) must be divisible by model_parallel_size (${tp * pp}) times context_parallel_size (${cp})`,
   rules: { own: OWN, megatron: 'core' },
   reads: READS,
   notes: [

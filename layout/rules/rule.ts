@@ -11,6 +11,8 @@ export interface Report {
   readonly related?: readonly Related[];
   /** The message of the error that Megatron-LM, or the framework that starts the job, would raise. */
   readonly predicts?: string | null;
+  /** Whose words `predicts` are, where a rule of Megatron-LM has those of the framework in front of it. */
+  readonly speaker?: string;
   /** The safest first; null stands for a fix that cannot be written into this file. */
   readonly fixes?: readonly (Fix | null)[];
   /** Where one firing weighs differently from the rule's usual severity. */
@@ -55,7 +57,7 @@ export function toDiagnostic(rule: Rule, report: Report): Diagnostic {
     span: report.span,
     related: report.related ?? [],
     predicts: report.predicts ?? null,
-    speaker: 'Megatron-LM',
+    speaker: report.speaker ?? 'Megatron-LM',
     fixes: (report.fixes ?? []).filter((fix) => fix !== null),
   };
 }

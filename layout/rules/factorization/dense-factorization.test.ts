@@ -23,6 +23,14 @@ test('dense-factorization', () => {
     'generalized TP counts': job(12, 'tp: 2, gtp_remat: 4'),
     'the training script has words of its own': scriptJob(6, 'tp: 4'),
     'a module names num_ranks': 'layout: 1\nworld_size: 12\nmodules:\n  language: {num_ranks: 12, tp: 4, pp: 2}\n',
+    'verl looks at the sizes first': job(8, 'tp: 3', 'launch: {family: verl}'),
+    'verl with dynamic batches leaves it to Megatron-LM': job(
+      8,
+      'tp: 3',
+      'launch: {family: verl}',
+      'rl: {dynamic_batch: true}',
+    ),
+    'NeMo-RL looks at the sizes first': job(8, 'tp: 4, pp: 4', 'launch: {family: nemo-rl}'),
     'a huge world is checked without listing divisors': job(2 ** 31, 'tp: 3'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -76,6 +84,29 @@ test('dense-factorization', () => {
       = at "4": tp is 4 here
       = suggestion: Change pp to 1: language: {num_ranks: 12, tp: 4, pp: [-2-]{+1+}}
       = suggestion: Change pp to 3: language: {num_ranks: 12, tp: 4, pp: [-2-]{+3+}}
+    verl looks at the sizes first: error at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
+      = verl: n_gpus (8) must be divisible by model_parallel_size (3) times context_parallel_size (1)
+      = at "8": world_size is 8 here
+      = suggestion: Change tp to 2: parallelism: {tp: [-3-]{+2+}}
+      = suggestion: Change tp to 4: parallelism: {tp: [-3-]{+4+}}
+      = suggestion: Change tp to 1: parallelism: {tp: [-3-]{+1+}}
+      = suggestion: Change world_size to 9: world_size: [-8-]{+9+}
+      = suggestion: Change world_size to 6: world_size: [-8-]{+6+}
+    verl with dynamic batches leaves it to Megatron-LM: error at "3": tp 3 does not divide 8 ranks. Use tp 1, 2 or 4.
+      = Megatron-LM: world_size (8) is not divisible by 3
+      = at "8": world_size is 8 here
+      = suggestion: Change tp to 2: parallelism: {tp: [-3-]{+2+}}
+      = suggestion: Change tp to 4: parallelism: {tp: [-3-]{+4+}}
+      = suggestion: Change tp to 1: parallelism: {tp: [-3-]{+1+}}
+      = suggestion: Change world_size to 9: world_size: [-8-]{+9+}
+      = suggestion: Change world_size to 6: world_size: [-8-]{+6+}
+    NeMo-RL looks at the sizes first: error at "4": tp 4 x pp 4 = 16 ranks a replica, which does not divide 8. Use pp 1 or 2.
+      = NeMo-RL: World size (8) is insufficient for the parallelism configuration. Required minimum world size: PP(4) * CP(1) * TP(4) = 16. This would result in DP = 8/16 = 0.500, but DP must be ≥ 1. Please either increase the number of GPUs/nodes or reduce the parallelism parameters.
+      = at "8": world_size is 8 here
+      = at "4": tp is 4 here
+      = suggestion: Change pp to 2: parallelism: {tp: 4, pp: [-4-]{+2+}}
+      = suggestion: Change pp to 1: parallelism: {tp: 4, pp: [-4-]{+1+}}
+      = suggestion: Change world_size to 16: world_size: [-8-]{+16+}
     a huge world is checked without listing divisors: error at "3": tp 3 does not divide 2,147,483,648 ranks. Use tp 1, 2 or 4.
       = Megatron-LM: world_size (2147483648) is not divisible by 3
       = at "2147483648": world_size is 2147483648 here

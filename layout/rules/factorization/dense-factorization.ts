@@ -23,11 +23,20 @@ export const denseFactorization: Rule = {
     for (const module of facts.modules) {
       const replica = denseReplica(module);
       if (replica && isUndivided(module, replica)) {
-        yield packedReport(facts, replica) ?? undividedReport(facts, module, replica, prediction(facts, module));
+        yield packedReport(facts, replica) ?? {
+          ...undividedReport(facts, module, replica, prediction(facts, module)),
+          ...ofFramework(facts, module),
+        };
       }
     }
   },
 };
+
+/** The words of a framework that looks at the sizes before Megatron-LM does. */
+function ofFramework({ framework, root }: LayoutFacts, { degrees, ranks }: ModuleFacts): Partial<Report> {
+  const words = degrees && ranks !== undefined ? framework?.dividesWords?.(root, { ...degrees }, ranks) : null;
+  return framework && words ? { predicts: words, speaker: framework.title } : {};
+}
 
 function prediction({ trainingScript }: LayoutFacts, { name, ranks, denseModel }: ModuleFacts): string {
   if (trainingScript) {

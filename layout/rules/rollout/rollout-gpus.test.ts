@@ -11,6 +11,7 @@ test('rollout-gpus', () => {
     "the cluster is the trainer's alone": of(1, 'rollout_gpus: 8'),
     'no whole engines': of(2, 'rollout_gpus: 6'),
     'an engine of two stages': of(2, 'rollout_gpus: 4', 'engine: sglang, tp: 4, pp: 2'),
+    'no whole engines of a size that is written': of(2, 'rollout_gpus: 4, gpus_per_engine: 3'),
     'colocated engines have no GPUs of their own': of(2, 'colocated: true, rollout_gpus: 16'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -23,6 +24,10 @@ test('rollout-gpus', () => {
       = suggestion: Change rollout_gpus to 8: rl: {rollout_gpus: [-6-]{+8+}}
     an engine of two stages: error at "4": rollout_gpus 4 is not a multiple of the 8 GPUs of an engine. Use rollout_gpus 8.
       = at "4": tp is 4 here
-      = suggestion: Change rollout_gpus to 8: rl: {rollout_gpus: [-4-]{+8+}}"
+      = suggestion: Change rollout_gpus to 8: rl: {rollout_gpus: [-4-]{+8+}}
+    no whole engines of a size that is written: error at "4": rollout_gpus 4 is not a multiple of the 3 GPUs of an engine. Use rollout_gpus 3 or 6.
+      = at "3": gpus_per_engine is 3 here
+      = suggestion: Change rollout_gpus to 3: rl: {rollout_gpus: [-4-]{+3+}, gpus_per_engine: 3}
+      = suggestion: Change rollout_gpus to 6: rl: {rollout_gpus: [-4-]{+6+}, gpus_per_engine: 3}"
   `);
 });

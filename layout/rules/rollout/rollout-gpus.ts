@@ -1,7 +1,7 @@
 import { valueOr } from '../../topology/facts';
 import { changeFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
-import { valueRelated } from '../related';
+import { valueRelated, writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE, otherSource } from '../source';
 
@@ -10,7 +10,7 @@ export const rolloutGpus: Rule = {
   severity: 'error',
   title: "The engines' own GPUs are no whole engines, or more than the cluster has",
   effect: 'the job waits for GPUs for ever, or an engine lacks some',
-  what: "`rollout_gpus`, the GPUs that inference engines have beside the trainer's, are not a multiple of the GPUs of one engine (`tp * pp` of the phase `rollout`); or, in a cluster larger than the trainer's world, both together are more GPUs than it has.",
+  what: "`rollout_gpus`, the GPUs that inference engines have beside the trainer's, are not a multiple of the GPUs of one engine (`gpus_per_engine`, or `tp * pp` of the phase `rollout`); or, in a cluster larger than the trainer's world, both together are more GPUs than it has.",
   why: 'Without colocation the scheduler reserves the GPUs of trainer and engines together. Where the cluster has fewer, the placement group never becomes ready, and nothing says so but a log line that is repeated.',
   failing:
     'layout: 1\nworld_size: 8\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 4}\nrl: {colocated: false, rollout_gpus: 16}\n',
@@ -24,13 +24,17 @@ export const rolloutGpus: Rule = {
       return;
     }
     const rollout = root.phases.value?.find(({ name }) => name === 'rollout')?.value;
-    const engine = rollout && (valueOr(rollout.tp, 1) ?? 1) * (valueOr(rollout.pp, 1) ?? 1);
-    if (rollout && engine !== undefined && gpus.value % engine !== 0) {
-      const better = nearestMultiples(engine, gpus.value);
+    const own = root.rl.value?.gpus_per_engine;
+    const perEngine = own?.value ?? (rollout && (valueOr(rollout.tp, 1) ?? 1) * (valueOr(rollout.pp, 1) ?? 1));
+    if (perEngine !== undefined && gpus.value % perEngine !== 0) {
+      const better = nearestMultiples(perEngine, gpus.value);
       yield {
-        message: `rollout_gpus ${gpus.value} is not a multiple of the ${countOf(engine, 'GPU')} of an engine. Use rollout_gpus ${eitherNumber(better)}.`,
+        message: `rollout_gpus ${gpus.value} is not a multiple of the ${countOf(perEngine, 'GPU')} of an engine. Use rollout_gpus ${eitherNumber(better)}.`,
         span: gpus.span,
-        related: [valueRelated('tp', rollout.tp)],
+        related: [
+          ...(own ? writtenRelated('gpus_per_engine', own) : []),
+          ...(rollout && !own?.written ? writtenRelated('tp', rollout.tp) : []),
+        ],
         fixes: better.map((size) => changeFix('rollout_gpus', gpus, size)),
       };
     }

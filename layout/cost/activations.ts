@@ -74,7 +74,9 @@ export function recomputedLayer(job: CostJob, stage: number): number {
 export function logitBytes(job: CostJob): number {
   const { model, degrees, sequence } = job;
   const elements = (tokensOf(job) * paddedVocab(model, degrees.tp)) / degrees.tp;
-  return elements * (HALF + FLOAT + (sequence.fusedCrossEntropy || sequence.logProbs ? FLOAT : 0));
+  return (
+    elements * (HALF + FLOAT + (sequence.fusedCrossEntropy || sequence.logProbs || hasUnfusedParts(job) ? FLOAT : 0))
+  );
 }
 
 /**
@@ -96,7 +98,8 @@ export function inFlight(job: CostJob, stage: number): number {
 /** Bytes of all activations that a pipeline rank holds at its fullest, logits apart. */
 export function stageActivations(job: CostJob, stage: number): number {
   const shape = shapeOf(job, stage);
-  return (shapeActivations(job, shape) / shape.chunks) * inFlight(job, stage);
+  const more = hasUnfusedParts(job) ? NANOTRON_ACTIVATIONS : 1;
+  return (more * shapeActivations(job, shape) * inFlight(job, stage)) / shape.chunks;
 }
 
 function attention(job: CostJob, tokens: number): number {
@@ -106,7 +109,8 @@ function attention(job: CostJob, tokens: number): number {
   const keyValue = mla ? heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim + mla.vHeadDim) : 2 * groups * kvChannels;
   const output = mla ? heads * mla.vHeadDim : heads * kvChannels;
   const latent = mla ? (mla.qLoraRank ?? 0) + mla.kvLoraRank + mla.qkPosEmbHeadDim : 0;
-  const projected = recomputes(job, 'mla_up_proj') ? 0 : query + keyValue;
+  const copies = hasUnfusedParts(job) ? 2 : 1;
+  const projected = recomputes(job, 'mla_up_proj') ? 0 : copies * (query + keyValue);
   return tokens * ((HALF * projected + job.inputBytes * output) / degrees.tp + 2 * HALF * latent);
 }
 
@@ -116,9 +120,19 @@ function scores({ model, degrees, sequence }: CostJob, tokens: number): number {
   return sequence.scoresInMemory ? 5 * heads * tokens * sequence.length : FLOAT * heads * tokens;
 }
 
+/**
+ * Whether rotated queries and keys are kept beside those that were projected, and the activated gate beside its product, as nanotron
+ * does (src/nanotron/models/llama.py), which has no fused kernels for either.
+ */
+const hasUnfusedParts = ({ program }: CostJob): boolean => program === 'nanotron';
+
+/** What nanotron keeps beyond what is counted, by the peaks of its published runs (docs/cost.md). */
+const NANOTRON_ACTIVATIONS = 1.35;
+
 /** What the activation function reads, and what it makes, which the second linear layer keeps. */
-function feedForward({ model, inputBytes }: CostJob, width: number, tokens: number, tp: number): number {
-  const up = model.gatedLinearUnit ? 2 * width : width;
+function feedForward(job: CostJob, width: number, tokens: number, tp: number): number {
+  const { model, inputBytes } = job;
+  const up = (model.gatedLinearUnit ? 2 * width : width) + (hasUnfusedParts(job) ? width : 0);
   return (tokens * (HALF * up + inputBytes * width)) / tp;
 }
 
@@ -136,8 +150,11 @@ function mixture(job: CostJob, tokens: number): number {
       ? feedForward(job, moe.sharedFfnHiddenSize, tokens, degrees.tp)
       : 0;
   const permuted = (HALF + job.inputBytes) * routed * hiddenSize;
-  const activated = recomputes(job, 'moe_act') ? (job.inputBytes * routed * moe.ffnHiddenSize) / degrees.exptTp : 0;
-  return permuted + feedForward(job, moe.ffnHiddenSize, routed, degrees.exptTp) - activated + shared;
+  const activation = (routed * moe.ffnHiddenSize) / degrees.exptTp;
+  // without a fused gate the activation is kept before and after it is weighted by the router (activation_func_with_probs, experts.py)
+  const unweighted = model.gatedLinearUnit || recomputes(job, 'moe_act') ? 0 : HALF * activation;
+  const activated = recomputes(job, 'moe_act') ? job.inputBytes * activation : 0;
+  return permuted + feedForward(job, moe.ffnHiddenSize, routed, degrees.exptTp) - activated + unweighted + shared;
 }
 
 function mamba({ model, degrees }: CostJob, tokens: number): number {

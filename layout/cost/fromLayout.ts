@@ -242,12 +242,21 @@ class Reader {
     const sequence: Section<SequenceKeys> | undefined = this.module.sequence.value;
     return {
       length,
-      sequenceParallel: (sequence?.sequence_parallel.value ?? false) && tp > 1,
+      sequenceParallel: (sequence?.sequence_parallel.value ?? this.#spreadsSequence(tp)) && tp > 1,
       ...this.#scores(),
       dropout: this.#dropout(),
       fusedCrossEntropy: this.module.model.value?.cross_entropy_loss_fusion.value ?? false,
       logProbs: this.#hasEngine(),
     };
+  }
+
+  /** nanotron's configurations reduce and scatter (`tp_mode: REDUCE_SCATTER`) where they do not say otherwise. */
+  #spreadsSequence(tp: number): boolean {
+    const isNanotron = this.#root.launch.value?.family.value === 'nanotron';
+    if (isNanotron && tp > 1) {
+      this.notes.assumed.push('sequence_parallel (tp_mode REDUCE_SCATTER)');
+    }
+    return isNanotron;
   }
 
   /** Whether an engine generates the samples of the job; what it holds of the GPU stands beside the estimate. */
@@ -325,7 +334,9 @@ class Reader {
     const precision = this.#root.precision.value;
     const compute = this.#compute();
     if (compute !== 'fp8' && compute !== 'fp4') {
-      return { paramBytes: wide, copyBytes: 0, gatherBytes: wide };
+      // nanotron adds gradients up in fp32 and holds them in the type of the parameters too (optim/gradient_accumulator.py)
+      const copyBytes = this.#root.launch.value?.family.value === 'nanotron' ? wide : 0;
+      return { paramBytes: wide, copyBytes, gatherBytes: wide };
     }
     const isPerTensor = ['delayed', 'tensorwise'].includes(precision?.fp8_recipe.value ?? 'delayed');
     const sides = isPerTensor && /^g?b\d{3}$/.test(this.#gpu().name) ? 1 : 2;

@@ -22,7 +22,7 @@ export interface StageMemory {
 }
 
 /** How far measured peaks lie from the estimate, as factors: the 5 % and 95 % quantiles of the public rows (docs/cost.md). */
-const PEAK_INTERVAL = [0.93, 1.3] as const;
+const PEAK_INTERVAL = [0.95, 1.25] as const;
 
 /**
  * Bytes of NCCL for each communicator that a rank holds: 9.5 GB for 15 and 4.5 GB for 8 were measured on H200 GPUs with NCCL

@@ -261,7 +261,7 @@ describe('runs', () => {
 describe('what it costs', () => {
   test('the answer, every group and the numbers as a table fit a narrow pane', () =>
     withPanel(moe, { theme: 'light', width: 360, state: { view: 'cost' } }, async ({ page, sendText }) => {
-      const title = 'Stage 0 needs about 40 of 80 GiB; a rank sends 13 GB a step out of its node.';
+      const title = 'Stage 0 needs about 35 of 80 GiB; a rank sends 8.1 GB a step out of its node.';
       expect(await page.locator('h1').textContent()).toBe(title);
       const diagram = page.getByRole('img', { name: title });
       for (const text of ['80 GiB a GPU', 'ep · tokens · 155 GB', 'stage 3']) {

@@ -28,13 +28,13 @@ test('memory-over', () => {
     ),
   });
   expect(said).toMatchInlineSnapshot(`
-    "states and activations do not fit: warning at "2": Each GPU needs about 80 GiB (75 to 104) and has 80: 59 of states, 20 of activations, 1.7 of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
+    "states and activations do not fit: warning at "2": Each GPU needs about 80 GiB (77 to 100) and has 80: 59 of states, 20 of activations, 1.7 of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "H100": a GPU has 80 GiB
       = suggestion: Use the distributed optimizer: batch: {micro_batch_size: 2, global_batch_size: 64}{+⏎optimizer: {use_distributed_optimizer: true}+}
       = suggestion: Recompute all layers: batch: {micro_batch_size: 2, global_batch_size: 64}{+⏎recompute: {granularity: full, method: uniform, num_layers: 1}+}
-    memory that the file gives: warning at "2": Each GPU needs about 70 GiB (66 to 91) and has 37: 59 of states, 10 of activations, 1.7 of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
+    memory that the file gives: warning at "2": Each GPU needs about 70 GiB (67 to 88) and has 37: 59 of states, 10 of activations, 1.7 of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "40GB": a GPU has 37 GiB
-    the fullest stage of a pipeline: warning at "parallelism": Pipeline stage 0 needs about 175 GiB (163 to 227) and has 80: 36 of states, 137 of activations, 2.2 of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
+    the fullest stage of a pipeline: warning at "parallelism": Pipeline stage 0 needs about 175 GiB (166 to 218) and has 80: 36 of states, 137 of activations, 2.2 of communicators. Use more tp or pp, a smaller micro-batch, the distributed optimizer or recomputation.
       = at "A100": a GPU has 80 GiB
       = suggestion: Recompute all layers: batch: {micro_batch_size: 8, global_batch_size: 64}{+⏎recompute: {granularity: full, method: uniform, num_layers: 1}+}"
   `);

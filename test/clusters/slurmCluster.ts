@@ -123,7 +123,9 @@ export class SlurmLab {
 
   #daemon(name: string, program: string, words: readonly string[]): void {
     const log = openSync(join(this.folder, `${name}.log`), 'a');
-    const child = spawn(program, words, { env: this.environment, stdio: ['ignore', log, log] });
+    // it ends with the runner, in whatever way that ends
+    const tied = ['--pdeathsig', 'KILL', '--', program, ...words];
+    const child = spawn('setpriv', tied, { env: this.environment, stdio: ['ignore', log, log] });
     closeSync(log);
     child.once('error', () => undefined);
     this.#daemons.set(name, child);

@@ -312,7 +312,9 @@ const CP_COMM_TYPES = ['p2p', 'all_gather', 'a2a', 'a2a+p2p'] as const;
 
 const sequenceKeys = {
   ...ownFlags({
-    seq_length: count('Tokens in one sequence.'),
+    seq_length: count(
+      'Tokens in one sequence. Pipeline stages exchange tensors of this length; where the job sets `variable_seq_lengths`, they exchange the shape of each tensor first, and this length sizes no transfer.',
+    ),
     sequence_parallel: off('Spread the activations between TP regions over the sequence; needs `tp > 1`.'),
     tp_comm_overlap: off('Overlap TP communication with matrix products; needs `sequence_parallel`.'),
     max_seq_len: flag(

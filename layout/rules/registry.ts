@@ -40,6 +40,7 @@ import { mimoCp } from './mimo/mimo-cp';
 import { attentionHeads } from './model/attention-heads';
 import { experts } from './model/experts';
 import { ffnShards } from './model/ffn-shards';
+import { fullPrecision } from './model/full-precision';
 import { latentAttentionGroups } from './model/latent-attention-groups';
 import { layerCounts } from './model/layer-counts';
 import { linearAttentionHeads } from './model/linear-attention-heads';
@@ -242,6 +243,7 @@ export const RULES: readonly Rule[] = [
   cpCrossesNode,
   moduleSplitsNode,
   memoryOver,
+  fullPrecision,
   unknownGpu,
   nameDisagrees,
   unusedIgnore,

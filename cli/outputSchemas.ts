@@ -337,6 +337,7 @@ const verify = z.object({
     })
     .nullable(),
   why: z.array(z.string()),
+  unseen: ranks.describe('Ranks of which no file tells anything.'),
   measured: z
     .object({
       framework: z.enum(['megatron-lm', 'megatron-bridge', 'nemo', 'nemo-rl', 'torchtitan', 'nanotron', 'verl']),

@@ -13,6 +13,7 @@ const HANG: RunReport = {
   ],
   groups: { equal: 4, different: [] },
   why: [],
+  unseen: [5],
 };
 
 const title = (report: RunReport) => new RunOutcome(report).headline(layout).title;
@@ -21,7 +22,13 @@ describe('a run', () => {
   test('ranks stand to the culprit by how directly they wait for it', () => {
     const { colouring } = new RunOutcome(HANG);
     const roleOf = (rank: number) => RUN_ROLES[colouring.valueOf(rank)]?.label;
-    expect([9, 8, 0, 3].map(roleOf)).toEqual(['culprit', 'waits for it directly', 'waits further on', 'does not wait']);
+    expect([9, 8, 0, 3, 5].map(roleOf)).toEqual([
+      'culprit',
+      'waits for it directly',
+      'waits further on',
+      'does not wait',
+      'no data',
+    ]);
   });
 
   test('a large cell says in which operation its rank waits', () => {
@@ -31,8 +38,8 @@ describe('a run', () => {
     expect(run.describe(3)).toEqual([]);
   });
 
-  test('the headline names who hangs it', () => {
-    expect(title(HANG)).toBe('Rank 9 (node 1, GPU 1) hangs the run. 2 ranks wait for it.');
+  test('the headline names who hangs it, and says how many ranks nothing is known of', () => {
+    expect(title(HANG)).toBe('Rank 9 (node 1, GPU 1) hangs the run. 2 ranks wait for it. No data of 1 rank.');
   });
 
   test.each([
@@ -43,6 +50,6 @@ describe('a run', () => {
     ],
     [{ verdict: 'unknown', why: ['No file tells of a group.'] }, 'No file tells of a group.'],
   ])('without a culprit: %#', (part, sentence) => {
-    expect(title({ ...HANG, culprits: [], victims: [], ...part })).toBe(sentence);
+    expect(title({ ...HANG, culprits: [], victims: [], unseen: [], ...part })).toBe(sentence);
   });
 });

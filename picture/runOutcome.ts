@@ -24,17 +24,20 @@ export interface RunReport {
   };
   /** Sentences for the verdict. */
   readonly why: readonly string[];
+  /** Ranks of which no file tells anything. */
+  readonly unseen: readonly number[];
 }
 
 /** What a rank has to do with the hang of a run; the worst last. */
 export const RUN_ROLES: readonly Status[] = [
   { label: 'does not wait', fill: '#6e6e6e', sign: 'dots' },
+  { label: 'no data', fill: '#b8b8b8', sign: 'none' },
   { label: 'in groups unlike the layout', fill: '#cc79a7', sign: 'stripes' },
   { label: 'waits further on', fill: '#a08a5b', sign: 'none' },
   { label: 'waits for it directly', fill: '#e69f00', sign: 'stripes' },
   { label: 'culprit', fill: '#d7191c', sign: 'cross' },
 ];
-const [IDLE, DIFFERENT, FURTHER, DIRECT, CULPRIT] = [0, 1, 2, 3, 4] as const;
+const [IDLE, UNSEEN, DIFFERENT, FURTHER, DIRECT, CULPRIT] = [0, 1, 2, 3, 4, 5] as const;
 
 /** A run, looked up by rank. */
 export class RunOutcome {
@@ -46,6 +49,9 @@ export class RunOutcome {
     this.culprits = new Set(report.culprits.map(({ rank }) => rank));
     this.#victims = new Map(report.victims.map((victim) => [victim.rank, victim]));
     const raise = (rank: number, role: number) => this.#roles.set(rank, Math.max(role, this.#roles.get(rank) ?? IDLE));
+    for (const rank of report.unseen) {
+      raise(rank, UNSEEN);
+    }
     for (const rank of report.groups.different.flatMap(({ ranks }) => ranks)) {
       raise(rank, DIFFERENT);
     }
@@ -73,7 +79,9 @@ export class RunOutcome {
 
   /** Who hangs the run, or how it is otherwise, in one line. */
   headline(layout: ResolvedLayout): Headline {
-    return { title: this.#sentence(layout), sub: subject(layout) };
+    const { length } = this.report.unseen;
+    const unseen = length > 0 ? ` No data of ${countOf(length, 'rank')}.` : '';
+    return { title: `${this.#sentence(layout)}${unseen}`, sub: subject(layout) };
   }
 
   #sentence(layout: ResolvedLayout): string {

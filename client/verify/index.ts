@@ -167,9 +167,9 @@ class RunVerification implements vscode.Disposable {
 }
 
 /** What the grid draws of a verification: the list of a run's files stays here. */
-function runReport({ verdict, culprits, victims, groups, why }: Verification): RunReport {
+function runReport({ verdict, culprits, victims, groups, why, unseen }: Verification): RunReport {
   const { equal, different } = groups;
-  return { verdict, culprits, victims, groups: { equal, different }, why };
+  return { verdict, culprits, victims, groups: { equal, different }, why, unseen };
 }
 
 /** The files and folders that a key binding or a test names: `{"file": ..., "paths": [...]}`. */

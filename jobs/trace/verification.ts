@@ -76,6 +76,8 @@ export interface Verification {
   readonly mismatch: Mismatch | null;
   /** Sentences that explain the verdict and what is unknown. */
   readonly why: readonly string[];
+  /** Ranks of which no file tells anything; the first 65,536. */
+  readonly unseen: readonly number[];
   /** The speed and memory that logs report; null for none. */
   readonly measured: MeasuredRun | null;
   /** Ranks that slow the run, the slowest first. */

@@ -31,6 +31,7 @@ const FOUND: Verification = {
   victims: [{ rank: 3, waits_for: [2], group: 'tp', op: 'all_reduce', seq: 4 }],
   mismatch: { group: 'tp', seq: 4, what: 'size', by_rank: { 2: '8', 3: '16' } },
   why: [],
+  unseen: [],
   measured: null,
   slow: [],
 };

@@ -70,6 +70,7 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
     victims: victimsOf(assessment, culprits, context),
     mismatch: verdict === 'mismatch' ? assessment.mismatch : null,
     why: assessment.why,
+    unseen: unseenRanks(run, evidence, context),
     measured,
     slow: measured
       ? slowRanks(measured, checked.resolved.worldSize, context.programOf, (rank) =>
@@ -77,6 +78,15 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
         )
       : [],
   };
+}
+
+/** Ranks without a dump, a recording, a line of their own in a log, or an answer to RAS. */
+function unseenRanks(run: Run, { logs, recordings }: Evidence, { answered }: RunContext): number[] {
+  const recorded = new Set(recordings.map(({ rank }) => rank));
+  return run
+    .silent()
+    .filter((rank) => !(recorded.has(rank) || answered.has(rank) || logs.ranks.has(rank)))
+    .slice(0, MAX_VICTIMS);
 }
 
 function verdictWith(

@@ -43,6 +43,7 @@ describe('verify', () => {
       'victims',
       'mismatch',
       'why',
+      'unseen',
       'measured',
       'slow',
     ]);

@@ -248,6 +248,7 @@ describe('runs', () => {
         culprits: [{ rank: 37, confidence: 0.9, because: ['rank 37 did not enter `all_reduce`'] }],
         victims: [{ rank: 36, waits_for: [37], group: 'tp', op: 'all_reduce', seq: 4 }],
         groups: { equal: 3, different: [] },
+        unseen: [],
         why: [],
       };
       await send({ type: 'run', report });

@@ -174,6 +174,7 @@ const states: readonly Shot[] = [
           seq: 398,
         })),
       groups: { equal: 12, different: [] },
+      unseen: [],
       why: ['every other waiting rank waits, in the end, for this group'],
     },
     themes: ALL,

@@ -124,6 +124,7 @@ const isRunReportShape = objectOf({
   ),
   groups: objectOf({ equal: isIndex, different: arrayOf(objectOf({ name: isString, ranks: isRanks })) }),
   why: arrayOf(isString),
+  unseen: isRanks,
 });
 
 /** Whether a value is what `parallelism-layout verify` prints as JSON. */

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type RecordedRun, recordScript } from '../jobs/recordScript';
 import { jsonText, terminalLine } from '../layout';
 import {
@@ -20,6 +20,7 @@ interface Options {
   readonly family?: FamilyName;
   readonly job?: string;
   readonly run?: boolean;
+  readonly set?: ReadonlyMap<string, string>;
 }
 
 /** Adds `import`: a launch file becomes a layout, and every value says where it comes from. */
@@ -38,18 +39,36 @@ export function addImportCommand(program: Command): void {
       '--job <name>',
       'which of several jobs is read: the name of a recipe, what an argument of the script is, or a number from 1',
     )
+    .option('--set <name=value>', 'a variable of the environment of the scripts; may be given more than once', variable)
     .option('--run', 'EXECUTE the scripts, as you, with recording stubs for launchers, and read what they start')
     .action(async (files: string[], options: Options) => {
-      const recordings = options.run ? await recordingsOf(files) : new Map<string, RecordedRun>();
+      const recordings = options.run ? await recordingsOf(files, options.set) : new Map<string, RecordedRun>();
       await print(output(files, options, recordings));
     });
+}
+
+/** Reads `NAME=value` beside those that were given before. */
+function variable(word: string, before: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
+  const [, name, value] = /^([A-Za-z_]\w{0,255})=(.*)$/s.exec(word) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new InvalidArgumentError('Write NAME=value, such as SLURM_NNODES=4.');
+  }
+  return new Map([...before, [name, value]]);
+}
+
+/** What a layout names as its launch file; standard input has no name that a later check could read. */
+function namedFile(file: string, shown: (file: string) => string = (path) => path): readonly string[] {
+  return file === '-' ? [] : [shown(file)];
 }
 
 /** Signals on which the command ends a script that it runs, and itself. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /** Runs each script; one that cannot be run is read statically. */
-async function recordingsOf(files: readonly string[]): Promise<Map<string, RecordedRun>> {
+async function recordingsOf(
+  files: readonly string[],
+  variables: ReadonlyMap<string, string> = new Map(),
+): Promise<Map<string, RecordedRun>> {
   const recordings = new Map<string, RecordedRun>();
   const cancelled = new AbortController();
   const cancel = (signal: NodeJS.Signals) => cancelled.abort(signal);
@@ -64,6 +83,7 @@ async function recordingsOf(files: readonly string[]): Promise<Map<string, Recor
     try {
       const run = await recordScript(file, {
         signal: cancelled.signal,
+        variables: Object.fromEntries(variables),
         mayUseNetwork: process.platform !== 'linux',
       });
       if (run === null) {
@@ -82,18 +102,20 @@ async function recordingsOf(files: readonly string[]): Promise<Map<string, Recor
 
 function* output(
   files: readonly string[],
-  { format, family, job }: Options,
+  { format, family, job, set }: Options,
   recordings: ReadonlyMap<string, RecordedRun>,
 ): Iterable<string> {
   let separator = '';
-  for (const input of launchInputs(files, { family, job }, recordings)) {
+  for (const input of launchInputs(files, { family, job, variables: set }, recordings)) {
     if ('reading' in input && input.reading.family === null) {
       fail(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
     }
     if (format !== 'yaml') {
       yield* separately(input.file, () => [`${jsonText(importData(input))}\n`]);
     } else if ('reading' in input) {
-      for (const text of separately(input.file, () => [layoutYaml(input.reading, shownPath)])) {
+      for (const text of separately(input.file, () => [
+        layoutYaml(input.reading, shownPath, namedFile(input.file, shownPath)),
+      ])) {
         yield separator + text;
         separator = '---\n';
       }
@@ -110,7 +132,7 @@ function importData(input: LaunchInput): Output<'import'> {
   return {
     file,
     family: reading.family,
-    layout: layoutOf(reading, [file]),
+    layout: layoutOf(reading, namedFile(file)),
     values: reading.values.map((value) => valueData(value, file, reading)),
     unmapped: reading.unmapped,
     notes: reading.notes.map(terminalLine),

@@ -32,6 +32,11 @@ export function* launchInputs(
       yield { file, error };
     } else {
       const { reading } = input;
+      if (reading.problem !== null) {
+        fail(`${file}: ${reading.problem}`);
+        yield { file, error: `${file}: ${reading.problem}` };
+        continue;
+      }
       yield { file, reading: { ...reading, notes: [...reading.notes, ...(recording?.notes ?? [])] } };
     }
   }

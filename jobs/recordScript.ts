@@ -80,6 +80,8 @@ export interface RecordOptions {
   readonly mayUseNetwork?: boolean;
   /** Ends the script. */
   readonly signal?: AbortSignal;
+  /** Variables of the script's environment, beside its own. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -90,7 +92,7 @@ export interface RecordOptions {
  */
 export async function recordScript(
   file: string,
-  { limit = LIMIT_MS, sandbox, mayUseNetwork = false, signal }: RecordOptions = {},
+  { limit = LIMIT_MS, sandbox, mayUseNetwork = false, signal, variables = {} }: RecordOptions = {},
 ): Promise<RecordedRun | null> {
   const programs = { BASH: programAt('bash'), ENV: programAt('env'), MV: programAt('mv') };
   const words = sandbox === undefined ? await networkSandbox() : sandbox;
@@ -107,7 +109,7 @@ export async function recordScript(
     prepare(folder, programs);
     const end = await runToEnd([...(words ?? []), programs.BASH, script], {
       cwd: dirname(script),
-      env: environmentOf(folder),
+      env: { ...variables, ...environmentOf(folder) },
       limit,
       signal,
       isSandboxed: words !== null,

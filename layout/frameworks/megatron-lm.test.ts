@@ -58,6 +58,7 @@ test('a script with variables, an unknown branch and a lost line', () => {
   expect(reading.notes).toEqual([
     '--num-query-groups 8 means nothing without --group-query-attention: every head has its own keys and values.',
     'Flags begin a command of their own: the line before them lacks its `\\`, so the job does not get them.',
+    'The script takes values from its environment: MBS. Give them with --set NAME=VALUE.',
   ]);
 });
 
@@ -66,6 +67,7 @@ test('the YAML names the source of every value, what was looked for, and what ha
     'torchrun --nproc_per_node 8 --nnodes $N pretrain_gpt.py --tensor-model-parallel-size 2 --lr 1e-4 --load x';
   expect(layoutYaml(readLaunchFile('t.sh', script, () => null))).toMatchInlineSnapshot(`
     "# Imported from t.sh (megatron-lm); defaults of Megatron-LM main d98e8a64dd.
+    # The script takes values from its environment: N. Give them with --set NAME=VALUE.
     # world_size is unknown: environment variable N
     layout: 1
     launch:

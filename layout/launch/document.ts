@@ -130,7 +130,11 @@ function hasUnevenStages(values: ReadonlyMap<FactPath, FactValue | null>): boole
 export function layoutOf(reading: LaunchReading, files: readonly string[] = [reading.file]): LayoutData {
   const layout = dataOf(layoutValues(reading));
   if (reading.family && 'launch' in FORMAT.keys) {
-    layout.launch = { family: reading.family, ...(reading.engine && { engine: reading.engine }), files };
+    layout.launch = {
+      family: reading.family,
+      ...(reading.engine && { engine: reading.engine }),
+      ...(files.length > 0 && { files }),
+    };
   }
   return ordered(layout, FORMAT.keys);
 }
@@ -216,9 +220,14 @@ function ordered(layout: LayoutData, keys: Keys): LayoutData {
  * The layout as YAML; a comment on each value says where it comes from, and a line says of each value that is not known
  * what was looked for.
  * @param nameOf how a file is named in comments
+ * @param files the launch files that the layout names; none where it was read from a pipe
  */
-export function layoutYaml(reading: LaunchReading, nameOf: (file: string) => string = (file) => file): string {
-  const layout = layoutOf(reading, [nameOf(reading.file)]);
+export function layoutYaml(
+  reading: LaunchReading,
+  nameOf: (file: string) => string = (file) => file,
+  files: readonly string[] = [nameOf(reading.file)],
+): string {
+  const layout = layoutOf(reading, files);
   const sources = new Map(layoutValues(reading).map((value) => [value.key, sourceText(value, nameOf)]));
   const unknown = reading.values.filter(({ value, key }) => value === null && specOf(key));
   const isSilent = [...sources.values()].includes('default');
@@ -255,7 +264,10 @@ function unmappedLines({ unmapped }: LaunchReading): string[] {
 }
 
 function sourceText({ source }: LaunchValue, nameOf: (file: string) => string): string {
-  return typeof source === 'string' ? source : `${nameOf(source.file)}:${source.line}`;
+  if (typeof source === 'string') {
+    return source;
+  }
+  return source.file.startsWith('--set ') ? source.file : `${nameOf(source.file)}:${source.line}`;
 }
 
 function yamlLines(layout: LayoutData, path: string, depth: number, sources: ReadonlyMap<string, string>): string[] {

@@ -77,6 +77,8 @@ export class Facts {
   readonly apart: string[] = [];
   /** The names of all jobs of the file, where it has several. */
   readonly jobs: string[] = [];
+  /** Why what was asked for cannot be given; null where it can. */
+  problem: string | null = null;
   /** Whether the job trains; a job that infers, evaluates or converts is not one that the rules for layouts judge. */
   trains = true;
 

@@ -45,6 +45,8 @@ export interface LaunchReading {
   readonly apart: readonly string[];
   /** The names of the jobs of the file, for `ImportOptions.job`; none where it has one alone. */
   readonly jobs: readonly string[];
+  /** Why what was asked for cannot be given, such as a job that the file does not have; null where it can. */
+  readonly problem: string | null;
   /** Whether the file starts training, as far as it says: it may infer, evaluate, convert or hold a part of a command. */
   readonly trains: boolean;
   /** The framework that decides where the file is silent, with the version whose defaults are known; null where none is. */
@@ -58,6 +60,8 @@ export interface ImportOptions {
   readonly family?: FamilyName | undefined;
   /** Which of several jobs is read: the name of a recipe, or a number from 1 in the order of the file; left out, what all agree on. */
   readonly job?: string | undefined;
+  /** Variables of the environment of a script, by their names. */
+  readonly variables?: ReadonlyMap<string, string> | undefined;
   /** What the script started when it was run; left out, the script is read statically. */
   readonly recorded?: readonly RecordedCommand[] | undefined;
 }
@@ -235,10 +239,12 @@ class Session implements LaunchContext {
         ]);
   }
 
-  #script({ family, job: wanted, recorded }: ImportOptions): LaunchReading {
-    const run = recorded ? recordedRun(this.file, this.text, recorded) : runScript(this.file, this.text, this.readFile);
+  #script({ family, job: wanted, recorded, variables }: ImportOptions): LaunchReading {
+    const run = recorded
+      ? recordedRun(this.file, this.text, recorded)
+      : runScript(this.file, this.text, this.readFile, new Map(), variables);
     const started = this.#started(run, family);
-    const chosen = this.#byArgument(run, started, family);
+    const chosen = this.#byArgument(run, started, { family, variables });
     const found = started ?? chosen?.[0]?.started;
     if (!found) {
       const facts = this.#argumentsOnly(run);
@@ -255,6 +261,14 @@ class Session implements LaunchContext {
     const numbers = [...new Set(needed.filter((part) => /^\d+$/.test(part)))].sort((a, b) => Number(a) - Number(b));
     if (numbers.length > 0) {
       facts.note(`The script takes values from its arguments: ${numbers.map((number) => `$${number}`).join(', ')}.`);
+    }
+    const variablesOf = [...facts.all.values()].flatMap(
+      (one) => /^environment variable (\w+)$/.exec(isKnown(one) ? '' : one.unknown)?.[1] ?? [],
+    );
+    if (variablesOf.length > 0) {
+      facts.note(
+        `The script takes values from its environment: ${[...new Set(variablesOf)].join(', ')}. Give them with --set NAME=VALUE.`,
+      );
     }
     const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
     return this.#reading(found.family, facts, [...run.problems, ...missing]);
@@ -300,7 +314,11 @@ class Session implements LaunchContext {
    * The jobs for each constant that the script compares one of its arguments with; null where they do not differ.
    * @param without what the script starts without the argument
    */
-  #byArgument(run: ScriptRun, without: Started | null, family: FamilyName | undefined): readonly ByArgument[] | null {
+  #byArgument(
+    run: ScriptRun,
+    without: Started | null,
+    { family, variables }: ImportOptions,
+  ): readonly ByArgument[] | null {
     const number = [...run.required, ...run.choices.keys()].find((name) => run.choices.has(name));
     if (number === undefined) {
       return null;
@@ -311,7 +329,7 @@ class Session implements LaunchContext {
       return null;
     }
     const all = constants.flatMap((constant): ByArgument[] => {
-      const chosen = runScript(this.file, this.text, this.readFile, new Map([[number, constant]]));
+      const chosen = runScript(this.file, this.text, this.readFile, new Map([[number, constant]]), variables);
       const started = this.#started(chosen, family);
       return started ? [{ number, constant, isRequired, started }] : [];
     });
@@ -367,6 +385,7 @@ class Session implements LaunchContext {
       notes: [...facts.notes, ...notes],
       engine: facts.engine,
       apart: facts.apart,
+      problem: facts.problem,
       trains: facts.trains,
       defaults: facts.defaults && `${facts.defaults.framework} ${facts.defaults.version}`,
       jobs: facts.jobs,
@@ -478,7 +497,7 @@ function chosenJob(
   const facts = chosen?.facts ?? mergedFacts(jobs.map((one) => one.facts));
   facts.jobs.push(...(jobs.length > 1 ? jobs.map(({ name }) => name) : []));
   if (wanted !== undefined && !chosen) {
-    facts.note(`There is no job ${wanted}. The file has ${listed(jobs)}.`);
+    facts.problem = `There is no job ${wanted}. The file has ${listed(jobs)}.`;
   } else if (jobs.length > 1) {
     facts.note(
       chosen

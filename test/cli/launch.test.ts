@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cli as run } from '../harness/commandLine';
+import { cliProcess, cli as run } from '../harness/commandLine';
 
 let folder = '';
 
@@ -140,6 +140,33 @@ test('--run executes a script and reads what it starts; without it what a progra
   expect(found.notes[0]).toContain('was executed');
   const refused = await cli('import', '--run', 'recipes.py');
   expect(refused.stderr).toContain('--run executes shell scripts alone');
+});
+
+test('a job that the file does not have is refused', async () => {
+  const { status, stdout, stderr } = await cli('import', '--job', 'medium', 'recipes.py');
+  expect([status, stdout, stderr]).toEqual([
+    2,
+    '',
+    'parallelism-layout: recipes.py: There is no job medium. The file has small, large.\n',
+  ]);
+});
+
+test('--set gives variables of the environment, read or run', async () => {
+  const given = ['--set', 'MBS=2', '--format', 'json'];
+  const { values } = JSON.parse((await cli('import', ...given, 'train.sh')).stdout);
+  expect(values).toContainEqual({ key: 'batch.micro_batch_size', value: 2, source: { file: '--set MBS', line: 1 } });
+  expect(JSON.parse((await cli('import', '--run', ...given, 'train.sh')).stdout).layout.batch.micro_batch_size).toBe(2);
+  const refused = await cli('import', '--set', 'MBS', 'train.sh');
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('Write NAME=value')]);
+});
+
+test('standard input becomes a layout that the check accepts', async () => {
+  const script = 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2\n';
+  const imported = await cliProcess(folder, ['import', '-'], { input: script });
+  expect(imported.stdout).toContain('family: megatron-lm');
+  expect(imported.stdout).not.toContain('files:');
+  const checked = await cliProcess(folder, ['check', '-'], { input: imported.stdout });
+  expect([checked.status, checked.stdout]).toEqual([0, '1 file checked: no problems\n']);
 });
 
 test('export writes the settings of a Slurm cluster', async () => {

@@ -54,7 +54,7 @@ describe('Megatron Bridge recipes in Python', () => {
     expect(read(RECIPES).notes).toEqual([
       'The file starts 2 different jobs (small, large); values in which they differ are unknown. Choose one with --job.',
     ]);
-    expect(read(RECIPES, 'medium').notes).toEqual(['There is no job medium. The file has small, large.']);
+    expect(read(RECIPES, 'medium').problem).toBe('There is no job medium. The file has small, large.');
   });
 
   test('what a condition sets, and what Python computes, is unknown', () => {

@@ -88,16 +88,24 @@ const MAX_SCRIPT = 1024 * 1024;
  * @param file the script's path; `$0` in it
  * @param readFile gives sourced and called scripts
  * @param chosen arguments of the script by their numbers; the others are not known
+ * @param given variables of the environment by their names; the others are not known
  */
 export function runScript(
   file: string,
   text: string,
   readFile: ReadFile,
   chosen: ReadonlyMap<string, string> = new Map(),
+  given: ReadonlyMap<string, string> = new Map(),
 ): ScriptRun {
   const interpreter = new Interpreter(readFile, chosen);
+  interpreter.give(given);
   interpreter.script(file, text);
   return interpreter.result();
+}
+
+/** What stands for the file of a variable that the caller gives. */
+export function givenPlace(name: string): string {
+  return `--set ${name}`;
 }
 
 class Interpreter implements BuiltinShell {
@@ -115,6 +123,7 @@ class Interpreter implements BuiltinShell {
   readonly #files = new Map<string, string>();
   readonly #problems = new Set<string>();
   readonly #scheduled = new Map<string, Text>();
+  readonly #given = new Map<string, Text>();
   /** States that left a function early where it is not known whether they do. */
   #returns: State[] = [];
   /** What commands print inside a substitution; null outside. */
@@ -178,6 +187,15 @@ class Interpreter implements BuiltinShell {
     }
   }
 
+  /** Sets variables of the environment; each is its own place. */
+  give(variables: ReadonlyMap<string, string>): void {
+    for (const [name, value] of variables) {
+      const text = textAt(value, { file: givenPlace(name), offset: 0 });
+      this.assign(name, { kind: 'scalar', text });
+      this.#given.set(name, text);
+    }
+  }
+
   script(file: string, text: string): Signal {
     const before = this.program;
     this.program = file;
@@ -187,6 +205,10 @@ class Interpreter implements BuiltinShell {
       const directive = read(directives);
       if (directive) {
         this.#scheduled.set(name, textAt(directive.value, { file, offset: directive.offset }));
+      }
+      const given = this.#given.get(name);
+      if (given) {
+        this.#scheduled.set(name, given);
       }
     }
     const signal = this.#text(text, fileSource(file));

@@ -4,15 +4,17 @@ import type { Engine } from '../frameworks/framework';
 import { megatronLm } from '../frameworks/megatron-lm';
 import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
 import { type FactPath, Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
+import { podScript } from './kubernetes';
 import { FLAGS_ALONE, type Job, jobOf } from './launchers';
 import { describeModel } from './namedModel';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
-import { type Arg, type Place, splitWords, textOf, unknownText, word } from './shell/values';
+import { type Arg, type Place, splitWords, type Text, textAt, textOf, unknownText, word } from './shell/values';
 import { parseTomlTree } from './toml';
 import { limitReached } from './tooMuchWork';
-import { parseYamlTree, type TreeMap } from './tree';
+import { optionsOf, parseYamlTree, type TreeMap, type TreeScalar } from './tree';
+import { setWorld } from './world';
 
 /** A place in a file as it is printed; lines count from 1. */
 export interface LaunchPlace {
@@ -191,7 +193,7 @@ class Session implements LaunchContext {
     if (log?.log) {
       return this.#reading(log.name, log.log.read(this.file, this.text), []);
     }
-    const document = this.#document(family);
+    const document = this.#document(family) ?? this.#pods(options);
     if (document) {
       return document;
     }
@@ -223,6 +225,27 @@ class Session implements LaunchContext {
     return found && facts ? this.#reading(found.one.name, describeModel(facts, this), []) : null;
   }
 
+  /** Reads the file as a job of Kubernetes, by the command of its pods; null where it is none. */
+  #pods(options: ImportOptions): LaunchReading | null {
+    const tree = /\.(ya?ml|json)$/.test(this.file) ? parseYamlTree(this.file, this.text) : null;
+    const pods = tree && podScript(this.text, tree);
+    if (!pods) {
+      return null;
+    }
+    const given = new Map([...pods.variables, ...givenTexts(options.variables)]);
+    const run = runScript(this.file, pods.text, this.readFile, new Map(), given);
+    const started = this.#started(run, options.family);
+    if (!started) {
+      return this.#reading(null, new Facts(), ['The pods of this job start no training of a supported framework.']);
+    }
+    const facts = chosenJob(started.jobs, options.job);
+    facts.trains &&= started.trains;
+    if (!isKnown(facts.get('world_size'))) {
+      setWorld(facts, { nodes: countOfScalar(pods.nodes), perNode: countOfScalar(pods.perNode) });
+    }
+    return this.#reading(started.family, facts, run.problems);
+  }
+
   #python({ family, job }: ImportOptions): LaunchReading {
     const read = familiesNamed(family).flatMap(({ name, python }) => {
       const recipes = python?.read(this) ?? [];
@@ -242,7 +265,7 @@ class Session implements LaunchContext {
   #script({ family, job: wanted, recorded, variables }: ImportOptions): LaunchReading {
     const run = recorded
       ? recordedRun(this.file, this.text, recorded)
-      : runScript(this.file, this.text, this.readFile, new Map(), variables);
+      : runScript(this.file, this.text, this.readFile, new Map(), givenTexts(variables));
     const started = this.#started(run, family);
     const chosen = this.#byArgument(run, started, { family, variables });
     const found = started ?? chosen?.[0]?.started;
@@ -329,7 +352,13 @@ class Session implements LaunchContext {
       return null;
     }
     const all = constants.flatMap((constant): ByArgument[] => {
-      const chosen = runScript(this.file, this.text, this.readFile, new Map([[number, constant]]), variables);
+      const chosen = runScript(
+        this.file,
+        this.text,
+        this.readFile,
+        new Map([[number, constant]]),
+        givenTexts(variables),
+      );
       const started = this.#started(chosen, family);
       return started ? [{ number, constant, isRequired, started }] : [];
     });
@@ -429,6 +458,19 @@ function launchValue(key: FactPath, found: Found, lineOf: (place: Place) => numb
   return source === 'default'
     ? { key, value, source }
     : { key, value, source: { file: source.file, line: lineOf(source) }, offset: source.offset };
+}
+
+/** Variables that the caller gives, each in a place of its own. */
+function givenTexts(variables: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, Text> {
+  return new Map(
+    [...variables].map(([name, value]) => [name, textAt(value, { file: `--set ${name}`, offset: 0 })] as const),
+  );
+}
+
+function countOfScalar(scalar: TreeScalar | undefined): Found<number> | undefined {
+  return (
+    scalar && optionsOf({ kind: 'map', entries: new Map([['count', scalar]]), place: scalar.place }).integer('count')
+  );
 }
 
 /** The jobs of a script that differ from one another, numbered in the order of the file. */

@@ -1,6 +1,6 @@
 import { memoizeRecent } from '../memoize';
 import { readFlags } from './flags';
-import type { Defaults, Found } from './foundValues';
+import { type Defaults, type Found, isKnown } from './foundValues';
 import { integerOf, type Option, type Options } from './options';
 import type { Invocation } from './shell/shell';
 import { type Arg, literal, type Place, placeOf, type Text, textOf, type Variable, whyUnknown } from './shell/values';
@@ -235,7 +235,7 @@ class Chain {
     const options = args.slice(0, end);
     this.launchers.push(name);
     const flags = readFlags(options, this.invocation.place, { switches: launcher.switches });
-    const world = launcher.world?.(flags.options);
+    const world = withEnvironment(launcher, launcher.world?.(flags.options), this.invocation);
     if (world) {
       this.#worlds.push(world);
     }
@@ -369,13 +369,38 @@ function behindUnknown(name: string, args: readonly Arg[]): readonly Arg[] | nul
   return at < 0 || !OTHER_WRAPPERS.test(name) ? null : args.slice(at);
 }
 
+/** What torchrun's own variables give where its options do not (torch/distributed/argparse_util.py). */
+function withEnvironment(
+  launcher: Launcher,
+  world: World | undefined,
+  { variables, place }: Invocation,
+): World | undefined {
+  if (launcher !== TORCHRUN || !world) {
+    return world;
+  }
+  const count = (name: string) => {
+    const option = variableOption(variables, name, place);
+    return option ? countOption(option, name) : undefined;
+  };
+  const isOpen = (found: Found<number> | undefined) => !found || (isKnown(found) && found.source === 'default');
+  return {
+    ...world,
+    nodes: (isOpen(world.nodes) ? count('PET_NNODES') : undefined) ?? world.nodes,
+    perNode: (isOpen(world.perNode) ? count('PET_NPROC_PER_NODE') : undefined) ?? world.perNode,
+  };
+}
+
 /** A variable of the environment of a job as an option, such as `NPROC_PER_NODE`. */
 export function environmentOption(job: Job, name: string): Option | null {
-  const variable = job.variables.get(name);
+  return variableOption(job.variables, name, job.place);
+}
+
+function variableOption(variables: Job['variables'], name: string, otherwise: Place): Option | null {
+  const variable = variables.get(name);
   if (variable?.kind !== 'scalar') {
     return null;
   }
-  const place = placeOf(variable.text) ?? job.place;
+  const place = placeOf(variable.text) ?? otherwise;
   return { values: [literal(variable.text)], places: [place], place, unknown: whyUnknown(variable.text) };
 }
 

@@ -95,17 +95,12 @@ export function runScript(
   text: string,
   readFile: ReadFile,
   chosen: ReadonlyMap<string, string> = new Map(),
-  given: ReadonlyMap<string, string> = new Map(),
+  given: ReadonlyMap<string, Text> = new Map(),
 ): ScriptRun {
   const interpreter = new Interpreter(readFile, chosen);
   interpreter.give(given);
   interpreter.script(file, text);
   return interpreter.result();
-}
-
-/** What stands for the file of a variable that the caller gives. */
-export function givenPlace(name: string): string {
-  return `--set ${name}`;
 }
 
 class Interpreter implements BuiltinShell {
@@ -187,10 +182,9 @@ class Interpreter implements BuiltinShell {
     }
   }
 
-  /** Sets variables of the environment; each is its own place. */
-  give(variables: ReadonlyMap<string, string>): void {
-    for (const [name, value] of variables) {
-      const text = textAt(value, { file: givenPlace(name), offset: 0 });
+  /** Sets variables of the environment. */
+  give(variables: ReadonlyMap<string, Text>): void {
+    for (const [name, text] of variables) {
       this.assign(name, { kind: 'scalar', text });
       this.#given.set(name, text);
     }

@@ -5,8 +5,9 @@ import { megatronLm } from '../frameworks/megatron-lm';
 import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
 import { type FactPath, Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
 import { podScript } from './kubernetes';
-import { FLAGS_ALONE, type Job, jobOf } from './launchers';
+import { FLAGS_ALONE, type Job, jobOf, type World } from './launchers';
 import { describeModel } from './namedModel';
+import { pythonCommands } from './pythonCommands';
 import { type RecordedCommand, recordedRun } from './recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './shell/interpreter';
 import { candidatePaths } from './shell/sources';
@@ -233,33 +234,55 @@ class Session implements LaunchContext {
       return null;
     }
     const given = new Map([...pods.variables, ...givenTexts(options.variables)]);
-    const run = runScript(this.file, pods.text, this.readFile, new Map(), given);
-    const started = this.#started(run, options.family);
+    const counts = { nodes: countOfScalar(pods.nodes), perNode: countOfScalar(pods.perNode) };
+    return (
+      this.#commands(pods.text, options, given, counts) ??
+      this.#reading(null, new Facts(), ['The pods of this job start no training of a supported framework.'])
+    );
+  }
+
+  /**
+   * Reads commands that stand in a file of another kind; null where they start no training.
+   * @param script the commands where the file has them, all else blank
+   * @param world what the file says where the commands do not
+   */
+  #commands(
+    script: string,
+    { family, job }: ImportOptions,
+    given: ReadonlyMap<string, Text>,
+    world: World | null = null,
+  ): LaunchReading | null {
+    const run = runScript(this.file, script, this.readFile, new Map(), given);
+    const started = this.#started(run, family);
     if (!started) {
-      return this.#reading(null, new Facts(), ['The pods of this job start no training of a supported framework.']);
+      return null;
     }
-    const facts = chosenJob(started.jobs, options.job);
+    const facts = chosenJob(started.jobs, job);
     facts.trains &&= started.trains;
-    if (!isKnown(facts.get('world_size'))) {
-      setWorld(facts, { nodes: countOfScalar(pods.nodes), perNode: countOfScalar(pods.perNode) });
+    if (world && !isKnown(facts.get('world_size'))) {
+      setWorld(facts, world);
     }
     return this.#reading(started.family, facts, run.problems);
   }
 
-  #python({ family, job }: ImportOptions): LaunchReading {
-    const read = familiesNamed(family).flatMap(({ name, python }) => {
+  #python(options: ImportOptions): LaunchReading {
+    const read = familiesNamed(options.family).flatMap(({ name, python }) => {
       const recipes = python?.read(this) ?? [];
       return python && recipes.length > 0 ? [{ name, recipes, evidence: python.evidence }] : [];
     });
     const found = strongest(read, ({ evidence }) => evidence);
-    for (const { facts } of found?.one.recipes ?? []) {
-      describeModel(facts, this);
+    if (found) {
+      for (const { facts } of found.one.recipes) {
+        describeModel(facts, this);
+      }
+      return this.#reading(found.one.name, chosenJob(found.one.recipes, options.job), []);
     }
-    return found
-      ? this.#reading(found.one.name, chosenJob(found.one.recipes, job), [])
-      : this.#reading(null, new Facts(), [
-          'No function of this file describes a training job of a supported framework.',
-        ]);
+    const commands = pythonCommands(this.text);
+    const started = commands && this.#commands(commands, options, givenTexts(options.variables));
+    return (
+      started ||
+      this.#reading(null, new Facts(), ['No function of this file describes a training job of a supported framework.'])
+    );
   }
 
   #script({ family, job: wanted, recorded, variables }: ImportOptions): LaunchReading {

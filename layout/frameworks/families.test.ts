@@ -411,6 +411,15 @@ describe('frameworks on Megatron', () => {
     expect(values('primus', files)).toMatchObject({ 'parallelism.cp': 4, 'parallelism.ep': 1, 'model.num_layers': 8 });
   });
 
+  test('Primus: layers by hand become a pipeline layout, one number a stage', () => {
+    const experiment = (more: string) =>
+      `modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      pipeline_model_parallel_size: 4\n      decoder_pipeline_manual_split_list: [1, 2, 3, 2]\n${more}`;
+    const key = 'parallelism.pipeline_model_parallel_layout';
+    expect(values('primus', { 'e/x.yaml': experiment('') })).toMatchObject({ [key]: 'Et|t*2|t*3|t*2L' });
+    const interleaved = experiment('      num_virtual_stages_per_pipeline_rank: 2\n');
+    expect(values('primus', { 'e/x.yaml': interleaved })).not.toHaveProperty([key]);
+  });
+
   test('Megatron Bridge: what only the Python recipe sets is unknown', () => {
     const script =
       'for config in "2,1" "2,2"; do IFS="," read -r TP PP <<< "$config"\n' +

@@ -1,6 +1,6 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { Facts, notFound } from '../launch/foundValues';
+import { Facts, isKnown, notFound } from '../launch/foundValues';
 import { type Inherited, inherited } from '../launch/inheritance';
 import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
@@ -83,6 +83,31 @@ function readFlagsAlone(job: Job, missing: string): Facts {
   return facts;
 }
 
+const MANUAL_SPLIT = 'decoder_pipeline_manual_split_list';
+
+const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, MANUAL_SPLIT]);
+
+/**
+ * The layers of each stage by hand, the former way to write a pipeline layout. With virtual stages the list is not read: at this
+ * revision nothing says in which order it counts them.
+ */
+function readManualSplit(options: Options, facts: Facts): void {
+  const list = options.has(MANUAL_SPLIT) ? options.list(true, MANUAL_SPLIT) : undefined;
+  const pp = facts.number('parallelism.pp');
+  const chunks = ['parallelism.vpp', 'parallelism.num_layers_per_virtual_pipeline_stage'] as const;
+  if (!isKnown(list) || facts.get('parallelism.pipeline_model_parallel_layout')) {
+    return;
+  }
+  if (list.value.length !== pp || chunks.some((key) => facts.get(key)) || facts.number('model.mtp_num_layers')) {
+    facts.note(
+      `${MANUAL_SPLIT} [${list.value.join(', ')}] is not read: it is understood for one number a stage, without virtual stages and MTP layers.`,
+    );
+    return;
+  }
+  const stages = list.value.map((count) => (count === 1 ? 't' : `t*${count}`));
+  facts.set('parallelism.pipeline_model_parallel_layout', { value: `E${stages.join('|')}L`, source: list.source });
+}
+
 /** The experiment that a launcher of Primus is given; null for other programs. */
 function pathOf(job: Job): string | null {
   const words = [job.program, job.script ?? '', textOf(job.args[0]) ?? ''];
@@ -134,6 +159,7 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
     facts.engine = 'torchtitan';
   } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
     readMegatron(optionsOf(merged, missing), DIALECT, facts);
+    readManualSplit(optionsOf(merged), facts);
   } else {
     facts.note(`The framework ${framework} has no parallelism that a layout describes.`);
   }
@@ -143,7 +169,7 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   } else {
     deriveFromWorld(facts);
   }
-  listUnmappedTree(overrides, '', framework === 'torchtitan' ? TITAN_MAPPED : MEGATRON_OPTIONS, facts);
+  listUnmappedTree(overrides, '', framework === 'torchtitan' ? TITAN_MAPPED : MAPPED, facts);
   if (lost !== null) {
     facts.noteMissing(lost);
   }

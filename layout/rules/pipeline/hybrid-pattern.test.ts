@@ -46,7 +46,7 @@ test('hybrid-pattern', () => {
     no layers: error at "\\"|\\"": The pattern holds no layer: Megatron-LM divides by zero. Write one symbol a layer.
       = at "2": pp is 2 here
       = suggestion: Remove hybrid_layer_pattern: model: {[-hybrid_layer_pattern: "|"-]}
-    MoE layers without experts, in a job of the training script: warning at "MEME": The pattern has MoE layers (E), but num_experts is not written. Write num_experts. Megatron-LM takes the arguments and stops when it builds the layer.
+    MoE layers without experts, in a job of the training script: warning at "MEME": The pattern has MoE layers (E), but num_experts is not written. Write num_experts. Megatron-LM checks this when it builds the layer.
       = suggestion: Remove hybrid_layer_pattern: model: {[-hybrid_layer_pattern: MEME, -]num_layers: 4, hidden_size: 64, num_attention_heads: 8}"
   `);
 });

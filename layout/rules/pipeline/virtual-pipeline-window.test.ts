@@ -43,11 +43,11 @@ test('virtual-pipeline-window', () => {
       = at "2": vpp is 2 here
       = suggestion: Change global_batch_size to 10: batch: {micro_batch_size: 1, global_batch_size: [-14-]{+10+}}
       = suggestion: Change global_batch_size to 20: batch: {micro_batch_size: 1, global_batch_size: [-14-]{+20+}}
-    the default batch of the training script is one micro-batch a replica: warning at "batch": vpp with pp 2 needs at least 2 micro-batches a step; this batch gives 1. Use global_batch_size 8. Megatron-LM takes the arguments and stops when it runs the first step.
+    the default batch of the training script is one micro-batch a replica: warning at "batch": vpp with pp 2 needs at least 2 micro-batches a step; this batch gives 1. Use global_batch_size 8. Megatron-LM checks this when it runs the first step.
       = Megatron-LM: The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=2 , M=1]
       = at "2": vpp is 2 here
       = suggestion: Insert global_batch_size: 8: batch: {micro_batch_size: 1{+, global_batch_size: 8+}}
-    no batch helps a group smaller than the pipeline: error at "2": Groups of 2 micro-batches are smaller than pp 4. Use microbatch_group_size_per_vp_stage 4. Megatron-LM takes the arguments and stops when it runs the first step.
+    no batch helps a group smaller than the pipeline: error at "2": Groups of 2 micro-batches are smaller than pp 4. Use microbatch_group_size_per_vp_stage 4. Megatron-LM checks this when it runs the first step.
       = Megatron-LM: The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=4 , M=1]
       = at "2": vpp is 2 here"
   `);

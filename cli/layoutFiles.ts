@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import ignore, { type Ignore } from 'ignore';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { GitIgnore, PatternWork } from './gitignore';
 import { fail } from './output';
 
 /** Which files of a folder are layouts. */
@@ -19,7 +19,7 @@ const MAX_RULES_BYTES = 64 * 1024;
 /** The rules of a `.gitignore`, for paths below its folder. */
 interface Rules {
   readonly folder: string;
-  readonly rules: Ignore;
+  readonly rules: GitIgnore;
 }
 
 /**
@@ -29,7 +29,7 @@ interface Rules {
 export function* layoutFiles(paths: readonly string[]): Iterable<string> {
   for (const path of paths) {
     if (isFolder(path)) {
-      for (const { files } of foldersIn(path, [], 0)) {
+      for (const { files } of foldersIn(path, [], 0, new PatternWork())) {
         yield* files;
       }
     } else {
@@ -42,7 +42,7 @@ export function* layoutFiles(paths: readonly string[]): Iterable<string> {
 export function* layoutFolders(paths: readonly string[]): Iterable<string> {
   for (const path of paths) {
     if (isFolder(path)) {
-      for (const { folder } of foldersIn(path, [], 0)) {
+      for (const { folder } of foldersIn(path, [], 0, new PatternWork())) {
         yield folder;
       }
     } else {
@@ -57,18 +57,18 @@ interface Folder {
   readonly files: readonly string[];
 }
 
-function* foldersIn(folder: string, above: readonly Rules[], depth: number): Iterable<Folder> {
-  const rules = [...above, ...rulesOf(folder)];
+function* foldersIn(folder: string, above: readonly Rules[], depth: number, work: PatternWork): Iterable<Folder> {
+  const rules = [...above, ...rulesOf(folder, work)];
   const entries = entriesOf(folder);
   const files = entries.filter((entry) => !entry.isDirectory() && LAYOUT.test(entry.name));
   yield {
     folder,
-    files: files.map(({ name }) => join(folder, name)).filter((path) => !isIgnored(path, '', rules)),
+    files: files.map(({ name }) => join(folder, name)).filter((path) => !isIgnored(path, false, rules)),
   };
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED.has(entry.name) && !isIgnored(path, '/', rules)) {
-      yield* foldersIn(path, rules, depth + 1);
+    if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED.has(entry.name) && !isIgnored(path, true, rules)) {
+      yield* foldersIn(path, rules, depth + 1, work);
     }
   }
 }
@@ -82,22 +82,21 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-function rulesOf(folder: string): Rules[] {
+function rulesOf(folder: string, work: PatternWork): Rules[] {
   try {
-    return [
-      { folder, rules: ignore().add(readRegularFile(join(folder, '.gitignore'), MAX_RULES_BYTES).toString('utf8')) },
-    ];
+    const text = readRegularFile(join(folder, '.gitignore'), MAX_RULES_BYTES).toString('utf8');
+    return [{ folder, rules: new GitIgnore(text, work) }];
   } catch {
     return [];
   }
 }
 
-/** Whether the nearest matching rules exclude a path; `end` is the slash that a folder's path ends with. */
-function isIgnored(path: string, end: '' | '/', rules: readonly Rules[]): boolean {
-  for (const { folder, rules: own } of [...rules].reverse()) {
-    const { ignored, unignored } = own.test(relative(folder, path).split(sep).join('/') + end);
-    if (ignored || unignored) {
-      return ignored;
+/** Whether the nearest matching rules exclude a path. */
+function isIgnored(path: string, isFolder: boolean, rules: readonly Rules[]): boolean {
+  for (const { folder, rules: own } of rules.toReversed()) {
+    const verdict = own.verdict(relative(folder, path).split(sep).join('/'), isFolder);
+    if (verdict !== null) {
+      return verdict;
     }
   }
   return false;

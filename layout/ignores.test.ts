@@ -79,3 +79,12 @@ test.each([
   expect(edited?.slice(edited.indexOf('parallelism:\n') + 13)).toBe(expected);
   expect(codes(edited ?? '')).not.toContain('dense-factorization');
 });
+
+test('many comments are read once, in linear time', () => {
+  const text = `layout: 1\nworld_size: 8\n${'# layout-ignore: world-gap\n'.repeat(19_000)}parallelism: {tp: 2}\n`;
+  const began = performance.now();
+  const { diagnostics, lines, read } = check(text);
+  const edits = diagnostics.map((diagnostic) => ignoreEdit(text, lines, read.tree.root, diagnostic));
+  expect(edits.length).toBeGreaterThan(500);
+  expect(performance.now() - began).toBeLessThan(3_000);
+});

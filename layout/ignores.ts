@@ -3,6 +3,7 @@ import { commentsOf } from './format/comments';
 import { lineBreak } from './format/edit';
 import type { LineIndex } from './format/lines';
 import type { Node } from './format/node';
+import { memoizeRecent } from './memoize';
 
 /** A comment that silences rules on a line: `# layout-ignore: code, code reason`. */
 export interface Ignore {
@@ -21,15 +22,41 @@ const MARK = /^#\s*layout-ignore:\s*([a-z]+(?:-[a-z]+)*(?:\s*,\s*[a-z]+(?:-[a-z]
 /** Rules that say that a file cannot be read; a comment in such a file cannot be trusted either. */
 export const ALWAYS_SAID: ReadonlySet<string> = new Set(['yaml-syntax', 'file-too-large', 'unsupported-version']);
 
+/** The comments of a text, and those of them that silence rules. */
+interface Comments {
+  readonly all: readonly Span[];
+  readonly ignores: readonly Ignore[];
+}
+
+/** What was read of the last texts, by their line indexes: every diagnostic asks for it. */
+const recent = memoizeRecent((_: LineIndex): { comments?: Comments } => ({}));
+
 /** The comments of a file that silence rules. */
 export function ignoresOf(text: string, lines: LineIndex, root: Node | null): readonly Ignore[] {
-  if (!text.includes('layout-ignore:')) {
-    return [];
+  return text.includes('layout-ignore:') ? commentsIn(text, lines, root).ignores : [];
+}
+
+function commentsIn(text: string, lines: LineIndex, root: Node | null): Comments {
+  const known = recent(lines);
+  if (!known.comments) {
+    const all = commentsOf(text, lines, root);
+    known.comments = { all, ignores: readIgnores(text, lines, all) };
   }
-  const comments = commentsOf(text, lines, root);
-  const alone = new Set(
-    comments.filter(({ start }) => isAlone(text, lines, start)).map(({ start }) => lineOf(lines, start)),
-  );
+  return known.comments;
+}
+
+/** Where each line of comments alone stands: the next line that is no such line. */
+function targetsOf(alone: readonly number[]): ReadonlyMap<number, number> {
+  const targets = new Map<number, number>();
+  for (const line of alone.toReversed()) {
+    targets.set(line, targets.get(line + 1) ?? line + 1);
+  }
+  return targets;
+}
+
+function readIgnores(text: string, lines: LineIndex, comments: readonly Span[]): readonly Ignore[] {
+  const alone = comments.filter(({ start }) => isAlone(text, lines, start));
+  const targets = targetsOf(alone.map(({ start }) => lineOf(lines, start)));
   return comments.flatMap((span) => {
     const [whole, list] = MARK.exec(text.slice(span.start, span.end)) ?? [];
     if (whole === undefined || list === undefined) {
@@ -37,11 +64,8 @@ export function ignoresOf(text: string, lines: LineIndex, root: Node | null): re
     }
     const codes = list.split(',').map((code) => code.trim());
     const codesEnd = span.start + whole.length;
-    let line = lineOf(lines, span.start);
-    while (alone.has(line)) {
-      line++;
-    }
-    return [{ codes, span, codesEnd, line }];
+    const line = lineOf(lines, span.start);
+    return [{ codes, span, codesEnd, line: targets.get(line) ?? line }];
   });
 }
 
@@ -85,7 +109,7 @@ export function ignoreEdit(text: string, lines: LineIndex, root: Node | null, { 
     return insert(known.codesEnd, `, ${code}`);
   }
   const { start, end } = lines.lineSpan(line);
-  if (commentsOf(text, lines, root).some((comment) => start <= comment.start && comment.start < end)) {
+  if (commentsIn(text, lines, root).all.some((comment) => start <= comment.start && comment.start < end)) {
     const indent = /^[ ]*/.exec(text.slice(start, end))?.[0] ?? '';
     return insert(start, `${indent}# layout-ignore: ${code}${lineBreak(text)}`);
   }

@@ -26,4 +26,5 @@ export {
   isRecordedTarget,
   RECORDED_TARGETS,
 } from './write';
+export { type PatternElement, parsePattern } from './shell/patterns';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

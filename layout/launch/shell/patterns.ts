@@ -1,5 +1,7 @@
 /** One element of a shell pattern. */
-type Element = { readonly kind: 'star' } | { readonly kind: 'one'; readonly matches: (character: string) => boolean };
+export type PatternElement =
+  | { readonly kind: 'star' }
+  | { readonly kind: 'one'; readonly matches: (character: string) => boolean };
 
 /** The longest pattern, and the longest text it is tried on, in UTF-16 units: matching takes the product of both. */
 const MAX_PATTERN = 256;
@@ -8,11 +10,12 @@ const MAX_MATCHED = 2_048;
 /** How many characters and elements of a pattern are compared in one replacement. */
 const MAX_REPLACED = 2_000_000;
 
-function parsePattern(pattern: string): Element[] | null {
+/** The elements of a shell pattern; null where it is longer than patterns are. */
+export function parsePattern(pattern: string): PatternElement[] | null {
   if (pattern.length > MAX_PATTERN) {
     return null;
   }
-  const elements: Element[] = [];
+  const elements: PatternElement[] = [];
   for (let index = 0; index < pattern.length; index++) {
     const character = pattern.charAt(index);
     const close = character === '[' ? pattern.indexOf(']', index + 2) : -1;
@@ -59,7 +62,7 @@ function setOf(body: string): (character: string) => boolean {
 }
 
 /** The ends of all matches that begin at an offset, in ascending order. */
-function endsFrom(text: string, start: number, elements: readonly Element[]): number[] {
+function endsFrom(text: string, start: number, elements: readonly PatternElement[]): number[] {
   let active = closure(new Set([0]), elements);
   const ends = active.has(elements.length) ? [start] : [];
   for (let at = start; at < text.length && active.size > 0; at++) {
@@ -80,7 +83,7 @@ function endsFrom(text: string, start: number, elements: readonly Element[]): nu
   return ends;
 }
 
-function closure(states: Set<number>, elements: readonly Element[]): Set<number> {
+function closure(states: Set<number>, elements: readonly PatternElement[]): Set<number> {
   for (const state of states) {
     if (elements[state]?.kind === 'star') {
       states.add(state + 1);

@@ -1,0 +1,119 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { GitIgnore, PatternWork } from './gitignore';
+
+/** Paths that differ in what patterns ask of them. */
+const FILES = [
+  ...['a', 'b.yaml', 'ab', 'a b', 'A', '#a', '!a', 'a*', 'z-9', '日本'],
+  ...['a/a', 'a/b.yaml', 'build/a', 'build/x/a', 'x/build/a', 'x/y/build/b.yaml'],
+  ...['x/a/y/b.yaml', 'x/y/z/a', 'deep/x/y/z/b.yaml', '.hidden/a'],
+];
+
+/** Parts of which patterns are made. */
+const PARTS = [
+  'a',
+  'b',
+  '*',
+  '**',
+  '?',
+  'build',
+  '*.yaml',
+  '[ab]',
+  '[!a]*',
+  '[a-c]b',
+  'x',
+  'y',
+  '\\*',
+  'a*',
+  '*b*',
+  '\\#a',
+ 
+  '日*',
+];
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gitignore-'));
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' });
+  git('init', '-q');
+  git('config', 'core.ignoreCase', 'false');
+  git('config', 'core.quotePath', 'false');
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** What git says of each path under a `.gitignore`, one pattern a line. */
+function gitVerdicts(text: string, paths: readonly string[]): readonly boolean[] {
+  writeFileSync(join(folder, '.gitignore'), text);
+  const { stdout } = spawnSync('git', ['check-ignore', '--no-index', '-v', '-n', '-z', '--stdin'], {
+    cwd: folder,
+    input: paths.map((path) => `${path}\0`).join(''),
+    env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' },
+  });
+  const fields = stdout.toString().split('\0');
+  return paths.map((_, index) => {
+    const pattern = fields[index * 4 + 2] ?? '';
+    return pattern !== '' && !pattern.startsWith('!');
+  });
+}
+
+/** What this matcher says: a file is out where a folder above it is. */
+function ownVerdicts(text: string, paths: readonly string[]): readonly boolean[] {
+  const ignore = new GitIgnore(text, new PatternWork());
+  return paths.map((path) => {
+    const parts = path.split('/');
+    const verdicts = parts.map((_, index) =>
+      ignore.verdict(parts.slice(0, index + 1).join('/'), index < parts.length - 1),
+    );
+    const folders = verdicts.slice(0, -1).indexOf(true);
+    return folders >= 0 || verdicts.at(-1) === true;
+  });
+}
+
+describe('patterns of .gitignore', () => {
+  beforeAll(() => {
+    for (const path of FILES) {
+      const isFolder = FILES.some((other) => other.startsWith(`${path}/`));
+      mkdirSync(join(folder, isFolder ? path : dirname(path)), { recursive: true });
+    }
+  });
+
+  test('exclude what git excludes', () => {
+    let state = 2026;
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+      return (state >>> 8) % below;
+    };
+    for (let round = 0; round < 300; round++) {
+      const lines = Array.from({ length: 1 + random(3) }, () => {
+        const parts = Array.from({ length: 1 + random(4) }, () => PARTS[random(PARTS.length)]);
+        return `${['', '', '', '!', '/'][random(5)]}${parts.join('/')}${['', '', '/', ' ', '\r'][random(5)]}`;
+      });
+      const text = `${lines.join('\n')}\n`;
+      const paths = FILES.filter((path) => !FILES.some((other) => other.startsWith(`${path}/`)));
+      const [own, git] = [ownVerdicts(text, paths), gitVerdicts(text, paths)];
+      expect({ text, other: paths.filter((_, index) => own[index] !== git[index]) }).toEqual({ text, other: [] });
+    }
+  });
+
+  test.each([
+    ['folders at any depth, nine times', `${'**/a/'.repeat(9)}**/b\n`, `${'a/'.repeat(1000)}x`],
+    ['stars in a name', `${'*a'.repeat(60)}*b\n`, 'a'.repeat(255)],
+    ['stars and folders', `${'**/*a*a*a*a*/'.repeat(9)}b\n`, `${`${'a'.repeat(250)}/`.repeat(15)}c`],
+    ['many patterns', '*a*a*a*a*a*a*b\n'.repeat(4000), 'a'.repeat(255)],
+    ['one long pattern', `${'*a'.repeat(30_000)}\n`, 'a'.repeat(255)],
+  ])('take bounded time: %s', (_, text, path) => {
+    const ignore = new GitIgnore(text, new PatternWork());
+    const began = performance.now();
+    for (let file = 0; file < 200; file++) {
+      expect(ignore.verdict(path, false)).toBe(null);
+    }
+    expect(performance.now() - began).toBeLessThan(8_000);
+  });
+});

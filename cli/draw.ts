@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fileErrorText } from '../jobs/regularFile';
@@ -14,10 +14,10 @@ import { failedRanks } from '../picture/roles';
 import { sequenceDiagram, shareSentence } from '../picture/sequence';
 import { stageLayers } from '../picture/stageLayers';
 import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../picture/svg';
-import { csvOf } from '../picture/table';
+import { csvLines } from '../picture/table';
 import { outlineOf, worldDiagram, worldSentence } from '../picture/worldDiagram';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
-import { fail, refusesToList } from './output';
+import { fail, print, refusesToList } from './output';
 
 /** What is drawn: a layout without errors, what its picture is called, and the options. */
 interface Subject extends SoundLayout {
@@ -137,7 +137,7 @@ async function drawLayout(file: string, drawn: Subject): Promise<void> {
   if ((view === TABLE) !== (format === 'csv')) {
     refuse(view === TABLE ? 'the table is written as csv' : 'only the view table is written as csv');
   } else if (view === TABLE) {
-    save(Buffer.from(csvOf(layout)), output);
+    await saveLines(csvLines(layout), output);
   } else {
     const svg = diagram ? diagram(drawn) : pictureSvg(drawn);
     if ('problem' in svg) {
@@ -190,6 +190,26 @@ function save(picture: Buffer, output: string | undefined): void {
       process.stdout.write(picture);
     } else {
       writeFileSync(output, picture);
+    }
+  } catch (error) {
+    fail(`${output}: ${fileErrorText(error)}`);
+  }
+}
+
+/** Writes lines as they are made: a table of a large world is never held whole. */
+async function saveLines(lines: Iterable<string>, output: string | undefined): Promise<void> {
+  if (output === undefined) {
+    await print(lines);
+    return;
+  }
+  try {
+    const file = openSync(output, 'w');
+    try {
+      for (const line of lines) {
+        writeSync(file, line);
+      }
+    } finally {
+      closeSync(file);
     }
   } catch (error) {
     fail(`${output}: ${fileErrorText(error)}`);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
-import { check, grouped, jsonText, terminalLine } from '../layout';
+import { check, grouped, jsonText, terminalLine, terminalLines } from '../layout';
 import {
   calibratedBy,
   configModel,
@@ -195,7 +195,7 @@ function leastOf(layouts: readonly PlannedLayout[]): string | null {
 function* shown(file: string, layouts: readonly PlannedLayout[], place: number): Iterable<string> {
   const layout = layouts[place - 1];
   if (layout) {
-    yield layout.text;
+    yield terminalLines(layout.text);
   } else {
     fail(`${file}: only ${layouts.length} layouts are listed`);
   }

@@ -29,9 +29,9 @@ describe('a text that is no layout', () => {
     expect(codes(named.get(name ?? '') ?? '')).toEqual([code]);
   });
 
-  test('lone surrogates and line separators are text like any other', () => {
+  test('lone surrogates and line separators are read, and are no characters for a text', () => {
     const text = 'layout: 1\nname: "\ud83d \u2028 \u0085"\nworld_size: 8\nparallelism: {tp: 2}\n';
-    expect(diagnosticsOf(text)).toEqual([]);
+    expect(diagnosticsOf(text).map(({ code }) => code)).toEqual(['unsafe-character']);
   });
 
   test('names that JavaScript gives to every object are names like any other', () => {

@@ -1,15 +1,20 @@
-import { denseGrid, expertGrid, type ResolvedLayout } from '../layout';
+import { csvCell, denseGrid, expertGrid, type ResolvedLayout } from '../layout';
 import { numberingOf } from './numbering';
 import { modulesOf } from './rankDetails';
 
-/** All ranks as comma-separated values: where each lies and its coordinates, a line a rank (two where modules share it). */
+/** The whole table as one text, for as many ranks as a file may have. */
 export function csvOf(layout: ResolvedLayout): string {
+  return [...csvLines(layout)].join('');
+}
+
+/** All ranks as comma-separated values: where each lies and its coordinates, a line a rank (two where modules share it). */
+export function* csvLines(layout: ResolvedLayout): Iterable<string> {
   const numbering = numberingOf(layout);
   const grids = layout.modules.map((module) => ({ module, dense: denseGrid(module), expert: expertGrid(module) }));
   const names = [
     ...new Set(grids.flatMap(({ dense, expert }) => [...dense.axes, ...expert.axes].map(({ name }) => name))),
   ];
-  const lines = [['rank', 'node', 'gpu', 'module', ...names].join(',')];
+  yield `${['rank', 'node', 'gpu', 'module', ...names].join(',')}\n`;
   for (let rank = 0; rank < layout.worldSize; rank++) {
     const place = numbering?.placeOf(rank) ?? rank;
     const machine = [rank, Math.floor(rank / layout.gpusPerNode), rank % layout.gpusPerNode];
@@ -20,12 +25,7 @@ export function csvOf(layout: ResolvedLayout): string {
         const axis = grid?.axes.find((one) => one.name === name);
         return grid && axis ? grid.indexAlong(axis, place) : '';
       });
-      lines.push([...machine, quoted(module.name ?? ''), ...values].join(','));
+      yield `${[...machine, csvCell(module.name ?? ''), ...values].join(',')}\n`;
     }
   }
-  return `${lines.join('\n')}\n`;
 }
-
-/** A text as a field: quoted, and never a formula of a spreadsheet. */
-const quoted = (text: string): string =>
-  /^\w[\w .-]*$/.test(text) || text === '' ? text : `"'${text.replaceAll('"', '""')}"`;

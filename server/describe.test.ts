@@ -23,7 +23,7 @@ describe('a key is described alike', () => {
     const reference = formatMarkdown();
     const schema = JSON.stringify(layoutSchema());
     const wrong = keys.flatMap(([path, name, spec]) => {
-      const shown = { hover: signature(name, spec), explain: keyMarkdown(path) ?? '', reference, schema };
+      const shown = { hover: signature(name, spec).source, explain: keyMarkdown(path) ?? '', reference, schema };
       return keyFacts(spec).flatMap(([word, text]) =>
         Object.entries(shown).flatMap(([where, all]) => {
           const isOwn = where === 'schema' && (word === 'type' || text === 'required');
@@ -37,7 +37,7 @@ describe('a key is described alike', () => {
 
   test('a switch that is on has a flag that takes it away', () => {
     const [, name, spec] = keys.find(([path]) => path === 'parallelism.overlap_p2p_comm') ?? [];
-    expect(name && spec && signature(name, spec)).toBe(
+    expect(name && spec && signature(name, spec).source).toBe(
       '**overlap_p2p_comm**: true or false · default `true` · Megatron-LM `--no-overlap-p2p-communication` for `false`',
     );
   });

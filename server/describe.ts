@@ -1,19 +1,26 @@
 import {
+  code,
   countOf,
   type KeySpec,
   keyFacts,
   type LayoutFacts,
+  Markdown,
   type ModuleFacts,
-  markdownCode,
+  markdown,
   stagePlanOf,
 } from '../layout';
 
 /** The type, default, Megatron-LM argument and versions of a key, in one line of Markdown. */
-export function signature(name: string, spec: KeySpec): string {
+export function signature(name: string, spec: KeySpec): Markdown {
   const facts = keyFacts(spec).map(([word, text]) => {
-    return word === 'type' ? `**${name}**: ${text}` : text === 'required' ? text : `${word} ${text}`;
+    const told = Markdown.trusted(text);
+    return word === 'type'
+      ? markdown`**${name}**: ${told}`
+      : text === 'required'
+        ? told
+        : markdown`${Markdown.trusted(word)} ${told}`;
   });
-  return facts.join(' · ');
+  return Markdown.join(facts, ' · ');
 }
 
 /** The grid that a path lies in: the module it names, or `parallelism`. */
@@ -61,31 +68,33 @@ const STAGE_KEYS =
 const MAX_RANKS = 16;
 
 /** The layers that each pipeline rank of a grid holds, a line each, for a key that decides them: Markdown. */
-export function stageLines(facts: LayoutFacts, module: ModuleFacts, key: string): string[] {
+export function stageLines(facts: LayoutFacts, module: ModuleFacts, key: string): Markdown[] {
   const plan = STAGE_KEYS.test(key) ? stagePlanOf(facts, module) : undefined;
   const symbols = plan?.pattern?.split('/')[0]?.replaceAll('|', '') ?? '';
-  const ranks = new Map<number, string[]>();
+  const ranks = new Map<number, Markdown[]>();
   for (const { pp, vpp, layers } of plan?.stages() ?? []) {
-    const held = `${plan?.vpp ? `vpp ${vpp}: ` : ''}${layersText(layers, symbols)}`;
+    const held = markdown`${plan?.vpp ? markdown`vpp ${vpp}: ` : ''}${layersText(layers, symbols)}`;
     ranks.set(pp, [...(ranks.get(pp) ?? []), held]);
   }
-  const lines = [...ranks].map(([pp, stages]) => `- pp ${pp}: ${stages.join('; ')}`);
+  const lines = [...ranks].map(([pp, stages]) => markdown`- pp ${pp}: ${Markdown.join(stages, '; ')}`);
   const left = lines.length - MAX_RANKS;
-  const shown = left > 0 ? [...lines.slice(0, MAX_RANKS), `- ${countOf(left, 'more rank')}`] : lines;
-  return lines.length < 2 ? [] : [shown.join('\n')];
+  const shown = left > 0 ? [...lines.slice(0, MAX_RANKS), markdown`- ${countOf(left, 'more rank')}`] : lines;
+  return lines.length < 2 ? [] : [Markdown.join(shown, '\n')];
 }
 
 /** `embedding, t0 to t3 (`M*M-`)`: runs of layers, with the symbols of a hybrid pattern. */
-function layersText(layers: readonly string[], symbols: string): string {
+function layersText(layers: readonly string[], symbols: string): Markdown {
   const decoders = layers.filter((layer) => /^t\d/.test(layer));
   const [first, last] = [decoders[0], decoders.at(-1)];
   const run = first === last ? `${first}` : `${first} to ${last}`;
   const from = Number(first?.slice(1));
-  const shown = markdownCode(symbols.slice(from, from + decoders.length).slice(0, 40));
+  const shown = code(symbols.slice(from, from + decoders.length).slice(0, 40));
   const words = layers
     .filter((layer) => layer === first || !decoders.includes(layer))
-    .map((layer) => (layer === first ? `${run}${shown === '' ? '' : ` (${shown})`}` : layer));
-  return words.length === 0 ? 'no layers' : words.join(', ');
+    .map((layer) =>
+      layer !== first ? markdown`${layer}` : shown.source === '' ? markdown`${run}` : markdown`${run} (${shown})`,
+    );
+  return words.length === 0 ? markdown`no layers` : Markdown.join(words, ', ');
 }
 
 /** The layers of each pipeline stage, where all stages have as many; undefined where that is open or not so. */

@@ -1,10 +1,12 @@
 import {
+  code,
   denseGrid,
   expertGrid,
   type Grid,
   type GroupFamily,
   LANGUAGE_MODULE,
-  markdownCode,
+  Markdown,
+  markdown,
   processGroups,
   type ResolvedLayout,
   type ResolvedModule,
@@ -29,29 +31,29 @@ export function groupsOf(layout: ResolvedLayout, module: string | null): GroupFa
 }
 
 /** The place of a global rank and its groups, a paragraph of Markdown for each grid that holds it. */
-export function rankLines(layout: ResolvedLayout, rank: number): string[] {
+export function rankLines(layout: ResolvedLayout, rank: number): Markdown[] {
   if (!Number.isSafeInteger(rank) || rank < 0 || rank >= layout.worldSize) {
     return [];
   }
   const { gpusPerNode } = layout;
-  const place = `**Rank ${rank}**: node ${Math.floor(rank / gpusPerNode)}, GPU ${rank % gpusPerNode}.`;
+  const place = markdown`**Rank ${rank}**: node ${Math.floor(rank / gpusPerNode)}, GPU ${rank % gpusPerNode}.`;
   const grids = layout.modules.filter((module) => denseGrid(module).has(rank)).slice(0, MAX_SHOWN);
   // many modules may cover the same ranks: the groups of as many are listed as one large world has
   const listed = canList(layout) ? Math.max(1, Math.floor(MAX_WORLD_LISTED / layout.worldSize)) : 0;
   return [place, ...grids.flatMap((module, i) => gridLines(layout, module, rank, i < listed))];
 }
 
-function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number, listsPeers: boolean): string[] {
+function gridLines(layout: ResolvedLayout, module: ResolvedModule, rank: number, listsPeers: boolean): Markdown[] {
   const experts = expertGrid(module);
   // with packed nonuniform TP a rank's number says nothing of its place in the grid
   const isPacked = layout.ntp?.placement === 'packed';
   const places = [denseGrid(module), ...(experts.sizeOf('ep') > 1 ? [experts] : [])];
   const coordinates = isPacked ? [] : places.map((grid) => coordinatesOf(grid, rank)).filter((text) => text !== '');
-  const title = module.name === null ? '' : `In ${markdownCode(module.name)}: `;
+  const title = module.name === null ? '' : markdown`In ${code(module.name)}: `;
   const peers = listsPeers ? groupsOf(layout, module.name).flatMap((family) => peersOf(family, rank)) : [];
   return [
-    ...(coordinates.length > 0 ? [`${title}${coordinates.join('; experts: ')}.`] : []),
-    ...(peers.length > 0 ? [peers.join('\n')] : []),
+    ...(coordinates.length > 0 ? [markdown`${title}${Markdown.trusted(coordinates.join('; experts: '))}.`] : []),
+    ...(peers.length > 0 ? [Markdown.join(peers, '\n')] : []),
   ];
 }
 
@@ -60,11 +62,13 @@ function coordinatesOf(grid: Grid, rank: number): string {
   return grid.axes.flatMap(({ name, size }, i) => (size > 1 ? [`${name} ${at[i]} of ${size}`] : [])).join(', ');
 }
 
-function peersOf(family: GroupFamily, rank: number): string[] {
+function peersOf(family: GroupFamily, rank: number): Markdown[] {
   if (family.size < 2) {
     return [];
   }
-  return family.indicesOf(rank).map((index) => `- ${markdownCode(family.name)}: ${ranksText(family.ranks(index))}`);
+  return family
+    .indicesOf(rank)
+    .map((index) => markdown`- ${code(family.name)}: ${Markdown.trusted(ranksText(family.ranks(index)))}`);
 }
 
 /** `[0, 2, 4]`, the first few of many. */

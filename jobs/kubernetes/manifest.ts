@@ -3,7 +3,7 @@ import type { IJobSpec } from 'kubernetes-models/batch/v1/JobSpec';
 import type { IPodSpec } from 'kubernetes-models/v1/PodSpec';
 import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
 import type { IToleration } from 'kubernetes-models/v1/Toleration';
-import { stringify } from 'yaml';
+import { yamlText } from '../../layout';
 import { EnvironmentError } from '../backend';
 import type { SmokePlan } from '../plan';
 import type { Engine, KubernetesCluster } from './kubernetesFields';
@@ -128,7 +128,7 @@ export function manifestOf(input: ManifestInput): Manifest {
 /** Objects as the text that kubectl reads. */
 export function manifestText(objects: readonly KubernetesObject[]): string {
   // folded lines would be harder to read and to copy
-  return objects.map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+  return objects.map((one) => yamlText(one)).join('---\n');
 }
 
 function metadata({ name, cluster, engine }: ManifestInput, of: 'job' | 'part' = 'part') {

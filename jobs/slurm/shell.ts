@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { shellQuoted } from '../../layout';
+import { posixQuoted } from '../../layout';
 import { programEnvironment } from '../programEnvironment';
 
 /** The time limit of a script, in milliseconds. */
@@ -41,7 +41,7 @@ export interface ScriptResult {
  * are.
  */
 function scriptText(script: string, words: readonly string[]): string {
-  return `set -- ${words.map(shellQuoted).join(' ')}\nprintf '%s\\n' ${MARK}\n${script}`;
+  return `set -- ${words.map(posixQuoted).join(' ')}\nprintf '%s\\n' ${MARK}\n${script}`;
 }
 
 /**

@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import {
+  code,
+  csvCell,
   jsonText,
-  markdownCode,
   markdownText,
+  posixQuoted,
+  pythonText,
   safeJson,
   shellQuoted,
   shellWord,
@@ -12,13 +16,15 @@ import {
   workflowData,
   workflowProperty,
   xmlText,
+  yamlText,
 } from '.';
 
 /** Every character of the Basic Multilingual Plane, lone surrogates too. */
 const EVERY = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).join('');
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]|\p{Cs}/u;
+const CONTROL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u115f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\u{e0000}-\u{e0fff}]|[\ufe00-\ufe0f]|\p{Cs}/u;
 
 /** What a file may call a module. */
 const ATTACKS = [
@@ -61,6 +67,31 @@ describe('JSON', () => {
   });
 });
 
+describe('YAML, Python and CSV', () => {
+  test.each([...ATTACKS, ...MORE, EVERY.replaceAll(/\p{Cs}/gu, '')])(
+    'hold %# as a value, and command nothing',
+    (text) => {
+      const data = { key: text, list: ['x', text], [text.slice(0, 500)]: 1 };
+      for (const yaml of [yamlText(data), yamlText(data, { flow: true })]) {
+        expect(parse(yaml)).toEqual(data);
+        expect(yaml.replaceAll('\n', '')).not.toMatch(CONTROL);
+        expect(yaml).not.toMatch(/^\s*::|##(?:vso)?\[/im);
+      }
+      for (const shown of [pythonText(text), csvCell(text)]) {
+        expect(shown).not.toMatch(CONTROL);
+        expect(shown).not.toMatch(/^\s*::|##(?:vso)?\[/i);
+      }
+      expect(csvCell(text)).not.toMatch(/^"?[=+\-@]/);
+      expect(
+        execFileSync('python3', [
+          '-c',
+          `import sys; sys.stdout.buffer.write(${pythonText(text.slice(0, 20_000))}.encode())`,
+        ]).toString(),
+      ).toBe(text.slice(0, 20_000));
+    },
+  );
+});
+
 describe('Markdown', () => {
   test.each(ATTACKS)('makes nothing of %j', (text) => {
     const shown = markdownText(text);
@@ -71,14 +102,14 @@ describe('Markdown', () => {
 
   test('shows plain words as they are', () => {
     expect(markdownText('language')).toBe('language');
-    expect(markdownText('a_b')).toBe('a\\_b');
+    expect(markdownText('a_b _c_')).toBe('a_b \\_c\\_');
   });
 
   test('has code with as many marks as it needs', () => {
-    expect(markdownCode('tp')).toBe('`tp`');
-    expect(markdownCode('a`` b')).toBe('``` a`` b ```');
-    expect(markdownCode('a\n\n![x](y)')).toBe('`a\\n\\n![x](y)`');
-    expect(markdownCode('')).toBe('');
+    expect(code('tp').source).toBe('`tp`');
+    expect(code('a`` b').source).toBe('``` a`` b ```');
+    expect(code('a\n\n![x](y)').source).toBe('`a\\n\\n![x](y)`');
+    expect(code('').source).toBe('');
   });
 });
 
@@ -111,10 +142,32 @@ describe('XML', () => {
   });
 });
 
+/** Texts of other kinds: quotes, options, globs, and what nobody sees. */
+const MORE = [
+  "it's",
+  '',
+  '-x',
+  '*',
+  '~',
+  '\\',
+  '!!',
+  "\u00ad\\x41'",
+  'a\u{e0041}b',
+  '::error::x',
+  '##vso[x]y',
+  'モデル\u3164\ufe0f',
+];
+
+/** What bash and other shells of a machine make of a word. */
+const readBack = (shell: string, word: string) => execFileSync(shell, ['-c', `printf %s ${word}`]).toString();
+
 describe.skipIf(process.platform === 'win32')('a word of a shell', () => {
-  test.each([...ATTACKS, "it's", '', '-x', '*', '~', '\\', '!!'])('is read back by a real shell: %j', (text) => {
+  test.each([...ATTACKS, ...MORE])('is read back, and commands nothing that shows it: %j', (text) => {
+    expect(readBack('/bin/sh', posixQuoted(text))).toBe(text);
     for (const word of [shellQuoted(text), shellWord(text)]) {
-      expect(execFileSync('/bin/sh', ['-c', `printf %s ${word}`]).toString()).toBe(text);
+      expect(readBack('bash', word)).toBe(text);
+      expect(word).not.toMatch(CONTROL);
+      expect(word).not.toMatch(/^\s*::|##(?:vso)?\[/i);
     }
   });
 

@@ -9,3 +9,8 @@ export function terminalLine(text: string): string {
     .replace(/^(\s*):(?=:)/, '$1: ')
     .replaceAll(/#(?=#(?:vso)?\[)/gi, '# ');
 }
+
+/** A text of several lines, such as a file of a person, for a terminal or a log of CI: each line is safe to show. */
+export function terminalLines(text: string): string {
+  return text.split(/\r?\n/).map(terminalLine).join('\n');
+}

@@ -54,7 +54,7 @@ interface PlacedKey {
 }
 
 /** All keys, each as often as a map has it, in the order of the format. */
-function placedKeys(keys: Keys = FORMAT.keys, parent = ''): PlacedKey[] {
+export function placedKeys(keys: Keys = FORMAT.keys, parent = ''): PlacedKey[] {
   return Object.entries(keys).flatMap(([name, spec]) => {
     const path = parent === '' ? name : `${parent}.${name}`;
     const value = spec.type === 'list' ? spec.items : spec;

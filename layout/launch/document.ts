@@ -1,5 +1,4 @@
-import { stringify } from 'yaml';
-import { jsonText, terminalLine } from '../escape';
+import { terminalLine, yamlText } from '../escape';
 import { specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
@@ -293,14 +292,10 @@ function plainYaml(value: FactValue): string | null {
   return isWord && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(value) ? value : null;
 }
 
-/** A value on one line; what a terminal or a log of CI would obey is written as an escape, which JSON and YAML share. */
+/** A value on one line. */
 function valueText(value: FactValue): string {
-  const plain = plainYaml(value);
-  if (plain !== null) {
-    return plain;
-  }
-  const text = stringify(value, { collectionStyle: 'flow', flowCollectionPadding: false, lineWidth: 0 }).trimEnd();
-  return text === terminalLine(text) ? text : jsonText(value);
+  // a short way for most values of a layout
+  return plainYaml(value) ?? yamlText(value, { flow: true }).trimEnd();
 }
 
 /** A text on one line, as a YAML comment can hold it. */

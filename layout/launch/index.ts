@@ -17,6 +17,7 @@ export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './reader'
 export { parseRecord, type RecordedCommand } from './recordedRun';
 export { SHELL_SCRIPT } from './shell/called';
 export type { ReadFile } from './shell/interpreter';
+export { type PatternElement, parsePattern } from './shell/patterns';
 export {
   EXPORT_TARGETS,
   type Exported,
@@ -26,5 +27,4 @@ export {
   isRecordedTarget,
   RECORDED_TARGETS,
 } from './write';
-export { type PatternElement, parsePattern } from './shell/patterns';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';

@@ -1,5 +1,4 @@
-import { stringify } from 'yaml';
-import { jsonText, shellWord } from '../escape';
+import { pythonText, shellWord, yamlText } from '../escape';
 import type { KeyPath } from '../format/keys';
 import type { FactValue } from './foundValues';
 import { effectiveValue, type LayoutValues, worldOf } from './layout-values';
@@ -160,7 +159,7 @@ export class LayoutWriter {
         ? value
           ? 'True'
           : 'False'
-        : jsonText(String(value));
+        : pythonText(String(value));
   }
 
   /** A YAML file of values at paths. */
@@ -178,6 +177,6 @@ export class LayoutWriter {
       }
       map.set(name, value);
     }
-    return stringify(root, { lineWidth: 0 });
+    return yamlText(root);
   }
 }

@@ -117,6 +117,7 @@ import { notAnOption } from './shape/not-an-option';
 import { notPositive } from './shape/not-positive';
 import { numberTooLarge } from './shape/number-too-large';
 import { unknownKey } from './shape/unknown-key';
+import { unsafeCharacter } from './shape/unsafe-character';
 import { unsupportedVersion } from './shape/unsupported-version';
 import { unusedIgnore } from './shape/unused-ignore';
 import { wrongType } from './shape/wrong-type';
@@ -144,6 +145,7 @@ export const RULES: readonly Rule[] = [
   unsupportedVersion,
   conflictingKeys,
   numberTooLarge,
+  unsafeCharacter,
   megatronVersion,
   frameworkWorld,
   frameworkExperts,

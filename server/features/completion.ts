@@ -15,6 +15,7 @@ import {
   LANGUAGE_MODULE,
   type LayoutFacts,
   MAX_TEXT,
+  Markdown,
   mapOf,
   type Span,
   specAt,
@@ -22,6 +23,7 @@ import {
 } from '../../layout';
 import { type Cursor, cursorAt } from '../cursor';
 import { signature } from '../describe';
+import { markup } from '../markup';
 import { type Choice, choicesFor } from '../valueChoices';
 import { feature } from './feature';
 
@@ -90,7 +92,7 @@ function keyItem(name: string, spec: KeySpec, place: number, cursor: Cursor, typ
     kind: opens ? CompletionItemKind.Module : CompletionItemKind.Property,
     detail: spec.required ? 'required' : '',
     filterText: [name, ...flagWords(spec.flag), ...synonymsFor(name)].join(' '),
-    documentation: { kind: MarkupKind.Markdown, value: `${signature(name, spec)}\n\n${spec.doc}` },
+    documentation: markup(Markdown.join([signature(name, spec), Markdown.trusted(spec.doc)], '\n\n')),
     sortText: sortText(place),
     ...(cursor.hasColon ? { textEdit: typing.edit(name) } : insertion(name, spec, cursor, typing)),
   };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MarkupContent } from 'vscode-languageserver';
 import { check } from '../../layout';
+import { placedKeys } from '../../layout/format/reference';
 import { hover } from './hover';
 
 /** The hover at the first place of a text in a layout. */
@@ -24,6 +25,52 @@ describe('the hover of a module', () => {
     const text =
       'layout: 1\nworld_size: 4\nmodules:\n  "![`x`](y)": {tp: 2, num_ranks: 2, rank_offset: 2}\n  language: {tp: 2, num_ranks: 2}\n';
     expect(hoverAt(text, '2}\n  language')).toContain('In `` ![`x`](y) ``: tp 0 of 2.');
+  });
+});
+
+describe('the hover of any key', () => {
+  const NAMES = ['![x](https://example.com/x.png)', '[run](command:x)', '<img src=x>', '`x`', '_x_ **y**', '\\n# z'];
+  const sections = placedKeys().filter(({ path }) => !path.startsWith('phases.') && !path.startsWith('modules.'));
+
+  test.each(NAMES)('is escaped where the author chooses the name, here %j', (name) => {
+    const phases = placedKeys()
+      .filter(({ path }) => path.startsWith('phases.<name>.') && path.split('.').length === 3)
+      .map(({ name: key }) => `    ${key}: 1\n`);
+    const text = `layout: 1\nworld_size: 8\nphases:\n  "${name}":\n${phases.join('')}modules:\n  "${name}":\n    tp: 2\n    rank_offset: 0\n  "b${name}": {tp: 2, num_ranks: 2}\n`;
+    expect(phases.length).toBeGreaterThan(3);
+    const checked = check(text);
+    for (let offset = 0; offset < text.length; offset++) {
+      const contents = hover(checked, offset)?.contents;
+      const shown = MarkupContent.is(contents) ? contents.value : '';
+      // code spans show what they hold
+      expect(shown.replaceAll(/(`+)[^`][\s\S]*?\1(?!`)/g, '').replaceAll(/\\./g, '')).not.toMatch(
+        /!\[|\]\(|<img|command:|^# z/m,
+      );
+    }
+  });
+
+  test('escapes the texts of every section', () => {
+    const attack = '![x](https://example.com/x.png)';
+    const text = sections
+      .filter(({ path, spec }) => !path.includes('.') && spec.type !== 'map')
+      .map(({ name }) => `${name}: "${attack}"\n`)
+      .concat(
+        sections
+          .filter(({ path, spec }) => !path.includes('.') && spec.type === 'map')
+          .map(
+            ({ name, path: section }) =>
+              `${name}:\n${sections
+                .filter(({ path }) => path.startsWith(`${section}.`) && path.split('.').length === 2)
+                .map((key) => `  ${key.name}: "${attack}"\n`)
+                .join('')}`,
+          ),
+      )
+      .join('');
+    const checked = check(text);
+    for (const { index } of text.matchAll(/!|^ *\w/gm)) {
+      const contents = hover(checked, index)?.contents;
+      expect(MarkupContent.is(contents) ? contents.value : '').not.toContain('example.com');
+    }
   });
 });
 

@@ -1,13 +1,14 @@
-import { type Hover, MarkupKind } from 'vscode-languageserver';
+import type { Hover } from 'vscode-languageserver';
 import {
   type Checked,
+  code,
   countOf,
   denseGrid,
   type GroupFamily,
   gibibytes,
   groupAlong,
-  markdownCode,
-  markdownText,
+  Markdown,
+  markdown,
   neighbours,
   type Score,
   type Span,
@@ -16,6 +17,7 @@ import {
 } from '../../layout';
 import { derivedLines, moduleAt, signature, stageLines } from '../describe';
 import { type Located, locate, scalarAt } from '../locate';
+import { markup } from '../markup';
 import { canList, groupsOf, rankLines, ranksText } from '../ranks';
 import { feature } from './feature';
 
@@ -40,42 +42,51 @@ export function hover(checked: Checked, offset: number): Hover | null {
   const span = found.onKey ? found.entry.keySpan : found.entry.value.span;
   const number = found.onKey ? null : numberAt(checked, found, offset);
   if (number) {
-    return answer(checked, number.span, [...number.lines, spec.doc]);
+    return answer(checked, number.span, [...number.lines, Markdown.trusted(spec.doc)]);
   }
   if (found.path.length === 2 && found.path[0] === 'modules') {
     return moduleHover(checked, found, offset);
   }
   return answer(checked, span, [
     signature(name, spec),
-    spec.doc,
+    Markdown.trusted(spec.doc),
     ...hereLines(checked, found.path, name),
     ...costLines(checked, found.path, name),
   ]);
 }
 
-function answer({ lines }: Checked, span: Span, sections: readonly string[]): Hover {
-  return { contents: { kind: MarkupKind.Markdown, value: sections.join('\n\n') }, range: lines.rangeOf(span) };
+function answer({ lines }: Checked, span: Span, sections: readonly Markdown[]): Hover {
+  return { contents: markup(Markdown.join(sections, '\n\n')), range: lines.rangeOf(span) };
 }
 
 /** What follows for the grid of a path, and the process groups that a key makes. */
-function hereLines({ facts, resolved }: Checked, path: readonly string[], name: string): string[] {
+function hereLines({ facts, resolved }: Checked, path: readonly string[], name: string): Markdown[] {
   const module = facts && moduleAt(facts, path);
   const here = module ? derivedLines(facts, module) : [];
   const groups = resolved && module ? groupLine(name, groupsOf(resolved, module.name), canList(resolved)) : null;
   const ofStages = ['parallelism', 'model', 'modules'].includes(path[0] ?? '');
   const stages = facts && module && ofStages ? stageLines(facts, module, name) : [];
-  return [...(here.length > 0 ? [`Here: ${here.join('; ')}.`] : []), ...(groups ? [groups] : []), ...stages];
+  return [
+    ...(here.length > 0 ? [markdown`Here: ${Markdown.trusted(here.join('; '))}.`] : []),
+    ...(groups ? [groups] : []),
+    ...stages,
+  ];
 }
 
 /** The degrees whose half and double are compared with the written value. */
 const WEIGHED: ReadonlySet<string> = new Set(['tp', 'cp', 'pp', 'ep']);
 
 /** What the layout costs with half and with double the degree, beside its cost as written. */
-function costLines(checked: Checked, path: readonly string[], name: string): string[] {
+function costLines(checked: Checked, path: readonly string[], name: string): Markdown[] {
   const now = path.length === 2 && path[0] === 'parallelism' && WEIGHED.has(name) ? scoreOf(checked) : null;
   const others = now ? neighbours(checked, [`parallelism.${name}`]) : [];
   return now && others.length > 0
-    ? [others.map((other) => `- ${name} ${other.to}: ${weighed(now, other.score)}`).join('\n')]
+    ? [
+        Markdown.join(
+          others.map((other) => markdown`- ${name} ${other.to}: ${Markdown.trusted(weighed(now, other.score))}`),
+          '\n',
+        ),
+      ]
     : [];
 }
 
@@ -105,7 +116,7 @@ function moduleHover(checked: Checked, found: Located | null, offset: number): H
     return null;
   }
   return answer(checked, found.entry.keySpan, [
-    `**${markdownText(name)}**: one module of the job`,
+    markdown`**${name}**: one module of the job`,
     ...hereLines(checked, found.path, name),
   ]);
 }
@@ -114,7 +125,11 @@ function moduleHover(checked: Checked, found: Located | null, offset: number): H
 const RANK_KEYS: ReadonlySet<string> = new Set(['rank_offset', 'failed_ranks']);
 
 /** The lines about the number at an offset, where it is the number of a rank or of a slot. */
-function numberAt(checked: Checked, { path, entry }: Located, offset: number): { span: Span; lines: string[] } | null {
+function numberAt(
+  checked: Checked,
+  { path, entry }: Located,
+  offset: number,
+): { span: Span; lines: Markdown[] } | null {
   const { resolved } = checked;
   const node = scalarAt(entry.value, offset);
   const key = path.at(-1) ?? '';
@@ -130,7 +145,7 @@ function numberAt(checked: Checked, { path, entry }: Located, offset: number): {
 }
 
 /** The global ranks that a local TP slot of one replica stands for. */
-function slotLines({ facts, resolved }: Checked, slot: number, offset: number): string[] {
+function slotLines({ facts, resolved }: Checked, slot: number, offset: number): Markdown[] {
   const entries = facts?.root.ntp.value?.non_active_ranks_per_dp.value ?? [];
   const entry = entries.find(({ span }) => span.start <= offset && offset <= span.end)?.value;
   const [module] = resolved?.modules ?? [];
@@ -152,21 +167,21 @@ function slotLines({ facts, resolved }: Checked, slot: number, offset: number): 
   const groups = grid.groups(open);
   const ranks = groups.ranks(groups.groupOf(first));
   return [
-    `**Slot ${slot}** of replica dp ${entry.dp.value}: ${ranks.length === 1 ? 'rank' : 'ranks'} ${ranksText(ranks)}.`,
+    markdown`**Slot ${slot}** of replica dp ${entry.dp.value}: ${ranks.length === 1 ? 'rank' : 'ranks'} ${Markdown.trusted(ranksText(ranks))}.`,
   ];
 }
 
 /** How many process groups a degree makes, and the first of them. */
-function groupLine(key: string, families: readonly GroupFamily[], lists: boolean): string | null {
+function groupLine(key: string, families: readonly GroupFamily[], lists: boolean): Markdown | null {
   const wanted = groupAlong(key);
   const family = families.find(({ name }) => name === wanted);
   if (!family || family.size < 2) {
     return null;
   }
-  const count = `Process group ${markdownCode(family.name)}: ${countOf(family.count, 'group')} of ${countOf(family.size, 'rank')}`;
+  const count = markdown`Process group ${code(family.name)}: ${countOf(family.count, 'group')} of ${countOf(family.size, 'rank')}`;
   if (!lists) {
-    return `${count}.`;
+    return markdown`${count}.`;
   }
   const first = Array.from({ length: Math.min(3, family.count) }, (_, i) => ranksText(family.ranks(i))).join(', ');
-  return `${count}: ${first}${family.count > 3 ? ', …' : '.'}`;
+  return markdown`${count}: ${Markdown.trusted(first)}${Markdown.trusted(family.count > 3 ? ', …' : '.')}`;
 }

@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { FORMAT } from '../../layout/format/keys';
+import type { KeySpec } from '../../layout/format/spec';
 import { EXPORT_TARGETS } from '../../layout/launch';
 import { cli, cliProcess } from '../harness/commandLine';
 
@@ -14,8 +16,9 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const call = (...words: readonly string[]) => cli(folder, ...words);
 
 /** What a terminal obeys, or what turns text around. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
-const COMMANDS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/;
+const COMMANDS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\u{e0000}-\u{e0fff}]|[\ufe00-\ufe0f]/u;
 
 /** A log of CI takes these for commands of its own. */
 const CI_COMMANDS = /^\s*::|##\[|##vso\[/m;
@@ -118,6 +121,93 @@ onPosix('a layout that is exported', () => {
       }
       expect(readdirSync(folder)).not.toContain('attacked');
     }
+  });
+});
+
+/** What follows a key that takes a text, or anything, in the description of the format; a record has one entry with such a name. */
+function attacked(spec: KeySpec, text: string): unknown {
+  switch (spec.type) {
+    case 'string':
+    case 'any':
+    case 'enum':
+    case 'either':
+      return text;
+    case 'list':
+      return [attacked(spec.items, text)].filter((one) => one !== undefined);
+    case 'record':
+      return { [text]: attacked(spec.values, text) };
+    case 'map':
+      return Object.fromEntries(
+        Object.entries(spec.keys as Record<string, KeySpec>).flatMap(([key, inner]) => {
+          const value = attacked(inner, text);
+          return value === undefined ? [] : [[key, value]];
+        }),
+      );
+    default:
+      return undefined;
+  }
+}
+
+onPosix('every text of the format', () => {
+  const TEXTS = [
+    NAME,
+    '::error::x',
+    '##vso[task.setvariable]x',
+    '\u{e0041}\u3164\u00ad\ufe0f\u115f',
+    '=1+1',
+    '\n::error::x',
+  ];
+  const { modules: _, phases, ...others } = attacked(FORMAT, 'X') as Record<string, object>;
+  const known = {
+    layout: 1,
+    world_size: 8,
+    megatron: 'core_r0.18.0',
+    parallelism: { tp: 2, pp: 2 },
+    cluster: undefined,
+  };
+  const layouts = (text: string) => {
+    const all = JSON.parse(JSON.stringify({ ...others, ...known, phases }).replaceAll('"X"', JSON.stringify(text)));
+    return [
+      all,
+      { layout: 1, world_size: 8, modules: { language: { dp: 1, model: all.model }, encoder: { tp: 1, dp: 1 } } },
+      ...Object.keys(others).map((key) => ({ ...known, [key]: key in known ? known[key as 'layout'] : all[key] })),
+      {
+        layout: 1,
+        world_size: 8,
+        modules: {
+          language: { tp: 2, num_ranks: 4, model: all.model },
+          [text]: { tp: 2, num_ranks: 4, rank_offset: 4 },
+        },
+      },
+    ];
+  };
+
+  test.each([
+    ...[...EXPORT_TARGETS, 'groups-json', 'mermaid', 'svg'].map((target) => `export --allow-errors --to ${target}`),
+    'draw --view table',
+    'plan --show 1',
+    'check',
+  ])('commands nothing in `%s`', async (command) => {
+    let printed = 0;
+    for (const [index, layout] of TEXTS.flatMap(layouts).entries()) {
+      writeFileSync(join(folder, 'texts.layout.yaml'), JSON.stringify(layout));
+      const { stdout, stderr } = await call(...command.split(' '), 'texts.layout.yaml');
+      printed += stdout.length;
+      expect(stdout + stderr, `${index}`).not.toMatch(COMMANDS);
+      expect(stdout + stderr, `${index}`).not.toMatch(CI_COMMANDS);
+    }
+    expect(printed, 'nothing was written').toBeGreaterThan(
+      EXPORT_TARGETS.some((target) => command.endsWith(target)) ? 100 : -1,
+    );
+  });
+
+  test('commands nothing in a plan, from comments and texts of several lines', async () => {
+    const text = `# \u009b31m \u202e \u{e0041}\nlayout: 1\ndescription: |\n  ::error::x\n  y\nworld_size: 16\ncluster: {nodes: 2, gpus_per_node: 8, gpu: H100}\nparallelism: {tp: 2}\nmodel: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, vocab_size: 128256}\nsequence: {seq_length: 4096}\nbatch: {micro_batch_size: 1, global_batch_size: 64}\n`;
+    writeFileSync(join(folder, 'planned.layout.yaml'), text);
+    const { stdout, status } = await call('plan', '--show', '1', 'planned.layout.yaml');
+    expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining('layout: 1') });
+    expect(stdout).not.toMatch(COMMANDS);
+    expect(stdout).not.toMatch(CI_COMMANDS);
   });
 });
 

@@ -85,6 +85,19 @@ test('no Markdown of the editor is trusted: a link in it would run commands', ()
   expect(trusted).toEqual([]);
 });
 
+test('one place hands Markdown to an editor, and nothing else makes any by hand', () => {
+  const found = sources('server', 'client').flatMap((path) => {
+    const text = readFileSync(path, 'utf8');
+    const isOwn = path.replaceAll('\\', '/') === 'server/markup.ts';
+    const hands = /MarkupKind\.Markdown|MarkdownString\(|kind: 'markdown'/.test(text) && !isOwn;
+    // emphasis, code or the target of a link around a value, without the tag that escapes it
+    const byHand = /(?<!markdown)`[^`$]*(?:\*\*|\]\(|\\`)\$\{/.test(text) && path.startsWith('server');
+    const trusted = /trusted\(`/.test(text);
+    return hands || byHand || trusted ? [path] : [];
+  });
+  expect(found).toEqual([]);
+});
+
 test('SECURITY.md names tests for every promise, and all of them are there', () => {
   const page = readFileSync('SECURITY.md', 'utf8');
   const promises = [...page.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => number);

@@ -1,5 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseRecord, type RecordedCommand } from '../layout/launch';
 import { EnvironmentError } from './environmentError';
@@ -65,6 +74,55 @@ record="$PARALLELISM_LAYOUT_RECORD/$EPOCHREALTIME.$$"
 { printf '%s\\0' "$#" "$@"; ENV -0; printf '\\0'; } >"$record.part" && MV "$record.part" "$record.command"
 `;
 
+/**
+ * Leaves a script nothing of the machine but programs, the folder that it is shown, and a private folder: no home, no sockets, no
+ * network, and nothing that it could write but memory. Arguments: the private folder, the shown folder, the script's own, the
+ * command. What cannot be set up ends it before the command starts.
+ */
+const SANDBOX = `set -e
+private=$1 shown=$2 own=$3 path=$PATH
+shift 3
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+root=$private/root
+mount --make-rprivate /
+mount -t tmpfs -o mode=755,size=16m,nr_inodes=16k tmpfs "$root"
+# shows a folder read-only, with the other flags of its mount, which a user may not take away
+show() {
+  mkdir -p "$root$1"
+  mount "$2" "$1" "$root$1"
+  options=$(findmnt -n -o VFS-OPTIONS -T "$1" | tail -n 1)
+  mount -o "remount,bind,ro\${options#r?}" "$root$1"
+}
+for folder in /bin /sbin /lib /lib32 /lib64 /usr /nix/store /etc/alternatives; do
+  if [ -L "$folder" ]; then ln -s "$(readlink "$folder")" "$root$folder"
+  elif [ -d "$folder" ]; then show "$folder" --rbind
+  fi
+done
+mkdir -p "$root/dev" "$root/proc" "$root/tmp"
+mount -t tmpfs -o mode=1777,size=64m,nr_inodes=16k tmpfs "$root/tmp"
+for device in null zero full random urandom; do
+  : >"$root/dev/$device"
+  mount --bind "/dev/$device" "$root/dev/$device"
+done
+ln -s /proc/self/fd "$root/dev/fd"
+# without it, a script has no process substitution
+mount -t proc -o nosuid,nodev,noexec proc "$root/proc" 2>/dev/null || true
+show "$shown" --rbind
+show "$private" --bind
+mount --bind "$private/record" "$root$private/record"
+mount -t tmpfs -o mode=700,size=64m,nr_inodes=16k tmpfs "$root$private/home"
+mkdir "$root/old"
+cd "$root"
+pivot_root . old
+umount -l /old
+rmdir /old
+mount -o remount,ro /
+cd "$own"
+ulimit -c 0 -f 65536 -n 256 -v 8388608
+ulimit -u 512
+PATH=$path exec /usr/bin/setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$@"
+`;
+
 /** What a script started, and what a reader of the result must know about the run. */
 export interface RecordedRun {
   readonly commands: readonly RecordedCommand[];
@@ -74,9 +132,9 @@ export interface RecordedRun {
 export interface RecordOptions {
   /** How long the script may run, in milliseconds. */
   readonly limit?: number;
-  /** The words that start a program without network and apart from other processes; null: there are none. Found where left out. */
-  readonly sandbox?: readonly string[] | null;
-  /** Run the script with the network where there is no sandbox, and say so in a note. */
+  /** Null: as on a machine that has no sandbox. */
+  readonly sandbox?: null;
+  /** Run the script without a sandbox where there is none, and say so in a note. */
   readonly mayUseNetwork?: boolean;
   /** Ends the script. */
   readonly signal?: AbortSignal;
@@ -95,18 +153,18 @@ export async function recordScript(
   { limit = LIMIT_MS, sandbox, mayUseNetwork = false, signal, variables = {} }: RecordOptions = {},
 ): Promise<RecordedRun | null> {
   const programs = { BASH: programAt('bash'), ENV: programAt('env'), MV: programAt('mv') };
-  const words = sandbox === undefined ? await networkSandbox() : sandbox;
-  if (words === null && !mayUseNetwork) {
-    throw new EnvironmentError(
-      process.platform === 'linux'
-        ? 'unshare cannot take the network from it. Install util-linux and allow user namespaces.'
-        : 'only Linux can take the network from it.',
-    );
-  }
   const script = realpathSync(resolve(file));
   const folder = await makeRunFolder('script');
   try {
     prepare(folder, programs);
+    const words = sandbox === undefined ? await sandboxFor(script, folder) : sandbox;
+    if (words === null && !mayUseNetwork) {
+      throw new EnvironmentError(
+        process.platform === 'linux'
+          ? 'unshare cannot take the network and the files of this machine from it. Install util-linux, allow user namespaces, and keep the script in a folder of its own.'
+          : 'only Linux can take the network and the files of this machine from it.',
+      );
+    }
     const end = await runToEnd([...(words ?? []), programs.BASH, script], {
       cwd: dirname(script),
       env: { ...variables, ...environmentOf(folder) },
@@ -121,7 +179,22 @@ export async function recordScript(
           notes: notesOf(words !== null, end === 'ended' ? null : limit),
         };
   } finally {
+    openFolders(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Lets folders be removed that a script has closed to everybody. */
+function openFolders(folder: string): void {
+  try {
+    chmodSync(folder, 0o700);
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) {
+        openFolders(join(folder, entry.name));
+      }
+    }
+  } catch {
+    // it is gone, or belongs to another user
   }
 }
 
@@ -140,9 +213,10 @@ function programAt(name: string): string {
 
 function prepare(folder: string, programs: Readonly<Record<string, string>>): void {
   const filled = (text: string) => text.replace(/\b(BASH|ENV|MV)\b/g, (name) => programs[name] ?? name);
-  for (const name of ['bin', 'record', 'home']) {
+  for (const name of ['bin', 'record', 'home', 'root']) {
     mkdirSync(join(folder, name));
   }
+  writeFileSync(join(folder, 'sandbox.sh'), SANDBOX);
   writeFileSync(join(folder, 'environment.sh'), BASH_SETTINGS);
   writeFileSync(join(folder, 'stub'), filled(STUB), { mode: 0o700 });
   writeFileSync(join(folder, 'record-command'), filled(RECORD_COMMAND), { mode: 0o700 });
@@ -170,20 +244,35 @@ function environmentOf(folder: string): NodeJS.ProcessEnv {
   };
 }
 
-/** The words that start a program in namespaces of its own, which end with the process that starts it; null where Linux refuses. */
-async function networkSandbox(): Promise<readonly string[] | null> {
+/**
+ * The words that start a program in namespaces of its own, which end with the process that starts it; null where Linux refuses.
+ * The program is shown the script's repository, or the script's folder alone.
+ */
+async function sandboxFor(script: string, folder: string): Promise<readonly string[] | null> {
   const [setpriv, unshare] = ['setpriv', 'unshare'].map(systemProgram);
-  if (unshare === undefined) {
+  const shown = repositoryOf(script) ?? dirname(script);
+  if (unshare === undefined || setpriv === undefined || dirname(shown) === shown) {
     return null;
   }
   const words = [
-    ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL']),
-    ...[unshare, '--map-root-user', '--net', '--pid', '--fork', '--kill-child'],
+    ...[setpriv, '--pdeathsig', 'KILL', unshare, '--map-root-user', '--mount', '--net', '--ipc', '--pid', '--fork'],
+    ...['--kill-child', programAt('bash'), '-p', join(folder, 'sandbox.sh'), folder, shown, dirname(script)],
   ];
   const [program = '', ...args] = words;
+  const env = environmentOf(folder);
   return new Promise((done) =>
-    execFile(program, [...args, programAt('true')], { timeout: 5_000 }, (error) => done(error ? null : words)),
+    execFile(program, [...args, programAt('true')], { timeout: 5_000, env }, (error) => done(error ? null : words)),
   );
+}
+
+/** The repository that holds a file; null where none does. */
+function repositoryOf(file: string): string | null {
+  for (let folder = dirname(file); dirname(folder) !== folder; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) {
+      return folder;
+    }
+  }
+  return null;
 }
 
 interface Run {
@@ -259,7 +348,9 @@ function textOf(path: string, most: number): string {
 function notesOf(isSandboxed: boolean, limit: number | null): string[] {
   return [
     'The script was executed with recording stubs, which print nothing where it reads their output.',
-    ...(isSandboxed ? [] : ['This machine has no way to take the network from the script.']),
+    ...(isSandboxed
+      ? []
+      : ['This machine has no way to take the network and the files of this machine from the script.']),
     ...(limit === null
       ? []
       : [`The script was ended after ${limit / 1000} s; what it would have started later is not known.`]),

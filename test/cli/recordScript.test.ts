@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -113,8 +114,56 @@ test.runIf(process.platform === 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
   },
 );
 
-test.runIf(process.platform === 'linux')('a script is not run where its network cannot be taken away', async () => {
-  await expect(recordScript(script('train.sh', 'torchrun x.py\n'), { sandbox: null })).rejects.toThrow(
-    'unshare cannot take the network from it. Install util-linux and allow user namespaces.',
-  );
-});
+test.runIf(process.platform === 'linux')(
+  'a script is not run where network and files cannot be taken away',
+  async () => {
+    await expect(recordScript(script('train.sh', 'torchrun x.py\n'), { sandbox: null })).rejects.toThrow(
+      'unshare cannot take the network and the files of this machine from it.',
+    );
+  },
+);
+
+test.skipIf(process.platform !== 'linux')(
+  'a script finds no way out: files, sockets, programs, capabilities',
+  async () => {
+    const repository = join(folder, 'repository');
+    const data = join(repository, 'data');
+    mkdirSync(join(repository, '.git'), { recursive: true });
+    mkdirSync(data);
+    writeFileSync(join(data, 'file'), 'x');
+    writeFileSync(join(folder, 'beyond'), 'secret');
+    const socket = createServer().listen(join(folder, 'socket'));
+    await once(socket, 'listening');
+    const attacks = [
+      `export PATH=/usr/bin:/bin:$PATH; rm -rf ${data}`,
+      `command -p rm -rf ${data}; env PATH=/usr/bin rm -rf ${data}; /bin/rm -rf ${data}`,
+      `echo x >> ${data}/file; echo x > ${repository}/new; echo x > ${folder}/new; echo x > /usr/bin/new; echo x > /new`,
+      'mount -o remount,rw / ; mount -o remount,bind,rw /usr; unshare --user --map-root-user --mount mount -o remount,bind,rw /usr',
+      `chmod 000 "$HOME"; mkdir -p "$PARALLELISM_LAYOUT_RECORD/x/y"; chmod 000 "$PARALLELISM_LAYOUT_RECORD/x"`,
+      `found() { my-own-launcher found "$@"; }`,
+      `[ -e ${folder}/beyond ] && found beyond`,
+      `[ -e ${folder}/socket ] && found socket`,
+      'for path in /run /home /root /var /old /etc/passwd /dev/tty /dev/shm; do [ -e "$path" ] && found "$path"; done',
+      '/usr/bin/python3 -c "import socket; socket.create_connection((\'127.0.0.1\', 22), 1)" && found network',
+      'touch /usr/x 2>/dev/null && found usr',
+      `/usr/bin/find / -xdev -writable -not -path '/proc/*' -not -path '/dev/*' -not -type l 2>/dev/null | /usr/bin/head -n 3 | while read -r path; do [ -d "$path" ] || found "$path"; done`,
+      'my-own-launcher ran',
+      'for i in $(seq 1 2000); do /usr/bin/sleep 5 & done 2>/dev/null',
+    ];
+    const file = join(repository, 'attack.sh');
+    writeFileSync(file, `${attacks.join('\n')}\n`);
+    const before = folders();
+    try {
+      const run = await recordScript(file);
+      const started = (run?.commands ?? [])
+        .map(({ args }) => args)
+        .filter(([program]) => program === 'my-own-launcher');
+      expect(started).toEqual([['my-own-launcher', 'ran']]);
+    } finally {
+      socket.close();
+    }
+    expect(readFileSync(join(data, 'file'), 'utf8')).toBe('x');
+    expect(readdirSync(repository).sort()).toEqual(['.git', 'attack.sh', 'data']);
+    expect(folders()).toBe(before);
+  },
+);

@@ -1,21 +1,22 @@
 import { dirname, join, parse as parsePath, resolve } from 'node:path';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
 import { CONFIGURATION, MAX_CONFIGURATION, NO_LEVELS, type RuleLevels, readConfiguration } from '../layout';
-import { fail } from './output';
+import { complain, fail } from './output';
+import { isOwn, isRepository } from './repository';
 
 const known = new Map<string, RuleLevels | null>();
 
 /**
- * The severities of rules for a layout file: `rules` of the nearest `.parallelism-layout.yaml` in its folder or above. A
- * configuration that cannot be used is reported once, and the exit status is 2.
+ * The severities of rules for a layout file: `rules` of the nearest `.parallelism-layout.yaml` in its folder or above, up to its
+ * repository. A configuration that cannot be used is reported once, and the exit status is 2; one of another user is ignored.
  */
 export function levelsFor(file: string): RuleLevels {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
-    const levels = levelsIn(folder);
+    const levels = levelsIn(folder, file);
     if (levels) {
       return levels;
     }
-    if (folder === parsePath(folder).root) {
+    if (folder === parsePath(folder).root || isRepository(folder)) {
       return NO_LEVELS;
     }
   }
@@ -26,18 +27,22 @@ export function forgetLevels(): void {
   known.clear();
 }
 
-function levelsIn(folder: string): RuleLevels | null {
+function levelsIn(folder: string, layout: string): RuleLevels | null {
   const seen = known.get(folder);
   if (seen !== undefined) {
     return seen;
   }
-  const levels = readLevels(join(folder, CONFIGURATION));
+  const levels = readLevels(join(folder, CONFIGURATION), layout);
   known.set(folder, levels);
   return levels;
 }
 
-function readLevels(file: string): RuleLevels | null {
+function readLevels(file: string, layout: string): RuleLevels | null {
   try {
+    if (!isOwn(file, layout)) {
+      complain(`${file}: is ignored: it belongs to another user`);
+      return null;
+    }
     const { levels, problems } = readConfiguration(readRegularFile(file, MAX_CONFIGURATION).toString('utf8'));
     for (const { message } of problems) {
       refuse(file, message);

@@ -1,31 +1,37 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname, resolve, sep } from 'node:path';
-
-/** How many folders above a file outside any repository still count as near to it. */
-const MAX_ANCESTORS = 3;
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
 
 /**
- * Whether a path lies in the repository of a file, after symbolic links: a file must not make the program read anything else. No
- * path is near to a file in the root directory.
+ * Whether a path lies in the repository of a file, after symbolic links: a file must not make the program read anything else.
+ * Outside any repository the file's own folder counts, and no path is near to a file in the root directory.
  */
 export function nearTo(file: string): (path: string) => boolean {
-  const root = rootOf(dirname(resolve(file)));
+  const folder = dirname(resolve(file));
+  const root = repositoryOf(folder) ?? folder;
   const inside = dirname(root) === root ? null : realpathSync(root) + sep;
   return (path) => inside !== null && existsSync(path) && realpathSync(path).startsWith(inside);
 }
 
-/** The repository of a directory; outside any, the directory a few levels above. */
-function rootOf(directory: string): string {
-  let current = directory;
-  for (let above = dirname(current); above !== current; above = dirname(current)) {
-    if (existsSync(resolve(current, '.git'))) {
+/** The repository that holds a folder; null outside any. */
+function repositoryOf(folder: string): string | null {
+  for (let current = folder; dirname(current) !== current; current = dirname(current)) {
+    if (isRepository(current)) {
       return current;
     }
-    current = above;
   }
-  let root = directory;
-  for (let level = 0; level < MAX_ANCESTORS && dirname(dirname(root)) !== dirname(root); level++) {
-    root = dirname(root);
-  }
-  return root;
+  return null;
+}
+
+/** Whether a folder is the root of a repository. */
+export function isRepository(folder: string): boolean {
+  return existsSync(join(folder, '.git'));
+}
+
+/**
+ * Whether a file is this user's, the administrator's, or of whoever owns another file beside which it counts: what anybody else
+ * puts into a folder above, such as `/tmp`, decides nothing.
+ */
+export function isOwn(path: string, beside: string): boolean {
+  const owners = [process.getuid?.(), 0, statSync(beside, { throwIfNoEntry: false })?.uid];
+  return process.getuid === undefined || owners.includes(statSync(path).uid);
 }

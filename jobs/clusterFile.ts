@@ -19,7 +19,9 @@ export function readClusterFile(path: string): Cluster[] {
     const data: unknown = parse(text, { maxAliasCount: 100, logLevel: 'error' });
     return parseClusters(typeof data === 'object' && data !== null && 'clusters' in data ? data.clusters : data);
   } catch (error) {
-    const isKnown = [ClusterError, YAMLParseError, UnsuitableFileError].some((kind) => error instanceof kind);
+    // aliases of aliases are a ReferenceError, and nesting beyond the call stack is a RangeError
+    const kinds = [ClusterError, YAMLParseError, UnsuitableFileError, ReferenceError, RangeError];
+    const isKnown = kinds.some((kind) => error instanceof kind);
     if (isKnown || (error instanceof Error && 'code' in error)) {
       throw new ClusterError(`${path}: ${fileErrorText(error)}`);
     }

@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CLUSTER_KINDS, ClusterError, clusterFileSchema, clusterListSchema, LOCAL, parseClusters } from '.';
+import { readClusterFile } from './clusterFile';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
@@ -124,4 +127,22 @@ describe('a cluster of Slurm', () => {
       expect(() => slurm({ [key]: value }), JSON.stringify(value)).toThrow(`cluster a: ${key} `);
     }
   });
+});
+
+test.each([
+  [
+    'aliases of aliases',
+    `a: &a [x, x]\n${Array.from({ length: 20 }, (_, i) => `b${i}: &b${i} [${`*${i === 0 ? 'a' : `b${i - 1}`}, `.repeat(9)}]\n`).join('')}clusters: *b19\n`,
+  ],
+  ['nesting', `clusters: ${'['.repeat(100_000)}`],
+])('a cluster file with %s is refused by its name', (_, text) => {
+  const folder = mkdtempSync(join(tmpdir(), 'clusters-'));
+  const file = join(folder, 'clusters.yaml');
+  try {
+    writeFileSync(file, text);
+    expect(() => readClusterFile(file)).toThrow(ClusterError);
+    expect(() => readClusterFile(file)).toThrow(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

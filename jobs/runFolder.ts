@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvironmentError } from './environmentError';
 
-const NAME = /^parallelism-layout-(?:smoke|script)-(\d{1,10})-\w{6}$/;
+const NAME = /^parallelism-layout-(?:smoke|script)-(\d{1,10})-\w{6,8}$/;
 
 /** The age from which a folder is removed: ranks that lost their launcher may still be running. Milliseconds. */
 const LEAST_AGE = 60 * 60 * 1000;

@@ -44,11 +44,20 @@ describe('the configuration of a layout', () => {
     expect(await levels(configurations, 'file:///other/a.layout.yaml')).toEqual({ 'tp-crosses-nvlink': 'off' });
   });
 
+  test('is looked for no further than the repository', async () => {
+    for (const name of ['.git/HEAD', '.git']) {
+      const { configurations } = over({ [`file:///work/${name}`]: '', [at('')]: 'rules: {tp-crosses-nvlink: off}' });
+      expect(await levels(configurations)).toEqual({});
+    }
+  });
+
   test('is looked for once a folder, however many layouts ask', async () => {
     const { configurations, reads } = over({});
     await Promise.all([levels(configurations), levels(configurations, 'file:///work/jobs/b.layout.yaml')]);
     await levels(configurations, 'file:///work/c.layout.yaml');
-    expect(reads.toSorted()).toEqual([at(''), at('work/'), at('work/jobs/')]);
+    const configurationsRead = reads.filter((uri) => !uri.includes('/.git'));
+    expect(configurationsRead.toSorted()).toEqual([at(''), at('work/'), at('work/jobs/')]);
+    expect(new Set(reads).size).toBe(reads.length);
   });
 
   test('is looked for up to the folder of the workspace on other file systems than the disk', async () => {

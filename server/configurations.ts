@@ -133,7 +133,7 @@ export class Configurations {
   async #levelsIn(folder: URI, version: number): Promise<RuleLevels> {
     const uri = Utils.joinPath(folder, CONFIGURATION).toString();
     // a client that cannot say has no configuration
-    const text = await this.files?.readWithin(uri, folder.toString(), MAX_CONFIGURATION).catch(() => null);
+    const text = await this.files?.readWithin(uri, folder.toString(), MAX_CONFIGURATION, true).catch(() => null);
     if (typeof text === 'string') {
       const { levels, problems } = readConfiguration(text);
       if (problems.length > 0 && version === this.#version) {
@@ -157,7 +157,20 @@ export class Configurations {
     const above = Utils.dirname(folder);
     // other file systems than the disk may be far away, and have nothing of the project above its folder
     const isTop = above.path === folder.path || (folder.scheme !== 'file' && this.#roots.has(folder.toString()));
-    return isTop ? this.#settings : this.#read(above);
+    return isTop || (await this.#isRepository(folder)) ? this.#settings : this.#read(above);
+  }
+
+  /** Whether a folder is the root of a repository, beyond which nothing decides how rules weigh. */
+  async #isRepository(folder: URI): Promise<boolean> {
+    const names = folder.scheme === 'file' ? ['.git/HEAD', '.git'] : [];
+    for (const name of names) {
+      const uri = Utils.joinPath(folder, name).toString();
+      const text = await this.files?.readWithin(uri, folder.toString(), MAX_CONFIGURATION).catch(() => null);
+      if (typeof text === 'string') {
+        return true;
+      }
+    }
+    return false;
   }
 }
 

@@ -10,8 +10,9 @@ export interface Files {
    * The text of a regular file under a folder; null where it cannot be read, is too large, or where symbolic links lead out
    * of the folder.
    * @param most bytes
+   * @param owned whether a file of another user than this one, the administrator or the owner of the folder counts as none
    */
-  readWithin(uri: string, root: string, most: number): Promise<string | null>;
+  readWithin(uri: string, root: string, most: number, owned?: boolean): Promise<string | null>;
   /** One form of an address, for comparing those of editors. */
   normal(uri: string): string;
 }

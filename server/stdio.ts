@@ -47,10 +47,10 @@ const filesOf = (connection: Connection): Files => ({
     );
     return isSuitable ? fs.promises.readFile(fsPath, 'utf8').catch(() => null) : null;
   },
-  async readWithin(uri, root, most) {
+  async readWithin(uri, root, most, owned = false) {
     const [file, folder] = [URI.parse(uri), URI.parse(root)];
     if (file.scheme === 'file') {
-      return readInside(file.fsPath, folder.fsPath, most).catch(() => null);
+      return readInside(file.fsPath, folder.fsPath, most, owned).catch(() => null);
     }
     const request: FileRequest = { uri, root, most };
     return connection.sendRequest<string | null>(READ_FILE, request).catch(() => null);
@@ -59,7 +59,7 @@ const filesOf = (connection: Connection): Files => ({
 });
 
 /** The text of a regular file, wherever links lead inside a folder; null where they lead out of it. */
-async function readInside(path: string, root: string, most: number): Promise<string | null> {
+async function readInside(path: string, root: string, most: number, owned: boolean): Promise<string | null> {
   const [real, folder] = await Promise.all([fs.promises.realpath(path), fs.promises.realpath(root)]);
   if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) {
     return null;
@@ -68,7 +68,9 @@ async function readInside(path: string, root: string, most: number): Promise<str
   const file = await fs.promises.open(real, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
   try {
     const found = await file.stat();
-    return found.isFile() && found.size <= most ? await file.readFile('utf8') : null;
+    const owners = [process.getuid?.(), 0, (await fs.promises.stat(folder)).uid];
+    const isOwn = !owned || process.getuid === undefined || owners.includes(found.uid);
+    return found.isFile() && found.size <= most && isOwn ? await file.readFile('utf8') : null;
   } finally {
     await file.close();
   }

@@ -111,7 +111,7 @@ class LocalRanks:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    preexec_fn=end_with_parent,  # noqa: PLW1509 - this process has one thread
+                    preexec_fn=die_with_parent,  # noqa: PLW1509 - this process has one thread
                 )
                 self._processes[rank] = process
                 Output(rank, process.stdout, reader)
@@ -249,8 +249,13 @@ def become_subreaper() -> None:
 
 
 def end_with_parent() -> None:
-    """Asks for SIGTERM when the parent dies, however it dies."""
+    """Asks for SIGTERM when the parent dies, however it dies: a launcher has ranks on other machines to end."""
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def die_with_parent() -> None:
+    """Asks for SIGKILL when the parent dies, however it dies: it ends a stopped process, too."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def sweep(seconds: float = 3.0) -> List[int]:

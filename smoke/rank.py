@@ -19,6 +19,7 @@ import traceback
 from typing import Any, Dict, List, Optional, Tuple, Type, Union
 
 from plan import Group, Plan, Sequence
+from processes import die_with_parent
 from protocol import WELCOME, MessageReader, send
 
 #: Seconds between two signs of life.
@@ -96,6 +97,7 @@ class RefereeLink:
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
         pid = os.getpid()
         if os.fork() == 0:
+            die_with_parent()
             self._sock.close()
             try:
                 Helper(pid, other, stacks.fileno()).run(referee, hello, patience)

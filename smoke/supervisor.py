@@ -87,7 +87,7 @@ def run_folder(plan_file: str, is_own: bool) -> Iterator[str]:
 
     Raises PlanError where the plan's folder is not private, and OSError where there is no room for a fresh one.
     """
-    folder = private_folder(os.path.dirname(plan_file)) if is_own else tempfile.mkdtemp(prefix="parallelism-layout-smoke-")
+    folder = private_folder(os.path.dirname(plan_file)) if is_own else tempfile.mkdtemp(prefix="parallelism-layout-smoke-%d-" % os.getpid())
     try:
         yield folder
     finally:

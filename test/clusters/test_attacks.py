@@ -570,6 +570,34 @@ class Inheritance(unittest.TestCase):
 
 
 class Leftovers(unittest.TestCase):
+    def test_stopped_ranks_and_helpers_end_with_a_killed_referee(self):
+        with private_folder() as folder:
+            job = LocalJob(folder, fault="0:hang@run:0", groups=FAMILIES, world_size=4)
+            for text in job.process.stdout:
+                if '"name":"create"' in text:
+                    break
+            started = descendants(job.process.pid)
+            # four ranks, each with a helper
+            self.assertEqual(len(started), 8)
+            for pid in started:
+                os.kill(pid, signal.SIGSTOP)
+            job.process.kill()
+            job.process.communicate()
+            until = time.monotonic() + 10
+            while processes_with(job.plan) and time.monotonic() < until:
+                time.sleep(0.1)
+            self.assertEqual(processes_with(job.plan), [])
+
+    def test_a_folder_of_a_killed_referee_is_named_after_it(self):
+        with private_folder() as folder, private_folder() as temporary:
+            job = LocalJob(folder, environment={"TMPDIR": temporary})
+            job.process.stdout.readline()
+            job.process.kill()
+            job.process.communicate()
+            # jobs/runFolder.ts removes it by that number
+            names = os.listdir(temporary)
+        self.assertRegex(names[0], r"^parallelism-layout-smoke-%d-\w{6,8}$" % job.process.pid)
+
     def test_what_ranks_print_cannot_command_a_terminal(self):
         with private_folder() as folder:
             # a rank that prints what a terminal obeys, then fails

@@ -98,6 +98,18 @@ test('one place hands Markdown to an editor, and nothing else makes any by hand'
   expect(found).toEqual([]);
 });
 
+test('workflows name the commits of the actions that they run, and the action the version that it installs', () => {
+  const used = readdirSync('.github/workflows').flatMap((name) =>
+    [...readFileSync(join('.github/workflows', name), 'utf8').matchAll(/uses: (\S+)/g)].map(
+      ([, action = '']) => action,
+    ),
+  );
+  expect(used.length).toBeGreaterThan(5);
+  expect(used.filter((action) => !/^\.|@[0-9a-f]{40}$/.test(action))).toEqual([]);
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  expect(readFileSync('action.yml', 'utf8')).toContain(`default: ${version}\n`);
+});
+
 test('SECURITY.md names tests for every promise, and all of them are there', () => {
   const page = readFileSync('SECURITY.md', 'utf8');
   const promises = [...page.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => number);

@@ -126,7 +126,7 @@ class LaunchImport {
 async function isRunWanted(uri: vscode.Uri): Promise<boolean> {
   const run = vscode.l10n.t('Run Script');
   const detail = vscode.l10n.t(
-    'bash executes {0} as you, in its folder, for at most {1} seconds and without a network. Stubs replace launchers and programs that change files, and record how the script calls them. Redirections and absolute paths in the script still take effect.',
+    'bash executes {0} as you, in its folder, for at most {1} seconds. It sees the programs of the system and its repository, and can neither write files nor reach a network. Stubs replace launchers and programs that change files, and record how the script calls them.',
     uri.fsPath,
     LIMIT_MS / 1000,
   );

@@ -4,6 +4,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
 import { version } from '../package.json';
+import { BoundedLines, tooLongAnswer } from './boundedLines';
 import { EXIT } from './output';
 
 /** The time limit of a tool in milliseconds, and the limits of its input and output in characters. */
@@ -26,7 +27,7 @@ const option = (flag: string, value: string | number | undefined) =>
 
 /**
  * Serves the Model Context Protocol on standard input and output. Every tool is a command of this program on a text that the
- * client sends (the SDK takes up to 10 MiB a message), in a process of bounded time and output: nothing is written, and no file
+ * client sends, in a process of bounded time and output; longer messages are answered with an error. Nothing is written, and no file
  * is read, neither one that a text names nor a configuration of the current directory.
  */
 export async function serveMcp(): Promise<void> {
@@ -117,7 +118,10 @@ export async function serveMcp(): Promise<void> {
     },
     (texts) => answer(['drift-texts'], JSON.stringify(texts)),
   );
-  await server.connect(new StdioServerTransport());
+  const lines = new BoundedLines((start, end) => {
+    process.stdout.write(tooLongAnswer(start, end));
+  });
+  await server.connect(new StdioServerTransport(process.stdin.pipe(lines)));
 }
 
 /** The result of a tool. */

@@ -132,7 +132,7 @@ describe('in a folder that attacks', () => {
     await there.close();
   });
 
-  test('lines that are no messages are passed over, and one without an end ends the server', async () => {
+  test('lines that are no messages are passed over, and ones that are too long are refused by their number', async () => {
     const child = spawn(server.command, server.args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] });
     const initialize = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
     const lines = ['[', '{"jsonrpc":"2.0"}', 'null', '{"__proto__":{"jsonrpc":"2.0"}}', '['.repeat(100_000), '\u0000'];
@@ -141,8 +141,31 @@ describe('in a folder that attacks', () => {
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: initialize })}\n`);
     const [first] = await once(child.stdout.setEncoding('utf8'), 'data');
     expect(JSON.parse(first).result.serverInfo.name).toBe('parallelism-layout');
+    const params = { name: 'check', arguments: { layout: 'x'.repeat(11 * 2 ** 20) } };
+    const answers: string[] = [];
+    child.stdout.on('data', (text: string) => answers.push(text));
+    child.stdin.write(`${JSON.stringify({ method: 'tools/call', params, jsonrpc: '2.0', id: 2 })}\n`);
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 'three', method: 'tools/call', params })}\n`);
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 4, method: 'tools/list' })}\n`);
+    await until(
+      () => answers.join(''),
+      (text) => text.includes('"id":4'),
+      'the server answers',
+    );
+    const all = answers
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(all.map(({ id, error }) => [id, error?.message ?? null])).toEqual([
+      [2, 'A message has more than 8 MiB, which is the most.'],
+      ['three', 'A message has more than 8 MiB, which is the most.'],
+      [4, null],
+    ]);
+    // memory does not grow with a line that never ends
+    child.stdin.write(Buffer.alloc(64 * 2 ** 20, 'x'));
     const ended = once(child, 'exit');
-    child.stdin.write(Buffer.alloc(11 * 2 ** 20, 'x'));
+    child.stdin.end();
     await ended;
   });
 });

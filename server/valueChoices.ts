@@ -2,7 +2,10 @@ import {
   countOf,
   DEFAULT_ORDER,
   divisors,
+  GPU_NAMES,
   GROUP_NAMES,
+  gibibytes,
+  gpuKind,
   type KeySpec,
   type LayoutFacts,
   MODEL_NAMES,
@@ -66,6 +69,8 @@ function stringChoices(key: string, resolved: ResolvedLayout | null): Choice[] {
       return ORDERS;
     case 'from':
       return MODEL_NAMES.map((value) => ({ value, leadsTo: modelText(value) }));
+    case 'gpu':
+      return GPU_NAMES.map((value) => ({ value, leadsTo: `${gibibytes(gpuKind(value)?.memoryBytes ?? 0)} GiB` }));
     case 'sharp_enabled_group':
       return [
         { value: 'dp', leadsTo: 'all data-parallel ranks' },

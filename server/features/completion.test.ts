@@ -39,6 +39,11 @@ describe('completion', () => {
       'layout: 1\ncommunicators:\n  high_priority_stream_groups: [|]',
       ['tp', 'cp', 'hcp', 'pp', 'mp', 'embd'],
     ],
+    [
+      'kinds of GPU that estimates know',
+      'layout: 1\ncluster:\n  gpu: |',
+      ['V100', 'A100', 'A800', 'H100', 'H800', 'H200'],
+    ],
     ['nothing in a comment', 'layout: 1\n# |', []],
     ['nothing under a key that the format lacks', 'layout: 1\nunheard_of:\n  |', []],
   ])('offers %s', (_, text, labels) => {

@@ -533,8 +533,11 @@ const rlKeys = {
   samples_per_prompt: degree(
     'Samples that are generated for each prompt: `rollout.n` of verl, `--n-samples-per-prompt` of slime, `num_generations_per_prompt` of NeMo-RL, `num_generations` of ms-swift.',
   ),
+  generation_batch_size: count('Samples generated in one step of ms-swift.', 'global_batch_size * updates_per_step'),
   mini_batch_size: count('Prompts in one update of verl: `ppo_mini_batch_size`.'),
-  updates_per_step: count('Updates with the samples of one step: `--num-steps-per-rollout` of slime.'),
+  updates_per_step: count(
+    'Updates with the samples of one step: `--num-steps-per-rollout` of slime, `steps_per_generation` of ms-swift.',
+  ),
   dynamic_batch: off('Micro-batches are cut by tokens, whatever their number of samples.'),
   max_prompt_length: count('Tokens of the longest prompt.'),
   max_response_length: count('Tokens of the longest response.'),

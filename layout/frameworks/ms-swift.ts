@@ -53,6 +53,10 @@ const OPTIONS: readonly OptionRow[] = [
   ['model.from', 'model', 'text'],
   ['sequence.seq_length', 'max_length', 'integer'],
   ['sequence.seq_length', 'packing_length', 'integer'],
+  ['rl.samples_per_prompt', 'num_generations', 'integer'],
+  ['rl.generation_batch_size', 'generation_batch_size', 'integer'],
+  ['rl.updates_per_step', 'steps_per_generation', 'integer'],
+  ['rl.max_response_length', 'max_completion_length', 'integer'],
 ];
 
 const COMMANDS = /^(sft|pt|rlhf|gkd|grpo)$/;

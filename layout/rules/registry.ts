@@ -99,6 +99,7 @@ import { nemoRlBatch } from './rollout/nemo-rl-batch';
 import { rolloutGpus } from './rollout/rollout-gpus';
 import { rolloutLength } from './rollout/rollout-length';
 import { slimeBatch } from './rollout/slime-batch';
+import { swiftBatch } from './rollout/swift-batch';
 import { verlBatch } from './rollout/verl-batch';
 import { weightSync } from './rollout/weight-sync';
 import type { Rule } from './rule';
@@ -158,6 +159,7 @@ export const RULES: readonly Rule[] = [
   verlBatch,
   slimeBatch,
   nemoRlBatch,
+  swiftBatch,
   nanotronNodes,
   nanotronAccumulation,
   denseFactorization,

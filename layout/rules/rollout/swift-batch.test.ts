@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { job, reports } from '../testing';
+import { swiftBatch } from './swift-batch';
+
+test('swift-batch', () => {
+  const of = (global: number, rl: string, launch = 'family: ms-swift') =>
+    job(8, 'tp: 2', `launch: {${launch}}`, `batch: {global_batch_size: ${global}}`, `rl: {${rl}}`);
+  const said = reports(swiftBatch, {
+    'one update': of(64, 'samples_per_prompt: 8'),
+    'prompts are not whole': of(60, 'samples_per_prompt: 8'),
+    'several updates make whole prompts': of(12, 'samples_per_prompt: 8, updates_per_step: 2'),
+    'a batch of several updates': of(32, 'generation_batch_size: 128, samples_per_prompt: 8'),
+    'a batch that is no whole updates': of(32, 'generation_batch_size: 48, samples_per_prompt: 8'),
+    'another number of updates': of(32, 'generation_batch_size: 128, updates_per_step: 2'),
+    'on transformers the batch has other parts': of(
+      60,
+      'samples_per_prompt: 8',
+      'family: ms-swift, engine: transformers',
+    ),
+  });
+  expect(said).toMatchInlineSnapshot(`
+    "prompts are not whole: error at "8": samples_per_prompt 8 does not divide the 60 samples of a step. Use a global_batch_size of 56 or 64.
+      = ms-swift: generation_batch_size (60) must be divisible by num_generations (8).
+      = at "60": global_batch_size is 60 here
+      = suggestion: Change global_batch_size to 56: batch: {global_batch_size: [-60-]{+56+}}
+      = suggestion: Change global_batch_size to 64: batch: {global_batch_size: [-60-]{+64+}}
+    a batch that is no whole updates: error at "48": generation_batch_size 48 is not a multiple of global_batch_size 32. Use generation_batch_size 32 or 64.
+      = ms-swift: generation_batch_size (48) must be divisible by global_batch_size (32)
+      = at "32": global_batch_size is 32 here
+      = suggestion: Change generation_batch_size to 32: rl: {generation_batch_size: [-48-]{+32+}, samples_per_prompt: 8}
+      = suggestion: Change generation_batch_size to 64: rl: {generation_batch_size: [-48-]{+64+}, samples_per_prompt: 8}
+    another number of updates: error at "128": generation_batch_size 128 is not global_batch_size 32 x updates_per_step 2 = 64. Use generation_batch_size 64.
+      = ms-swift: generation_batch_size (128) must equal global_batch_size (32) * steps_per_generation (2) = 64.
+      = at "32": global_batch_size is 32 here
+      = at "2": updates_per_step is 2 here
+      = suggestion: Change generation_batch_size to 64: rl: {generation_batch_size: [-128-]{+64+}, updates_per_step: 2}"
+  `);
+});

@@ -1,0 +1,60 @@
+import { changeFix } from '../fixes';
+import { eitherNumber, nearestMultiples } from '../numbers';
+import { valueRelated, writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { otherSource } from '../source';
+
+export const swiftBatch: Rule = {
+  code: 'swift-batch',
+  severity: 'error',
+  title: 'The samples of a step are no whole updates or no whole prompts',
+  effect: 'ms-swift stops before it builds the model',
+  what: 'In an ms-swift job on Megatron Core: `generation_batch_size` is not `global_batch_size * updates_per_step` (`steps_per_generation`), no multiple of `global_batch_size`, or no multiple of `samples_per_prompt` (`num_generations`). Where it is left out it is `global_batch_size * updates_per_step`.',
+  why: 'The samples of a step are generated prompt by prompt and trained on in whole updates.',
+  failing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: ms-swift}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 32}\nrl: {generation_batch_size: 48, samples_per_prompt: 8}\n',
+  sources: [
+    otherSource(
+      '`RLHFMegatronArgumentsMixin` in swift/megatron/arguments/megatron_args.py (modelscope/ms-swift at 3602360a56)',
+    ),
+  ],
+  *check({ root }) {
+    const rl = root.rl.value;
+    const global = root.batch.value?.global_batch_size;
+    if (!rl || !global?.value) {
+      return;
+    }
+    const { generation_batch_size: field, updates_per_step: updates, samples_per_prompt: samples } = rl;
+    const size = global.value;
+    const expected = size * (updates.value ?? 1);
+    const generated = field.value ?? expected;
+    const related = [valueRelated('global_batch_size', global), ...writtenRelated('updates_per_step', updates)];
+    if (field.value !== undefined && updates.value !== undefined && field.value !== expected) {
+      yield {
+        message: `generation_batch_size ${field.value} is not global_batch_size ${size} x updates_per_step ${updates.value} = ${expected}. Use generation_batch_size ${expected}.`,
+        span: field.span,
+        related,
+        predicts: `generation_batch_size (${field.value}) must equal global_batch_size (${size}) * steps_per_generation (${updates.value}) = ${expected}.`,
+        fixes: [changeFix('generation_batch_size', field, expected)],
+      };
+    } else if (field.value !== undefined && updates.value === undefined && field.value % size !== 0) {
+      const better = nearestMultiples(size, field.value);
+      yield {
+        message: `generation_batch_size ${field.value} is not a multiple of global_batch_size ${size}. Use generation_batch_size ${eitherNumber(better)}.`,
+        span: field.span,
+        related,
+        predicts: `generation_batch_size (${field.value}) must be divisible by global_batch_size (${size})`,
+        fixes: better.map((one) => changeFix('generation_batch_size', field, one)),
+      };
+    } else if (samples.value !== undefined && generated % samples.value !== 0) {
+      const better = nearestMultiples(samples.value, size);
+      yield {
+        message: `samples_per_prompt ${samples.value} does not divide the ${generated} samples of a step. Use a global_batch_size of ${eitherNumber(better)}.`,
+        span: samples.span,
+        related: field.written ? [valueRelated('generation_batch_size', field)] : related,
+        predicts: `generation_batch_size (${generated}) must be divisible by num_generations (${samples.value}).`,
+        fixes: field.written ? [] : better.map((one) => changeFix('global_batch_size', global, one)),
+      };
+    }
+  },
+};

@@ -245,6 +245,25 @@ export function defineLaunch(): void {
       await untilFindings(document.uri, 1, isError);
     });
 
+    it('exports a layout without a question where the settings switch off the rule that it breaks', async () => {
+      const settings = vscode.workspace.getConfiguration('parallelismLayout');
+      const weigh = (level: string | undefined) =>
+        settings.update('rules', level && { 'dense-factorization': level }, vscode.ConfigurationTarget.Global);
+      await put('job.layout.yaml', LAYOUT.replace('tp: 4', 'tp: 5'));
+      const { document } = await open('job.layout.yaml');
+      const isError = (finding: vscode.Diagnostic) => codeOf(finding) === 'dense-factorization';
+      await untilFindings(document.uri, 1, isError);
+      try {
+        await weigh('off');
+        await untilFindings(document.uri, 0, isError);
+        await answering(ACCEPT, 'parallelismLayout.exportLayout', document.uri);
+        assert.match(vscode.window.activeTextEditor?.document.getText() ?? '', /--tensor-model-parallel-size 5/);
+      } finally {
+        await weigh(undefined);
+      }
+      await untilFindings(document.uri, 1, isError);
+    });
+
     it('reads launch files of other file systems', async () => {
       const files = new MemoryFiles();
       const uri = (name: string) => vscode.Uri.from({ scheme: 'memory', path: `/jobs/${name}` });

@@ -21,6 +21,13 @@ export function areInnocent(silent: number, since: number, run: Run, programs: P
     return false;
   }
   const groups = new Set(model.evidence.entries.map(({ group }) => group));
+  // who is in an operation with another unseen rank may be held by that one
+  const known = new Map<RunGroup, boolean>();
+  const isShown = (group: RunGroup) => {
+    const all = known.get(group) ?? group.ranks.every((rank) => rank === silent || run.ranks.get(rank)?.whole === true);
+    known.set(group, all);
+    return all;
+  };
   const common = [...groups].map((group) => programs.groupLike(group, silent));
   const partners = new Set(common.flatMap((group) => group?.ranks ?? []));
   return (
@@ -29,7 +36,7 @@ export function areInnocent(silent: number, since: number, run: Run, programs: P
       const own = run.ranks.get(partner);
       const peers = wholeByProgram.get(programs.programOf(partner)) ?? [];
       const peer = peers.find(({ rank }) => rank !== partner && rank !== silent);
-      const shown = own?.whole === true && own.isSettled(since);
+      const shown = own?.whole === true && own.isSettled(since) && own.pending.every(({ group }) => isShown(group));
       return partner === silent || (shown && peer !== undefined && agree(own, peer, silent, programs));
     })
   );

@@ -1,5 +1,5 @@
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { basename } from 'node:path';
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { basename, dirname, extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fileErrorText } from '../jobs/regularFile';
 import { type ResolvedLayout, sequencePlans } from '../layout';
@@ -76,15 +76,28 @@ const RASTERIZER = '@resvg/resvg-js';
 /** The library has no `system-ui`, and would write with serifs. */
 const SANS = { darwin: 'Helvetica', win32: 'Segoe UI' }[String(process.platform)] ?? 'DejaVu Sans';
 
+/** The forms of a picture, which are also the endings of its file. */
+const FORMS = ['svg', 'png', 'csv'] as const;
+
+type Form = (typeof FORMS)[number];
+
 interface Options {
   readonly view: string;
-  readonly format?: 'svg' | 'png' | 'csv';
+  readonly format?: Form;
   readonly output?: string;
   readonly colour?: string;
   readonly group?: string;
   readonly grid: GridKind;
   readonly module?: string;
 }
+
+const HELP = `
+Exit status: 0 drawn, 1 the layout has errors, 2 a file or option cannot be used.
+
+Examples:
+  parallelism-layout draw train.layout.yaml -o pictures/where.svg
+  parallelism-layout draw train.layout.yaml --view groups --group dp_cp -o dp_cp.png
+  parallelism-layout draw train.layout.yaml --view table -o ranks.csv`;
 
 /** Adds `draw`: a picture of a layout for documents, pull requests and CI. */
 export function addDrawCommand(program: Command): void {
@@ -98,34 +111,54 @@ export function addDrawCommand(program: Command): void {
         .default('where'),
     )
     .addOption(
-      new Option('--format <format>', 'form of the picture; the table is csv (default: "svg")').choices([
-        'svg',
-        'png',
-        'csv',
-      ]),
+      new Option(
+        '--format <format>',
+        'form of the picture (default: by the ending of --output, else "svg"; the table is csv)',
+      ).choices(FORMS),
     )
-    .option('-o, --output <file>', 'where the picture is written; standard output without it')
+    .option('-o, --output <file>', 'where the picture is written, with its folder; standard output without it')
     .option('--colour <dimension>', 'what colours the ranks: tp, pp, module, node, ...')
     .option('--group <kind>', 'the kind of process group that the view groups shows')
     .addOption(
       new Option('--grid <grid>', 'which grid the view structure shows').choices(['dense', 'expert']).default('dense'),
     )
     .option('--module <name>', 'the module whose grid is shown where modules share their ranks')
+    .addHelpText('after', HELP)
     .action(draw);
 }
 
 async function draw(file: string, options: Options): Promise<void> {
+  const form = formOf(options);
+  if ('problem' in form) {
+    fail(form.problem);
+    return;
+  }
   for (const input of inputFiles([file])) {
     const layout = soundLayout(input);
     if (layout) {
       const name = layout.resolved.name ?? (file === '-' ? '' : basename(file));
-      await drawLayout(file, { ...layout, name, options });
+      await drawLayout(file, { ...layout, name, options }, form.form);
     }
   }
 }
 
-async function drawLayout(file: string, drawn: Subject): Promise<void> {
-  const { view, output, format = view === TABLE ? 'csv' : 'svg' } = drawn.options;
+/** The form that is written: of `--format`, of the ending of the file, or of the view; or why the two contradict. */
+function formOf({ view, format, output = '' }: Options): { readonly form: Form } | { readonly problem: string } {
+  const ending = extname(output).slice(1);
+  const ended = FORMS.find((form) => form === ending.toLowerCase());
+  if (format !== undefined && ended !== undefined && ended !== format) {
+    return {
+      problem: `${output} ends in .${ending}, but --format is ${format}; leave --format out, or write .${format}`,
+    };
+  }
+  if (format === undefined && ended === undefined && ending !== '') {
+    return { problem: `${output} ends in .${ending}; write .svg, .png or .csv, or give --format` };
+  }
+  return { form: format ?? ended ?? (view === TABLE ? 'csv' : 'svg') };
+}
+
+async function drawLayout(file: string, drawn: Subject, format: Form): Promise<void> {
+  const { view, output } = drawn.options;
   const { resolved: layout } = drawn;
   const diagram = DIAGRAMS[view];
   const refuse = (problem: string) => {
@@ -160,7 +193,7 @@ function pictureSvg({ name, facts, resolved: layout, options }: Subject): Svg {
   return { text: svgOf({ ...drawing, layout, name, failed: failedRanks(layout) }) };
 }
 
-async function savePicture(svg: string, format: 'svg' | 'png' | 'csv', output: string | undefined): Promise<void> {
+async function savePicture(svg: string, format: Form, output: string | undefined): Promise<void> {
   const picture = format === 'png' ? await rasterized(svg) : Buffer.from(svg);
   if (picture) {
     save(picture, output);
@@ -189,6 +222,7 @@ function save(picture: Buffer, output: string | undefined): void {
     if (output === undefined) {
       process.stdout.write(picture);
     } else {
+      mkdirSync(dirname(output), { recursive: true });
       writeFileSync(output, picture);
     }
   } catch (error) {

@@ -54,7 +54,14 @@ describe('draw', () => {
     [['good.layout.yaml', '--view', 'nonsense'], 2, 'Allowed choices are where, structure'],
     [['good.layout.yaml', '--colour', 'zz'], 2, 'no colouring is called zz; there is tp, dp, pp'],
     [['good.layout.yaml', '--group', 'zz'], 2, 'no process group with peers is called zz'],
-    [['good.layout.yaml', '-o', 'no/such/folder.svg'], 2, 'no/such/folder.svg'],
+    [['good.layout.yaml', '-o', 'bad.layout.yaml/x.svg'], 2, 'bad.layout.yaml/x.svg: '],
+    [['good.layout.yaml', '-o', 'x.jpg'], 2, 'x.jpg ends in .jpg; write .svg, .png or .csv, or give --format'],
+    [
+      ['good.layout.yaml', '-o', 'x.svg', '--format', 'png'],
+      2,
+      'x.svg ends in .svg, but --format is png; leave --format out, or write .png',
+    ],
+    [['good.layout.yaml', '-o', 'x.csv'], 2, 'only the view table is written as csv'],
     [['good.layout.yaml', '--view', 'tokens'], 2, 'the file does not say how long sequences are'],
     [['good.layout.yaml', '--view', 'table', '--format', 'svg'], 2, 'the table is written as csv'],
     [['good.layout.yaml', '--format', 'csv'], 2, 'only the view table is written as csv'],
@@ -87,10 +94,15 @@ describe('draw', () => {
     expect(stdout.split('\n')).toHaveLength(66);
   });
 
-  test('PNG, where the library for it is installed', async () => {
-    const done = await draw('good.layout.yaml', '--format', 'png', '-o', 'good.png');
+  test.each([
+    ['.png', []],
+    ['.PNG', []],
+    ['.picture', ['--format', 'png']],
+  ])('PNG, where the library for it is installed, into a new folder: %s %j', async (ending, options) => {
+    const output = join(`new${ending}`, 'folder', `good${ending}`);
+    const done = await draw('good.layout.yaml', '-o', output, ...options);
     expect(done).toEqual({ status: 0, stdout: '', stderr: '' });
-    const png = readFileSync(join(folder, 'good.png'));
+    const png = readFileSync(join(folder, output));
     expect(png.subarray(1, 4).toString('latin1')).toBe('PNG');
     expect(png.readUInt32BE(16)).toBeGreaterThan(1000);
   });

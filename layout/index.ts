@@ -13,7 +13,7 @@ export * from './format/lines';
 export { LANGUAGE_MODULE } from './format/names';
 export { nearest } from './format/nearest';
 export { gibibytes, grouped } from './format/quantities';
-export { formatMarkdown, keyMarkdown, keyNames } from './format/reference';
+export { flagNames, formatMarkdown, keyMarkdown, keyNames } from './format/reference';
 export { layoutSchema } from './format/schema';
 export * from './format/spec';
 export { synonymsFor } from './format/synonyms';

@@ -72,6 +72,11 @@ export function keyNames(): string[] {
   return [...new Set(placedKeys().map(({ name }) => name))];
 }
 
+/** The flags of Megatron-LM that are keys, such as `--tensor-model-parallel-size`, each once. */
+export function flagNames(): string[] {
+  return [...new Set(placedKeys().flatMap(({ spec }) => spec.flag?.split('=', 1) ?? []))];
+}
+
 /**
  * What the format says of a key, as Markdown: a section for each meaning, with the maps that have the key in it.
  * @param word its name, its path (`parallelism.tp`, `modules.vision.tp`), its flag of Megatron-LM, or another word that people write for it

@@ -173,6 +173,10 @@ describe('sequence, ntp, explain', () => {
     ['world-gap', '# world-gap\n'],
     ['cluster.nodes', '# Key nodes\n'],
     ['--context-parallel-size', '# Key cp\n'],
+    ['--context-parallel-size=2', '# Key cp\n'],
+    ['--fp16', '# Key params_dtype\n'],
+    ['--nnodes', '# Key nodes\n'],
+    ['gpu', '# Key gpu\n'],
     ['pipeline_model_parallel_size', '# Key pp\n'],
     ['seqlen', '# Key seq_length\n'],
     ['dp_cp', '# Process group dp_cp\n'],
@@ -193,5 +197,19 @@ describe('sequence, ntp, explain', () => {
     expect(stderr).toBe(
       `parallelism-layout: there is no rule, key or process group '${name}'; did you mean ${near}?\n`,
     );
+  });
+
+  test.each([
+    [
+      '--tensor-model-paralel-size',
+      "no key is read from the flag '--tensor-model-paralel-size'; did you mean --tensor-model-parallel-size?",
+    ],
+    [
+      '--pipeline-model-paralel-size=4',
+      "no key is read from the flag '--pipeline-model-paralel-size'; did you mean --pipeline-model-parallel-size?",
+    ],
+    ['--lr', "the flag '--lr' says nothing about the layout: no key is read from it"],
+  ])('explain says why the flag %s has no page', async (flag, why) => {
+    expect(await cli('explain', flag)).toEqual({ status: 2, stdout: '', stderr: `parallelism-layout: ${why}\n` });
   });
 });

@@ -57,7 +57,7 @@ test('what cannot be done is an error with the reason', async () => {
   expect(JSON.parse(estimate.text)).toMatchObject({ ok: false });
   expect(await call('explain', { code: '--help' })).toEqual({
     isError: true,
-    text: "parallelism-layout: there is no rule, key or process group '--help'\n",
+    text: "parallelism-layout: the flag '--help' says nothing about the layout: no key is read from it\n",
   });
 });
 

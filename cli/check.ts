@@ -2,6 +2,7 @@ import { lstatSync, writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { fileErrorText } from '../jobs/regularFile';
 import {
+  type AppliedFix,
   applyAllFixes,
   applySafeFixes,
   type Checked,
@@ -24,7 +25,7 @@ import { colour, complain, EXIT, exitWith, fail, jsonArray, print } from './outp
 import { nearTo } from './repository';
 import { sarifText } from './sarif';
 import { type Statistic, statisticsOf, statisticsText } from './statistics';
-import { diagnosticTexts, summaryText } from './text';
+import { diagnosticTexts, fixTexts, summaryText } from './text';
 import { watchLayouts } from './watch';
 
 interface Options {
@@ -63,7 +64,7 @@ Exit status: 0 clean, 1 errors found, 2 a file cannot be used.
 
 Examples:
   parallelism-layout check jobs/                      every layout below a folder
-  parallelism-layout check --fix train.layout.yaml    write the safe fixes
+  parallelism-layout check --fix train.layout.yaml    write the safe fixes, which are marked [*]
   git show HEAD:a.layout.yaml | parallelism-layout check --stdin-filename a.layout.yaml -
 
 Severities by rule: .parallelism-layout.yaml in the folder of a layout or above.
@@ -115,8 +116,11 @@ async function checkAll(paths: readonly string[], options: Options): Promise<voi
   }
 }
 
+/** A checked file, with the fixes that were written to it. */
+type Wanted = InputFile & { readonly fixes?: readonly AppliedFix[] };
+
 /** The checked files, after `--fix` and `--quiet`; counts their warnings. */
-function* asWanted(files: readonly string[], options: Options, warnings: { count: number }): Iterable<InputFile> {
+function* asWanted(files: readonly string[], options: Options, warnings: { count: number }): Iterable<Wanted> {
   for (const read of inputFiles(files, options.stdinFilename)) {
     try {
       yield wanted(read, options, warnings);
@@ -126,7 +130,7 @@ function* asWanted(files: readonly string[], options: Options, warnings: { count
   }
 }
 
-function wanted(read: InputFile, options: Options, warnings: { count: number }): InputFile {
+function wanted(read: InputFile, options: Options, warnings: { count: number }): Wanted {
   const input = options.fix && 'checked' in read && read.file !== options.stdinFilename ? fixed(read, options) : read;
   if ('error' in input) {
     return input;
@@ -139,9 +143,9 @@ function wanted(read: InputFile, options: Options, warnings: { count: number }):
 }
 
 /** Applies the fixes of a file and writes it. */
-function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsafe }: Options): InputFile {
+function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsafe }: Options): Wanted {
   const { file, checked } = input;
-  const text = unsafe ? applyAllFixes(checked) : applySafeFixes(checked, MAX_TRIED);
+  const { text, fixes } = unsafe ? applyAllFixes(checked) : applySafeFixes(checked, MAX_TRIED);
   if (file === '-' || text === checked.text) {
     return input;
   }
@@ -150,7 +154,7 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
     fail(`${file}: the fixes were not written: ${reason}`);
     return input;
   }
-  return { file, checked: check(text, levelsFor(file)) };
+  return { file, checked: check(text, levelsFor(file)), fixes };
 }
 
 /** Writes a file, but not through a link that leads out of the repository. */
@@ -168,9 +172,9 @@ function writtenOrWhyNot(file: string, text: string): string | null {
 
 type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github' | 'gitlab';
 
-const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>, quiet: boolean) => Iterable<string>>> = {
+const FORMATS: Readonly<Record<Format, (inputs: Iterable<Wanted>, quiet: boolean) => Iterable<string>>> = {
   *text(inputs, quiet) {
-    const totals = { files: 0, unusable: 0, error: 0, warning: 0, information: 0 };
+    const totals = { files: 0, unusable: 0, error: 0, warning: 0, information: 0, fixed: 0, fixable: 0 };
     for (const input of inputs) {
       if ('error' in input) {
         totals.unusable++;
@@ -180,7 +184,13 @@ const FORMATS: Readonly<Record<Format, (inputs: Iterable<InputFile>, quiet: bool
         for (const { severity } of input.checked.diagnostics) {
           totals[severity]++;
         }
-        yield* separately(input.file, () => diagnosticTexts(input.file, input.checked));
+        totals.fixed += input.fixes?.length ?? 0;
+        yield* fixTexts(input.file, input.fixes ?? []);
+        yield* separately(input.file, () => {
+          const fixes = soundFixes(input.checked);
+          totals.fixable += [...fixes.values()].filter(([fix]) => fix?.applicability === 'safe').length;
+          return diagnosticTexts(input.file, input.checked, fixes);
+        });
       }
     }
     yield summaryText(totals, quiet);

@@ -1,5 +1,6 @@
 import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type Checked, check, hasErrors, jsonText, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { SHELL_SCRIPT } from '../layout/launch';
 import { levelsFor } from './config';
 import type { Format } from './options';
 import { complain, EXIT, exitWith, fail, records } from './output';
@@ -25,7 +26,12 @@ export function* inputFiles(files: readonly string[], stdinName = '-'): Iterable
       if (path === '-' && files.indexOf('-') < i) {
         throw new UnreadableError('standard input can be read only once');
       }
-      yield { file, checked: check(readText(path), levelsFor(file)) };
+      const text = readText(path);
+      const other = whyNoLayout(file, text);
+      if (other !== null) {
+        throw new UnreadableError(other);
+      }
+      yield { file, checked: check(text, levelsFor(file)) };
     } catch (error) {
       const reason = `${file}: ${fileErrorText(error)}`;
       fail(reason);
@@ -124,7 +130,7 @@ export function complainOfErrors(file: string, { diagnostics, lines }: Checked, 
   exitWith(status);
 }
 
-/** A file that is not text, or standard input that was read already. */
+/** A file that is no layout, or not text, or standard input that was read already. */
 class UnreadableError extends Error {}
 
 function readText(file: string): string {
@@ -136,5 +142,29 @@ function readText(file: string): string {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new UnreadableError('is not UTF-8 text');
+  }
+}
+
+/** What a file is instead of a layout, with the commands that read it; null where it may be a layout. */
+function whyNoLayout(file: string, text: string): string | null {
+  const commands = `'parallelism-layout import ${file}' writes its layout, and 'parallelism-layout drift LAYOUT ${file}' compares it with one`;
+  if (SHELL_SCRIPT.test(file) || file.endsWith('.py') || text.startsWith('#!')) {
+    return `is a script, not a layout: ${commands}`;
+  }
+  if (file.endsWith('.toml')) {
+    return `is TOML, not a layout: ${commands}`;
+  }
+  return file.endsWith('.json') && isOtherJson(text)
+    ? `is JSON without the key layout, so not a layout. If it configures a job, ${commands}`
+    : null;
+}
+
+/** Whether a text is JSON without the key that every layout begins with. */
+function isOtherJson(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value !== 'object' || value === null || !Object.hasOwn(value, 'layout');
+  } catch {
+    return false;
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type AppliedFix,
   type Checked,
   type Diagnostic,
   type Fix,
@@ -12,13 +13,23 @@ import { styled } from './output';
 
 const COLOURS = { error: 'red', warning: 'yellow', information: 'blue' } as const;
 
+/** What marks a fix that `--fix` writes. */
+const SAFE = ' [*]';
+
 /** The widest part of a source line that is shown, in characters. */
 const WIDTH = 120;
 
-/** The diagnostics of a file as text. */
-export function* diagnosticTexts(file: string, checked: Checked): Iterable<string> {
-  for (const [diagnostic, fixes] of soundFixes(checked)) {
+/** The diagnostics of a file as text, with the fixes of each. */
+export function* diagnosticTexts(file: string, checked: Checked, found = soundFixes(checked)): Iterable<string> {
+  for (const [diagnostic, fixes] of found) {
     yield diagnosticText(file, checked.lines, diagnostic, fixes);
+  }
+}
+
+/** The fixes that were written to a file, a line each. */
+export function* fixTexts(file: string, fixes: readonly AppliedFix[]): Iterable<string> {
+  for (const { code, title, line } of fixes) {
+    yield `${terminalLine(file)}:${line}: ${styled('green', `fixed[${code}]`)}: ${terminalLine(title)}\n`;
   }
 }
 
@@ -37,7 +48,7 @@ function diagnosticText(file: string, lines: LineIndex, diagnostic: Diagnostic, 
     ...excerpt(lines, diagnostic.span, diagnostic.severity, gutter),
     ...(diagnostic.predicts ? [note(diagnostic.speaker, diagnostic.predicts)] : []),
     ...diagnostic.related.map(({ message, span }) => note(`line ${lines.positionAt(span.start).line + 1}`, message)),
-    ...fixes.slice(0, 3).map(({ title }) => note('fix', title)),
+    ...fixes.slice(0, 3).map((fix) => note('fix', `${fix.title}${fix.applicability === 'safe' ? SAFE : ''}`)),
     '',
     '',
   ].join('\n');
@@ -60,14 +71,14 @@ function excerpt(lines: LineIndex, span: Span, severity: Severity, gutter: strin
 }
 
 /**
- * The last line: the numbers of files and of diagnostics.
+ * The last lines: the numbers of files, of diagnostics and of fixes.
  * @param quiet only errors were counted
  */
 export function summaryText(
-  totals: { files: number; unusable: number } & Record<Severity, number>,
+  totals: { files: number; unusable: number; fixed: number; fixable: number } & Record<Severity, number>,
   quiet: boolean,
 ): string {
-  const count = (n: number, noun: string) => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  const count = (n: number, noun: string, nouns = `${noun}s`) => `${n} ${n === 1 ? noun : nouns}`;
   const found = [
     ...(totals.error > 0 ? [styled('red', count(totals.error, 'error'))] : []),
     ...(totals.warning > 0 ? [styled('yellow', count(totals.warning, 'warning'))] : []),
@@ -77,5 +88,7 @@ export function summaryText(
   const unusable = totals.unusable > 0 ? `, ${totals.unusable} not usable` : '';
   const none = totals.files === 0 ? [] : [styled('green', quiet ? 'no errors' : 'no problems')];
   const result = (found.length > 0 ? found : none).join(', ');
-  return `${files} checked${unusable}${result === '' ? '' : `: ${result}`}\n`;
+  const fixed = totals.fixed > 0 ? `; ${totals.fixed} fixed` : '';
+  const safe = totals.fixable > 0 ? `[*] --fix writes ${count(totals.fixable, 'fix', 'fixes')}\n` : '';
+  return `${files} checked${unusable}${result === '' ? '' : `: ${result}`}${fixed}\n${safe}`;
 }

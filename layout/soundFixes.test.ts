@@ -4,10 +4,14 @@ import { applyAllFixes, applySafeFixes, bringsNoError, check, levelsOfSettings, 
 const TEXT = 'layout: 1\nworld_size: 16\nparallelism: {tp: 3, dp: 2}\n';
 
 test('safe fixes are applied one after the other, suggestions are not', () => {
-  expect(applySafeFixes(check('layout: 1\nwrold_size: 8\nparallelism: {tp: "2"}\n'))).toBe(
-    'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
-  );
-  expect(applySafeFixes(check('layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n'))).toContain('tp: 3');
+  expect(applySafeFixes(check('layout: 1\nwrold_size: 8\nparallelism: {tp: "2"}\n'))).toEqual({
+    text: 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
+    fixes: [
+      { code: 'unknown-key', title: 'Rename to world_size', line: 2 },
+      { code: 'wrong-type', title: 'Change to 2', line: 3 },
+    ],
+  });
+  expect(applySafeFixes(check('layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n')).text).toContain('tp: 3');
 });
 
 test('a fix that brings an error is left out', () => {
@@ -17,7 +21,7 @@ test('a fix that brings an error is left out', () => {
 test('where the first fix does not hold, the next one is applied', () => {
   const text =
     'layout: 1\nworld_size: 8\nparallelism: {pp: 2}\nfsdp: {torch_fsdp2: true}\noptimizer: {use_distributed_optimizer: true}\n';
-  expect(applyAllFixes(check(text))).toBe(text.replace('torch_fsdp2: true', ''));
+  expect(applyAllFixes(check(text)).text).toBe(text.replace('torch_fsdp2: true', ''));
 });
 
 test('a fix is judged with the severities of the file', () => {
@@ -31,13 +35,15 @@ test.each([
   ['a number in quotes', 'parallelism: {tp: "3"}', 'parallelism: {tp: 3}'],
   ['a wrong indentation', 'parallelism:\n  tp: 3\n cp: 2', 'parallelism:\n  tp: 3\n  cp: 2'],
 ])('a safe fix may show the errors behind the one that it fixes: %s', (_, wrong, right) => {
-  expect(applySafeFixes(check(`layout: 1\nworld_size: 8\n${wrong}\n`))).toBe(`layout: 1\nworld_size: 8\n${right}\n`);
+  expect(applySafeFixes(check(`layout: 1\nworld_size: 8\n${wrong}\n`)).text).toBe(
+    `layout: 1\nworld_size: 8\n${right}\n`,
+  );
 });
 
 test('no work is done beyond the limit', () => {
   const checked = check('layout: 1\nworld_size: 8\nparallelism: {tpp: 2}\n');
   expect([...soundFixes(checked, checked.diagnostics, 0).values()]).toEqual([[]]);
-  expect(applySafeFixes(checked, 0)).toBe(checked.text);
+  expect(applySafeFixes(checked, 0).text).toBe(checked.text);
 });
 
 test('edits that leave an error as it was bring none', () => {

@@ -40,22 +40,37 @@ export function bringsNoError(checked: Checked, edits: readonly Edit[]): boolean
   return isNoWorse(checked, edited(checked, edits));
 }
 
+/** A file after fixes. */
+export interface Fixed {
+  readonly text: string;
+  readonly fixes: readonly AppliedFix[];
+}
+
+/** A fix that was applied. */
+export interface AppliedFix {
+  readonly code: string;
+  readonly title: string;
+  /** The line of the diagnostic when the fix was applied, from 1. */
+  readonly line: number;
+}
+
 /**
- * The text after all safe fixes that hold, applied one after the other, as each may change what the next one is.
+ * The file after all safe fixes that hold, applied one after the other, as each may change what the next one is.
  * @param limit how much work is done at most; the fixes beyond are left out
  */
-export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): string {
+export function applySafeFixes(checked: Checked, limit = MAX_TRIED_AT_ONCE): Fixed {
   return applied(checked, ({ applicability }) => applicability === 'safe', limit);
 }
 
 /**
- * The text after the first fix that holds of every error and warning, safe or not, one after the other.
+ * The file after the first fix that holds of every error and warning, safe or not, one after the other.
  */
-export function applyAllFixes(checked: Checked): string {
+export function applyAllFixes(checked: Checked): Fixed {
   return applied(checked, () => true, MAX_TRIED);
 }
 
-function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: number): string {
+function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: number): Fixed {
+  const fixes: AppliedFix[] = [];
   let now = checked;
   let left = limit;
   for (let i = 0; i < now.diagnostics.length && left > 0; ) {
@@ -64,12 +79,14 @@ function applied(checked: Checked, isWanted: (fix: Fix) => boolean, limit: numbe
       left -= workOf(now);
       return left > 0 && holds(now, diagnostic, one);
     });
-    if (fix) {
+    if (diagnostic && fix) {
+      const line = now.lines.positionAt(diagnostic.span.start).line + 1;
+      fixes.push({ code: diagnostic.code, title: fix.title, line });
       now = edited(now, fix.edits);
       i = 0;
     }
   }
-  return now.text;
+  return { text: now.text, fixes };
 }
 
 /** The file after edits, checked with the same severities. */

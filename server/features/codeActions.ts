@@ -91,7 +91,7 @@ function rewrites(uri: string, checked: Checked, range: Range): CodeAction[] {
 
 /** One action for all fixes that may be applied unasked. */
 function fixAll(uri: string, checked: Checked): CodeAction[] {
-  const newText = applySafeFixes(checked);
+  const { text: newText } = applySafeFixes(checked);
   if (newText === checked.text) {
     return [];
   }

@@ -139,8 +139,40 @@ describe('options', () => {
 
   test('fix writes safe fixes', async () => {
     put('x.layout.yaml', 'layout: 1\nworld_size: 8\nparalelism: {tp: 2} # mine\n');
-    expect(await check('--fix', 'x.layout.yaml')).toMatchObject({ status: 0, stdout: '1 file checked: no problems\n' });
+    const { stdout: before } = await check('x.layout.yaml');
+    expect(before).toContain('  = fix: Rename to parallelism [*]\n');
+    expect(before).toMatch(/\n1 file checked: 1 error\n\[\*\] --fix writes 1 fix\n$/);
+    expect(await check('--fix', 'x.layout.yaml')).toEqual({
+      status: 0,
+      stdout: 'x.layout.yaml:3: fixed[unknown-key]: Rename to parallelism\n1 file checked: no problems; 1 fixed\n',
+      stderr: '',
+    });
     expect(read('x.layout.yaml')).toBe('layout: 1\nworld_size: 8\nparallelism: {tp: 2} # mine\n');
+  });
+
+  test.each([
+    ['train.sh', 'torchrun pretrain_gpt.py\n', 'is a script, not a layout: '],
+    ['train', '#!/bin/sh\n', 'is a script, not a layout: '],
+    ['train.py', 'import torch\n', 'is a script, not a layout: '],
+    ['job.toml', '[parallelism]\n', 'is TOML, not a layout: '],
+    [
+      'package.json',
+      JSON.stringify({ scripts: 'x'.repeat(40_000) }, null, 2),
+      'is JSON without the key layout, so not a layout. If it configures a job, ',
+    ],
+  ])('%s is no layout: the command to run is said', async (name, text, what) => {
+    put(name, text);
+    const commands = `'parallelism-layout import ${name}' writes its layout, and 'parallelism-layout drift LAYOUT ${name}' compares it with one`;
+    expect(await check(name)).toEqual({
+      status: 2,
+      stdout: '0 files checked, 1 not usable\n',
+      stderr: `parallelism-layout: ${name}: ${what}${commands}\n`,
+    });
+  });
+
+  test('a layout may be JSON', async () => {
+    put('x.json', '{"layout": 1, "world_size": 8, "parallelism": {"tp": 2}}');
+    expect(await check('x.json')).toEqual({ status: 0, stdout: '1 file checked: no problems\n', stderr: '' });
   });
 
   test('fix leaves an error that has several fixes; with unsafe it applies the first', async () => {

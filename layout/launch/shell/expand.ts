@@ -2,7 +2,6 @@ import {
   type ArithmeticExpression,
   type ArithmeticWord,
   type HereDocBody,
-  type LiteralPart,
   type ParameterExpansionPart,
   type ParameterOperation,
   parse,
@@ -114,11 +113,13 @@ function isChoiceArg(token: Piece | Arg): token is Extract<Arg, { kind: 'choice'
 
 /** The text that a word becomes where it is not split: in assignments, tests and here-documents. */
 export function expandText(shell: Shell, syntax: SyntaxWord | HereDocBody): Text {
-  if ((syntax.type === 'Word' && isPlain(syntax)) || !syntax.parts) {
-    const text = syntax.type === 'Word' ? syntax.value : syntax.text;
-    return textAt(text, shell.source.place(syntax.pos));
+  if (syntax.type === 'HereDocBody' && !syntax.parts) {
+    return bounded(literalPieces(shell, syntax, false));
   }
-  const text = textOfParts(shell, syntax.parts, syntax.type === 'HereDocBody');
+  if (syntax.type === 'Word' && (isPlain(syntax) || !syntax.parts)) {
+    return textAt(syntax.value, shell.source.place(syntax.pos));
+  }
+  const text = textOfParts(shell, syntax.parts ?? [], syntax.type === 'HereDocBody');
   shell.spend(sizeOf(text));
   return bounded(text);
 }
@@ -202,17 +203,24 @@ function isListExpansion(part: WordPart): boolean {
   );
 }
 
-/** Text in double quotes, one piece a line: a backslash at the end of a line joins it to the next. */
-function literalPieces(shell: Shell, part: LiteralPart, quoted: boolean): Piece[] {
+/**
+ * Text in double quotes or a here-document, one piece from escape to escape, so that every character keeps its place: a backslash
+ * at the end of a line joins it to the next, unless it is escaped itself.
+ */
+function literalPieces(shell: Shell, { text, pos }: { text: string; pos: number }, quoted: boolean): Piece[] {
   const pieces: Piece[] = [];
-  let offset = part.pos;
-  for (const line of part.text.split('\\\n')) {
-    const text = line.replace(/\\([$`"\\])/g, '$1');
-    if (text !== '') {
-      pieces.push({ kind: 'text', text, place: shell.source.place(offset), quoted });
+  let start = 0;
+  const end = (index: number) => {
+    if (index > start) {
+      pieces.push({ kind: 'text', text: text.slice(start, index), place: shell.source.place(pos + start), quoted });
     }
-    offset += line.length + 2;
+  };
+  for (const { 1: escaped, index } of text.matchAll(/\\([$`"\\\n])/g)) {
+    end(index);
+    // the escaped character begins the next piece; a joined line leaves nothing
+    start = index + (escaped === '\n' ? 2 : 1);
   }
+  end(text.length);
   return pieces;
 }
 

@@ -16,7 +16,6 @@ export const FILTERS: Readonly<Record<string, (args: readonly string[], stdin: s
   seq: (args) => sequence(args.map(shellNumber)),
   expr: ([a, operator, b, ...rest]) => (rest.length === 0 ? calculated([a, operator, b].join(' ')) : null),
   bc: (_, stdin) => (stdin === null ? null : calculated(stdin)),
-  cat: (args, stdin) => (args.length === 0 || args[0] === '-' ? stdin : null),
   tr: (args, stdin) => translated(args, stdin),
   wc: (args, stdin) => counted(args, stdin),
   cut: (args, stdin) => fieldOf(args, stdin),

@@ -95,6 +95,46 @@ test('a script that another one writes or starts is followed with its exported v
   ]);
 });
 
+test('what a here-document writes keeps its places through escapes and joined lines', () => {
+  const script = [
+    'TP=2',
+    'cat <<EOF | bash',
+    '# \\$HOME \\\\ \\`x\\`',
+    'run --nnodes 1 \\\\',
+    '  --nproc 8 \\\\',
+    '  --tp $TP \\',
+    '  --pp 4',
+    'EOF',
+  ].join('\n');
+  const { invocations } = runScript('t.sh', script, () => null);
+  const words = invocations.flatMap(({ args }) =>
+    args.flatMap((arg) => {
+      const piece = arg.kind === 'word' ? arg.text[0] : undefined;
+      return piece?.kind === 'text' ? [[piece.text, script.slice(0, piece.place.offset).split('\n').length]] : [];
+    }),
+  );
+  expect(words).toEqual([
+    ['bash', 2],
+    ...[
+      ['run', 4],
+      ['--nnodes', 4],
+      ['1', 4],
+    ],
+    ...[
+      ['--nproc', 5],
+      ['8', 5],
+    ],
+    ...[
+      ['--tp', 6],
+      ['2', 1],
+    ],
+    ...[
+      ['--pp', 7],
+      ['4', 7],
+    ],
+  ]);
+});
+
 test('endless scripts end', () => {
   expect(runScript('a.sh', 'f() { f; }\nf\nwhile true; do X=$((X + 1)); done', () => null).invocations).toEqual([]);
   expect(runScript('a.sh', 'source a.sh', () => 'source a.sh').problems).toHaveLength(1);

@@ -716,6 +716,10 @@ class Interpreter implements BuiltinShell {
 
   /** What one of the small commands prints; null for other commands, and where it is not known. */
   #filtered(name: string, args: readonly Arg[]): Text | null {
+    if (name === 'cat' && this.stdin && (args.length === 0 || textOf(args[0]) === '-')) {
+      // every piece keeps its place
+      return this.stdin;
+    }
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     const known = args.map(textOf);
     if (!filter || known.includes(null)) {

@@ -8,9 +8,9 @@ import { megatronLog } from './megatron-log';
 import { mimo } from './mimo';
 import { mindspeed } from './mindspeed';
 import { modelConfig } from './model-config';
-import { msSwift } from './ms-swift';
+import { swiftLaunch } from './ms-swift';
 import { nanotronLaunch } from './nanotron';
-import { nemoRl } from './nemo-rl';
+import { nemoRlLaunch } from './nemo-rl';
 import { primusLaunch } from './primus';
 import { sglang, srtSlurm, vllm } from './serving';
 import { slime } from './slime';
@@ -25,10 +25,10 @@ const ALL = [
   mimo,
   megatronBridge,
   verlLaunch,
-  nemoRl,
+  nemoRlLaunch,
   primusLaunch,
   slime,
-  msSwift,
+  swiftLaunch,
   mindspeed,
   torchtitanLaunch,
   accelerateLaunch,

@@ -6,10 +6,10 @@ import { megatronDeepspeed } from './deepspeed';
 import type { Framework } from './framework';
 import { llamaFactory } from './llama-factory';
 import { MEGATRON_BASED } from './megatron';
+import { swift, swiftTransformers } from './ms-swift';
 import { nanotron } from './nanotron';
-import { nemoRl, nemoRlDtensor } from './nemoRl';
+import { nemoRl, nemoRlDtensor } from './nemo-rl';
 import { primus, primusTorchtitan } from './primus';
-import { swift, swiftTransformers } from './swift';
 import { torchtitan } from './torchtitan';
 import { verl, verlFsdp } from './verl';
 

@@ -6,8 +6,8 @@ import { processesWith } from '../../harness/processes';
 import { until } from '../../harness/until';
 import { closeAll, newFolder, untilEnded } from './editor';
 
-/** A text of which static reading gets no tp; running it leaves a file, and starts a job with tp 4. */
-const SCRIPT = `echo run >was-run
+/** A text of which static reading gets no tp; running it tries to write a file, and starts a job with tp 4. */
+const SCRIPT = `echo run >written
 TP=$(seq 1 4 | tail -n 1)
 torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size $TP --num-layers 8
 `;
@@ -19,7 +19,9 @@ let home: vscode.Uri;
 
 const here = (name: string) => vscode.Uri.joinPath(home, name);
 const put = (name: string, text: string) => vscode.workspace.fs.writeFile(here(name), new TextEncoder().encode(text));
-const wasRun = async () => (await vscode.workspace.fs.readDirectory(home)).some(([name]) => name === 'was-run');
+/** Whether a script wrote beside itself, which none can. */
+const hasWritten = async () => (await vscode.workspace.fs.readDirectory(home)).some(([name]) => name === 'written');
+const EXECUTED = /^# The script was executed with recording stubs/m;
 /** The layouts beside the script, which are nowhere saved. */
 const layouts = () =>
   vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === 'untitled' && uri.path.startsWith(`${home.path}/`));
@@ -80,16 +82,16 @@ export function defineRecord(): void {
       const asked = answer('Run Script');
       await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', here('train.sh'));
       assert.match(layoutText(), /^# parallelism\.tp is unknown/m);
-      assert.equal(await wasRun(), false);
+      assert.doesNotMatch(layoutText(), EXECUTED);
       await acceptOffer(asked);
       await until(layoutText, (text) => /^ {2}tp: 4 +# train.sh:3$/m.test(text), 'the value that the script computes');
       assert.match(asked(), /^Run train\.sh with recording stubs\?\nbash executes \/.*\/record-\d+\/train\.sh as you/);
-      assert.match(layoutText(), /^# The script was executed with recording stubs/m);
+      assert.match(layoutText(), EXECUTED);
       assert.deepEqual(
         layouts().map(({ uri }) => uri.path),
         [here('train.layout.yaml').path],
       );
-      assert.equal(await wasRun(), true);
+      assert.equal(await hasWritten(), false);
     });
 
     it('is offered where the text starts no job', async () => {
@@ -106,7 +108,6 @@ export function defineRecord(): void {
       const asked = answer(undefined);
       await vscode.commands.executeCommand(RUN, here('train.sh'));
       assert.match(asked(), /^Run train\.sh/);
-      assert.equal(await wasRun(), false);
       assert.equal(layoutText(), '');
     });
 

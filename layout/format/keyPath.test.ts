@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LAUNCH_FAMILIES } from '../frameworks/families';
-import { type Defaults, entriesOf } from '../launch/foundValues';
 import { DERIVED_FROM } from '../launch/layout-values';
 import { PLAIN_OPTIONS } from '../launch/megatron';
+import { type Defaults, entriesOf } from '../launch/value';
 import { isKeyPath, isModelPath, specOf } from './keyPath';
 import { FORMAT, type KeyPath } from './keys';
 

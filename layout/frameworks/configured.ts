@@ -1,7 +1,7 @@
 import type { LaunchContext, LaunchDocument } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { Facts, isKnown } from '../launch/foundValues';
 import type { Job } from '../launch/launchers';
+import { Facts, isKnown } from '../launch/value';
 import { setWorld } from '../launch/world';
 
 /** How a family reads its configuration file. */

@@ -1,10 +1,10 @@
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
-import { type Defaults, derived, Facts, isKnown, product } from '../launch/foundValues';
 import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { textOf } from '../launch/shell/values';
 import { at, optionsOf, type TreeMap } from '../launch/tree';
+import { type Defaults, derived, Facts, isKnown, product } from '../launch/value';
 import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured } from './configured';
 import type { Framework } from './framework';
@@ -105,6 +105,6 @@ function worldOf(job: Job): World {
     ? job.world
     : {
         nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
-        perNode: environmentCount(job, 'NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
+        perNode: environmentCount(job, 'NPROC_PER_NODE', { unknown: { variable: 'NPROC_PER_NODE' } }),
       };
 }

@@ -1,6 +1,5 @@
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { derived, Facts, type Found, product } from '../launch/foundValues';
 import { hasFlag, type Job, type World } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
@@ -11,6 +10,7 @@ import { type Option, Options } from '../launch/options';
 import { CALLEE, pythonRecipes, RETURN } from '../launch/python/module';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/tree';
+import { derived, Facts, type Found, product, type Reason } from '../launch/value';
 import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 
 /** A recipe in Python sets what is absent: there is no default that holds for all. */
@@ -271,7 +271,7 @@ const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, ...OPTIONS.map
 
 const UNLISTED: ReadonlySet<string> = new Set([...MAPPED, CALLEE]);
 
-function readBridge(tree: Tree, flags: ReadonlyMap<string, Option>, blocked: string | null, facts: Facts): void {
+function readBridge(tree: Tree, flags: ReadonlyMap<string, Option>, blocked: Reason | null, facts: Facts): void {
   const ofSections = Object.entries(SECTIONS).flatMap(([section, names]) =>
     [...optionsOf(at(tree, section)).entries].filter(([name]) => names.includes(name)),
   );

@@ -1,8 +1,8 @@
 import type { LaunchFamily } from '../launch/family';
-import { Facts } from '../launch/foundValues';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { listUnmapped } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
+import { Facts } from '../launch/value';
 import { MEGATRON_DIALECT } from './megatron-lm';
 
 const DIALECT: Dialect = { ...MEGATRON_DIALECT, switches: 'value', resolved: true };

@@ -1,4 +1,4 @@
-import type { Defaults } from '../launch/foundValues';
+import type { Defaults } from '../launch/value';
 
 /** Degrees that every framework on Megatron Core has by default. */
 export const DEGREES = {

@@ -2,7 +2,6 @@ import { isModelPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import type { LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Defaults, derived, Facts, type Found, isKnown, product } from '../launch/foundValues';
 import { hasFlag, type Job } from '../launch/launchers';
 import type { Flag, LayoutWriter } from '../launch/layoutWriter';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
@@ -12,6 +11,7 @@ import { isOn, type Options } from '../launch/options';
 import { isCallOf } from '../launch/python/call';
 import { pythonRecipes } from '../launch/python/module';
 import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { type Defaults, derived, Facts, type Found, isKnown, product } from '../launch/value';
 import { coverGrids, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
 

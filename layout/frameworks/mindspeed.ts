@@ -1,11 +1,11 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Defaults, Facts, notFound } from '../launch/foundValues';
 import { hasFlag, type Job } from '../launch/launchers';
 import { applyOverrides } from '../launch/omegaconf';
 import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
 import { at, emptyMap, type Tree } from '../launch/tree';
+import { type Defaults, Facts, type Reason } from '../launch/value';
 import { LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT, readMegatronCommand } from './megatron-lm';
 
@@ -102,11 +102,11 @@ function readFsdpCommand(job: Job, context: LaunchContext, facts: Facts): void {
   const found = path ? context.findTree(path) : null;
   const base = found?.tree ?? emptyMap(job.place);
   const dotted = new Map([...options.entries].filter(([name]) => name.includes('.')));
-  readFsdp(applyOverrides(base, dotted), path && !found ? notFound(`file ${path}`) : options.blocked, facts);
+  readFsdp(applyOverrides(base, dotted), path && !found ? { missing: `file ${path}` } : options.blocked, facts);
   setWorld(facts, job.world);
 }
 
-function readFsdp(tree: Tree, blocked: string | null, facts: Facts): void {
+function readFsdp(tree: Tree, blocked: Reason | null, facts: Facts): void {
   readRows(tree, FSDP_OPTIONS, facts);
   if (blocked === null) {
     facts.takeDefaults(FSDP_DEFAULTS);

@@ -1,11 +1,11 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
-import { Facts, type Found, isKnown } from '../launch/foundValues';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { megatronFlags } from '../launch/megatronWrite';
 import { listUnmapped } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
 import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { Facts, type Found, isKnown } from '../launch/value';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
 

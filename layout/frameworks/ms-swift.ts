@@ -1,12 +1,12 @@
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Defaults, Facts, type Found, isKnown, notFound } from '../launch/foundValues';
 import { countOption, environmentOption, type Job, type World, worldByDefault } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { defaultsIn, listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
 import { isOn, type Option, Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, optionsOf, type TreeMap } from '../launch/tree';
+import { type Defaults, Facts, type Found, isKnown } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -124,7 +124,7 @@ export const swiftLaunch: LaunchFamily<'ms-swift'> = {
       const { options, positional } = readFlags(args, job.place);
       const path = positional[0]?.text ?? options.get('config')?.values[0];
       const found = path ? (context.findTree(path)?.tree ?? null) : null;
-      const flags = new Options(options.entries, path && !found ? notFound(`file ${path}`) : options.blocked);
+      const flags = new Options(options.entries, path && !found ? { missing: `file ${path}` } : options.blocked);
       return readSwift(found, flags, trainerOf(job) ?? 'megatron', (name) => environmentOption(job, name), job.world);
     },
   },
@@ -176,7 +176,7 @@ function readSwift(
   const isLaunched = Object.values(launched).some((found) => found !== undefined);
   const counted: World = {
     nodes: count('NNODES', worldByDefault(DEFAULTS).nodes),
-    perNode: count('NPROC_PER_NODE', { unknown: 'environment variable NPROC_PER_NODE' }),
+    perNode: count('NPROC_PER_NODE', { unknown: { variable: 'NPROC_PER_NODE' } }),
   };
   setWorld(facts, gpus ? { total: gpus } : isLaunched ? launched : counted);
   if (trainer === 'megatron') {

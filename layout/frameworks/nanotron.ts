@@ -1,7 +1,7 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
-import { derived, type FactPath, Facts, isKnown, mapFound, product } from '../launch/foundValues';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { at, optionsOf } from '../launch/tree';
+import { derived, type FactPath, Facts, isKnown, mapFound, product } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';

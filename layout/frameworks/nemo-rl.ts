@@ -1,6 +1,5 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Defaults, derived, Facts, type FactValue, isKnown, mapFound, notFound } from '../launch/foundValues';
 import { type Inherited, inherited } from '../launch/inheritance';
 import type { Job } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
@@ -9,6 +8,7 @@ import { applyOverrides, resolveReferences } from '../launch/omegaconf';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
 import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { type Defaults, derived, Facts, type FactValue, isKnown, mapFound, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -100,7 +100,7 @@ export const nemoRlLaunch: LaunchFamily<'nemo-rl'> = {
       const given = options.has('config') ? options.string('config') : undefined;
       const path = isKnown(given) ? given.value : given ? null : ownConfiguration(job);
       const found = path === null ? null : context.findTree(path);
-      const missing = path === null ? 'the configuration of the script' : notFound(`file ${path}`);
+      const missing = path === null ? 'the configuration of the script' : { missing: `file ${path}` };
       const base = found ? whole(found, context) : { tree: emptyMap(job.place), missing };
       return readNemoRl(applyOverrides(base.tree, overridesOf(options)), base.missing);
     },
@@ -162,7 +162,7 @@ function whole(found: { readonly tree: TreeMap; readonly file: string }, context
   return inherited(found, 'defaults', 'file', (path, from) => context.findTree(path, from));
 }
 
-function readNemoRl(unresolved: TreeMap, missing: string | null): Facts {
+function readNemoRl(unresolved: TreeMap, missing: Reason | null): Facts {
   const facts = new Facts();
   const tree = resolveReferences(unresolved);
   const enabled = textAtPath(tree, 'policy.megatron_cfg.enabled');
@@ -239,7 +239,7 @@ const MAPPED = pathsIn(
 );
 
 /** The options of a Megatron role, its optimizer and its data-parallel settings. */
-function readMegatronRole(role: Tree | undefined, missing: string | null, facts: Facts): void {
+function readMegatronRole(role: Tree | undefined, missing: Reason | null, facts: Facts): void {
   const entries = new Map([
     ...optionsOf(at(role, 'distributed_data_parallel_config')).entries,
     ...optionsOf(at(role, 'optimizer')).entries,
@@ -266,7 +266,7 @@ function readDtensor(tree: TreeMap, facts: Facts): void {
 }
 
 /** Which of the two engines runs is set by a parent that was not found: both degrees count only where they agree. */
-function readEither(tree: TreeMap, missing: string, facts: Facts): void {
+function readEither(tree: TreeMap, missing: Reason, facts: Facts): void {
   const megatron = at(tree, 'policy.megatron_cfg');
   const dtensor = at(tree, 'policy.dtensor_cfg');
   if (megatron && !dtensor) {
@@ -323,7 +323,7 @@ const RESERVED = [
 ] as const;
 
 /** The trainer's world: the cluster, less what generation has for itself (nemo_rl/algorithms/grpo.py). */
-function readWorld(tree: TreeMap, missing: string | null, facts: Facts): void {
+function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   const cluster = optionsOf(at(tree, 'cluster'), missing);
   const reserved = RESERVED.find(([path]) => !/^(false|0)?$/.test(textAtPath(tree, path) ?? ''));
   const nodes = reserved ? { unknown: `the nodes less those of ${reserved[1]}` } : cluster.integer('num_nodes');

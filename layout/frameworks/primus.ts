@@ -1,6 +1,5 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { Facts, isKnown, notFound } from '../launch/foundValues';
 import { type Inherited, inherited } from '../launch/inheritance';
 import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
@@ -9,6 +8,7 @@ import { listUnmappedTree } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, mergeTrees, optionsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../launch/tree';
+import { Facts, isKnown, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -62,7 +62,7 @@ export const primusLaunch: LaunchFamily<'primus'> = {
       const found = experimentAt(path, context);
       const facts = found
         ? readPrimus(found.tree, found.file, context, job)
-        : readFlagsAlone(job, notFound(`file ${path}`));
+        : readFlagsAlone(job, { missing: `file ${path}` });
       // `primus-cli ... -- projection` and `benchmark` estimate a job on fewer GPUs
       facts.trains = !job.args.some((arg) => /^(projection|benchmark)$/.test(textOf(arg) ?? ''));
       return facts;
@@ -71,7 +71,7 @@ export const primusLaunch: LaunchFamily<'primus'> = {
 };
 
 /** Reads the flags of a launcher whose experiment was not found. */
-function readFlagsAlone(job: Job, missing: string): Facts {
+function readFlagsAlone(job: Job, missing: Reason): Facts {
   const facts = new Facts();
   const { options } = readFlags(job.args, job.place);
   // what is null is as if it were absent
@@ -208,7 +208,7 @@ interface Source {
 
 interface Preset {
   readonly tree: Tree | null;
-  readonly missing: string | null;
+  readonly missing: Reason | null;
 }
 
 /** A preset of Primus by its name: `primus/configs/modules|models/<framework>/<name>`. */
@@ -224,7 +224,7 @@ function preset(trainer: TreeMap, key: string, framework: string, file: string, 
 
 function presetFile(path: string, from: string, source: Source): Preset {
   const found = environmentOf(source.context.findTree(path, from), source);
-  return found ? extended(found, source) : { tree: null, missing: notFound(`preset ${path}`) };
+  return found ? extended(found, source) : { tree: null, missing: { missing: `preset ${path}` } };
 }
 
 /** A file over those that its `extends` names (primus/core/config/yaml_loader.py). */
@@ -259,7 +259,7 @@ function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
   if (typeof value !== 'string' || !value.includes('${')) {
     return scalar;
   }
-  let unknown: string | undefined;
+  let unknown: Reason | undefined;
   let { place } = scalar;
   const text = value.replace(
     /\$\{([^:{}]{1,64})(?::([^}]{0,128}))?\}/g,
@@ -267,7 +267,7 @@ function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
       const set = variable(name);
       const found = set ? set.values[0] : otherwise;
       place = set?.places[0] ?? place;
-      unknown ??= typeof found === 'string' ? undefined : (set?.unknown ?? `environment variable ${name}`);
+      unknown ??= typeof found === 'string' ? undefined : (set?.unknown ?? { variable: name });
       return found ?? '';
     },
   );

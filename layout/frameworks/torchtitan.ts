@@ -1,6 +1,5 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { derived, type FactPath, Facts, isKnown, mapFound, notFound, product } from '../launch/foundValues';
 import {
   environmentCount,
   environmentOption,
@@ -15,6 +14,7 @@ import { type Option, Options } from '../launch/options';
 import { CALLEE, pythonRecipes, RETURN } from '../launch/python/module';
 import { parseTomlTree } from '../launch/toml';
 import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../launch/tree';
+import { derived, type FactPath, Facts, isKnown, mapFound, product, type Reason } from '../launch/value';
 import { setWorld } from '../launch/world';
 import { EXPERTS, type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
 
@@ -249,7 +249,7 @@ function readCommand(job: Job, context: LaunchContext): Facts {
 interface Base {
   readonly base: Tree | null;
   /** What may set the settings that are absent. */
-  readonly blocked: string | null;
+  readonly blocked: Reason | null;
 }
 
 /** The configuration under a command's flags: a TOML file, or what a function of a `config_registry` returns. */
@@ -258,7 +258,7 @@ function baseOf(job: Job, options: Options, context: LaunchContext): Base {
   if (file !== null) {
     const found = context.find(file);
     const base = found && parseTomlTree(found.file, found.text);
-    return { base, blocked: base ? null : notFound(`file ${file}`) };
+    return { base, blocked: base ? null : { missing: `file ${file}` } };
   }
   const [module, name] = ['module', 'config'].map((one) => optionOrVariable(one, one.toUpperCase(), job, options));
   const folders = MODULES.map((folder) => `${folder}/${module}`);
@@ -312,13 +312,13 @@ function scalarOption({ values, places, place, unknown }: Option): Tree {
 }
 
 /** Reads torchtitan's settings; `blocked` says what may set those that are absent. */
-export function readTitanTree(tree: Tree, blocked: string | null, facts: Facts): void {
+export function readTitanTree(tree: Tree, blocked: Reason | null, facts: Facts): void {
   const section = readSettings(tree, blocked, facts);
   listUnmappedTree(section, 'parallelism', TITAN_MAPPED, facts);
 }
 
 /** Reads the settings, and returns the section of the degrees. */
-function readSettings(tree: Tree, blocked: string | null, facts: Facts): Tree {
+function readSettings(tree: Tree, blocked: Reason | null, facts: Facts): Tree {
   const parallelism = parallelismOf(tree);
   readRows(setAt(tree, ['parallelism'], parallelism), TITAN_OPTIONS, facts, blocked);
   readSchedule(optionsOf(parallelism, blocked), facts);

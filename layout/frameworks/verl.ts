@@ -1,6 +1,5 @@
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Defaults, derived, Facts, type FactValue, type Found, isKnown } from '../launch/foundValues';
 import { type Job, worldByDefault } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
@@ -9,6 +8,7 @@ import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from 
 import { Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { type Defaults, derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -218,7 +218,7 @@ function namedConfiguration(options: Options, context: LaunchContext): TreeMap |
   return context.findTree(`${folder}${name.value.replace(/\.yaml$/, '')}.yaml`)?.tree ?? null;
 }
 
-function readVerl(tree: TreeMap, blocked: string | null, configuration: string): Facts {
+function readVerl(tree: TreeMap, blocked: Reason | null, configuration: string): Facts {
   const facts = new Facts();
   const trainer = optionsOf(at(tree, 'trainer'), blocked);
   const otherwise = worldByDefault(DEFAULTS);
@@ -257,7 +257,7 @@ function mapped(): ReadonlySet<string> {
 }
 
 /** The options of a role: its own, with what goes to Megatron's transformer configuration. */
-function roleOptions(megatron: Tree | undefined, blocked: string | null): Options {
+function roleOptions(megatron: Tree | undefined, blocked: Reason | null): Options {
   const entries = new Map([
     ...optionsOf(at(megatron, 'override_transformer_config')).entries,
     ...optionsOf(at(megatron, 'override_ddp_config')).entries,
@@ -266,7 +266,7 @@ function roleOptions(megatron: Tree | undefined, blocked: string | null): Option
   return new Options(entries, blocked);
 }
 
-function readMegatronRole(megatron: Tree | undefined, blocked: string | null, facts: Facts): void {
+function readMegatronRole(megatron: Tree | undefined, blocked: Reason | null, facts: Facts): void {
   readMegatron(roleOptions(megatron, blocked), DIALECT, facts);
 }
 
@@ -290,7 +290,7 @@ function readReference(tree: TreeMap, facts: Facts): void {
   facts.set('phases.reference.engine', { value: 'megatron', source: 'default' });
 }
 
-function readCritic(tree: TreeMap, blocked: string | null, facts: Facts): void {
+function readCritic(tree: TreeMap, blocked: Reason | null, facts: Facts): void {
   const given = at(tree, 'critic.megatron');
   if (!given) {
     return;
@@ -304,7 +304,7 @@ function readCritic(tree: TreeMap, blocked: string | null, facts: Facts): void {
 }
 
 /** FSDP has no tensor or pipeline parallelism; sequences are spread by Ulysses. */
-function readFsdpRole(tree: TreeMap, blocked: string | null, facts: Facts): void {
+function readFsdpRole(tree: TreeMap, blocked: Reason | null, facts: Facts): void {
   const actor = optionsOf(at(tree, ACTOR));
   const sharding = optionsOf(at(tree, `${ACTOR}.fsdp_config`), blocked);
   const given = [actor, sharding].find((options) => options.has(ULYSSES_SIZE))?.integer(ULYSSES_SIZE);
@@ -322,7 +322,7 @@ function spreadShards(wanted: Found<number>, facts: Facts): void {
   facts.set('fsdp.data_parallel_replicate_degree', replicas);
 }
 
-function readRollout(tree: TreeMap, blocked: string | null, facts: Facts): void {
+function readRollout(tree: TreeMap, blocked: Reason | null, facts: Facts): void {
   const rollout = optionsOf(at(tree, ROLLOUT), blocked);
   facts.set('phases.rollout.engine', rollout.has('name') ? rollout.string('name') : undefined);
   readEngine(rollout, 'rollout', facts);

@@ -1,9 +1,9 @@
 import { type Checked, check, type Diagnostic, type RuleLevels, type Span } from '../../layout';
 import { applyEdits } from '../format/edit';
 import { layoutYaml } from './document';
-import type { FactPath, FactValue } from './foundValues';
 import type { LaunchReading } from './import';
 import { layoutFileValues } from './layout-values';
+import type { FactPath, FactValue } from './value';
 import { keyEdit, yamlText } from './writeValues';
 
 /** What a rule says of the job that a launch file starts, at the offset of the value at fault in that file. */

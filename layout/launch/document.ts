@@ -4,9 +4,9 @@ import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
 import { MEGATRON_DEFAULTS } from '../frameworks/megatronDefaults';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
-import type { FactPath, FactValue } from './foundValues';
 import type { LaunchReading, LaunchValue } from './import';
 import { DERIVED_FROM } from './layout-values';
+import type { FactPath, FactValue } from './value';
 
 /** A layout as plain data, in the order of the format's keys. */
 export interface LayoutData {

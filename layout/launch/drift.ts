@@ -2,9 +2,9 @@ import { isKeyPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
 import { listsStages } from './document';
-import type { FactValue } from './foundValues';
 import type { LaunchPlace, LaunchReading } from './import';
 import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './layout-values';
+import type { FactValue } from './value';
 
 /** One value that a layout and a launch file give differently. */
 export interface Difference {

@@ -1,8 +1,8 @@
 import type { Edit } from '../diagnostic';
 import { applyEdits } from '../format/edit';
 import { type Difference, driftBetween, lastPart, shortName } from './drift';
-import type { FactValue } from './foundValues';
 import { type LaunchReading, readLaunchFile } from './import';
+import type { FactValue } from './value';
 import { keyEdit, yamlText } from './writeValues';
 
 /** A layout, and a difference between it and what was read of a launch file. */

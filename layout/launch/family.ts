@@ -1,8 +1,8 @@
-import type { Defaults, Facts } from './foundValues';
 import type { Job } from './launchers';
 import type { ReadFile } from './shell/interpreter';
 import type { Place } from './shell/values';
 import type { TreeMap } from './tree';
+import type { Defaults, Facts } from './value';
 
 /** What a family needs beside the job or document itself. */
 export interface LaunchContext {

@@ -1,5 +1,6 @@
 import { type Option, Options } from './options';
 import { type Arg, literal, type Place, placeOf, type Text, type UnknownPiece, whyUnknown } from './shell/values';
+import type { Reason } from './value';
 
 /** How a program reads its command line. */
 interface FlagStyle {
@@ -15,7 +16,7 @@ interface Reading {
   readonly before: Reading | null;
   readonly positional: { readonly text: string | null; readonly place: Place }[];
   current: string | null;
-  blocked: string | null;
+  blocked: Reason | null;
 }
 
 /** The flags of a command line; the last of a name wins, as with argparse. */
@@ -51,7 +52,7 @@ function readArgs(args: readonly Arg[], reading: Reading, fallback: Place, style
 }
 
 /** Keeps what all branches agree on; what they differ in is unknown. */
-function merge(reading: Reading, branches: readonly Reading[], reason: string, fallback: Place): void {
+function merge(reading: Reading, branches: readonly Reading[], reason: Reason, fallback: Place): void {
   const [first] = branches;
   if (!first) {
     return;

@@ -3,7 +3,6 @@ import { type FamilyName, LAUNCH_FAMILIES } from '../frameworks/families';
 import type { Engine } from '../frameworks/framework';
 import { megatronLm } from '../frameworks/megatron-lm';
 import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
-import { type FactPath, Facts, type FactValue, type Found, isKnown, type Unmapped } from './foundValues';
 import { podScript } from './kubernetes';
 import { FLAGS_ALONE, type Job, jobOf, type World } from './launchers';
 import { describeModel } from './namedModel';
@@ -15,6 +14,7 @@ import { type Arg, type Place, splitWords, type Text, textAt, textOf, unknownTex
 import { parseTomlTree } from './toml';
 import { limitReached } from './tooMuchWork';
 import { optionsOf, parseYamlTree, type TreeMap, type TreeScalar } from './tree';
+import { type FactPath, Facts, type FactValue, type Found, isKnown, reasonText, type Unmapped } from './value';
 import { setWorld } from './world';
 
 /** A place in a file as it is printed; lines count from 1. */
@@ -301,19 +301,18 @@ class Session implements LaunchContext {
     }
     const facts = chosen ? byArgument(chosen, started, wanted) : chosenJob(found.jobs, wanted);
     facts.trains &&= found.trains;
-    const needed = [...facts.all.values()].flatMap(
-      (one) => /^argument (\d+) of/.exec(isKnown(one) ? '' : one.unknown) ?? [],
+    const reasons = [...facts.all.values()].flatMap((one) =>
+      isKnown(one) || typeof one.unknown === 'string' ? [] : one.unknown,
     );
-    const numbers = [...new Set(needed.filter((part) => /^\d+$/.test(part)))].sort((a, b) => Number(a) - Number(b));
+    const needed = reasons.flatMap((reason) => ('argument' in reason ? reason.argument : []));
+    const numbers = [...new Set(needed)].filter((part) => /^\d+$/.test(part)).sort((a, b) => Number(a) - Number(b));
     if (numbers.length > 0) {
       facts.note(`The script takes values from its arguments: ${numbers.map((number) => `$${number}`).join(', ')}.`);
     }
-    const variablesOf = [...facts.all.values()].flatMap(
-      (one) => /^environment variable (\w+)$/.exec(isKnown(one) ? '' : one.unknown)?.[1] ?? [],
-    );
-    if (variablesOf.length > 0) {
+    const unset = reasons.flatMap((reason) => ('variable' in reason ? reason.variable : []));
+    if (unset.length > 0) {
       facts.note(
-        `The script takes values from its environment: ${[...new Set(variablesOf)].join(', ')}. Give them with --set NAME=VALUE.`,
+        `The script takes values from its environment: ${[...new Set(unset)].join(', ')}. Give them with --set NAME=VALUE.`,
       );
     }
     const missing = run.missing.map((name) => `${name} was not found: what it sets is unknown.`);
@@ -475,7 +474,7 @@ function strongest<T>(
 
 function launchValue(key: FactPath, found: Found, lineOf: (place: Place) => number): LaunchValue {
   if (!isKnown(found)) {
-    return { key, value: null, source: 'unknown', lookedFor: found.unknown };
+    return { key, value: null, source: 'unknown', lookedFor: reasonText(found.unknown) };
   }
   const { value, source } = found;
   return source === 'default'

@@ -1,11 +1,11 @@
-import { notFound } from './foundValues';
 import { directoryOf } from './shell/sources';
 import { at, itemsOf, mergeTrees, type Tree, type TreeMap, withoutEntry } from './tree';
+import type { Reason } from './value';
 
-/** A configuration over those that it names, and, in words, the first of them that was not found. */
+/** A configuration over those that it names, and the first of them that was not found. */
 export interface Inherited {
   readonly tree: TreeMap;
-  readonly missing: string | null;
+  readonly missing: Reason | null;
 }
 
 /** How deep files may inherit from one another. */
@@ -25,13 +25,13 @@ export function inherited(
   depth = 0,
 ): Inherited {
   let base: Tree | undefined;
-  let missing: string | null = null;
+  let missing: Reason | null = null;
   for (const item of itemsOf(at(tree, key))) {
     const path = item.kind === 'scalar' ? String(item.value) : '';
     const found = depth < MAX_PARENTS ? load(path, `${directoryOf(file)}/x`) : null;
     const parent = found && inherited(found, key, what, load, depth + 1);
     base = parent ? mergeTrees(base, parent.tree) : base;
-    missing ??= parent ? parent.missing : notFound(`${what} ${path}`);
+    missing ??= parent ? parent.missing : { missing: `${what} ${path}` };
   }
   const own = withoutEntry(tree, key);
   const merged = mergeTrees(base, own);

@@ -1,9 +1,9 @@
 import { memoizeRecent } from '../memoize';
 import { readFlags } from './flags';
-import { type Defaults, type Found, isKnown } from './foundValues';
 import { integerOf, type Option, type Options } from './options';
 import type { Invocation } from './shell/shell';
 import { type Arg, literal, type Place, placeOf, type Text, textOf, type Variable, whyUnknown } from './shell/values';
+import { type Defaults, type Found, isKnown } from './value';
 
 /** What the launchers around a program say of its world. */
 export interface World {

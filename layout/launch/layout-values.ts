@@ -2,8 +2,8 @@ import { specBelow, specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
 import { type Node, parseTree } from '../format/tree';
-import type { FactValue } from './foundValues';
 import type { Place } from './shell/values';
+import type { FactValue } from './value';
 
 /** Values that the format derives: a layout omits them where they equal the other key's. */
 export const DERIVED_FROM: { readonly [P in KeyPath]?: KeyPath } = {

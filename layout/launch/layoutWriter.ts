@@ -1,8 +1,8 @@
 import { pythonText, shellWord, yamlText } from '../escape';
 import type { KeyPath } from '../format/keys';
-import type { FactValue } from './foundValues';
 import { effectiveValue, type LayoutValues, worldOf } from './layout-values';
 import { type OptionRow, writtenRows } from './optionRows';
+import type { FactValue } from './value';
 
 /** What the settings of a cluster add to the lines that start a job; a form that has no place for them ignores them. */
 export interface LauncherSettings {

@@ -2,6 +2,7 @@ import { isKeyPath, mapOf, specOf } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
+import { firstOf, isOn, type Options, typeOf } from './options';
 import {
   type Defaults,
   derived,
@@ -12,8 +13,7 @@ import {
   type Found,
   isKnown,
   mapFound,
-} from './foundValues';
-import { firstOf, isOn, type Options, typeOf } from './options';
+} from './value';
 
 /** How a framework that builds on Megatron-LM spells its options. */
 export interface Dialect {

@@ -1,8 +1,8 @@
 import { isModelPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
-import type { FactValue } from './foundValues';
 import type { Flag, LayoutWriter } from './layoutWriter';
 import { megatronName, PLAIN_OPTIONS, type PlainOption } from './megatron';
+import type { FactValue } from './value';
 
 /** How an option is spelled: as a flag of the training script, or as a field of Megatron Core's configurations. */
 type Spelling = 'flag' | 'field';

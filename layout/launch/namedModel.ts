@@ -1,6 +1,6 @@
 import { factsOfConfig, type ModelFacts, modelNamed, parseConfig } from '../models';
 import type { LaunchContext } from './family';
-import { type FactSource, type Facts, isKnown } from './foundValues';
+import { type FactSource, type Facts, isKnown } from './value';
 
 /**
  * Adds the sizes of the model that a job names (`model.from`) where it does not say its layers itself: those of the

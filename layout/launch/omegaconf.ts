@@ -1,5 +1,6 @@
 import type { Option } from './options';
 import { at, type Copies, setAt, type Tree, type TreeMap, type TreeScalar, textOfScalar } from './tree';
+import type { Reason } from './value';
 
 /** The longest chain of references, and the most values that are resolved. */
 const MAX_STEPS = 24;
@@ -82,7 +83,7 @@ class Resolver {
         ? unknownAt(scalar, `\${${name}:${first}}`)
         : this.#scalar({ ...scalar, value: scalarOf(second) }, path, depth + 1);
     if (name === 'oc.env') {
-      return second === undefined ? unknownAt(scalar, `environment variable ${first}`) : otherwise();
+      return second === undefined ? unknownAt(scalar, { variable: first }) : otherwise();
     }
     if (name === 'oc.select') {
       const found = at(this.root, first);
@@ -104,7 +105,7 @@ class Resolver {
   }
 }
 
-function unknownAt(scalar: TreeScalar, unknown: string): TreeScalar {
+function unknownAt(scalar: TreeScalar, unknown: Reason): TreeScalar {
   return { ...scalar, value: null, unknown };
 }
 

@@ -1,6 +1,6 @@
-import type { Defaults, FactPath, Facts, FactValue, Found } from './foundValues';
 import { type Options, typeOf } from './options';
 import { at, optionOf, optionsOf, type Tree } from './tree';
+import type { Defaults, FactPath, Facts, FactValue, Found, Reason } from './value';
 
 /** How a value of a configuration becomes one of a layout, and the other way. */
 type RowKind = 'integer' | 'number' | 'text' | 'boolean' | 'type';
@@ -29,7 +29,7 @@ export function readRows(
   tree: Tree | undefined,
   rows: readonly OptionRow[],
   facts: Facts,
-  blocked: string | null = null,
+  blocked: Reason | null = null,
 ): void {
   for (const [key, path, kind, otherwise] of rows) {
     const cut = path.lastIndexOf('.');

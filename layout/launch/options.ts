@@ -1,5 +1,5 @@
-import { type FactValue, type Found, isKnown } from './foundValues';
 import type { Place } from './shell/values';
+import { type FactValue, type Found, isKnown, type Reason } from './value';
 
 /** One option of a framework as a launch file gives it. */
 export interface Option {
@@ -8,16 +8,16 @@ export interface Option {
   readonly place: Place;
   /** Where each value is written. */
   readonly places: readonly Place[];
-  /** In words, why the option itself or a value is not known; null where all is known. */
-  readonly unknown: string | null;
+  /** Why the option itself or a value is not known; null where all is known. */
+  readonly unknown: Reason | null;
 }
 
 /** The options of one job by their names with underscores, such as `tensor_model_parallel_size`. */
 export class Options {
   constructor(
     readonly entries: ReadonlyMap<string, Option>,
-    /** In words, what may set further options; null where those that are absent have their default. */
-    readonly blocked: string | null,
+    /** What may set further options; null where those that are absent have their default. */
+    readonly blocked: Reason | null,
   ) {}
 
   /** The first of several names that is given. */

@@ -12,6 +12,7 @@ import {
 } from 'yaml';
 import { type Option, Options } from './options';
 import type { Place } from './shell/values';
+import type { Reason } from './value';
 
 /** A configuration file as nested maps, every value with its place. */
 export type Tree = TreeMap | TreeList | TreeScalar;
@@ -32,8 +33,8 @@ export interface TreeScalar {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
   readonly place: Place;
-  /** In words, why the value is not known; absent where it is. */
-  readonly unknown?: string;
+  /** Why the value is not known; absent where it is. */
+  readonly unknown?: Reason;
 }
 
 /** How much of a file is read: characters, values once aliases are followed, and maps in one another. */
@@ -220,7 +221,7 @@ export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
 }
 
 /** The scalars of a map as options; `null` values are absent. */
-export function optionsOf(tree: Tree | undefined, blocked: string | null = null): Options {
+export function optionsOf(tree: Tree | undefined, blocked: Reason | null = null): Options {
   const entries = new Map<string, Option>();
   for (const [name, value] of tree?.kind === 'map' ? tree.entries : []) {
     const option = optionOf(value);

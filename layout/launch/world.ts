@@ -1,5 +1,5 @@
-import { derived, type Facts, type Found, isKnown, product } from './foundValues';
 import type { World } from './launchers';
+import { derived, type Facts, type Found, isKnown, product } from './value';
 
 /** Sets the world of a job from what its launchers say. */
 export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type LayoutData, layoutOf, layoutYaml } from './document';
 import { driftBetween } from './drift';
-import type { FactValue } from './foundValues';
 import { readLaunchFile } from './import';
+import type { FactValue } from './value';
 import { exportLayout } from './write';
 
 const MODULES = `layout: 1

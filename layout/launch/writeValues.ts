@@ -2,8 +2,8 @@ import type { Edit } from '../diagnostic';
 import { appendKey, applyEdits, lineBreak, startOfLine } from '../format/edit';
 import { type Entry, type MapNode, type Node, parseTree } from '../format/tree';
 import { layoutValues, valuesYaml } from './document';
-import type { FactValue } from './foundValues';
 import { type LaunchReading, readLaunchFile } from './import';
+import type { FactValue } from './value';
 
 /** The keys that describe a job's grids: `launch` is written in front of them. */
 const GRIDS: ReadonlySet<string> = new Set(['parallelism', 'modules']);

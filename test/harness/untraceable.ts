@@ -1,6 +1,6 @@
 import { LAUNCH_FAMILIES } from '../../layout/frameworks/families';
 import type { LaunchReading, LaunchValue } from '../../layout/launch';
-import type { Defaults } from '../../layout/launch/foundValues';
+import type { Defaults } from '../../layout/launch/value';
 
 /** Every value that some framework has by default, as `key=value`. */
 const BY_DEFAULT: ReadonlySet<string> = new Set(

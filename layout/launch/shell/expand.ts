@@ -28,6 +28,7 @@ import {
   type Text,
   textAt,
   type UnknownPiece,
+  unknownIn,
   unknownText,
   type Variable,
   whyUnknown,
@@ -292,13 +293,7 @@ class Scope implements ArithmeticScope {
   #of(text: Text, depth: number): number | null {
     const known = literal(text);
     if (known === null) {
-      const reason = whyUnknown(text) ?? '';
-      this.unknown ??= text.find((piece) => piece.kind === 'unknown') ?? {
-        kind: 'unknown',
-        why: 'branch',
-        name: reason,
-        quoted: false,
-      };
+      this.unknown ??= unknownIn(text, '');
       return null;
     }
     const name = known.trim();
@@ -450,13 +445,7 @@ function lengthOf(shell: Shell, subject: Expanded, part: ParameterExpansionPart)
   }
   const known = literal(subject.text);
   const isList = part.index?.text === '@' || part.index?.text === '*';
-  return known === null ? firstUnknown(subject.text, part.text) : textAt(String(isList ? 1 : known.length), place);
-}
-
-/** The first piece of a text that is not known, as a text. */
-function firstUnknown(text: Text, name: string): Text {
-  const piece = text.find(({ kind }) => kind === 'unknown');
-  return piece ? [piece] : unknownText('branch', whyUnknown(text) ?? name);
+  return known === null ? [unknownIn(subject.text, part.text)] : textAt(String(isList ? 1 : known.length), place);
 }
 
 function operate(
@@ -473,7 +462,7 @@ function operate(
   }
   const known = literal(subject.text);
   if (known === null) {
-    return { text: firstUnknown(subject.text, part.text) };
+    return { text: [unknownIn(subject.text, part.text)] };
   }
   const changed = transform(shell, known, operation);
   const place = placeOf(subject.text) ?? shell.source.place(part.pos);

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts
 import { expect, test } from 'vitest';
+import { reasonText } from '../value';
 import { runScript } from './interpreter';
 import { literal, whyUnknown } from './values';
 
@@ -8,7 +9,9 @@ function argv(script: string, files: Readonly<Record<string, string>> = {}): str
   const run = runScript('dir/train.sh', script, (path) => files[path] ?? null);
   const args = run.invocations.at(-1)?.args ?? [];
   return args.map((arg) =>
-    arg.kind === 'word' ? (literal(arg.text) ?? `?${whyUnknown(arg.text)}`) : `?choice of ${arg.options.length}`,
+    arg.kind === 'word'
+      ? (literal(arg.text) ?? `?${reasonText(whyUnknown(arg.text) ?? '')}`)
+      : `?choice of ${arg.options.length}`,
   );
 }
 

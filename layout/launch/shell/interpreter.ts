@@ -14,6 +14,7 @@ import {
   type Statement,
   type While,
 } from 'unbash';
+import { reasonText } from '../value';
 import { assign, assignmentText, declare } from './assignments';
 import { BUILTINS, type BuiltinShell } from './builtins';
 import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './called';
@@ -498,7 +499,7 @@ class Interpreter implements BuiltinShell {
 
   #case({ word: subject, items }: Case): Outcome {
     const text = expandText(this, subject);
-    const reason = `\`case ${subject.text.slice(0, 60)}\` (${whyUnknown(text) ?? 'not known'})`;
+    const reason = `\`case ${subject.text.slice(0, 60)}\` (${reasonText(whyUnknown(text) ?? 'not known')})`;
     if (text.length > 0 && text.every((piece) => piece.kind === 'unknown' && piece.why === 'positional')) {
       return this.#caseOfArgument(text, items, reason);
     }
@@ -863,7 +864,7 @@ class Interpreter implements BuiltinShell {
     const [path, ...rest] = args;
     const text = path?.kind === 'word' ? path.text : [];
     const known = literal(text) ?? knownEnd(text);
-    const name = known ?? (whyUnknown(text) || 'a file');
+    const name = known ?? reasonText(whyUnknown(text) ?? 'a file');
     const found = known === null ? null : this.#find(known);
     if (!found) {
       if (!isOfMachine(name)) {

@@ -1,8 +1,6 @@
-/** Where a value is written: a file and a UTF-16 offset into its text. */
-export interface Place {
-  readonly file: string;
-  readonly offset: number;
-}
+import { type Place, type Reason, reasonText } from '../value';
+
+export type { Place } from '../value';
 
 /**
  * Why a text is not known: `unset` variables come from the environment, `positional` ones from the command line;
@@ -32,7 +30,7 @@ export interface UnknownPiece {
 interface Alternatives<T> {
   readonly kind: 'choice';
   readonly options: readonly T[];
-  readonly reason: string;
+  readonly reason: Reason;
   /** How many pieces there are in all alternatives together: choices of choices would grow without end. */
   readonly weight: number;
 }
@@ -140,8 +138,8 @@ export function isUnset(text: Text): boolean {
   );
 }
 
-/** In words, what keeps a text from being known; null where it is known. */
-export function whyUnknown(text: Text): string | null {
+/** What keeps a text from being known; null where it is known. */
+export function whyUnknown(text: Text): Reason | null {
   for (const piece of text) {
     if (piece.kind === 'unknown') {
       return reasonOf(piece);
@@ -153,17 +151,30 @@ export function whyUnknown(text: Text): string | null {
   return null;
 }
 
-/** In words, why a piece is not known. */
-export function reasonOf({ why, name }: UnknownPiece): string {
+/** The first piece of a text that is not known, or what keeps it from being known as one. */
+export function unknownIn(text: Text, otherwise: string): UnknownPiece {
+  const why = whyUnknown(text);
+  return (
+    text.find((piece) => piece.kind === 'unknown') ?? {
+      kind: 'unknown',
+      why: 'branch',
+      name: why === null ? otherwise : reasonText(why),
+      quoted: false,
+    }
+  );
+}
+
+/** Why a piece is not known. */
+function reasonOf({ why, name }: UnknownPiece): Reason {
   switch (why) {
     case 'unset':
-      return `environment variable ${name}`;
+      return { variable: name };
     case 'positional':
-      return `argument ${name} of the script`;
+      return { argument: name };
     case 'command':
       return `output of ${name}`;
     case 'file':
-      return `file ${name}, which was not found`;
+      return { missing: `file ${name}` };
     case 'branch':
       return name;
   }
@@ -252,17 +263,19 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** One of several texts; unknown where there are too many. */
-export function choiceOfTexts(options: readonly Text[], reason: string): Piece {
+export function choiceOfTexts(options: readonly Text[], reason: Reason): Piece {
   const weight = 1 + sum(options.map((option) => sum(option.map(pieceWeight))));
   return weight > MAX_WEIGHT
-    ? { kind: 'unknown', why: 'branch', name: reason, quoted: false }
+    ? { kind: 'unknown', why: 'branch', name: reasonText(reason), quoted: false }
     : { kind: 'choice', options, reason, weight, quoted: false };
 }
 
 /** One of several lists of arguments; unknown where there are too many. */
-function choiceOfArgs(options: readonly (readonly Arg[])[], reason: string): Arg {
+function choiceOfArgs(options: readonly (readonly Arg[])[], reason: Reason): Arg {
   const weight = 1 + sum(options.map((option) => sum(option.map(argWeight))));
-  return weight > MAX_WEIGHT ? word(unknownText('branch', reason)) : { kind: 'choice', options, reason, weight };
+  return weight > MAX_WEIGHT
+    ? word(unknownText('branch', reasonText(reason)))
+    : { kind: 'choice', options, reason, weight };
 }
 
 /** The words of unquoted text, each at its place; null stands for the blanks between them. */

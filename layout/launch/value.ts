@@ -1,6 +1,11 @@
 import type { KeyPath } from '../format/keys';
 import type { Engine } from '../frameworks/framework';
-import type { Place } from './shell/values';
+
+/** Where a value is written: a file and a UTF-16 offset into its text. */
+export interface Place {
+  readonly file: string;
+  readonly offset: number;
+}
 
 /** What is known of a job by: the path of a key. */
 export type FactPath = KeyPath;
@@ -22,7 +27,28 @@ export interface FactMap {
 /** Where a value comes from: a place in a file, or the framework's own default. */
 export type FactSource = Place | 'default';
 
-/** A value with its source, or, in words, what was looked for and is not known. */
+/**
+ * Why a value is not known: in words what was looked for, or what more is said of, an argument of the script by its number, a
+ * variable of its environment, and a file that was not found.
+ */
+export type Reason =
+  | string
+  | { readonly argument: string }
+  | { readonly variable: string }
+  | { readonly missing: string };
+
+/** A reason in words. */
+export function reasonText(reason: Reason): string {
+  if (typeof reason === 'string') {
+    return reason;
+  }
+  if ('argument' in reason) {
+    return `argument ${reason.argument} of the script`;
+  }
+  return 'variable' in reason ? `environment variable ${reason.variable}` : `${reason.missing}, which was not found`;
+}
+
+/** A value with its source, or why it is not known. */
 export type Found<T = FactValue> = Known<T> | NotKnown;
 
 export interface Known<T> {
@@ -31,7 +57,7 @@ export interface Known<T> {
 }
 
 interface NotKnown {
-  readonly unknown: string;
+  readonly unknown: Reason;
 }
 
 export function isKnown<T>(found: Found<T> | undefined): found is Known<T> {
@@ -122,9 +148,10 @@ export class Facts {
     }
   }
 
-  /** Notes what `notFound` says of a file. */
-  noteMissing(missing: string): void {
-    this.note(`What ${missing.replace(notFound(''), '')} sets is unknown: it was not found.`);
+  /** Notes what may set values and could not be read. */
+  noteMissing(reason: Reason): void {
+    const what = typeof reason === 'object' && 'missing' in reason ? reason.missing : reasonText(reason);
+    this.note(`What ${what} sets is unknown: it was not found.`);
   }
 
   note(text: string): void {
@@ -162,9 +189,4 @@ export function derived<T extends FactValue>(
 /** The product of some sizes. */
 export function product(sizes: readonly number[]): number {
   return sizes.reduce((all, size) => all * size, 1);
-}
-
-/** The reason why a value is unknown: a file that may set it is missing. */
-export function notFound(what: string): string {
-  return `${what}, which was not found`;
 }

@@ -18,9 +18,6 @@ const BUILT: Readonly<Record<string, string>> = {
   'jobs/clusterFields.ts': 'the patterns of the schemas, which are tested here',
   'jobs/trace/sources.ts': 'a file name that the person writes on the command line',
   'layout/cost/gpus.ts': 'the names of the table of GPUs, on single words',
-  'layout/launch/shell/conditions.ts':
-    'pattern and text have 256 characters at most, and two repetitions count as work',
-  'layout/launch/shell/filters.ts': 'plain characters, of which only the last repeats: nothing is tried twice',
   'picture/find.ts': 'a search that the person writes',
 };
 

@@ -151,10 +151,6 @@ function binaryVerdict(shell: Shell, operator: string, left: Text, right: Text, 
   if (a === null || b === null) {
     return null;
   }
-  if (operator === '=~') {
-    shell.spend(a.length ** (1 + MAX_REPEATS));
-    return patternVerdict(a, b);
-  }
   if (operator === '<' || operator === '>') {
     return operator === '<' ? a < b : a > b;
   }
@@ -195,20 +191,4 @@ function withoutPrefix(left: Text, right: Text): Text | null {
     return left;
   }
   return first?.kind === 'text' && first.text === constant && left.length > 1 ? left.slice(1) : null;
-}
-
-/** The most repetitions in a pattern that is tried: each takes the text's length once more. */
-const MAX_REPEATS = 2;
-
-/** The verdict of `=~` for the simple patterns that mean the same in JavaScript. */
-function patternVerdict(text: string, pattern: string): Verdict {
-  if (
-    text.length > 256 ||
-    pattern.length > 256 ||
-    (pattern.match(/[+*]/g)?.length ?? 0) > MAX_REPEATS ||
-    !/^\^?(\w|[-./: ,]|\[[-\w.]+\][+*]?|\(\w+(\|\w+)*\))*\$?$/.test(pattern)
-  ) {
-    return null;
-  }
-  return new RegExp(pattern).test(text);
 }

@@ -534,21 +534,9 @@ function transform(shell: Shell, known: string, operation: ParameterOperation): 
         ? null
         : replaceMatches(known, pattern, replacement, operation.operator);
     }
-    case 'Slice': {
-      const from = numberOf(shell, operation.offset);
-      const length = operation.length ? numberOf(shell, operation.length) : known.length;
-      return from === null || length === null || length < 0 ? null : known.slice(from).slice(0, length);
-    }
-    case 'CaseModification':
-      return operation.operand ? null : changeCase(known, operation.operator);
     default:
       return null;
   }
-}
-
-function changeCase(text: string, operator: '^' | '^^' | ',' | ',,'): string {
-  const change = operator.startsWith('^') ? (part: string) => part.toUpperCase() : (part: string) => part.toLowerCase();
-  return operator.length === 2 ? change(text) : change(text.charAt(0)) + text.slice(1);
 }
 
 /** The longest range that braces are expanded to. */

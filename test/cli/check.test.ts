@@ -141,7 +141,7 @@ describe('options', () => {
     put('x.layout.yaml', 'layout: 1\nworld_size: 8\nparalelism: {tp: 2} # mine\n');
     const { stdout: before } = await check('x.layout.yaml');
     expect(before).toContain('  = fix: Rename to parallelism [*]\n');
-    expect(before).toMatch(/\n1 file checked: 1 error\n\[\*\] --fix writes 1 fix\n$/);
+    expect(before).toMatch(/\n\[\*\] --fix writes 1 fix\n1 file checked: 1 error\n$/);
     expect(await check('--fix', 'x.layout.yaml')).toEqual({
       status: 0,
       stdout: 'x.layout.yaml:3: fixed[unknown-key]: Rename to parallelism\n1 file checked: no problems; 1 fixed\n',

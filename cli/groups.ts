@@ -15,24 +15,40 @@ import {
   type Span,
   terminalLine,
 } from '../layout';
+import { reachOf } from '../picture/reach';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
 import type { OutputItem } from './outputSchemas';
+import { table } from './table';
 
 interface Options {
   readonly format: Format;
   readonly group?: string;
   readonly rank?: number;
+  readonly ranks?: true;
   readonly all?: true;
 }
+
+const HELP = `
+Text is a line for each kind of group: how many there are, how many ranks each has, and how many have ranks on several
+nodes. JSON has the ranks of every group.
+
+Exit status: 0 listed, 1 the layout has errors, 2 a file, group or rank cannot be used.
+
+Examples:
+  parallelism-layout groups train.layout.yaml
+  parallelism-layout groups train.layout.yaml --rank 9
+  parallelism-layout groups train.layout.yaml --group dp_cp --ranks`;
 
 /** Adds `groups`: every process group of every file, in the order in which Megatron-LM creates them. */
 export function addGroupsCommand(program: Command): void {
   layoutFilesCommand(program, 'groups', 'list the process groups of layout files, in creation order')
     .option('--group <name>', 'only the groups of this name, such as tp or dp_cp')
-    .option('--rank <rank>', 'only the groups that hold this global rank', wholeNumber(0))
-    .option('--all', 'list groups of one rank too; JSON always has them')
+    .option('--rank <rank>', 'list the groups that hold this global rank', wholeNumber(0))
+    .option('--ranks', 'list the ranks of every group; JSON always has them')
+    .option('--all', 'groups of one rank too; JSON always has them')
+    .addHelpText('after', HELP)
     .action((files: string[], options: Options) =>
       print(
         outputOfFiles(
@@ -44,6 +60,10 @@ export function addGroupsCommand(program: Command): void {
       ),
     );
 }
+
+/** Whether the ranks of groups are printed. */
+const listsRanks = ({ format, rank, ranks }: Options): boolean =>
+  format !== 'text' || rank !== undefined || ranks === true;
 
 /** The layout whose groups the text output lists. Errors of the model, the batch or the sequences do not hide it; a note says so. */
 function readableLayout(input: InputFile): ResolvedLayout | null {
@@ -112,7 +132,7 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
   }
   const { rank } = options;
   if (rank === undefined) {
-    return refusesMembers(file, named) ? null : { layout, families: named };
+    return listsRanks(options) && refusesMembers(file, named) ? null : { layout, families: named };
   }
   return { layout, families: named.filter((family) => family.indicesOf(rank).length > 0) };
 }
@@ -170,19 +190,45 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
   if (!found) {
     return;
   }
-  yield `${terminalLine(input.file)}: ${countOf(found.layout.worldSize, 'rank')}\n`;
+  const { layout } = found;
+  const isPlaced = 'checked' in input && input.checked.facts?.root.cluster.value?.gpus_per_node.value !== undefined;
+  const nodes = isPlaced ? ` on ${countOf(layout.nodes, 'node')} of ${countOf(layout.gpusPerNode, 'GPU')}` : '';
+  yield `${terminalLine(input.file)}: ${countOf(layout.worldSize, 'rank')}${nodes}\n`;
   const shown = found.families.filter(({ size }) => options.all || options.group !== undefined || size > 1);
-  for (const family of shown) {
-    const of = family.module === null ? '' : ` of ${terminalLine(family.module)}`;
-    yield `${terminalLine(family.name)}${of}: ${family.count} x ${family.size}\n`;
-    for (const ranks of lists(family, options.rank)) {
-      yield `  [${ranks.join(', ')}]\n`;
-    }
+  if (listsRanks(options)) {
+    yield* listText(shown, options.rank);
+  } else if (shown.length > 0) {
+    yield* table([
+      ['group', 'groups', 'ranks', ...(isPlaced ? ['cross nodes'] : [])],
+      ...shown.map((family) => summary(family, isPlaced ? layout.gpusPerNode : null)),
+    ]);
   }
   const others = [...new Set(found.families.filter((family) => !shown.includes(family)).map(({ name }) => name))];
   if (others.length > 0) {
     yield `groups of one rank: ${others.map(terminalLine).join(', ')}; --all lists them\n`;
   }
+}
+
+const titleOf = ({ name, module }: GroupFamily): string =>
+  terminalLine(module === null ? name : `${name} of ${module}`);
+
+function* listText(families: readonly GroupFamily[], rank: number | undefined): Iterable<string> {
+  for (const family of families) {
+    yield `${titleOf(family)}: ${family.count} x ${family.size}\n`;
+    for (const ranks of lists(family, rank)) {
+      yield `  [${ranks.join(', ')}]\n`;
+    }
+  }
+}
+
+/**
+ * The groups of one kind in one row: how many there are, the ranks of the largest, and how many cross nodes.
+ * @param gpusPerNode null where it is not known
+ */
+function summary(family: GroupFamily, gpusPerNode: number | null): string[] {
+  const reach = gpusPerNode === null ? [] : [reachOf(family, gpusPerNode)];
+  const crossing = reach.map((one) => (one === null ? 'not known' : grouped(one.crossing)));
+  return [titleOf(family), grouped(family.count), grouped(family.size), ...crossing];
 }
 
 /** The JSON fields that only bridges have. */

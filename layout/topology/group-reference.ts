@@ -11,7 +11,7 @@ export function groupsMarkdown(): string {
   return `# Process groups
 
 The groups of \`parallelism\`, by the names of Megatron-LM's communicator options (\`initialize_model_parallel\` in
-megatron/core/parallel_state.py at d98e8a64dd; dynamic context parallelism on dev at d48bd6be0a). \`parallelism-layout groups\`
+megatron/core/parallel_state.py at d98e8a64dd; dynamic context parallelism on dev at d48bd6be0a). \`parallelism-layout groups --ranks\`
 lists the ranks of each, in the order in which they are created. Groups that exist always may be of one rank. Logs, NCCL errors
 and flight-recorder traces show torch's description of a group (last column). The groups of an FSDP mesh are groups above in
 another role: Megatron-FSDP makes none.

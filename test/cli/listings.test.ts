@@ -16,6 +16,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'parallelism-layout-cli-'));
   const files = {
     'good.layout.yaml': 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
+    'placed.layout.yaml': 'layout: 1\nworld_size: 16\ncluster: {nodes: 4, gpus_per_node: 4}\nparallelism: {tp: 2}\n',
     'bad.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 8\n  pp: 3\n',
     'heads.layout.yaml':
       'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nmodel: {num_layers: 2, hidden_size: 64, num_attention_heads: 5}\n',
@@ -87,14 +88,36 @@ describe('groups', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: false, groups: [] });
   });
 
-  test('prints groups of more than one rank, and names the others', async () => {
-    const { status, stdout } = await cli('groups', 'good.layout.yaml');
+  test('prints a line for each kind of more than one rank, and names the others', async () => {
+    const others = 'groups of one rank: gtp_remat, cp, ';
+    const { status, stdout } = await cli('groups', 'placed.layout.yaml');
     expect(status).toBe(0);
+    expect(lines(stdout).slice(0, 6)).toEqual([
+      'placed.layout.yaml: 16 ranks on 4 nodes of 4 GPUs',
+      '  group                    groups  ranks  cross nodes',
+      '  dp_cp                         2      8            2',
+      '  dp                            2      8            2',
+      '  mp                            8      2            0',
+      '  tp                            8      2            0',
+    ]);
+    expect(stdout).toContain(`\n\n${others}`);
+    expect(stdout).toMatch(/, ep; --all lists them\n$/);
+  });
+
+  test('lists ranks with --ranks, or those of one rank', async () => {
+    const { stdout } = await cli('groups', '--ranks', 'good.layout.yaml');
     expect(stdout).toContain('good.layout.yaml: 8 ranks\ndp_cp: 2 x 4\n  [0, 2, 4, 6]\n  [1, 3, 5, 7]\ndp: 2 x 4\n');
-    expect(stdout).toMatch(/\ngroups of one rank: gtp_remat, cp, .*, ep; --all lists them\n$/);
-    const all = await cli('groups', '--all', 'good.layout.yaml');
+    const all = await cli('groups', '--all', '--ranks', 'good.layout.yaml');
     expect(lines(all.stdout)).toEqual(expect.arrayContaining(['cp: 8 x 1', 'pp: 8 x 1']));
-    expect((await cli('groups', '--group', 'pp', 'good.layout.yaml')).stdout).toContain('pp: 8 x 1');
+    expect((await cli('groups', '--group', 'pp', '--ranks', 'good.layout.yaml')).stdout).toContain('pp: 8 x 1');
+    expect((await cli('groups', '--group', 'tp', '--rank', '3', 'good.layout.yaml')).stdout).toBe(
+      'good.layout.yaml: 8 ranks\ntp: 4 x 2\n  [2, 3]\n',
+    );
+  });
+
+  test('does not say what crosses nodes where the layout names no nodes', async () => {
+    const { stdout } = await cli('groups', '--group', 'tp', 'good.layout.yaml');
+    expect(stdout).toBe('good.layout.yaml: 8 ranks\n  group  groups  ranks\n  tp          4      2\n\n');
   });
 
   test('answers where an error is of the model, and says so', async () => {
@@ -103,7 +126,7 @@ describe('groups', () => {
     expect(stderr).toBe(
       "parallelism-layout: heads.layout.yaml: 'parallelism-layout check' shows errors that do not change the process groups below\n",
     );
-    expect(stdout).toContain('tp: 4 x 2\n');
+    expect(stdout).toContain('  tp          4      2\n');
     const json = await cli('groups', '--format', 'jsonl', 'heads.layout.yaml');
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, groups: [] });
   });

@@ -282,6 +282,12 @@ test('the hook of pre-commit and the action of GitHub name commands that exist',
   expect(hooks).toMatchObject([{ entry: 'parallelism-layout check', language: 'system' }]);
   const [readme = ''] = /^repos:\n[^`]*/m.exec(readFileSync('README.md', 'utf8')) ?? [];
   expect(parse(readme).repos[0].hooks).toMatchObject([{ entry: 'parallelism-layout check', files: hooks[0].files }]);
+  const [workflow = ''] = /^on: pull_request\n[^`]*/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const { version, repository } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const [name] = /[^/]+\/[^/]+(?=\.git$)/.exec(repository.url) ?? [];
+  const { uses, with: inputs } = parse(workflow).jobs.layouts.steps.at(-1);
+  expect(uses).toBe(`${name}@v${version}`);
+  expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(inputs)));
   expect('jobs/a.layout.yaml').toMatch(new RegExp(hooks[0].files));
   expect(action.runs.using).toBe('composite');
   const script = action.runs.steps.map(({ run }: { run?: string }) => run ?? '').join('\n');

@@ -42,6 +42,7 @@ beforeAll(() => {
   put('jobs/b.layout.yaml', layout(4));
   put('jobs/c.layout.yaml', layout(8));
   put('other/d.layout.yaml', layout(2));
+  put('jobs/old.layout.yaml', `${layout(2)}# ${'the same '.repeat(20)}\n`);
   git('add', '.');
   git('commit', '--quiet', '-m', 'before');
   base = git('rev-parse', 'HEAD');
@@ -49,6 +50,8 @@ beforeAll(() => {
   put('jobs/with space $(touch run).layout.yaml', layout(8));
   put('jobs/c.layout.yaml', layout(3));
   put('jobs/new.layout.yaml', layout(2));
+  git('mv', 'jobs/old.layout.yaml', 'jobs/renamed.layout.yaml');
+  put('jobs/renamed.layout.yaml', `${layout(4)}# ${'the same '.repeat(20)}\n`);
   put('other/d.layout.yaml', layout(4));
   git('add', '.');
   git('commit', '--quiet', '-m', 'after');
@@ -81,7 +84,7 @@ test('the summary draws what changed in each layout of the pull request', () => 
     "## Parallelism layouts
 
     \`\`\`text
-    5 files checked: 1 error
+    6 files checked: 1 error
     \`\`\`
 
     ### jobs/a.layout.yaml
@@ -100,6 +103,25 @@ test('the summary draws what changed in each layout of the pull request', () => 
     ### jobs/c.layout.yaml
 
     No comparison: one of the two has errors.
+
+    ### jobs/new.layout.yaml
+
+    A new layout.
+
+    ### jobs/renamed.layout.yaml
+
+    It was jobs/old.layout.yaml.
+
+    16 ranks of 16 differ\\.
+
+    - tp 2 → 4, dp 8 → 4
+    - tp groups 8 × 2 → 4 × 4, dp groups 2 × 8 → 4 × 4
+
+    \`\`\`text
+    node 0  ooxxxxxx
+    node 1  xxxxxxxx
+    o has other peers (2)   x has other coordinates (14)
+    \`\`\`
 
     ### jobs/with?space???touch?run?.layout.yaml
 

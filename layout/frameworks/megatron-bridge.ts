@@ -41,7 +41,7 @@ export const megatronBridge: LaunchFamily<'megatron-bridge'> = {
   },
   /** `run_config.yaml` of a checkpoint, which is complete, and override files for a recipe, which are not. */
   document: {
-    evidence: ({ tree }) => (isConfiguration(tree) ? 'configuration' : null),
+    evidence: ({ tree }) => (isConfiguration(tree) ? 'configuration' : isOverride(tree) ? 'options' : null),
     read({ tree }) {
       const facts = new Facts();
       const isComplete = at(tree, '_target_') !== undefined || at(tree, 'model._target_') !== undefined;
@@ -64,6 +64,17 @@ export const megatronBridge: LaunchFamily<'megatron-bridge'> = {
     },
   },
 };
+
+/** Whether a file has sections of a configuration alone, and of the model fields of Megatron Core alone. */
+function isOverride(tree: TreeMap): boolean {
+  const model = at(tree, 'model');
+  return (
+    model?.kind === 'map' &&
+    model.entries.size > 0 &&
+    [...model.entries.keys()].every((name) => MEGATRON_OPTIONS.has(name)) &&
+    [...tree.entries.keys()].every((name) => name === 'model' || Object.hasOwn(SECTIONS, name))
+  );
+}
 
 function readCommand(job: Job): Facts {
   const facts = new Facts();

@@ -1,6 +1,6 @@
 import type { LaunchContext, LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { countOption, environmentOption, hasFlag, type Job } from '../launch/launchers';
+import { countOption, environmentOption, FLAGS_ALONE, hasFlag, type Job } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
 import { listUnmapped, type OptionRow, readOptions, readRows } from '../launch/optionRows';
@@ -38,7 +38,7 @@ export const megatronLm: LaunchFamily<'megatron-lm'> = {
       const hasDegree =
         hasFlag(job, '--tensor-model-parallel-size') ||
         (hasFlag(job, '--tensor_model_parallel_size') && hasFlag(job, '--num_layers'));
-      return hasDegree ? 'degree' : hasFlag(job, '--num-layers', ...OTHER_DEGREES) ? 'options' : null;
+      return hasDegree ? 'degree' : hasFlag(job, '--num-layers', ...OTHER_DEGREES) || isPasted(job) ? 'options' : null;
     },
     read(job, context) {
       const facts = new Facts();
@@ -59,6 +59,11 @@ export const megatronLm: LaunchFamily<'megatron-lm'> = {
       }),
   },
 };
+
+/** Whether flags are pasted without a program, of a model as Megatron-LM names it. */
+function isPasted(job: Job): boolean {
+  return job.program === FLAGS_ALONE && hasFlag(job, '--num-attention-heads');
+}
 
 /** Flags that Megatron-DeepSpeed adds to those of Megatron-LM. */
 const DEEPSPEED_SIGNS = [

@@ -338,6 +338,8 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   }
   const own = optionsOf(at(tree, 'policy.generation.colocated.resources'));
   const [ownNodes, ownGpus] = [own.integer('num_nodes'), own.integer('gpus_per_node')];
+  const gpus = derived([ownNodes, ownGpus], (count, each) => count * each, 'rollout_gpus');
+  facts.set('rl.rollout_gpus', isKnown(gpus) ? gpus : undefined);
   const minus = (all: number, part: number) => (all > part ? all - part : null);
   const single = isKnown(nodes) && nodes.value === 1;
   facts.note('Generation has GPUs of its own; the world is that of the trainer.');
@@ -355,6 +357,14 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   }
 }
 
+const RESOURCES = 'policy.generation.colocated.resources';
+
+/** The nodes that generation has for itself, which a recipe counts as a part of the cluster. */
+function nodesOfGeneration(writer: LayoutWriter, perNode: number): number {
+  const gpus = writer.values.get('rl.colocated')?.value === false ? Number(writer.written('rl.rollout_gpus')) : 0;
+  return gpus > 0 && gpus % perNode === 0 ? gpus / perNode : 0;
+}
+
 /** A recipe with the Megatron engine. */
 export function writeNemoRl(writer: LayoutWriter): string {
   writer.requireHomogeneous('a recipe of NeMo-RL');
@@ -365,6 +375,7 @@ export function writeNemoRl(writer: LayoutWriter): string {
   // the recipe's default is 1, not tp
   const expertTp = writer.meant('parallelism.expt_tp');
   const cluster = writer.cluster();
+  const generation = cluster ? nodesOfGeneration(writer, cluster.perNode) : 0;
   writer.derives('parallelism.dp');
   return writer.yaml([
     ...writer.rows(POLICY_OPTIONS),
@@ -373,7 +384,14 @@ export function writeNemoRl(writer: LayoutWriter): string {
     ...(expertTp === undefined ? [] : [['policy.megatron_cfg.expert_tensor_parallel_size', expertTp] as const]),
     ...writer.rows([...BACKEND, ...engine]),
     ...(cluster
-      ? Object.entries({ 'cluster.num_nodes': cluster.nodes, 'cluster.gpus_per_node': cluster.perNode })
+      ? Object.entries({
+          'cluster.num_nodes': cluster.nodes + generation,
+          'cluster.gpus_per_node': cluster.perNode,
+          ...(generation > 0 && {
+            [`${RESOURCES}.num_nodes`]: generation,
+            [`${RESOURCES}.gpus_per_node`]: cluster.perNode,
+          }),
+        })
       : []),
   ]);
 }

@@ -62,6 +62,8 @@ export function driftBetween(
   const differences: Difference[] = [];
   const unknown: { key: KeyPath; lookedFor: string }[] = [];
   const hasStages = listsStages((key) => values.get(key)?.value);
+  const model = reading.values.find(({ key }) => key === 'model.from');
+  const isSameModel = model !== undefined && values.get('model.from')?.value === model.value;
   for (const { key, value, source, offset, lookedFor } of reading.values) {
     const isApart = reading.apart.some((phase) => key.startsWith(`phases.${phase}.`));
     if (!isKeyPath(key) || isApart || (hasStages && key === 'parallelism.vpp')) {
@@ -75,7 +77,9 @@ export function driftBetween(
       continue;
     }
     const mine = shardsOf(values, key) ?? effectiveValue(values, key);
-    const isSilent = written === undefined && source === 'default';
+    // the sizes of a model that both name are those of its name
+    const isNamed = isSameModel && key.startsWith('model.') && offset === model.offset;
+    const isSilent = written === undefined && (source === 'default' || isNamed);
     if (mine === undefined || isSilent || source === 'unknown' || same(mine, value)) {
       continue;
     }

@@ -45,7 +45,10 @@ export function nodesOf(values: LayoutValues): Nodes | null {
   const [nodes, each] = keys.map((key) => values.get(key)?.value);
   const world = worldOf(values)?.value;
   if (typeof nodes === 'number' && typeof each === 'number') {
-    return { nodes, perNode: each };
+    // a rollout may have nodes of its own, beside those of the world
+    const isPart = typeof world === 'number' && world < nodes * each && world % each === 0;
+    const own = isPart ? world / each : nodes;
+    return { nodes: own, perNode: each };
   }
   if (typeof world !== 'number') {
     return null;
@@ -123,8 +126,10 @@ export class LayoutWriter {
 
   /** The nodes of the world; null where the layout has none. Marks the keys as used. */
   cluster(): Nodes | null {
-    this.derives('cluster.nodes', 'cluster.gpus_per_node', 'world_size');
-    return nodesOf(this.values);
+    const found = nodesOf(this.values);
+    const isWhole = found === null || found.nodes === (this.values.get('cluster.nodes')?.value ?? found.nodes);
+    this.derives('world_size', ...(isWhole ? (['cluster.nodes', 'cluster.gpus_per_node'] as const) : []));
+    return found;
   }
 
   /** The names of the layout's modules. */

@@ -12,7 +12,7 @@ const BY_DEFAULT: ReadonlySet<string> = new Set(
 
 /** Values that follow from others of the same reading, and so are numbers of none of its lines. */
 const DERIVED =
-  /(^world_size|^phases\..*\.ep|\.(nodes|gpus_per_node|dp|vpp|num_ranks|global_batch_size|data_parallel_(shard|replicate)_degree))$/;
+  /(^world_size|^phases\..*\.ep|\.(nodes|gpus_per_node|dp|vpp|num_ranks|global_batch_size|rollout_gpus|data_parallel_(shard|replicate)_degree))$/;
 
 /** Values that validation or a framework takes from another key (document.ts, megatron.ts, mimo.ts). */
 const FOLLOWS: Readonly<Record<string, readonly string[]>> = {

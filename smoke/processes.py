@@ -258,6 +258,11 @@ def die_with_parent() -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def wake_with_parent() -> None:
+    """Asks for SIGCONT when the parent dies: a stopped process goes on, tells what it still has to tell, and ends."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
 def sweep(seconds: float = 3.0) -> List[int]:
     """Kills every descendant of this process; the ids of those still there after `seconds`."""
     deadline = time.monotonic() + seconds

@@ -19,7 +19,7 @@ import traceback
 from typing import Any, Dict, List, Optional, Tuple, Type, Union
 
 from plan import Group, Plan, Sequence
-from processes import die_with_parent
+from processes import wake_with_parent
 from protocol import WELCOME, MessageReader, send
 
 #: Seconds between two signs of life.
@@ -97,7 +97,8 @@ class RefereeLink:
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False)
         pid = os.getpid()
         if os.fork() == 0:
-            die_with_parent()
+            # not killed with the rank, whose last message it may not have passed on yet
+            wake_with_parent()
             self._sock.close()
             try:
                 Helper(pid, other, stacks.fileno()).run(referee, hello, patience)

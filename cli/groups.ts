@@ -39,12 +39,12 @@ Exit status: 0 listed, 1 the layout has errors, 2 a file, group or rank cannot b
 Examples:
   parallelism-layout groups train.layout.yaml
   parallelism-layout groups train.layout.yaml --rank 9
-  parallelism-layout groups train.layout.yaml --group dp_cp --ranks`;
+  parallelism-layout groups train.layout.yaml --group dp_cp`;
 
 /** Adds `groups`: every process group of every file, in the order in which Megatron-LM creates them. */
 export function addGroupsCommand(program: Command): void {
   layoutFilesCommand(program, 'groups', 'list the process groups of layout files, in creation order')
-    .option('--group <name>', 'only the groups of this name, such as tp or dp_cp')
+    .option('--group <name>', 'list the groups of this name, such as tp or dp_cp')
     .option('--rank <rank>', 'list the groups that hold this global rank', wholeNumber(0))
     .option('--ranks', 'list the ranks of every group; JSON always has them')
     .option('--all', 'groups of one rank too; JSON always has them')
@@ -61,9 +61,9 @@ export function addGroupsCommand(program: Command): void {
     );
 }
 
-/** Whether the ranks of groups are printed. */
-const listsRanks = ({ format, rank, ranks }: Options): boolean =>
-  format !== 'text' || rank !== undefined || ranks === true;
+/** Whether the ranks of groups are printed: of all where that is asked for, and of those that are chosen by name or rank. */
+const listsRanks = ({ format, group, rank, ranks }: Options): boolean =>
+  format !== 'text' || group !== undefined || rank !== undefined || ranks === true;
 
 /** The layout whose groups the text output lists. Errors of the model, the batch or the sequences do not hide it; a note says so. */
 function readableLayout(input: InputFile): ResolvedLayout | null {

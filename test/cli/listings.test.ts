@@ -104,20 +104,20 @@ describe('groups', () => {
     expect(stdout).toMatch(/, ep; --all lists them\n$/);
   });
 
-  test('lists ranks with --ranks, or those of one rank', async () => {
+  test('lists ranks with --ranks, or of the groups of one name or rank', async () => {
     const { stdout } = await cli('groups', '--ranks', 'good.layout.yaml');
     expect(stdout).toContain('good.layout.yaml: 8 ranks\ndp_cp: 2 x 4\n  [0, 2, 4, 6]\n  [1, 3, 5, 7]\ndp: 2 x 4\n');
     const all = await cli('groups', '--all', '--ranks', 'good.layout.yaml');
     expect(lines(all.stdout)).toEqual(expect.arrayContaining(['cp: 8 x 1', 'pp: 8 x 1']));
-    expect((await cli('groups', '--group', 'pp', '--ranks', 'good.layout.yaml')).stdout).toContain('pp: 8 x 1');
+    expect((await cli('groups', '--group', 'pp', 'good.layout.yaml')).stdout).toContain('pp: 8 x 1');
     expect((await cli('groups', '--group', 'tp', '--rank', '3', 'good.layout.yaml')).stdout).toBe(
       'good.layout.yaml: 8 ranks\ntp: 4 x 2\n  [2, 3]\n',
     );
   });
 
   test('does not say what crosses nodes where the layout names no nodes', async () => {
-    const { stdout } = await cli('groups', '--group', 'tp', 'good.layout.yaml');
-    expect(stdout).toBe('good.layout.yaml: 8 ranks\n  group  groups  ranks\n  tp          4      2\n\n');
+    const { stdout } = await cli('groups', 'good.layout.yaml');
+    expect(lines(stdout)[1]).toMatch(/^ +group +groups +ranks$/);
   });
 
   test('answers where an error is of the model, and says so', async () => {
@@ -126,7 +126,7 @@ describe('groups', () => {
     expect(stderr).toBe(
       "parallelism-layout: heads.layout.yaml: 'parallelism-layout check' shows errors that do not change the process groups below\n",
     );
-    expect(stdout).toContain('  tp          4      2\n');
+    expect(stdout).toContain('tp: 4 x 2\n  [0, 1]\n');
     const json = await cli('groups', '--format', 'jsonl', 'heads.layout.yaml');
     expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, groups: [] });
   });

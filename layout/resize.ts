@@ -1,8 +1,8 @@
 import { check } from './check';
 import { type CheckpointFormat, type CheckpointVerdict, checkpointVerdicts } from './checkpoint';
 import { type PlannedLayout, planLayouts } from './cost';
-import type { Dim } from './grid/grid';
 import type { LayoutFacts } from './topology/facts';
+import { denseGrid } from './topology/process-groups';
 import type { ResolvedLayout } from './topology/resolved';
 
 /** A layout of the same model and batch on other GPUs. */
@@ -104,14 +104,9 @@ function lossOfNodes({ modules, gpusPerNode, worldSize }: ResolvedLayout, gone: 
   }
   const ranks = gone.flatMap((node) => Array.from({ length: gpusPerNode }, (_, gpu) => node * gpusPerNode + gpu));
   const lost = ranks.filter((rank) => rank < worldSize);
-  const replicas = new Set(lost.map((rank) => replicaOf(rank, only.dense))).size;
-  const allReplicas = only.dense.find(({ name }) => name === 'dp')?.size ?? 1;
+  const grid = denseGrid(only);
+  const dp = grid.axes.find(({ name }) => name === 'dp');
+  const replicas = new Set(lost.map((rank) => (dp ? grid.indexAlong(dp, rank) : 0))).size;
+  const allReplicas = grid.sizeOf('dp');
   return { nodes: gone.length, replicas, allReplicas, idle: (replicas * worldSize) / allReplicas - lost.length };
-}
-
-/** The data-parallel coordinate of a rank. */
-function replicaOf(rank: number, dims: readonly Dim[]): number {
-  const at = dims.findIndex(({ name }) => name === 'dp');
-  const stride = dims.slice(0, at).reduce((product, { size }) => product * size, 1);
-  return Math.floor(rank / stride) % (dims[at]?.size ?? 1);
 }

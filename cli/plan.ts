@@ -6,6 +6,7 @@ import {
   configModel,
   estimateOfChecked,
   type FoundModel,
+  layoutName,
   modelLayout,
   type Plan,
   type PlannedLayout,
@@ -212,18 +213,10 @@ function cells(layout: PlannedLayout): string[] {
     memory(layout.totalInterval[1]),
     grouped(layout.gpus),
     terminalLine(layout.gpu),
-    sizesOf(layout),
+    layoutName(layout),
     layout.why,
     layout.needs.join(', '),
   ];
-}
-
-/** The sizes that are not 1, as `tp 8 · pp 4 · dp 2`. */
-export function sizesOf({ degrees, vpp, micro, microbatches }: PlannedLayout): string {
-  const { tp, cp, pp, dp, ep, exptTp } = degrees;
-  const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep, ...(exptTp === tp ? {} : { expt_tp: exptTp }) });
-  const named = sizes.filter(([name, size]) => size > 1 || name === 'tp').map(([name, size]) => `${name} ${size}`);
-  return [...named, `${microbatches} x ${micro}`].join(' · ');
 }
 
 /** A planned layout as the JSON outputs have it. */

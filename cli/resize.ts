@@ -8,6 +8,7 @@ import {
   grouped,
   jsonText,
   type LayoutFacts,
+  layoutName,
   type NodeLoss,
   type Resized,
   type Resizing,
@@ -19,7 +20,7 @@ import { inputFiles, soundLayout } from './files';
 import { formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print } from './output';
 import type { Output } from './outputSchemas';
-import { plannedJson, sizesOf } from './plan';
+import { plannedJson } from './plan';
 import { memory, seconds, table } from './table';
 
 interface Options {
@@ -155,7 +156,7 @@ function cells({ planned, idle, checkpoint }: Resized, index: number): string[] 
     memory(planned.totalBytes),
     grouped(planned.gpus),
     grouped(idle),
-    sizesOf(planned),
+    layoutName(planned),
     ...(['model', 'optimizer', 'rng'] as const).map((part) => outcomeOf(checkpoint, part)),
   ];
 }

@@ -1,4 +1,4 @@
-import { gibibytes, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { gibibytes, grouped, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { costJobs, type Estimate, estimateOf, microbatches } from '../layout/cost';
 import { type Flow, sentOver, traffic } from './flows';
 import { type Headline, subject } from './headline';
@@ -89,6 +89,12 @@ function pipelineOf(facts: LayoutFacts, { pipeline }: Estimate): Cost['pipeline'
 
 /** Memory as GPUs are sold: `61 GiB`. */
 export const memory = (bytes: number): string => `${gibibytes(bytes)} GiB`;
+
+/** The time of a step: `340 ms`, `4.5 s`. */
+export const time = (seconds: number): string =>
+  seconds < 1
+    ? `${Math.round(1000 * seconds)} ms`
+    : `${seconds < 100 ? seconds.toFixed(1) : grouped(Math.round(seconds))} s`;
 
 /** All that a rank of a stage needs, in bytes. */
 export const totalOf = ({ states, activations, communicators }: StageCost): number =>

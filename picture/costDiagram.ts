@@ -1,5 +1,5 @@
 import { grouped } from '../layout';
-import { type Cost, type CostResult, memory, type StageCost, totalOf } from './cost';
+import { type Cost, type CostResult, memory, type StageCost, time, totalOf } from './cost';
 import {
   type Diagram,
   type Key,
@@ -339,8 +339,3 @@ function notesPart({ missing, assumed, seconds }: Cost, width: number): Part {
   ];
   return stacked(texts.map((text) => wrapped(text, width, 'muted')));
 }
-
-const time = (seconds: number): string =>
-  seconds < 1
-    ? `${Math.round(1000 * seconds)} ms`
-    : `${seconds < 100 ? seconds.toFixed(1) : grouped(Math.round(seconds))} s`;

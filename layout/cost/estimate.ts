@@ -34,7 +34,17 @@ export type EstimateResult =
 
 /** The cost of a layout without errors. */
 export function estimateOf(facts: LayoutFacts): EstimateResult {
-  const jobs = costJobs(facts);
+  return estimateOfJobs(costJobs(facts));
+}
+
+/** The cost of each module alone: its time is that of a step in which it waits for no other. */
+export function moduleEstimates(
+  facts: LayoutFacts,
+): readonly { readonly module: string | null; readonly result: EstimateResult }[] {
+  return costJobs(facts).map((job) => ({ module: job.module, result: estimateOfJobs([job]) }));
+}
+
+function estimateOfJobs(jobs: readonly JobOfLayout[]): EstimateResult {
   const known = jobs.filter((job) => job.ok);
   const missing = [...new Set(jobs.flatMap((job) => job.missing))];
   if (known.length === 0) {

@@ -10,4 +10,5 @@ export * from './modelLayout';
 export * from './neighbours';
 export * from './plan';
 export * from './time';
+export * from './tradeoffs';
 export * from './traffic';

@@ -60,7 +60,8 @@ export function scoreOf(checked: Checked): Score | null {
   return estimate && scoreFrom(estimate);
 }
 
-function scoreFrom(estimate: Estimate): Score {
+/** What a scoreboard shows of an estimate. */
+export function scoreFrom(estimate: Estimate): Score {
   const fullest = fullestStage(estimate);
   const sent = (tier: 'nvlink' | 'network') =>
     estimate.traffic.filter((one) => one.tier === tier).reduce((sum, { bytesPerStep }) => sum + bytesPerStep, 0);
@@ -84,15 +85,19 @@ function scoreFrom(estimate: Estimate): Score {
  * @param keys only changes of these keys
  */
 export function neighbours(checked: Checked, keys?: readonly string[]): readonly Neighbour[] {
+  return [...neighbourSteps(checked, keys)].flat();
+}
+
+/** As `neighbours`, one change a step: none where a rule refuses it. */
+export function* neighbourSteps(checked: Checked, keys?: readonly string[]): Generator<readonly Neighbour[]> {
   const now = scoreOf(checked);
   const { facts } = checked;
   const [module] = facts?.modules ?? [];
-  if (!now || !facts || !module || facts.heterogeneous) {
-    return [];
+  if (now && facts && module && !facts.heterogeneous) {
+    for (const change of changesOf(facts, module).filter(({ key }) => keys === undefined || keys.includes(key))) {
+      yield neighbourOf(checked, facts, now, change);
+    }
   }
-  return changesOf(facts, module)
-    .filter(({ key }) => keys === undefined || keys.includes(key))
-    .flatMap((change) => neighbourOf(checked, facts, now, change));
 }
 
 /** A change of one choice with the keys that it takes. */

@@ -80,10 +80,14 @@ export interface PlanWish {
  * By how much the estimates of two layouts of one job differ for no reason: the residuals of the published rows within one model,
  * machine and batch (docs/cost.md).
  */
-const RANKING_ERROR = 0.1;
+export const RANKING_ERROR = 0.1;
+
+/** Whether one step time cannot be told from another by the estimate. */
+export const isAsQuick = (one: number, other: number): boolean =>
+  Math.max(one, other) <= Math.min(one, other) * (1 + RANKING_ERROR);
 
 /** How many candidates are checked by the rules; those of one framework may refuse many. */
-const MAX_CHECKED = 400;
+export const MAX_CHECKED = 400;
 
 /** How often a number of GPUs on which nothing fits is doubled to find one. */
 const MAX_DOUBLINGS = 7;
@@ -167,7 +171,8 @@ function onMachine(text: string, count: number | null, kind: string | null): str
   return edits && applyEdits(text, [...edits, ...worldEdit]);
 }
 
-interface Base {
+/** A file without the choices that a plan makes, and the machine that it names. */
+export interface Base {
   readonly text: string;
   readonly checked: Checked;
   readonly job: CostJob;
@@ -198,7 +203,7 @@ const cleared = (section: KeyChange['section'], keys: readonly string[]): KeyCha
   keys.map((key) => ({ section, key, value: null }));
 
 /** The job of a file with all degrees 1, which no rule on degrees can refuse. */
-function baseOf({ text }: Machine): Base | { readonly reason: string } {
+export function baseOf({ text }: Machine): Base | { readonly reason: string } {
   const read = check(text);
   const plain =
     read.facts &&
@@ -233,36 +238,51 @@ const SHARDED: KeyChange = { section: 'optimizer', key: 'use_distributed_optimiz
 const isFsdp = ({ root }: LayoutFacts): boolean =>
   root.fsdp.value?.enabled.value === true || root.fsdp.value?.torch_fsdp2.value === true;
 
-/** A job that fits, with its cost. */
-interface Candidate extends Cost {
+/** A job with its cost. */
+export interface Candidate extends Cost {
   readonly job: CostJob;
 }
 
 type Cost = Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'>;
 
-/** The candidates of one machine that fit, of each grid the quickest. Time is only worked out for what fits. */
-function candidatesOf(
-  { job, world, memoryBytes }: Base,
-  { risk = false, timeFactor = 1 }: PlanWish,
-): { readonly tried: number; readonly fitting: readonly Candidate[] } {
-  let tried = 0;
-  const quickest = new Map<string, Candidate>();
+/**
+ * Every layout that is tried on a machine with its cost, one after another; null for one that needs more than `mostBytes`. Time is
+ * only worked out for the others.
+ */
+export function* costed(
+  { job, world }: Base,
+  { mostBytes, timeFactor = 1 }: { readonly mostBytes: number; readonly timeFactor?: number },
+): Generator<Candidate | null> {
   const calibration = calibrationOf(job);
   for (const candidate of jobsLike(job, world)) {
-    tried++;
     // most candidates hold too much before anything is computed
-    const memory = stateBytes(candidate, 0) > memoryBytes ? null : fullestOf(memoryOf(candidate));
-    const needed = risk ? memory?.totalBytes : memory?.totalInterval[1];
-    if (memory && needed !== undefined && needed <= memoryBytes) {
+    const memory = stateBytes(candidate, 0) > mostBytes ? null : fullestOf(memoryOf(candidate));
+    if (memory && memory.totalBytes <= mostBytes) {
       const seconds = timeFactor * stepTime(candidate, calibration).seconds;
-      const key = JSON.stringify(candidate.degrees);
-      if (seconds < (quickest.get(key)?.seconds ?? Number.POSITIVE_INFINITY)) {
-        quickest.set(key, {
-          job: candidate,
-          seconds,
-          totalBytes: memory.totalBytes,
-          totalInterval: memory.totalInterval,
-        });
+      yield { job: candidate, seconds, totalBytes: memory.totalBytes, totalInterval: memory.totalInterval };
+    } else {
+      yield null;
+    }
+  }
+}
+
+/** The grid of a candidate: its degrees, whatever its micro-batch, chunks and recomputation. */
+export const gridOf = ({ job }: Candidate): string => JSON.stringify(job.degrees);
+
+/** The candidates of one machine that fit, of each grid the quickest. */
+function candidatesOf(
+  base: Base,
+  { risk = false, timeFactor = 1 }: PlanWish,
+): { readonly tried: number; readonly fitting: readonly Candidate[] } {
+  const { memoryBytes } = base;
+  let tried = 0;
+  const quickest = new Map<string, Candidate>();
+  for (const candidate of costed(base, { mostBytes: memoryBytes, timeFactor })) {
+    tried++;
+    if (candidate && (risk || candidate.totalInterval[1] <= memoryBytes)) {
+      const key = gridOf(candidate);
+      if (candidate.seconds < (quickest.get(key)?.seconds ?? Number.POSITIVE_INFINITY)) {
+        quickest.set(key, candidate);
       }
     }
   }
@@ -468,7 +488,7 @@ function whyOf(layout: PlannedLayout, group: readonly PlannedLayout[], isSimples
 }
 
 /** A candidate as a file; null where a rule refuses it. */
-function plannedLayout(base: Base, { job, ...cost }: Candidate): PlannedLayout | null {
+export function plannedLayout(base: Base, { job, ...cost }: Candidate): PlannedLayout | null {
   const changes = changesTo(job);
   const edits = base.checked.facts && keyEdits(base.checked.facts, changes);
   const text = edits && applyEdits(base.text, edits);
@@ -476,6 +496,17 @@ function plannedLayout(base: Base, { job, ...cost }: Candidate): PlannedLayout |
     ? null
     : { ...described(job, { gpu: base.gpu, seconds: cost.seconds }), ...cost, text };
 }
+
+/** What a plan decides for a job. */
+export const choicesOf = (
+  job: CostJob,
+): Pick<PlannedLayout, 'degrees' | 'vpp' | 'micro' | 'microbatches' | 'recompute'> => ({
+  degrees: job.degrees,
+  vpp: job.stages[0]?.length ?? 1,
+  micro: job.batch.micro,
+  microbatches: microbatches(job),
+  recompute: job.recompute.granularity,
+});
 
 /** What a job's layout is called and what it takes, beside its cost. */
 function described(job: CostJob, { gpu, seconds }: { readonly gpu: string; readonly seconds: number }): PlannedLayout {
@@ -485,16 +516,12 @@ function described(job: CostJob, { gpu, seconds }: { readonly gpu: string; reado
   return {
     gpus,
     gpu,
-    degrees: job.degrees,
-    vpp: job.stages[0]?.length ?? 1,
-    micro: job.batch.micro,
-    recompute: job.recompute.granularity,
+    ...choicesOf(job),
     seconds,
     secondsInterval: timeInterval(job, seconds),
     tokensPerSecondPerGpu: (job.batch.global * job.sequence.length) / seconds / gpus,
     totalBytes: memory?.totalBytes ?? 0,
     totalInterval: memory?.totalInterval ?? [0, 0],
-    microbatches: microbatches(job),
     group: 0,
     why: '',
     needs: [
@@ -517,6 +544,19 @@ function presentOf(text: string, { timeFactor = 1 }: PlanWish): PlannedLayout | 
   }
   const seconds = timeFactor * stepTime(made.job).seconds;
   return { ...described(made.job, { gpu, seconds }), why: 'the present layout', isPresent: true, text };
+}
+
+/** The sizes that are not 1, and the micro-batches of a step: `tp 8 · pp 4 · dp 2 · 16 x 1`. */
+export function layoutName({
+  degrees,
+  vpp,
+  micro,
+  microbatches,
+}: Pick<PlannedLayout, 'degrees' | 'vpp' | 'micro' | 'microbatches'>): string {
+  const { tp, cp, pp, dp, ep, exptTp } = degrees;
+  const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep, ...(exptTp === tp ? {} : { expt_tp: exptTp }) });
+  const named = sizes.filter(([name, size]) => size > 1 || name === 'tp').map(([name, size]) => `${name} ${size}`);
+  return [...named, `${microbatches} x ${micro}`].join(' · ');
 }
 
 /** The keys that make a file this job. */

@@ -1,0 +1,223 @@
+import { type Checked, hasErrors } from '../check';
+import type { MeasuredRun } from '../logs';
+import { type Estimate, type EstimateResult, moduleEstimates } from './estimate';
+import { calibratedBy } from './measured';
+import { fullestOf } from './memory';
+import { type Neighbour, neighbourSteps, type Score, scoreFrom } from './neighbours';
+import {
+  type Base,
+  baseOf,
+  type Candidate,
+  choicesOf,
+  costed,
+  gridOf,
+  isAsQuick,
+  layoutName,
+  MAX_CHECKED,
+  type PlannedLayout,
+  plannedLayout,
+} from './plan';
+
+/** The score of one module of a layout, or why there is none. */
+export interface ModuleScore {
+  /** The module's name; null for `parallelism`. */
+  readonly module: string | null;
+  /** Null where the layout has errors or lacks what an estimate needs. */
+  readonly score: Score | null;
+  /** Why there is no score. */
+  readonly reason: string | null;
+  /** Keys that the file lacks and that would tell or narrow it. */
+  readonly missing: readonly string[];
+}
+
+/** A measured run of the layout, as its estimate counts. */
+export interface RunMark {
+  readonly seconds: number;
+  /** What the fullest GPU needed: the peak of torch's allocator, and the communicators by estimate. Null where the log has no peak. */
+  readonly totalBytes: number | null;
+  /** Measured over estimated step time. */
+  readonly timeFactor: number | null;
+}
+
+/** One layout of the model on the machine of the file, with the cost that it would have. */
+export interface Alternative {
+  /** The sizes that are not 1, as `tp 8 · pp 4 · dp 2 · 16 x 1`, and what is recomputed. */
+  readonly name: string;
+  readonly seconds: number;
+  readonly totalBytes: number;
+  /** Whether it fits also by the upper end of its range. */
+  readonly fits: boolean;
+}
+
+/** The layouts of a model on a machine, or why there are none. */
+export type Alternatives =
+  | {
+      readonly ok: true;
+      readonly gpuBytes: number;
+      readonly tried: number;
+      /** Grids on which a layout fits, as a plan counts them. */
+      readonly fitting: number;
+      /** Of these, those as quick as the quickest, within the error of the estimate. */
+      readonly asQuick: number;
+      /** Of each grid the layouts that no other of the grid beats in both memory and time; some a little too large, too. */
+      readonly points: readonly Alternative[];
+      /** Layouts that no other beats in both, the quickest first. All rules accept them. */
+      readonly front: readonly PlannedLayout[];
+    }
+  | { readonly ok: false; readonly reason: string };
+
+/** Layouts that need up to this share of the memory of a GPU are shown beside those that fit. */
+const SHOWN_SHARE = 1.25;
+
+/** The scores of a layout, one a module. */
+export function moduleScores(checked: Checked): readonly ModuleScore[] {
+  const { facts } = checked;
+  if (!facts || !checked.resolved || hasErrors(checked)) {
+    return [{ module: null, score: null, reason: 'the layout has errors', missing: [] }];
+  }
+  return moduleEstimates(facts).map(({ module, result }) => ({ module, ...scoreOfResult(result) }));
+}
+
+function scoreOfResult(result: EstimateResult): Pick<ModuleScore, 'score' | 'reason' | 'missing'> {
+  return result.ok
+    ? { score: scoreFrom(result.estimate), reason: null, missing: result.estimate.missing }
+    : { score: null, reason: result.reason, missing: result.missing };
+}
+
+/** The module with the longest step, where several have one. */
+export function slowestModule(scores: readonly ModuleScore[]): ModuleScore | null {
+  const timed = scores.filter(({ score }) => (score?.seconds ?? null) !== null);
+  const [slowest] = timed.toSorted((a, b) => (b.score?.seconds ?? 0) - (a.score?.seconds ?? 0));
+  return timed.length > 1 ? (slowest ?? null) : null;
+}
+
+/** A measured run on the scale of an estimate; null where its log tells no step time. */
+export function runMark(run: MeasuredRun, estimate: Estimate): RunMark | null {
+  const { time, measuredSeconds, measuredPeakBytes } = calibratedBy(run, estimate);
+  const fullest = fullestOf(estimate.perStage);
+  return measuredSeconds === null
+    ? null
+    : {
+        seconds: measuredSeconds,
+        totalBytes: measuredPeakBytes === null ? null : measuredPeakBytes + (fullest?.communicatorsBytes ?? 0),
+        timeFactor: time,
+      };
+}
+
+/**
+ * The layouts of the model and batch of a file on its machine, in steps of well under a millisecond to a few: whoever must not wait
+ * takes some at a time. The file's own degrees, micro-batch and recomputation do not matter.
+ * @param text a layout file with `parallelism`
+ */
+export function* alternativeSteps(text: string): Generator<undefined, Alternatives> {
+  const base = baseOf({ text });
+  if ('reason' in base) {
+    return { ok: false, reason: base.reason };
+  }
+  const grids = new Map<string, Candidate[]>();
+  let tried = 0;
+  for (const candidate of costed(base, { mostBytes: base.memoryBytes * SHOWN_SHARE })) {
+    tried++;
+    if (candidate) {
+      const key = gridOf(candidate);
+      grids.set(key, unbeaten(grids.get(key) ?? [], candidate));
+    }
+    yield;
+  }
+  return yield* frontSteps(base, grids, tried);
+}
+
+/** As `alternativeSteps`, at once. */
+export function alternatives(text: string): Alternatives {
+  const steps = alternativeSteps(text);
+  let step = steps.next();
+  while (!step.done) {
+    step = steps.next();
+  }
+  return step.value;
+}
+
+/** The candidates that no other beats in both memory and time, with one more. */
+function unbeaten(candidates: readonly Candidate[], added: Candidate): Candidate[] {
+  const beats = (one: Candidate, other: Candidate) =>
+    one.seconds <= other.seconds && one.totalBytes <= other.totalBytes;
+  return candidates.some((one) => beats(one, added))
+    ? [...candidates]
+    : [...candidates.filter((one) => !beats(added, one)), added];
+}
+
+/** The front of all grids: each candidate for it is checked by the rules, and one that they refuse is no alternative. */
+function* frontSteps(
+  base: Base,
+  grids: ReadonlyMap<string, readonly Candidate[]>,
+  tried: number,
+): Generator<undefined, Alternatives> {
+  const all = [...grids.values()].flat().sort((a, b) => a.seconds - b.seconds);
+  const fits = ({ totalInterval }: Candidate) => totalInterval[1] <= base.memoryBytes;
+  const front: PlannedLayout[] = [];
+  const refused = new Set<Candidate>();
+  let checkedTexts = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of all) {
+    if (fits(candidate) && candidate.totalBytes < least && checkedTexts < MAX_CHECKED) {
+      checkedTexts++;
+      const planned = plannedLayout(base, candidate);
+      if (planned) {
+        front.push(planned);
+        least = candidate.totalBytes;
+      } else {
+        refused.add(candidate);
+      }
+      yield;
+    }
+  }
+  const shown = all.filter((candidate) => !refused.has(candidate));
+  const quickest = front[0]?.seconds ?? 0;
+  const fitting = shown.filter(fits);
+  return {
+    ok: true,
+    gpuBytes: base.memoryBytes,
+    tried,
+    fitting: new Set(fitting.map(gridOf)).size,
+    asQuick: new Set(fitting.filter(({ seconds }) => isAsQuick(seconds, quickest)).map(gridOf)).size,
+    points: shown.map((candidate) => ({
+      name: nameOf(candidate),
+      seconds: candidate.seconds,
+      totalBytes: candidate.totalBytes,
+      fits: fits(candidate),
+    })),
+    front,
+  };
+}
+
+function nameOf({ job }: Candidate): string {
+  const choices = choicesOf(job);
+  return choices.recompute === 'none' ? layoutName(choices) : `${layoutName(choices)} · recompute ${choices.recompute}`;
+}
+
+/** What one layout is weighed against. */
+export interface Tradeoffs {
+  readonly alternatives: Alternatives;
+  /** Layouts that differ in one choice, the quickest first. */
+  readonly neighbours: readonly Neighbour[];
+}
+
+/**
+ * The neighbours of a layout and all other layouts of its model and machine, in short steps.
+ * @param known the alternatives, where they were worked out for a text with the same `alternativesKey`
+ */
+export function* tradeoffSteps(checked: Checked, known: Alternatives | null): Generator<undefined, Tradeoffs> {
+  const found: Neighbour[] = [];
+  for (const neighbour of neighbourSteps(checked)) {
+    found.push(...neighbour);
+    yield;
+  }
+  const neighbours = found.sort((a, b) => (a.score.seconds ?? 0) - (b.score.seconds ?? 0));
+  return { neighbours, alternatives: known ?? (yield* alternativeSteps(checked.text)) };
+}
+
+/** Two texts with the same key have the same alternatives: they differ in what a plan decides. */
+export function alternativesKey(text: string): string {
+  const base = baseOf({ text });
+  return 'reason' in base ? base.reason : base.text;
+}

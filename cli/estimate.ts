@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { check, countOf, jsonText, type MeasuredRun, terminalLine } from '../layout';
+import { check, countOf, jsonText, type MeasuredRun, secondsText, terminalLine } from '../layout';
 import {
   type Calibrated,
   calibratedBy,
@@ -17,7 +17,7 @@ import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { EXIT, fail, print, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
-import { gigabytes, memory, seconds, table } from './table';
+import { gigabytes, memory, table } from './table';
 
 interface Options {
   readonly format: Format;
@@ -213,7 +213,7 @@ function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable
   }
   if (stepTimeS) {
     const [low, high] = stepTimeS.interval;
-    yield `  step time ${seconds(stepTimeS.median)} (90 % within ${seconds(low)} to ${seconds(high)})\n`;
+    yield `  step time ${secondsText(stepTimeS.median)} (90 % within ${secondsText(low)} to ${secondsText(high)})\n`;
   }
   if (missing.length > 0) {
     yield `  these keys would narrow it: ${missing.join(', ')}\n`;
@@ -224,7 +224,7 @@ function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable
 /** What a run says of the estimate, in one line for time and one for memory. */
 function* measuredLines({ time, memory: share, measuredSeconds, measuredPeakBytes }: Calibrated): Iterable<string> {
   if (time !== null && measuredSeconds !== null) {
-    yield `  measured: ${seconds(measuredSeconds)} a step, ${time.toFixed(2)} of the estimate\n`;
+    yield `  measured: ${secondsText(measuredSeconds)} a step, ${time.toFixed(2)} of the estimate\n`;
   }
   if (share !== null && measuredPeakBytes !== null) {
     yield `  measured: ${memory(measuredPeakBytes)} at the peak, ${share.toFixed(2)} of the estimate\n`;

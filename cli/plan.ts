@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
-import { check, grouped, jsonText, terminalLine, terminalLines } from '../layout';
+import { check, grouped, jsonText, secondsText, terminalLine, terminalLines } from '../layout';
 import {
   calibratedBy,
   configModel,
@@ -21,7 +21,7 @@ import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
-import { memory, seconds, table } from './table';
+import { memory, table } from './table';
 
 interface Options {
   readonly format: Format;
@@ -207,8 +207,8 @@ const HEAD = ['', 'group', 'step', '90 % within', 'memory', 'up to', 'GPUs', 'GP
 function cells(layout: PlannedLayout): string[] {
   return [
     layout.group === 0 ? '' : String(layout.group),
-    seconds(layout.seconds),
-    layout.secondsInterval.map(seconds).join(' to '),
+    secondsText(layout.seconds),
+    layout.secondsInterval.map(secondsText).join(' to '),
     memory(layout.totalBytes),
     memory(layout.totalInterval[1]),
     grouped(layout.gpus),

@@ -13,6 +13,7 @@ import {
   type Resized,
   type Resizing,
   resizeLayout,
+  secondsText,
   terminalLine,
 } from '../layout';
 import { checkpointJson, checkpointText } from './checkpoint';
@@ -21,7 +22,7 @@ import { formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print } from './output';
 import type { Output } from './outputSchemas';
 import { plannedJson } from './plan';
-import { memory, seconds, table } from './table';
+import { memory, table } from './table';
 
 interface Options {
   readonly format: 'text' | 'json';
@@ -151,8 +152,8 @@ function* textOf(file: string, resizing: Known): Iterable<string> {
 function cells({ planned, idle, checkpoint }: Resized, index: number): string[] {
   return [
     String(index + 1),
-    seconds(planned.seconds),
-    planned.secondsInterval.map(seconds).join(' to '),
+    secondsText(planned.seconds),
+    planned.secondsInterval.map(secondsText).join(' to '),
     memory(planned.totalBytes),
     grouped(planned.gpus),
     grouped(idle),

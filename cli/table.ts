@@ -17,5 +17,3 @@ export const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)}
 
 /** Memory, in the unit in which GPUs have it. */
 export const memory = (bytes: number): string => `${gibibytes(bytes)} GiB`;
-
-export const seconds = (time: number): string => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(1)} s`);

@@ -1,4 +1,4 @@
-import { gibibytes, grouped, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { gibibytes, type LayoutFacts, type ResolvedLayout, secondsText } from '../layout';
 import { costJobs, type Estimate, estimateOf, microbatches } from '../layout/cost';
 import { type Flow, sentOver, traffic } from './flows';
 import { type Headline, subject } from './headline';
@@ -91,10 +91,7 @@ function pipelineOf(facts: LayoutFacts, { pipeline }: Estimate): Cost['pipeline'
 export const memory = (bytes: number): string => `${gibibytes(bytes)} GiB`;
 
 /** The time of a step: `340 ms`, `4.5 s`. */
-export const time = (seconds: number): string =>
-  seconds < 1
-    ? `${Math.round(1000 * seconds)} ms`
-    : `${seconds < 100 ? seconds.toFixed(1) : grouped(Math.round(seconds))} s`;
+export const time = secondsText;
 
 /** All that a rank of a stage needs, in bytes. */
 export const totalOf = ({ states, activations, communicators }: StageCost): number =>

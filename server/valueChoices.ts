@@ -4,6 +4,7 @@ import {
   divisors,
   GPU_NAMES,
   GROUP_NAMES,
+  gcd,
   gibibytes,
   gpuKind,
   type KeySpec,
@@ -126,11 +127,13 @@ function integerChoices(
     case 'world_size':
       return worldChoices(facts);
     case 'nodes':
-      return quotientChoices(root.world_size.value, root.cluster.value?.gpus_per_node.value);
+      return nodeChoices(facts);
     case 'gpus_per_node':
       return [8, 4, 16, 72].map((value) => ({ value: String(value), ...nodesFor(root.world_size.value, value) }));
     case 'gpus_per_nvlink_domain':
       return [root.cluster.value?.gpus_per_node.value ?? 8, 72].map((value) => ({ value: String(value) }));
+    case 'micro_batch_size':
+      return microChoices(facts);
     case 'global_batch_size':
       return batchChoices(facts);
     case 'rank_offset':
@@ -142,36 +145,92 @@ function integerChoices(
   }
 }
 
-function worldChoices({ world, modules }: LayoutFacts): Choice[] {
-  const end = modules.reduce((most, { rankOffset, ranks }) => Math.max(most, (rankOffset ?? 0) + (ranks ?? 0)), 0);
-  return [
-    ...(world.clusterSize === undefined
-      ? []
-      : [{ value: String(world.clusterSize), leadsTo: 'nodes x gpus_per_node' }]),
-    ...(end > 0 && end !== world.clusterSize ? [{ value: String(end), leadsTo: 'the end of the last module' }] : []),
+/** The ranks of the cluster or of the modules; where the file has neither, whole replicas on whole nodes. */
+function worldChoices(facts: LayoutFacts): Choice[] {
+  const { clusterSize } = facts.world;
+  const end = endOfModules(facts);
+  const known = [
+    ...(clusterSize === undefined ? [] : [{ value: String(clusterSize), leadsTo: 'nodes x gpus_per_node' }]),
+    ...(end > 0 && end !== clusterSize ? [{ value: String(end), leadsTo: 'the end of the last module' }] : []),
   ];
+  return known.length > 0 ? known : wholeWorlds(facts);
 }
 
-function quotientChoices(world: number | undefined, perNode: number | undefined): Choice[] {
-  return world && perNode && world % perNode === 0
-    ? [{ value: String(world / perNode), leadsTo: `${world} ranks` }]
-    : [];
+/** The nodes that the ranks fill; where the file does not say how many ranks there are, those of whole replicas. */
+function nodeChoices(facts: LayoutFacts): Choice[] {
+  const known = facts.root.world_size.value ?? endOfModules(facts);
+  const worlds = known > 0 ? [{ value: String(known) }] : wholeWorlds(facts);
+  const perNode = gpusPerNode(facts);
+  return worlds
+    .map(({ value, leadsTo = '' }) => ({ ranks: Number(value), leadsTo }))
+    .filter(({ ranks }) => ranks % perNode === 0)
+    .map(({ ranks, leadsTo }) => ({
+      value: String(ranks / perNode),
+      leadsTo: `${countOf(ranks, 'rank')}${leadsTo && `, ${leadsTo}`}`,
+    }));
 }
+
+/** The rank behind the last module; 0 in a file without modules. */
+function endOfModules({ modules, heterogeneous }: LayoutFacts): number {
+  const ends = modules.map(({ rankOffset, ranks }) => (rankOffset ?? 0) + (ranks ?? 0));
+  return heterogeneous ? Math.max(0, ...ends) : 0;
+}
+
+/** GPUs of a node: eight where the file does not say it. */
+const gpusPerNode = ({ root }: LayoutFacts): number => root.cluster.value?.gpus_per_node.value ?? 8;
+
+/** How often the least number of ranks is repeated. */
+const REPEATS = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/** More ranks than any job has. */
+const MAX_RANKS = 1_048_576;
+
+/** Numbers of ranks that are whole replicas on whole nodes, from the least on; none where there are modules. */
+function wholeWorlds(facts: LayoutFacts): Choice[] {
+  const [module] = facts.modules;
+  if (!module || facts.heterogeneous) {
+    return [];
+  }
+  const dense = product(module, DENSE);
+  const least = [dense, product(module, EXPERT)].reduce(leastCommonMultiple, gpusPerNode(facts));
+  return REPEATS.map((times) => times * least)
+    .filter((ranks) => ranks <= MAX_RANKS)
+    .map((ranks) => ({ value: String(ranks), leadsTo: `dp ${ranks / dense}` }));
+}
+
+const leastCommonMultiple = (a: number, b: number): number => (a / gcd(a, b)) * b;
+
+const product = (module: ModuleFacts, keys: readonly (keyof ModuleFacts['fields'])[]): number =>
+  keys.reduce((size, name) => size * sizeOf(module, name), 1);
 
 function nodesFor(world: number | undefined, perNode: number): { leadsTo?: string } {
   return world && world % perNode === 0 ? { leadsTo: `${world / perNode} nodes` } : {};
 }
 
+/** Replicas between which a batch is divided: the most that a grid has. */
+const replicasOf = ({ modules }: LayoutFacts): number =>
+  Math.max(1, ...modules.map(({ dp, degrees }) => (dp ?? 0) * (degrees?.gtpRemat ?? 1)));
+
 /** Batches that every replica runs in whole micro-batches: one each, two, four, and so on. */
-function batchChoices({ root, modules }: LayoutFacts): Choice[] {
-  const micro = root.batch.value?.micro_batch_size.value ?? 1;
-  const replicas = modules.map(({ dp, degrees }) => (dp ?? 0) * (degrees?.gtpRemat ?? 1));
-  const step = micro * Math.max(1, ...replicas);
-  return [1, 2, 4, 8, 16, 32, 64].map((count) => ({
-    value: String(step * count),
-    leadsTo: `${count} ${count === 1 ? 'micro-batch' : 'micro-batches'} a step`,
-  }));
+function batchChoices(facts: LayoutFacts): Choice[] {
+  const step = (facts.root.batch.value?.micro_batch_size.value ?? 1) * replicasOf(facts);
+  return [1, 2, 4, 8, 16, 32, 64].map((count) => ({ value: String(step * count), leadsTo: microBatchesAStep(count) }));
 }
+
+/** Micro-batches of which every replica runs a whole number. */
+function microChoices(facts: LayoutFacts): Choice[] {
+  const global = facts.root.batch.value?.global_batch_size.value;
+  const replicas = replicasOf(facts);
+  return [1, 2, 4, 8, 16]
+    .map((size) => ({ size, count: global === undefined ? undefined : global / replicas / size }))
+    .filter(({ count }) => count === undefined || Number.isInteger(count))
+    .map(({ size, count }) => ({
+      value: String(size),
+      ...(count !== undefined && { leadsTo: microBatchesAStep(count) }),
+    }));
+}
+
+const microBatchesAStep = (count: number): string => `${count} ${count === 1 ? 'micro-batch' : 'micro-batches'} a step`;
 
 function offsetChoices({ modules }: LayoutFacts, module: ModuleFacts): Choice[] {
   const ends = modules
@@ -273,9 +332,10 @@ function degreeChoices(module: ModuleFacts, key: string, world: number | undefin
   // left out, the tensor-parallel size of the experts is that of `parallelism`
   const follows = key === 'tp' && own === null && !fields.expt_tp.written;
   const others = (keys: readonly (keyof typeof fields)[]) =>
-    keys
-      .filter((name) => name !== key && !(follows && name === 'expt_tp'))
-      .reduce((product, name) => product * sizeOf(module, name), 1);
+    product(
+      module,
+      keys.filter((name) => name !== key && !(follows && name === 'expt_tp')),
+    );
   const dense = others(DENSE);
   const expert = others(EXPERT);
   const isDense = DENSE.some((name) => name === key);

@@ -30,6 +30,14 @@ export function gibibytes(bytes: number): string {
   return Math.abs(value) < 9.95 ? value.toFixed(1) : grouped(Math.round(value));
 }
 
+/** A time as short as it is worth: `840 ms`, `4.2 s`, `1,204 s`. */
+export function secondsText(seconds: number): string {
+  if (seconds < 1) {
+    return `${Math.round(1000 * seconds)} ms`;
+  }
+  return `${seconds < 100 ? seconds.toFixed(1) : grouped(Math.round(seconds))} s`;
+}
+
 /** A whole number with its thousands separated; far quicker than formatting for a locale. */
 export function grouped(n: number): string {
   const digits = String(Math.abs(n));

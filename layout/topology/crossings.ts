@@ -1,5 +1,23 @@
 import { gcd, joinedAxes, type Step, unravel } from '../grid/arithmetic';
 import type { Grid } from '../grid/grid';
+import type { ResolvedLayout } from './resolved';
+
+/** Neighbouring ranks that reach one another faster than they reach others. */
+export interface Domain {
+  readonly label: string;
+  /** GPUs in a domain. */
+  readonly size: number;
+}
+
+/** A node, or the NVLink domain where that is larger: beyond it, ranks talk over the network. */
+export function nodeOf({
+  gpusPerNode,
+  gpusPerNvlinkDomain,
+}: Pick<ResolvedLayout, 'gpusPerNode' | 'gpusPerNvlinkDomain'>): Domain {
+  return gpusPerNvlinkDomain > gpusPerNode
+    ? { label: 'NVLink domain', size: gpusPerNvlinkDomain }
+    : { label: 'node', size: gpusPerNode };
+}
 
 /** How the groups over some dimensions of a grid lie over equal neighbouring domains of ranks (nodes, NVLink domains). */
 export interface Crossings {

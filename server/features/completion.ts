@@ -23,8 +23,9 @@ import {
 } from '../../layout';
 import { type Cursor, cursorAt } from '../cursor';
 import { signature } from '../describe';
+import { judgedChoices } from '../judgedChoices';
 import { markup } from '../markup';
-import { type Choice, choicesFor } from '../valueChoices';
+import { choicesFor } from '../valueChoices';
 import { feature } from './feature';
 
 export const completionFeature = feature(
@@ -158,20 +159,22 @@ interface ValuePlace {
 function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }: ValuePlace): CompletionItem[] {
   const key = path.at(-1) ?? '';
   const space = cursor.glued ? ' ' : '';
-  const typed = (value: string) =>
-    check(applyEdits(checked.text, [{ span: word, newText: space + value }]), checked.levels);
+  const withChoice = (value: string) => ({
+    text: applyEdits(checked.text, [{ span: word, newText: space + value }]),
+    start: word.start + space.length,
+  });
   const present = checked.text.slice(word.start, word.end);
   // a missing value leaves derived numbers open, or the whole file unreadable
-  const isOpen = !checked.facts || (present === '' && checked.text.length <= MAX_TRIED);
-  const facts = (isOpen ? typed('1').facts : null) ?? checked.facts;
+  const isOpen = !checked.facts || (present === '' && checked.text.length <= MAX_COMPLETED);
+  const facts = (isOpen ? check(withChoice('1').text, checked.levels).facts : null) ?? checked.facts;
   const choices = choicesFor(facts, checked.resolved, path, spec).filter(({ value }) => !cursor.siblings.has(value));
-  const items = judged(choices, checked.text.length, typed);
+  const items = judgedChoices(choices, { checked, path, present, withChoice });
   const chosen = items.findIndex(({ value }) => value === present);
-  return items.map(({ value, leadsTo, verdict }, i) => ({
+  return items.map(({ value, leadsTo, explanation }, i) => ({
     label: value,
     kind: spec.type === 'boolean' || spec.type === 'enum' ? CompletionItemKind.EnumMember : CompletionItemKind.Value,
     ...(leadsTo && { detail: `${key}: ${value} → ${leadsTo}`, labelDetails: { description: leadsTo } }),
-    ...(verdict?.message && { documentation: { kind: MarkupKind.PlainText, value: verdict.message } }),
+    ...(explanation !== null && { documentation: { kind: MarkupKind.PlainText, value: explanation } }),
     sortText: sortText(i),
     preselect: i === Math.max(0, chosen),
     filterText: value,
@@ -179,41 +182,8 @@ function valueItems(checked: Checked, cursor: Cursor, { path, spec, word, edit }
   }));
 }
 
-interface Verdict {
-  readonly errors: number;
-  readonly warnings: number;
-  /** The first diagnostic that the value would lead to. */
-  readonly message: string;
-}
-
-/** The longest file in which every value is tried out. */
-const MAX_TRIED = 4096;
-
-/** The most values that are tried out. */
-const MAX_TRIES = 24;
-
-/**
- * The choices with the diagnostics that each would lead to, those with the fewest errors first, then those with the fewest warnings.
- * In a long file they are not tried out.
- */
-function judged(
-  choices: readonly Choice[],
-  length: number,
-  typed: (value: string) => Checked,
-): (Choice & { readonly verdict?: Verdict })[] {
-  if (length > MAX_TRIED || choices.length > MAX_TRIES) {
-    return [...choices];
-  }
-  return choices
-    .map((choice) => ({ ...choice, verdict: verdictOf(typed(choice.value)) }))
-    .sort((a, b) => a.verdict.errors - b.verdict.errors || a.verdict.warnings - b.verdict.warnings);
-}
-
-function verdictOf({ diagnostics }: Checked): Verdict {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  const warnings = diagnostics.filter(({ severity }) => severity === 'warning');
-  return { errors: errors.length, warnings: warnings.length, message: (errors[0] ?? warnings[0])?.message ?? '' };
-}
+/** The longest file that is read again with a value in place of a missing one. */
+const MAX_COMPLETED = 4096;
 
 function sortText(place: number): string {
   return String(place).padStart(4, '0');

@@ -1,17 +1,17 @@
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver';
 import {
   type Checked,
-  estimateOfChecked,
   type Field,
-  fullestStage,
   gibibytes,
   type LayoutFacts,
   type LineIndex,
   type ModuleFacts,
   type Span,
+  scoreOf,
 } from '../../layout';
 import { DEFAULT_SETTINGS, type HintKind } from '../clientOptions';
 import { layersPerStage, microBatches } from '../describe';
+import { neededText } from '../scoreText';
 import { feature } from './feature';
 
 export const inlayHintFeature = feature({ inlayHintProvider: true }, ({ connection, checked, settings }) => {
@@ -129,16 +129,11 @@ function* batchHint(facts: LayoutFacts): Iterable<Hint> {
 /** Behind the kind of GPU: the memory that its fullest pipeline stage takes, by estimate. */
 function* memoryHint(checked: Checked, { root }: LayoutFacts): Iterable<Hint> {
   const gpu = root.cluster.value?.gpu;
-  const estimate = gpu?.value === undefined ? null : estimateOfChecked(checked);
-  const fullest = estimate && fullestStage(estimate);
-  if (gpu && fullest && estimate.gpuMemoryBytes) {
-    const [low, high] = fullest.totalInterval.map(gibibytes);
-    const text = `~${gibibytes(fullest.totalBytes)} of ${gibibytes(estimate.gpuMemoryBytes)} GiB`;
-    yield valueHint(
-      gpu,
-      text,
-      `estimated need of the fullest pipeline stage with its communicators: ${low} to ${high} GiB`,
-    );
+  const score = gpu?.value === undefined ? null : scoreOf(checked);
+  if (gpu && score?.gpuBytes) {
+    const [low, high] = score.totalInterval.map(gibibytes);
+    const tooltip = `estimated need of the fullest pipeline stage with its communicators: ${low} to ${high} GiB`;
+    yield valueHint(gpu, neededText(score), tooltip);
   }
 }
 

@@ -2,7 +2,7 @@ import type { Related, Span } from '../../diagnostic';
 import { grouped } from '../../format/quantities';
 import type { Grid } from '../../grid/grid';
 import { memoizeRecent } from '../../memoize';
-import { crossings } from '../../topology/crossings';
+import { crossings, type Domain, nodeOf } from '../../topology/crossings';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { resolveLayout } from '../../topology/resolve';
 import type { ResolvedLayout, ResolvedModule } from '../../topology/resolved';
@@ -50,13 +50,6 @@ export interface Kind {
   readonly span: Span;
 }
 
-/** Neighbouring ranks that reach one another faster than they reach others. */
-export interface Domain {
-  readonly label: string;
-  /** GPUs in a domain. */
-  readonly size: number;
-}
-
 /** How many groups of a kind leave their domain, in a sentence; null where none does. */
 export function crossingText(kind: Kind, { resolved, borders }: Placed, domain: Domain): string | null {
   const { label, grid, dims, degree } = kind;
@@ -93,13 +86,6 @@ export function nvlinkRelated({ root }: LayoutFacts, layout: ResolvedLayout): Re
   return field
     ? [{ message: `an NVLink domain has ${countOf(layout.gpusPerNvlinkDomain, 'GPU')}`, span: field.span }]
     : [];
-}
-
-/** A node, or the NVLink domain where that is larger: beyond it, ranks talk over the network. */
-function nodeOf({ gpusPerNode, gpusPerNvlinkDomain }: ResolvedLayout): Domain {
-  return gpusPerNvlinkDomain > gpusPerNode
-    ? { label: 'NVLink domain', size: gpusPerNvlinkDomain }
-    : { label: 'node', size: gpusPerNode };
 }
 
 /** Reports groups of a kind that leave their node, with what that means. */

@@ -165,12 +165,14 @@ onPosix('every text of the format', () => {
     parallelism: { tp: 2, pp: 2 },
     cluster: undefined,
   };
-  const layouts = (text: string) => {
-    const all = JSON.parse(JSON.stringify({ ...others, ...known, phases }).replaceAll('"X"', JSON.stringify(text)));
+  const withText = (value: object | undefined, text: string) =>
+    JSON.parse(JSON.stringify(value).replaceAll('"X"', JSON.stringify(text)));
+  /** Layouts that hold a text in all their keys. */
+  const whole = (text: string) => {
+    const all = withText({ ...others, ...known, phases }, text);
     return [
       all,
       { layout: 1, world_size: 8, modules: { language: { dp: 1, model: all.model }, encoder: { tp: 1, dp: 1 } } },
-      ...Object.keys(others).map((key) => ({ ...known, [key]: key in known ? known[key as 'layout'] : all[key] })),
       {
         layout: 1,
         world_size: 8,
@@ -181,15 +183,23 @@ onPosix('every text of the format', () => {
       },
     ];
   };
-
-  test.each([
+  /** Layouts that hold a text in one key: the texts take turns, so that over all commands each key has each of them. */
+  const single = (turn: number) =>
+    Object.entries({ ...others, phases }).map(([key, value], i) => ({
+      ...known,
+      [key]: key in known ? known[key as 'layout'] : withText(value, TEXTS[(turn + i) % TEXTS.length] ?? ''),
+    }));
+  const COMMANDS_OF_TEXTS = [
     ...[...EXPORT_TARGETS, 'groups-json', 'mermaid', 'svg'].map((target) => `export --allow-errors --to ${target}`),
     'draw --view table',
     'plan --show 1',
     'check',
-  ])('commands nothing in `%s`', async (command) => {
+  ];
+
+  test.each(COMMANDS_OF_TEXTS)('commands nothing in `%s`', async (command) => {
     let printed = 0;
-    for (const [index, layout] of TEXTS.flatMap(layouts).entries()) {
+    const layouts = [...TEXTS.flatMap(whole), ...single(COMMANDS_OF_TEXTS.indexOf(command))];
+    for (const [index, layout] of layouts.entries()) {
       writeFileSync(join(folder, 'texts.layout.yaml'), JSON.stringify(layout));
       const { stdout, stderr } = await call(...command.split(' '), 'texts.layout.yaml');
       printed += stdout.length;

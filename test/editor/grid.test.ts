@@ -97,7 +97,7 @@ describe('the rank grid in the workbench', () => {
     await until(
       async () => {
         step = (step + 1) % 20;
-        await page.mouse.move(x + width * (0.2 + 0.03 * step), y + height * (0.3 + 0.02 * step));
+        await page.mouse.move(x + width * (0.5 + 0.02 * step), y + height * (0.5 + 0.02 * step));
         await another.waitFor({ timeout: 1000 });
         return true;
       },

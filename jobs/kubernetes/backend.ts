@@ -8,14 +8,13 @@ import { deleteJob, followJob, type KubernetesJob, type Timing } from './follow'
 import { Kubectl, reasonOf } from './kubectl';
 import { ENGINES, type Engine, type KubernetesCluster } from './kubernetesFields';
 import {
-  CONTAINER,
+  ENGINE_TABLE,
   INSTANCE_LABEL,
   type KubernetesObject,
   type Manifest,
   manifestOf,
   manifestText,
   planName,
-  RESOURCE,
   runName,
 } from './manifest';
 import { uidOf } from './pods';
@@ -46,7 +45,7 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
       files: [{ path: 'standard input of kubectl create', text }],
       script: scriptOf(kubectl, text, made),
       notes: [
-        `a ${RESOURCE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
+        `a ${ENGINE_TABLE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
         ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : []),
       ],
       async run(output, cancel) {
@@ -88,8 +87,6 @@ function scriptOf(kubectl: Kubectl, text: string, { name, objects, pods }: Kuber
   ];
 }
 
-const TRAINING_RUNTIMES = 'trainingruntimes.trainer.kubeflow.org';
-
 const CREATE = ['create', '--filename=-', '--output=name'];
 
 /** The plan with limits for a cluster, where pods start one after another. */
@@ -107,18 +104,10 @@ async function jobFiles(folder: string): Promise<Record<string, string>> {
   );
 }
 
-/** The objects beside the job. */
-const PARTS: Readonly<Record<Engine, readonly string[]>> = {
-  trainjob: [TRAINING_RUNTIMES, 'configmaps'],
-  jobset: ['configmaps'],
-  pytorchjob: ['configmaps'],
-  job: ['services', 'configmaps'],
-};
-
 /** A job with its objects as kubectl names them. */
 function jobOf(name: string, engine: Engine, pods: number): KubernetesJob {
-  const resources = [RESOURCE[engine].resource, ...PARTS[engine]];
-  return { name, objects: resources.map((one) => `${one}/${name}`), container: CONTAINER[engine], pods };
+  const { resource, parts, container } = ENGINE_TABLE[engine];
+  return { name, objects: [resource, ...parts, 'configmaps'].map((one) => `${one}/${name}`), container, pods };
 }
 
 /**
@@ -174,13 +163,13 @@ async function findEngine(
     return engine;
   }
   const served = await servedKinds(kubectl, signal);
-  const present = ENGINES.filter((one) => served.has(`${RESOURCE[one].apiVersion} ${RESOURCE[one].kind}`));
+  const present = ENGINES.filter((one) => served.has(`${ENGINE_TABLE[one].apiVersion} ${ENGINE_TABLE[one].kind}`));
   for (const one of present) {
     if (await mayCreate(kubectl, one, signal)) {
       return one;
     }
   }
-  const kinds = present.map((one) => RESOURCE[one].kind).join(', ');
+  const kinds = present.map((one) => ENGINE_TABLE[one].kind).join(', ');
   throw new EnvironmentError(
     kinds === ''
       ? 'The cluster has no kind of job that can run the pods.'
@@ -190,9 +179,9 @@ async function findEngine(
 
 /** Whether this user may create what an engine needs. */
 async function mayCreate(kubectl: Kubectl, engine: Engine, signal?: AbortSignal): Promise<boolean> {
-  const resources = [RESOURCE[engine].resource, ...(engine === 'trainjob' ? [TRAINING_RUNTIMES] : [])];
+  const { resource, parts } = ENGINE_TABLE[engine];
   const answers = await Promise.all(
-    resources.map((resource) => kubectl.call(['auth', 'can-i', 'create', resource], '', signal)),
+    [resource, ...parts].map((one) => kubectl.call(['auth', 'can-i', 'create', one], '', signal)),
   );
   return answers.every(({ status }) => status === 0);
 }

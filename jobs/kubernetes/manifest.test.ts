@@ -6,10 +6,10 @@ import { find, podTemplates, validate } from '../../test/harness/kubernetesSchem
 import { planOf as planOfText } from '../../test/harness/layouts';
 import {
   ClusterError,
+  ENGINE_TABLE,
   ENGINES,
   type Engine,
   EnvironmentError,
-  firstPodHost,
   INSTANCE_LABEL,
   isSuspended,
   type KubernetesCluster,
@@ -111,10 +111,10 @@ describe.each(ENGINES)('the manifest for %s', (engine) => {
   test('tells every pod where the first is, by the name that the engine gives it', () => {
     const { command } = container(engine) as { command: string[] };
     const option = (name: string) => command[command.indexOf(name) + 1];
-    expect(option('--referee')).toBe(firstPodHost(engine, 'smoke-x-0a1b2c'));
+    expect(option('--referee')).toBe(ENGINE_TABLE[engine].host('smoke-x-0a1b2c'));
     expect(option('--index')).toBe(engine === 'pytorchjob' ? '$(RANK)' : '$(JOB_COMPLETION_INDEX)');
     expect(option('--ranks-per-pod')).toBe('4');
-    for (const label of firstPodHost(engine, `smoke-${'x'.repeat(16)}-0a1b2c`).split('.')) {
+    for (const label of ENGINE_TABLE[engine].host(`smoke-${'x'.repeat(16)}-0a1b2c`).split('.')) {
       expect(label).toMatch(/^[a-z0-9-]{1,63}$/);
     }
   });

@@ -14,35 +14,8 @@ export const INSTANCE_LABEL = 'app.kubernetes.io/instance';
 /** The label of a pod that an engine makes from a template of its own. */
 export const ROLE_LABEL = 'parallelism-layout/role';
 
-/** The container's name in every pod. A PyTorchJob and a TrainJob each require one. */
-export const CONTAINER: Readonly<Record<Engine, string>> = {
-  trainjob: 'node',
-  jobset: 'smoke',
-  pytorchjob: 'pytorch',
-  job: 'smoke',
-};
-
-/** The variable in which the engine gives each pod its index. */
-const INDEX_VARIABLE: Readonly<Record<Engine, string>> = {
-  trainjob: 'JOB_COMPLETION_INDEX',
-  jobset: 'JOB_COMPLETION_INDEX',
-  pytorchjob: 'RANK',
-  job: 'JOB_COMPLETION_INDEX',
-};
-
-/** The kind of object that an engine runs, as `kubectl api-resources` lists it. */
-export const RESOURCE: Readonly<
-  Record<Engine, { readonly apiVersion: string; readonly resource: string; readonly kind: string }>
-> = {
-  trainjob: {
-    apiVersion: 'trainer.kubeflow.org/v1alpha1',
-    resource: 'trainjobs.trainer.kubeflow.org',
-    kind: 'TrainJob',
-  },
-  jobset: { apiVersion: 'jobset.x-k8s.io/v1alpha2', resource: 'jobsets.jobset.x-k8s.io', kind: 'JobSet' },
-  pytorchjob: { apiVersion: 'kubeflow.org/v1', resource: 'pytorchjobs.kubeflow.org', kind: 'PyTorchJob' },
-  job: { apiVersion: 'batch/v1', resource: 'jobs.batch', kind: 'Job' },
-};
+/** The API of Kubeflow Trainer. */
+const TRAINER = 'trainer.kubeflow.org/v1alpha1';
 
 /** The folder of the Python job and the plan in the pods. */
 const MOUNT = '/opt/parallelism-layout';
@@ -182,20 +155,6 @@ function kibibytes(bytes: number): string {
 
 // ---- the pods
 
-/** The host name of the first pod, as each engine defines it. */
-export function firstPodHost(engine: Engine, name: string): string {
-  switch (engine) {
-    case 'trainjob':
-      return `${name}-node-0-0.${name}`;
-    case 'jobset':
-      return `${name}-pod-0-0.${name}`;
-    case 'pytorchjob':
-      return `${name}-master-0`;
-    case 'job':
-      return `${name}-0.${name}`;
-  }
-}
-
 /** Escapes `$`: Kubernetes replaces `$(NAME)` in arguments and values, and `$$` by `$`. */
 function literal(text: string): string {
   return text.replaceAll('$', '$$$$');
@@ -209,11 +168,11 @@ function command({ plan, cluster, engine, name }: ManifestInput): string[] {
       '--job',
       name,
       '--index',
-      `$(${INDEX_VARIABLE[engine]})`,
+      `$(${ENGINE_TABLE[engine].index})`,
       '--ranks-per-pod',
       String(ranksPerPod(plan, cluster)),
     ],
-    ...['--referee', firstPodHost(engine, name), '--port', String(PORT)],
+    ...['--referee', ENGINE_TABLE[engine].host(name), '--port', String(PORT)],
   ];
 }
 
@@ -242,7 +201,7 @@ function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
       }),
       containers: [
         {
-          name: CONTAINER[engine],
+          name: ENGINE_TABLE[engine].container,
           image: cluster.image,
           command: command(input),
           env: environment(input),
@@ -344,22 +303,76 @@ function jobSetSpec(input: ManifestInput, pods: number, replicatedJob: string, s
   };
 }
 
+/** What the engines differ in. */
+interface EngineDescription {
+  /** The kind of object that it runs, as `kubectl api-resources` lists it. */
+  readonly apiVersion: string;
+  readonly resource: string;
+  readonly kind: string;
+  /** What a user must be allowed to create, and the objects that are deleted, beside the job and its ConfigMap. */
+  readonly parts: readonly string[];
+  /** The container's name in every pod. A PyTorchJob and a TrainJob each require one. */
+  readonly container: string;
+  /** The variable in which it gives each pod its index. */
+  readonly index: string;
+  /** The host name of the first pod. */
+  readonly host: (name: string) => string;
+  /** The object that the job needs, where there is one. */
+  readonly before?: (input: ManifestInput, pods: number) => KubernetesObject;
+  /** The `spec` of the job. */
+  readonly spec: (input: ManifestInput, pods: number) => object;
+}
+
+export const ENGINE_TABLE: Readonly<Record<Engine, EngineDescription>> = {
+  trainjob: {
+    apiVersion: TRAINER,
+    resource: 'trainjobs.trainer.kubeflow.org',
+    kind: 'TrainJob',
+    parts: ['trainingruntimes.trainer.kubeflow.org'],
+    container: 'node',
+    index: 'JOB_COMPLETION_INDEX',
+    host: (name) => `${name}-node-0-0.${name}`,
+    before: trainingRuntime,
+    spec: trainJobSpec,
+  },
+  jobset: {
+    apiVersion: 'jobset.x-k8s.io/v1alpha2',
+    resource: 'jobsets.jobset.x-k8s.io',
+    kind: 'JobSet',
+    parts: [],
+    container: 'smoke',
+    index: 'JOB_COMPLETION_INDEX',
+    host: (name) => `${name}-pod-0-0.${name}`,
+    spec: (input, pods) => jobSetSpec(input, pods, 'pod'),
+  },
+  pytorchjob: {
+    apiVersion: 'kubeflow.org/v1',
+    resource: 'pytorchjobs.kubeflow.org',
+    kind: 'PyTorchJob',
+    parts: [],
+    container: 'pytorch',
+    index: 'RANK',
+    host: (name) => `${name}-master-0`,
+    spec: pyTorchJobSpec,
+  },
+  job: {
+    apiVersion: 'batch/v1',
+    resource: 'jobs.batch',
+    kind: 'Job',
+    parts: ['services'],
+    container: 'smoke',
+    index: 'JOB_COMPLETION_INDEX',
+    host: (name) => `${name}-0.${name}`,
+    before: headlessService,
+    spec: (input, pods) => ({ ...jobSpec(input, pods), ttlSecondsAfterFinished: TIME_TO_LIVE }),
+  },
+};
+
 /** The job, after the objects that it needs. */
 function jobObjects(input: ManifestInput, pods: number): KubernetesObject[] {
-  const { apiVersion, kind } = RESOURCE[input.engine];
-  const head = { apiVersion, kind, metadata: metadata(input, 'job') };
-  switch (input.engine) {
-    case 'trainjob':
-      return [trainingRuntime(input, pods), { ...head, spec: trainJobSpec(input, pods) } as KubernetesObject];
-    case 'jobset':
-      return [{ ...head, spec: jobSetSpec(input, pods, 'pod') } as KubernetesObject];
-    case 'pytorchjob':
-      return [{ ...head, spec: pyTorchJobSpec(input, pods) } as KubernetesObject];
-    case 'job': {
-      const spec = { ...jobSpec(input, pods), ttlSecondsAfterFinished: TIME_TO_LIVE };
-      return [headlessService(input), { ...head, spec } as KubernetesObject];
-    }
-  }
+  const { apiVersion, kind, before, spec } = ENGINE_TABLE[input.engine];
+  const job = { apiVersion, kind, metadata: metadata(input, 'job'), spec: spec(input, pods) };
+  return [...(before ? [before(input, pods)] : []), job];
 }
 
 /** The pods of a plain Job have host names only under a headless service. */
@@ -381,7 +394,7 @@ function trainingRuntime(input: ManifestInput, pods: number): KubernetesObject {
   const step = { 'trainer.kubeflow.org/trainjob-ancestor-step': 'trainer' };
   const spec = { mlPolicy: { numNodes: pods }, template: { spec: jobSetSpec(input, pods, 'node', step) } };
   return {
-    apiVersion: RESOURCE.trainjob.apiVersion,
+    apiVersion: TRAINER,
     kind: 'TrainingRuntime',
     metadata: metadata(input),
     spec,

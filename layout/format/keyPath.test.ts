@@ -2,10 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LAUNCH_FAMILIES } from '../frameworks/families';
-import { DERIVED_FROM } from '../launch/layout-values';
 import { PLAIN_OPTIONS } from '../launch/megatron';
-import { type Defaults, entriesOf } from '../launch/value';
-import { isKeyPath, isModelPath, specOf } from './keyPath';
+import type { Defaults } from '../launch/value';
+import { derivedFrom, isKeyPath, isModelPath, specOf } from './keyPath';
 import { FORMAT, type KeyPath } from './keys';
 
 describe('a key path', () => {
@@ -50,12 +49,18 @@ describe('a key path', () => {
   });
 });
 
+test('a key takes the value of the one that its description names', () => {
+  expect(derivedFrom('parallelism.expt_tp')).toBe('parallelism.tp');
+  expect(derivedFrom('model.num_query_groups')).toBe('model.num_attention_heads');
+  expect(derivedFrom('parallelism.dp')).toBeUndefined();
+  expect(derivedFrom('parallelism.tp')).toBeUndefined();
+});
+
 describe('every path exists', () => {
   test('in the tables of launch files', () => {
     const tables: readonly Defaults[] = LAUNCH_FAMILIES.flatMap(({ defaults }) => defaults);
     const paths: readonly string[] = [
       ...tables.flatMap(({ values, withExperts = {} }) => [...Object.keys(values), ...Object.keys(withExperts)]),
-      ...entriesOf(DERIVED_FROM).flat(),
       ...PLAIN_OPTIONS.map(({ key }) => key),
     ];
     expect(paths.length).toBeGreaterThan(150);

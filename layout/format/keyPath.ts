@@ -31,6 +31,16 @@ export function isKeyPath(path: string): path is KeyPath {
   return specOf(path) !== undefined;
 }
 
+/**
+ * The key beside this one whose value it has where it is left out, as the text of `derived` says: `parallelism.tp` for
+ * `parallelism.expt_tp`; undefined where no other key alone decides.
+ */
+export function derivedFrom(key: KeyPath): KeyPath | undefined {
+  const spec = specOf(key);
+  const origin = `${key.slice(0, key.lastIndexOf('.') + 1)}${spec && 'derived' in spec ? spec.derived : ''}`;
+  return isKeyPath(origin) ? origin : undefined;
+}
+
 /** The keys that describe one model, which a module has too: `modules.<name>.model`, `modules.<name>.sequence`. */
 type ModelPath = Extract<KeyPath, `${'model' | 'sequence'}.${string}`>;
 

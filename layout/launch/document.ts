@@ -1,11 +1,10 @@
 import { terminalLine, yamlText } from '../escape';
-import { specOf } from '../format/keyPath';
+import { derivedFrom, specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
 import { MEGATRON_DEFAULTS } from '../frameworks/megatronDefaults';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
 import type { LaunchReading, LaunchValue } from './import';
-import { DERIVED_FROM } from './layout-values';
 import type { FactPath, FactValue } from './value';
 
 /** A layout as plain data, in the order of the format's keys. */
@@ -96,7 +95,7 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
     }
     const hidden = byKey.get('model.hidden_size');
     const gated = byKey.get('model.gated_linear_unit') === true;
-    const origin = (DERIVED_FROM as { readonly [P in FactPath]?: KeyPath })[key];
+    const origin = derivedFrom(key);
     const isDerived =
       NEVER.has(key) ||
       (origin !== undefined && byKey.get(origin) === value) ||

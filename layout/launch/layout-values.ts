@@ -1,17 +1,9 @@
-import { specBelow, specOf } from '../format/keyPath';
+import { derivedFrom, specBelow, specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
 import { type Node, parseTree } from '../format/tree';
 import type { Place } from './shell/values';
 import type { FactValue } from './value';
-
-/** Values that the format derives: a layout omits them where they equal the other key's. */
-export const DERIVED_FROM: { readonly [P in KeyPath]?: KeyPath } = {
-  'parallelism.expt_tp': 'parallelism.tp',
-  'model.num_query_groups': 'model.num_attention_heads',
-  'model.moe_ffn_hidden_size': 'model.ffn_hidden_size',
-  'sequence.max_seq_len': 'sequence.seq_length',
-};
 
 /** One value of a layout file with its place. */
 export interface LayoutValue {
@@ -93,7 +85,7 @@ export function effectiveValue(values: LayoutValues, key: KeyPath): FactValue | 
   if (!hasSection(values, key)) {
     return undefined;
   }
-  const other = DERIVED_FROM[key];
+  const other = derivedFrom(key);
   if (other !== undefined) {
     return effectiveValue(values, other);
   }

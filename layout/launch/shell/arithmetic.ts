@@ -20,24 +20,15 @@ export function evaluateArithmetic(expression: ArithmeticExpression, scope: Arit
       return scope.number(expression);
     case 'ArithmeticGroup':
       return evaluateArithmetic(expression.expression, scope, depth + 1);
-    case 'ArithmeticTernary':
-      return ternary(expression, scope, depth + 1);
     case 'ArithmeticUnary':
       return unary(expression, scope, depth + 1);
     case 'ArithmeticBinary':
       return binary(expression, scope, depth + 1);
+    // under 1 % of the values of scripts come of these
+    case 'ArithmeticTernary':
     case 'ArithmeticCommandExpansion':
       return null;
   }
-}
-
-function ternary(
-  { test, consequent, alternate }: Extract<ArithmeticExpression, { type: 'ArithmeticTernary' }>,
-  scope: ArithmeticScope,
-  depth: number,
-): number | null {
-  const condition = evaluateArithmetic(test, scope, depth);
-  return condition === null ? null : evaluateArithmetic(condition !== 0 ? consequent : alternate, scope, depth);
 }
 
 function unary(

@@ -14,7 +14,6 @@ export const FILTERS: Readonly<Record<string, (args: readonly string[], stdin: s
   realpath: lastPath,
   readlink: lastPath,
   seq: (args) => sequence(args.map(shellNumber)),
-  expr: ([a, operator, b, ...rest]) => (rest.length === 0 ? calculated([a, operator, b].join(' ')) : null),
 };
 
 /**
@@ -44,23 +43,4 @@ function sequence(numbers: readonly (number | null)[]): string | null {
   return count > MAX_SEQUENCE || step === 0
     ? null
     : Array.from({ length: Math.max(0, count) }, (_, index) => (first ?? 0) + index * (step ?? 1)).join('\n');
-}
-
-/** The result of one whole-number operation such as `8 * 4`. */
-function calculated(text: string): string | null {
-  const operation = /^\s*(-?\d+)\s*([-+*/%])\s*(-?\d+)\s*$/.exec(text);
-  if (!operation) {
-    return shellNumber(text) === null ? null : text.trim();
-  }
-  const [, a, operator, b] = operation;
-  const [x, y] = [Number(a), Number(b)];
-  const results: Readonly<Record<string, number>> = {
-    '+': x + y,
-    '-': x - y,
-    '*': x * y,
-    '/': Math.trunc(x / y),
-    '%': x % y,
-  };
-  const result = results[operator ?? ''] ?? Number.NaN;
-  return Number.isSafeInteger(result) ? String(result) : null;
 }

@@ -7,9 +7,6 @@ export type PatternElement =
 const MAX_PATTERN = 256;
 const MAX_MATCHED = 2_048;
 
-/** How many characters and elements of a pattern are compared in one replacement. */
-const MAX_REPLACED = 2_000_000;
-
 /** The elements of a shell pattern; null where it is longer than patterns are. */
 export function parsePattern(pattern: string): PatternElement[] | null {
   if (pattern.length > MAX_PATTERN) {
@@ -123,35 +120,4 @@ function* reversed(text: string): Iterable<string> {
   for (let index = text.length - 1; index >= 0; index--) {
     yield text.charAt(index);
   }
-}
-
-/** A text with what a pattern matches replaced, as `${x/p/r}` and `${x//p/r}` do; null where it is too long to say. */
-export function replaceMatches(
-  text: string,
-  pattern: string,
-  replacement: string,
-  operator: '/' | '//' | '/#' | '/%',
-): string | null {
-  const elements = text.length > MAX_MATCHED ? null : parsePattern(pattern);
-  // a match is looked for at each character, and with a star in the pattern it may go on to the end of the text
-  const isSlow = elements?.some(({ kind }) => kind === 'star') && text.length ** 2 * elements.length > MAX_REPLACED;
-  if (!elements || isSlow || elements.length === 0) {
-    return elements && !isSlow ? text : null;
-  }
-  let result = '';
-  let at = 0;
-  while (at < text.length) {
-    const ends = operator === '/#' && at > 0 ? [] : endsFrom(text, at, elements);
-    const end = operator === '/%' ? ends.filter((one) => one === text.length).at(-1) : ends.at(-1);
-    if (end === undefined || end === at) {
-      result += text.charAt(at++);
-      continue;
-    }
-    result += replacement;
-    at = end;
-    if (operator !== '//') {
-      break;
-    }
-  }
-  return result + text.slice(at);
 }

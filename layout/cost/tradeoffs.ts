@@ -47,6 +47,8 @@ export interface Alternative {
   readonly totalBytes: number;
   /** Whether it fits also by the upper end of its range. */
   readonly fits: boolean;
+  /** Its place in the front; -1 for others. */
+  readonly front: number;
 }
 
 /** The layouts of a model on a machine, or why there are none. */
@@ -154,7 +156,7 @@ function* frontSteps(
 ): Generator<undefined, Alternatives> {
   const all = [...grids.values()].flat().sort((a, b) => a.seconds - b.seconds);
   const fits = ({ totalInterval }: Candidate) => totalInterval[1] <= base.memoryBytes;
-  const front: PlannedLayout[] = [];
+  const front = new Map<Candidate, PlannedLayout>();
   const refused = new Set<Candidate>();
   let checkedTexts = 0;
   let least = Number.POSITIVE_INFINITY;
@@ -163,7 +165,7 @@ function* frontSteps(
       checkedTexts++;
       const planned = plannedLayout(base, candidate);
       if (planned) {
-        front.push(planned);
+        front.set(candidate, planned);
         least = candidate.totalBytes;
       } else {
         refused.add(candidate);
@@ -172,7 +174,8 @@ function* frontSteps(
     }
   }
   const shown = all.filter((candidate) => !refused.has(candidate));
-  const quickest = front[0]?.seconds ?? 0;
+  const places = new Map([...front.keys()].map((candidate, place) => [candidate, place]));
+  const quickest = [...front.keys()][0]?.seconds ?? 0;
   const fitting = shown.filter(fits);
   return {
     ok: true,
@@ -181,19 +184,21 @@ function* frontSteps(
     fitting: new Set(fitting.map(gridOf)).size,
     asQuick: new Set(fitting.filter(({ seconds }) => isAsQuick(seconds, quickest)).map(gridOf)).size,
     points: shown.map((candidate) => ({
-      name: nameOf(candidate),
+      name: alternativeName(choicesOf(candidate.job)),
       seconds: candidate.seconds,
       totalBytes: candidate.totalBytes,
       fits: fits(candidate),
+      front: places.get(candidate) ?? -1,
     })),
-    front,
+    front: [...front.values()],
   };
 }
 
-function nameOf({ job }: Candidate): string {
-  const choices = choicesOf(job);
-  return choices.recompute === 'none' ? layoutName(choices) : `${layoutName(choices)} · recompute ${choices.recompute}`;
-}
+/** What a plan decided, in words: its sizes that are not 1, its micro-batches and what is computed again. */
+export const alternativeName = (
+  choices: Parameters<typeof layoutName>[0] & Pick<PlannedLayout, 'recompute'>,
+): string =>
+  choices.recompute === 'none' ? layoutName(choices) : `${layoutName(choices)} · recompute ${choices.recompute}`;
 
 /** What one layout is weighed against. */
 export interface Tradeoffs {

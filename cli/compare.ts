@@ -11,16 +11,18 @@ import {
   type ResolvedLayout,
   terminalLine,
 } from '../layout';
-import { changesInWords } from '../picture/changes';
-import { type Status, statusColouring } from '../picture/colour';
-import { CHANGES, type Change, type Difference, differenceOf } from '../picture/difference';
+import type { Score } from '../layout/cost';
+import { ChangeKinds } from '../picture/changeColouring';
+import { type Comparison, comparisonOf, valueText } from '../picture/comparison';
+import { type Difference, differenceOf } from '../picture/difference';
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { svgOf } from '../picture/svg';
 import { checkpointJson, checkpointMarkdown, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { formatOption } from './options';
-import { EXIT, print, refusesToList } from './output';
+import { EXIT, print, refusesToList, rounded } from './output';
 import type { Output } from './outputSchemas';
+import { table } from './table';
 
 type Format = 'text' | 'json' | 'markdown' | 'svg';
 
@@ -38,11 +40,11 @@ Examples:
   parallelism-layout compare before.layout.yaml after.layout.yaml --checkpoint
   parallelism-layout compare before.layout.yaml after.layout.yaml --checkpoint torch`;
 
-/** Adds `compare`: how two layouts differ, in words and drawn. */
+/** Adds `compare`: how two layouts differ in keys, cost and ranks. */
 export function addCompareCommand(program: Command): void {
   program
     .command('compare')
-    .description('show how two layouts differ, in words and as a drawing')
+    .description('show how two layouts differ: changed keys, memory, step time and traffic, and the ranks that move')
     .argument('<before>', 'a layout file; - is standard input')
     .argument('<after>', 'a layout file; - is standard input')
     .addOption(formatOption('text', 'json', 'markdown', 'svg'))
@@ -54,24 +56,22 @@ export function addCompareCommand(program: Command): void {
     )
     .addHelpText('after', HELP)
     .action((before: string, after: string, { format, checkpoint }: Options) => {
-      const comparison = comparisonOf(before, after, checkpoint);
-      return comparison ? print(FORMATS[format](comparison)) : undefined;
+      const found = compared(before, after, checkpoint);
+      return found ? print(FORMATS[format](found)) : undefined;
     });
 }
 
-/** Two layouts, and the ranks that differ. */
-interface Comparison {
-  readonly before: string;
-  readonly after: string;
-  readonly layouts: readonly [ResolvedLayout, ResolvedLayout];
-  readonly words: readonly string[];
+/** Two layouts, and how they differ. */
+interface Compared extends Comparison {
+  readonly files: readonly [before: string, after: string];
+  readonly layouts: readonly [before: ResolvedLayout, after: ResolvedLayout];
   readonly difference: Difference;
   /** What of a checkpoint loads, a verdict a grid; null where that was not asked. */
   readonly checkpoint: readonly CheckpointVerdict[] | null;
 }
 
 /** Null, with the reason on standard error, where a file cannot be used or has errors. */
-function comparisonOf(before: string, after: string, format: Options['checkpoint']): Comparison | null {
+function compared(before: string, after: string, format: Options['checkpoint']): Compared | null {
   const [one, other] = [...inputFiles([before, after])].map((input) => soundLayout(input, EXIT.unusable));
   if (!isListable(before, one) || !isListable(after, other)) {
     return null;
@@ -79,37 +79,47 @@ function comparisonOf(before: string, after: string, format: Options['checkpoint
   const layouts = [one.resolved, other.resolved] as const;
   const checkpoint =
     format === undefined ? null : checkpointVerdicts(one.facts, other.facts, format === true ? null : format);
-  const words = changesInWords(...layouts);
-  return { before, after, layouts, words, difference: differenceOf(...layouts), checkpoint };
+  return {
+    files: [before, after],
+    layouts,
+    ...comparisonOf(one, other),
+    difference: differenceOf(...layouts),
+    checkpoint,
+  };
 }
 
 const isListable = (file: string, layout: SoundLayout | null | undefined): layout is SoundLayout =>
   layout !== null && layout !== undefined && !refusesToList(file, layout.resolved.worldSize);
 
-/** Label and look of each kind of change, the worst last; `letter` marks a rank in text output. */
-const KINDS: Readonly<Record<Change, Status & { readonly letter: string }>> = {
-  same: { label: 'unchanged', fill: '#dddddd', sign: 'none', letter: '.' },
-  peers: { label: 'has other peers', fill: '#56b4e9', sign: 'dots', letter: 'o' },
-  coordinates: { label: 'has other coordinates', fill: '#e69f00', sign: 'stripes', letter: 'x' },
-  absent: { label: 'is in one layout only', fill: '#d55e00', sign: 'cross', letter: '+' },
-};
-
-const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<string>>> = {
-  *text(comparison) {
-    const { before, after, words } = comparison;
-    yield `${terminalLine(before)} and ${terminalLine(after)}: ${verdict(comparison)}\n`;
+const FORMATS: Readonly<Record<Format, (compared: Compared) => Iterable<string>>> = {
+  *text(found) {
+    const { files, headline, words, unknown, checkpoint } = found;
+    const { keys, figures } = rowsOf(found);
+    yield `${files.map(terminalLine).join(' → ')}\n`;
+    yield `  ${terminalLine(headline)}\n\n`;
+    yield* keys.length > 1 ? table(keys.map((row) => row.map(terminalLine))) : [];
+    yield* figures.length > 1 ? table(figures.map((row) => row.map(terminalLine))) : [];
+    yield* unknown.map((line) => `  ${terminalLine(line)}\n`);
+    yield `  ${verdict(found)}\n`;
     yield* words.map((line) => `  ${terminalLine(line)}\n`);
-    yield* isChanged(comparison) ? ['\n', ...drawn(comparison).map((line) => `  ${line}\n`)] : [];
-    yield* comparison.checkpoint ? ['\n', ...checkpointText(comparison.checkpoint)] : [];
+    yield* isMoved(found) ? ['\n', ...drawn(found).map((line) => `  ${line}\n`)] : [];
+    yield* checkpoint ? ['\n', ...checkpointText(checkpoint)] : [];
   },
-  *json(comparison) {
-    const { before, after, layouts, words, difference, checkpoint } = comparison;
+  *json(found) {
+    const { files, layouts, headline, keys, scores, words, difference, checkpoint } = found;
+    const [before, after] = files;
     const [one, other] = layouts;
     const output: Output<'compare'> = {
       before,
       after,
-      same: !isChanged(comparison),
+      same: keys.length === 0 && !isMoved(found),
+      headline,
       world_size: [one.worldSize, other.worldSize],
+      keys: keys.map(({ path, ...values }) => ({ key: path.join('.'), ...values })),
+      scores: modulesOf(found).map((module) => {
+        const [was, is] = scores.map((all) => all.find((score) => score.module === module)?.score ?? null);
+        return { module, before: was ? scoreJson(was) : null, after: is ? scoreJson(is) : null };
+      }),
       changes: words,
       ranks: {
         same: difference.count('same'),
@@ -121,28 +131,28 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
     };
     yield `${jsonText(output, 2)}\n`;
   },
-  *markdown(comparison) {
-    yield `${markdownText(verdict(comparison))}\n\n`;
-    yield* comparison.words.map((line) => `- ${markdownText(line)}\n`);
-    if (isChanged(comparison)) {
+  *markdown(found) {
+    const { headline, words, unknown, checkpoint } = found;
+    const { keys, figures } = rowsOf(found);
+    yield `**${markdownText(headline)}**\n\n`;
+    yield* keys.length > 1 ? markdownTable(keys) : [];
+    yield* figures.length > 1 ? markdownTable(figures) : [];
+    yield* unknown.map((line) => `${markdownText(line)}\n\n`);
+    yield `${markdownText(verdict(found))}\n\n`;
+    yield* words.map((line) => `- ${markdownText(line)}\n`);
+    if (isMoved(found)) {
       // a fence that no name in it can end: names do not occur in the drawing
-      yield `\n\`\`\`text\n${drawn(comparison).join('\n')}\n\`\`\`\n`;
+      yield `\n\`\`\`text\n${drawn(found).join('\n')}\n\`\`\`\n`;
     }
-    yield* comparison.checkpoint ? ['\n', ...checkpointMarkdown(comparison.checkpoint)] : [];
+    yield* checkpoint ? ['\n', ...checkpointMarkdown(checkpoint)] : [];
   },
-  *svg(comparison) {
-    const { before, after, layouts, words, difference } = comparison;
+  *svg({ files, layouts, headline, words, difference }) {
     const [one, other] = layouts;
     const larger = one.worldSize > other.worldSize ? one : other;
-    const statuses = CHANGES.map((change) => KINDS[change]);
-    const drawing = drawingOf(larger, 'physical', USUAL_CHOICE);
     yield svgOf({
-      ...drawing,
-      headline: {
-        title: verdict(comparison),
-        sub: [`${before} → ${after}`, ...words.slice(0, MAX_WORDS)].join(' · '),
-      },
-      colouring: statusColouring('change', statuses, (rank) => difference.changes[rank] ?? 0),
+      ...drawingOf(larger, 'physical', USUAL_CHOICE),
+      headline: { title: headline, sub: [files.join(' → '), ...words.slice(0, MAX_WORDS)].join(' · ') },
+      colouring: new ChangeKinds(difference).colouring(),
       layout: larger,
       name: '',
       failed: [],
@@ -153,14 +163,60 @@ const FORMATS: Readonly<Record<Format, (comparison: Comparison) => Iterable<stri
 /** The most changes under the title of a picture. */
 const MAX_WORDS = 3;
 
+/** The changed keys and the scoreboards as rows, each with a heading; a heading alone where there is nothing. */
+function rowsOf({ keys, figures }: Compared): { readonly keys: string[][]; readonly figures: string[][] } {
+  const known = (text: string | null) => text ?? 'not known';
+  return {
+    keys: [
+      ['key', 'before', 'after'],
+      ...keys.map(({ path, before, after }) => [path.join('.'), valueText(before), valueText(after)]),
+    ],
+    figures: [
+      ['', 'before', 'after', 'change'],
+      ...figures.map(({ module, label, before, after, change }) => [
+        module === null ? label : `${module} ${label}`,
+        known(before),
+        known(after),
+        change ?? '',
+      ]),
+    ],
+  };
+}
+
+/** Rows as a table of Markdown, the first one as its heading; a blank line after it. */
+function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.map(markdownText).join(' | ')} |\n`;
+  return [line(head), `|${head.map((_, i) => (i === 0 ? ' --- |' : ' ---: |')).join('')}\n`, ...rows.map(line), '\n'];
+}
+
+const modulesOf = ({ scores }: Compared): (string | null)[] => [
+  ...new Set([...scores[1], ...scores[0]].map(({ module }) => module)),
+];
+
+/** A scoreboard as the JSON output has it. */
+function scoreJson(score: Score) {
+  return {
+    memory_bytes: Math.round(score.totalBytes),
+    memory_interval: rounded(score.totalInterval),
+    gpu_bytes: score.gpuBytes,
+    step_time_s: score.seconds,
+    step_time_interval: score.secondsInterval,
+    nvlink_bytes: Math.round(score.nvlinkBytes),
+    network_bytes: Math.round(score.networkBytes),
+    bubble: score.bubble,
+    tokens_per_second_per_gpu: score.tokensPerSecondPerGpu,
+    mfu: score.mfu,
+  };
+}
+
 const SAME = 'The ranks and their process groups are the same.';
 
-const isChanged = ({ words, difference }: Comparison): boolean => words.length > 0 || difference.ranks.length > 0;
+const isMoved = ({ words, difference }: Compared): boolean => words.length > 0 || difference.ranks.length > 0;
 
-function verdict(comparison: Comparison): string {
-  const { layouts, difference } = comparison;
+function verdict(found: Compared): string {
+  const { layouts, difference } = found;
   const all = grouped(Math.max(...layouts.map(({ worldSize }) => worldSize)));
-  return isChanged(comparison)
+  return isMoved(found)
     ? `${countOf(difference.ranks.length, 'rank')} of ${all} ${difference.ranks.length === 1 ? 'differs' : 'differ'}.`
     : SAME;
 }
@@ -170,7 +226,8 @@ const MAX_ROWS = 64;
 const MAX_COLUMNS = 72;
 
 /** One line per node, one letter per rank; in large worlds a letter covers several ranks and shows the worst change among them. */
-function drawn({ layouts, difference }: Comparison): string[] {
+function drawn({ layouts, difference }: Compared): string[] {
+  const changes = new ChangeKinds(difference);
   const worldSize = Math.max(...layouts.map((layout) => layout.worldSize));
   const ofNode = Math.min(Math.max(...layouts.map(({ gpusPerNode }) => gpusPerNode)), MAX_COLUMNS);
   const nodes = Math.ceil(worldSize / ofNode);
@@ -179,25 +236,18 @@ function drawn({ layouts, difference }: Comparison): string[] {
   const rows = Array.from({ length: Math.ceil(nodes / joined) }, (_, row) => {
     const letters = Array.from({ length: ofNode }, (__, gpu) => {
       const ranks = Array.from({ length: joined }, (___, node) => (row * joined + node) * ofNode + gpu);
-      const worst = Math.max(
-        -1,
-        ...ranks.filter((rank) => rank < worldSize).map((rank) => difference.changes[rank] ?? 0),
-      );
-      return worst < 0 ? ' ' : KINDS[CHANGES[worst] ?? 'same'].letter;
+      const worst = Math.max(-1, ...ranks.filter((rank) => rank < worldSize).map((rank) => changes.kindOf(rank)));
+      return changes.kinds[worst]?.letter ?? ' ';
     });
     return `${nodeName(row * joined, Math.min(nodes, (row + 1) * joined) - 1)}  ${letters.join('').trimEnd()}`;
   });
   const width = Math.max(...rows.map((row) => row.indexOf('  ')));
-  const counted = CHANGES.filter((change) => difference.count(change) > 0);
-  const legend = counted.map(
-    (change) => `${KINDS[change].letter} ${KINDS[change].label} (${grouped(difference.count(change))})`,
-  );
   return [
     ...rows.map((row) => {
       const at = row.indexOf('  ');
       return row.slice(0, at).padEnd(width) + row.slice(at);
     }),
-    legend.join('   '),
+    changes.legend(),
   ];
 }
 

@@ -256,11 +256,37 @@ const checkpoint = z.object({
   ),
 });
 
+const bytes = z.number().min(0).describe('Bytes.');
+
+const score = z
+  .object({
+    memory_bytes: bytes.describe('What the fullest rank needs of its GPU, with communicators.'),
+    memory_interval: interval,
+    gpu_bytes: bytes.nullable().describe('What the GPU has; null where it is not known.'),
+    step_time_s: z.number().nullable().describe('Seconds of one optimizer step; null where it is not known.'),
+    step_time_interval: interval.nullable(),
+    nvlink_bytes: bytes.describe('What a rank sends over NVLink in a step.'),
+    network_bytes: bytes.describe('What a rank sends over the network in a step.'),
+    bubble: z.number().nullable().describe('Share of the step in which a pipeline stage waits.'),
+    tokens_per_second_per_gpu: z.number().nullable(),
+    mfu: z.number().nullable().describe('Share of the peak of the GPUs, without what is computed again.'),
+  })
+  .meta({ id: 'score' });
+
+const keyValue = z.string().nullable().describe('Null where the layout lacks the key.');
+
 const compare = z.object({
   before: file,
   after: file,
-  same: z.boolean().describe('Whether no rank and no process group differs.'),
+  same: z.boolean().describe('Whether no key, no rank and no process group differs.'),
+  headline: z.string().describe('`tp 8 → 4: memory 31 → 44 GiB, step 5.9 → 4.8 s, network +3.1 GB`.'),
   world_size: z.tuple([whole, whole]),
+  keys: z
+    .array(z.object({ key: z.string(), before: keyValue, after: keyValue }))
+    .describe('Every key whose value differs; a key that is left out has its default.'),
+  scores: z
+    .array(z.object({ module: moduleName, before: score.nullable(), after: score.nullable() }))
+    .describe('What each module costs, by estimate; null where that is not known.'),
   changes: z.array(z.string()).describe('In words: `tp 4 → 2, dp 4 → 8`.'),
   ranks: z
     .object({ same: whole, peers: whole, coordinates: whole, absent: whole })

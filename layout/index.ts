@@ -24,6 +24,7 @@ export { gcd } from './grid/arithmetic';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';
+export { type KeyDifference, keyDifferences } from './keyDifferences';
 export * from './logs';
 export { memoize } from './memoize';
 export * from './models';

@@ -24,8 +24,16 @@ export class Difference {
   readonly ranks: readonly number[];
   readonly #counts: Uint32Array;
 
-  /** @param changes of every rank of the larger world its place in `CHANGES` */
-  constructor(readonly changes: Uint8Array) {
+  /**
+   * @param changes of every rank of the larger world its place in `CHANGES`
+   * @param dims the dimensions along which ranks have other coordinates, and first `module`
+   * @param moved of every rank these dimensions, a bit each in their order
+   */
+  constructor(
+    readonly changes: Uint8Array,
+    readonly dims: readonly string[],
+    readonly moved: Uint16Array,
+  ) {
     const counts = new Uint32Array(CHANGES.length);
     for (let rank = 0; rank < changes.length; rank++) {
       const change = changes[rank] ?? 0;
@@ -57,13 +65,15 @@ export const markedDifference = (difference: Difference | null, worldSize: numbe
 /** Finds the ranks whose coordinates or whose peers in any process group differ between two layouts. */
 export function differenceOf(before: ResolvedLayout, after: ResolvedLayout): Difference {
   const changes = new Uint8Array(Math.max(before.worldSize, after.worldSize));
-  if (formOf(before) !== formOf(after)) {
-    // the worse is written over the less bad
-    comparePeers(before, after, changes);
-    compareCoordinates(before, after, changes);
-    changes.fill(ABSENT, Math.min(before.worldSize, after.worldSize));
+  const moved = new Uint16Array(changes.length);
+  if (formOf(before) === formOf(after)) {
+    return new Difference(changes, [], moved);
   }
-  return new Difference(changes);
+  // the worse is written over the less bad
+  comparePeers(before, after, changes);
+  const dims = compareCoordinates(before, after, changes, moved);
+  changes.fill(ABSENT, Math.min(before.worldSize, after.worldSize));
+  return new Difference(changes, dims, moved);
 }
 
 /** All that coordinates and groups follow from. */
@@ -73,17 +83,34 @@ function formOf({ modules, mode, worldSize, optimizerInstances, ntp, ...rest }: 
   return JSON.stringify([modules, mode, worldSize, optimizerInstances, ntp, more]);
 }
 
-function compareCoordinates(before: ResolvedLayout, after: ResolvedLayout, changes: Uint8Array): void {
+/** What a rank has another of that is in a module in one of two layouts only. */
+const MODULE = 'module';
+
+/** Marks the ranks with other coordinates; returns the dimensions along which some have. */
+function compareCoordinates(
+  before: ResolvedLayout,
+  after: ResolvedLayout,
+  changes: Uint8Array,
+  moved: Uint16Array,
+): readonly string[] {
   const shared = Math.min(before.worldSize, after.worldSize);
+  const found = [MODULE];
+  // without expert parallelism the grid of the experts says nothing that the dense one does not
+  const isDense = [...before.modules, ...after.modules].every(({ expert }) =>
+    expert.every(({ name, size }) => name !== 'ep' || size === 1),
+  );
   for (const name of new Set([...before.modules, ...after.modules].map((module) => module.name))) {
     const [one, other] = [before, after].map((layout) => only(layout, name));
     const dims = [one, other].flatMap((layout) => layout?.modules ?? []).flatMap(dimsOf);
     for (const dim of new Set(dims)) {
       if (stepsAlong(one, dim) !== stepsAlong(other, dim)) {
-        compareValues(valuesAlong(one, dim, shared), valuesAlong(other, dim, shared), changes);
+        const bit = found.includes(dim) ? found.indexOf(dim) : found.push(dim) - 1;
+        const marks = { changes, moved, bits: isDense && dim.startsWith('expt_') ? 0 : 1 << bit, strayBits: 1 };
+        compareValues(valuesAlong(one, dim, shared), valuesAlong(other, dim, shared), marks);
       }
     }
   }
+  return found;
 }
 
 /** All that the coordinates of ranks along a dimension follow from. */
@@ -107,10 +134,19 @@ function valuesAlong(layout: ResolvedLayout | null | undefined, dim: string, ran
   return values;
 }
 
-function compareValues(one: Int32Array, other: Int32Array, changes: Uint8Array): void {
+interface Marks {
+  readonly changes: Uint8Array;
+  readonly moved: Uint16Array;
+  /** What is added to `moved` of a rank: where its coordinate differs, and where it has one in one layout only. */
+  readonly bits: number;
+  readonly strayBits: number;
+}
+
+function compareValues(one: Int32Array, other: Int32Array, { changes, moved, bits, strayBits }: Marks): void {
   for (let rank = 0; rank < one.length; rank++) {
     if (one[rank] !== other[rank]) {
       changes[rank] = COORDINATES;
+      moved[rank] = (moved[rank] ?? 0) | ((one[rank] ?? 0) < 0 || (other[rank] ?? 0) < 0 ? strayBits : bits);
     }
   }
 }

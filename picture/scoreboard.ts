@@ -121,7 +121,7 @@ function figure(label: Figure['label'], { now, before, words, change, verdict }:
 }
 
 /** The sign of no visible difference. */
-const SAME = '=';
+export const SAME = '=';
 
 const lessIsBetter = (before: number, after: number): Verdict =>
   after < before ? 'better' : after > before ? 'worse' : 'same';

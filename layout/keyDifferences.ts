@@ -1,0 +1,63 @@
+import type { Understood } from './check';
+import { specAt } from './format/keyPath';
+import type { Node } from './format/node';
+
+/** A key that has not the same value in two layouts. */
+export interface KeyDifference {
+  /** Its path, such as `batch.micro_batch_size`. */
+  readonly path: readonly string[];
+  /** The values as one line of text; null where a layout neither has the key nor is there a default that holds for every layout. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** Every key whose value differs between two layouts, in the order of the second file; those that it lacks come last. */
+export function keyDifferences(before: Understood, after: Understood): readonly KeyDifference[] {
+  const [old, now] = [before, after].map(({ read }) => valuesByPath(read.tree.root));
+  const paths = new Map([...(now ?? []), ...(old ?? [])].map(([key, { path }]) => [key, path]));
+  return [...paths].flatMap(([key, path]) => {
+    const fallback = defaultOf(path);
+    const [was, is] = [old, now].map((values) => values?.get(key)?.text ?? fallback);
+    return was === is ? [] : [{ path, before: was ?? null, after: is ?? null }];
+  });
+}
+
+interface Value {
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** The value of every key that holds no map. */
+function valuesByPath(root: Node | null): ReadonlyMap<string, Value> {
+  const values = new Map<string, Value>();
+  const visit = (node: Node, path: readonly string[]) => {
+    if (node.kind === 'map') {
+      for (const { key, value } of node.entries) {
+        visit(value, [...path, key]);
+      }
+    } else {
+      values.set(JSON.stringify(path), { path, text: textOf(node) });
+    }
+  };
+  if (root) {
+    visit(root, []);
+  }
+  return values;
+}
+
+/** A value in one line, however it is written: `4`, `[0, 2]`, `{dp: 1}`. */
+function textOf(node: Node): string {
+  switch (node.kind) {
+    case 'scalar':
+      return String(node.value);
+    case 'list':
+      return `[${node.items.map(textOf).join(', ')}]`;
+    case 'map':
+      return `{${node.entries.map(({ key, value }) => `${key}: ${textOf(value)}`).join(', ')}}`;
+  }
+}
+
+function defaultOf(path: readonly string[]): string | null {
+  const spec = specAt(path);
+  return spec && 'default' in spec && spec.default !== undefined ? String(spec.default) : null;
+}

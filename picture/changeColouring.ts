@@ -1,0 +1,95 @@
+import { grouped } from '../layout';
+import { type Colouring, type Status, statusColouring } from './colour';
+import type { Difference } from './difference';
+
+/** Ranks that differ in the same way. */
+export interface ChangeKind extends Status {
+  /** What marks a rank in text. */
+  readonly letter: string;
+  readonly count: number;
+}
+
+/** So many sets of dimensions have a colour of their own; ranks of rarer ones share one. */
+const MAX_SETS = 4;
+
+const SET_LOOKS = [
+  { fill: '#e69f00', sign: 'stripes', letter: 'a' },
+  { fill: '#009e73', sign: 'none', letter: 'b' },
+  { fill: '#f0e442', sign: 'dots', letter: 'c' },
+  { fill: '#cc79a7', sign: 'stripes', letter: 'd' },
+] as const;
+
+/** How ranks differ between two layouts: by the dimensions along which they have other coordinates. */
+export class ChangeKinds {
+  /** Those that some rank has, unchanged ranks first, those of one layout only last. */
+  readonly kinds: readonly ChangeKind[];
+  readonly #kindOf: (rank: number) => number;
+
+  constructor(difference: Difference) {
+    const { dims, moved } = difference;
+    const counts = new Map<number, number>();
+    for (let rank = 0; rank < moved.length; rank++) {
+      if (difference.changeOf(rank) === 'coordinates') {
+        counts.set(moved[rank] ?? 0, (counts.get(moved[rank] ?? 0) ?? 0) + 1);
+      }
+    }
+    const sets = [...counts].filter(([bits]) => bits > 0).sort((a, b) => b[1] - a[1]);
+    const own = sets.slice(0, MAX_SETS);
+    const rest = difference.count('coordinates') - own.reduce((sum, [, count]) => sum + count, 0);
+    const all = [
+      { id: 'same', label: 'unchanged', fill: '#dddddd', sign: 'none', letter: '.', count: difference.count('same') },
+      {
+        id: 'peers',
+        label: 'other peers',
+        fill: '#56b4e9',
+        sign: 'dots',
+        letter: 'o',
+        count: difference.count('peers'),
+      },
+      ...own.map(([bits, count], i) => ({
+        id: `${bits}`,
+        label: `other ${namesOf(bits, dims)}`,
+        ...(SET_LOOKS[i] ?? SET_LOOKS[0]),
+        count,
+      })),
+      { id: 'rest', label: 'other coordinates', fill: '#0072b2', sign: 'stripes', letter: 'x', count: rest },
+      {
+        id: 'absent',
+        label: 'in one layout only',
+        fill: '#d55e00',
+        sign: 'cross',
+        letter: '+',
+        count: difference.count('absent'),
+      },
+    ] as const;
+    const present = all.filter(({ count }) => count > 0);
+    const places = new Map<string, number>(present.map(({ id }, i) => [id, i]));
+    this.kinds = present.map(({ id: _, ...kind }) => kind);
+    this.#kindOf = (rank) => {
+      const change = difference.changeOf(rank);
+      const id = change === 'coordinates' ? `${moved[rank] ?? 0}` : change;
+      return places.get(id) ?? places.get('rest') ?? 0;
+    };
+  }
+
+  /** The place of a rank's kind in `kinds`. */
+  kindOf(rank: number): number {
+    return this.#kindOf(rank);
+  }
+
+  /** Ranks in the colour of the dimensions that changed for them. */
+  colouring(): Colouring {
+    return statusColouring('what changed', this.kinds, this.#kindOf);
+  }
+
+  /** What each letter stands for, with its ranks: `a other tp (32)`. */
+  legend(): string {
+    return this.kinds.map(({ letter, label, count }) => `${letter} ${label} (${grouped(count)})`).join('   ');
+  }
+}
+
+/** `tp`, `tp and dp`, `tp, dp and pp`. */
+function namesOf(bits: number, dims: readonly string[]): string {
+  const names = dims.filter((_, i) => bits & (1 << i));
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

@@ -1,0 +1,159 @@
+import { type Checked, gibibytes, grouped, type KeyDifference, keyDifferences, type ResolvedLayout } from '../layout';
+import { isAsQuick, type ModuleScore, moduleScores, type Score, scoreOf } from '../layout/cost';
+import { changesInWords } from './changes';
+import { time } from './cost';
+import { type Figure, figuresOf, SAME } from './scoreboard';
+
+/** A layout without errors. */
+export interface Comparable extends Checked {
+  readonly resolved: ResolvedLayout;
+}
+
+/** One number of the scoreboards of two layouts, in words. */
+export interface FigurePair {
+  /** The module; null for a layout without modules. */
+  readonly module: string | null;
+  readonly label: Figure['label'];
+  /** Null where it is not known. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** The difference, as `−18 %`; `=` where it is too small to be written, null where one of the two is not known. */
+  readonly change: string | null;
+  readonly verdict: Figure['verdict'];
+}
+
+/** How two layouts differ: what every front end prints. */
+export interface Comparison {
+  /** `tp 8 → 4: memory 31 → 44 GiB, step 5.9 → 4.8 s, network +3.1 GB`. */
+  readonly headline: string;
+  /** Every key whose value differs. */
+  readonly keys: readonly KeyDifference[];
+  readonly figures: readonly FigurePair[];
+  /** Why the cost of one of them is not known, a sentence each. */
+  readonly unknown: readonly string[];
+  /** What follows for degrees and process groups: `tp 4 → 2, dp 4 → 8`. */
+  readonly words: readonly string[];
+  /** Scores by module; one element a layout. */
+  readonly scores: readonly [before: readonly ModuleScore[], after: readonly ModuleScore[]];
+}
+
+/** Compares two layouts by their keys, their cost and their ranks. */
+export function comparisonOf(before: Comparable, after: Comparable): Comparison {
+  const keys = keyDifferences(before, after);
+  const scores = [moduleScores(before), moduleScores(after)] as const;
+  return {
+    headline: headlineOf(keys, costChanges(before, after)),
+    keys,
+    figures: keys.length === 0 ? [] : pairsOf(...scores),
+    unknown: keys.length === 0 ? [] : unknownTexts(...scores),
+    words: changesInWords(before.resolved, after.resolved),
+    scores,
+  };
+}
+
+/** A key that one of two layouts has, and the other one not. */
+export const NOT_SET = 'not set';
+
+/** The longest value of a key that is shown, in characters. */
+const LONGEST_VALUE = 60;
+
+/** A value of a key as it is shown. */
+export function valueText(value: string | null): string {
+  const text = value ?? NOT_SET;
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE - 1)}…` : text;
+}
+
+/** Sections whose keys are known by their own names. */
+const WELL_KNOWN = new Set(['parallelism', 'batch', 'sequence', 'modules']);
+
+/** A key as short as it is clear: `tp`, `vision.tp`, `model.num_layers`. */
+function shortName([section = '', ...rest]: readonly string[]): string {
+  return WELL_KNOWN.has(section) && rest.length > 0 ? rest.join('.') : [section, ...rest].join('.');
+}
+
+/** Keys that change nothing in a run. */
+const TITLES = new Set(['name', 'description', 'layout']);
+
+/** So many keys are named in a headline. */
+const MAX_NAMED = 3;
+
+function headlineOf(keys: readonly KeyDifference[], costs: readonly string[]): string {
+  if (keys.length === 0) {
+    return 'The layouts have the same values.';
+  }
+  const telling = keys.filter(({ path: [first = ''] }) => !TITLES.has(first));
+  const all = telling.length > 0 ? telling : keys;
+  const named = all.slice(0, MAX_NAMED);
+  const more = all.length - named.length;
+  const changes = [
+    ...named.map((key) => `${shortName(key.path)} ${valueText(key.before)} → ${valueText(key.after)}`),
+    ...(more > 0 ? [`${grouped(more)} more ${more === 1 ? 'key' : 'keys'}`] : []),
+  ].join(', ');
+  return costs.length > 0 ? `${changes}: ${costs.join(', ')}` : changes;
+}
+
+/** Memory and step time before and after, and how much more travels over the network; of several modules, the fullest. */
+function costChanges(before: Comparable, after: Comparable): readonly string[] {
+  const [old, now] = [scoreOf(before), scoreOf(after)];
+  if (!old || !now) {
+    return [];
+  }
+  const isOne = [before, after].every(({ resolved }) => resolved.modules.length === 1);
+  const network = figuresOf(now, old).find(({ label }) => label === 'network')?.change ?? SAME;
+  return [
+    `memory ${arrow(gibibytes(old.totalBytes), gibibytes(now.totalBytes), 'GiB')}${fitText(now)}`,
+    ...stepChange(old.seconds, now.seconds),
+    ...(isOne ? [`network ${network === SAME ? 'the same' : network}`] : []),
+  ];
+}
+
+/** Says that a layout does not fit its GPU. */
+const fitText = ({ totalBytes, gpuBytes }: Score): string =>
+  gpuBytes !== null && totalBytes > gpuBytes ? ` (does not fit ${gibibytes(gpuBytes)})` : '';
+
+function stepChange(before: number | null, after: number | null): string[] {
+  if (before === null || after === null) {
+    return [];
+  }
+  const [from = '', unit] = time(before).split(' ');
+  const [to = '', unitTo = ''] = time(after).split(' ');
+  const step = unit === unitTo ? arrow(from, to, unitTo) : `${time(before)} → ${time(after)}`;
+  return [`step ${step}${from !== to && isAsQuick(before, after) ? ' (as quick, by this estimate)' : ''}`];
+}
+
+/** `31 → 44 GiB`; `31 GiB` where both are the same. */
+const arrow = (before: string, after: string, unit: string): string =>
+  before === after ? `${after} ${unit}` : `${before} → ${after} ${unit}`;
+
+/** The figures of each module of either layout. */
+function pairsOf(before: readonly ModuleScore[], after: readonly ModuleScore[]): FigurePair[] {
+  const modules = [...new Set([...after, ...before].map(({ module }) => module))];
+  return modules.flatMap((module) => {
+    const [was, is] = [before, after].map((scores) => scores.find((one) => one.module === module)?.score ?? null);
+    const old = figuresOf(was ?? null, null);
+    return figuresOf(is ?? null, was ?? null).flatMap(({ label, value, change, verdict }, i) => {
+      const previous = old[i]?.value ?? null;
+      return value === null && previous === null
+        ? []
+        : [{ module, label, before: previous, after: value, change, verdict }];
+    });
+  });
+}
+
+/** Why costs are not known, one sentence a reason. */
+function unknownTexts(before: readonly ModuleScore[], after: readonly ModuleScore[]): string[] {
+  const whose = new Map<string, string[]>();
+  for (const [scores, others, which] of [
+    [before, after, 'before'],
+    [after, before, 'after'],
+  ] as const) {
+    for (const { module, reason } of scores) {
+      const isBoth = others.some((other) => other.module === module && other.reason === reason);
+      const subject = [module ?? 'the layout', ...(isBoth ? [] : [which])].join(' ');
+      if (reason !== null && !whose.get(reason)?.includes(subject)) {
+        whose.set(reason, [...(whose.get(reason) ?? []), subject]);
+      }
+    }
+  }
+  return [...whose].map(([reason, subjects]) => `The cost of ${subjects.join(', ')} is not known: ${reason}.`);
+}

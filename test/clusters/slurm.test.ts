@@ -132,11 +132,11 @@ async function expectNothingLeft(): Promise<void> {
 describe('a job of Slurm', () => {
   afterEach(expectNothingLeft);
 
-  test('waits with its reason, then brings up 16 ranks over two nodes in order', {
+  test('waits with its reason, then brings up 8 ranks over two nodes in order', {
     timeout: 240 * SECONDS,
   }, async () => {
     const blocker = lab.occupy('smoke');
-    const run = new Followed({ ranks_per_node: 8 }, layout(16), ({ states }) => {
+    const run = new Followed({ ranks_per_node: 4 }, layout(8), ({ states }) => {
       if (states.at(-1)?.phase === 'queued' && /Resources|Priority/.test(states.at(-1)?.detail ?? '')) {
         lab.run('scancel', blocker);
       }
@@ -149,7 +149,7 @@ describe('a job of Slurm', () => {
     expect(run.states.find(({ phase }) => phase === 'running')?.detail).toMatch(/^n\[\d[-,]\d\]$/);
     const [first = '', second = ''] = new Set(run.nodes());
     expect(first < second).toBe(true);
-    expect(run.nodes()).toEqual([...Array(8).fill(first), ...Array(8).fill(second)]);
+    expect(run.nodes()).toEqual([...Array(4).fill(first), ...Array(4).fill(second)]);
     expect(savedRuns(run.runs)).toEqual([]);
   });
 

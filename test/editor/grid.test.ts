@@ -104,7 +104,7 @@ describe('the rank grid in the workbench', () => {
       Boolean,
       'another rank is pointed at',
     );
-    expect((await details().locator('.groups li').count()) >= 3).toBeTruthy();
+    expect(await details().locator('.groups li').count()).toBeGreaterThanOrEqual(3);
     await page.mouse.down();
     await page.mouse.up();
     await page.locator('.editor-instance .line-numbers.active-line-number').filter({ hasText: /^10$/ }).waitFor();

@@ -93,7 +93,7 @@ describe('a new user with the flags of a job', () => {
     await grid.locator('.details h2', { hasText: 'Rank 0' }).waitFor();
     await page.keyboard.press('ArrowRight');
     await grid.locator('.details h2', { hasText: 'Rank 1' }).waitFor();
-    expect(box && box.width > 200).toBeTruthy();
+    expect(box?.width).toBeGreaterThan(200);
     await workbench.screenshot('walk-grid');
     await grid.getByRole('button', { name: 'Show in the file' }).click();
     await page.locator('.editor-instance .line-numbers.active-line-number', { hasText: /^6$/ }).waitFor();

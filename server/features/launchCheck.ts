@@ -114,7 +114,7 @@ export class LaunchCheck {
 }
 
 /** What the rules say of the job that a launch file starts, at the flags that it writes. */
-function launchDiagnostics(
+export function launchDiagnostics(
   uri: string,
   reading: LaunchReading,
   { checkLaunch }: LaunchEngine,

@@ -16,7 +16,7 @@ test('optimizer-offload', () => {
     }),
   });
   expect(said).toMatchInlineSnapshot(`
-    "the default: error at "true": optimizer_cpu_offload needs use_precision_aware_optimizer. Write use_precision_aware_optimizer true.
+    "the default: information at "true": optimizer_cpu_offload needs use_precision_aware_optimizer, which Megatron-LM leaves off by default. Write use_precision_aware_optimizer true.
       = Megatron-LM: The optimizer cpu offload must be used in conjunction with \`--use-precision-aware-optimizer\`, as the hybrid device optimizer reuses the code path of this flag.
       = suggestion: Insert use_precision_aware_optimizer: true: optimizer: {optimizer_cpu_offload: true{+, use_precision_aware_optimizer: true+}}
       = suggestion: Remove optimizer_cpu_offload: optimizer: {[-optimizer_cpu_offload: true-]}

@@ -1,5 +1,5 @@
-import { takenOf, takesDefaults } from '../../topology/taken';
-import { conditionsOn, firstBroken } from '../conditions';
+import { takenOf } from '../../topology/taken';
+import { byDefault, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
@@ -10,7 +10,7 @@ export const optimizerOffload: Rule = {
   severity: 'error',
   title: 'Optimizer state in host memory without the options that it needs',
   effect: 'Megatron-LM stops on every rank',
-  what: '`optimizer_cpu_offload` is on and `use_precision_aware_optimizer` is false, or is not written in a file that describes a whole training job; or it stands beside `fp8_param_gather` and another recipe than `delayed`.',
+  what: '`optimizer_cpu_offload` is on and `use_precision_aware_optimizer` is false (information where it is not written: that is the default of Megatron-LM); or it stands beside `fp8_param_gather` and another recipe than `delayed`.',
   why: 'The optimizer that runs on host and GPU is a part of the precision-aware one.',
   failing: job(8, 'tp: 1', 'optimizer: {optimizer_cpu_offload: true, use_precision_aware_optimizer: false}'),
   sources: [megatron('megatron/training/arguments.py', 'validate_args')],
@@ -21,15 +21,24 @@ export const optimizerOffload: Rule = {
       return;
     }
     const { text, root } = facts;
-    const { use_precision_aware_optimizer: aware } = optimizer;
+    const aware = takenOf(facts, 'optimizer', 'use_precision_aware_optimizer');
     const recipe = takenOf(facts, 'precision', 'fp8_recipe');
     const condition = conditionsOn('optimizer_cpu_offload', field);
     yield* firstBroken(text, [
-      condition(
-        aware.value === true || !(aware.written || takesDefaults(facts)),
-        'optimizer_cpu_offload needs use_precision_aware_optimizer. Write use_precision_aware_optimizer true.',
-        'The optimizer cpu offload must be used in conjunction with `--use-precision-aware-optimizer`, as the hybrid device optimizer reuses the code path of this flag.',
-        setFix(text, root.optimizer.span, 'use_precision_aware_optimizer', aware, 'true'),
+      byDefault(
+        aware,
+        condition(
+          aware.value !== false,
+          `optimizer_cpu_offload needs use_precision_aware_optimizer${aware.isDefault ? ', which Megatron-LM leaves off by default' : ''}. Write use_precision_aware_optimizer true.`,
+          'The optimizer cpu offload must be used in conjunction with `--use-precision-aware-optimizer`, as the hybrid device optimizer reuses the code path of this flag.',
+          setFix(
+            text,
+            root.optimizer.span,
+            'use_precision_aware_optimizer',
+            optimizer.use_precision_aware_optimizer,
+            'true',
+          ),
+        ),
       ),
       condition(
         root.precision.value?.fp8_param_gather.value !== true ||

@@ -8,7 +8,7 @@ import { frameworkOf } from './frameworks';
 import { holds, isOwnRule } from './frameworks/holding';
 import { ALWAYS_SAID, ignoresOf, sift } from './ignores';
 import { RULES } from './rules/registry';
-import { type Report, type Rule, toDiagnostic } from './rules/rule';
+import { MEGATRON_LM, type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
 import { openedFields } from './rules/shape/meaning';
 import { unusedIgnore, unusedReports } from './rules/shape/unused-ignore';
@@ -179,7 +179,8 @@ function moreDiagnostics(text: string, severity: Severity): Diagnostic {
 function inWords(facts: LayoutFacts | null, diagnostic: Diagnostic): Diagnostic {
   const { predicts } = diagnostic;
   if (facts?.framework?.rules.megatron === 'none' || isOwnRule(diagnostic.code)) {
-    return { ...diagnostic, speaker: facts?.framework?.title ?? diagnostic.speaker };
+    const { speaker } = diagnostic;
+    return { ...diagnostic, speaker: speaker === MEGATRON_LM ? (facts?.framework?.title ?? speaker) : speaker };
   }
   return predicts === null || facts === null
     ? diagnostic

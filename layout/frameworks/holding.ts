@@ -6,7 +6,7 @@ export const RULES_OF_ANY_JOB: readonly string[] = [
   ...['not-positive', 'conflicting-keys', 'yaml-syntax', 'file-too-large', 'unused-ignore', 'name-disagrees'],
   ...['world-cluster-mismatch', 'launch-drift', 'memory-over', 'unknown-gpu', 'device-connections'],
   ...['tp-crosses-nvlink', 'ep-crosses-node', 'cp-crosses-node'],
-  ...['phase-factorization', 'phase-overlap', 'phase-crosses-nvlink'],
+  ...['phase-factorization', 'phase-model', 'phase-overlap', 'phase-crosses-nvlink'],
   ...['rollout-gpus', 'rollout-length', 'weight-sync'],
 ];
 

@@ -79,6 +79,7 @@ import { orderExpertMismatch } from './order/order-expert-mismatch';
 import { orderInvalid } from './order/order-invalid';
 import { phaseCrossesNvlink } from './phases/phase-crosses-nvlink';
 import { phaseFactorization } from './phases/phase-factorization';
+import { phaseModel } from './phases/phase-model';
 import { phaseOverlap } from './phases/phase-overlap';
 import { hybridPattern } from './pipeline/hybrid-pattern';
 import { pipelineLayers } from './pipeline/pipeline-layers';
@@ -199,6 +200,7 @@ export const RULES: readonly Rule[] = [
   pipelineLayout,
   hybridPattern,
   phaseFactorization,
+  phaseModel,
   phaseOverlap,
   phaseCrossesNvlink,
   rolloutGpus,

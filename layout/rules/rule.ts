@@ -48,6 +48,9 @@ export interface Rule {
   readonly check?: (facts: LayoutFacts) => Iterable<Report>;
 }
 
+/** Who speaks where a report does not say it. */
+export const MEGATRON_LM = 'Megatron-LM';
+
 /** A report of a rule with the rule's code and severity. */
 export function toDiagnostic(rule: Rule, report: Report): Diagnostic {
   return {
@@ -57,7 +60,7 @@ export function toDiagnostic(rule: Rule, report: Report): Diagnostic {
     span: report.span,
     related: report.related ?? [],
     predicts: report.predicts ?? null,
-    speaker: report.speaker ?? 'Megatron-LM',
+    speaker: report.speaker ?? MEGATRON_LM,
     fixes: (report.fixes ?? []).filter((fix) => fix !== null),
   };
 }

@@ -26,6 +26,11 @@ test('verl-batch', () => {
     'FSDP: dynamic micro-batches need equal parts alone': fsdp(
       'prompts_per_step: 63, mini_batch_size: 63, dynamic_batch: true',
     ),
+    'FSDP: mini-batches that leave a smaller one': fsdp('prompts_per_step: 96, mini_batch_size: 64'),
+    'Megatron: mini-batches that leave a smaller one': megatron(
+      'prompts_per_step: 48, mini_batch_size: 32',
+      'micro_batch_size: 4',
+    ),
     'Megatron: micro-batches of all replicas': megatron(
       'prompts_per_step: 48, mini_batch_size: 16',
       'micro_batch_size: 4',
@@ -36,7 +41,6 @@ test('verl-batch', () => {
     "FSDP: samples do not divide: error at "100": prompts_per_step 100 is not a multiple of 8 GPUs. Use prompts_per_step 96 or 104.
       = verl: real_train_batch_size (100) must be divisible by minimal possible batch size (8)
       = suggestion: Change prompts_per_step to 96: rl: {prompts_per_step: [-100-]{+96+}, mini_batch_size: 50}
-      = suggestion: Change prompts_per_step to 104: rl: {prompts_per_step: [-100-]{+104+}, mini_batch_size: 50}
     FSDP: the default mini-batch is larger than the step: error at "128": prompts_per_step 128 is less than mini_batch_size 256 (verl's default). Use mini_batch_size 128 or less.
       = verl: train_batch_size (128) must be >= actor.ppo_mini_batch_size (256)
     FSDP: a mini-batch larger than the step: error at "96": prompts_per_step 64 is less than mini_batch_size 96. Use mini_batch_size 64 or less.
@@ -51,8 +55,16 @@ test('verl-batch', () => {
       = at "4": micro_batch_size is 4 here
     FSDP: dynamic micro-batches need equal parts alone: error at "63": prompts_per_step 63 is not a multiple of 8 data-parallel ranks. Use prompts_per_step 56 or 64.
       = verl: only support equal chunk. Got size of DataProto 63 and chunk 8.
-      = suggestion: Change prompts_per_step to 64: rl: {prompts_per_step: [-63-]{+64+}, mini_batch_size: 63, dynamic_batch: true}
       = suggestion: Change prompts_per_step to 56: rl: {prompts_per_step: [-63-]{+56+}, mini_batch_size: 63, dynamic_batch: true}
+    FSDP: mini-batches that leave a smaller one: warning at "64": mini_batch_size 64 does not divide prompts_per_step 96: the last update of a step takes 4 of 8 samples a rank. Use mini_batch_size 32 or 48.
+      = at "96": prompts_per_step is 96 here
+      = suggestion: Change mini_batch_size to 48: rl: {prompts_per_step: 96, mini_batch_size: [-64-]{+48+}}
+      = suggestion: Change mini_batch_size to 32: rl: {prompts_per_step: 96, mini_batch_size: [-64-]{+32+}}
+    Megatron: mini-batches that leave a smaller one: error at "32": mini_batch_size 32 does not divide prompts_per_step 48. Use mini_batch_size 16 or 24.
+      = verl: 12 % 8 != 0
+      = at "48": prompts_per_step is 48 here
+      = suggestion: Change mini_batch_size to 24: rl: {prompts_per_step: 48, mini_batch_size: [-32-]{+24+}}
+      = suggestion: Change mini_batch_size to 16: rl: {prompts_per_step: 48, mini_batch_size: [-32-]{+16+}}
     Megatron: not a multiple of them: error at "50": prompts_per_step 50 is not a multiple of dp 4 x micro_batch_size 4 = 16. Use prompts_per_step 48 or 64.
       = verl: real_train_batch_size (50) must be divisible by minimal possible batch size (16)
       = suggestion: Change prompts_per_step to 48: rl: {prompts_per_step: [-50-]{+48+}, mini_batch_size: 16}

@@ -1,5 +1,5 @@
 import { changeFix } from '../fixes';
-import { countOf, eitherNumber, nearestMultiples } from '../numbers';
+import { countOf, divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
@@ -13,14 +13,15 @@ export const verlBatch: Rule = {
   severity: 'error',
   title: "verl's batches do not divide among its GPUs",
   effect: 'verl stops before it starts the workers, or when it builds them',
-  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`. With `dynamic_batch` the samples are a multiple of the data-parallel ranks.",
+  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`; or `mini_batch_size` does not divide the prompts (a warning on FSDP, where the last update is smaller). With `dynamic_batch` the samples are a multiple of the data-parallel ranks.",
   why: 'The controller cuts every batch into equal parts, one a data-parallel rank: `only support equal chunk`.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 100, samples_per_prompt: 1, mini_batch_size: 64}\n',
   passing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 96, samples_per_prompt: 1, mini_batch_size: 64}\n',
+    'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 128, samples_per_prompt: 1, mini_batch_size: 64}\n',
   sources: [
     otherSource('`validate_config` in verl/utils/config.py (volcengine/verl at b178a3cd56)'),
+    otherSource('`DataProto.make_iterator` in verl/protocol.py (volcengine/verl at b178a3cd56)'),
     otherSource('`ActorConfig.validate` in verl/workers/config/actor.py (volcengine/verl at b178a3cd56)'),
     otherSource(
       '`ActorRolloutRefWorker` in verl/workers/fsdp_workers.py, `DataProto.chunk` in verl/protocol.py (volcengine/verl at b178a3cd56)',
@@ -93,6 +94,20 @@ function miniBatchReport({ rl, prompts, samples, dp, micro, isDynamic, onFsdp }:
       span,
       related: [valueRelated('micro_batch_size', micro)],
       predicts: `normalized ppo_mini_batch_size ${share} should be divisible by ppo_micro_batch_size_per_gpu ${micro.value}`,
+    };
+  }
+  const part = (prompts * samples) / dp;
+  if (share > 0 && Number.isInteger(part) && part % share !== 0) {
+    const better = divisors(prompts).filter((size) => (size * samples) % dp === 0);
+    const nearest = better.sort((a, b) => Math.abs(a - mini) - Math.abs(b - mini)).slice(0, 2);
+    return {
+      // FSDP workers split what they have; those on Megatron Core iterate over whole mini-batches
+      ...(onFsdp && { severity: 'warning' as const }),
+      message: `mini_batch_size ${mini}${unwritten} does not divide prompts_per_step ${prompts}${onFsdp ? `: the last update of a step takes ${part % share} of ${share} samples a rank` : ''}. Use mini_batch_size ${eitherNumber(nearest)}.`,
+      span,
+      related: field.written ? [valueRelated('prompts_per_step', rl.prompts_per_step)] : [],
+      predicts: onFsdp ? null : `${part} % ${share} != 0`,
+      fixes: nearest.map((size) => changeFix('mini_batch_size', field, size)),
     };
   }
   return null;

@@ -1,5 +1,5 @@
-import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
-import { basename, dirname, extname } from 'node:path';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fileErrorText } from '../jobs/regularFile';
 import { type ResolvedLayout, sequencePlans } from '../layout';
@@ -18,6 +18,7 @@ import { csvLines } from '../picture/table';
 import { outlineOf, worldDiagram, worldSentence } from '../picture/worldDiagram';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { fail, print, refusesToList } from './output';
+import { saveFile } from './save';
 
 /** What is drawn: a layout without errors, what its picture is called, and the options. */
 interface Subject extends SoundLayout {
@@ -195,11 +196,13 @@ function pictureSvg({ name, facts, resolved: layout, options }: Subject): Svg {
 
 async function savePicture(svg: string, format: Form, output: string | undefined): Promise<void> {
   const picture = format === 'png' ? await rasterized(svg) : Buffer.from(svg);
-  if (picture) {
-    save(picture, output);
-    return;
+  if (!picture) {
+    fail(`PNG needs ${RASTERIZER}: run 'npm install ${RASTERIZER}' where this tool is installed, or use --format svg`);
+  } else if (output === undefined) {
+    process.stdout.write(picture);
+  } else {
+    saveFile(output, picture);
   }
-  fail(`PNG needs ${RASTERIZER}: run 'npm install ${RASTERIZER}' where this tool is installed, or use --format svg`);
 }
 
 /** Why a picture that was asked for cannot be drawn; null where it can. */
@@ -215,19 +218,6 @@ function whyNot(layout: ResolvedLayout, view: DrawingId, { colour, group, module
   ];
   const wrong = asked.find(({ name, known }) => name !== undefined && !known.includes(name));
   return wrong ? `no ${wrong.what} is called ${wrong.name}; there is ${wrong.known.join(', ')}` : null;
-}
-
-function save(picture: Buffer, output: string | undefined): void {
-  try {
-    if (output === undefined) {
-      process.stdout.write(picture);
-    } else {
-      mkdirSync(dirname(output), { recursive: true });
-      writeFileSync(output, picture);
-    }
-  } catch (error) {
-    fail(`${output}: ${fileErrorText(error)}`);
-  }
 }
 
 /** Writes lines as they are made: a table of a large world is never held whole. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { fileErrorText, readRegularFile } from '../jobs/regularFile';
-import { check, grouped, jsonText, secondsText, terminalLine, terminalLines } from '../layout';
+import { check, countOf, grouped, jsonText, secondsText, terminalLine, terminalLines } from '../layout';
 import {
-  calibratedBy,
+  alternatives,
   configModel,
   estimateOfChecked,
   type FoundModel,
@@ -13,14 +13,20 @@ import {
   type PlanWish,
   planLayouts,
   publicModel,
+  type RunMark,
+  runMark,
+  scoreOf,
   withMeasuredLinks,
   withModel,
 } from '../layout/cost';
+import { DIAGRAM_WIDTH, diagramSvg } from '../picture/svg';
+import { scatterOf, tradeoffsHeadline } from '../picture/tradeoffs';
 import { inputFiles } from './files';
 import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
+import { saveFile } from './save';
 import { memory, table } from './table';
 
 interface Options {
@@ -35,7 +41,16 @@ interface Options {
   readonly risk?: boolean;
   readonly measured?: string;
   readonly bandwidths?: string;
+  readonly plot?: string;
 }
+
+const HELP = `
+Exit status: 0 listed, 1 no layout fits or the file has errors, 2 a file or option cannot be used.
+
+Examples:
+  parallelism-layout plan train.layout.yaml
+  parallelism-layout plan train.layout.yaml --plot plan.svg
+  parallelism-layout plan --model Qwen/Qwen3-32B --gpus 64,128 --gpu H100`;
 
 /** Adds `plan`: the layouts of a model that fit a machine, ranked. */
 export function addPlanCommand(program: Command): void {
@@ -56,6 +71,8 @@ export function addPlanCommand(program: Command): void {
     .option('--risk', 'also layouts that may need more memory than there is, by the upper end of their range')
     .option('--measured <log>', 'the log of a run of the file: times are as much longer or shorter as it was')
     .option('--bandwidths <events>', 'what `smoke --format jsonl` printed: links are as fast as it measured')
+    .option('--plot <svg>', 'also draw all layouts that fit, memory against step time, into this file')
+    .addHelpText('after', HELP)
     .action((file: string | undefined, options: Options) => print(output(file, options)));
 }
 
@@ -69,8 +86,9 @@ const numbers = (text: string): readonly number[] => words(text).map(wholeNumber
 
 function* output(file: string | undefined, options: Options): Iterable<string> {
   const model = options.model === undefined ? null : modelOf(options.model);
-  if (model && 'reason' in model) {
-    complain(model.reason);
+  const problem = model && 'reason' in model ? model.reason : plotProblem(options);
+  if (problem !== null || (model && 'reason' in model)) {
+    complain(problem ?? '');
     exitWith(EXIT.unusable);
   } else if (file === undefined) {
     yield* planWithoutFile(model, options);
@@ -80,9 +98,11 @@ function* output(file: string | undefined, options: Options): Iterable<string> {
         const { text } = input.checked;
         const wanted = model ? withModel(text, model.facts) : text;
         const ready = wanted === null ? null : measuredText(wanted, options);
-        yield* ready === null
-          ? []
-          : planned(file, planLayouts(ready.text, { ...wishOf(options), ...ready.wish }), options);
+        if (ready) {
+          const plan = planLayouts(ready.text, { ...wishOf(options), ...ready.wish });
+          yield* planned(file, plan, options);
+          savePlot({ name: file, text: ready.text, run: ready.run }, plan, options);
+        }
       }
     }
   }
@@ -92,7 +112,7 @@ function* output(file: string | undefined, options: Options): Iterable<string> {
 function measuredText(
   text: string,
   { measured, bandwidths }: Options,
-): { readonly text: string; readonly wish: Pick<PlanWish, 'timeFactor'> } | null {
+): { readonly text: string; readonly wish: Pick<PlanWish, 'timeFactor'>; readonly run: RunMark | null } | null {
   const groups = bandwidths === undefined ? null : readMeasuredGroups(bandwidths);
   const run = measured === undefined ? null : readMeasuredRun(measured);
   for (const one of [groups, run]) {
@@ -103,12 +123,13 @@ function measuredText(
   }
   const linked = (groups && 'value' in groups && withMeasuredLinks(text, groups.value)) || text;
   const estimate = run ? estimateOfChecked(check(linked)) : null;
-  const factor = run && 'value' in run && estimate ? calibratedBy(run.value, estimate).time : null;
+  const mark = run && 'value' in run && estimate ? runMark(run.value, estimate) : null;
+  const factor = mark?.timeFactor ?? null;
   if (run && factor === null) {
     fail('the run cannot be held against the file: it has errors, or the log no step time', EXIT.unusable);
     return null;
   }
-  return { text: linked, wish: factor === null ? {} : { timeFactor: factor } };
+  return { text: linked, wish: factor === null ? {} : { timeFactor: factor }, run: mark };
 }
 
 /** A public model, or the model of a file that ends in `.json`. */
@@ -142,11 +163,47 @@ function* planWithoutFile(model: Exclude<FoundModel, { reason: string }> | null,
   if (options.format === 'text' && options.show === undefined) {
     yield `${terminalLine(model.source)}: ${grouped(seqLength)} tokens a sequence (--seq-length), ${grouped(globalBatchSize)} sequences a step (--global-batch-size)\n`;
   }
-  yield* planned(
-    options.model ?? model.source,
-    { ...planLayouts(text, wishOf(options)), ...{ present: null } },
-    options,
-  );
+  const name = options.model ?? model.source;
+  const plan = { ...planLayouts(text, wishOf(options)), ...{ present: null } };
+  yield* planned(name, plan, options);
+  savePlot({ name, text: null, run: null }, plan, options);
+}
+
+/** Why there can be no plot; null where there can be, or none is asked for. */
+function plotProblem({ plot, gpus = [], gpu = [] }: Options): string | null {
+  return plot !== undefined && (gpus.length > 1 || gpu.length > 1)
+    ? '--plot draws the layouts of one machine; name one number of GPUs and one kind'
+    : null;
+}
+
+/** What a plan is of. */
+interface Planned {
+  /** The file or the model. */
+  readonly name: string;
+  /** The layout itself; null where the plan is of a model alone. */
+  readonly text: string | null;
+  readonly run: RunMark | null;
+}
+
+/** Writes the picture of all layouts on the machine of the plan, where it is asked for. */
+function savePlot({ name, text, run }: Planned, plan: Plan, { plot, gpus, gpu }: Options): void {
+  const [first] = plan.ok ? plan.layouts : [];
+  // on other GPUs than its own, the layout is not one of those that are drawn
+  const own = gpus || gpu ? null : text;
+  const machine = own ?? first?.text;
+  if (plot === undefined || machine === undefined) {
+    return;
+  }
+  const weighed = {
+    now: own === null ? null : scoreOf(check(own)),
+    alternatives: alternatives(machine),
+    base: null,
+    change: null,
+    run,
+  };
+  const sub = first ? `${countOf(first.gpus, 'GPU')} of the kind ${first.gpu}` : '';
+  const headline = tradeoffsHeadline(weighed, sub);
+  saveFile(plot, diagramSvg({ name, headline, diagram: scatterOf(weighed, DIAGRAM_WIDTH) }));
 }
 
 const wishOf = ({ top, show = 0, gpus, gpu, risk }: Options): PlanWish => ({

@@ -353,9 +353,9 @@ function labelsOf(all: readonly Mark[], { right, bottom }: Plot): Shape[] {
   });
 }
 
-function keysFor({ run }: Weighed): { readonly fill: Paint; readonly words: string }[] {
+function keysFor({ now, run }: Weighed): { readonly fill: Paint; readonly words: string }[] {
   return [
-    { fill: 'text', words: 'this layout, with its error' },
+    ...(now ? [{ fill: 'text', words: 'this layout, with its error' } as const] : []),
     { fill: FRONT, words: 'no other has less of both' },
     { fill: OTHERS, words: 'other layouts; crosses may not fit' },
     ...(run ? [{ fill: MEASURED, words: 'measured' } as const] : []),

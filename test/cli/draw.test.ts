@@ -116,3 +116,21 @@ describe('draw', () => {
     expect(done.stderr).toContain("PNG needs @resvg/resvg-js: run 'npm install @resvg/resvg-js'");
   });
 });
+
+test('plan --plot draws all layouts that fit beside the one of the file, of one machine', async () => {
+  cpSync(resolve('examples/moe-64gpu.layout.yaml'), join(folder, 'moe.layout.yaml'));
+  const { status, stdout, stderr } = await cli(folder, 'plan', 'moe.layout.yaml', '--plot', 'plots/moe.svg');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toContain('layouts fit');
+  const svg = readFileSync(join(folder, 'plots/moe.svg'), 'utf8');
+  const fit = /^moe.layout.yaml: (\d+) layouts fit/.exec(stdout)?.[1];
+  expect(svg).toMatch(new RegExp(`<title>${fit} layouts fit; `));
+  expect(svg).toContain('>this layout</text>');
+  expect(svg).toContain('>80 GiB a GPU</text>');
+  const several = await cli(folder, 'plan', 'moe.layout.yaml', '--gpus', '64,128', '--plot', 'two.svg');
+  expect(several).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'parallelism-layout: --plot draws the layouts of one machine; name one number of GPUs and one kind\n',
+  });
+});

@@ -321,7 +321,7 @@ const verify = z.object({
   sources: z.array(
     z.object({
       file: z.string(),
-      kind: z.enum(['flight-recorder', 'ras', 'recorder', 'log', 'other']),
+      kind: z.enum(['flight-recorder', 'ras', 'recorder', 'profile', 'log', 'other']),
       rank: whole.nullable(),
       ok: ok('Whether all of it could be read.'),
       note: z.string(),
@@ -396,6 +396,30 @@ const verify = z.object({
     })
     .nullable()
     .describe('The speed and memory that logs report.'),
+  profiled: z
+    .object({
+      ranks: z.array(
+        z.object({
+          rank: whole,
+          step_s: z.number(),
+          waiting_s: z.number().describe('For other ranks, of a step.'),
+          busy_s: z.number(),
+        }),
+      ),
+      steps: whole.describe('How many steps were compared; 0 where the profiles do not number them.'),
+      kinds: z.array(
+        z.object({
+          name: z.string(),
+          time_s: z.number().describe('In operations of these groups, of a step; the mean of the ranks.'),
+          waiting_s: z.number(),
+          hidden_s: z.number().describe('Beside other work of the GPU.'),
+          bus_gb_s: z.number().nullable().describe('GB/s while all members take part, as nccl-tests count them.'),
+        }),
+      ),
+      why: z.array(z.string()),
+    })
+    .nullable()
+    .describe('Where the time goes, by the profiles of some ranks.'),
   slow: z.array(
     z.object({
       rank: whole,

@@ -30,7 +30,11 @@ const EVEN = new Set([
 /** Bytes of an element, by torch's name of its type. */
 const BYTES: Readonly<Record<string, number>> = {
   ...{ Double: 8, Long: 8, Float: 4, Int: 4, Half: 2, BFloat16: 2, Short: 2, Byte: 1, Char: 1, Bool: 1 },
+  ...{ Float8_e4m3fn: 1, Float8_e5m2: 1 },
 };
+
+/** Bytes of an element, by torch's name of its type; undefined for unknown. */
+export const elementBytes = (dtype: string): number | undefined => BYTES[dtype];
 
 /** The most operations of a batch that are distinguished. */
 const MAX_BATCH = 1024;

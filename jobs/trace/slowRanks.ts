@@ -1,6 +1,6 @@
 import { countOf, type MeasuredPart, type MeasuredRun } from '../../layout';
-import { ascending, groupedBy } from '../collections';
-import { rounded } from './texts';
+import { groupedBy, median } from '../collections';
+import { milliseconds, rounded } from './texts';
 
 /** A rank that takes longer in a part of a step than ranks with the same program. */
 export interface SlowRank {
@@ -73,14 +73,4 @@ function slowIn(
             because: `${name} takes ${milliseconds(time)}; ${countOf(peers.length - 1, 'rank')} with the same program take ${milliseconds(usual)}.`,
           }));
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = ascending(values);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
-}
-
-function milliseconds(seconds: number): string {
-  return `${(seconds * 1000).toFixed(1)} ms`;
 }

@@ -1,11 +1,14 @@
 import { fstatSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { Gunzip } from 'fflate';
+import { countOf } from '../../layout';
 import { fileErrorText, STANDARD_INPUT, UnsuitableFileError, withRegularFile } from '../regularFile';
 import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
 import { LogReader, type Machines, type RunLogs } from './logs/log';
 import { looksLikePickle, readPickle, readPickleEnds } from './pickle';
+import { looksLikeTrace, type RankProfile, TraceReader } from './profile/kinetoTrace';
 import { looksLikeRas, type RasAnswer, readRas } from './ras';
 import { looksLikeRecording, type Recording, readRecording } from './recorder';
 import { latestRun, type ReadDump } from './runs';
@@ -39,7 +42,9 @@ const STANDARD_INPUT_PATH = '-';
 
 const NS_PER_MS = 1e6;
 
-const NO_SOURCE = 'is no Flight Recorder dump, NCCL RAS answer, recorder file or torch log';
+const NO_SOURCE = 'is no Flight Recorder dump, NCCL RAS answer, recorder file, profiler trace or torch log';
+/** The part of a profiler trace that is read. Bytes, unpacked. */
+const MAX_TRACE = 4 * 1024 * 1024 * 1024;
 
 /** The evidence of all files of a run. */
 export interface Evidence {
@@ -54,6 +59,8 @@ export interface Evidence {
   readonly ras: readonly RasAnswer[];
   readonly recordings: readonly Recording[];
   readonly logs: RunLogs;
+  /** What torch.profiler wrote of ranks of the layout, each once. */
+  readonly profiles: readonly RankProfile[];
   readonly interner: Interner;
 }
 
@@ -131,6 +138,7 @@ export class EvidenceReader {
   readonly #groups = new Set<RunGroup>();
   readonly #ras: RasAnswer[] = [];
   readonly #recordings: Recording[] = [];
+  readonly #profiles = new Map<number, RankProfile>();
   readonly #log: LogReader;
   readonly #interner = new Interner();
 
@@ -164,6 +172,7 @@ export class EvidenceReader {
       ras: this.#ras,
       recordings: this.#recordings,
       logs: this.#log.logs(),
+      profiles: [...this.#profiles.values()],
       interner: this.#interner,
     };
   }
@@ -197,8 +206,16 @@ export class EvidenceReader {
       this.#dump(file, source, modified, (bytes) => readPickle(bytes));
       return;
     }
+    if (isGzip(head)) {
+      this.#packed(file, source);
+      return;
+    }
     const start = new TextDecoder().decode(head).replace(/^\uFEFF/, '');
-    if (looksLikeRecording(start) || looksLikeRas(start)) {
+    if (looksLikeTrace(start)) {
+      const reader = new TraceReader(this.#interner);
+      const whole = source.forEachPiece(MAX_TRACE, (piece) => reader.push(piece));
+      this.#profile(file, reader, whole);
+    } else if (looksLikeRecording(start) || looksLikeRas(start)) {
       this.#text(file, source, start);
     } else if (start.startsWith('{') && /"(?:pg_config|entries|comm_lib_version|version)"/.test(start)) {
       this.#dump(file, source, modified, (bytes) => readJson(new TextDecoder().decode(bytes)));
@@ -311,6 +328,58 @@ export class EvidenceReader {
     this.#note(file, 'recorder', recording.rank, recording.problem === null, recording.problem ?? '');
   }
 
+  /** Reads a packed trace: unpacked, it is ten to twenty times as large, and is never held whole. */
+  #packed(file: string, source: OpenSource): void {
+    const reader = new TraceReader(this.#interner);
+    let size = 0;
+    let isTrace = true;
+    const unpack = new Gunzip((piece) => {
+      isTrace = size > 0 ? isTrace : looksLikeTrace(new TextDecoder().decode(piece.subarray(0, HEAD)));
+      size += piece.length;
+      if (isTrace && size <= MAX_TRACE) {
+        reader.push(piece);
+      }
+    });
+    try {
+      source.forEachPiece(MAX_TRACE, (piece) => isTrace && size <= MAX_TRACE && unpack.push(piece));
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && typeof error.code === 'number')) {
+        throw error;
+      }
+      isTrace &&= size > 0;
+    }
+    if (isTrace) {
+      this.#profile(file, reader, size <= MAX_TRACE);
+    } else {
+      this.#note(file, 'other', null, false, 'is packed, and no profiler trace: unpack it first');
+    }
+  }
+
+  #profile(file: string, reader: TraceReader, whole: boolean): void {
+    const profile = reader.profile(rankInName(file));
+    if (typeof profile === 'string') {
+      this.#note(file, 'other', null, false, profile);
+      return;
+    }
+    const { rank, worldSize, problem } = profile;
+    const other =
+      worldSize !== null && worldSize !== this.machines.worldSize
+        ? `is of a run of ${countOf(worldSize, 'rank')}; the layout has ${this.machines.worldSize}`
+        : rank >= this.machines.worldSize
+          ? `is of rank ${rank}; the layout has ${countOf(this.machines.worldSize, 'rank')}`
+          : this.#profiles.has(rank)
+            ? `is another trace of rank ${rank}, and was left out`
+            : null;
+    if (other === null) {
+      this.#profiles.set(rank, profile);
+      for (const group of profile.groups) {
+        this.#groups.add(group);
+      }
+    }
+    const note = other ?? problem ?? (whole ? '' : `only the first ${MAX_TRACE / 2 ** 30} GiB were read`);
+    this.#note(file, 'profile', rank, note === '', note);
+  }
+
   #logFile(file: string, source: OpenSource, start: string): void {
     if (start.includes('\0')) {
       this.#note(file, 'other', null, false, NO_SOURCE);
@@ -378,9 +447,11 @@ function rankEvidence(rank: number, { entries, progress, problem }: FlightDump, 
   };
 }
 
-/** The number at the end of a dump's name: `nccl_trace_rank_12`, `dump_12.json`. */
+const isGzip = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
+
+/** The number at the end of a dump's or trace's name: `nccl_trace_rank_12`, `dump_12.json`, `rank12.json.gz`. */
 function rankInName(file: string): number | null {
-  const digits = /(\d{1,7})(?:\.(?:json|pkl|pickle|bin))?$/.exec(basename(file))?.[1];
+  const digits = /(\d{1,7})(?:\.(?:json|pkl|pickle|bin|(?:pt\.trace\.)?json(?:\.gz)?))?$/.exec(basename(file))?.[1];
   return digits === undefined ? null : Number(digits);
 }
 
@@ -438,6 +509,16 @@ class OpenSource {
       pieces.push(piece);
     }
     return Buffer.concat(pieces, size);
+  }
+
+  /** Calls `visit` with each piece; false where there are more than `most` bytes. */
+  forEachPiece(most: number, visit: (piece: Uint8Array) => void): boolean {
+    let size = 0;
+    for (let piece = this.#head; piece.length > 0 && size < most; piece = this.#next(LARGE_PIECE)) {
+      size += piece.length;
+      visit(piece);
+    }
+    return size < most;
   }
 
   /** Calls `visit` with each line; false where there are more than `most` bytes. */

@@ -15,6 +15,8 @@ export interface RunContext extends Programs {
   readonly open: readonly string[];
   /** The last training step that a log reports; null for none. */
   readonly reported: number | null;
+  /** Ranks of which a profile was read. */
+  readonly profiled: readonly number[];
   /** Whether some files are of ranks that the layout does not have. */
   readonly foreign: boolean;
   /** Ranks whose process does not answer RAS. */

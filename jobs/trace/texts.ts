@@ -41,3 +41,8 @@ function capitalized(word: string): string {
 export function rounded(value: number): number {
   return Math.round(value * 100) / 100;
 }
+
+/** `12.5 ms`. */
+export function milliseconds(seconds: number): string {
+  return `${(seconds * 1000).toFixed(1)} ms`;
+}

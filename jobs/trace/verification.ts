@@ -1,13 +1,14 @@
 import type { MeasuredRun } from '../../layout';
 import type { GroupDifference, UnexpectedGroups } from './groupComparison';
 import type { MismatchKind } from './mismatch';
+import type { ProfiledRun } from './profile/timeSpent';
 import type { SlowRank } from './slowRanks';
 
 /** The verdict on a run. */
 export type Verdict = 'healthy' | 'wrong-groups' | 'hang' | 'mismatch' | 'lost' | 'unknown';
 
 /** The kinds of files. */
-export type SourceKind = 'flight-recorder' | 'ras' | 'recorder' | 'log' | 'other';
+export type SourceKind = 'flight-recorder' | 'ras' | 'recorder' | 'profile' | 'log' | 'other';
 
 /** One file of the run. */
 export interface SourceFile {
@@ -80,6 +81,8 @@ export interface Verification {
   readonly unseen: readonly number[];
   /** The speed and memory that logs report; null for none. */
   readonly measured: MeasuredRun | null;
+  /** Where the time goes, by the profiles of some ranks; null for none. */
+  readonly profiled: ProfiledRun | null;
   /** Ranks that slow the run, the slowest first. */
   readonly slow: readonly SlowRank[];
 }

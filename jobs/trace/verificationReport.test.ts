@@ -33,6 +33,7 @@ const FOUND: Verification = {
   why: [],
   unseen: [],
   measured: null,
+  profiled: null,
   slow: [],
 };
 

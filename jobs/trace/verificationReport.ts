@@ -1,5 +1,7 @@
 import { countOf, gibibytes, grouped, type MeasuredRun, markdownText } from '../../layout';
+import type { ProfiledRun } from './profile/timeSpent';
 import type { SlowRank } from './slowRanks';
+import { milliseconds } from './texts';
 import type { Culprit, ExplainedDifference, Verdict, Verification } from './verification';
 
 /** The most items that a section of the Markdown report lists. */
@@ -49,7 +51,7 @@ export interface ReportSection {
  * @param placeOf the label of a line of the layout, from 1
  */
 export function verificationSections(
-  { culprits, mismatch, victims, groups, sources, measured, slow }: Verification,
+  { culprits, mismatch, victims, groups, sources, measured, profiled, slow }: Verification,
   placeOf = (line: number) => `line ${line}: `,
 ): ReportSection[] {
   const used = sources.filter(({ kind }) => kind !== 'other');
@@ -78,6 +80,10 @@ export function verificationSections(
       ],
     },
     { title: 'Slow ranks', items: slow.map(slowItem) },
+    {
+      title: profiled ? `Where the time goes (${profiledSteps(profiled)})` : '',
+      items: profiled ? profiledItems(profiled) : [],
+    },
     {
       title: measured ? `Speed and memory (${measured.framework})` : '',
       items: measured ? measuredItems(measured) : [],
@@ -113,6 +119,32 @@ function slowItem({ rank, coordinates, part, ratio, because }: SlowRank): Report
     details: [because],
   };
 }
+
+function profiledSteps({ ranks, steps }: ProfiledRun): string {
+  return `${countOf(ranks.length, 'rank')}, ${steps === 0 ? 'the whole profile' : `${countOf(steps, 'step')}`}`;
+}
+
+function profiledItems({ ranks, kinds, why }: ProfiledRun): ReportItem[] {
+  const least = [...ranks].sort((a, b) => a.waiting_s - b.waiting_s);
+  return [
+    ...kinds.slice(0, MAX_MEASURED).map(({ name, time_s, waiting_s, hidden_s, bus_gb_s }) => ({
+      text: [
+        `${name}: ${milliseconds(time_s)} of a step`,
+        ...(waiting_s < LEAST_TIME ? [] : [`${milliseconds(waiting_s)} of them waiting for another rank`]),
+        ...(hidden_s < LEAST_TIME ? [] : [`${milliseconds(hidden_s)} beside other work`]),
+        ...(bus_gb_s === null ? [] : [`${bus_gb_s.toFixed(1)} GB/s on the bus while all take part`]),
+      ].join(', '),
+    })),
+    ...least.slice(0, MAX_MEASURED).map(({ rank, step_s, waiting_s }) => ({
+      text: `rank ${rank} waits ${milliseconds(waiting_s)} of ${milliseconds(step_s)}`,
+    })),
+    ...(least.length > MAX_MEASURED ? [{ text: `and ${countOf(least.length - MAX_MEASURED, 'more rank')}` }] : []),
+    ...why.map((sentence) => ({ text: sentence })),
+  ];
+}
+
+/** Times below this are not listed. Seconds. */
+const LEAST_TIME = 5e-5;
 
 /** The most ranks and parts of a step that are listed. */
 const MAX_MEASURED = 8;

@@ -15,6 +15,7 @@ import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy }
 import { type LogEvidence, logEvidence } from './logEvidence';
 import { UNTOLD } from './mismatch';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';
+import { profiledRun } from './profile/timeSpent';
 import { Run } from './rankRun';
 import { slowRanks } from './slowRanks';
 import type { Evidence } from './sources';
@@ -61,6 +62,13 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
     confidence,
     because,
   }));
+  const coordinates = (rank: number) => coordinatesOf(rank, checked.resolved);
+  const timed = measured ? slowRanks(measured, checked.resolved.worldSize, context.programOf, coordinates) : [];
+  const profiled = profiledRun(evidence.profiles, {
+    nameOf: (group) => layout.nameOf(group),
+    programOf: context.programOf,
+    coordinatesOf: coordinates,
+  });
   return {
     layout: file,
     sources: evidence.files,
@@ -72,17 +80,14 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
     why: assessment.why,
     unseen: unseenRanks(run, evidence, context),
     measured,
-    slow: measured
-      ? slowRanks(measured, checked.resolved.worldSize, context.programOf, (rank) =>
-          coordinatesOf(rank, checked.resolved),
-        )
-      : [],
+    profiled: profiled?.run ?? null,
+    slow: [...(profiled?.slow ?? []), ...timed],
   };
 }
 
-/** Ranks without a dump, a recording, a line of their own in a log, or an answer to RAS. */
-function unseenRanks(run: Run, { logs, recordings }: Evidence, { answered }: RunContext): number[] {
-  const recorded = new Set(recordings.map(({ rank }) => rank));
+/** Ranks without a dump, a recording, a profile, a line of their own in a log, or an answer to RAS. */
+function unseenRanks(run: Run, { logs, recordings, profiles }: Evidence, { answered }: RunContext): number[] {
+  const recorded = new Set([...recordings, ...profiles].map(({ rank }) => rank));
   return run
     .silent()
     .filter((rank) => !(recorded.has(rank) || answered.has(rank) || logs.ranks.has(rank)))
@@ -124,7 +129,7 @@ function deviatingRanks(
 
 function contextOf(
   layout: LayoutGroups,
-  { logs, groups, files, doubts, beyond }: Evidence,
+  { logs, groups, files, profiles, doubts, beyond }: Evidence,
   open: readonly string[],
   ras: RasByRank | null,
 ): RunContext {
@@ -151,6 +156,7 @@ function contextOf(
         .map(({ rank, error }) => `Rank ${rank} raised ${JSON.stringify(error)}, and the run went on.`),
     ],
     reported: logs.measured?.last_step ?? null,
+    profiled: profiles.map(({ rank }) => rank),
     foreign: beyond || logs.beyond.length > 0,
     unanswered,
     recorded: files.some(({ kind }) => kind === 'recorder') && files.every(({ kind }) => RECORDS.has(kind)),

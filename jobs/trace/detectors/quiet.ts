@@ -1,4 +1,5 @@
 import { countOf } from '../../../layout';
+import { ascending } from '../../collections';
 import type { Entry, RunGroup } from '../evidence';
 import type { Run } from '../rankRun';
 import type { RunContext } from '../suspect';
@@ -80,7 +81,7 @@ function hiddenRanks(run: Run, { answered }: RunContext): number[] {
 /** Nothing tells how far the ranks are. */
 export const NOTHING_SEEN: Detector = {
   name: 'nothing seen',
-  detect({ context }): Finding {
+  detect({ run, context }): Finding {
     if (context.recorded) {
       const why = 'Only the groups were compared: the recorder does not record operations.';
       return { ...NOTHING, verdict: 'healthy', why: [why] };
@@ -89,6 +90,13 @@ export const NOTHING_SEEN: Detector = {
       const why =
         'RAS counts as many operations on all members of each communicator: one answer does not show whether they progress.';
       return { ...NOTHING, why: [why] };
+    }
+    if (context.profiled.length > 0) {
+      const ranks = ranksText(ascending(context.profiled));
+      const why = `A profile shows a time in which its rank progressed; those of ${ranks} were compared.`;
+      const read = new Set(context.profiled);
+      const all = context.open.length === 0 && run.silent().every((rank) => read.has(rank));
+      return { ...NOTHING, verdict: all ? 'healthy' : 'unknown', why: [why] };
     }
     if (context.reported !== null) {
       const why = `The log reports training steps, the last is step ${context.reported}, and no fault; it does not show process groups.`;

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { computingTime } from '../test/harness/computing';
 import { GitIgnore, PatternWork } from './gitignore';
 
 /** Paths that differ in what patterns ask of them. */
@@ -113,10 +114,10 @@ describe('patterns of .gitignore', () => {
     ['one long pattern', `${'*a'.repeat(30_000)}\n`, 'a'.repeat(255)],
   ])('take bounded time: %s', (_, text, path) => {
     const ignore = new GitIgnore(text, new PatternWork());
-    const began = performance.now();
+    const began = computingTime();
     for (let file = 0; file < 200; file++) {
       expect(ignore.verdict(path, false)).toBe(null);
     }
-    expect(performance.now() - began).toBeLessThan(8_000);
+    expect(computingTime() - began).toBeLessThan(8_000);
   });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { computingTime } from '../test/harness/computing';
 import { check } from './check';
 import { applyEdits } from './format/edit';
 import { ignoreEdit } from './ignores';
@@ -82,9 +83,9 @@ test.each([
 
 test('many comments are read once, in linear time', () => {
   const text = `layout: 1\nworld_size: 8\n${'# layout-ignore: world-gap\n'.repeat(19_000)}parallelism: {tp: 2}\n`;
-  const began = performance.now();
+  const began = computingTime();
   const { diagnostics, lines, read } = check(text);
   const edits = diagnostics.map((diagnostic) => ignoreEdit(text, lines, read.tree.root, diagnostic));
   expect(edits.length).toBeGreaterThan(500);
-  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(computingTime() - began).toBeLessThan(3_000);
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { EvidenceReader } from '../../jobs/trace/sources';
 import { isVerifiable, verify } from '../../jobs/trace/verify';
 import { check } from '../../layout';
+import { computingTime } from '../harness/computing';
 
 /*
  * Dumps of strangers: each of these is small and would take hours or gigabytes if what it recalls were looked at again and again.
@@ -203,9 +204,9 @@ function doubled(number: number): Uint8Array {
 
 test.each(Object.keys(LARGE))('%s take time in proportion to their bytes', (name) => {
   const dump = pickle(LARGE[name]?.() ?? bytes());
-  const started = performance.now();
+  const started = computingTime();
   const run = found(dump);
-  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(computingTime() - started).toBeLessThan(10_000);
   expect(run.sources.length).toBe(1);
   expect(run.culprits.filter(({ confidence }) => confidence > 0.6)).toEqual([]);
 });

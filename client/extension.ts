@@ -1,11 +1,15 @@
 import * as vscode from 'vscode';
+import { addModel } from './addModel';
 import { command } from './command';
 import { GridPanels } from './grid/panel';
 import type { Server } from './languageClient';
 import { compareLaunchFiles, exportLayout } from './launch/commands';
+import { drawnDocument } from './launch/drawnDocument';
 import { registerImport } from './launch/importLayout';
+import { LaunchLenses } from './launch/lenses';
+import { ScriptLayouts } from './launch/scriptLayouts';
 import { registerTransfers } from './launch/transfer';
-import { layoutDocument } from './layoutDocument';
+import { LANGUAGE, layoutDocument } from './layoutDocument';
 import { reach, watchFixes } from './milestones';
 import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
@@ -27,15 +31,21 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     said,
     panels.register(),
     command('showGrid', async (argument) => {
-      const document = await layoutDocument(argument);
+      const document = await drawnDocument(argument);
       if (document) {
         panels.show(document);
         reach('sawGrid');
       }
     }),
-    command('newLayout', () => newLayout(context.extensionUri)),
+    command('newLayout', (into, from) => newLayout(context.extensionUri, into, from)),
+    command('addModel', async (argument) => {
+      const document = await layoutDocument(argument);
+      return document && addModel(document);
+    }),
     registerTransfers(),
     registerImport(platform),
+    new ScriptLayouts(() => panels.documents),
+    LaunchLenses.register(),
     command('exportLayout', async (argument) => {
       const document = await layoutDocument(argument);
       return document && exportLayout(document, said);
@@ -80,12 +90,32 @@ async function startServer(
 ): Promise<Server> {
   // a timer lets the activation end before the library is loaded
   await new Promise((resume) => setTimeout(resume));
+  await untilNeeded(subscriptions);
   const createClient = await platform.clients(vscode.Uri.joinPath(extensionUri, 'dist'));
   const { Server } = await import('./languageClient');
   const started = new Server(createClient, output, platform.registerJobs !== undefined);
   subscriptions.push(createStatus(started));
   void started.start();
   return started;
+}
+
+/** Waits until there is something that the server checks: the extension also starts for launch scripts, which need none. */
+function untilNeeded(subscriptions: vscode.Disposable[]): Promise<void> {
+  return new Promise((resume) => {
+    const look = () => {
+      const checksScripts = vscode.workspace.getConfiguration('parallelismLayout').get('checkLaunchFiles') === true;
+      if (checksScripts || vscode.workspace.textDocuments.some(({ languageId }) => languageId === LANGUAGE)) {
+        watching.dispose();
+        resume();
+      }
+    };
+    const watching = vscode.Disposable.from(
+      vscode.workspace.onDidOpenTextDocument(look),
+      vscode.workspace.onDidChangeConfiguration(look),
+    );
+    subscriptions.push(watching);
+    look();
+  });
 }
 
 async function restart(): Promise<void> {

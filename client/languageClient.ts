@@ -221,6 +221,8 @@ function serverOptions(canRun: boolean): ServerOptions {
     commands: {
       showGrid: 'parallelismLayout.showGrid',
       compareLaunchFile: 'parallelismLayout.compareLaunchFile',
+      newLayout: 'parallelismLayout.newLayout',
+      addModel: 'parallelismLayout.addModel',
       ...(canRun && vscode.workspace.isTrusted && { runSmokeJob: 'parallelismLayout.runSmokeJob' }),
     },
   };

@@ -1,11 +1,17 @@
 import * as vscode from 'vscode';
+import { workbenchText } from '../layout';
+import { replaceLayout } from './launch/edits';
 import { engine } from './launch/read';
+import { emptyLayout } from './layoutDocument';
 import { reach } from './milestones';
 import { showError } from './notifications';
 import { openUnsaved } from './unsavedLayout';
 
 /** The longest text that is read as flags. Characters. */
 const MAX_FLAGS = 100_000;
+
+/** How much of the clipboard is shown, in characters. */
+const MAX_SHOWN = 100;
 
 /** A layout to start from: one of the examples. */
 interface Template {
@@ -39,26 +45,59 @@ function templates(): Template[] {
   ];
 }
 
-/** Asks what kind of layout is wanted and opens one to change, nowhere saved yet. */
-export async function newLayout(extension: vscode.Uri): Promise<void> {
-  const placeHolder = vscode.l10n.t('What kind of job is the layout for?');
+/** With what a new layout begins: an example, flags that a person has copied, or a launch file. */
+type Beginning = 'template' | 'flags' | 'launch';
+
+/**
+ * Asks what kind of layout is wanted and opens one to change, nowhere saved yet. Flags that a person has copied come first.
+ * @param into the address, as text, of an empty layout that is filled instead
+ * @param from with what it begins; left out, a person is asked
+ */
+export async function newLayout(extension: vscode.Uri, into: unknown, from: unknown): Promise<void> {
+  const copied = await vscode.env.clipboard.readText();
+  const flags = await layoutOfFlags(copied);
+  const chosen = from === 'flags' || from === 'launch' ? from : await choose(from === 'template', flags && copied);
+  if (chosen === 'launch') {
+    await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', undefined, undefined, undefined, into);
+  } else if (chosen === 'flags') {
+    if (flags === undefined) {
+      void showError(vscode.l10n.t('The clipboard holds no flags of Megatron-LM. Copy the launch command first.'));
+    } else {
+      await open('job', flags, into);
+    }
+  } else if (chosen) {
+    await open(nameOf(chosen.file), await example(extension, chosen.file), into);
+  }
+}
+
+/** Asks for a beginning. @param copied the flags on the clipboard, where it holds some */
+async function choose(
+  onlyTemplates: boolean,
+  copied: string | undefined,
+): Promise<Template | Exclude<Beginning, 'template'> | undefined> {
   const flags = {
     label: vscode.l10n.t('Flags on the Clipboard'),
-    detail: vscode.l10n.t('A launch command, or flags of Megatron-LM, that you have copied'),
+    detail: workbenchText(
+      copied?.trim().replaceAll(/\s+/g, ' ').slice(0, MAX_SHOWN) ??
+        vscode.l10n.t('A launch command, or flags of Megatron-LM, that you have copied'),
+    ),
+    chosen: 'flags' as const,
   };
-  const chosen = await vscode.window.showQuickPick([...templates(), flags], { placeHolder, matchOnDetail: true });
-  if (!chosen) {
-    return;
-  }
-  const [name, text] =
-    'file' in chosen
-      ? [nameOf(chosen.file), await example(extension, chosen.file)]
-      : ['job', await layoutOfFlags(await vscode.env.clipboard.readText())];
-  if (text === undefined) {
-    void showError(vscode.l10n.t('The clipboard holds no flags of Megatron-LM. Copy the launch command first.'));
-    return;
-  }
-  await openUnsaved(name, text);
+  const launch = {
+    label: vscode.l10n.t('Launch File...'),
+    detail: vscode.l10n.t('The script, recipe or configuration that starts your job'),
+    chosen: 'launch' as const,
+  };
+  const kinds = templates().map((template) => ({ ...template, chosen: template }));
+  const items = onlyTemplates ? kinds : copied ? [flags, launch, ...kinds] : [...kinds, launch, flags];
+  const placeHolder = vscode.l10n.t('What kind of job is the layout for?');
+  return (await vscode.window.showQuickPick(items, { placeHolder, matchOnDetail: true }))?.chosen;
+}
+
+/** Opens a layout, or fills the empty one that is named. */
+async function open(name: string, text: string, into: unknown): Promise<void> {
+  const empty = await emptyLayout(into);
+  await (empty ? replaceLayout(empty, text) : openUnsaved(name, text));
   reach('createdLayout');
 }
 

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { gibibytes } from '../layout';
 import type { PlannedLayout } from '../layout/cost';
 import type { Server } from './languageClient';
-import { replaceChanged } from './launch/edits';
+import { replaceLayout } from './launch/edits';
 import { showInformation, withProgress } from './notifications';
 
 interface Choice extends vscode.QuickPickItem {
@@ -51,7 +51,5 @@ async function replaceText(document: vscode.TextDocument, version: number, text:
     void showInformation(vscode.l10n.t('The layout has changed meanwhile. Plan again.'));
     return;
   }
-  const edit = new vscode.WorkspaceEdit();
-  replaceChanged(edit, document, text);
-  await vscode.workspace.applyEdit(edit);
+  await replaceLayout(document, text);
 }

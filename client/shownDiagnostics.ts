@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { HandleDiagnosticsSignature } from 'vscode-languageclient';
+import { launchOfLayout } from './launch/scriptLayouts';
 
 const SECTION = 'parallelismLayout.diagnostics';
 
@@ -22,6 +23,10 @@ export class ShownDiagnostics implements vscode.Disposable {
   });
 
   handle(uri: vscode.Uri, found: vscode.Diagnostic[], next: HandleDiagnosticsSignature): void {
+    if (launchOfLayout(uri)) {
+      // nobody edits it: the list of problems would lead nowhere
+      return;
+    }
     if (found.length > 0) {
       this.#all.set(uri.toString(), [uri, found, next]);
     } else {

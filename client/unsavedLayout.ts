@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { nameOf } from './paths';
 
 /**
  * Opens a layout that is nowhere saved yet, under a file name that every system takes: an editor would otherwise call it after its
@@ -45,6 +46,10 @@ export function homeOfNew(): vscode.Uri | undefined {
   const home = typeof process === 'undefined' ? undefined : (process.env.HOME ?? process.env.USERPROFILE);
   return folder ?? (home === undefined ? undefined : vscode.Uri.file(home));
 }
+
+/** The address of a new layout beside the launch file that it is of. */
+export const addressBeside = (launch: vscode.Uri): Promise<vscode.Uri> =>
+  freeAddress(vscode.Uri.joinPath(launch, '..'), nameOf(launch).replace(/(?<=.)\.\w+$/, ''));
 
 /** How many names are tried for a new file. */
 const MAX_NAMES = 100;

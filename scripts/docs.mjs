@@ -1,5 +1,5 @@
 // Writes what is made of descriptions in the code: docs/rules/ of those beside the rules, schemas/layout.schema.json of that of
-// the keys, the table of settings of the manifest. `node scripts/docs.mjs`, or `--check` to see whether they are current.
+// the keys, the table of settings of the manifest, the picture of the walkthrough. `node scripts/docs.mjs`, or `--check` to see whether they are current.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importSource } from './source.mts';
@@ -34,12 +34,23 @@ function withPart(path, name, part) {
   return text.replace(marks, (_, start, end) => `${start}\n${part}\n\n${end}`);
 }
 
+/** The picture that the walkthrough shows: an example as the rank grid and the command line draw it. */
+async function walkthroughPicture() {
+  const [{ understand }, { drawingOf, USUAL_CHOICE }, { stageLayers }, { svgOf }] = await Promise.all(
+    ['layout/index.ts', 'picture/drawing.ts', 'picture/stageLayers.ts', 'picture/svg.ts'].map(importSource),
+  );
+  const { facts, resolved: layout } = understand(readFileSync('examples/moe-64gpu.layout.yaml', 'utf8'));
+  const drawing = drawingOf(layout, 'physical', USUAL_CHOICE, { stages: stageLayers(facts), flows: [] });
+  return svgOf({ ...drawing, layout, name: layout.name, failed: [] });
+}
+
 const files = new Map([
   ...[...pages].map(([name, text]) => [join(folder, name), text]),
   ...[...frameworkPages()].map(([name, text]) => [join('docs/frameworks', name), text]),
   ['docs/format.md', formatMarkdown()],
   ['docs/groups.md', groupsMarkdown()],
   ['docs/vscode.md', withPart('docs/vscode.md', 'settings', settingsTable())],
+  ['media/walkthrough/grid.svg', await walkthroughPicture()],
   ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
 ]);
 mkdirSync(folder, { recursive: true });

@@ -1,13 +1,15 @@
-// Runs the main job: builds, checks an example and opens it in a real editor, the desktop one where there is one, else the
-// one in the browser. `npm run try`, or `npm run try -- --once` to look once, keep a picture in artifacts/try.png, and end.
+// Runs the main job: builds, checks an example and opens it with its ranks in a real editor, the desktop one where there is one,
+// else the one in the browser. `npm run try`, or `npm run try -- --once` to look once, keep a picture in artifacts/try.png, and end.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const FOLDER = 'examples';
-const FILE = 'mimo-8gpu.layout.yaml';
+const FILE = 'moe-64gpu.layout.yaml';
 const EXAMPLE = `${FOLDER}/${FILE}`;
+/** An extension of this script alone, which opens the ranks of the example: no argument of an editor runs a command. */
+const SHOWS_RANKS = 'scripts/try';
 const VSIX = 'parallelism-layout.vsix';
 const once = process.argv.includes('--once');
 
@@ -23,7 +25,8 @@ node('dist/cli.js', 'check', EXAMPLE);
 const desktop = spawnSync('code', ['--version'], { shell: process.platform === 'win32' }).status === 0;
 if (desktop && !once) {
   console.log('Opening the example in Visual Studio Code.');
-  spawn('code', [`--extensionDevelopmentPath=${resolve('.')}`, resolve(FOLDER), resolve(EXAMPLE)], {
+  const extensions = [resolve('.'), resolve(SHOWS_RANKS)].map((path) => `--extensionDevelopmentPath=${path}`);
+  spawn('code', [...extensions, resolve(FOLDER), resolve(EXAMPLE)], {
     detached: true,
     stdio: 'ignore',
     shell: process.platform === 'win32',
@@ -51,7 +54,7 @@ async function lookOnce() {
   try {
     await workbench.openFile(FILE);
     await workbench.command('Parallelism Layout: Show Rank Grid');
-    await workbench.grid.locator('.summary').getByText('8 ranks').waitFor();
+    await workbench.grid.locator('.summary').getByText('64 ranks').waitFor();
     await workbench.screenshot('try');
     console.log('The example is open, and its ranks are drawn: see artifacts/try.png.');
   } finally {
@@ -76,7 +79,12 @@ async function serve() {
     server = await startEditorServer({ extensionsDir: installExtension(VSIX, work) });
     const url = new URL(`http://127.0.0.1:${server.port}/`);
     url.searchParams.set('folder', folder);
-    url.searchParams.set('payload', JSON.stringify([['openFile', `vscode-remote://${url.host}${join(folder, FILE)}`]]));
+    const remote = (path) => `vscode-remote://${url.host}${path}`;
+    const payload = [
+      ['openFile', remote(join(folder, FILE))],
+      ['extensionDevelopmentPath', remote(resolve(SHOWS_RANKS))],
+    ];
+    url.searchParams.set('payload', JSON.stringify(payload));
     console.log(`\nThe example is open at\n  ${url.href}\nControl+C ends.`);
     openBrowser(url.href);
     await ended;

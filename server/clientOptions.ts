@@ -22,7 +22,7 @@ export function wantsWorkspace(options: unknown): boolean {
 /** The client's commands; what is not text is ignored. */
 export function commandsOf(options: unknown): Commands {
   const commands = property(options, 'commands');
-  const names = ['showGrid', 'runSmokeJob', 'compareLaunchFile'] as const;
+  const names = ['showGrid', 'runSmokeJob', 'compareLaunchFile', 'newLayout', 'addModel'] as const;
   const texts = names.map((name) => [name, property(commands, name)]);
   return Object.fromEntries(texts.filter(([, text]) => typeof text === 'string'));
 }

@@ -57,6 +57,10 @@ export interface Commands {
   readonly runSmokeJob?: string;
   /** Takes the document's address and that of a launch file. */
   readonly compareLaunchFile?: string;
+  /** Takes the document's address, where it is empty, and what it starts from: `template`, `flags` or `launch`. */
+  readonly newLayout?: string;
+  /** Takes the document's address. */
+  readonly addModel?: string;
 }
 
 /** What a client may say when it starts the server (`initializationOptions`). */

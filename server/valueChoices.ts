@@ -11,7 +11,7 @@ import {
   type LayoutFacts,
   MODEL_NAMES,
   type ModuleFacts,
-  modelNamed,
+  modelText,
   processGroups,
   type ResolvedLayout,
 } from '../layout';
@@ -82,16 +82,6 @@ function stringChoices(key: string, resolved: ResolvedLayout | null): Choice[] {
     default:
       return [];
   }
-}
-
-/** The sizes of a public model in a few words. */
-function modelText(name: string): string {
-  const { num_layers: layers, num_attention_heads: heads, num_experts: experts } = modelNamed(name)?.facts ?? {};
-  return [
-    countOf(layers ?? 0, 'layer'),
-    countOf(heads ?? 0, 'head'),
-    ...(experts === undefined ? [] : [countOf(experts, 'expert')]),
-  ].join(', ');
 }
 
 const ORDERS: Choice[] = [

@@ -1,14 +1,10 @@
 import * as vscode from 'vscode';
-import { understand, workbenchText } from '../../layout';
+import { understand } from '../../layout';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
+import { fileItems, LAYOUT_FILE, layoutFiles } from '../layoutDocument';
 import { nameOf } from '../paths';
 import { readLayoutText } from '../readText';
 import { textInLastCommit } from './lastCommit';
-
-const LAYOUT_FILE = /\.layout\.ya?ml$/;
-
-/** How many files of the workspace are offered. */
-const MAX_FILES = 500;
 
 /**
  * The layout that a document is compared with; null where a person chose none.
@@ -44,15 +40,7 @@ async function textOf(uri: vscode.Uri): Promise<string> {
 
 /** Asks for another layout file: one of the workspace, or any other. */
 async function chooseFile(document: vscode.Uri): Promise<vscode.Uri | undefined> {
-  const files = await vscode.workspace.findFiles('**/*.layout.{yaml,yml}', '**/node_modules/**', MAX_FILES);
-  const others = files.filter((uri) => uri.toString() !== document.toString());
-  const items = others
-    .map((uri) => ({
-      label: workbenchText(nameOf(uri)),
-      description: workbenchText(vscode.workspace.asRelativePath(uri)),
-      uri,
-    }))
-    .sort((a, b) => a.description.localeCompare(b.description));
+  const items = fileItems((await layoutFiles()).filter((uri) => uri.toString() !== document.toString()));
   const browse = { label: vscode.l10n.t('Browse...'), description: '', uri: undefined };
   const placeHolder = vscode.l10n.t('Compare {0} with which layout?', nameOf(document));
   const chosen = await vscode.window.showQuickPick([...items, browse], { placeHolder, matchOnDescription: true });

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Diagnostic, failureEdits, failurePlan } from '../../layout';
+import { applyEdits, type Diagnostic, failureEdits, failurePlan } from '../../layout';
 import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
@@ -9,6 +9,8 @@ import {
   parseFromPanel,
   type ToPanel,
 } from '../../webview/panel/messages';
+import { replaceLayout } from '../launch/edits';
+import { launchOfLayout } from '../launch/scriptLayouts';
 import { messageOf, showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
@@ -58,6 +60,8 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
+      // what the editor has closed has another document when it opens it again
+      vscode.workspace.onDidOpenTextDocument((document) => this.#of(document)?.reopened(document)),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) =>
         this.#of(textEditor.document)?.cursorMoved(textEditor),
       ),
@@ -163,13 +167,18 @@ class GridPanel {
 
   constructor(
     readonly panel: vscode.WebviewPanel,
-    readonly document: vscode.TextDocument,
+    public document: vscode.TextDocument,
     extensionUri: vscode.Uri,
     readonly said: Said,
     readonly lastResults: () => readonly (SmokeMessage | RunMessage)[],
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
-    panel.title = vscode.l10n.t('Ranks: {0}', nameOf(document.uri));
+    panel.title = vscode.l10n.t('Ranks: {0}', this.#name);
+    const media = vscode.Uri.joinPath(extensionUri, 'media');
+    panel.iconPath = {
+      light: vscode.Uri.joinPath(media, 'layout-light.svg'),
+      dark: vscode.Uri.joinPath(media, 'layout-dark.svg'),
+    };
     panel.webview.options = { enableScripts: true, localResourceRoots: [assets] };
     panel.webview.onDidReceiveMessage((value: unknown) => {
       const message = parseFromPanel(value);
@@ -206,6 +215,14 @@ class GridPanel {
     void this.panel.webview.postMessage(message);
   }
 
+  /** Draws the document that the editor has opened for the same file. */
+  reopened(document: vscode.TextDocument): void {
+    if (this.document !== document) {
+      this.document = document;
+      this.textChanged();
+    }
+  }
+
   /** Sends the layout once for all changes of one turn. */
   textChanged(): void {
     if (!this.#pending) {
@@ -227,11 +244,16 @@ class GridPanel {
     this.post({ type: 'cursor', module: moduleAt(understoodDocument(this.document), offset) });
   }
 
+  /** The name of the file that is drawn: of the layout, or of the launch file that describes it. */
+  get #name(): string {
+    return nameOf(launchOfLayout(this.document.uri) ?? this.document.uri);
+  }
+
   /** Sends the layout with what the language server says of it: with what it said last where it does not answer in time. */
   async #sendLayout(): Promise<void> {
     const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), SAID_LIMIT));
     this.#diagnostics = (await Promise.race([this.said.now(this.document), late])) ?? this.#diagnostics;
-    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, nameOf(this.document.uri)));
+    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, this.#name));
   }
 
   /** Sends the layout again if the language server says something else of the same text. */
@@ -356,12 +378,7 @@ class GridPanel {
       void showWarning(vscode.l10n.t('The failed ranks could not be written into this file.'));
       return;
     }
-    const change = new vscode.WorkspaceEdit();
-    for (const { span, newText } of edits) {
-      const range = new vscode.Range(this.document.positionAt(span.start), this.document.positionAt(span.end));
-      change.replace(this.document.uri, range, newText);
-    }
-    await vscode.workspace.applyEdit(change);
+    await replaceLayout(this.document, applyEdits(this.document.getText(), edits));
   }
 
   /** Asks for a file, beside the document by default, and writes the picture there. */
@@ -390,12 +407,18 @@ class GridPanel {
     }
   }
 
+  /** Shows lines of the layout; of one that a launch file describes, the launch file. */
   async #revealRange(range: vscode.Range): Promise<void> {
-    const shown = vscode.window.visibleTextEditors.find(({ document }) => document === this.document);
-    const editor = await vscode.window.showTextDocument(this.document, {
+    const launch = launchOfLayout(this.document.uri);
+    const uri = launch ?? this.document.uri;
+    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+    const editor = await vscode.window.showTextDocument(uri, {
       viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
       preserveFocus: true,
     });
+    if (launch) {
+      return;
+    }
     this.#revealing = !editor.selection.active.isEqual(range.start);
     editor.selection = new vscode.Selection(range.start, range.start);
     editor.setDecorations(this.#shown, [range]);

@@ -4,7 +4,7 @@ import { messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import { NOT_CHECKED, type Said } from '../said';
 import { freeAddress, homeOfNew, openUnsavedAt } from '../unsavedLayout';
-import { replaceChanged } from './edits';
+import { replaceLayout } from './edits';
 import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relativePath } from './read';
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */
@@ -157,9 +157,7 @@ function select(editor: vscode.TextEditor, offset: number): void {
 async function nameLaunchFiles(document: vscode.TextDocument, launches: readonly Launch[]): Promise<void> {
   const text = await textNaming(document, launches);
   if (text !== null) {
-    const change = new vscode.WorkspaceEdit();
-    replaceChanged(change, document, text);
-    await vscode.workspace.applyEdit(change);
+    await replaceLayout(document, text);
   }
 }
 

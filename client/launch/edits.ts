@@ -1,4 +1,6 @@
 import * as vscode from 'vscode';
+import { addressBeside, openUnsavedAt } from '../unsavedLayout';
+import { launchOfLayout } from './scriptLayouts';
 
 /** Adds to a change what turns a document's text into another, without touching what both begin and end with. */
 export function replaceChanged(change: vscode.WorkspaceEdit, document: vscode.TextDocument, after: string): void {
@@ -14,4 +16,19 @@ export function replaceChanged(change: vscode.WorkspaceEdit, document: vscode.Te
   }
   const range = new vscode.Range(document.positionAt(start), document.positionAt(before.length - same));
   change.replace(document.uri, range, after.slice(start, after.length - same));
+}
+
+/**
+ * Makes the text of a layout another one; one undo takes it back. The layout that a launch file describes stays as it is: the
+ * text opens as a new layout beside the launch file.
+ */
+export async function replaceLayout(document: vscode.TextDocument, text: string): Promise<void> {
+  const launch = launchOfLayout(document.uri);
+  if (launch) {
+    await openUnsavedAt(await addressBeside(launch), text);
+    return;
+  }
+  const change = new vscode.WorkspaceEdit();
+  replaceChanged(change, document, text);
+  await vscode.workspace.applyEdit(change);
 }

@@ -2,13 +2,14 @@ import * as vscode from 'vscode';
 import type { RecordedRun } from '../../jobs';
 import { CancellableTasks } from '../cancellableTasks';
 import { command } from '../command';
+import { emptyLayout, LANGUAGE } from '../layoutDocument';
 import { reach } from '../milestones';
 import { ask, messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import type { Platform, RecordScript } from '../platform/platform';
 import { isTrusted } from '../trust';
-import { freeAddress, openUnsavedAt } from '../unsavedLayout';
-import { replaceChanged } from './edits';
+import { addressBeside, openUnsavedAt } from '../unsavedLayout';
+import { replaceLayout } from './edits';
 import { chooseJob, chooseLaunchFiles, engine, type Launch, listOf, readLaunchFile, relativePath } from './read';
 
 /** A layout that was opened, with the text that was written into it. */
@@ -23,7 +24,7 @@ export function registerImport({ recordScript }: Platform): vscode.Disposable {
   const imports = new LaunchImport(tasks, recordScript);
   return vscode.Disposable.from(
     tasks,
-    command('importLaunchFile', (argument, selected) => imports.importFiles(argument, selected)),
+    command('importLaunchFile', (...arguments_) => imports.importFiles(...arguments_)),
     command('runLaunchScript', (argument) => imports.runScript(argument)),
   );
 }
@@ -37,18 +38,28 @@ class LaunchImport {
     readonly record: RecordScript | undefined,
   ) {}
 
-  /** Opens a layout of each launch file, nowhere saved yet; asks which files where none is given. */
-  async importFiles(argument: unknown, selected: unknown): Promise<void> {
+  /**
+   * Opens a layout of each launch file, nowhere saved yet. Where none is given, the active editor's counts, or else a person is
+   * asked.
+   * @param wanted the job of the file, where it has several; left out, a person is asked
+   * @param into the address, as text, of an empty layout that is filled instead
+   */
+  async importFiles(argument?: unknown, selected?: unknown, wanted?: unknown, into?: unknown): Promise<void> {
     const given = (Array.isArray(selected) ? selected : [argument]).filter((one) => one instanceof vscode.Uri);
-    for (const uri of given.length > 0 ? given : await chooseLaunchFiles()) {
-      const reading = await readLaunchFile(uri);
+    const job = typeof wanted === 'string' && wanted !== '' ? wanted : undefined;
+    for (const uri of given.length > 0 ? given : await activeOrChosen()) {
+      const reading = await readLaunchFile(uri, { job });
       if (typeof reading === 'string') {
         void this.#offerRun(uri, showError, reading);
         continue;
       }
-      const launch = await chooseJob({ uri, reading });
+      const launch = job === undefined ? await chooseJob({ uri, reading }) : { uri, reading };
       if (launch) {
-        void this.#offerForUnknown(launch, await openLayout(launch));
+        const empty = await emptyLayout(into);
+        void this.#offerForUnknown(
+          launch,
+          await openLayout(launch, empty && { document: empty, text: empty.getText() }),
+        );
       }
     }
   }
@@ -122,6 +133,13 @@ class LaunchImport {
   }
 }
 
+/** The launch file in the active editor, or those that a person chooses where it holds none. */
+async function activeOrChosen(): Promise<readonly vscode.Uri[]> {
+  const active = vscode.window.activeTextEditor?.document;
+  const mayStart = active && active.languageId !== LANGUAGE && !active.isUntitled;
+  return mayStart && typeof (await readLaunchFile(active.uri)) !== 'string' ? [active.uri] : chooseLaunchFiles();
+}
+
 /** Says what a run does, and asks whether to start it. */
 async function isRunWanted(uri: vscode.Uri): Promise<boolean> {
   const run = vscode.l10n.t('Run Script');
@@ -150,13 +168,10 @@ async function openRecorded(uri: vscode.Uri, { commands, notes }: RecordedRun, o
 async function openLayout({ uri, reading }: Launch, opened?: Opened): Promise<Opened> {
   const { layoutYaml } = await engine();
   const isReusable = opened?.document.isClosed === false && opened.document.getText() === opened.text;
-  const name = nameOf(uri).replace(/(?<=.)\.\w+$/, '');
-  const address = isReusable ? opened.document.uri : await freeAddress(vscode.Uri.joinPath(uri, '..'), name);
+  const address = isReusable ? opened.document.uri : await addressBeside(uri);
   const text = layoutYaml(reading, (file) => relativePath(address, file));
   if (isReusable) {
-    const change = new vscode.WorkspaceEdit();
-    replaceChanged(change, opened.document, text);
-    await vscode.workspace.applyEdit(change);
+    await replaceLayout(opened.document, text);
     return { document: opened.document, text };
   }
   const { document } = await openUnsavedAt(address, text);

@@ -14,6 +14,8 @@ const MAX_LISTED = 5;
 export interface Launch {
   readonly uri: vscode.Uri;
   readonly reading: LaunchReading;
+  /** The job of the file that was read, where a person chose one of several. */
+  readonly job?: string | undefined;
 }
 
 /** Asks for launch files; none where the question is cancelled. */
@@ -72,8 +74,9 @@ export async function chooseJob(launch: Launch, options: ImportOptions = {}): Pr
     reading.jobs.slice(0, MAX_JOBS).map((job) => readLaunchFile(uri, { ...options, job })),
   );
   const items = read.flatMap((one, index) => {
-    const label = vscode.l10n.t('Job {0}', reading.jobs[index] ?? '');
-    return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one } }];
+    const job = reading.jobs[index] ?? '';
+    const label = vscode.l10n.t('Job {0}', job);
+    return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one, job } }];
   });
   const all = { label: vscode.l10n.t('Import without choosing'), description: degreesOf(reading), launch };
   const chosen = await vscode.window.showQuickPick([...items, all], {
@@ -82,15 +85,15 @@ export async function chooseJob(launch: Launch, options: ImportOptions = {}): Pr
   return chosen?.launch ?? null;
 }
 
-/** The world and the degrees above 1, as far as they are known: `16 ranks, tp 4, pp 2`. */
-function degreesOf({ values }: LaunchReading): string {
+/** The world and the degrees above 1, as far as they are known: `16 ranks · tp 4 · pp 2`. */
+export function degreesOf({ values }: LaunchReading): string {
   const numbers = new Map(values.flatMap(({ key, value }) => (typeof value === 'number' ? [[key, value]] : [])));
   const ranks = numbers.get('world_size');
   const degrees = (['tp', 'pp', 'cp', 'ep'] as const).flatMap((name) => {
     const degree = numbers.get(`parallelism.${name}`) ?? 1;
     return degree > 1 ? [`${name} ${degree}`] : [];
   });
-  return [...(ranks === undefined ? [] : [vscode.l10n.t('{0} ranks', ranks)]), ...degrees].join(', ');
+  return [...(ranks === undefined ? [] : [vscode.l10n.t('{0} ranks', ranks)]), ...degrees].join(' · ');
 }
 
 /** The text of a file with the changes of an editor that has not saved them yet. */

@@ -52,6 +52,8 @@ export interface LaunchReading {
   readonly problem: string | null;
   /** Whether the file starts training, as far as it says: it may infer, evaluate, convert or hold a part of a command. */
   readonly trains: boolean;
+  /** The file with the command that starts the job, and the command's UTF-16 offset there; null where no command does. */
+  readonly command: Place | null;
   /** The framework that decides where the file is silent, with the version whose defaults are known; null where none is. */
   readonly defaults: string | null;
   /** The files that were read, the launch file first. */
@@ -336,7 +338,15 @@ class Session implements LaunchContext {
         (job.program === FLAGS_ALONE) === (first.job.program === FLAGS_ALONE) &&
         command?.evidence(job, this) === first.evidence,
     );
-    const named = distinctJobs(same.flatMap((job) => (command ? describeModel(command.read(job, this), this) : [])));
+    const named = distinctJobs(
+      same.flatMap((job) => {
+        const facts = command && describeModel(command.read(job, this), this);
+        if (facts) {
+          facts.command = job.place;
+        }
+        return facts ?? [];
+      }),
+    );
     if (jobs.some(({ program }) => program === FLAGS_ALONE) && first.job.program !== FLAGS_ALONE) {
       for (const { facts } of named) {
         facts.note(
@@ -438,6 +448,7 @@ class Session implements LaunchContext {
       apart: facts.apart,
       problem: facts.problem,
       trains: facts.trains,
+      command: facts.command,
       defaults: facts.defaults && `${facts.defaults.framework} ${facts.defaults.version}`,
       jobs: facts.jobs,
       files: this.#files,
@@ -594,6 +605,7 @@ function mergedFacts(distinct: readonly Facts[]): Facts {
   }
   merged.engine = first.engine;
   merged.apart.push(...first.apart);
+  merged.command = first.command;
   merged.trains = distinct.every(({ trains }) => trains);
   merged.defaults = first.defaults;
   merged.notes.push(...first.notes);

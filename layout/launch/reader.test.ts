@@ -30,6 +30,17 @@ describe('a launch file', () => {
     expect(asked).toEqual(expect.arrayContaining(['/job/train.sh 1000', '/job/sizes.sh 100', '/job/more.sh 100']));
   });
 
+  test('says where the command stands that starts its job', async () => {
+    const script = FILES['/job/train.sh'] ?? '';
+    const read = async (path: string) => FILES[path] ?? null;
+    const own = await readLaunch('/job/train.sh', read, LAUNCH_LIMITS);
+    expect(own?.command).toEqual({ file: '/job/train.sh', offset: script.indexOf('torchrun') });
+    const flags = await readLaunch('/job/flags.sh', async () => '--tensor-model-parallel-size 2\n', LAUNCH_LIMITS);
+    expect(flags?.command?.offset).toBe(0);
+    const recipe = await readLaunch('/job/sizes.sh', read, LAUNCH_LIMITS);
+    expect(recipe?.command).toBeNull();
+  });
+
   test('is not read where it is missing or too large', async () => {
     expect(await readLaunch('/job/none.sh', async () => null, LAUNCH_LIMITS)).toBeNull();
     expect((await read({ file: 10, named: 100 })).asked).toEqual(['/job/train.sh 10']);

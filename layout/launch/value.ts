@@ -105,6 +105,8 @@ export class Facts {
   readonly jobs: string[] = [];
   /** Why what was asked for cannot be given; null where it can. */
   problem: string | null = null;
+  /** Where the command stands that starts the job; null where no command does. */
+  command: Place | null = null;
   /** Whether the job trains; a job that infers, evaluates or converts is not one that the rules for layouts judge. */
   trains = true;
 

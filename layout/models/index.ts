@@ -1,3 +1,4 @@
+import { countOf } from '../rules/numbers';
 import type { ModelFacts, PublicModel } from './facts';
 import table from './table.json';
 
@@ -68,6 +69,16 @@ export function modelNamed(name: string): PublicModel | undefined {
   }
   const { vocab_size: _, ...facts } = origin.facts;
   return { ...origin, facts, context: undefined };
+}
+
+/** The sizes of a public model in a few words: `48 layers, 32 heads, 128 experts`. */
+export function modelText(name: string): string {
+  const { num_layers: layers, num_attention_heads: heads, num_experts: experts } = modelNamed(name)?.facts ?? {};
+  return [
+    countOf(layers ?? 0, 'layer'),
+    countOf(heads ?? 0, 'head'),
+    ...(experts === undefined ? [] : [countOf(experts, 'expert')]),
+  ].join(', ');
 }
 
 /** A name as it is compared: Llama 3 was once called Meta-Llama-3. */

@@ -34,6 +34,24 @@ test.each<readonly [what: string, text: string, commands: object, expected: read
     {},
     ['4: 4 ranks, 8 process groups', '5: 4 ranks, 8 process groups'],
   ],
+  [
+    'with what an empty file can begin',
+    '\n',
+    { newLayout: 'new' },
+    ['1: Start from a Template', '1: from Copied Flags', '1: from a Launch Script'],
+  ],
+  [
+    'a model, which only one grid without errors lacks',
+    'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
+    { addModel: 'model' },
+    ['3: 8 ranks, 37 process groups', '3: Add the Model: memory, time'],
+  ],
+  [
+    'no model where one is named',
+    'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nmodel: {num_layers: 8}\n',
+    { addModel: 'model' },
+    ['3: 8 ranks, 37 process groups'],
+  ],
 ])('%s', (_, text, commands, expected) => {
   expect(lenses(text, commands)).toEqual(expected);
 });

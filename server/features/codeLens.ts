@@ -18,6 +18,9 @@ export const codeLensFeature = feature({ codeLensProvider: {} }, ({ connection, 
  */
 export function codeLenses(uri: string, checked: Checked, commands: Commands): CodeLens[] {
   const { facts, lines, text } = checked;
+  if (text.trim() === '' && commands.newLayout !== undefined) {
+    return emptyLenses(uri, lines, commands.newLayout);
+  }
   // the first key, behind comments
   const start = facts?.span.start ?? Math.max(0, text.search(/^[^\s#]/m));
   const top = { start, end: start };
@@ -26,7 +29,29 @@ export function codeLenses(uri: string, checked: Checked, commands: Commands): C
     ...(showGrid ? [lens(top, lines, 'Show Rank Grid', showGrid, uri)] : []),
     ...(runSmokeJob ? [smokeLens(top, checked, runSmokeJob, uri)] : []),
     ...gridLenses(uri, checked, showGrid ?? ''),
+    ...modelLens(uri, checked, commands.addModel),
   ];
+}
+
+/** With what an empty file can begin. */
+const BEGINNINGS = [
+  ['Start from a Template', 'template'],
+  ['from Copied Flags', 'flags'],
+  ['from a Launch Script', 'launch'],
+] as const;
+
+const emptyLenses = (uri: string, lines: LineIndex, command: string): CodeLens[] =>
+  BEGINNINGS.map(([title, from]) => ({
+    range: lines.rangeOf({ start: 0, end: 0 }),
+    command: { title, command, arguments: [uri, from] },
+  }));
+
+/** Offers to say which model a grid runs, without which neither memory nor time is known. */
+function modelLens(uri: string, { facts, resolved, lines }: Checked, command: string | undefined): CodeLens[] {
+  const [grid, ...more] = facts?.modules ?? [];
+  return command !== undefined && resolved && grid && more.length === 0 && !facts?.root.model.written
+    ? [lens(grid.nameSpan, lines, 'Add the Model: memory, time', command, uri)]
+    : [];
 }
 
 function smokeLens(top: Span, { diagnostics, lines }: Checked, command: string, uri: string): CodeLens {

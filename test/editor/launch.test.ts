@@ -24,6 +24,27 @@ describe('launch files', () => {
   const workbench = testWorkbench({ folder: project });
   const dialog = () => workbench.page.locator('.monaco-dialog-box');
 
+  test('a script shows the ranks of its job as it is edited, and becomes a layout', async () => {
+    const { page, grid } = workbench;
+    await workbench.openFile('train.sh');
+    const says = (text: string) => page.locator('.codelens-decoration', { hasText: text });
+    await says('16 ranks · tp 8 · pp 2').waitFor();
+    await workbench.screenshot('launch-lens');
+    await workbench.lens('Show Ranks').click();
+    await grid.locator('.summary').getByText('16 ranks').waitFor();
+    await grid.getByText('tp 8 × pp 2').first().waitFor();
+    await workbench.screenshot('launch-ranks');
+    await workbench.typeOver('TP=8', '8', '4');
+    await grid.getByText('tp 4 × dp 2 × pp 2').first().waitFor();
+    await says('16 ranks · tp 4 · pp 2').waitFor();
+    await page.keyboard.press('Control+Z');
+    await workbench.command('Parallelism Layout: New Layout from Launch File');
+    await workbench.editorTab('train.layout.yaml').waitFor();
+    await workbench.line('world_size: 16').waitFor();
+    await workbench.command('View: Revert and Close Editor');
+    await workbench.command('View: Close All Editors');
+  });
+
   test('a script that is dropped on a layout is named in it, and compared with it', async () => {
     await workbench.openFile('job.layout.yaml');
     // before the extension has started, the editor inserts the path of what is dropped
@@ -71,6 +92,8 @@ describe('launch files', () => {
 
   test('an empty layout becomes that of a dropped script', async () => {
     await workbench.openFile('empty.layout.yaml');
+    await workbench.lens('from a Launch Script').waitFor();
+    await workbench.screenshot('launch-empty');
     await workbench.dropFile('train.sh', workbench.page.locator('.editor-instance .view-line').first());
     await workbench.line('tp: 8').waitFor();
     await workbench.lens('matches train.sh').waitFor();

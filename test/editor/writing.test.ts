@@ -70,7 +70,7 @@ describe('writing', () => {
     await picture.getByText('A layout is a file').waitFor();
     await workbench.screenshot('walkthrough');
     await steps.getByText('Look at the ranks').click();
-    await picture.getByText('coloured by tensor-parallel group').waitFor();
+    await picture.locator('text', { hasText: '4 pipeline stages of 2 nodes each' }).waitFor();
     await workbench.screenshot('walkthrough-grid');
     await steps.getByText('See a mistake, and fix it').click();
     await steps.getByRole('button', { name: 'Open a Sample with a Mistake' }).click();

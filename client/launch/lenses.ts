@@ -1,0 +1,75 @@
+import * as vscode from 'vscode';
+import type { LaunchReading } from '../../layout/launch';
+import { degreesOf, readLaunchFile } from './read';
+import { addressOfLaunch } from './scriptLayouts';
+
+/** Languages and names of the scripts that start jobs. */
+const SCRIPTS: vscode.DocumentSelector = [{ language: 'shellscript' }, { pattern: '**/*.{sh,bash,slurm,sbatch,sub}' }];
+
+/** What a script that starts a job calls, so that others are not read. */
+const STARTS =
+  /\b(?:torchrun|srun|mpirun|deepspeed|accelerate|python3?|torch\.distributed|ray|nemo|llamafactory-cli|swift)\b/;
+
+/** How many jobs of a script get lenses. */
+const MAX_JOBS = 8;
+
+/** What menus call the scripts that are known to start a job: a list of their paths. */
+const KNOWN = 'parallelismLayout.launchFiles';
+
+/** Lenses on the command of a launch script that starts a training job: its ranks, and what can be made of it. */
+export class LaunchLenses implements vscode.CodeLensProvider {
+  readonly #known = new Set<string>();
+
+  static register(): vscode.Disposable {
+    return vscode.languages.registerCodeLensProvider(SCRIPTS, new LaunchLenses());
+  }
+
+  async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+    const lenses = STARTS.test(document.getText()) ? await lensesOf(document) : [];
+    const { uri } = document;
+    // as the key `resourcePath` names it
+    const path = uri.scheme === 'file' ? uri.fsPath : uri.path;
+    if (this.#known.has(path) !== lenses.length > 0) {
+      this.#known[lenses.length > 0 ? 'add' : 'delete'](path);
+      void vscode.commands.executeCommand('setContext', KNOWN, [...this.#known]);
+    }
+    return lenses;
+  }
+}
+
+async function lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+  const reading = await readLaunchFile(document.uri);
+  if (typeof reading === 'string') {
+    return [];
+  }
+  const named = await Promise.all(
+    reading.jobs.slice(0, MAX_JOBS).map(async (job) => ({ job, one: await readLaunchFile(document.uri, { job }) })),
+  );
+  const jobs = named.flatMap(({ job, one }) => (typeof one === 'string' ? [] : [{ job, one }]));
+  return (jobs.length > 0 ? jobs : [{ job: '', one: reading }]).flatMap(({ job, one }) =>
+    jobLenses(document, one, job),
+  );
+}
+
+/** The lenses of one job; none where its command stands in another file, or trains nothing. */
+function jobLenses(document: vscode.TextDocument, reading: LaunchReading, job: string): vscode.CodeLens[] {
+  const { command, trains, values } = reading;
+  if (command?.file !== document.uri.path || !trains) {
+    return [];
+  }
+  const at = document.lineAt(document.positionAt(command.offset)).range;
+  const lens = (title: string, name = '', tooltip = '', ...arguments_: unknown[]) =>
+    new vscode.CodeLens(at, { title, tooltip, command: name && `parallelismLayout.${name}`, arguments: arguments_ });
+  const degrees = degreesOf(reading);
+  const title = job === '' ? degrees : [vscode.l10n.t('Job {0}', job), degrees].filter(Boolean).join(': ');
+  const show = vscode.l10n.t('Show Ranks');
+  const create = vscode.l10n.t('New Layout');
+  const isDrawn = values.some(({ key, value }) => key === 'world_size' && typeof value === 'number');
+  return [
+    lens(isDrawn ? title : [title, vscode.l10n.t('ranks not known')].filter(Boolean).join(' · ')),
+    ...(isDrawn
+      ? [lens(show, 'showGrid', vscode.l10n.t('Draw the ranks of this job'), addressOfLaunch(document.uri, job))]
+      : []),
+    lens(create, 'importLaunchFile', vscode.l10n.t('Open a layout of this job'), document.uri, undefined, job),
+  ];
+}

@@ -348,6 +348,7 @@ const verify = z.object({
       rank: whole,
       host: z.string().nullable(),
       gpu: whole.nullable(),
+      pid: whole.nullable().describe('Of its process on the host.'),
       coordinates: z.record(z.string(), z.union([z.number(), z.string()])),
       confidence: z.number().min(0).max(1),
       because: z.array(z.string()),

@@ -10,6 +10,9 @@ export interface RunReport {
     readonly rank: number;
     readonly confidence: number;
     readonly because: readonly string[];
+    readonly host?: string | null | undefined;
+    readonly gpu?: number | null | undefined;
+    readonly pid?: number | null | undefined;
   }[];
   readonly victims: readonly {
     readonly rank: number;
@@ -26,6 +29,26 @@ export interface RunReport {
   readonly why: readonly string[];
   /** Ranks of which no file tells anything. */
   readonly unseen: readonly number[];
+  /** The files of the run; reports of older versions lack them, and what follows. */
+  readonly sources?: readonly RunSource[] | undefined;
+  /** What a log tells of the times of ranks, in seconds by rank. */
+  readonly measured?:
+    | { readonly parts: readonly { readonly name: string; readonly by_rank: Readonly<Record<string, number>> }[] }
+    | null
+    | undefined;
+  /** Ranks that slow the run, the slowest first. */
+  readonly slow?:
+    | readonly { readonly rank: number; readonly part: string; readonly ratio: number; readonly because: string }[]
+    | undefined;
+}
+
+/** A file of a run. */
+export interface RunSource {
+  readonly file: string;
+  readonly kind: string;
+  /** Whether all of it could be read. */
+  readonly ok: boolean;
+  readonly note: string;
 }
 
 /** What a rank has to do with the hang of a run; the worst last. */
@@ -68,6 +91,40 @@ export class RunOutcome {
     return statusColouring('run', RUN_ROLES, (rank) => this.#roles.get(rank) ?? IDLE);
   }
 
+  /** The parts of a step that are timed by rank, those with slow ranks first. */
+  get parts(): readonly string[] {
+    const timed = (this.report.measured?.parts ?? []).filter(({ by_rank }) => Object.keys(by_rank).length > 0);
+    const slow = new Set(this.report.slow?.map(({ part }) => part));
+    const isFast = (name: string) => Number(!slow.has(name));
+    return timed.map(({ name }) => name).sort((a, b) => isFast(a) - isFast(b));
+  }
+
+  /** The part that colours the ranks: the chosen one, or the first of a run in which nothing hangs. Null for the parts in the hang. */
+  partIn(chosen: string): string | null {
+    const usual = this.report.verdict === 'healthy' ? (this.parts[0] ?? null) : null;
+    return chosen === ROLES ? null : this.parts.includes(chosen) ? chosen : usual;
+  }
+
+  /** Ranks by the time that a part of the step takes them, from the quickest to the slowest. */
+  partColouring(name: string): Colouring {
+    const times = this.report.measured?.parts.find((part) => part.name === name)?.by_rank ?? {};
+    const all = Object.values(times);
+    const least = Math.min(...all);
+    const most = Math.max(...all, least * LEAST_SPREAD);
+    const step = (most - least) / STEPS;
+    return {
+      name: `time of ${name}`,
+      none: 'not timed',
+      scale: 'ordered',
+      values: STEPS + 1,
+      valueOf: (rank) => {
+        const time = times[rank];
+        return time === undefined || step <= 0 ? -1 : Math.round((time - least) / step);
+      },
+      label: (value) => milliseconds(least + value * step),
+    };
+  }
+
   /** What a rank does: the operation that it waits in, or what it is. */
   describe(rank: number): string[] {
     if (this.culprits.has(rank)) {
@@ -79,9 +136,26 @@ export class RunOutcome {
 
   /** Who hangs the run, or how it is otherwise, in one line. */
   headline(layout: ResolvedLayout): Headline {
-    const { length } = this.report.unseen;
-    const unseen = length > 0 ? ` No data of ${countOf(length, 'rank')}.` : '';
-    return { title: `${this.#sentence(layout)}${unseen}`, sub: subject(layout) };
+    const { unseen, culprits, why } = this.report;
+    const title = this.#sentence(layout);
+    const unknown = unseen.length > 0 ? ` No data of ${countOf(unseen.length, 'rank')}.` : '';
+    const reason = [...(culprits[0]?.because ?? []), ...why].find((text) => text !== title);
+    return { title: title + unknown, sub: reason ?? subject(layout) };
+  }
+
+  /** Which files were read, and of which ranks nothing is known; empty where the report does not say. */
+  get read(): string {
+    const { sources = [], unseen } = this.report;
+    const kinds = Object.entries(FILE_KINDS).flatMap(([kind, name]) => {
+      const all = sources.filter((source) => source.kind === kind);
+      const whole = all.filter(({ ok }) => ok).length;
+      return all.length === 0
+        ? []
+        : [whole === all.length ? countOf(whole, name) : `${whole} of ${countOf(all.length, name)}`];
+    });
+    const missing =
+      unseen.length > 0 ? ` Nothing is known of ${unseen.length === 1 ? 'rank' : 'ranks'} ${rankList(unseen)}.` : '';
+    return kinds.length === 0 ? '' : `Read ${kinds.join(', ')}.${missing}`;
   }
 
   #sentence(layout: ResolvedLayout): string {
@@ -103,10 +177,43 @@ export class RunOutcome {
     if (groups.different.length > 0) {
       return `The groups of the run differ from the layout: ${groups.different.map(({ name }) => name).join(', ')}.`;
     }
+    const [slow] = this.report.slow ?? [];
+    if (verdict === 'healthy' && slow) {
+      return `Nothing hangs; rank ${grouped(slow.rank)} (${placeOf(layout, slow.rank)}) takes ${slow.ratio} times as long as its peers in ${slow.part}.`;
+    }
     return verdict === 'healthy'
       ? `Nothing hangs, and ${countOf(groups.equal, 'kind')} of groups equal the layout.`
       : (why[0] ?? `Verdict: ${verdict}.`);
   }
+}
+
+/** What chooses the parts of ranks in the hang where parts of the step could be shown. */
+export const ROLES = 'roles';
+
+/** Steps of the ramp of times, and how far apart its ends are at least: a ramp of noise would show differences that are none. */
+const STEPS = 100;
+const LEAST_SPREAD = 1.25;
+
+const milliseconds = (seconds: number): string => `${(1000 * seconds).toPrecision(3)} ms`;
+
+/** The kinds of files that tell of a run. */
+const FILE_KINDS = {
+  'flight-recorder': 'Flight Recorder dump',
+  ras: 'NCCL RAS answer',
+  recorder: 'recorder file',
+  log: 'log',
+} as const;
+
+/** A name that a shell takes as it is: what is read of a run becomes no command. */
+const PLAIN_HOST = /^[A-Za-z0-9][\w.-]{0,252}$/;
+
+/** The command that shows where a process stands, on its host; null where its number is not known. */
+export function stackCommand({ host, pid }: RunReport['culprits'][number]): string | null {
+  if (pid === null || pid === undefined) {
+    return null;
+  }
+  const dump = `py-spy dump --pid ${pid}`;
+  return host && PLAIN_HOST.test(host) ? `ssh ${host} ${dump}` : dump;
 }
 
 /** What culprits do, for one and for several. */

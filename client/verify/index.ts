@@ -166,10 +166,10 @@ class RunVerification implements vscode.Disposable {
   }
 }
 
-/** What the grid draws of a verification: the list of a run's files stays here. */
-function runReport({ verdict, culprits, victims, groups, why, unseen }: Verification): RunReport {
+/** What the grid draws of a verification. */
+function runReport({ groups, measured, layout: _, mismatch: __, ...drawn }: Verification): RunReport {
   const { equal, different } = groups;
-  return { verdict, culprits, victims, groups: { equal, different }, why, unseen };
+  return { ...drawn, groups: { equal, different }, measured: measured && { parts: measured.parts } };
 }
 
 /** The files and folders that a key binding or a test names: `{"file": ..., "paths": [...]}`. */

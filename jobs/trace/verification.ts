@@ -36,6 +36,8 @@ export interface Culprit {
   /** Null for unknown. */
   readonly host: string | null;
   readonly gpu: number | null;
+  /** Of its process on the host. */
+  readonly pid: number | null;
   /** Its coordinates in the layout's grid, such as `{"tp": 1, "dp": 0}`. */
   readonly coordinates: Readonly<Record<string, number | string>>;
   /** From 0 to 1: never more than the files support. */

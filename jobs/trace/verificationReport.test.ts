@@ -23,6 +23,7 @@ const FOUND: Verification = {
       rank: 2,
       host: 'n1',
       gpu: 3,
+      pid: 4711,
       coordinates: { tp: 0, dp: 1 },
       confidence: 0.9,
       because: ['Rank 2 sent 8 elements.'],
@@ -44,7 +45,7 @@ test('a report has the verdict, the culprits and why, the victims, the differenc
 
 ## Culprits
 
-- **rank 2** (tp 0, dp 1, host n1, GPU 3), confidence 90 %
+- **rank 2** (tp 0, dp 1, host n1, GPU 3, pid 4711), confidence 90 %
   - Rank 2 sent 8 elements.
 
 ## Mismatch of size in tp #4

@@ -99,11 +99,12 @@ export function verificationSections(
   return sections.filter(({ items }) => items.length > 0);
 }
 
-function culpritItem({ rank, coordinates, host, gpu, confidence, because }: Culprit): ReportItem {
+function culpritItem({ rank, coordinates, host, gpu, pid, confidence, because }: Culprit): ReportItem {
   const place = [
     ...Object.entries(coordinates).map(([name, index]) => `${name} ${index}`),
     ...(host === null ? [] : [`host ${host}`]),
     ...(gpu === null ? [] : [`GPU ${gpu}`]),
+    ...(pid === null ? [] : [`pid ${pid}`]),
   ].join(', ');
   const text = `${place === '' ? '' : ` (${place})`}, confidence ${Math.round(confidence * 100)} %`;
   return { subject: `rank ${rank}`, text, details: because };

@@ -212,10 +212,14 @@ function placeOf(
   rank: number,
   places: ReadonlyMap<number, Place>,
   ras: RasByRank | null,
-): Pick<Culprit, 'host' | 'gpu'> {
+): Pick<Culprit, 'host' | 'gpu' | 'pid'> {
   const own = places.get(rank);
   const other = ras?.places.get(rank);
-  return { host: own?.host ?? other?.host ?? null, gpu: own?.gpu ?? other?.gpu ?? null };
+  return {
+    host: own?.host ?? other?.host ?? null,
+    gpu: own?.gpu ?? other?.gpu ?? null,
+    pid: own?.pid ?? other?.pid ?? null,
+  };
 }
 
 function victimsOf({ graph }: Assessment, culprits: readonly Culprit[], context: RunContext): Victim[] {

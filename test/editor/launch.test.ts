@@ -37,11 +37,13 @@ describe('launch files', () => {
     await workbench.typeOver('TP=8', '8', '4');
     await grid.getByText('tp 4 × dp 2 × pp 2').first().waitFor();
     await says('16 ranks · tp 4 · pp 2').waitFor();
-    await page.keyboard.press('Control+Z');
     await workbench.command('Parallelism Layout: New Layout from Launch File');
     await workbench.editorTab('train.layout.yaml').waitFor();
-    await workbench.line('world_size: 16').waitFor();
+    await workbench.line('tp: 4').waitFor();
     await workbench.command('View: Revert and Close Editor');
+    await workbench.editorTab('train.layout.yaml').waitFor({ state: 'detached' });
+    await workbench.command('View: Revert and Close Editor');
+    await workbench.line('TP=4').waitFor({ state: 'detached' });
     await workbench.command('View: Close All Editors');
   });
 

@@ -6,6 +6,8 @@ type Fields = Readonly<Record<string, Guard<unknown>>>;
 
 export const isString: Guard<string> = (value): value is string => typeof value === 'string';
 
+export const isBoolean: Guard<boolean> = (value): value is boolean => typeof value === 'boolean';
+
 export const isNumber: Guard<number> = (value): value is number => typeof value === 'number' && Number.isFinite(value);
 
 /** A non-negative integer. */
@@ -25,6 +27,18 @@ export const arrayOf =
   <T>(guard: Guard<T>, most = Number.POSITIVE_INFINITY): Guard<T[]> =>
   (value): value is T[] =>
     Array.isArray(value) && value.length <= most && value.every(guard);
+
+/** A field that may be left out. */
+export const optional =
+  <T>(guard: Guard<T>): Guard<T | undefined> =>
+  (value): value is T | undefined =>
+    value === undefined || guard(value);
+
+/** An object whose fields, whatever their names, all have one form. */
+export const recordOf =
+  <T>(guard: Guard<T>): Guard<Record<string, T>> =>
+  (value): value is Record<string, T> =>
+    typeof value === 'object' && value !== null && Object.values(value).every(guard);
 
 /** An object with at least these fields. */
 export const objectOf =

@@ -4,7 +4,20 @@ import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/worldDiagram';
-import { arrayOf, type Guard, isIndex, isNumber, isString, nullOr, objectOf, oneOf, unionBy } from './guard';
+import {
+  arrayOf,
+  type Guard,
+  isBoolean,
+  isIndex,
+  isNumber,
+  isString,
+  nullOr,
+  objectOf,
+  oneOf,
+  optional,
+  recordOf,
+  unionBy,
+} from './guard';
 
 /** A diagnostic as the panel shows it beside the picture. */
 export interface PanelDiagnostic {
@@ -113,11 +126,24 @@ export const parseFromPanel = (value: unknown): FromPanel | null => (isFromPanel
 /** The most ranks of a report that are read. */
 const MAX_RUN_RANKS = 1_048_576;
 
+/** The most parts of a step that are read. */
+const MAX_RUN_PARTS = 1024;
+
 const isRanks = arrayOf(isIndex, MAX_RUN_RANKS);
 
 const isRunReportShape = objectOf({
   verdict: isString,
-  culprits: arrayOf(objectOf({ rank: isIndex, confidence: isNumber, because: arrayOf(isString) }), MAX_RUN_RANKS),
+  culprits: arrayOf(
+    objectOf({
+      rank: isIndex,
+      confidence: isNumber,
+      because: arrayOf(isString),
+      host: optional(isName),
+      gpu: optional(nullOr(isIndex)),
+      pid: optional(nullOr(isIndex)),
+    }),
+    MAX_RUN_RANKS,
+  ),
   victims: arrayOf(
     objectOf({ rank: isIndex, waits_for: isRanks, group: isString, op: isString, seq: isNumber }),
     MAX_RUN_RANKS,
@@ -125,6 +151,13 @@ const isRunReportShape = objectOf({
   groups: objectOf({ equal: isIndex, different: arrayOf(objectOf({ name: isString, ranks: isRanks })) }),
   why: arrayOf(isString),
   unseen: isRanks,
+  sources: optional(arrayOf(objectOf({ file: isString, kind: isString, ok: isBoolean, note: isString }))),
+  measured: optional(
+    nullOr(objectOf({ parts: arrayOf(objectOf({ name: isString, by_rank: recordOf(isNumber) }), MAX_RUN_PARTS) })),
+  ),
+  slow: optional(
+    arrayOf(objectOf({ rank: isIndex, part: isString, ratio: isNumber, because: isString }), MAX_RUN_RANKS),
+  ),
 });
 
 /** Whether a value is what `parallelism-layout verify` prints as JSON. */

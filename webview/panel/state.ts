@@ -18,6 +18,8 @@ export interface PanelState {
   readonly module: string;
   /** What the smoke view colours by. */
   readonly measure: 'result' | 'bandwidth';
+  /** The part of a step whose time colours the run view; empty for the usual one. */
+  readonly part: string;
   readonly compare: CompareWith;
   /** The file that it is compared with. */
   readonly baseFile: string | null;
@@ -48,6 +50,7 @@ export function restoredState(value: unknown, uri: string): PanelState {
     down: text('down', ''),
     module: text('module', ''),
     measure: one('measure', ['result', 'bandwidth'], 'result'),
+    part: text('part', ''),
     compare: one('compare', ['nothing', 'commit', 'file'], 'nothing'),
     baseFile: typeof saved.baseFile === 'string' ? saved.baseFile : null,
     rank: isRank(saved.rank) ? saved.rank : -1,

@@ -597,6 +597,12 @@ const rootKeys = {
     ownFlags({
       micro_batch_size: count('Sequences that one replica runs at a time.'),
       global_batch_size: count('Sequences in one optimizer step, over all replicas.'),
+      gradient_accumulation_steps: withoutFlag(
+        count(
+          'Micro-batches whose gradients a replica adds up before a step, where the framework compares them with the batch, as DeepSpeed does.',
+          'global_batch_size / (micro_batch_size * dp)',
+        ),
+      ),
       decrease_batch_size_if_needed: off(
         'Round the global batch down to what the replicas can share, in place of an error.',
       ),

@@ -1,4 +1,5 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { at, optionsOf } from '../launch/tree';
 import { derived, Facts, isKnown } from '../launch/value';
@@ -66,10 +67,19 @@ export const accelerate: Framework = {
   notes: [
     'With every degree 1, accelerate replicates the model over `num_processes` without a word.',
     'With `sp_size` above 1 the product is not compared with the world: DeepSpeed makes the groups, and stops later where `sp` does not divide the world.',
+    'Tensor parallelism of transformers cuts key-value heads without a check: where `tp` does not divide them, a reshape fails in the first layer.',
   ],
   example:
     'layout: 1\nworld_size: 16\nlaunch: {family: accelerate}\nparallelism: {tp: 2, cp: 2}\nfsdp: {data_parallel_shard_degree: 4}\n',
-  rules: { own: ['framework-world', 'accelerate-combination'], megatron: 'none' },
+  heads: { heads: () => null, keyValueHeads: () => null },
+  ulysses: {
+    heads: (heads, sp) => `Attention head count ${heads} is not divisible by SP size ${sp}`,
+    keyValueHeads: (heads, sp) => `KV attention head count ${heads} is not divisible by SP size ${sp} or vice versa`,
+  },
+  rules: {
+    own: ['framework-world', 'framework-heads', 'ulysses-size', 'accelerate-combination'],
+    megatron: 'none',
+  },
   core: null,
 };
 
@@ -112,10 +122,29 @@ export const accelerateLaunch: LaunchFamily<'accelerate'> = {
         facts.set(key, job.launcherOptions?.has(flag) ? job.launcherOptions.integer(flag) : undefined);
       }
       setLaunchedWorld(job, facts);
+      setProcesses(facts);
+      const { options } = readFlags(job.args, job.place);
+      facts.set('model.from', options.has('model_name_or_path') ? options.string('model_name_or_path') : undefined);
       return facts;
     },
   },
 };
+
+/**
+ * Sets the processes of each machine: the launcher starts `num_processes // num_machines` (src/accelerate/utils/launch.py), and
+ * so fewer than it is told where that does not come out even.
+ */
+function setProcesses(facts: Facts): void {
+  const [nodes, world] = [facts.get('cluster.nodes'), facts.get('world_size')];
+  const each = derived([world, nodes], (total, machines) => Math.floor(total / machines), 'num_processes');
+  if (!isKnown(each) || !isKnown(nodes) || !isKnown(world) || Number(world.value) % Number(nodes.value) === 0) {
+    return;
+  }
+  facts.note(
+    `accelerate starts num_processes ${world.value} // num_machines ${nodes.value} = ${each.value} processes a machine; num_processes counts those of all machines.`,
+  );
+  facts.set('cluster.gpus_per_node', each.value > 0 ? { value: each.value, source: nodes.source } : undefined);
+}
 
 function readAccelerate({ tree }: LaunchDocument): Facts {
   const facts = new Facts();
@@ -139,6 +168,7 @@ function readAccelerate({ tree }: LaunchDocument): Facts {
     nodes: options.integer('num_machines'),
     total: options.integer('num_processes') ?? { unknown: 'num_processes' },
   });
+  setProcesses(facts);
   listUnmappedTree(tree, '', pathsIn([...SIZES, ...MEGATRON], 'num_machines', 'num_processes'), facts);
   return facts;
 }

@@ -1,3 +1,11 @@
+import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
+import { readFlags } from '../launch/flags';
+import type { Job } from '../launch/launchers';
+import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import type { Options } from '../launch/options';
+import { at, type Tree, textAtPath } from '../launch/tree';
+import { derived, type FactPath, Facts, isKnown } from '../launch/value';
+import { setWorld } from '../launch/world';
 import { EXPERTS, type Framework, parallelDegree, type Sizes, sized, ULYSSES } from './framework';
 
 /** Whether Ulysses takes the place of tensor and pipeline parallelism, beside which it is refused. */
@@ -70,14 +78,150 @@ export const megatronDeepspeed: Framework = {
     "Commands of Megatron-LM's scripts with flags of Megatron-DeepSpeed (`--deepspeed`, `--zero-stage`, `--ds-sequence-parallel-size`, `--moe-expert-parallel-size`), and `zero_optimization.stage` of the file that `--deepspeed_config` names. `deepspeed --num_nodes --num_gpus` gives the world.",
   notes: [
     '`tp` and `pp` that are larger than the world are lowered to it without a word: the job trains with other sizes than its script says.',
-    '`deepspeed --hostfile` alone does not say how many GPUs there are; the world is then unknown.',
+    '`deepspeed` without `--num_gpus` takes what the file of `--hostfile` says; without both, the world is unknown.',
   ],
   example:
     'layout: 1\nworld_size: 16\nlaunch: {family: megatron-lm, engine: deepspeed}\nparallelism: {tp: 2, pp: 2, ep: 2}\noptimizer: {zero_stage: 1}\n',
   rules: {
-    own: ['framework-world', 'framework-experts', 'framework-heads', 'ulysses-size', 'deepspeed-pipeline'],
+    own: [
+      'framework-world',
+      'framework-experts',
+      'framework-heads',
+      'ulysses-size',
+      'deepspeed-pipeline',
+      'deepspeed-batch',
+    ],
     megatron: 'none',
     also: ['global-batch'],
   },
   core: null,
 };
+
+/** DeepSpeed under a training script of the user's own. */
+export const deepspeed: Framework = {
+  name: 'deepspeed',
+  title: 'DeepSpeed',
+  revision: 'edaa722126',
+  source: 'deepspeedai/DeepSpeed',
+  world: {
+    degrees: [parallelDegree('tp'), ULYSSES, parallelDegree('dp', 'rest')],
+    predicts: () => null,
+    belowOne: () => null,
+    expertTp: 1,
+  },
+  meshes: [
+    {
+      axes: ['tp', 'sp', 'dp'].map(sized),
+      groups: [
+        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
+        { name: 'sp', axes: ['sp'], carries: 'queries, keys, values and outputs of attention: all-to-all' },
+        { name: 'dp', axes: ['dp'], carries: 'gradients, and with ZeRO their shards' },
+      ],
+    },
+  ],
+  ulysses: {
+    heads: (heads, sp) => `Attention head count ${heads} is not divisible by SP size ${sp}`,
+    keyValueHeads: (heads, sp) => `KV attention head count ${heads} is not divisible by SP size ${sp} or vice versa`,
+  },
+  reads:
+    "Commands that hand a script DeepSpeed's configuration (`--deepspeed`, `--deepspeed_config`): the stage of ZeRO, the batch and its parts, `sequence_parallel_size`, `tensor_parallel.autotp_size`. What the configuration leaves to transformers (`auto`) is taken from the script's `--per_device_train_batch_size` and `--gradient_accumulation_steps`. `deepspeed --num_nodes --num_gpus`, `--hostfile` or torchrun give the world.",
+  notes: [
+    'A script that calls `deepspeed.initialize` before the process group exists has a world of 1 in the comparison of batches.',
+  ],
+  example:
+    'layout: 1\nworld_size: 8\nlaunch: {family: deepspeed}\nbatch: {micro_batch_size: 2, gradient_accumulation_steps: 4, global_batch_size: 64}\noptimizer: {zero_stage: 3}\n',
+  rules: { own: ['framework-world', 'ulysses-size', 'deepspeed-batch'], megatron: 'none' },
+  core: null,
+};
+
+/** DeepSpeed's configuration (deepspeed/runtime/config.py). */
+const OPTIONS: readonly OptionRow[] = [
+  ['optimizer.zero_stage', 'zero_optimization.stage', 'integer'],
+  ['batch.global_batch_size', 'train_batch_size', 'integer'],
+  ['batch.micro_batch_size', 'train_micro_batch_size_per_gpu', 'integer'],
+  ['batch.gradient_accumulation_steps', 'gradient_accumulation_steps', 'integer'],
+  ['parallelism.ulysses', 'sequence_parallel_size', 'integer'],
+  ['parallelism.tp', 'tensor_parallel.autotp_size', 'integer'],
+];
+
+/** What transformers fills in for `auto` (src/transformers/integrations/deepspeed.py). */
+const OF_TRANSFORMERS: readonly (readonly [key: FactPath, flag: string])[] = [
+  ['batch.micro_batch_size', 'per_device_train_batch_size'],
+  ['batch.gradient_accumulation_steps', 'gradient_accumulation_steps'],
+];
+
+/** A training script of the user's own that is handed DeepSpeed's configuration. */
+export const deepspeedLaunch: LaunchFamily<'deepspeed'> = {
+  name: 'deepspeed',
+  defaults: [],
+  command: {
+    evidence: (job) => (configurationOf(job) === null ? null : 'launcher'),
+    read: readCommand,
+  },
+  document: {
+    evidence: ({ tree }: LaunchDocument) =>
+      at(tree, 'zero_optimization') && (at(tree, 'train_batch_size') || at(tree, 'train_micro_batch_size_per_gpu'))
+        ? 'configuration'
+        : null,
+    read({ tree, job }) {
+      const facts = new Facts();
+      readConfiguration(tree, facts);
+      setWorld(facts, job?.world ?? {});
+      return facts;
+    },
+  },
+};
+
+/** The path of the configuration that a command hands to its script. */
+function configurationOf(job: Job): string | null {
+  const { options } = readFlags(job.args, job.place);
+  const path = options.get('deepspeed_config', 'deepspeed')?.values[0] ?? null;
+  return job.program === 'python' && path !== null && /\.json$/.test(path) ? path : null;
+}
+
+function readCommand(job: Job, context: LaunchContext): Facts {
+  const facts = new Facts();
+  const { options } = readFlags(job.args, job.place);
+  const path = configurationOf(job) ?? '';
+  const found = context.findTree(path);
+  if (found) {
+    readConfiguration(found.tree, facts);
+    readAutomatic(found.tree, options, facts);
+  } else {
+    facts.noteMissing({ missing: `file ${path}` });
+  }
+  facts.set('model.from', options.has('model_name_or_path') ? options.string('model_name_or_path') : undefined);
+  setWorld(facts, job.world);
+  const sizes = (['parallelism.tp', 'parallelism.ulysses'] as const).map(
+    (key) => facts.get(key) ?? ({ value: 1, source: 'default' } as const),
+  );
+  const dp = derived(
+    [facts.get('world_size'), ...sizes],
+    (world, tp, sp) => (world % (tp * sp) === 0 ? world / (tp * sp) : null),
+    'dp',
+  );
+  if (isKnown(dp)) {
+    facts.setDefault('parallelism.dp', dp.value);
+  }
+  return facts;
+}
+
+function readConfiguration(tree: Tree, facts: Facts): void {
+  readRows(tree, OPTIONS, facts);
+  for (const [key, path] of OPTIONS) {
+    if (textAtPath(tree, path) === 'auto') {
+      facts.delete(key);
+    }
+  }
+  listUnmappedTree(tree, '', pathsIn(OPTIONS), facts);
+}
+
+/** Sets what the configuration leaves to transformers, where the script's flags say it. */
+function readAutomatic(tree: Tree, options: Options, facts: Facts): void {
+  for (const [key, flag] of OF_TRANSFORMERS) {
+    const path = OPTIONS.find(([one]) => one === key)?.[1] ?? '';
+    if (textAtPath(tree, path) === 'auto' && options.has(flag)) {
+      facts.set(key, options.integer(flag));
+    }
+  }
+}

@@ -1,6 +1,7 @@
 import type { LaunchFamily } from '../launch/family';
 import { accelerateLaunch } from './accelerate';
 import { axolotlLaunch } from './axolotl';
+import { deepspeedLaunch } from './deepspeed';
 import { llamaFactoryLaunch } from './llama-factory';
 import { megatronBridge } from './megatron-bridge';
 import { megatronLm } from './megatron-lm';
@@ -35,6 +36,7 @@ const ALL = [
   axolotlLaunch,
   nanotronLaunch,
   llamaFactoryLaunch,
+  deepspeedLaunch,
   vllm,
   sglang,
   srtSlurm,

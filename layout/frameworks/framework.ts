@@ -1,6 +1,7 @@
 import type { ENGINES, KeyPath, RootKeys } from '../format/keys';
 import type { Field, Section } from '../format/spec';
 import type { Dim } from '../grid/grid';
+import type { MegatronVersion } from '../topology/versions';
 
 /** One framework that starts training jobs: whose words these are, how its ranks are laid out, and which rules hold for it. */
 export interface Framework {
@@ -33,10 +34,17 @@ export interface Framework {
   readonly notes: readonly string[];
   /** A layout of the framework, for its page. */
   readonly example: string;
-  /** The version of Megatron Core that it pins; null where it has none or takes what is installed. */
-  readonly core: string | null;
+  /** The version of Megatron Core that its images or requirements hold at `revision`; null where it has none. */
+  readonly core: CorePin | null;
   /** What becomes of a checkpoint of its own under another layout; left out where that is not known. */
   readonly checkpoint?: OwnCheckpoint;
+}
+
+/** The Megatron Core that a framework comes with; a job may run another. */
+export interface CorePin {
+  readonly version: MegatronVersion;
+  /** The file that says so. */
+  readonly source: string;
 }
 
 /** A checkpoint that is not Megatron-LM's. */

@@ -2,7 +2,7 @@ import type { RootKeys } from '../format/keys';
 import type { Section } from '../format/spec';
 import { accelerate } from './accelerate';
 import { axolotl } from './axolotl';
-import { megatronDeepspeed } from './deepspeed';
+import { deepspeed, megatronDeepspeed } from './deepspeed';
 import type { Framework } from './framework';
 import { llamaFactory } from './llama-factory';
 import { MEGATRON_BASED } from './megatron';
@@ -26,6 +26,7 @@ export const FRAMEWORKS: readonly Framework[] = [
   swiftTransformers,
   llamaFactory,
   megatronDeepspeed,
+  deepspeed,
   torchtitan,
   primus,
   primusTorchtitan,

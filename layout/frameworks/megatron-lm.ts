@@ -78,7 +78,10 @@ const DEEPSPEED_OPTIONS: readonly OptionRow[] = [
   ['model.num_query_groups', 'num_key_value_heads', 'integer'],
   ['optimizer.zero_stage', 'zero_stage', 'integer'],
 ];
-const DEEPSPEED_CONFIGURATION: readonly OptionRow[] = [['optimizer.zero_stage', 'zero_optimization.stage', 'integer']];
+const DEEPSPEED_CONFIGURATION: readonly OptionRow[] = [
+  ['optimizer.zero_stage', 'zero_optimization.stage', 'integer'],
+  ['batch.gradient_accumulation_steps', 'gradient_accumulation_steps', 'integer'],
+];
 
 const DEEPSPEED_MAPPED = ['deepspeed', 'deepspeed_config', ...DEEPSPEED_OPTIONS.map(([, name]) => name)];
 

@@ -11,6 +11,7 @@ export const MEGATRON_BASED: readonly Framework[] = [
     title: 'slime',
     revision: '624b824a89',
     source: 'THUDM/slime',
+    core: { version: 'core_r0.16', source: 'MEGATRON_COMMIT of docker/Dockerfile, with patches' },
     // slime hands its flags to Megatron-LM's own parser
     // and packs samples of any length, whatever its seq_length
     rules: { own: ['slime-batch'], megatron: 'script', except: ['rollout-length'] },
@@ -29,6 +30,7 @@ export const MEGATRON_BASED: readonly Framework[] = [
     title: 'Megatron Bridge',
     revision: '067f987df0',
     source: 'NVIDIA-NeMo/Megatron-Bridge',
+    core: { version: 'main', source: 'the submodule 3rdparty/Megatron-LM at 2a75ac12c5' },
     rules: { own: [], megatron: 'core' },
     reads:
       'Recipes in Python, configurations in YAML and commands with overrides: the fields of its providers and configurations under their names.',

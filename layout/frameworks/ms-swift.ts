@@ -19,6 +19,7 @@ const SWIFT = { name: 'ms-swift', title: 'ms-swift', revision: '3602360a56', sou
 export const swift: Framework = {
   ...SWIFT,
   ...MEGATRON_RANKS,
+  core: { version: 'core_r0.16', source: 'requirements/megatron.txt, which takes later ones too' },
   rules: { own: ['swift-batch'], megatron: 'core' },
   reads:
     "Commands `megatron sft`, `pt`, `rlhf` with flags or a YAML file: Megatron-LM's options under their names, `NNODES` and `NPROC_PER_NODE` of the environment, the degrees of vLLM or SGLang beside it.",

@@ -26,6 +26,7 @@ const OWN: readonly string[] = ['nemo-rl-batch'];
 export const nemoRl: Framework = {
   ...NEMO_RL,
   ...MEGATRON_RANKS,
+  core: { version: 'main', source: 'the submodule of its Megatron Bridge at 14346b65a2' },
   dividesWords: (_, sizes, world) => worldWords(sizes, world),
   rules: { own: OWN, megatron: 'core', except: ['global-batch'] },
   reads: READS,

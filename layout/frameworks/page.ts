@@ -1,7 +1,7 @@
 import { check } from '../check';
 import { RULES } from '../rules/registry';
 import { processGroups } from '../topology/process-groups';
-import type { Framework, World, WorldDegree } from './framework';
+import type { CorePin, Framework, World, WorldDegree } from './framework';
 import { FRAMEWORKS } from './index';
 
 /** The name of a framework's page: its name, and its engine where it has several. */
@@ -58,6 +58,7 @@ function frameworkMarkdown(framework: Framework): string {
     '## What is read',
     reads,
     ...(world ? ['## The world', worldMarkdown(world)] : []),
+    ...(framework.core ? ['## Megatron Core', coreMarkdown(framework.core)] : []),
     '## Process groups',
     groupsMarkdownOf(framework),
     '## Rules',
@@ -68,6 +69,11 @@ function frameworkMarkdown(framework: Framework): string {
   ]
     .join('\n\n')
     .concat('\n');
+}
+
+/** What a framework comes with; a job of another version says it. */
+function coreMarkdown({ version, source }: CorePin): string {
+  return `At this revision it comes with \`${version}\` (${source}). Write \`megatron:\` for the rules of the version that a job runs.`;
 }
 
 function worldMarkdown({ degrees, over = [], experts }: World): string {

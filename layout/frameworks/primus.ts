@@ -21,6 +21,7 @@ const READS =
 /** Primus on Megatron-LM, whose argument parser it calls. */
 export const primus: Framework = {
   ...MEGATRON_RANKS,
+  core: { version: 'core_r0.16', source: 'the submodule third_party/Megatron-LM at d3528a2130' },
   name: 'primus',
   title: 'Primus',
   revision: 'fd1eeabbad',
@@ -85,27 +86,38 @@ function readFlagsAlone(job: Job, missing: Reason): Facts {
 
 const MANUAL_SPLIT = 'decoder_pipeline_manual_split_list';
 
+/** The most MTP layers that a layout is written with. */
+const MAX_MTP = 64;
+
 const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, MANUAL_SPLIT]);
 
 /**
- * The layers of each stage by hand, the former way to write a pipeline layout. With virtual stages the list is not read: at this
- * revision nothing says in which order it counts them.
+ * The layers of each stage by hand, the former way to write a pipeline layout. With virtual stages the list holds those of the
+ * first pipeline rank first (pull request 69 of Primus); MTP layers stand in the last stage.
  */
 function readManualSplit(options: Options, facts: Facts): void {
   const list = options.has(MANUAL_SPLIT) ? options.list(true, MANUAL_SPLIT) : undefined;
-  const pp = facts.number('parallelism.pp');
-  const chunks = ['parallelism.vpp', 'parallelism.num_layers_per_virtual_pipeline_stage'] as const;
+  const pp = facts.number('parallelism.pp') ?? 0;
+  const vpp = facts.get('parallelism.vpp') ? facts.number('parallelism.vpp') : 1;
   if (!isKnown(list) || facts.get('parallelism.pipeline_model_parallel_layout')) {
     return;
   }
-  if (list.value.length !== pp || chunks.some((key) => facts.get(key)) || facts.number('model.mtp_num_layers')) {
+  const counts = list.value;
+  if (vpp === null || counts.length !== pp * vpp || facts.get('parallelism.num_layers_per_virtual_pipeline_stage')) {
     facts.note(
-      `${MANUAL_SPLIT} [${list.value.join(', ')}] is not read: it is understood for one number a stage, without virtual stages and MTP layers.`,
+      `${MANUAL_SPLIT} [${counts.join(', ')}] is not read: it is understood as one number for each stage of each pipeline rank.`,
     );
     return;
   }
-  const stages = list.value.map((count) => (count === 1 ? 't' : `t*${count}`));
-  facts.set('parallelism.pipeline_model_parallel_layout', { value: `E${stages.join('|')}L`, source: list.source });
+  const stages = counts.map((_, stage) => {
+    const count = counts[(stage % pp) * vpp + Math.floor(stage / pp)];
+    return count === 1 ? 't' : `t*${count}`;
+  });
+  const mtp = 'm'.repeat(Math.min(facts.number('model.mtp_num_layers') ?? 0, MAX_MTP));
+  facts.set('parallelism.pipeline_model_parallel_layout', {
+    value: `E${stages.join('|')}${mtp}L`,
+    source: list.source,
+  });
 }
 
 /** The experiment that a launcher of Primus is given; null for other programs. */

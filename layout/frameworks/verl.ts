@@ -32,6 +32,7 @@ const OWN: readonly string[] = ['verl-batch'];
 export const verl: Framework = {
   ...VERL,
   ...MEGATRON_RANKS,
+  core: { version: 'core_r0.15', source: 'docker/Dockerfile.stable.vllm' },
   // only where micro-batches are counted in samples
   dividesWords: ({ rl }, { tp = 1, pp = 1, cp = 1 }, world) =>
     rl.value?.dynamic_batch.value === true

@@ -78,3 +78,14 @@ test.each([
     `train.sh says tp 8 (${place}); this layout says tp 4.`,
   ]);
 });
+
+test.each([
+  ['launch: {family: verl}', 'run.sh trains on fsdp; this layout says engine megatron.'],
+  ['launch: {family: verl, engine: fsdp}', undefined],
+  ['launch: {family: slime}', undefined],
+])('what trains is compared: %s', (launch, message) => {
+  const text = 'python3 -m verl.trainer.main_ppo data.train_batch_size=64 trainer.n_gpus_per_node=8\n';
+  const reading = readLaunchFile('run.sh', text, () => null);
+  const { differences } = driftBetween('a.layout.yaml', `layout: 1\nworld_size: 8\n${launch}\n`, reading);
+  expect(differences.find(({ key }) => key === 'launch.engine')?.message).toBe(message);
+});

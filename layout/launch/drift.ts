@@ -1,6 +1,7 @@
 import { isKeyPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
+import { FRAMEWORKS, type Framework } from '../frameworks';
 import { listsStages } from './document';
 import type { LaunchPlace, LaunchReading } from './import';
 import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './layout-values';
@@ -92,7 +93,39 @@ export function driftBetween(
       ...wordsOf(file, text, reading, found),
     });
   }
-  return { differences, unknown };
+  const engine = engineDifference(file, text, values, reading);
+  return { differences: engine ? [...differences, engine] : differences, unknown };
+}
+
+/**
+ * What trains, where both sides are of one framework: a layout without `launch.engine` means the framework's usual one, and so
+ * does a reading.
+ */
+function engineDifference(file: string, text: string, values: LayoutValues, reading: LaunchReading): Difference | null {
+  const engines = FRAMEWORKS.filter(({ name }) => name === reading.family);
+  const usual = engines.find(({ engine }) => engine === undefined);
+  const named = (engine: unknown) => engines.find((one) => one.engine !== undefined && one.engine === engine) ?? usual;
+  const written = values.get('launch.engine');
+  const [mine, theirs] = [named(written?.value), named(reading.engine)];
+  if (mine === theirs || values.get('launch.family')?.value !== reading.family) {
+    return null;
+  }
+  const offset = written?.place.offset ?? null;
+  const [value, own] = [engineName(theirs), engineName(mine)];
+  const line = offset === null ? '' : ` (line ${new LineIndex(text).positionAt(offset).line + 1})`;
+  return {
+    key: 'launch.engine',
+    layout: { value: own, offset },
+    launch: { value, source: { file: reading.file, line: 1 }, offset: null },
+    message: `${lastPart(reading.file)} trains on ${value}; this layout says engine ${own}.`,
+    mirrored: `${lastPart(file)} says engine ${own}${line}; this file trains on ${value}.`,
+  };
+}
+
+/** The engine that a description is of; Megatron-LM's own script has none. */
+function engineName(framework: Framework | undefined): string {
+  const isMegatron = framework === undefined || framework.rules.megatron !== 'none';
+  return framework?.engine ?? (isMegatron ? 'megatron' : framework.name);
 }
 
 /** The number of weight shards of a layout that writes the degree instead. */

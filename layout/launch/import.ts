@@ -323,7 +323,9 @@ class Session implements LaunchContext {
 
   /** The jobs that a run of the script starts; null where it starts none of a supported family. */
   #started(run: ScriptRun, family: FamilyName | undefined): Started | null {
-    const jobs = run.invocations.map((invocation) => jobOf(invocation, run.scheduled));
+    const jobs = run.invocations.map((invocation) =>
+      jobOf(invocation, run.scheduled, (path) => this.find(path)?.text ?? null),
+    );
     // flags alone count where nothing else starts a job
     const [alone, started] = [true, false].map((isAlone) =>
       jobs.filter(({ program }) => (program === FLAGS_ALONE) === isAlone),

@@ -43,9 +43,12 @@ interface Launcher {
   readonly switches: ReadonlySet<string>;
   /** Options with two values. */
   readonly pairs?: ReadonlySet<string>;
-  /** What its options say of the world. */
-  readonly world?: (options: Options) => World;
+  /** What its options say of the world, and the files that they name. */
+  readonly world?: (options: Options, textOf: ReadText) => World;
 }
+
+/** The text of a file that a command names; null where there is none. */
+export type ReadText = (path: string) => string | null;
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -101,10 +104,11 @@ const LAUNCHERS: Readonly<Record<string, Launcher>> = {
   },
   deepspeed: {
     switches: names('module no_python no_local_rank save_pid enable_each_rank_log bind_cores_to_rank no_ssh'),
-    world: (options) => ({
-      nodes: countOf(options, ['num_nodes']),
-      perNode: countOf(options, ['num_gpus']),
-    }),
+    world: (options, textOf) => {
+      const [nodes, perNode] = [countOf(options, ['num_nodes']), countOf(options, ['num_gpus'])];
+      const hosts = options.get('hostfile', 'H') ? hostsOf(options, textOf) : localOf(options);
+      return { ...hosts, ...defined({ nodes, perNode }) };
+    },
   },
   msrun: {
     switches: names('join_cluster'),
@@ -142,9 +146,44 @@ const OTHER_WRAPPERS =
 /** Programs that may stand behind a wrapper that is not known, such as `docker run ...`. */
 const PROGRAMS = /^(torchrun|python[\d.]*|accelerate|deepspeed|srun|mpirun|msrun|megatron|swift|axolotl|vllm|uv)$/;
 
+/**
+ * The machines of the file that `deepspeed --hostfile` names: `worker-1 slots=8` a line (deepspeed/launcher/runner.py). Nothing
+ * where they have unequal slots, or where other options choose among them.
+ */
+function hostsOf(options: Options, textOf: ReadText): World {
+  const named = options.get('hostfile', 'H');
+  const [path, place] = [named?.values[0], named?.place];
+  const isFiltered = ['include', 'i', 'exclude', 'e'].some((name) => options.has(name));
+  const text = path && !isFiltered ? textOf(path) : null;
+  const lines = text?.split('\n').filter((line) => line.trim() !== '' && !line.trimStart().startsWith('#')) ?? [];
+  const slots = lines.map((line) => integerOf(/^\S+[ \t]+slots=(\d{1,6})[ \t]*$/.exec(line.trim())?.[1] ?? null));
+  const [first] = slots;
+  if (!place || !first || slots.some((one) => one !== first)) {
+    return {};
+  }
+  return { nodes: { value: slots.length, source: place }, perNode: { value: first, source: place } };
+}
+
+/**
+ * The machine of a command without a file of hosts: this one, with the GPUs that `--include localhost:0,1` names. A command that
+ * says nothing of GPUs may find a file of hosts where DeepSpeed looks for one.
+ */
+function localOf(options: Options): World {
+  const included = options.get('include', 'i');
+  if (!included && options.has('num_gpus') && !options.has('exclude') && !options.has('e')) {
+    return { nodes: ALONE };
+  }
+  const [, slots] = /^[\w.-]{1,255}:(\d+(?:,\d+)*)$/.exec(included?.values[0] ?? '') ?? [];
+  return included && slots ? { nodes: ALONE, perNode: { value: slots.split(',').length, source: included.place } } : {};
+}
+
 /** The program that an invocation starts, with the world that its launchers give it. */
-export function jobOf(invocation: Invocation, scheduled: ReadonlyMap<string, Text>): Job {
-  const chain = new Chain(invocation);
+export function jobOf(
+  invocation: Invocation,
+  scheduled: ReadonlyMap<string, Text>,
+  textOf: ReadText = () => null,
+): Job {
+  const chain = new Chain(invocation, textOf);
   chain.peel(invocation.outer);
   const rest = chain.peel(invocation.args);
   return { ...chain.job(rest), world: chain.world(scheduled) };
@@ -171,7 +210,10 @@ class Chain {
   readonly #worlds: World[] = [];
   #asModule = false;
 
-  constructor(readonly invocation: Invocation) {}
+  constructor(
+    readonly invocation: Invocation,
+    readonly textOf: ReadText,
+  ) {}
 
   /** Removes the launchers from the front of a command. */
   peel(args: readonly Arg[]): readonly Arg[] {
@@ -235,7 +277,7 @@ class Chain {
     const options = args.slice(0, end);
     this.launchers.push(name);
     const flags = readFlags(options, this.invocation.place, { switches: launcher.switches });
-    const world = withEnvironment(launcher, launcher.world?.(flags.options), this.invocation);
+    const world = withEnvironment(launcher, launcher.world?.(flags.options, this.textOf), this.invocation);
     if (world) {
       this.#worlds.push(world);
     }

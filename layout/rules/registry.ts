@@ -17,6 +17,7 @@ import { denseProduct } from './factorization/dense-product';
 import { expertFactorization } from './factorization/expert-factorization';
 import { expertProduct } from './factorization/expert-product';
 import { accelerateCombination } from './framework/accelerate-combination';
+import { deepspeedBatch } from './framework/deepspeed-batch';
 import { deepspeedPipeline } from './framework/deepspeed-pipeline';
 import { frameworkExperts } from './framework/framework-experts';
 import { frameworkHeads } from './framework/framework-heads';
@@ -152,6 +153,7 @@ export const RULES: readonly Rule[] = [
   frameworkWorld,
   frameworkExperts,
   accelerateCombination,
+  deepspeedBatch,
   frameworkHeads,
   torchtitanSequence,
   torchtitanPipeline,

@@ -12,7 +12,7 @@ test('framework-heads', () => {
     'torchtitan: key-value heads are the heads where they are not written': `${of('torchtitan', 6, 'tp: 6')}model: {num_attention_heads: 32}\n`,
     'nanotron: fewer key-value heads than ranks': `${of('nanotron', 8, 'tp: 8')}${model(16, 4)}`,
     'nanotron: key-value heads': `${of('nanotron', 4, 'tp: 4')}${model(12, 6)}`,
-    'accelerate: not known': `${of('accelerate', 4, 'tp: 4')}${model(6, 3)}`,
+    'accelerate: heads that transformers cuts without a check': `${of('accelerate', 4, 'tp: 4')}${model(6, 3)}`,
   });
   expect(said).toMatchInlineSnapshot(`
     "torchtitan: fewer key-value heads than ranks: warning at "16": tp 16 does not divide 8 key-value heads, which torchtitan does not copy to several ranks. Use tp 2, 4 or 8.
@@ -37,6 +37,9 @@ test('framework-heads', () => {
     nanotron: key-value heads: error at "4": tp 4 does not divide 6 key-value heads. Use tp 2, 3 or 6.
       = nanotron: Number of key/value heads (6) must be divisible by TP size (4).
       = at "6": num_query_groups is 6 here
-      = suggestion: Change tp to 2: parallelism: {tp: [-4-]{+2+}}"
+      = suggestion: Change tp to 2: parallelism: {tp: [-4-]{+2+}}
+    accelerate: heads that transformers cuts without a check: error at "4": tp 4 does not divide 6 attention heads. Use tp 1 or 3.
+      = at "6": num_attention_heads is 6 here
+      = suggestion: Change tp to 1: parallelism: {tp: [-4-]{+1+}}"
   `);
 });

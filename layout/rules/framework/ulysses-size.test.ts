@@ -20,7 +20,7 @@ test('ulysses-size', () => {
     'verl: key-value heads neither divide nor multiply': of(verl, 8, 4, 24, 6),
     'DeepSpeed: the size does not divide the heads': of(deepspeed, 64, 64, 48, 48),
     'DeepSpeed: key-value heads are not compared': of(deepspeed, 8, 4, 24, 6),
-    'accelerate: what DeepSpeed asks there is not known': of('family: accelerate', 8, 8, 12, 12),
+    'accelerate: heads, as DeepSpeed asks': of('family: accelerate', 8, 8, 12, 12),
   });
   expect(said).toMatchInlineSnapshot(`
     "verl: the size does not divide the world: error at "3": ulysses 3 does not divide 8 ranks. Use ulysses 1, 2 or 4.
@@ -41,6 +41,12 @@ test('ulysses-size', () => {
       = at "48": num_attention_heads is 48 here
       = suggestion: Change ulysses to 16: parallelism: {ulysses: [-64-]{+16+}}
       = suggestion: Change ulysses to 8: parallelism: {ulysses: [-64-]{+8+}}
-      = suggestion: Change ulysses to 4: parallelism: {ulysses: [-64-]{+4+}}"
+      = suggestion: Change ulysses to 4: parallelism: {ulysses: [-64-]{+4+}}
+    accelerate: heads, as DeepSpeed asks: error at "8": ulysses 8 does not divide 12 attention heads. Use ulysses 1, 2 or 4.
+      = accelerate: Attention head count 12 is not divisible by SP size 8
+      = at "12": num_attention_heads is 12 here
+      = suggestion: Change ulysses to 4: parallelism: {ulysses: [-8-]{+4+}}
+      = suggestion: Change ulysses to 2: parallelism: {ulysses: [-8-]{+2+}}
+      = suggestion: Change ulysses to 1: parallelism: {ulysses: [-8-]{+1+}}"
   `);
 });

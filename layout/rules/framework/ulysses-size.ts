@@ -9,12 +9,15 @@ export const ulyssesSize: Rule = {
   severity: 'error',
   title: 'Ulysses sequence parallelism cannot share the ranks or the heads',
   effect: 'the framework stops when it builds the model',
-  what: '`ulysses` does not divide the world, or `num_attention_heads`; or it neither divides `num_query_groups` nor is a multiple of them (verl).',
+  what: '`ulysses` does not divide the world, or `num_attention_heads`; or it neither divides `num_query_groups` nor is a multiple of them (verl, accelerate, DeepSpeed).',
   why: 'Around attention, an all-to-all gives each rank all tokens of some heads. Each rank takes the same number of heads; key-value heads that are fewer than ranks are copied.',
   failing:
     'layout: 1\nworld_size: 64\nlaunch: {family: verl, engine: fsdp}\nparallelism: {ulysses: 64}\nmodel: {num_attention_heads: 48}\n',
   sources: [
     otherSource('`apply_monkey_patch` in verl/models/transformers/monkey_patch.py (volcengine/verl at b178a3cd56)'),
+    otherSource(
+      '`UlyssesSPAttentionHF.__init__` in deepspeed/runtime/sequence_parallel/ulysses_sp.py (deepspeedai/DeepSpeed at edaa722126)',
+    ),
     otherSource('`_generate_layout_params` in deepspeed/sequence/layer.py (deepspeedai/DeepSpeed at edaa722126)'),
   ],
   *check({ framework, root, world, modules }) {
@@ -29,6 +32,8 @@ export const ulyssesSize: Rule = {
     if (world.size !== undefined && world.size % size !== 0) {
       const better = nearestDivisors(world.size, size, 3);
       yield {
+        // accelerate itself accepts it, and DeepSpeed stops behind it
+        ...(framework.world?.isOpen?.({ sp: size }) && { severity: 'warning' as const }),
         message: `ulysses ${size} does not divide ${countOf(world.size, 'rank')}. Use ulysses ${eitherNumber(better)}.`,
         span: field.span,
         fixes: better.map((one) => changeFix('ulysses', field, one)),

@@ -12,13 +12,15 @@ export const queryGroups: Rule = {
   severity: 'error',
   title: 'tp and the query groups do not divide each other',
   effect: 'Megatron-LM stops on every rank',
-  what: '`num_query_groups` is neither a multiple nor a divisor of `tp`; before Megatron core 0.16 it must be a multiple.',
+  what: '`num_query_groups` is neither a multiple nor a divisor of `tp`; before Megatron core 0.16 it must be a multiple: an error where `megatron:` says so, a warning where the framework of the job comes with such a version.',
   why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
   failing: job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
   *check(facts) {
-    // copies of key-value heads on several ranks came with core 0.16
-    const isOld = isBefore(versionOf(facts), 16);
+    // copies of key-value heads on several ranks came with core 0.16; what a framework comes with may be another in a job
+    const pin = facts.root.megatron.written ? null : (facts.framework?.core ?? null);
+    const isPinned = pin !== null && isBefore(pin.version, 16);
+    const isOld = isPinned || isBefore(versionOf(facts), 16);
     for (const { module, model, degrees } of describedModels(facts)) {
       const field = model.num_query_groups;
       const groups = field.value;
@@ -33,8 +35,11 @@ export const queryGroups: Rule = {
         (a, b) => Math.abs(a - groups) - Math.abs(b - groups),
       );
       const better = [...new Set(fitting)].slice(0, 3);
+      // another Megatron Core would repeat the heads
+      const isOpen = isPinned && tp % groups === 0;
       yield {
-        message: `num_query_groups ${groups} is ${isOld ? `no multiple of tp ${tp}, which Megatron-LM before core 0.16 needs` : `neither a multiple nor a divisor of tp ${tp}`}. Use num_query_groups ${eitherNumber(better)}.`,
+        ...(isOpen && { severity: 'warning' as const }),
+        message: `num_query_groups ${groups} is ${isOld ? `no multiple of tp ${tp}, which Megatron-LM before core 0.16 needs${isOpen ? ` (${facts.framework?.title} comes with ${pin.version})` : ''}` : `neither a multiple nor a divisor of tp ${tp}`}. Use num_query_groups ${eitherNumber(better)}.`,
         span: field.span,
         related: [
           ...writtenRelated('tp', module.fields.tp),

@@ -38,7 +38,8 @@ export const phaseModel: Rule = {
 function phaseReport(facts: LayoutFacts, name: string, phase: Section<PhaseKeys>): Report | null {
   const [module] = facts.modules;
   const model = facts.root.model.value;
-  const engine = valueOr(phase.engine, 'megatron');
+  // a rollout runs in an engine, whether or not the file names it
+  const engine = !phase.engine.written && name === 'rollout' ? undefined : valueOr(phase.engine, 'megatron');
   const [tp = 1, pp = 1] = [valueOr(phase.tp, 1), valueOr(phase.pp, 1)];
   const isMegatron = engine === 'megatron';
   // the trainer's own degrees have rules of their own

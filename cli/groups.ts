@@ -15,6 +15,9 @@ import {
   type Span,
   terminalLine,
 } from '../layout';
+import { costOf } from '../picture/cost';
+import { byExchange, sentText, traffic } from '../picture/flows';
+import { kindsOf, type NamedFamily } from '../picture/rankDetails';
 import { reachOf } from '../picture/reach';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
@@ -31,8 +34,9 @@ interface Options {
 }
 
 const HELP = `
-Text is a line for each kind of group: how many there are, how many ranks each has, and how many have ranks on several
-nodes. JSON has the ranks of every group.
+Text is a line for each kind of group, under all names that have the same ranks: how many there are, how many ranks each
+has, how many have ranks on several nodes, and what a rank sends in a step under all of these names, where the file says
+enough; the kinds that send most come first. JSON has the ranks of every group, in creation order.
 
 Exit status: 0 listed, 1 the layout has errors, 2 a file, group or rank cannot be used.
 
@@ -198,15 +202,34 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
   if (listsRanks(options)) {
     yield* listText(shown, options.rank);
   } else if (shown.length > 0) {
+    const flows = 'checked' in input && input.checked.facts ? (costOf(input.checked.facts).cost?.flows ?? []) : [];
+    const sent = sentText(flows);
     yield* table([
-      ['group', 'groups', 'ranks', ...(isPlaced ? ['cross nodes'] : [])],
-      ...shown.map((family) => summary(family, isPlaced ? layout.gpusPerNode : null)),
+      ['group', 'groups', 'ranks', ...(isPlaced ? ['cross nodes'] : []), ...(sent === '' ? [] : ['a rank sends'])],
+      ...byExchange(merged(shown, layout), flows).map((kind) => [
+        ...summary(kind, isPlaced ? layout.gpusPerNode : null),
+        ...(sent === '' ? [] : [kind.bytes > 0 ? traffic(kind.bytes) : '']),
+      ]),
     ]);
+    yield sent === '' ? '' : `  a rank sends ${sent} in a step\n\n`;
   }
   const others = [...new Set(found.families.filter((family) => !shown.includes(family)).map(({ name }) => name))];
   if (others.length > 0) {
     yield `groups of one rank: ${others.map(terminalLine).join(', ')}; --all lists them\n`;
   }
+}
+
+/** Kinds of groups that have the same ranks as one, in the order of the first of each. */
+function merged(families: readonly GroupFamily[], layout: ResolvedLayout): NamedFamily[] {
+  const keyOf = (module: string | null, name: string) => JSON.stringify([module, name]);
+  const known = new Map(
+    kindsOf(layout).flatMap((kind) => kind.names.map((name) => [keyOf(kind.module, name), kind] as const)),
+  );
+  const kinds = families.map((family) => {
+    const { module, name } = family;
+    return known.get(keyOf(module, name)) ?? { module, names: [name], family };
+  });
+  return [...new Set(kinds)];
 }
 
 const titleOf = ({ name, module }: GroupFamily): string =>
@@ -225,10 +248,11 @@ function* listText(families: readonly GroupFamily[], rank: number | undefined): 
  * The groups of one kind in one row: how many there are, the ranks of the largest, and how many cross nodes.
  * @param gpusPerNode null where it is not known
  */
-function summary(family: GroupFamily, gpusPerNode: number | null): string[] {
+function summary({ names, module, family }: NamedFamily, gpusPerNode: number | null): string[] {
   const reach = gpusPerNode === null ? [] : [reachOf(family, gpusPerNode)];
   const crossing = reach.map((one) => (one === null ? 'not known' : grouped(one.crossing)));
-  return [titleOf(family), grouped(family.count), grouped(family.size), ...crossing];
+  const title = terminalLine(`${names.join(' = ')}${module === null ? '' : ` of ${module}`}`);
+  return [title, grouped(family.count), grouped(family.size), ...crossing];
 }
 
 /** The JSON fields that only bridges have. */

@@ -20,7 +20,7 @@ export { synonymsFor } from './format/synonyms';
 export * from './format/tree';
 export { childrenOf, entriesIn, scalarsOf } from './format/walk';
 export { frameworkPages } from './frameworks/page';
-export { gcd } from './grid/arithmetic';
+export { gcd, joinedAxes } from './grid/arithmetic';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';

@@ -59,6 +59,8 @@ function costFrom(facts: LayoutFacts, estimate: Estimate): Cost {
     })),
     gpuBytes: gpuMemoryBytes,
     flows: traffic.map(({ module, group, carries, bytesPerStep, tier }) => ({
+      module,
+      kind: group,
       group: named(module, group),
       carries,
       bytes: bytesPerStep,

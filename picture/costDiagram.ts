@@ -217,7 +217,14 @@ function topFlows(flows: readonly Flow[], tier: Flow['tier']): Flow[] {
   return rest.length > 1
     ? [
         ...sorted.slice(0, MAX_FLOWS - 1),
-        { group: `${rest.length} more`, carries: 'together', tier, bytes: sentOver(rest, tier) },
+        {
+          module: null,
+          kind: '',
+          group: `${rest.length} more`,
+          carries: 'together',
+          tier,
+          bytes: sentOver(rest, tier),
+        },
       ]
     : sorted;
 }

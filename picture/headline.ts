@@ -8,8 +8,8 @@ import {
   type ResolvedModule,
 } from '../layout';
 import { nested } from './blocks';
-import { type Flow, traffic } from './flows';
-import { familiesOf } from './rankDetails';
+import { exchangedIn, type Flow, traffic } from './flows';
+import { familiesOf, kindsOf } from './rankDetails';
 import { groupsSentence, nvlinkRanks, reachOf } from './reach';
 
 /** The answer that a view gives: one line, and what it is about. */
@@ -148,16 +148,9 @@ const WORDS: Readonly<Record<string, string>> = {
  * @param flows what a rank sends in a step, where that is known
  */
 export function groupsHeadline(layout: ResolvedLayout, name: string, flows: readonly Flow[]): Headline {
-  const bytes = flows.reduce((sum, flow) => sum + (isOf(layout, flow, name) ? flow.bytes : 0), 0);
+  const bytes = kindsOf(layout)
+    .filter(({ names }) => names.includes(name))
+    .reduce((sum, { module, names }) => sum + exchangedIn(flows, module, names), 0);
   const sent = bytes > 0 ? `a rank sends ${traffic(bytes)} a step` : '';
   return { title: groupsSentence(layout, name, sent), sub: subject(layout) };
-}
-
-/** Whether a flow goes through the groups of a name: also where they are the same groups under another name (dp, dp_cp). */
-function isOf(layout: ResolvedLayout, { group }: Flow, name: string): boolean {
-  if (group === name || group !== 'dp_cp' || name !== 'dp') {
-    return group === name;
-  }
-  const [one, other] = [name, group].map((each) => familiesOf(layout).find((family) => family.name === each)?.size);
-  return one !== undefined && one === other;
 }

@@ -5,6 +5,7 @@ import {
   type GroupFamily,
   type GroupName,
   grouped,
+  joinedAxes,
   memoize,
   processGroups,
   type ResolvedLayout,
@@ -111,7 +112,7 @@ export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[
     (a, b) => kindOrder(a.name) - kindOrder(b.name) || a.name.length - b.name.length,
   );
   for (const group of groups) {
-    const key = group.ranks ? group.ranks.join() : `${group.module}/${group.name}`;
+    const key = `${group.module}/${group.ranks ? group.ranks.join() : stepsOf(layout, group)}`;
     merged.set(key, [...(merged.get(key) ?? []), group]);
   }
   return [...merged.values()]
@@ -122,18 +123,42 @@ export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[
     .sort((a, b) => kindOrder(a.name) - kindOrder(b.name) || a.size - b.size);
 }
 
+/** What the ranks of a group follow from that is too large to be listed: groups of the same steps are the same. */
+function stepsOf(layout: ResolvedLayout, { module, name, index }: RankGroup): string {
+  const grid = familiesOf(layout).find((family) => family.name === name && family.module === module)?.grid;
+  return grid ? JSON.stringify([grid.rankAt(index, 0), joinedAxes(grid.steps)]) : name;
+}
+
 /** A kind of process groups of one module, under all names that have the same groups. */
 export interface NamedFamily {
+  readonly module: string | null;
   readonly names: readonly string[];
   readonly family: GroupFamily;
 }
 
-/** The kinds of process groups that the first rank of a module is in. */
+/**
+ * The kinds of process groups that the first rank of a module is in. Groups of a kind are one another shifted, so kinds are the same
+ * where as many groups of as many ranks begin with the same one.
+ */
 export const namedFamilies = (layout: ResolvedLayout, module: ResolvedModule): NamedFamily[] =>
-  mergedGroups(layout, module.rankOffset).flatMap(({ names, name, module: owner }) => {
-    const family = familiesOf(layout).find((one) => one.name === name && one.module === owner);
-    return family && owner === module.name ? [{ names, family }] : [];
-  });
+  mergedGroups(layout, module.rankOffset)
+    .filter((group) => group.module === module.name)
+    .flatMap(({ names, module: owner }) => {
+      const families = names.flatMap(
+        (name) => familiesOf(layout).find((one) => one.name === name && one.module === owner) ?? [],
+      );
+      const shapeOf = ({ count, size }: GroupFamily) => `${count} x ${size}`;
+      return [...new Set(families.map(shapeOf))].flatMap((shape) => {
+        const same = families.filter((family) => shapeOf(family) === shape);
+        const [family] = same;
+        return family ? [{ module: owner, names: same.map(({ name }) => name), family }] : [];
+      });
+    });
+
+/** The kinds of process groups of all modules, each once with all of its names. */
+export const kindsOf = memoize((layout: ResolvedLayout): readonly NamedFamily[] =>
+  layout.modules.flatMap((module) => namedFamilies(layout, module)),
+);
 
 function rankGroup(family: GroupFamily, index: number): RankGroup {
   const { name, module } = family;

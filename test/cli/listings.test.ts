@@ -92,16 +92,27 @@ describe('groups', () => {
     const others = 'groups of one rank: gtp_remat, cp, ';
     const { status, stdout } = await cli('groups', 'placed.layout.yaml');
     expect(status).toBe(0);
-    expect(lines(stdout).slice(0, 6)).toEqual([
+    expect(lines(stdout).slice(0, 5)).toEqual([
       'placed.layout.yaml: 16 ranks on 4 nodes of 4 GPUs',
-      '  group                    groups  ranks  cross nodes',
-      '  dp_cp                         2      8            2',
-      '  dp                            2      8            2',
-      '  mp                            8      2            0',
-      '  tp                            8      2            0',
+      '  group                                                               groups  ranks  cross nodes',
+      '  dp = dp_cp = ep_dp                                                       2      8            2',
+      '  tp = mp = tp_cp = ep_tp = tp_ep_mp = tp_ep_pp = tp_ep_gtp_remat_pp       8      2            0',
+      '  tp_dp = tp_dp_cp = intra_dist_opt_instance                               1     16            1',
     ]);
     expect(stdout).toContain(`\n\n${others}`);
     expect(stdout).toMatch(/, ep; --all lists them\n$/);
+  });
+
+  test('says what ranks send under all names of their groups, the most first', async () => {
+    const { stdout } = await cli('groups', resolve('examples/moe-64gpu.layout.yaml'));
+    const [, head = '', ...rows] = lines(stdout);
+    expect(head).toMatch(/ {2}cross nodes {2}a rank sends$/);
+    expect(rows.slice(0, 3).map((row) => row.trim().split(/ {2,}/).at(0))).toEqual([
+      'tp = ep = tp_cp = tp_ep_mp',
+      'dp = dp_cp = ep_dp',
+      'pp',
+    ]);
+    expect(stdout).toMatch(/\n {2}a rank sends [\d.]+ GB over NVLink, [\d.]+ GB over the network in a step\n/);
   });
 
   test('lists ranks with --ranks, or of the groups of one name or rank', async () => {

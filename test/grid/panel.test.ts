@@ -199,7 +199,7 @@ describe('the list of groups', () => {
     withPanel(moe, { state: { rank: 5 } }, async ({ page }) => {
       const yellow = rgbOf('#f0e442');
       const before = await pixelsOf(page, yellow);
-      const row = page.locator('.groups li', { hasText: 'dp = dp_cp' });
+      const row = page.locator('.groups li', { has: page.getByTitle(/^dp = dp_cp/) });
       const isAlone = (alone: boolean) =>
         until(
           () => pixelsOf(page, yellow),

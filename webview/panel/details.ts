@@ -2,6 +2,7 @@ import { countOf, denseGrid, grouped, type ResolvedModule } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changesInWords } from '../../picture/changes';
 import { MAX_DRAWN } from '../../picture/drawing';
+import { byExchange, type Flow, sentText, traffic } from '../../picture/flows';
 import { degreesOf } from '../../picture/headline';
 import { numberingOf } from '../../picture/numbering';
 import {
@@ -27,7 +28,7 @@ import { button, h, link } from './dom';
 export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
   const { layout, state, actions, base, difference } = scene;
   const modules = modulesOf(layout, rank);
-  const groups = mergedGroups(layout, rank);
+  const groups = byExchange(mergedGroups(layout, rank), flowsOf(scene));
   const place = `rank ${rank}, ${placeOf(layout, rank)}, ${coordinatesText(layout, rank)}`;
   const change = difference?.changeOf(rank) ?? 'same';
   return [
@@ -60,6 +61,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
       link('Copy', () => actions.copy(place, 'coordinates'), 'copy', { 'aria-label': 'Copy coordinates' }),
     ),
     h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
+    ...sentLine(scene),
     h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group))),
   ];
 }
@@ -85,19 +87,44 @@ const CHANGE_TEXT = {
 const chips = (coordinates: readonly string[]): HTMLElement[] =>
   (coordinates.length > 0 ? coordinates : ['alone']).map((text) => h('span', { class: 'chip' }, text));
 
+/** What travels in a step, as far as it is known. */
+const flowsOf = ({ cost }: Scene): readonly Flow[] => cost.cost?.flows ?? [];
+
+/** What a rank sends in a step in all of its groups; nothing where that is not known. */
+function sentLine(scene: Scene): HTMLElement[] {
+  const sent = sentText(flowsOf(scene));
+  return sent === '' ? [] : [h('p', { class: 'place' }, `A rank sends ${sent} in a step.`)];
+}
+
+/** What ranks send in a step under all names of their group. */
+const exchange = (bytes: number): HTMLElement[] =>
+  bytes > 0 ? [h('span', { class: 'exchange', title: 'What a rank sends in a step' }, traffic(bytes))] : [];
+
+/** The other names of the groups of a row, each as a way to show the groups of that name. */
+function aliases({ actions }: Scene, [, ...others]: readonly string[], keep: string): HTMLElement[] {
+  const alias = (name: string) =>
+    button(['= ', ...breakable(name)], () => actions.change({ view: 'groups', group: name }), {
+      class: 'alias',
+      'aria-label': `Show the same groups as ${name}`,
+      'data-keep': `${keep} alias ${name}`,
+    });
+  return others.length === 0 ? [] : [h('span', { class: 'aliases' }, ...others.map(alias))];
+}
+
 /** Pointing at a row shows its group alone, choosing it keeps that, and choosing it again shows all ranks. */
-function groupRow(scene: Scene, group: MergedGroup): HTMLElement {
+function groupRow(scene: Scene, group: MergedGroup & { readonly bytes: number }): HTMLElement {
   const { layout, state, actions } = scene;
-  const { names, name, module, index, size, ranks, nodes } = group;
+  const { names, name, module, index, size, ranks, nodes, bytes } = group;
   const isHighlighted = names.includes(highlightedGroup(scene));
   const isAlone = isHighlighted && state.isolated;
   const title = `${names.join(' = ')}${module === null ? '' : ` of ${module}`}, group ${index}, ${countOf(size, 'rank')}`;
   const content = [
-    h('span', { class: 'name' }, ...breakable(names.join(' = '))),
+    h('span', { class: 'name' }, ...breakable(name)),
     nodes === null
       ? badge(`${grouped(size)} ranks`, false)
       : badge(nodesText(nodes), nodes > 1 && nodesOf(ranks ?? [], nvlinkRanks(layout)) > 1),
     h('span', { class: 'peers' }, ranks ? rankList(ranks, MAX_RUNS) : countOf(size, 'rank')),
+    ...exchange(bytes),
   ];
   const toggle = () => actions.change(isAlone ? { isolated: false } : { group: name, isolated: true });
   const show = button(content, toggle, {
@@ -111,7 +138,7 @@ function groupRow(scene: Scene, group: MergedGroup): HTMLElement {
     'aria-label': `Copy the ranks of ${title}`,
     'data-keep': `copy ${module ?? ''} ${name} ${index}`,
   });
-  const row = h('li', {}, show, copy);
+  const row = h('li', {}, show, copy, ...aliases(scene, names, `group ${module ?? ''} ${name} ${index}`));
   row.addEventListener('pointerenter', () => actions.preview(ranks ?? []));
   row.addEventListener('pointerleave', () => actions.preview([]));
   return row;
@@ -130,19 +157,25 @@ const nodesText = (nodes: number): string => (nodes === 1 ? 'in node' : countOf(
 const MAX_MODULES = 4;
 
 /** A kind of process groups: their number and how many nodes one spans; a click shows them. */
-function kindRow({ layout, actions }: Scene, { names, family }: NamedFamily): HTMLElement {
+function kindRow(scene: Scene, { names, family, bytes }: NamedFamily & { readonly bytes: number }): HTMLElement {
+  const { layout, actions } = scene;
   const { name, module, count, size } = family;
   const reach = reachOf(family, layout.gpusPerNode);
   const isFar = (reachOf(family, nvlinkRanks(layout))?.crossing ?? 0) > 0;
   const content = [
-    h('span', { class: 'name' }, ...breakable(names.join(' = '))),
+    h('span', { class: 'name' }, ...breakable(name)),
     ...(reach ? [badge(nodesText(reach.crossing === 0 ? 1 : reach.nodes), isFar)] : []),
     h('span', { class: 'peers' }, `${countOf(count, 'group')} of ${grouped(size)}`),
+    ...exchange(bytes),
   ];
   const show = () => actions.change({ view: 'groups', group: name });
   const keep = `kind ${module ?? ''} ${name}`;
-  return h('li', {}, button(content, show, { class: 'group', 'data-keep': keep, title: 'Show these groups' }));
+  const open = button(content, show, { class: 'group', 'data-keep': keep, title: 'Show these groups' });
+  return h('li', {}, open, ...aliases(scene, names, keep));
 }
+
+const kindRows = (scene: Scene, module: ResolvedModule): HTMLElement[] =>
+  byExchange(namedFamilies(scene.layout, module), flowsOf(scene)).map((kind) => kindRow(scene, kind));
 
 /** What the list says while no rank is looked at: the layout in short. */
 export function summary(scene: Scene): HTMLElement {
@@ -157,9 +190,7 @@ export function summary(scene: Scene): HTMLElement {
       h('strong', {}, name ?? 'parallelism'),
       h('span', {}, `ranks ${grouped(rankOffset)} – ${grouped(rankOffset + numRanks - 1)}`),
       h('span', {}, degreesOf(module) || 'one rank'),
-      ...(layout.modules.length > MAX_MODULES
-        ? []
-        : [h('ul', { class: 'groups' }, ...namedFamilies(layout, module).map((kind) => kindRow(scene, kind)))]),
+      ...(layout.modules.length > MAX_MODULES ? [] : [h('ul', { class: 'groups' }, ...kindRows(scene, module))]),
       ...diagnosticList(notes, actions),
     );
   });
@@ -168,6 +199,7 @@ export function summary(scene: Scene): HTMLElement {
     { class: 'summary' },
     h('h2', {}, countOf(layout.worldSize, 'rank')),
     h('p', { class: 'place' }, `${grouped(layout.nodes)} × ${countOf(layout.gpusPerNode, 'GPU')}`),
+    ...sentLine(scene),
     h('ul', { class: 'modules' }, ...modules),
   );
 }
